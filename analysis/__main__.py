@@ -1,0 +1,53 @@
+"""`python -m analysis report RUN_DIR`: the command line of the analysis."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from topologies.errors import TcplabError, UsageError
+
+
+@click.group()
+def main() -> None:
+    """Turns a run directory into a report. Needs no root."""
+
+
+@main.command()
+@click.argument("run_directory", required=False, type=click.Path(path_type=Path))
+@click.option("--wait", is_flag=True, help="Load everything first, then read RUN_DIRECTORY as one line from standard input.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write the report into this folder instead of the run's own.")
+def report(run_directory: Path | None, wait: bool, out: Path | None) -> None:
+    """Write report.html, answers.md, plots/ and graphs/ for RUN_DIRECTORY, and print its table."""
+    try:
+        sys.exit(_report(run_directory, wait, out))
+    except TcplabError as error:
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(error.exit_code)
+
+
+def _report(run_directory: Path | None, wait: bool, out: Path | None) -> int:
+    if wait == (run_directory is not None):
+        raise UsageError("Name one run directory, or give --wait and name it on standard input.", "See: python -m analysis report --help")
+    from analysis.report import make_report
+    from analysis.terminal import print_report
+
+    path = _named_on_stdin() if run_directory is None else run_directory
+    made = make_report(path, out)
+    print_report(made)
+    return 0 if made.sound else 1
+
+
+def _named_on_stdin() -> Path:
+    from analysis.figures import over_time, repetitions, time_sequence  # noqa: F401 - loaded while the experiment runs
+
+    name = sys.stdin.readline().rstrip("\n")
+    if not name:
+        raise UsageError("Standard input ended without a run directory.", "Write its path as one line.")
+    return Path(name)
+
+
+if __name__ == "__main__":
+    main()

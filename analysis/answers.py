@@ -1,0 +1,53 @@
+"""Written answers: a question, its answer in words, and the figures that it rests on, each with its source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from analysis.intervals import difference
+from analysis.results import Results, spread, written
+from analysis.table import Quantity
+
+NO_INTERVAL = "one repetition gives no interval"
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One figure: a cell per condition, the change from the first condition to the second, and the source."""
+
+    what: str
+    cells: tuple[str, ...]
+    change: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One question of the assignment with its answer (paragraphs of plain text)."""
+
+    question: str
+    paragraphs: tuple[str, ...]
+    facts: tuple[Fact, ...] = ()
+
+
+def fact(results: Results, quantity: Quantity) -> Fact:
+    """The figures of `quantity` under every condition, and the paired change between the first two."""
+    conditions = results.run.conditions
+    cells = tuple(spread(results.values(quantity.key, condition)) for condition in conditions)
+    what = f"{quantity.name} ({quantity.unit})" if quantity.unit else quantity.name
+    return Fact(what, cells, _change(results, quantity.key), quantity.source)
+
+
+def _change(results: Results, key: str) -> str:
+    pairs = results.pairs(key, results.run.conditions[:2])
+    if not pairs or len(pairs[0]) < 2:
+        return "–"
+    interval = difference([pair[0] for pair in pairs], [pair[1] for pair in pairs])
+    if interval is None:
+        return f"{signed(pairs[0][1] - pairs[0][0])} ({NO_INTERVAL})"
+    return f"{signed(interval.mean)} (95 % interval {signed(interval.low)} to {signed(interval.high)})"
+
+
+def signed(value: float) -> str:
+    """A difference with its sign."""
+    return f"+{written(value)}" if value > 0 else written(value).replace("-", "−")

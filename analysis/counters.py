@@ -1,0 +1,51 @@
+"""The kernel's own counters: nstat before and after a trial, and `tc -s -j qdisc` of the switch's ports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from analysis.jsonfile import Object, inner, number, objects
+
+
+def growth(counters: Object, host: str) -> dict[str, float]:
+    """Each nstat counter of `host`: its value after the trial less its value before."""
+    before, after = inner(inner(counters, "before"), host), inner(inner(counters, "after"), host)
+    values = ((name, number(after, name), number(before, name)) for name in after)
+    return {name: last - (first or 0.0) for name, last, first in values if last is not None}
+
+
+@dataclass(frozen=True)
+class PortLoss:
+    """What one port did to the packets offered to it: `lost` at random, `dropped` by a full queue, `passed` on."""
+
+    port: str
+    lost: float
+    dropped: float
+    passed: float
+
+    @property
+    def share(self) -> float:
+        """The share of packets lost at random, 0 to 1."""
+        offered = self.lost + self.dropped + self.passed
+        return self.lost / offered if offered else 0.0
+
+
+def data_port(qdiscs: Object) -> PortLoss | None:
+    """The port that carried most bytes, which is the one towards the receiver; None where nothing passed."""
+    after = inner(qdiscs, "after")
+    carried = {port: _grown(qdiscs, port, "netem", "bytes") for port in after}
+    port = max(carried, key=lambda name: carried[name], default=None)
+    if port is None or not carried[port]:
+        return None
+    # netem counts its child's drops among its own: the queue's are taken out again (tbf passes on the fifo's).
+    dropped = max(_grown(qdiscs, port, "tbf", "drops"), _grown(qdiscs, port, "pfifo", "drops"))
+    lost = _grown(qdiscs, port, "netem", "drops") - dropped
+    return PortLoss(port, lost, dropped, _grown(qdiscs, port, "netem", "packets"))
+
+
+def _grown(qdiscs: Object, port: str, kind: str, field: str) -> float:
+    return _total(inner(qdiscs, "after"), port, kind, field) - _total(inner(qdiscs, "before"), port, kind, field)
+
+
+def _total(ports: Object, port: str, kind: str, field: str) -> float:
+    return sum(number(entry, field) or 0.0 for entry in objects(ports, port) if entry.get("kind") == kind)

@@ -1,0 +1,85 @@
+"""Which graphs a report has, from what was measured."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+
+from analysis.measure import Measured
+from analysis.results import Results
+from topologies.errors import UsageError
+from topologies.units import Rate
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A PNG under its file name, with the sentence that tells what to look for."""
+
+    name: str
+    title: str
+    caption: str
+    png: bytes
+
+    @property
+    def data_url(self) -> str:
+        return "data:image/png;base64," + base64.b64encode(self.png).decode("ascii")
+
+
+def pictures(results: Results) -> list[Picture]:
+    """The graphs of the first seed, and where there are several seeds one of all."""
+    drawn = (_time_sequence(results), _over_time(results), _repetitions(results))
+    return [picture for picture in drawn if picture]
+
+
+def _time_sequence(results: Results) -> Picture | None:
+    from analysis.figures import time_sequence  # matplotlib takes a third of a second, and bad input ends earlier
+
+    shown = [(one.trial.condition.label, one.sequence) for one in results.first if one.sequence and one.sequence.data]
+    if not shown:
+        return None
+    caption = (
+        f"Seed {results.first[0].trial.seed}, at the sender. Steeper is faster; flat is waiting. Each mark is one segment at the bytes "
+        "that it carries. A green step up is an ACK: what lies below it has arrived. Made by tcptrace -S."
+    )
+    return Picture("time_sequence.png", "What was sent, and when", caption, time_sequence.draw(shown))
+
+
+def _over_time(results: Results) -> Picture | None:
+    from analysis.figures import over_time
+
+    link = _link_rate(results)
+    courses = [_course(one, link) for one in results.first if one.sequence or one.samples]
+    if not courses:
+        return None
+    caption = (
+        f"Seed {results.first[0].trial.seed}, at the sender. Throughput counts newly acknowledged bytes (from the capture). Round-trip "
+        "times are tcptrace's samples (-R). The congestion window and the slow-start threshold are the socket's own, sampled like ss -ti."
+    )
+    return Picture("over_time.png", "Throughput, round-trip time and congestion window", caption, over_time.draw(courses))
+
+
+def _course(one: Measured, link: float | None):  # type: ignore[no-untyped-def]
+    from analysis.figures.over_time import Course
+
+    return Course(one.trial.condition.label, one.sequence, one.rtts, one.samples, link)
+
+
+def _link_rate(results: Results) -> float | None:
+    try:
+        return Rate.parse(results.run.parameters.get("bw", "")).base / 1000
+    except UsageError:
+        return None
+
+
+def _repetitions(results: Results) -> Picture | None:
+    from analysis.figures import repetitions
+
+    conditions = results.run.conditions
+    compared = (("Throughput", "kbit/s", "server.rate"), ("Time-outs", "TcpExtTCPTimeouts", "nstat.TcpExtTCPTimeouts"))
+    rows = [repetitions.Comparison(title, unit, results.pairs(key, conditions)) for title, unit, key in compared]
+    enough = [row for row in rows if len(row.pairs) > 1]
+    if not enough:
+        return None
+    caption = "One line per seed joins what the conditions gave under that seed. The thick mark is the median."
+    png = repetitions.draw([condition.label for condition in conditions], enough)
+    return Picture("repetitions.png", "All repetitions", caption, png)

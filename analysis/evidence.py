@@ -1,0 +1,109 @@
+"""What the kernel had, and the proof that each condition held, as the run's own files tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from analysis.jsonfile import Object, inner, number, objects, read_object, text, texts
+from analysis.problems import Problems
+from analysis.rundirectory import Run, changed_files
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting of an interface: as asked for and as the kernel had it."""
+
+    interface: str
+    field: str
+    asked: str
+    found: str
+
+    @property
+    def agrees(self) -> bool:
+        return self.asked == self.found
+
+
+@dataclass(frozen=True)
+class Proof:
+    """One claim about a condition, whether it held in all repetitions, and what was observed in the first."""
+
+    condition: str
+    claim: str
+    observed: tuple[str, ...]
+    source: str
+    held: bool
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Settings and tools of the first seed, and the proofs of every condition."""
+
+    settings: tuple[Setting, ...]
+    tools: tuple[tuple[str, str], ...]
+    proofs: tuple[Proof, ...]
+
+    @property
+    def held(self) -> bool:
+        return bool(self.proofs) and all(proof.held for proof in self.proofs)
+
+
+def read_evidence(run: Run, problems: Problems) -> Evidence:
+    """Reads all seeds' evidence; what is missing or does not hold is a problem too."""
+    environments = [
+        read_object(run.path / "raw" / f"seed-{seed}" / "environment.json", problems, f"raw/seed-{seed}/environment.json")
+        for seed in sorted({trial.seed for trial in run.trials})
+    ]
+    first = environments[0] if environments else {}
+    for environment in environments:
+        _note_differences(environment, problems)
+    if changed := changed_files(run):
+        problems.add(f"Changed since the run was written (SHA-256): {', '.join(changed[:5])}{', ...' if changed[5:] else ''}.")
+    tools = inner(first, "tools")
+    return Evidence(_settings(first), tuple((name, text(tools, name)) for name in tools), _proofs(run, problems))
+
+
+def _settings(environment: Object) -> tuple[Setting, ...]:
+    rows = objects(environment, "asked_and_found")
+    return tuple(Setting(*(text(row, key) for key in ("interface", "field", "asked", "found"))) for row in rows)
+
+
+def _note_differences(environment: Object, problems: Problems) -> None:
+    for setting in _settings(environment):
+        if not setting.agrees:
+            problems.add(f"{setting.interface}: {setting.field} {setting.asked} was asked for, the kernel had {setting.found}.")
+
+
+def _proofs(run: Run, problems: Problems) -> tuple[Proof, ...]:
+    """Proofs of all trials, those of one condition and claim joined."""
+    joined: dict[tuple[str, str], Proof] = {}
+    for trial in run.trials:
+        evidence = read_object(trial.folder / "evidence.json", problems, f"{trial.name}/evidence.json")
+        for entry in objects(evidence, "proofs"):
+            proof = _proof(trial.condition.label, entry)
+            if not proof.held:
+                problems.add(f"{trial.name}: '{proof.claim}' did not hold ({'; '.join(proof.observed)}).")
+            earlier = joined.get((proof.condition, proof.claim))
+            joined[proof.condition, proof.claim] = proof if earlier is None or earlier.held else earlier
+        _note_capture_drops(run, trial.folder.name, trial.seed, problems)
+    return tuple(joined.values())
+
+
+def _proof(condition: str, entry: Object) -> Proof:
+    return Proof(condition, text(entry, "claim"), texts(entry, "observed"), text(entry, "source"), entry.get("held") is True)
+
+
+def _note_capture_drops(run: Run, condition: str, seed: int, problems: Problems) -> None:
+    for interface in run.captures:
+        name = f"raw/seed-{seed}/{condition}/{interface}.tcpdump.txt"
+        path = run.path / name
+        said = path.read_text(errors="replace") if path.is_file() else ""
+        lost = next((line.split()[0] for line in said.splitlines() if line.endswith("packets dropped by kernel")), None)
+        if lost not in (None, "0"):
+            problems.add(f"{name}: tcpdump lost {lost} packets, so the capture has gaps.")
+
+
+def durations(manifest: Object) -> list[tuple[str, str]]:
+    """How long the run took, by clock."""
+    names = (("virtual_seconds", "virtual time"), ("wall_seconds", "wall time"), ("cpu_seconds", "CPU time"))
+    found = ((label, number(manifest, key)) for key, label in names)
+    return [(label, f"{value:.1f} s") for label, value in found if value is not None]

@@ -1,0 +1,99 @@
+"""Throughput, round-trip time and congestion window over time: one column per condition, the same scales."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+
+from analysis.figures.style import BLUE, GREEN, GREY, MOST_COLUMNS, ORANGE, VERMILLION, grid, png, settings
+from analysis.sockets import Sample
+from analysis.xplot import TimeSequence
+
+BIN = 1.0
+"""Seconds over which acknowledged bytes are counted for one step of the throughput."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """One condition's course: its graph, RTT samples (s since 1970, ms), socket samples, and the link's rate in kbit/s."""
+
+    label: str
+    sequence: TimeSequence | None
+    rtts: Sequence[tuple[float, float]]
+    samples: Sequence[Sample]
+    link: float | None
+
+    @property
+    def start(self) -> float:
+        """Seconds since 1970 at the first packet, or at the first sample where there is no capture."""
+        return self.sequence.start if self.sequence else self.samples[0].time if self.samples else 0.0
+
+
+def draw(courses: Sequence[Course]) -> bytes:
+    """A PNG with three rows."""
+    shown = courses[:MOST_COLUMNS]
+    with settings():
+        figure, rows = grid(3, len(shown), 2.9, share=True)
+        latest = max(_latest(course) for course in shown)
+        for column, course in enumerate(shown):
+            _throughput(rows[0][column], course)
+            _rtt(rows[1][column], course)
+            _windows(rows[2][column], course)
+            for row in rows:
+                row[column].set_xlim(0, latest)
+            rows[2][column].set_xlabel("seconds since the connection began")
+        for row, unit in zip(rows, ("kbit/s", "ms", "segments"), strict=True):
+            row[0].set_ylabel(unit)
+        return png(figure)
+
+
+def per_bin(course: Course) -> list[float]:
+    """Newly acknowledged kbit/s in each `BIN` since the start; the last bin may be short and counts as whole."""
+    sums: list[float] = []
+    for time, octets in _growth(course):
+        sums.extend([0.0] * (int(time / BIN) + 1 - len(sums)))
+        sums[int(time / BIN)] += octets * 8 / 1000 / BIN
+    return sums
+
+
+def _growth(course: Course) -> list[tuple[float, float]]:
+    """When how many bytes were newly acknowledged, from the capture's ACK line or else from the socket samples."""
+    if course.sequence:
+        return [(x2, y2 - y) for _, y, x2, y2 in course.sequence.acks if y2 > y]
+    steps = zip(course.samples, course.samples[1:], strict=False)
+    return [(later.time - course.start, later.bytes_acked - earlier.bytes_acked) for earlier, later in steps]
+
+
+def _latest(course: Course) -> float:
+    ends = [sample.time - course.start for sample in course.samples[-1:]]
+    return max([*ends, *(line[2] for line in (course.sequence.acks[-1:] if course.sequence else ()))], default=1.0)
+
+
+def _throughput(axes: Axes, course: Course) -> None:
+    rates = per_bin(course)
+    mean = sum(rates) * BIN / _latest(course) if rates else 0.0
+    axes.stairs(rates, [BIN * edge for edge in range(len(rates) + 1)], color=GREEN, fill=True, alpha=0.55)
+    axes.axhline(mean, color=GREEN, linewidth=2)
+    if course.link:
+        axes.axhline(course.link, color=GREY, linestyle="--", linewidth=1)
+        axes.text(0.99, course.link, "the link's rate ", transform=axes.get_yaxis_transform(), ha="right", va="top", color=GREY)
+    axes.set_title(f"{course.label}: throughput in each second, mean {mean:.0f} kbit/s")
+    axes.set_ylim(bottom=0)
+
+
+def _rtt(axes: Axes, course: Course) -> None:
+    axes.plot([time - course.start for time, _ in course.rtts], [rtt for _, rtt in course.rtts], ".", color=BLUE, markersize=5)
+    axes.set_title(f"{course.label}: round-trip time of each segment that was sent once")
+    axes.set_ylim(bottom=0)
+
+
+def _windows(axes: Axes, course: Course) -> None:
+    times = [sample.time - course.start for sample in course.samples]
+    axes.step(times, [sample.cwnd for sample in course.samples], where="post", color=VERMILLION, label="congestion window")
+    thresholds = [float("nan") if sample.ssthresh is None else sample.ssthresh for sample in course.samples]
+    axes.step(times, thresholds, where="post", color=ORANGE, linestyle=":", linewidth=2, label="slow-start threshold")
+    axes.set_title(f"{course.label}: congestion window, sampled while the flow ran")
+    axes.set_ylim(bottom=0)
+    axes.legend(loc="upper right", ncols=2, fontsize=10)

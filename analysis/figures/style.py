@@ -1,0 +1,47 @@
+"""What all graphs share: size, letters, and the colour-blind-safe colours of Okabe and Ito (2008).
+
+Colours: https://jfly.uni-koeln.de/color/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+BLUE, VERMILLION, GREEN, ORANGE, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#666666"
+CONDITION_COLOURS = (VERMILLION, BLUE, GREEN, PURPLE)
+MOST_COLUMNS = 4
+"""Conditions that fit beside each other; further ones are in the tables only."""
+SETTINGS = {
+    "font.size": 12, "axes.titlesize": 13, "axes.titleweight": "bold", "axes.grid": True, "grid.alpha": 0.3,
+    "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False, "axes.axisbelow": True,
+    "path.simplify": True, "text.parse_math": False,
+}  # fmt: skip
+
+
+@contextmanager
+def settings() -> Iterator[None]:
+    """The style, for as long as figures are made and saved."""
+    with matplotlib.rc_context(SETTINGS):
+        yield
+
+
+def grid(rows: int, columns: int, height: float, share: bool) -> tuple[Figure, list[list[Axes]]]:
+    """A figure of `rows` x `columns` axes, `height` inches per row; with `share`, each row has one y scale."""
+    figure = Figure(figsize=(max(9.0, 6.5 * columns), height * rows), dpi=100, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(rows, columns, squeeze=False, sharey="row" if share else False)
+    return figure, [list(row) for row in axes]
+
+
+def png(figure: Figure) -> bytes:
+    """The figure as a PNG file."""
+    with BytesIO() as buffer:
+        figure.savefig(buffer, format="png", pil_kwargs={"compress_level": 3})
+        return buffer.getvalue()

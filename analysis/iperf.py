@@ -1,0 +1,41 @@
+"""The summary line of iperf version 2."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_LINE = re.compile(
+    r"^\[\s*(?:\d+|SUM)\]\s+(?P<start>[\d.]+)\s*-\s*(?P<end>[\d.]+) sec\s+(?P<amount>[\d.]+) (?P<size>[KMG]?)Bytes"
+    r"\s+(?P<rate>[\d.]+) (?P<scale>[KMG]?)bits/sec",
+    re.MULTILINE,
+)
+_BINARY = {"": 1 / 1024, "K": 1.0, "M": 1024.0, "G": 1024.0**2}
+_DECIMAL = {"": 1e-3, "K": 1.0, "M": 1e3, "G": 1e6}
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What iperf printed at its end, to the three digits that it prints.
+
+    `seconds` long, `transfer` in KByte (iperf's are 1024 bytes), `rate` in kbit/s (iperf's are 1000 bits).
+    """
+
+    seconds: float
+    transfer: float
+    rate: float
+
+
+def read_summary(output: str) -> Summary | None:
+    """The summary of the whole run: the longest line and of these the last, which is SUM where there are streams."""
+    lines = list(_LINE.finditer(output))
+    if not lines:
+        return None
+    longest = max(_seconds(line) for line in lines)
+    line = [line for line in lines if _seconds(line) >= 0.99 * longest][-1]
+    transfer = float(line["amount"]) * _BINARY[line["size"]]
+    return Summary(_seconds(line), transfer, float(line["rate"]) * _DECIMAL[line["scale"]])
+
+
+def _seconds(line: re.Match[str]) -> float:
+    return float(line["end"]) - float(line["start"])

@@ -1,0 +1,60 @@
+"""JSON files from a run directory: a file that is absent or broken becomes a problem, not a traceback."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from analysis.problems import Problems, printable
+
+Object = dict[str, Any]
+
+
+def read_object(path: Path, problems: Problems, name: str) -> Object:
+    """The JSON object in `path`, or an empty one after noting under `name` why there is none."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8", errors="replace"))
+    except FileNotFoundError:
+        problems.add(f"{name} is missing: what it would have told is left out.")
+        return {}
+    except OSError as error:
+        problems.add(f"{name} cannot be read ({error.strerror}): what it would have told is left out.")
+        return {}
+    except (ValueError, RecursionError) as error:
+        problems.add(f"{name} is no valid JSON, perhaps cut short ({error}): what it would have told is left out.")
+        return {}
+    if not isinstance(content, dict):
+        problems.add(f"{name} holds no JSON object: what it would have told is left out.")
+        return {}
+    return content
+
+
+def objects(holder: Object, key: str) -> list[Object]:
+    """The objects in the list at `key`; whatever else the list holds is passed over."""
+    found = holder.get(key)
+    return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
+
+
+def inner(holder: Object, key: str) -> Object:
+    """The object at `key`, or an empty one."""
+    found = holder.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def texts(holder: Object, key: str) -> tuple[str, ...]:
+    """The entries of the list at `key`, each as printable text."""
+    found = holder.get(key)
+    return tuple(printable(entry) for entry in found) if isinstance(found, list) else ()
+
+
+def text(holder: Object, key: str, default: str = "") -> str:
+    """The printable text at `key`; a number is written out, anything else is the default."""
+    found = holder.get(key)
+    return printable(found) if isinstance(found, str | int | float) else default
+
+
+def number(holder: Object, key: str) -> float | None:
+    """The number at `key`, or None."""
+    found = holder.get(key)
+    return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None

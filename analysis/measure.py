@@ -1,0 +1,172 @@
+"""The measures of one trial, each with its unit and with the file and field that it was read from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from analysis import capture, counters, iperf, sockets, tcptrace, xplot
+from analysis.jsonfile import read_object
+from analysis.problems import Problems
+from analysis.rundirectory import Run, Trial
+from topologies.errors import TcplabError
+
+PAUSE = 0.25
+"""Seconds without a data segment that count as a pause: above the path's 80 ms round trip plus pacing at 1 Mbit/s,
+below the least retransmission time-out (200 ms) plus that round trip."""
+
+TCPTRACE_COLUMNS = (
+    "total_packets", "unique_bytes_sent", "actual_data_pkts", "actual_data_bytes", "rexmt_data_pkts", "rexmt_data_bytes",
+    "outoforder_pkts", "initial_window_bytes", "data_xmit_time", "idletime_max", "throughput", "min_segm_size", "max_segm_size",
+    "RTT_min", "RTT_avg", "RTT_max",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A trial with its `values` by key; what could not be read has no key. Times of samples are seconds since 1970.
+
+    Keys: `client.*` and `server.*` (iperf: rate in kbit/s, transfer in KByte, interval in s), `nstat.*` (the
+    sender's counters), `receiver.*` and `sender.*` (tcptrace's columns for the data direction in that host's
+    capture), `receiver.back.*` (its columns for the ACKs), `path.*` (the port's counters), `pauses.*` (s).
+    """
+
+    trial: Trial
+    values: dict[str, float]
+    samples: tuple[sockets.Sample, ...]
+    sequence: xplot.TimeSequence | None
+    rtts: tuple[tuple[float, float], ...]
+    graphs: dict[str, str]
+
+
+def measure(run: Run, trial: Trial, problems: Problems, draw: bool) -> Measured:
+    """All that `trial`'s files tell; with `draw` also what the graphs need."""
+    values = _iperf(run, trial, problems) | _counters(run, trial, problems)
+    traces = {}
+    for role, host in (("sender", run.flow.sender), ("receiver", run.flow.receiver)):
+        values |= _capture(run, trial, role, host, problems)
+        traces[role] = _trace(run, trial, role, host, problems, draw)
+        values |= _columns(traces[role], role, run.flow.port)
+    samples = _samples(run, trial, problems) if draw else ()
+    sent = traces["sender"]
+    return Measured(trial, values, samples, _sequence(sent, trial, problems), _rtts(sent), _graphs(run, traces))
+
+
+def _iperf(run: Run, trial: Trial, problems: Problems) -> dict[str, float]:
+    values: dict[str, float] = {}
+    for side in ("client", "server"):
+        name = f"{run.flow.name}.{side}.txt"
+        content = _read(trial, name, problems)
+        summary = iperf.read_summary(content.decode(errors="replace")) if content is not None else None
+        if summary:
+            rows = {"rate": summary.rate, "transfer": summary.transfer, "interval": summary.seconds}
+            values |= {f"{side}.{key}": value for key, value in rows.items()}
+        elif content is not None:
+            problems.add(f"{trial.name}/{name} holds no iperf summary: its throughput is left out.")
+    return values
+
+
+def _counters(run: Run, trial: Trial, problems: Problems) -> dict[str, float]:
+    nstat = read_object(trial.folder / "counters.json", problems, f"{trial.name}/counters.json")
+    values = {f"nstat.{name}": value for name, value in counters.growth(nstat, run.flow.sender).items()}
+    port = counters.data_port(read_object(trial.folder / "qdiscs.json", problems, f"{trial.name}/qdiscs.json"))
+    if port:
+        values |= {"path.lost": port.lost, "path.dropped": port.dropped, "path.share": 100 * port.share}
+    return values
+
+
+def _capture(run: Run, trial: Trial, role: str, host: str, problems: Problems) -> dict[str, float]:
+    interface = run.capture_of(host)
+    content = _read(trial, f"{interface}.pcap", problems) if interface else None
+    if content is None:
+        return {}
+    read = capture.read_capture(content)
+    if read.fault:
+        problems.add(f"{trial.name}/{interface}.pcap: {read.fault}. What precedes the fault is analysed; repeat the run.")
+    data = capture.data_towards(read, run.flow.port)
+    if role == "receiver" or not data:
+        return {}
+    gaps = capture.pauses(data, PAUSE)
+    longest = max(gaps, default=0.0)
+    return {"pauses.count": len(gaps), "pauses.total": sum(gaps), "pauses.longest": longest, "sender.resent": capture.resent(data)}
+
+
+def _trace(run: Run, trial: Trial, role: str, host: str, problems: Problems, draw: bool) -> tcptrace.Trace | None:
+    interface = run.capture_of(host)
+    path = trial.folder / f"{interface}.pcap"
+    if interface is None:
+        problems.add(f"spec.json names no capture at the {role}, {host}: tcptrace's columns for it are left out.")
+    if interface is None or not path.is_file() or path.stat().st_size < 24:
+        return None  # the problem is noted already, by whoever read the file
+    try:
+        found = tcptrace.trace(path, graphs=draw)
+    except TcplabError as error:
+        problems.add(str(error))
+        return None
+    count = len(found.towards(run.flow.port))
+    if count != 1:
+        problems.add(f"{trial.name}/{interface}.pcap: tcptrace sees {count} connections at port {run.flow.port}, not one.")
+    return found
+
+
+def _columns(trace: tcptrace.Trace | None, role: str, port: int) -> dict[str, float]:
+    connections = trace.towards(port) if trace else []
+    if not connections:
+        return {}
+    forward, back = connections[0].towards(port)
+    values = {f"{role}.{column}": forward.number(column) for column in TCPTRACE_COLUMNS}
+    values[f"{role}.back.total_packets"] = back.number("total_packets")
+    values[f"{role}.back.max_win_adv"] = back.number("max_win_adv")
+    values[f"{role}.both.total_packets"] = connections[0].packets
+    return values
+
+
+def _samples(run: Run, trial: Trial, problems: Problems) -> tuple[sockets.Sample, ...]:
+    name = f"{run.flow.sender}.sockets.jsonl"
+    content = _read(trial, name, problems)
+    lines = (content or b"").decode(errors="replace").splitlines()
+    try:
+        return tuple(sockets.read_samples(lines, run.flow.port))
+    except ValueError as error:
+        problems.add(f"{trial.name}/{name} is cut short or broken ({error}): its last line is left out.")
+    try:
+        return tuple(sockets.read_samples(lines[:-1], run.flow.port))
+    except ValueError:
+        problems.add(f"{trial.name}/{name} is broken in its middle: the congestion window is not drawn.")
+        return ()
+
+
+def _sequence(trace: tcptrace.Trace | None, trial: Trial, problems: Problems) -> xplot.TimeSequence | None:
+    drawn = trace.graphs.get("a2b_tsg") if trace else None
+    if drawn is None:
+        return None
+    try:
+        return xplot.time_sequence(xplot.read_xplot(drawn))
+    except ValueError as error:
+        problems.add(f"{trial.name}: tcptrace's time-sequence graph does not parse ({error}): it is not drawn.")
+        return None
+
+
+def _rtts(trace: tcptrace.Trace | None) -> tuple[tuple[float, float], ...]:
+    drawn = trace.graphs.get("a2b_rtt") if trace else None
+    return tuple(xplot.dots(xplot.read_xplot(drawn))) if drawn else ()
+
+
+def _graphs(run: Run, traces: dict[str, tcptrace.Trace | None]) -> dict[str, str]:
+    names = {"a2b_tsg": "time_sequence", "a2b_rtt": "rtt"}
+    hosts = {"sender": run.flow.sender, "receiver": run.flow.receiver}
+    return {
+        f"{run.capture_of(hosts[role])}.{names[name]}.xpl": content
+        for role, trace in traces.items() if trace for name, content in trace.graphs.items() if name in names
+    }  # fmt: skip
+
+
+def _read(trial: Trial, name: str, problems: Problems) -> bytes | None:
+    path: Path = trial.folder / name
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        problems.add(f"{trial.name}/{name} is missing: what it would have told is left out.")
+    except OSError as error:
+        problems.add(f"{trial.name}/{name} cannot be read ({error.strerror}): what it would have told is left out.")
+    return None

@@ -1,0 +1,119 @@
+"""Writes report.html, answers.md, the plots and the graphs of a run."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from analysis import draw, studies
+from analysis.answers import Answer
+from analysis.commands import repeat_command
+from analysis.evidence import Evidence, durations, read_evidence
+from analysis.jsonfile import inner, text
+from analysis.problems import Problems
+from analysis.results import Results, measure_all
+from analysis.rundirectory import Run, read_run
+from analysis.table import Table
+from topologies.errors import TcplabError
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was found, and where its page is."""
+
+    run: Run
+    results: Results
+    table: Table
+    answers: tuple[Answer, ...]
+    evidence: Evidence
+    problems: tuple[str, ...]
+    page: Path
+
+    @property
+    def sound(self) -> bool:
+        """Whether the run is complete and all of it could be read and proved."""
+        return self.run.status == "complete" and self.evidence.held and not (self.problems or self.run.failures)
+
+
+def make_report(path: Path, out: Path | None = None) -> Report:
+    """Analyses the run in `path` and writes the report into `out` (by default into the run itself).
+
+    Raises UsageError where there is no run, TcplabError where it cannot be read at all or nothing can be written.
+    Whatever else is missing or broken is told in the report and in `problems`.
+    """
+    problems, folder = Problems(), out or path
+    run = read_run(path, problems)
+    evidence = read_evidence(run, problems)
+    results = measure_all(run, problems)
+    if not results.measured:
+        problems.add("The run holds no repetition: nothing was measured.")
+    study = studies.study_of(results)
+    table, answers = study.table(results), study.answers(results)
+    report = Report(run, results, table, answers, evidence, tuple(problems.found), folder / "report.html")
+    write_report(report, folder)
+    return report
+
+
+def write_report(report: Report, folder: Path) -> None:
+    """Writes all files. Raises TcplabError with a remedy where the folder takes none."""
+    pictures = draw.pictures(report.results)
+    context = _context(report, pictures)
+    files = {"report.html": _render("report.html", context).encode(), "answers.md": _render("answers.md", context).encode()}
+    files |= {f"plots/{picture.name}": picture.png for picture in pictures}
+    for one in report.results.measured:
+        place = f"graphs/seed-{one.trial.seed}/{one.trial.condition.name}"
+        files |= {f"{place}/{name}": content.encode() for name, content in one.graphs.items()}
+    _write(folder, files.items())
+
+
+def _write(folder: Path, files: Iterable[tuple[str, bytes]]) -> None:
+    try:
+        for name, content in files:
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            partial = path.with_name(path.name + ".partial")
+            partial.write_bytes(content)
+            partial.replace(path)  # a reader never sees half a file
+    except OSError as error:
+        raise TcplabError(f"The report cannot be written to '{folder}' ({error.strerror}).", _remedy(error)) from error
+
+
+def _remedy(error: OSError) -> str:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "Free some space, then: python -m analysis report RUN_DIR"
+    return "Name a folder that you may write to: python -m analysis report RUN_DIR --out FOLDER"
+
+
+def _context(report: Report, pictures: list[draw.Picture]) -> dict[str, Any]:
+    run = report.run
+    kernel = inner(run.manifest, "kernel")
+    return {
+        "report": report, "run": run, "table": report.table, "answers": report.answers, "pictures": pictures,
+        "claim": text(run.manifest, "claim") or text(run.spec, "claim"), "identity": text(run.manifest, "id", run.path.name),
+        "diagram": text(inner(run.spec, "topology"), "diagram"), "started": text(run.manifest, "started"),
+        "kernel": text(kernel, "release"), "kernel_digest": text(kernel, "digest"),
+        "image_digest": text(inner(run.manifest, "image"), "digest"), "testbed": text(run.manifest, "testbed"),
+        "durations": durations(run.manifest), "command": repeat_command(run), "version": text(run.manifest, "tcplab"),
+        "labels": [condition.label for condition in run.conditions],
+    }  # fmt: skip
+
+
+def _render(name: str, context: dict[str, Any]) -> str:
+    """Everything from files is untrusted: HTML is escaped by Jinja, Markdown by `_markdown`."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("analysis"), autoescape=name.endswith(".html"), undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters["markdown"] = _markdown
+    return environment.get_template(name).render(context)
+
+
+def _markdown(text: str) -> str:
+    """`text` with what Markdown or HTML would interpret escaped, on one line."""
+    escaped = "".join(f"\\{letter}" if letter in "\\`*_[]<>#|&!~" else letter for letter in text)
+    return " ".join(escaped.split())

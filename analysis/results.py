@@ -1,0 +1,66 @@
+"""The measures of all trials of a run, by condition and by pairs of conditions that shared a seed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from statistics import median
+
+from analysis.measure import Measured, measure
+from analysis.problems import Problems
+from analysis.rundirectory import Condition, Run
+
+
+@dataclass(frozen=True)
+class Results:
+    """A run with what was measured in each trial, in the order of seeds and conditions."""
+
+    run: Run
+    measured: tuple[Measured, ...]
+
+    def values(self, key: str, condition: Condition) -> list[float]:
+        """The values at `key` under `condition`, one per seed that has one."""
+        return [one.values[key] for one in self.measured if one.trial.condition == condition and key in one.values]
+
+    def pairs(self, key: str, conditions: Sequence[Condition]) -> list[tuple[float, ...]]:
+        """For each seed with a value at `key` under every one of `conditions`: these values."""
+        found = {(one.trial.seed, one.trial.condition): one.values[key] for one in self.measured if key in one.values}
+        rows = (tuple(found.get((seed, condition)) for condition in conditions) for seed in self.run.seeds)
+        return [tuple(value for value in row if value is not None) for row in rows if None not in row]
+
+    @property
+    def first(self) -> list[Measured]:
+        """The trials that the graphs show: those of the first seed that has any."""
+        seed = self.measured[0].trial.seed if self.measured else None
+        return [one for one in self.measured if one.trial.seed == seed]
+
+
+def measure_all(run: Run, problems: Problems) -> Results:
+    """Measures every trial, one thread per core, because the time goes into the processes of tcptrace."""
+    drawn = run.trials[0].seed if run.trials else None
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        apart = [Problems() for _ in run.trials]
+        tasks = zip(run.trials, apart, strict=True)
+        measured = list(pool.map(lambda task: measure(run, task[0], task[1], draw=task[0].seed == drawn), tasks))
+    for found in apart:
+        for sentence in found.found:
+            problems.add(sentence)
+    return Results(run, tuple(measured))
+
+
+def written(value: float) -> str:
+    """A figure as a reader wants it: whole numbers in full, others to three digits."""
+    if value == int(value) or abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def spread(values: Sequence[float]) -> str:
+    """The median, and the range where there are several values; a dash where there is none."""
+    if not values:
+        return "–"
+    if len(values) == 1 or min(values) == max(values):
+        return written(median(values))
+    return f"{written(median(values))} ({written(min(values))} to {written(max(values))})"

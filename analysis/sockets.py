@@ -1,0 +1,46 @@
+"""Samples of a host's sockets, one JSON object per line and instant (the fields of `ss -tin`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from analysis.jsonfile import Object, number, objects, text
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One socket at one instant: `time` in seconds since 1970, `rtt` in seconds, cwnd and ssthresh in segments.
+
+    `ssthresh` is None until the first loss (the kernel's infinity). Bytes count payload, `bytes_sent` with its
+    retransmissions.
+    """
+
+    time: float
+    cwnd: float
+    ssthresh: float | None
+    rtt: float
+    bytes_acked: float
+    bytes_sent: float
+    bytes_retrans: float
+
+
+def read_samples(lines: Iterable[str], port: int) -> list[Sample]:
+    """The sending socket's samples, which is the one whose remote port is `port`. Raises ValueError on a broken line."""
+    return [sample for line in lines if line.strip() for sample in _samples(json.loads(line), port)]
+
+
+def _samples(instant: object, port: int) -> Iterator[Sample]:
+    if not isinstance(instant, dict):
+        raise ValueError("a line holds no object")
+    time = number(instant, "time")
+    for socket in objects(instant, "sockets"):
+        if time is not None and text(socket, "remote").endswith(f":{port}") and number(socket, "cwnd") is not None:
+            yield _sample(time, socket)
+
+
+def _sample(time: float, socket: Object) -> Sample:
+    field = {name: number(socket, name) or 0.0 for name in ("cwnd", "rtt_us", "bytes_acked", "bytes_sent", "bytes_retrans")}
+    rtt = field.pop("rtt_us") / 1e6
+    return Sample(time=time, ssthresh=number(socket, "ssthresh"), rtt=rtt, **field)

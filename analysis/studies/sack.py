@@ -1,0 +1,100 @@
+"""The study of selective acknowledgement: SACK off against SACK on, beside the figures that were published in 2014."""
+
+from __future__ import annotations
+
+from statistics import median
+
+from analysis.answers import Answer
+from analysis.measure import PAUSE
+from analysis.results import Results, spread, written
+from analysis.studies import quantities
+from analysis.studies.sack_answers import all_answers
+from analysis.table import Row, Table, build_row, read_published
+from topologies.errors import UsageError
+from topologies.units import Duration, Quantity, Rate, Share, Size
+
+CONDITIONS = ("sack_off", "sack_on")
+PUBLISHED_PATH: dict[str, Quantity] = {
+    "bw": Rate.parse("1mbit"), "delay": Duration.parse("40ms"), "loss": Share.parse("10%"), "window": Size.parse("128KiB"),
+    "jitter": Duration.parse("0s"),
+}  # fmt: skip
+"""The parameters of the published experiment."""
+PUBLISHED_SECONDS = 10
+"""The published experiment ran iperf for its default time."""
+
+
+def is_sack(results: Results) -> bool:
+    """Whether the run has the two conditions that this study compares."""
+    return tuple(condition.name for condition in results.run.conditions) == CONDITIONS
+
+
+def differing(parameters: dict[str, str]) -> list[str]:
+    """The parameters that are not the published ones, as `name value`; an absent or unreadable one differs."""
+    return [f"{name} {parameters.get(name) or 'unknown'}" for name in PUBLISHED_PATH if not _agrees(parameters, name)]
+
+
+def _agrees(parameters: dict[str, str], name: str) -> bool:
+    asked = PUBLISHED_PATH[name]
+    try:
+        return type(asked).parse(parameters.get(name, "")) == asked
+    except UsageError:
+        return False
+
+
+def table(results: Results) -> Table:
+    """The published quantities: published, ours, difference; without the published ones where the path differs."""
+    labels = tuple(condition.label for condition in results.run.conditions)
+    unlike = differing(results.run.parameters)
+    published = {} if unlike else read_published("mininet_2014_sack")
+    rows = tuple(build_row(results, quantity, published.get(quantity.name)) for quantity in quantities.TRANSFER)
+    if unlike:
+        note = f"The published figures are for another path and are left out. Different here: {', '.join(unlike)}."
+        return Table("What was measured", labels, rows, (note,))
+    return Table("Published in 2014, and measured here", labels, rows, tuple(_notes(results)))
+
+
+def _notes(results: Results) -> list[str]:
+    """Why figures differ, as far as something that was measured tells."""
+    duration = results.run.parameters.get("duration", "unknown")
+    notes = [
+        f"Here iperf sent for {duration}, in the original for {PUBLISHED_SECONDS} s: compare rates and shares; totals grow with the time.",
+        "A difference is our median against the published figure, which is a single run.",
+        "'rexmt data' at the receiver is what arrived there twice, not what the sender sent again.",
+    ]
+    return [*notes, *_window_note(results), *_first_segment_note(results), *_loss_note(results)]
+
+
+def _window_note(results: Results) -> list[str]:
+    found = _median(results, "receiver.back.max_win_adv")
+    return [f"The largest window that our receiver advertised is {written(found)} bytes."] if found else []
+
+
+def _first_segment_note(results: Results) -> list[str]:
+    smallest, initial = _median(results, "receiver.min_segm_size"), _median(results, "receiver.initial_window_bytes")
+    if smallest is None or initial is None or initial > 10 * smallest:
+        return []
+    return [
+        f"Our iperf first sends a segment of {written(smallest)} bytes, which tcptrace at the receiver takes for the whole initial "
+        f"window; in the sender's capture it is {written(_median(results, 'sender.initial_window_bytes') or 0)} bytes."
+    ]  # fmt: skip
+
+
+def _loss_note(results: Results) -> list[str]:
+    shares = [spread(results.values("path.share", condition)) for condition in results.run.conditions]
+    if "–" in shares:
+        return []
+    listed = ", ".join(f"{share} % ({case.label})" for share, case in zip(shares, results.run.conditions, strict=True))
+    return [f"The loss that was drawn towards the receiver: {listed}. The original's is not published."]
+
+
+def _median(results: Results, key: str) -> float | None:
+    values = [value for condition in results.run.conditions for value in results.values(key, condition)]
+    return median(values) if values else None
+
+
+def answers(results: Results) -> tuple[Answer, ...]:
+    """The assignment's questions, answered from what was measured."""
+    return all_answers(results)
+
+
+__all__ = ["PAUSE", "Row", "answers", "differing", "is_sack", "table"]

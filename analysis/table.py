@@ -1,0 +1,82 @@
+"""Tables of quantities: published beside ours, in the original's units."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from statistics import median
+
+from analysis.results import Results, spread
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """One row's meaning: its name and unit, the key of its measure, and the field that this is read from."""
+
+    name: str
+    unit: str
+    key: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Published:
+    """A published quantity by condition; a condition that was not published has no entry."""
+
+    unit: str
+    values: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row as text: a cell per condition in each of the last three, which are empty where nothing was published."""
+
+    name: str
+    unit: str
+    source: str
+    ours: tuple[str, ...]
+    published: tuple[str, ...] = ()
+    differences: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under the `conditions`' labels; `notes` say what a reader must know to compare."""
+
+    title: str
+    conditions: tuple[str, ...]
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def compares(self) -> bool:
+        return any(row.published for row in self.rows)
+
+
+def read_published(name: str) -> dict[str, Published]:
+    """The published figures in `analysis/published/<name>.csv`, by quantity."""
+    content = (files("analysis") / "published" / f"{name}.csv").read_text(encoding="utf-8")
+    rows = list(csv.DictReader(content.splitlines()))
+    about = {"quantity", "unit", "source"}
+    return {
+        row["quantity"]: Published(row["unit"], {name: float(row[name]) for name in row if name not in about and row[name]})
+        for row in rows
+    }
+
+
+def build_row(results: Results, quantity: Quantity, published: Published | None) -> Row:
+    """One row; without `published` it holds ours alone."""
+    conditions = results.run.conditions
+    values = [results.values(quantity.key, condition) for condition in conditions]
+    ours = tuple(map(spread, values))
+    if published is None:
+        return Row(quantity.name, quantity.unit, quantity.source, ours)
+    theirs = [published.values.get(condition.name) for condition in conditions]
+    cells = tuple("–" if figure is None else spread([figure]) for figure in theirs)
+    return Row(quantity.name, quantity.unit, quantity.source, ours, cells, tuple(map(_difference, theirs, values)))
+
+
+def _difference(published: float | None, ours: Sequence[float]) -> str:
+    return f"{100 * (median(ours) / published - 1):+.0f} %" if published and ours else "–"

@@ -1,0 +1,171 @@
+"""How an experiment is carried out where its network is: for each condition settings, captures, flows, read-outs.
+
+Runs inside the guest or in the native testbed's namespaces, with the standard library and Mininet only. What it
+writes is described in docs/run-directory.md.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from subprocess import Popen
+from typing import Any
+
+from experiments.proof import evidence
+from experiments.spec import Condition, ExperimentSpec, Flow
+from testbed.inside import baseline
+from testbed.inside.network import LiveNetwork, network
+from testbed.inside.namespaces import network_namespace
+from testbed.inside.programs import ended_afterwards, tail, wait_for, wait_until_ended
+from testbed.inside.room import Room
+from testbed.inside.sockets import LISTEN, sampled, tcp_sockets
+from topologies.addresses import address_of
+from topologies.data import from_data
+from topologies.errors import TcplabError
+
+_SAMPLE = 0.1  # seconds between two readings of the sockets
+_READY = 10.0  # seconds a server or capture may take to be ready
+_DRAIN = 120.0  # seconds that buffered data may take to arrive after a client's last write
+_BLOCK = 1.2  # seconds after which the kernel has handed tcpdump every packet (libpcap's buffer timeout is 1 s)
+_SNAPLEN = 128  # bytes; Ethernet, IPv6 and 60 bytes of TCP header, so that no SACK block is cut
+_CAPTURE_BUFFER = 8192  # KiB
+
+
+def perform(data: Any, room: Room) -> None:
+    """Carry out the experiment that `data` describes; results of each condition are delivered as they come."""
+    spec: ExperimentSpec = from_data(ExperimentSpec, data)
+    room.enter("building the network")
+    with network(spec.topology) as live:
+        _write(room.work / "environment.json", _environment(live, room))
+        room.deliver("environment.json")
+        for condition in spec.conditions:
+            room.enter(condition.label)
+            try:
+                _measure(spec, condition, live, room)
+            finally:  # what was measured is kept, also of a condition that failed
+                room.deliver(condition.name)
+
+
+def _environment(live: LiveNetwork, room: Room) -> dict[str, Any]:
+    return {
+        "kernel": f"{platform.system()} {platform.release()}",
+        "clock": "virtual" if room.virtual else "real",
+        "receiver_preload": room.preload is not None,
+        "baseline": baseline.HOST,
+        "asked_and_found": [asdict(setting) for setting in live.settings],
+    }
+
+
+def _measure(spec: ExperimentSpec, condition: Condition, live: LiveNetwork, room: Room) -> None:
+    folder = room.work / condition.name
+    folder.mkdir(parents=True)
+    hosts = sorted({end for flow in spec.flows for end in (flow.sender, flow.receiver)})
+    settings = baseline.HOST | dict(condition.sysctls)
+    found = {host: live.set_sysctls(host, settings) for host in hosts}
+    before = _readout(live, hosts)
+    try:
+        with _capturing(spec, live, folder), _sampling(live, hosts, folder):
+            _transfer(spec, live, folder, room)
+    finally:
+        after = _readout(live, hosts)
+        _write(folder / "counters.json", {"before": before[0], "after": after[0]})
+        _write(folder / "qdiscs.json", {"before": before[1], "after": after[1]})
+    _write(folder / "evidence.json", {"sysctls": found, **evidence(condition, spec, folder)})
+
+
+def _readout(live: LiveNetwork, hosts: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    return {host: live.counters(host) for host in hosts}, live.qdiscs()
+
+
+@contextmanager
+def _capturing(spec: ExperimentSpec, live: LiveNetwork, folder: Path) -> Iterator[None]:
+    """tcpdump on each captured host's interface; ready before the first packet, ended after the last."""
+    with ExitStack() as stack:
+        for host in spec.captures:
+            _start_capture(live, host, folder, stack)
+        yield
+        time.sleep(_BLOCK)
+
+
+def _start_capture(live: LiveNetwork, host: str, folder: Path, stack: ExitStack) -> None:
+    interface = f"{host}-eth0"
+    said = folder / f"{interface}.tcpdump.txt"
+    command = ["tcpdump", "-Z", "root", "-n", "-p", "-i", interface, "-s", str(_SNAPLEN), "-B", str(_CAPTURE_BUFFER)]
+    command += ["--nano", "-w", str(folder / f"{interface}.pcap")]
+    process = live.start(host, command, said, {})
+    stack.enter_context(ended_afterwards(process))
+    _wait_ready(f"tcpdump on {interface}", process, said, lambda: "listening on" in said.read_text())
+
+
+@contextmanager
+def _sampling(live: LiveNetwork, hosts: list[str], folder: Path) -> Iterator[None]:
+    with ExitStack() as stack:
+        for host in hosts:
+            stack.enter_context(sampled(live.pid(host), folder / f"{host}.sockets.jsonl", _SAMPLE))
+        yield
+
+
+def _transfer(spec: ExperimentSpec, live: LiveNetwork, folder: Path, room: Room) -> None:
+    """All flows at once: servers known to listen, clients to their end, then everything that is still in buffers."""
+    with ExitStack() as stack:
+        for flow in spec.flows:
+            stack.enter_context(ended_afterwards(_start_server(flow, live, folder, room)))
+        clients = [(flow, stack.enter_context(ended_afterwards(_start_client(flow, spec, live, folder)))) for flow in spec.flows]
+        for flow, client in clients:
+            _wait_client(flow, client, folder)
+        for receiver in sorted({flow.receiver for flow in spec.flows}):
+            with network_namespace(live.pid(receiver)):
+                wait_for(f"the connections of {receiver} to close", lambda: not tcp_sockets(), _DRAIN, 0.1)
+
+
+def _start_server(flow: Flow, live: LiveNetwork, folder: Path, room: Room) -> Popen[bytes]:
+    said = folder / f"{flow.name}.server.txt"
+    preload = {"LD_PRELOAD": str(room.preload)} if room.preload else {}
+    batched = ["-l", "1M"] if room.preload else []
+    process = live.start(flow.receiver, ["iperf", "-s", "-p", str(flow.port), *_window(flow), *batched], said, preload)
+    with network_namespace(live.pid(flow.receiver)):
+        _wait_ready(f"iperf's server of {flow.name}", process, said, lambda: _listens(flow.port))
+    return process
+
+
+def _listens(port: int) -> bool:
+    return any(row["local"].endswith(f":{port}") for row in tcp_sockets(LISTEN))
+
+
+def _start_client(flow: Flow, spec: ExperimentSpec, live: LiveNetwork, folder: Path) -> Popen[bytes]:
+    to = ["-c", address_of(spec.topology, flow.receiver), "-p", str(flow.port), "-t", f"{flow.duration.seconds:g}"]
+    return live.start(flow.sender, ["iperf", *to, *_window(flow)], folder / f"{flow.name}.client.txt", {})
+
+
+def _window(flow: Flow) -> list[str]:
+    return ["-w", str(flow.window.base)] if flow.window else []
+
+
+def _wait_client(flow: Flow, client: Popen[bytes], folder: Path) -> None:
+    said = folder / f"{flow.name}.client.txt"
+    if not wait_until_ended(client, flow.duration.seconds + _DRAIN):
+        raise TcplabError(
+            f"{flow.name}: iperf's client had not ended {_DRAIN:g} s after its {flow.duration}.",
+            "Lower the loss or the window, or raise the bandwidth: the sent data does not get through.",
+        )
+    if client.returncode != 0 or "connect failed" in said.read_text():
+        raise TcplabError(f"{flow.name}: iperf's client failed: {tail(said)}", "The rest of its output is in the run's folder.")
+
+
+def _wait_ready(what: str, process: Popen[bytes], said: Path, ready: Any) -> None:
+    def look() -> bool:
+        if process.poll() is not None:
+            raise TcplabError(f"{what} ended at once: {tail(said)}", "The message above is the program's own.")
+        return bool(ready())
+
+    wait_for(what, look, _READY)
+
+
+def _write(file: Path, data: Any) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(data, indent=1) + "\n")

@@ -1,0 +1,98 @@
+"""What an experiment is: frozen data that a run directory stores and a guest is handed.
+
+Reads in order: a topology, flows over it, and conditions under which the same flows are measured.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from topologies.errors import UsageError
+from topologies.spec import Channel, TopologySpec
+from topologies.units import Duration, Packets, Rate, Share, Size
+
+FORMAT = 1
+LONGEST = Duration.parse("24h")
+
+
+@dataclass(frozen=True)
+class LinkParameters:
+    """The parameters that every experiment over one kind of link takes; each is an option of the command line."""
+
+    bw: Rate = Rate.parse("1mbit")
+    delay: Duration = Duration.parse("40ms")
+    loss: Share = Share.parse("10%")
+    jitter: Duration = Duration(0)
+    queue: Packets = Packets(1000)
+    duration: Duration = Duration.parse("20s")
+
+    def channel(self) -> Channel:
+        """One direction of the link."""
+        return Channel(self.bw, self.delay, self.loss, self.jitter, self.queue)
+
+
+@dataclass(frozen=True)
+class Flow:
+    """One iperf transfer. `window` is iperf's -w at both ends (bytes asked for; Linux doubles it)."""
+
+    name: str
+    sender: str
+    receiver: str
+    duration: Duration
+    window: Size | None = None
+    port: int = 5001
+
+    def __post_init__(self) -> None:
+        if not Duration.parse("1s") <= self.duration <= LONGEST:
+            raise UsageError(f"A flow of {self.duration} is not possible.", f"Choose a duration from 1s to {LONGEST}.")
+        if self.window is not None and self.window.base < 2048:
+            raise UsageError(f"A window of {self.window} is too small for a packet.", "Choose at least 2KiB.")
+
+
+ProofKind = Literal["sack_permitted"]
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What must be seen in the run itself, or its condition did not hold."""
+
+    kind: ProofKind
+    expected: bool
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One setting of all hosts under which the flows run. `sysctls` override the baseline, name by name."""
+
+    name: str
+    label: str
+    sysctls: tuple[tuple[str, str], ...] = ()
+    proofs: tuple[Proof, ...] = ()
+
+
+@dataclass(frozen=True)
+class ExperimentSpec:
+    """A named experiment. `captures` are the hosts whose interface tcpdump listens on."""
+
+    name: str
+    claim: str
+    topology: TopologySpec
+    flows: tuple[Flow, ...]
+    conditions: tuple[Condition, ...]
+    captures: tuple[str, ...] = ()
+    format: int = FORMAT
+
+    def __post_init__(self) -> None:
+        hosts = self.topology.named("host")
+        for flow in self.flows:
+            for end in (flow.sender, flow.receiver):
+                if end not in hosts:
+                    raise UsageError(f"Flow {flow.name} names {end}, which is no host.", f"Hosts are {', '.join(hosts)}.")
+            self.topology.bottleneck(flow.sender, flow.receiver)
+            self.topology.bottleneck(flow.receiver, flow.sender)
+        for host in self.captures:
+            if host not in hosts:
+                raise UsageError(f"A capture names {host}, which is no host.", f"Hosts are {', '.join(hosts)}.")
+        if not self.flows or not self.conditions:
+            raise UsageError(f"Experiment {self.name} measures nothing.", "Give it a flow and a condition.")

@@ -1,0 +1,46 @@
+"""The code and data of a job as one Python archive that is the same, byte for byte, for the same content.
+
+File times and owners would be a way for the host to move packets in the guest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+_ROOT = Path(__file__).resolve().parent.parent
+_CODE = (
+    "topologies/*.py", "testbed/__init__.py", "testbed/inside/*.py",
+    "experiments/__init__.py", "experiments/spec.py", "experiments/procedure.py", "experiments/proof.py",
+)  # fmt: skip
+_START = "import sys\nfrom testbed.inside.room import main\nsys.exit(main(sys.argv[1:]))\n"
+
+
+def job_archive(module: str, data: Any) -> bytes:
+    """A zip that Python runs (zipapp): calls `perform(data, room)` of `module` in the room it is started in."""
+    job = json.dumps({"module": module, "data": data}, sort_keys=True)
+    own = f"{module.replace('.', '/')}.py"
+    return _zipped(_code() | {own: (_ROOT / own).read_bytes(), "job.json": job.encode()})
+
+
+def code_digest() -> str:
+    """SHA-256 of the code that travels: another version may send packets at other times."""
+    return hashlib.sha256(_zipped(_code())).hexdigest()
+
+
+def _code() -> dict[str, bytes]:
+    files = [file for pattern in _CODE for file in _ROOT.glob(pattern)]
+    return {file.relative_to(_ROOT).as_posix(): file.read_bytes() for file in files} | {"__main__.py": _START.encode()}
+
+
+def _zipped(members: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for name in sorted(members):
+            archive.writestr(zipfile.ZipInfo(name, (2000, 1, 1, 0, 0, 0)), members[name])
+    return buffer.getvalue()
+

@@ -1,0 +1,36 @@
+"""The one kernel baseline of every host: what all experiments take for granted, each setting with its reason.
+
+Meanings: Documentation/networking/ip-sysctl.rst. A condition overrides single settings by name.
+"""
+
+from __future__ import annotations
+
+HOST: dict[str, str] = {
+    # Routes would otherwise remember ssthresh and RTT of one connection for the next one.
+    "net.ipv4.tcp_no_metrics_save": "1",
+    # The kernel's defaults, written down: a distribution or an administrator may have changed them.
+    "net.ipv4.tcp_congestion_control": "cubic",
+    "net.ipv4.tcp_sack": "1",
+    "net.ipv4.tcp_dsack": "1",
+    "net.ipv4.tcp_timestamps": "1",
+    "net.ipv4.tcp_window_scaling": "1",
+    "net.ipv4.tcp_recovery": "1",  # RACK
+    "net.ipv4.tcp_early_retrans": "3",  # tail loss probes
+    "net.ipv4.tcp_reordering": "3",
+    "net.ipv4.tcp_frto": "2",
+    "net.ipv4.tcp_ecn": "2",  # only where the other side asks
+    "net.ipv4.tcp_slow_start_after_idle": "1",
+    # The kernel derives these from its memory; a laptop and a lab kernel must agree.
+    "net.ipv4.tcp_rmem": "4096 131072 6291456",
+    "net.ipv4.tcp_wmem": "4096 16384 4194304",
+    # Router and neighbour discovery would appear in captures and counters.
+    "net.ipv6.conf.all.disable_ipv6": "1",
+}
+
+ROUTER: dict[str, str] = {
+    "net.ipv4.ip_forward": "1",
+    # A packet may come back another way than it went.
+    "net.ipv4.conf.all.rp_filter": "0",
+    "net.ipv4.conf.all.send_redirects": "0",
+    "net.ipv6.conf.all.disable_ipv6": "1",
+}

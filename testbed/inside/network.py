@@ -1,0 +1,173 @@
+"""A topology as a live Mininet network with Open vSwitch, checked against its spec before anyone uses it.
+
+Mininet makes the nodes, the cables and the switches. What it would set with a process for each value
+(addresses, qdiscs, sysctls, offloads) is set in batches and read back.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from testbed.inside import baseline, offloads, shaping
+from testbed.inside.namespaces import network_namespace, read_sysctl, write_sysctl
+from testbed.inside.programs import run
+from testbed.inside.shaping import Setting
+from topologies.addresses import PREFIX, interfaces, neighbours, routes
+from topologies.errors import TcplabError
+from topologies.spec import Port, TopologySpec
+
+try:
+    from mininet.net import Mininet
+    from mininet.node import OVSBridge
+except ImportError:  # said when a network is wanted, not when this module is read
+    Mininet = None
+
+_DESCRIPTORS = 1024  # mnexec closes every possible descriptor one by one; Mininet would raise the limit to 16384
+
+
+@dataclass
+class LiveNetwork:
+    """A running network. `settings` is what was asked for and found of every interface."""
+
+    topology: TopologySpec
+    mininet: Any
+    settings: list[Setting] = field(default_factory=list)
+
+    def pid(self, node: str) -> int:
+        """The process whose network namespace the node lives in."""
+        return int(self.mininet.get(node).pid)
+
+    def start(self, node: str, command: list[str], output: Path, environment: dict[str, str]) -> subprocess.Popen[bytes]:
+        """Start a program on a node with stdout and stderr in `output`."""
+        with output.open("ab") as file:
+            process: subprocess.Popen[bytes] = self.mininet.get(node).popen(
+                ["env", *(f"{name}={value}" for name, value in environment.items()), *command] if environment else command,
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+            )
+        return process
+
+    def output(self, node: str, command: list[str], text: str = "") -> str:
+        """The output of a command that must succeed on a node. Raises CommandError."""
+        return run(["mnexec", "-a", str(self.pid(node)), *command], text)
+
+    def set_sysctls(self, node: str, values: dict[str, str]) -> dict[str, str]:
+        """Set sysctls in the node's own namespace and return them as read back. Raises TcplabError on a difference."""
+        with network_namespace(self.pid(node)):
+            return {name: _set(node, name, value) for name, value in values.items()}
+
+    def counters(self, node: str) -> dict[str, int]:
+        """The node's own TCP, UDP and IP counters, named as nstat(8) names them."""
+        found: dict[str, int] = {}
+        for table in ("snmp", "netstat"):
+            lines = Path(f"/proc/{self.pid(node)}/net/{table}").read_text().splitlines()
+            for names, values in zip(lines[::2], lines[1::2], strict=True):
+                prefix = names.split(":")[0]
+                pairs = zip(names.split()[1:], values.split()[1:], strict=True)
+                found |= {prefix + name: int(value) for name, value in pairs}
+        return found
+
+    def qdiscs(self) -> dict[str, list[dict[str, Any]]]:
+        """`tc -s -j qdisc show` of every port that has a channel."""
+        rows = [row for node in self._shaping_nodes() for row in self._qdisc_rows(node)]
+        return {port.name: [row for row in rows if row["dev"] == port.name] for port in self._shaped()}
+
+    def _shaped(self) -> list[Port]:
+        return [port for port in self.topology.ports if port.channel]
+
+    def _shaping_nodes(self) -> list[str]:
+        """Nodes that have their own namespace and shape; all switches share the root one, named by the first."""
+        switches = self.topology.named("switch")
+        nodes = dict.fromkeys(switches[0] if port.node in switches else port.node for port in self._shaped())
+        return list(nodes)
+
+    def _qdisc_rows(self, node: str) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = json.loads(self.output(node, ["tc", "-s", "-j", "qdisc", "show"]))
+        return rows
+
+    def shape(self) -> None:
+        """Give every port its channel, and check what the kernel made of it."""
+        switches = self.topology.named("switch")
+        for node in self._shaping_nodes():
+            mine = [port for port in self._shaped() if port.node == node or {port.node, node} <= set(switches)]
+            lines = [line for port in mine if port.channel for line in shaping.commands(port.name, port.channel)]
+            self.output(node, ["tc", "-batch", "-"], "\n".join(lines))
+            rows = self._qdisc_rows(node)
+            for port in mine:
+                if port.channel:
+                    self.settings += shaping.compare(port.name, port.channel, rows)
+
+    def configure(self) -> None:
+        """Addresses, routes, neighbours and sysctls of every host and router; offloads off everywhere."""
+        for node in self.topology.named("host") + self.topology.named("router"):
+            self.output(node, ["ip", "-batch", "-"], "\n".join(_addressing(self.topology, node)))
+            self.set_sysctls(node, baseline.HOST if self.topology.kind(node) == "host" else baseline.ROUTER)
+        for port in self.topology.ports:
+            with network_namespace(self.pid(port.node)):
+                self.settings += offloads.turn_off(port.name)
+
+
+@contextmanager
+def network(topology: TopologySpec) -> Iterator[LiveNetwork]:
+    """The topology, running and equal to its spec. Raises TcplabError where it is not.
+
+    Needs root, Open vSwitch (testbed.openvswitch) and a network namespace in which names may be taken.
+    """
+    if Mininet is None:
+        raise TcplabError("Mininet is not installed for this Python.", "Install it: sudo apt-get install mininet")
+    Mininet.inited = True  # skips Mininet.init, which raises resource limits: see _DESCRIPTORS
+    resource.setrlimit(resource.RLIMIT_NOFILE, (_DESCRIPTORS, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    live = LiveNetwork(topology, Mininet(switch=OVSBridge, controller=None, build=False))
+    try:
+        _assemble(live)
+        live.mininet.start()
+        live.configure()
+        live.shape()
+        yield live
+    finally:
+        live.mininet.stop()
+
+
+def _assemble(live: LiveNetwork) -> None:
+    for number, node in enumerate(live.topology.nodes, 1):
+        if node.kind == "switch":
+            live.mininet.addSwitch(node.name, dpid=f"{number:x}")
+        else:
+            live.mininet.addHost(node.name, ip=None)
+    ports = live.topology.ports
+    for left, right in zip(ports[::2], ports[1::2], strict=True):
+        live.mininet.addLink(left.node, right.node, intfName1=left.name, intfName2=right.name)
+
+
+def _addressing(topology: TopologySpec, node: str) -> list[str]:
+    """Lines for `ip -batch` in the node's namespace."""
+    lines = ["link set lo up"]
+    for interface in interfaces(topology):
+        if interface.port.node != node:
+            continue
+        device = f"dev {interface.port.name}"
+        lines += [f"link set {device} address {interface.mac} up", f"address add {interface.address}/{PREFIX} {device}"]
+        lines += [f"neighbour replace {at} lladdr {mac} nud permanent {device}" for at, mac in neighbours(topology, interface)]
+    return lines + [f"route add {route.network} via {route.gateway} dev {route.interface}" for route in routes(topology, node)]
+
+
+def _set(node: str, name: str, value: str) -> str:
+    try:
+        write_sysctl(name, value)
+        found = read_sysctl(name)
+    except OSError as error:
+        raise TcplabError(
+            f"{node}: {name} cannot be set to {value}: {error.strerror}.",
+            "This kernel lacks the setting or the module behind it (for congestion controls: modprobe tcp_NAME).",
+        ) from error
+    if found != " ".join(value.split()):
+        raise TcplabError(f"{node}: {name} was to be {value}, the kernel has {found}.", "Choose a value it accepts.")
+    return found

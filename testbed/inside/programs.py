@@ -1,0 +1,64 @@
+"""Programs that run for a while: started with their output in files, known to be ready, and always ended."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from topologies.errors import CommandError, TcplabError
+
+_GRACE = 10.0  # seconds between asking a program to end and killing it
+
+
+def run(command: list[str], text: str = "") -> str:
+    """The output of a command that must succeed. Raises CommandError, or TcplabError where it is not installed."""
+    try:
+        done = subprocess.run(command, input=text, text=True, capture_output=True, check=False)
+    except FileNotFoundError:
+        raise TcplabError(f"{command[0]} is not installed.", f"Install it: sudo apt-get install {command[0]}") from None
+    if done.returncode != 0:
+        raise CommandError(" ".join(command), done.returncode, done.stderr + done.stdout)
+    return done.stdout
+
+
+def wait_for(what: str, ready: Callable[[], bool], timeout: float, interval: float = 0.01) -> None:
+    """Return as soon as `ready()` holds, looking every `interval` seconds. Raises TcplabError after `timeout`."""
+    deadline = time.monotonic() + timeout
+    while not ready():
+        if time.monotonic() > deadline:
+            raise TcplabError(f"Waited {timeout:g} s for {what}, in vain.", "The program's output is in the run's folder.")
+        time.sleep(interval)
+
+
+def wait_until_ended(process: subprocess.Popen[bytes], timeout: float) -> bool:
+    """Whether the process ended within `timeout` seconds; waits without polling."""
+    descriptor = os.pidfd_open(process.pid)
+    try:
+        select.select([descriptor], [], [], timeout)
+    finally:
+        os.close(descriptor)
+    return process.poll() is not None
+
+
+@contextmanager
+def ended_afterwards(process: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes]]:
+    """The process, interrupted (SIGINT, so that it prints its summary) and if need be killed at the end."""
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+            if not wait_until_ended(process, _GRACE):
+                process.kill()
+        process.wait()
+
+
+def tail(file: Path, lines: int = 5) -> str:
+    """The end of a program's output, for a message."""
+    return "\n".join(file.read_text(errors="replace").splitlines()[-lines:]) if file.exists() else ""

@@ -1,0 +1,117 @@
+"""The entry of code that runs where the network is: in the guest, or natively in namespaces of its own.
+
+A job is a module with a function `perform(data, room)`; it travels with its data in one Python archive.
+This module, and all that a job imports, needs the standard library and Mininet only.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import shutil
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from testbed.inside.openvswitch import open_vswitch
+from topologies.errors import TcplabError
+
+RESULT, EVENTS, LOG = "result.json", "events.jsonl", "job.log"
+_TICK = 1.0  # seconds between two events that say how far the clock is
+
+
+@dataclass
+class Room:
+    """What a job may use: `work`, a folder for results, and ways to tell the outside how far it is.
+
+    `virtual` says that time is virtual; `preload` is a library that makes receivers cheap there (waitall.c).
+    """
+
+    work: Path
+    delivery: Path
+    virtual: bool
+    preload: Path | None = None
+    phase: str = "starting"
+    _started: float = field(default_factory=time.monotonic)
+
+    def enter(self, phase: str) -> None:
+        """Say what is being done now; shown beside the progress bar."""
+        self.phase = phase
+        self.tell()
+
+    def tell(self) -> None:
+        """Append an event for the progress bar, at once on the host's disk."""
+        event = {"phase": self.phase, "elapsed": round(time.monotonic() - self._started, 3)}
+        with (self.delivery / EVENTS).open("a") as events:
+            events.write(json.dumps(event) + "\n")
+            events.flush()
+            os.fsync(events.fileno())
+
+    def deliver(self, name: str) -> None:
+        """Hand `work/name` out, so that it is kept whatever happens later."""
+        source = self.work / name
+        if self.work == self.delivery or not source.exists():
+            return
+        if source.is_dir():
+            shutil.copytree(source, self.delivery / name)
+            shutil.rmtree(source)
+        else:
+            shutil.copy(source, self.delivery / name)
+
+
+def main(arguments: list[str]) -> int:
+    """Run the job in `job.json` beside the archive: `job.pyz DELIVERY WORK virtual|native`."""
+    delivery, work, clock = Path(arguments[0]), Path(arguments[1]), arguments[2]
+    work.mkdir(parents=True, exist_ok=True)
+    room = Room(work, delivery, clock == "virtual", _preload(clock))
+    result = _attempt(room)
+    (delivery / RESULT).write_text(json.dumps(result | {"elapsed": time.monotonic() - room._started}))
+    return 0 if result["ok"] else 1
+
+
+def _preload(clock: str) -> Path | None:
+    library = Path("/usr/lib/tcplab/waitall.so")
+    return library if clock == "virtual" and library.exists() else None
+
+
+def _attempt(room: Room) -> dict[str, Any]:
+    try:
+        job = json.loads(_job_text())
+        with _ticking(room), open_vswitch():
+            importlib.import_module(job["module"]).perform(job["data"], room)
+        return {"ok": True}
+    except Exception as error:  # the process ends here; the host shows the message and keeps the traceback
+        traceback.print_exc()
+        problem = error.problem if isinstance(error, TcplabError) else f"{type(error).__name__}: {error}"
+        return {"ok": False, "problem": problem, "remedy": getattr(error, "remedy", "See job.log in the run's folder.")}
+
+
+def _job_text() -> bytes:
+    import zipfile  # only here: the archive is read once
+
+    with zipfile.ZipFile(sys.argv[0]) as archive:
+        return archive.read("job.json")
+
+
+@contextmanager
+def _ticking(room: Room) -> Iterator[None]:
+    stop = threading.Event()
+
+    def work() -> None:
+        while not stop.wait(_TICK):
+            room.tell()
+
+    thread = threading.Thread(target=work, name="progress")
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()

@@ -1,0 +1,108 @@
+"""A channel as queueing disciplines: the tc commands for it, and what tc must then read back.
+
+    root 1: netem   the delay line: delay, jitter, loss. It detaches every packet from the socket that sent it
+                    (skb_orphan_partial in net/sched/sch_netem.c), so TCP small queues do not see what follows.
+    1:1  2: tbf     the rate
+    2:1  3: queue   the bottleneck's queue, counted in packets
+
+Rate, queue and delay line are apart, so the queue holds waiting packets only and not those in flight; in
+Mininet's TCLink one netem holds both, and HTB over netem falls far short at high rates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from topologies.errors import TcplabError
+from topologies.spec import Channel
+from topologies.units import Duration, Rate, Share
+
+FRAME = 1514  # bytes that tc counts for a full Ethernet frame
+SHORTEST_DELAY = Duration.parse("1us")  # netem without delay, jitter or rate does not detach packets
+_ROOM = 1_000_000  # packets; the delay line itself never drops
+_BURST_TIME = Duration.parse("250us")  # how late a timer may fire in real time without losing rate
+_TOLERANCE = 1e-3  # relative; netem keeps probabilities in 32 bits and tc prints six digits
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One thing that was asked of an interface and what the kernel has."""
+
+    interface: str
+    field: str
+    asked: str
+    found: str
+
+
+def commands(interface: str, channel: Channel) -> list[str]:
+    """Lines for `tc -batch` that give `interface` the channel."""
+    device = f"dev {interface}"
+    delay = max(channel.delay, SHORTEST_DELAY)
+    line = f"delay {_microseconds(delay)}" + (f" {_microseconds(channel.jitter)}" if channel.jitter.base else "")
+    loss = f" loss {channel.loss}" if channel.loss.base else ""
+    limit = channel.queue.base * FRAME
+    return [
+        f"qdisc add {device} root handle 1: netem limit {_ROOM} {line}{loss}",
+        f"qdisc add {device} parent 1:1 handle 2: tbf rate {channel.bandwidth.base}bit burst {burst(channel)} limit {limit}",
+        f"qdisc add {device} parent 2:1 handle 3: {_queue(channel)}",
+    ]
+
+
+def _microseconds(value: Duration) -> str:
+    """netem's parser takes no nanoseconds, but fractions."""
+    return f"{value.base // 1000}.{value.base % 1000:03d}us"
+
+
+def burst(channel: Channel) -> int:
+    """Bytes that may leave back to back: two frames, or what the rate carries while a timer is late."""
+    return max(2 * FRAME, channel.bandwidth.base * _BURST_TIME.base // (8 * 10**9))
+
+
+def _queue(channel: Channel) -> str:
+    if channel.discipline == "fifo":
+        return f"pfifo limit {channel.queue.base}"
+    return f"{channel.discipline} limit {channel.queue.base}"
+
+
+def compare(interface: str, channel: Channel, rows: list[dict[str, Any]]) -> list[Setting]:
+    """Each field of the channel beside what `tc -j qdisc show` says of the interface.
+
+    Raises TcplabError that names the interface, what was asked and what the kernel has, where they differ.
+    """
+    netem, tbf, queue = (_options(interface, rows, handle) for handle in ("1:", "2:", "3:"))
+    delay, jitter = (float(netem.get("delay", {}).get(name, 0)) for name in ("delay", "jitter"))
+    loss = float(netem.get("loss-random", {}).get("loss", 0))
+    pairs = [
+        ("rate", str(channel.bandwidth), channel.bandwidth.base, str(Rate(tbf["rate"] * 8)), tbf["rate"] * 8),
+        ("delay", *_duration(max(channel.delay, SHORTEST_DELAY)), *_duration(Duration(round(delay * 1e9)))),
+        ("jitter", *_duration(channel.jitter), *_duration(Duration(round(jitter * 1e9)))),
+        ("loss", str(channel.loss), channel.loss.fraction, str(Share(round(loss * 1e10))), loss),
+        ("queue", f"{channel.queue} packets", channel.queue.base, f"{queue.get('limit')} packets", queue.get("limit", 0)),
+    ]
+    return [_checked(interface, *pair) for pair in pairs]
+
+
+def _duration(value: Duration) -> tuple[str, float]:
+    return str(value), value.base
+
+
+def _options(interface: str, rows: list[dict[str, Any]], handle: str) -> dict[str, Any]:
+    for row in rows:
+        if row.get("dev") == interface and row.get("handle") == handle:
+            options: dict[str, Any] = row.get("options", {})
+            return options
+    present = ", ".join(f"{row.get('kind')} {row.get('handle')}" for row in rows if row.get("dev") == interface)
+    raise TcplabError(
+        f"{interface}: qdisc {handle} was asked for, the kernel has {present or 'none'}.",
+        "Look at the tc lines in log.txt; a kernel without netem, tbf or pfifo cannot shape a link.",
+    )
+
+
+def _checked(interface: str, field: str, asked: str, wanted: float, found: str, have: float) -> Setting:
+    if abs(have - wanted) > max(_TOLERANCE * abs(wanted), 1e-9):
+        raise TcplabError(
+            f"{interface}: a {field} of {asked} was asked for, the kernel has {found}.",
+            "Choose a value that this kernel's tc can hold, or report the difference.",
+        )
+    return Setting(interface, field, asked, found)

@@ -1,0 +1,124 @@
+"""The lab kernel and its first process: patch, configure, compile, strip.
+
+The same sources give the same bytes in any folder on any machine with the same compiler: the build is sealed
+(testbed.building) and sees a fixed path, a fixed environment and a fixed date.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+
+from testbed.building import Workshop, need_space, need_tools
+from testbed.cache import Facts, Recipe
+from testbed.kernel.source import HERE, SOURCES, TARBALL, Series, Source, obtain
+from topologies.errors import CommandError, TcplabError
+
+KERNEL_TOOLS = ("bwrap", "gcc", "ld", "make", "flex", "bison", "bc", "xz", "tar", "patch")
+BUILD_SPACE = 2_500_000_000
+"""Bytes: source and objects take 1.9 GB, the tarball and its package 0.3 GB."""
+
+# The first lines of `make` name the builder and the date in the kernel's banner; -Werror=date-time guards the rest.
+FIXED = {
+    "KBUILD_BUILD_TIMESTAMP": "2000-01-01",
+    "KBUILD_BUILD_USER": "tcplab",
+    "KBUILD_BUILD_HOST": "tcplab",
+    "KBUILD_BUILD_VERSION": "1",
+}
+MAKE = ("make", "ARCH=um")
+
+
+def kernel_recipe(given: Path | None = None) -> Recipe:
+    """The recipe for `linux`, the kernel; `given` is a tarball to build it from ($TCPLAB_KERNEL_SOURCE if None)."""
+    named = os.environ.get("TCPLAB_KERNEL_SOURCE")
+    source = given or (Path(named) if named else None)
+    files = (SOURCES, HERE / "lab.config", *sorted(HERE.glob("*.patch")), Path(__file__))
+    variant = os.environ.get("TCPLAB_KERNEL", "")
+    return Recipe("kernel", files, ("linux",), lambda workshop: build_kernel(workshop, source), variant)
+
+
+def init_recipe() -> Recipe:
+    """The recipe for `init`, the guest's first process."""
+    return Recipe("init", (HERE / "init.c",), ("init",), build_init)
+
+
+def build_kernel(workshop: Workshop, given: Path | None) -> Facts:
+    """Leave the stripped kernel in the workshop as `linux`. Raises TcplabError, CommandError."""
+    if platform.machine() != "x86_64":
+        raise TcplabError(f"The lab kernel runs on x86-64 only, not on {platform.machine()}.", "Use --testbed native.")
+    need_tools(KERNEL_TOOLS)
+    need_space(workshop.folder, BUILD_SPACE)
+    source = obtain(workshop, given)
+    unpack(workshop, source)
+    release = configure(workshop)
+    compile_kernel(workshop, source.series)
+    return {
+        "release": release,
+        "seccomp": source.series.seccomp,
+        "source": source.origin,
+        "source_sha256": source.sha256,
+        "pinned": source.pinned,
+        "compiler": workshop.run("Compiler", ["gcc", "--version"]).splitlines()[0],
+    }
+
+
+def unpack(workshop: Workshop, source: Source) -> None:
+    """Unpack the tarball into `tree` and patch it."""
+    (workshop.folder / "tree").mkdir()
+    command = ["tar", "-xJ", "-C", "tree", "--strip-components=1", "-f", TARBALL]
+    workshop.run("Unpacking the kernel's source", command)
+    (workshop.folder / TARBALL).unlink()
+    for name in source.series.patches:
+        apply(workshop, HERE / name, source)
+
+
+def apply(workshop: Workshop, patch: Path, source: Source) -> None:
+    """Apply one patch. Raises TcplabError with patch's own words when it does not fit this source."""
+    command = ["patch", "--directory=tree", "--strip=1", "--batch", "--forward", "--no-backup-if-mismatch"]
+    try:
+        workshop.run(f"Applying {patch.name}", command, source=patch)
+    except CommandError as error:
+        problem = f"{patch.name} does not apply to {source.origin}.\n{error.problem}"
+        raise TcplabError(problem, f"It is made for Linux {source.series.version}.") from error
+
+
+def configure(workshop: Workshop) -> str:
+    """Write .config, check that it has every line of lab.config, and return the kernel's release."""
+    fragment = HERE / "lab.config"
+    wanted = [line for line in fragment.read_text().splitlines() if line.startswith("CONFIG_")]
+    (workshop.folder / "lab.config").write_bytes(fragment.read_bytes())
+    command = [*MAKE, "-C", "tree", "KCONFIG_ALLCONFIG=../lab.config", "allnoconfig"]
+    workshop.run("Configuring the lab kernel", command, environment=FIXED)
+    made = (workshop.folder / "tree/.config").read_text().splitlines()
+    if absent := [line for line in wanted if line not in made]:
+        problem = f"This kernel does not take these lines of lab.config: {', '.join(absent)}."
+        raise TcplabError(problem, "The option is gone or something that it depends on is off.")
+    return workshop.run("Configuring the lab kernel", [*MAKE, "-s", "-C", "tree", "kernelrelease"]).strip()
+
+
+def compile_kernel(workshop: Workshop, series: Series) -> None:
+    """Compile and strip; the share done is the share of the lines that a whole build prints."""
+    cores = len(os.sched_getaffinity(0))
+    start = lines(workshop.log)
+
+    def share() -> float:
+        return min(0.99, (lines(workshop.log) - start) / series.steps)
+
+    command = [*MAKE, "-C", "tree", f"-j{cores}", "linux"]
+    workshop.run(f"Building the lab kernel ({cores} cores)", command, environment=FIXED, share=share)
+    workshop.run("Stripping the lab kernel", ["strip", "-o", "linux", "tree/linux"])
+
+
+def lines(file: Path) -> int:
+    """How many lines the file has now."""
+    return file.read_bytes().count(b"\n")
+
+
+def build_init(workshop: Workshop) -> Facts:
+    """Leave the first process in the workshop as `init`, linked statically."""
+    need_tools(("bwrap", "gcc"))
+    flags = ["-O2", "-Wall", "-Wextra", "-static", "-s", "-Wl,--build-id=none"]
+    command = ["gcc", *flags, "-x", "c", "-o", "init", "-"]
+    workshop.run("Compiling the guest's first process", command, source=HERE / "init.c")
+    return {}

@@ -1,0 +1,128 @@
+/*
+ * The first process of the guest. The kernel's root is the sandbox's /lab (hostfs); this mounts the
+ * read-only image from it, tmpfs wherever something is written, and starts the job's Python archive.
+ * When the job ends, whatever way, the machine is switched off.
+ *
+ * On the host, in the sandbox, `init UID GID KERNEL ARGUMENT...` becomes that user for good and then
+ * the kernel: the guest never runs as the host's root, even where root asked for it.
+ *
+ * Linked statically: it runs where there is no C library.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/loop.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/reboot.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void switch_off(void)
+{
+	reboot(RB_POWER_OFF);
+	for (;;)
+		pause();
+}
+
+static void check(int result, const char *what)
+{
+	if (result >= 0)
+		return;
+	dprintf(open("/dev/kmsg", O_WRONLY), "lab init: %s: %s\n", what, strerror(errno));
+	switch_off();
+}
+
+static void mount_on(const char *source, const char *target, const char *type, unsigned long flags, const char *data)
+{
+	check(mount(source, target, type, flags, data), target);
+}
+
+static void mount_image(void)
+{
+	int image, loop;
+
+	mount_on("devtmpfs", "/dev", "devtmpfs", 0, NULL);
+	check(image = open("/image.squashfs", O_RDONLY | O_CLOEXEC), "/image.squashfs");
+	check(loop = open("/dev/loop0", O_RDONLY | O_CLOEXEC), "/dev/loop0");
+	check(ioctl(loop, LOOP_SET_FD, image), "attach the image");
+	mount_on("/dev/loop0", "/root", "squashfs", MS_RDONLY, NULL);
+}
+
+static void mount_writable(void)
+{
+	const char *folders[] = { "/root/run", "/root/tmp", "/root/var/log", "/root/var/tmp", "/root/root", NULL };
+
+	for (int i = 0; folders[i]; i++)
+		mount_on("tmpfs", folders[i], "tmpfs", 0, NULL);
+	mount_on("/dev", "/root/dev", NULL, MS_MOVE, NULL);
+	mkdir("/root/dev/pts", 0755);
+	mkdir("/root/dev/shm", 01777);
+	mount_on("devpts", "/root/dev/pts", "devpts", 0, "ptmxmode=0666");
+	mount_on("tmpfs", "/root/dev/shm", "tmpfs", 0, NULL);
+	mount_on("proc", "/root/proc", "proc", 0, NULL);
+	mount_on("sysfs", "/root/sys", "sysfs", 0, NULL);
+	mount_on("none", "/root/lab", "hostfs", 0, "/");
+}
+
+/* Moved, not only chroot(2)ed: setns(2), which mnexec uses, leads to the root of the mount namespace. */
+static void enter_image(void)
+{
+	check(chdir("/root"), "chdir");
+	mount_on(".", "/", NULL, MS_MOVE, NULL);
+	check(chroot("."), "chroot");
+}
+
+static void start_job(void)
+{
+	char *arguments[] = { "/usr/bin/python3", "-B", "/lab/job.pyz", "/lab/out", "/tmp/work", "virtual", NULL };
+	char *environment[] = { "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LANG=C.UTF-8", "TERM=dumb",
+		"PYTHONHASHSEED=0", "PYTHONUNBUFFERED=1", NULL };
+	int input, log;
+
+	check(chdir("/tmp"), "chdir");
+	/* O_SYNC: what was printed before a crash is on the host. */
+	check(log = open("/lab/out/job.log", O_WRONLY | O_CREAT | O_APPEND | O_SYNC, 0644), "/lab/out/job.log");
+	check(input = open("/dev/null", O_RDONLY), "/dev/null");
+	dup2(input, 0);
+	dup2(log, 1);
+	dup2(log, 2);
+	execve(arguments[0], arguments, environment);
+	check(-1, "start python3");
+}
+
+static int become(char **arguments)
+{
+	uid_t user = strtoul(arguments[0], NULL, 10);
+	gid_t group = strtoul(arguments[1], NULL, 10);
+
+	if (setgroups(0, NULL) || setgid(group) || setuid(user) ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		perror("lab init: become an ordinary user");
+	else if (execv(arguments[2], arguments + 2))
+		perror(arguments[2]);
+	return 1;
+}
+
+int main(int count, char **arguments)
+{
+	pid_t job;
+
+	if (getpid() != 1 && count > 3)
+		return become(arguments + 1);
+	mount_image();
+	mount_writable();
+	enter_image();
+	check(job = fork(), "fork");
+	if (!job)
+		start_job();
+	while (wait(NULL) != job || errno == EINTR)
+		errno = 0;
+	sync();
+	switch_off();
+}

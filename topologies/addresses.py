@@ -1,0 +1,118 @@
+"""Addresses, routes and neighbours of a topology: a pure function of its spec.
+
+Every set of interfaces that switches connect is a segment, 10.<segment>.0.0/16. Neighbours are filled in
+because ARP would double the first handshake's round trip.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from functools import cache
+
+from topologies.spec import Port, TopologySpec
+
+PREFIX = 16
+
+
+@dataclass(frozen=True)
+class Interface:
+    """An interface of a host or router. `neighbours` are (address, MAC) of all others in its segment."""
+
+    port: Port
+    address: str
+    mac: str
+    segment: int
+
+
+@dataclass(frozen=True)
+class Route:
+    network: str
+    gateway: str
+    interface: str
+
+
+@cache
+def interfaces(topology: TopologySpec) -> tuple[Interface, ...]:
+    """All interfaces that carry an address, in the order of the links."""
+    found: list[Interface] = []
+    sizes: dict[int, int] = {}
+    segments = _segments(topology)
+    for port in topology.ports:
+        if topology.kind(port.node) == "switch":
+            continue
+        segment = segments[port.name]
+        number = sizes[segment] = sizes.get(segment, 0) + 1
+        index = len(found) + 1
+        mac = f"02:00:00:00:{index >> 8:02x}:{index & 255:02x}"
+        found.append(Interface(port, f"10.{segment}.{number >> 8}.{number & 255}", mac, segment))
+    return tuple(found)
+
+
+def address_of(topology: TopologySpec, host: str) -> str:
+    """The address of a host's only interface."""
+    return next(interface.address for interface in interfaces(topology) if interface.port.node == host)
+
+
+def neighbours(topology: TopologySpec, interface: Interface) -> tuple[tuple[str, str], ...]:
+    """(address, MAC) of every other interface in the same segment."""
+    return tuple(
+        (other.address, other.mac)
+        for other in interfaces(topology)
+        if other.segment == interface.segment and other != interface
+    )
+
+
+def routes(topology: TopologySpec, node: str) -> tuple[Route, ...]:
+    """The routes of a host or router to the segments that it is not part of, each by a shortest way."""
+    everything = interfaces(topology)
+    own = {interface.segment: interface for interface in everything if interface.port.node == node}
+    found: list[Route] = []
+    for segment in sorted({interface.segment for interface in everything} - set(own)):
+        first_hop = _next_hop(everything, own, segment)
+        network = f"10.{segment}.0.0/{PREFIX}"
+        found.append(Route(network, first_hop.address, own[first_hop.segment].port.name))
+    return tuple(found)
+
+
+def _next_hop(everything: tuple[Interface, ...], own: dict[int, Interface], target: int) -> Interface:
+    """Breadth first over segments: the neighbouring router's interface that leads to `target`."""
+    via: dict[int, Interface | None] = {segment: None for segment in own}
+    queue = deque(own)
+    while queue:
+        segment = queue.popleft()
+        routers = [interface for interface in everything if interface.segment == segment]
+        for entrance in routers:
+            for exit_ in everything:
+                if exit_.port.node == entrance.port.node and exit_.segment not in via:
+                    via[exit_.segment] = via[segment] or entrance
+                    queue.append(exit_.segment)
+    hop = via[target]
+    assert hop is not None, "TopologySpec checks that everything is connected"
+    return hop
+
+
+def _segments(topology: TopologySpec) -> dict[str, int]:
+    """Interface name to segment number, counted in the order of the links."""
+    numbers: dict[str, int] = {}
+    for port in topology.ports:
+        if port.name not in numbers:
+            members = _joined(topology, port)
+            number = len(set(numbers.values()))
+            numbers.update(dict.fromkeys(members, number))
+    return numbers
+
+
+def _joined(topology: TopologySpec, port: Port) -> set[str]:
+    """The names of all interfaces that are the same Ethernet as `port`: along its cable and through switches."""
+    members: set[str] = set()
+    waiting = [port]
+    while waiting:
+        here = waiting.pop()
+        if here.name in members:
+            continue
+        members.add(here.name)
+        waiting += [other for other in topology.ports if other.node == here.peer and other.peer == here.node]
+        if topology.kind(here.node) == "switch":
+            waiting += [other for other in topology.ports if other.node == here.node]
+    return members

@@ -1,0 +1,31 @@
+"""The errors that every package raises: one sentence on what is wrong, one on what to do."""
+
+from __future__ import annotations
+
+
+class TcplabError(Exception):
+    """Something failed. `remedy` says what the reader can do about it; the program ends with `exit_code`."""
+
+    exit_code = 1
+
+    def __init__(self, problem: str, remedy: str = "") -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.problem} {self.remedy}".strip()
+
+
+class UsageError(TcplabError):
+    """What was asked for is impossible or misspelt; nothing has been started."""
+
+    exit_code = 2
+
+
+class CommandError(TcplabError):
+    """A program failed. The message holds its command line, exit status and the end of its output."""
+
+    def __init__(self, command: str, status: int, output: str, remedy: str = "") -> None:
+        ending = "\n".join(output.strip().splitlines()[-15:]) or "(it printed nothing)"
+        super().__init__(f"`{command}` failed with exit status {status}:\n{ending}\n", remedy)

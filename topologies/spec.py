@@ -1,0 +1,199 @@
+"""What a network is: nodes, links, and what each direction of a link does to packets. Pure, frozen data.
+
+A `Channel` is one direction of a link. It leaves from a switch or a router, never from a host: a capture on
+the sending host taps after the host's own queue, so a loss drawn there would never be seen as sent, and a
+queue there would be seen by TCP small queues and never fill.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from topologies.errors import UsageError
+from topologies.units import WHOLE, Duration, Packets, Quantity, Rate, Share
+
+NodeKind = Literal["host", "switch", "router"]
+Discipline = Literal["fifo", "sfq", "fq_codel", "fq", "cake", "pie", "red"]
+
+SLOWEST, FASTEST = Rate.parse("1kbit"), Rate.parse("100gbit")
+LONGEST_DELAY = Duration.parse("60s")
+MOST_PACKETS = Packets(1_000_000)
+_LONGEST_NAME = 9  # an interface name has 15 characters (IFNAMSIZ), "-eth" and two digits are added to the node's
+
+
+@dataclass(frozen=True)
+class Channel:
+    """One direction: delay line (delay, jitter, loss), then a queue of `queue` packets served at `bandwidth`.
+
+    A packet is lost before it waits, as in Mininet's TCLink, whose HTB drops in its netem leaf. Jitter
+    reorders packets, as netem's does.
+    """
+
+    bandwidth: Rate
+    delay: Duration = Duration(0)
+    loss: Share = Share(0)
+    jitter: Duration = Duration(0)
+    queue: Packets = Packets(1000)
+    discipline: Discipline = "fifo"
+
+    def __post_init__(self) -> None:
+        _within("bandwidth", self.bandwidth, SLOWEST, FASTEST)
+        _within("delay", self.delay, Duration(0), LONGEST_DELAY)
+        _within("loss", self.loss, Share(0), WHOLE)
+        _within("queue", self.queue, Packets(1), MOST_PACKETS)
+        if self.jitter > self.delay:
+            raise UsageError(
+                f"A jitter of {self.jitter} is above the delay of {self.delay}: a packet would leave before it came.",
+                "Lower the jitter or raise the delay.",
+            )
+
+
+
+def _within(field: str, value: Quantity, lowest: Quantity, highest: Quantity) -> None:
+    if not lowest.base <= value.base <= highest.base:
+        raise UsageError(f"A {field} of {value} is not possible.", f"Choose one from {lowest} to {highest}.")
+
+
+@dataclass(frozen=True)
+class Node:
+    name: str
+    kind: NodeKind
+
+    def __post_init__(self) -> None:
+        if not (self.name.isascii() and self.name.isalnum() and 0 < len(self.name) <= _LONGEST_NAME):
+            raise UsageError(
+                f"'{self.name[:40]}' cannot name a node.", f"Use 1 to {_LONGEST_NAME} letters and digits, such as h1."
+            )
+
+
+@dataclass(frozen=True)
+class Link:
+    """A cable between two nodes. `rightward` is what happens from left to right; None is a plain cable."""
+
+    left: str
+    right: str
+    rightward: Channel | None = None
+    leftward: Channel | None = None
+
+    def channel_from(self, node: str) -> Channel | None:
+        return self.rightward if node == self.left else self.leftward
+
+    def other_end(self, node: str) -> str:
+        return self.right if node == self.left else self.left
+
+
+@dataclass(frozen=True)
+class Port:
+    """One end of a link: the interface `name` of `node`, the node at the other end, and what leaves here."""
+
+    name: str
+    node: str
+    peer: str
+    channel: Channel | None
+
+
+@dataclass(frozen=True)
+class TopologySpec:
+    """A named network. Raises UsageError where it cannot be built; `diagram` is for people."""
+
+    name: str
+    nodes: tuple[Node, ...]
+    links: tuple[Link, ...]
+    diagram: str = ""
+
+    def __post_init__(self) -> None:
+        names = [node.name for node in self.nodes]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise UsageError(f"Topology {self.name} has two nodes named {twice[0]}.", "Give each its own name.")
+        for link in self.links:
+            self._check(link)
+        for node in self.nodes:
+            self._check_connected(node)
+
+    def _check(self, link: Link) -> None:
+        for end in (link.left, link.right):
+            if end not in self._kinds:
+                raise UsageError(f"A link of {self.name} leads to {end}, which is not a node.", "Add the node.")
+            if link.channel_from(end) and self._kinds[end] == "host":
+                raise UsageError(
+                    f"The link {link.left}-{link.right} shapes what leaves host {end}.",
+                    "Put the channel on a switch's or router's end: queues on a host change what its TCP does.",
+                )
+        if link.left == link.right:
+            raise UsageError(f"A link of {self.name} connects {link.left} with itself.", "Connect two nodes.")
+
+    def _check_connected(self, node: Node) -> None:
+        degree = sum(node.name in (link.left, link.right) for link in self.links)
+        if node.kind == "host" and degree != 1:
+            raise UsageError(f"Host {node.name} has {degree} links.", "A host has exactly one.")
+        if node.name not in self._reached_from(self.nodes[0].name):
+            raise UsageError(f"Nothing connects {node.name} with {self.nodes[0].name}.", "Add a link.")
+
+    @cached_property
+    def _kinds(self) -> dict[str, NodeKind]:
+        return {node.name: node.kind for node in self.nodes}
+
+    def kind(self, node: str) -> NodeKind:
+        return self._kinds[node]
+
+    def named(self, kind: NodeKind) -> tuple[str, ...]:
+        """The names of all nodes of one kind, in the order of the spec."""
+        return tuple(node.name for node in self.nodes if node.kind == kind)
+
+    @cached_property
+    def ports(self) -> tuple[Port, ...]:
+        """Every interface, in the order of the links: h1-eth0, s1-eth1. Switches count from 1, as Mininet's do."""
+        used = {node.name: 1 if node.kind == "switch" else 0 for node in self.nodes}
+        found: list[Port] = []
+        for link in self.links:
+            for end in (link.left, link.right):
+                found.append(Port(f"{end}-eth{used[end]}", end, link.other_end(end), link.channel_from(end)))
+                used[end] += 1
+        return tuple(found)
+
+    def path(self, source: str, target: str) -> tuple[Port, ...]:
+        """The ports that a packet leaves through on a shortest way. Raises UsageError for a node that is not there."""
+        for name in (source, target):
+            if name not in self._kinds:
+                raise UsageError(f"Topology {self.name} has no node {name}.", f"It has {', '.join(self._kinds)}.")
+        came_by = self._reached_from(source)
+        way: list[Port] = []
+        while target != source:
+            port = came_by[target]
+            assert port is not None
+            way.append(port)
+            target = port.node
+        return tuple(reversed(way))
+
+    def _reached_from(self, source: str) -> dict[str, Port | None]:
+        came_by: dict[str, Port | None] = {source: None}
+        queue = deque([source])
+        while queue:
+            node = queue.popleft()
+            for port in self._ports_of[node]:
+                if port.peer not in came_by:
+                    came_by[port.peer] = port
+                    queue.append(port.peer)
+        return came_by
+
+    @cached_property
+    def _ports_of(self) -> dict[str, list[Port]]:
+        return {node.name: [port for port in self.ports if port.node == node.name] for node in self.nodes}
+
+    def bottleneck(self, source: str, target: str) -> Channel:
+        """The slowest channel on the way. Raises UsageError where nothing on the way has a rate.
+
+        An unshaped path runs as fast as memory copies: in virtual time at hundreds of Gbit/s, for minutes.
+        """
+        shaped = [port.channel for port in self.path(source, target) if port.channel]
+        if not shaped:
+            raise UsageError(f"Nothing on the way from {source} to {target} has a bandwidth.", "Give a link a channel.")
+        return min(shaped, key=lambda channel: channel.bandwidth)
+
+    def round_trip(self, source: str, target: str) -> Duration:
+        """The sum of all delay lines there and back, without queues and serialization."""
+        ways = self.path(source, target) + self.path(target, source)
+        return Duration(sum(port.channel.delay.base for port in ways if port.channel))

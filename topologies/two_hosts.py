@@ -1,0 +1,17 @@
+"""Two hosts and a switch whose ports carry the link: the smallest network that a TCP experiment needs."""
+
+from __future__ import annotations
+
+from topologies.spec import Channel, Link, Node, TopologySpec
+
+DIAGRAM = """\
+h1 ------------- s1 ============= h2
+    plain cable      the channel, both ways
+                     (towards h1 on s1-eth1, towards h2 on s1-eth2)"""
+
+
+def two_hosts(channel: Channel) -> TopologySpec:
+    """h1 - s1 - h2. `channel` is applied in each direction, so the round trip is twice its delay."""
+    nodes = (Node("h1", "host"), Node("h2", "host"), Node("s1", "switch"))
+    links = (Link("h1", "s1", leftward=channel), Link("s1", "h2", rightward=channel))
+    return TopologySpec("two_hosts", nodes, links, DIAGRAM)

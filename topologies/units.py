@@ -1,0 +1,172 @@
+"""Units as types: every quantity is an exact integer of its base unit, parsed from text at the edge.
+
+`Rate.parse("10mbit")`, `Duration.parse("40ms")`, `Share.parse("10%")`, `Size.parse("128KiB")`,
+`Packets.parse("1000")`. `str()` gives back the shortest exact text, which parses to the same value.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Self
+
+from topologies.errors import UsageError
+
+_NUMBER = re.compile(r"\s*(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*(\S*)\s*")
+_LONGEST = 64  # characters; a longer text is no quantity, and Fraction("1e999999999") would not end
+
+
+@dataclass(frozen=True, order=True)
+class Quantity:
+    """A non-negative amount of `base`, the unit whose factor is 1."""
+
+    base: int
+
+    kind: ClassVar[str]
+    example: ClassVar[str]
+    units: ClassVar[dict[str, int]]
+    """Unit to its factor, in rising order; the first spelling of a factor is the one that is printed."""
+    default_unit: ClassVar[str | None] = None
+
+    def __post_init__(self) -> None:
+        if type(self.base) is not int:
+            raise TypeError(f"{type(self).__name__} takes an int of its base unit; use .parse() for text")
+        if self.base < 0:
+            raise UsageError(f"A {self.kind} cannot be negative.", f"Write it like {self.example}.")
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """The quantity that `text` names. Raises UsageError with the units there are."""
+        found = _NUMBER.fullmatch(text) if len(text) <= _LONGEST else None
+        unit = (found[2] or cls.default_unit) if found else None
+        factor = cls.units.get(unit) or cls._folded().get(unit.lower()) if unit else None
+        if not found or factor is None:
+            raise cls._misspelt(text)
+        mantissa, _, exponent = found[1].lower().partition("e")
+        if exponent and abs(int(exponent)) > 30:
+            raise cls._misspelt(text)
+        amount = Fraction(mantissa) * Fraction(10) ** int(exponent or 0) * factor
+        if amount.denominator != 1:
+            raise UsageError(f"'{text[:40]}' is finer than a {cls.kind} can be ({cls(1)}).", f"Write it like {cls.example}.")
+        return cls(int(amount))
+
+    @classmethod
+    def _misspelt(cls, text: str) -> UsageError:
+        names = ", ".join(cls._printed())
+        return UsageError(
+            f"'{text[:40]}' is not a {cls.kind}.", f"Write a number and one of {names or 'nothing'}, such as {cls.example}."
+        )
+
+    @classmethod
+    def _folded(cls) -> dict[str, int]:
+        return {unit.lower(): factor for unit, factor in reversed(cls.units.items())}
+
+    @classmethod
+    def _printed(cls) -> dict[str, int]:
+        first: dict[int, str] = {}
+        for unit, factor in cls.units.items():
+            first.setdefault(factor, unit)
+        return {unit: factor for factor, unit in first.items()}
+
+    def __str__(self) -> str:
+        for unit, factor in reversed(self._printed().items()):
+            amount = Fraction(self.base, factor)
+            if amount >= 1 and (amount * 1000).denominator == 1:
+                return f"{_decimal(amount)}{unit}"
+        return f"{self.base}{next(iter(self._printed()))}"
+
+
+def _decimal(amount: Fraction) -> str:
+    return f"{amount.numerator}" if amount.denominator == 1 else f"{float(amount):.3f}".rstrip("0")
+
+
+@dataclass(frozen=True, order=True)
+class Rate(Quantity):
+    """Bits per second."""
+
+    kind = "rate"
+    example = "10mbit"
+    units = {
+        "bit": 1, "bit/s": 1, "bps": 1, "kbit": 10**3, "kbit/s": 10**3, "kbps": 10**3, "mbit": 10**6, "mbit/s": 10**6,
+        "mbps": 10**6, "gbit": 10**9, "gbit/s": 10**9, "gbps": 10**9,
+    }  # fmt: skip
+
+    def time_for(self, octets: int) -> Duration:
+        """How long `octets` bytes take on the wire, rounded up to a nanosecond."""
+        return Duration(-(-octets * 8 * 10**9 // self.base))
+
+
+@dataclass(frozen=True, order=True)
+class Duration(Quantity):
+    """Nanoseconds."""
+
+    kind = "duration"
+    example = "40ms"
+    units = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "sec": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
+
+    def __add__(self, other: Duration) -> Duration:
+        return Duration(self.base + other.base)
+
+    def __str__(self) -> str:  # 90s, not 1.5min: what iperf and ping print
+        seconds = Fraction(self.base, 10**9)
+        return f"{_decimal(seconds)}s" if seconds >= 60 and (seconds * 1000).denominator == 1 else super().__str__()
+
+    @property
+    def seconds(self) -> float:
+        return self.base / 10**9
+
+    @property
+    def milliseconds(self) -> float:
+        return self.base / 10**6
+
+
+@dataclass(frozen=True, order=True)
+class Share(Quantity):
+    """A share of a whole, in units of 10^-10: fine enough for netem's 32-bit probabilities."""
+
+    kind = "percentage"
+    example = "10%"
+    units = {"%": 10**8}
+
+    def __str__(self) -> str:
+        return f"{Fraction(self.base, 10**8).limit_denominator(10**8).__float__():.8f}".rstrip("0").rstrip(".") + "%"
+
+    @property
+    def fraction(self) -> float:
+        return self.base / 10**10
+
+
+WHOLE = Share(10**10)
+
+
+@dataclass(frozen=True, order=True)
+class Size(Quantity):
+    """Bytes."""
+
+    kind = "size"
+    example = "128KiB"
+    units = {"B": 1, "byte": 1, "kB": 10**3, "KiB": 2**10, "K": 2**10, "MB": 10**6, "MiB": 2**20, "M": 2**20, "GiB": 2**30}
+    default_unit = "B"
+
+    def __str__(self) -> str:  # 131072B says what iperf -w is given; a mixture of powers would not
+        exact = [(unit, factor) for unit, factor in self._printed().items() if self.base and self.base % factor == 0]
+        unit, factor = exact[-1] if exact else ("B", 1)
+        return f"{self.base // factor}{unit}"
+
+
+@dataclass(frozen=True, order=True)
+class Packets(Quantity):
+    """A number of packets."""
+
+    kind = "number of packets"
+    example = "1000"
+    units = {"": 1, "packets": 1, "packet": 1, "p": 1}
+    default_unit = "packets"
+
+    @classmethod
+    def _printed(cls) -> dict[str, int]:
+        return {"packets": 1}
+
+    def __str__(self) -> str:
+        return str(self.base)
