@@ -17,8 +17,12 @@ def main() -> None:
 
 @main.command()
 @click.argument("run_directory", required=False, type=click.Path(path_type=Path))
-@click.option("--wait", is_flag=True, help="Load everything first, then read RUN_DIRECTORY as one line from standard input.")
-@click.option("--out", type=click.Path(path_type=Path), help="Write the report into this folder instead of the run's own.")
+@click.option(
+    "--wait", is_flag=True, help="Load everything first, then read RUN_DIRECTORY as one line from standard input."
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Write the report into this folder instead of the run's own."
+)
 def report(run_directory: Path | None, wait: bool, out: Path | None) -> None:
     """Write report.html, answers.md, plots/ and graphs/ for RUN_DIRECTORY, and print its table."""
     try:
@@ -30,7 +34,10 @@ def report(run_directory: Path | None, wait: bool, out: Path | None) -> None:
 
 def _report(run_directory: Path | None, wait: bool, out: Path | None) -> int:
     if wait == (run_directory is not None):
-        raise UsageError("Name one run directory, or give --wait and name it on standard input.", "See: python -m analysis report --help")
+        raise UsageError(
+            "Name one run directory, or give --wait and name it on standard input.",
+            "See: python -m analysis report --help",
+        )
     from analysis.report import make_report
     from analysis.terminal import print_report
 
@@ -41,8 +48,13 @@ def _report(run_directory: Path | None, wait: bool, out: Path | None) -> int:
 
 
 def _named_on_stdin() -> Path:
-    from analysis.figures import over_time, repetitions, time_sequence  # noqa: F401 - loaded while the experiment runs
+    """The run directory, read after all that takes time to load is loaded: the experiment runs meanwhile."""
+    import jinja2  # noqa: F401
+    import scipy.special  # noqa: F401
 
+    from analysis.figures import over_time, repetitions, style, time_sequence  # noqa: F401
+
+    style.png(style.grid(1, 1, 1.0, share=False)[0])  # the first picture loads the fonts
     name = sys.stdin.readline().rstrip("\n")
     if not name:
         raise UsageError("Standard input ended without a run directory.", "Write its path as one line.")

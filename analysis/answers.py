@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from analysis.intervals import difference
-from analysis.results import Results, spread, written
+from analysis.results import MINUS, NOTHING, Results, spread, written
 from analysis.table import Quantity
 
-NO_INTERVAL = "one repetition gives no interval"
+SAME = "in every repetition, so no interval"
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,13 @@ def fact(results: Results, quantity: Quantity) -> Fact:
 def _change(results: Results, key: str) -> str:
     pairs = results.pairs(key, results.run.conditions[:2])
     if not pairs or len(pairs[0]) < 2:
-        return "–"
+        return NOTHING
     interval = difference([pair[0] for pair in pairs], [pair[1] for pair in pairs])
     if interval is None:
-        return f"{signed(pairs[0][1] - pairs[0][0])} ({NO_INTERVAL})"
+        return signed(pairs[0][1] - pairs[0][0]) + (f" ({SAME})" if len(pairs) > 1 else "")
     return f"{signed(interval.mean)} (95 % interval {signed(interval.low)} to {signed(interval.high)})"
 
 
 def signed(value: float) -> str:
     """A difference with its sign."""
-    return f"+{written(value)}" if value > 0 else written(value).replace("-", "−")
+    return f"+{written(value)}" if value > 0 else written(value).replace("-", MINUS)

@@ -97,7 +97,10 @@ def pauses(data: list[Segment], shortest: float) -> list[float]:
 
 
 def resent(data: list[Segment]) -> int:
-    """How many segments of one connection carry nothing but bytes that were sent before (RFC 9293, section 3.4, for order)."""
+    """How many segments of one connection carry only bytes that were sent before.
+
+    Sequence numbers are compared modulo 2^32 (RFC 9293, section 3.4).
+    """
     count, highest = 0, data[0].sequence if data else 0
     for segment in data:
         end = (segment.sequence + segment.payload) % 2**32

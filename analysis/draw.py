@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from dataclasses import dataclass
 
-from analysis.measure import Measured
+from analysis.measure import PAUSE
 from analysis.results import Results
 from topologies.errors import UsageError
 from topologies.units import Rate
@@ -38,30 +38,31 @@ def _time_sequence(results: Results) -> Picture | None:
     if not shown:
         return None
     caption = (
-        f"Seed {results.first[0].trial.seed}, at the sender. Steeper is faster; flat is waiting. Each mark is one segment at the bytes "
-        "that it carries. A green step up is an ACK: what lies below it has arrived. Made by tcptrace -S."
+        f"Seed {results.first[0].trial.seed}, at the sender. Steeper is faster; flat is waiting. "
+        "Each mark is one segment at the bytes that it carries. A green step up is an ACK: what lies below it has "
+        "arrived. Made by tcptrace -S."
     )
-    return Picture("time_sequence.png", "What was sent, and when", caption, time_sequence.draw(shown))
+    return Picture("time_sequence.png", "What was sent, and when", caption, time_sequence.draw(shown, PAUSE))
 
 
 def _over_time(results: Results) -> Picture | None:
     from analysis.figures import over_time
 
     link = _link_rate(results)
-    courses = [_course(one, link) for one in results.first if one.sequence or one.samples]
+    measured = [one for one in results.first if one.sequence or one.samples]
+    courses = [
+        over_time.Course(one.trial.condition.label, one.sequence, one.rtts, one.samples, link) for one in measured
+    ]
     if not courses:
         return None
     caption = (
-        f"Seed {results.first[0].trial.seed}, at the sender. Throughput counts newly acknowledged bytes (from the capture). Round-trip "
-        "times are tcptrace's samples (-R). The congestion window and the slow-start threshold are the socket's own, sampled like ss -ti."
+        f"Seed {results.first[0].trial.seed}, at the sender. Throughput counts newly acknowledged bytes (from the "
+        "capture). Round-trip times are tcptrace's samples (-R) of segments that were sent once. The congestion "
+        "window and the slow-start threshold are the socket's own, sampled like ss -ti."
     )
-    return Picture("over_time.png", "Throughput, round-trip time and congestion window", caption, over_time.draw(courses))
-
-
-def _course(one: Measured, link: float | None):  # type: ignore[no-untyped-def]
-    from analysis.figures.over_time import Course
-
-    return Course(one.trial.condition.label, one.sequence, one.rtts, one.samples, link)
+    return Picture(
+        "over_time.png", "Throughput, round-trip time and congestion window", caption, over_time.draw(courses)
+    )
 
 
 def _link_rate(results: Results) -> float | None:

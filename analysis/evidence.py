@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analysis.jsonfile import Object, inner, number, objects, read_object, text, texts
@@ -50,16 +51,21 @@ class Evidence:
 def read_evidence(run: Run, problems: Problems) -> Evidence:
     """Reads all seeds' evidence; what is missing or does not hold is a problem too."""
     environments = [
-        read_object(run.path / "raw" / f"seed-{seed}" / "environment.json", problems, f"raw/seed-{seed}/environment.json")
+        read_object(
+            run.path / "raw" / f"seed-{seed}" / "environment.json", problems, f"raw/seed-{seed}/environment.json"
+        )
         for seed in sorted({trial.seed for trial in run.trials})
     ]
     first = environments[0] if environments else {}
     for environment in environments:
-        _note_differences(environment, problems)
+        _note_differences(_settings(environment), problems)
     if changed := changed_files(run):
-        problems.add(f"Changed since the run was written (SHA-256): {', '.join(changed[:5])}{', ...' if changed[5:] else ''}.")
+        problems.add(
+            f"Changed since the run was written (SHA-256): {', '.join(changed[:5])}{', ...' if changed[5:] else ''}."
+        )
     tools = inner(first, "tools")
-    return Evidence(_settings(first), tuple((name, text(tools, name)) for name in tools), _proofs(run, problems))
+    proofs, sysctls = _proofs(run, problems), _sysctls(run, problems)
+    return Evidence(_settings(first) + sysctls, tuple((name, text(tools, name)) for name in tools), proofs)
 
 
 def _settings(environment: Object) -> tuple[Setting, ...]:
@@ -67,10 +73,31 @@ def _settings(environment: Object) -> tuple[Setting, ...]:
     return tuple(Setting(*(text(row, key) for key in ("interface", "field", "asked", "found"))) for row in rows)
 
 
-def _note_differences(environment: Object, problems: Problems) -> None:
-    for setting in _settings(environment):
+def _sysctls(run: Run, problems: Problems) -> tuple[Setting, ...]:
+    """The sysctls of the first seed's conditions, as spec.json asks for them and as each host had them."""
+    asked = {text(entry, "name"): inner(entry, "sysctls") for entry in objects(run.spec, "conditions")}
+    found: list[Setting] = []
+    for trial in run.trials:
+        had = inner(read_object(trial.folder / "evidence.json", problems, f"{trial.name}/evidence.json"), "sysctls")
+        wanted = asked.get(trial.condition.name, {})
+        rows = [
+            Setting(
+                f"{host}, {trial.condition.label}", name, text(wanted, name), text(inner(had, host), name, "unknown")
+            )
+            for host in had
+            for name in wanted
+        ]
+        _note_differences(rows, problems)
+        found += rows if trial.seed == run.trials[0].seed else []
+    return tuple(found)
+
+
+def _note_differences(settings: Sequence[Setting], problems: Problems) -> None:
+    for setting in settings:
         if not setting.agrees:
-            problems.add(f"{setting.interface}: {setting.field} {setting.asked} was asked for, the kernel had {setting.found}.")
+            problems.add(
+                f"{setting.interface}: {setting.field} {setting.asked} was asked for, the kernel had {setting.found}."
+            )
 
 
 def _proofs(run: Run, problems: Problems) -> tuple[Proof, ...]:
@@ -78,6 +105,8 @@ def _proofs(run: Run, problems: Problems) -> tuple[Proof, ...]:
     joined: dict[tuple[str, str], Proof] = {}
     for trial in run.trials:
         evidence = read_object(trial.folder / "evidence.json", problems, f"{trial.name}/evidence.json")
+        if evidence.get("held") is False:
+            problems.add(f"{trial.name}: the run itself says that this condition did not hold.")
         for entry in objects(evidence, "proofs"):
             proof = _proof(trial.condition.label, entry)
             if not proof.held:
@@ -89,7 +118,9 @@ def _proofs(run: Run, problems: Problems) -> tuple[Proof, ...]:
 
 
 def _proof(condition: str, entry: Object) -> Proof:
-    return Proof(condition, text(entry, "claim"), texts(entry, "observed"), text(entry, "source"), entry.get("held") is True)
+    return Proof(
+        condition, text(entry, "claim"), texts(entry, "observed"), text(entry, "source"), entry.get("held") is True
+    )
 
 
 def _note_capture_drops(run: Run, condition: str, seed: int, problems: Problems) -> None:

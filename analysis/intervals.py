@@ -30,8 +30,11 @@ class Interval:
 
 
 def student(values: Sequence[float]) -> Interval | None:
-    """Student's interval for the mean, in the values' unit; None for fewer than two values, which have no spread."""
-    if len(values) < 2:
+    """Student's interval for the mean, in the values' unit; None for values without spread, such as a single one.
+
+    Counts may be equal in a few repetitions by chance; an interval of width zero would claim certainty.
+    """
+    if len(values) < 2 or stdev(values) == 0:
         return None
     from scipy.special import stdtrit  # here, because a run with one seed has no use for it and it takes 60 ms
 
@@ -48,7 +51,7 @@ def difference(before: Sequence[float], after: Sequence[float]) -> Interval | No
 def ratio(before: Sequence[float], after: Sequence[float]) -> Interval | None:
     """The interval of `after / before` over pairs: Student's over the logarithms, so the mean is geometric.
 
-    None for fewer than two pairs, or where a value is not above zero and so has no logarithm.
+    None for ratios without spread, or where a value is not above zero and so has no logarithm.
     """
     if min((*before, *after), default=0) <= 0:
         return None

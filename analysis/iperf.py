@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+_NUMBER = r"\d{1,12}(?:\.\d{1,9})?"
 _LINE = re.compile(
-    r"^\[\s*(?:\d+|SUM)\]\s+(?P<start>[\d.]+)\s*-\s*(?P<end>[\d.]+) sec\s+(?P<amount>[\d.]+) (?P<size>[KMG]?)Bytes"
-    r"\s+(?P<rate>[\d.]+) (?P<scale>[KMG]?)bits/sec",
+    rf"^\[\s*(?:\d+|SUM)\]\s+(?P<start>{_NUMBER})\s*-\s*(?P<end>{_NUMBER}) sec"
+    rf"\s+(?P<amount>{_NUMBER}) (?P<size>[KMG]?)Bytes\s+(?P<rate>{_NUMBER}) (?P<scale>[KMG]?)bits/sec",
     re.MULTILINE,
 )
 _BINARY = {"": 1 / 1024, "K": 1.0, "M": 1024.0, "G": 1024.0**2}

@@ -10,6 +10,9 @@ from analysis.problems import Problems, printable
 
 Object = dict[str, Any]
 
+_GREATEST = 1e300
+"""JSON knows no limit, and Python's reader takes NaN and Infinity too; nothing that is measured comes near."""
+
 
 def read_object(path: Path, problems: Problems, name: str) -> Object:
     """The JSON object in `path`, or an empty one after noting under `name` why there is none."""
@@ -55,6 +58,8 @@ def text(holder: Object, key: str, default: str = "") -> str:
 
 
 def number(holder: Object, key: str) -> float | None:
-    """The number at `key`, or None."""
+    """The finite number at `key`, or None."""
     found = holder.get(key)
-    return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
+    if isinstance(found, bool) or not isinstance(found, int | float):
+        return None
+    return float(found) if -_GREATEST < found < _GREATEST else None

@@ -12,14 +12,22 @@ from analysis.rundirectory import Run, Trial
 from topologies.errors import TcplabError
 
 PAUSE = 0.25
-"""Seconds without a data segment that count as a pause: above the path's 80 ms round trip plus pacing at 1 Mbit/s,
-below the least retransmission time-out (200 ms) plus that round trip."""
+"""Seconds without a data segment that count as a pause: more than the published path's round trip of 80 ms, and
+less than that and the kernel's least retransmission time-out (200 ms) together."""
 
 TCPTRACE_COLUMNS = (
-    "total_packets", "unique_bytes_sent", "actual_data_pkts", "actual_data_bytes", "rexmt_data_pkts", "rexmt_data_bytes",
-    "outoforder_pkts", "initial_window_bytes", "data_xmit_time", "idletime_max", "throughput", "min_segm_size", "max_segm_size",
-    "RTT_min", "RTT_avg", "RTT_max",
+    "total_packets", "unique_bytes_sent", "actual_data_pkts", "actual_data_bytes", "rexmt_data_pkts",
+    "rexmt_data_bytes", "outoforder_pkts", "initial_window_bytes", "data_xmit_time", "idletime_max", "throughput",
+    "min_segm_size", "max_segm_size", "RTT_min", "RTT_avg", "RTT_max",
 )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """tcptrace's graphs of the data direction at the sender: RTT samples are (seconds since 1970, milliseconds)."""
+
+    sequence: xplot.TimeSequence | None
+    rtts: tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True)
@@ -48,8 +56,8 @@ def measure(run: Run, trial: Trial, problems: Problems, draw: bool) -> Measured:
         traces[role] = _trace(run, trial, role, host, problems, draw)
         values |= _columns(traces[role], role, run.flow.port)
     samples = _samples(run, trial, problems) if draw else ()
-    sent = traces["sender"]
-    return Measured(trial, values, samples, _sequence(sent, trial, problems), _rtts(sent), _graphs(run, traces))
+    drawn = _drawn(traces["sender"], run, trial, problems)
+    return Measured(trial, values, samples, drawn.sequence, drawn.rtts, _graphs(run, traces))
 
 
 def _iperf(run: Run, trial: Trial, problems: Problems) -> dict[str, float]:
@@ -82,13 +90,20 @@ def _capture(run: Run, trial: Trial, role: str, host: str, problems: Problems) -
         return {}
     read = capture.read_capture(content)
     if read.fault:
-        problems.add(f"{trial.name}/{interface}.pcap: {read.fault}. What precedes the fault is analysed; repeat the run.")
+        problems.add(
+            f"{trial.name}/{interface}.pcap: {read.fault}. What precedes the fault is analysed; repeat the run."
+        )
     data = capture.data_towards(read, run.flow.port)
     if role == "receiver" or not data:
         return {}
     gaps = capture.pauses(data, PAUSE)
     longest = max(gaps, default=0.0)
-    return {"pauses.count": len(gaps), "pauses.total": sum(gaps), "pauses.longest": longest, "sender.resent": capture.resent(data)}
+    return {
+        "pauses.count": len(gaps),
+        "pauses.total": sum(gaps),
+        "pauses.longest": longest,
+        "sender.resent": capture.resent(data),
+    }
 
 
 def _trace(run: Run, trial: Trial, role: str, host: str, problems: Problems, draw: bool) -> tcptrace.Trace | None:
@@ -103,9 +118,13 @@ def _trace(run: Run, trial: Trial, role: str, host: str, problems: Problems, dra
     except TcplabError as error:
         problems.add(str(error))
         return None
+    if found.fault:
+        problems.add(f"{trial.name}/{interface}.pcap: tcptrace stopped early: {found.fault}.")
     count = len(found.towards(run.flow.port))
     if count != 1:
-        problems.add(f"{trial.name}/{interface}.pcap: tcptrace sees {count} connections at port {run.flow.port}, not one.")
+        problems.add(
+            f"{trial.name}/{interface}.pcap: tcptrace sees {count} connections at port {run.flow.port}, not one."
+        )
     return found
 
 
@@ -115,10 +134,9 @@ def _columns(trace: tcptrace.Trace | None, role: str, port: int) -> dict[str, fl
         return {}
     forward, back = connections[0].towards(port)
     values = {f"{role}.{column}": forward.number(column) for column in TCPTRACE_COLUMNS}
-    values[f"{role}.back.total_packets"] = back.number("total_packets")
-    values[f"{role}.back.max_win_adv"] = back.number("max_win_adv")
+    values |= {f"{role}.back.{column}": back.number(column) for column in ("total_packets", "max_win_adv")}
     values[f"{role}.both.total_packets"] = connections[0].packets
-    return values
+    return {key: value for key, value in values.items() if value is not None}
 
 
 def _samples(run: Run, trial: Trial, problems: Problems) -> tuple[sockets.Sample, ...]:
@@ -127,29 +145,29 @@ def _samples(run: Run, trial: Trial, problems: Problems) -> tuple[sockets.Sample
     lines = (content or b"").decode(errors="replace").splitlines()
     try:
         return tuple(sockets.read_samples(lines, run.flow.port))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         problems.add(f"{trial.name}/{name} is cut short or broken ({error}): its last line is left out.")
     try:
         return tuple(sockets.read_samples(lines[:-1], run.flow.port))
-    except ValueError:
+    except (ValueError, RecursionError):
         problems.add(f"{trial.name}/{name} is broken in its middle: the congestion window is not drawn.")
         return ()
 
 
-def _sequence(trace: tcptrace.Trace | None, trial: Trial, problems: Problems) -> xplot.TimeSequence | None:
-    drawn = trace.graphs.get("a2b_tsg") if trace else None
-    if drawn is None:
-        return None
+def _plot(trace: tcptrace.Trace | None, kind: str, port: int) -> xplot.Plot | None:
+    """tcptrace's graph of the data direction, if it drew one. Raises ValueError where it does not parse."""
+    connections = trace.towards(port) if trace else []
+    drawn = trace.graphs.get(connections[0].graph(kind, port)) if trace and connections else None
+    return xplot.read_xplot(drawn) if drawn else None
+
+
+def _drawn(trace: tcptrace.Trace | None, run: Run, trial: Trial, problems: Problems) -> Drawn:
     try:
-        return xplot.time_sequence(xplot.read_xplot(drawn))
+        sequence, rtts = _plot(trace, "tsg", run.flow.port), _plot(trace, "rtt", run.flow.port)
+        return Drawn(xplot.time_sequence(sequence) if sequence else None, tuple(xplot.dots(rtts)) if rtts else ())
     except ValueError as error:
-        problems.add(f"{trial.name}: tcptrace's time-sequence graph does not parse ({error}): it is not drawn.")
-        return None
-
-
-def _rtts(trace: tcptrace.Trace | None) -> tuple[tuple[float, float], ...]:
-    drawn = trace.graphs.get("a2b_rtt") if trace else None
-    return tuple(xplot.dots(xplot.read_xplot(drawn))) if drawn else ()
+        problems.add(f"{trial.name}: a graph of tcptrace does not parse ({error}): it is not drawn.")
+        return Drawn(None, ())
 
 
 def _graphs(run: Run, traces: dict[str, tcptrace.Trace | None]) -> dict[str, str]:

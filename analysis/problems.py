@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 
 def printable(text: object) -> str:
     """`text` without control characters: a file must not be able to steer the reader's terminal."""
-    return "".join(letter if letter.isprintable() or letter == "\n" else "\N{REPLACEMENT CHARACTER}" for letter in str(text))
+    return "".join(
+        letter if letter.isprintable() or letter == "\n" else "\N{REPLACEMENT CHARACTER}" for letter in str(text)
+    )
 
 
 @dataclass

@@ -61,7 +61,10 @@ def write_report(report: Report, folder: Path) -> None:
     """Writes all files. Raises TcplabError with a remedy where the folder takes none."""
     pictures = draw.pictures(report.results)
     context = _context(report, pictures)
-    files = {"report.html": _render("report.html", context).encode(), "answers.md": _render("answers.md", context).encode()}
+    files = {
+        "report.html": _render("report.html", context).encode(),
+        "answers.md": _render("answers.md", context).encode(),
+    }
     files |= {f"plots/{picture.name}": picture.png for picture in pictures}
     for one in report.results.measured:
         place = f"graphs/seed-{one.trial.seed}/{one.trial.condition.name}"
@@ -91,8 +94,10 @@ def _context(report: Report, pictures: list[draw.Picture]) -> dict[str, Any]:
     run = report.run
     kernel = inner(run.manifest, "kernel")
     return {
-        "report": report, "run": run, "table": report.table, "answers": report.answers, "pictures": pictures,
-        "claim": text(run.manifest, "claim") or text(run.spec, "claim"), "identity": text(run.manifest, "id", run.path.name),
+        "report": report, "run": run, "table": report.table, "answers": report.answers,
+        "headline": report.answers[0].paragraphs[:2] if report.answers else (), "pictures": pictures,
+        "claim": text(run.manifest, "claim") or text(run.spec, "claim"),
+        "identity": text(run.manifest, "id", run.path.name),
         "diagram": text(inner(run.spec, "topology"), "diagram"), "started": text(run.manifest, "started"),
         "kernel": text(kernel, "release"), "kernel_digest": text(kernel, "digest"),
         "image_digest": text(inner(run.manifest, "image"), "digest"), "testbed": text(run.manifest, "testbed"),
@@ -109,8 +114,17 @@ def _render(name: str, context: dict[str, Any]) -> str:
         loader=PackageLoader("analysis"), autoescape=name.endswith(".html"), undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters["markdown"] = _markdown
+    environment.filters |= {"markdown": _markdown, "before_range": _before_range, "range": _range}
     return environment.get_template(name).render(context)
+
+
+def _before_range(cell: str) -> str:
+    return cell.partition(" (")[0]
+
+
+def _range(cell: str) -> str:
+    """The bracket that follows a median, which the page puts on a line of its own."""
+    return "".join(cell.partition(" (")[1:]).strip()
 
 
 def _markdown(text: str) -> str:

@@ -12,6 +12,10 @@ from analysis.measure import Measured, measure
 from analysis.problems import Problems
 from analysis.rundirectory import Condition, Run
 
+NOTHING = "\N{EN DASH}"
+"""What a table shows where nothing was measured or published."""
+MINUS = "\N{MINUS SIGN}"
+
 
 @dataclass(frozen=True)
 class Results:
@@ -60,7 +64,7 @@ def written(value: float) -> str:
 def spread(values: Sequence[float]) -> str:
     """The median, and the range where there are several values; a dash where there is none."""
     if not values:
-        return "–"
+        return NOTHING
     if len(values) == 1 or min(values) == max(values):
         return written(median(values))
     return f"{written(median(values))} ({written(min(values))} to {written(max(values))})"

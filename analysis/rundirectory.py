@@ -94,7 +94,9 @@ def read_run(path: Path, problems: Problems) -> Run:
     _require_known_format(manifest)
     spec = read_object(path / "spec.json", problems, "spec.json")
     seeds, conditions = _seeds(path, manifest), _conditions(path, spec, problems)
-    trials = tuple(Trial(seed, case, path / "raw" / f"seed-{seed}" / case.name) for seed in seeds for case in conditions)
+    trials = tuple(
+        Trial(seed, case, path / "raw" / f"seed-{seed}" / case.name) for seed in seeds for case in conditions
+    )
     present = tuple(trial for trial in trials if _is_present(trial, problems))
     captures = tuple(name for name in texts(spec, "captures") if _NAME.fullmatch(name))
     return Run(path, manifest, spec, seeds, conditions, _flow(spec, problems), present, captures)
@@ -142,7 +144,7 @@ def _require_known_format(manifest: Object) -> None:
 def _seeds(path: Path, manifest: Object) -> tuple[int, ...]:
     listed = manifest.get("seeds")
     if isinstance(listed, list) and listed and all(type(seed) is int for seed in listed):
-        return tuple(listed)
+        return tuple(dict.fromkeys(listed))
     found = (re.fullmatch(r"seed-(\d{1,18})", entry.name) for entry in sorted((path / "raw").glob("seed-*")))
     return tuple(sorted(int(match[1]) for match in found if match))
 
@@ -163,7 +165,9 @@ def _flow(spec: Object, problems: Problems) -> Flow:
     if len(flows) > 1:
         problems.add(f"The run has {len(flows)} flows: only the first is analysed.")
     first = flows[0] if flows else {}
-    names = {key: text(first, key, default) for key, default in (("name", "flow1"), ("sender", "h1"), ("receiver", "h2"))}
+    names = {
+        key: text(first, key, default) for key, default in (("name", "flow1"), ("sender", "h1"), ("receiver", "h2"))
+    }
     if not all(_NAME.fullmatch(name) for name in names.values()):
         raise TcplabError("spec.json names a flow or host that cannot be a file's name.", "Run the experiment again.")
     return Flow(names["name"], names["sender"], names["receiver"], int(number(first, "port") or 5001))

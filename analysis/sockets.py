@@ -27,7 +27,7 @@ class Sample:
 
 
 def read_samples(lines: Iterable[str], port: int) -> list[Sample]:
-    """The sending socket's samples, which is the one whose remote port is `port`. Raises ValueError on a broken line."""
+    """The samples of the sending socket: its remote port is `port`. Raises ValueError on a broken line."""
     return [sample for line in lines if line.strip() for sample in _samples(json.loads(line), port)]
 
 
@@ -41,6 +41,8 @@ def _samples(instant: object, port: int) -> Iterator[Sample]:
 
 
 def _sample(time: float, socket: Object) -> Sample:
-    field = {name: number(socket, name) or 0.0 for name in ("cwnd", "rtt_us", "bytes_acked", "bytes_sent", "bytes_retrans")}
+    field = {
+        name: number(socket, name) or 0.0 for name in ("cwnd", "rtt_us", "bytes_acked", "bytes_sent", "bytes_retrans")
+    }
     rtt = field.pop("rtt_us") / 1e6
     return Sample(time=time, ssthresh=number(socket, "ssthresh"), rtt=rtt, **field)

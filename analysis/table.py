@@ -8,17 +8,21 @@ from dataclasses import dataclass
 from importlib.resources import files
 from statistics import median
 
-from analysis.results import Results, spread
+from analysis.results import MINUS, NOTHING, Results, spread
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """One row's meaning: its name and unit, the key of its measure, and the field that this is read from."""
+    """One row's meaning: its name and unit, the key of its measure, and the field that this is read from.
+
+    A `total` grows with the time that the flow sends.
+    """
 
     name: str
     unit: str
     key: str
     source: str
+    total: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,11 +61,13 @@ class Table:
 
 def read_published(name: str) -> dict[str, Published]:
     """The published figures in `analysis/published/<name>.csv`, by quantity."""
-    content = (files("analysis") / "published" / f"{name}.csv").read_text(encoding="utf-8")
+    content = (files("analysis.published") / f"{name}.csv").read_text(encoding="utf-8")
     rows = list(csv.DictReader(content.splitlines()))
     about = {"quantity", "unit", "source"}
     return {
-        row["quantity"]: Published(row["unit"], {name: float(row[name]) for name in row if name not in about and row[name]})
+        row["quantity"]: Published(
+            row["unit"], {name: float(row[name]) for name in row if name not in about and row[name]}
+        )
         for row in rows
     }
 
@@ -74,9 +80,13 @@ def build_row(results: Results, quantity: Quantity, published: Published | None)
     if published is None:
         return Row(quantity.name, quantity.unit, quantity.source, ours)
     theirs = [published.values.get(condition.name) for condition in conditions]
-    cells = tuple("–" if figure is None else spread([figure]) for figure in theirs)
-    return Row(quantity.name, quantity.unit, quantity.source, ours, cells, tuple(map(_difference, theirs, values)))
+    cells = tuple(NOTHING if figure is None else spread([figure]) for figure in theirs)
+    mark = "†" if quantity.total else ""
+    differences = tuple(_difference(one, measured, mark) for one, measured in zip(theirs, values, strict=True))
+    return Row(quantity.name, quantity.unit, quantity.source, ours, cells, differences)
 
 
-def _difference(published: float | None, ours: Sequence[float]) -> str:
-    return f"{100 * (median(ours) / published - 1):+.0f} %" if published and ours else "–"
+def _difference(published: float | None, ours: Sequence[float], mark: str) -> str:
+    if not (published and ours):
+        return NOTHING
+    return f"{100 * (median(ours) / published - 1):+.0f} %{mark}".replace("-", MINUS)

@@ -31,6 +31,7 @@ BROKEN = {
 """Parts of column names, and why tcptrace 6.6.7's values there cannot be trusted."""
 
 _CUT_SHORT = re.compile(r"PCAP error: '(truncated dump file[^']*)'")
+_NUMBER = re.compile(r"\d{1,20}(\.\d{1,20})?")
 _REMEDY = "Install it: sudo apt-get install tcptrace"
 
 
@@ -40,9 +41,13 @@ class Direction:
 
     columns: dict[str, str]
 
-    def number(self, column: str) -> float:
-        """The value in tcptrace's own unit (bytes, packets, byte/s, s or ms by column). Raises KeyError, ValueError."""
-        return float(self.columns[column])
+    def number(self, column: str) -> float | None:
+        """The value in tcptrace's own unit (bytes, packets, byte/s, s or ms by column); None where it prints none.
+
+        It prints NA for what it cannot tell, such as the throughput of a connection that took no time.
+        """
+        printed = self.columns.get(column, "")
+        return float(printed) if _NUMBER.fullmatch(printed) else None
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,11 @@ class Connection:
     @property
     def packets(self) -> float:
         """Packets in both directions."""
-        return self.a2b.number("total_packets") + self.b2a.number("total_packets")
+        return (self.a2b.number("total_packets") or 0) + (self.b2a.number("total_packets") or 0)
+
+    def graph(self, kind: str, port: int) -> str:
+        """tcptrace's name for the graph of what went to `port`; it numbers by letters, and this is the first's."""
+        return f"{'a2b' if self.ports[1] == port else 'b2a'}_{kind}"
 
 
 @dataclass(frozen=True)
@@ -108,7 +117,9 @@ def _run(command: list[str], folder: str) -> subprocess.CompletedProcess[str]:
             errors="replace", timeout=TIME_LIMIT, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired as error:
-        raise TcplabError(f"tcptrace did not end within {TIME_LIMIT} s.", f"Try it by hand: {' '.join(command)}") from error
+        raise TcplabError(
+            f"tcptrace did not end within {TIME_LIMIT} s.", f"Try it by hand: {' '.join(command)}"
+        ) from error
     except OSError as error:
         raise TcplabError(f"tcptrace cannot be started ({error.strerror}).", _REMEDY) from error
 

@@ -11,7 +11,13 @@ from analysis.results import spread
 from analysis.studies import quantities
 from analysis.table import Quantity
 
-SHORT = (quantities.THROUGHPUT, quantities.RETRANSMISSIONS, quantities.TIMEOUTS, quantities.PAUSED, quantities.LOSS_SHARE)
+SHORT = (
+    quantities.THROUGHPUT,
+    quantities.RETRANSMISSIONS,
+    quantities.TIMEOUTS,
+    quantities.PAUSED,
+    quantities.LOSS_SHARE,
+)
 
 
 def print_report(report: Report) -> None:
@@ -22,7 +28,7 @@ def print_report(report: Report) -> None:
     if report.results.measured:
         console.print(_table(report))
     if report.answers:
-        console.print(Text(report.answers[0].paragraphs[0]))
+        console.print(Text(" ".join(report.answers[0].paragraphs)))
     if report.run.status != "complete":
         console.print(Text(f"This run is marked {report.run.status}: do not use its figures.", style="bold red"))
     console.print(Text(f"Report: {report.page}"))

@@ -13,8 +13,9 @@ from itertools import islice
 _COLOURS = frozenset({"white", "green", "red", "blue", "yellow", "purple", "orange", "magenta", "pink"})
 _TEXTS = frozenset({"atext", "btext", "ltext", "rtext", "ctext"})
 _LINES = frozenset({"line", "dline"})
-_POINTS = frozenset({"dot", "box", "diamond", "plus", "x", "uarrow", "darrow", "larrow", "rarrow", "dtick", "utick", "htick",
-                     "vtick", "ltick", "rtick"})  # fmt: skip
+_POINTS = frozenset(
+    "dot box diamond plus x uarrow darrow larrow rarrow dtick utick htick vtick ltick rtick".split()  # noqa: SIM905
+)
 _HEADINGS = frozenset({"title", "xlabel", "ylabel", "xunits", "yunits"})
 _TURN = 2**32
 
@@ -108,5 +109,5 @@ def _since(sequence: float, first: float) -> float:
 
 
 def dots(plot: Plot) -> list[tuple[float, float]]:
-    """The points of a graph that is drawn in dots, such as tcptrace's RTT samples (seconds since 1970, milliseconds)."""
+    """The points of a graph that is drawn in dots: tcptrace's RTT samples are (seconds since 1970, milliseconds)."""
     return [(shape.x, shape.y) for shape in plot.shapes if shape.kind in _POINTS]

@@ -19,14 +19,15 @@ from typing import Any
 from experiments.proof import evidence
 from experiments.spec import Condition, ExperimentSpec, Flow
 from testbed.inside import baseline
-from testbed.inside.network import LiveNetwork, network
 from testbed.inside.namespaces import network_namespace
+from testbed.inside.network import LiveNetwork, network
 from testbed.inside.programs import ended_afterwards, tail, wait_for, wait_until_ended
 from testbed.inside.room import Room
 from testbed.inside.sockets import LISTEN, sampled, tcp_sockets
 from topologies.addresses import address_of
 from topologies.data import from_data
 from topologies.errors import TcplabError
+from topologies.spec import Port
 
 _SAMPLE = 0.1  # seconds between two readings of the sockets
 _READY = 10.0  # seconds a server or capture may take to be ready
@@ -84,20 +85,21 @@ def _readout(live: LiveNetwork, hosts: list[str]) -> tuple[dict[str, Any], dict[
 
 @contextmanager
 def _capturing(spec: ExperimentSpec, live: LiveNetwork, folder: Path) -> Iterator[None]:
-    """tcpdump on each captured host's interface; ready before the first packet, ended after the last."""
+    """tcpdump on each captured interface; ready before the first packet, ended after the last."""
     with ExitStack() as stack:
-        for host in spec.captures:
-            _start_capture(live, host, folder, stack)
+        for port in spec.topology.ports:
+            if port.name in spec.captures:
+                _start_capture(live, port, folder, stack)
         yield
         time.sleep(_BLOCK)
 
 
-def _start_capture(live: LiveNetwork, host: str, folder: Path, stack: ExitStack) -> None:
-    interface = f"{host}-eth0"
+def _start_capture(live: LiveNetwork, port: Port, folder: Path, stack: ExitStack) -> None:
+    interface = port.name
     said = folder / f"{interface}.tcpdump.txt"
     command = ["tcpdump", "-Z", "root", "-n", "-p", "-i", interface, "-s", str(_SNAPLEN), "-B", str(_CAPTURE_BUFFER)]
     command += ["--nano", "-w", str(folder / f"{interface}.pcap")]
-    process = live.start(host, command, said, {})
+    process = live.start(port.node, command, said, {})
     stack.enter_context(ended_afterwards(process))
     _wait_ready(f"tcpdump on {interface}", process, said, lambda: "listening on" in said.read_text())
 
@@ -115,7 +117,10 @@ def _transfer(spec: ExperimentSpec, live: LiveNetwork, folder: Path, room: Room)
     with ExitStack() as stack:
         for flow in spec.flows:
             stack.enter_context(ended_afterwards(_start_server(flow, live, folder, room)))
-        clients = [(flow, stack.enter_context(ended_afterwards(_start_client(flow, spec, live, folder)))) for flow in spec.flows]
+        clients = [
+            (flow, stack.enter_context(ended_afterwards(_start_client(flow, spec, live, folder))))
+            for flow in spec.flows
+        ]
         for flow, client in clients:
             _wait_client(flow, client, folder)
         for receiver in sorted({flow.receiver for flow in spec.flows}):
@@ -154,7 +159,9 @@ def _wait_client(flow: Flow, client: Popen[bytes], folder: Path) -> None:
             "Lower the loss or the window, or raise the bandwidth: the sent data does not get through.",
         )
     if client.returncode != 0 or "connect failed" in said.read_text():
-        raise TcplabError(f"{flow.name}: iperf's client failed: {tail(said)}", "The rest of its output is in the run's folder.")
+        raise TcplabError(
+            f"{flow.name}: iperf's client failed: {tail(said)}", "The rest of its output is in the run's folder."
+        )
 
 
 def _wait_ready(what: str, process: Popen[bytes], said: Path, ready: Any) -> None:

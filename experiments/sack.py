@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from experiments.main import start
-from experiments.spec import Condition, ExperimentSpec, Flow, LinkParameters, Proof
+from experiments.spec import Condition, ExperimentSpec, Flow, LinkParameters, Proof, parameter
 from topologies.two_hosts import two_hosts
 from topologies.units import Size
 
 
 @dataclass(frozen=True)
 class Parameters(LinkParameters):
-    window: Size = Size.parse("128KiB")
+    window: Size = parameter("128KiB", Size, "Socket buffer asked for at both ends (iperf -w).")
 
 
 def experiment(parameters: Parameters) -> ExperimentSpec:
@@ -27,7 +27,7 @@ def experiment(parameters: Parameters) -> ExperimentSpec:
         topology=two_hosts(parameters.channel()),
         flows=(Flow("flow1", "h1", "h2", parameters.duration, parameters.window),),
         conditions=(_condition(on=False), _condition(on=True)),
-        captures=("h1", "h2"),
+        captures=("h1-eth0", "h2-eth0"),
     )
 
 

@@ -5,27 +5,35 @@ Reads in order: a topology, flows over it, and conditions under which the same f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Literal, TypeVar
 
 from topologies.errors import UsageError
 from topologies.spec import Channel, TopologySpec
-from topologies.units import Duration, Packets, Rate, Share, Size
+from topologies.units import Duration, Packets, Quantity, Rate, Share, Size
+
+Q = TypeVar("Q", bound=Quantity)
 
 FORMAT = 1
 LONGEST = Duration.parse("24h")
+
+
+def parameter(default: str, kind: type[Q], meaning: str) -> Q:
+    """A field of an experiment's parameters: its default as text and the sentence that --help prints."""
+    value: Q = field(default=kind.parse(default), metadata={"meaning": meaning})
+    return value
 
 
 @dataclass(frozen=True)
 class LinkParameters:
     """The parameters that every experiment over one kind of link takes; each is an option of the command line."""
 
-    bw: Rate = Rate.parse("1mbit")
-    delay: Duration = Duration.parse("40ms")
-    loss: Share = Share.parse("10%")
-    jitter: Duration = Duration(0)
-    queue: Packets = Packets(1000)
-    duration: Duration = Duration.parse("20s")
+    bw: Rate = parameter("1mbit", Rate, "Rate of the link, each way.")
+    delay: Duration = parameter("40ms", Duration, "Delay of the link, each way; the round trip takes twice as long.")
+    loss: Share = parameter("10%", Share, "Packets that the link loses at random, each way.")
+    jitter: Duration = parameter("0s", Duration, "How far the delay varies up and down; more than 0 reorders packets.")
+    queue: Packets = parameter("1000", Packets, "Packets that can wait for the link, each way.")
+    duration: Duration = parameter("20s", Duration, "How long the sender sends.")
 
     def channel(self) -> Channel:
         """One direction of the link."""
@@ -73,7 +81,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class ExperimentSpec:
-    """A named experiment. `captures` are the hosts whose interface tcpdump listens on."""
+    """A named experiment. `captures` are the interfaces that tcpdump listens on."""
 
     name: str
     claim: str
@@ -88,11 +96,16 @@ class ExperimentSpec:
         for flow in self.flows:
             for end in (flow.sender, flow.receiver):
                 if end not in hosts:
-                    raise UsageError(f"Flow {flow.name} names {end}, which is no host.", f"Hosts are {', '.join(hosts)}.")
+                    raise UsageError(
+                        f"Flow {flow.name} names {end}, which is no host.", f"Hosts are {', '.join(hosts)}."
+                    )
             self.topology.bottleneck(flow.sender, flow.receiver)
             self.topology.bottleneck(flow.receiver, flow.sender)
-        for host in self.captures:
-            if host not in hosts:
-                raise UsageError(f"A capture names {host}, which is no host.", f"Hosts are {', '.join(hosts)}.")
+        ports = {port.name for port in self.topology.ports}
+        for name in self.captures:
+            if name not in ports:
+                raise UsageError(
+                    f"A capture names {name}, which is no interface.", f"There are {', '.join(sorted(ports))}."
+                )
         if not self.flows or not self.conditions:
             raise UsageError(f"Experiment {self.name} measures nothing.", "Give it a flow and a condition.")

@@ -6,6 +6,7 @@ The mirror is the one this machine's apt uses; signatures are checked against th
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ APT::Sandbox::User "root";
 APT::Install-Recommends "false";
 Acquire::Languages "none";
 """
+APT_ENVIRONMENT = {"APT_CONFIG": f"{FOLDER}/apt/apt.conf", "DEBIAN_FRONTEND": "noninteractive"}
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class Apt:
             raise TcplabError(problem, "Install the package debian-archive-keyring.")
         uri = mirror(self.suite)
         folder = self.workshop.folder / "apt"
+        shutil.rmtree(folder, ignore_errors=not folder.exists())
         (folder / "lists/partial").mkdir(parents=True)
         (folder / "archives/partial").mkdir(parents=True)
         (folder / "status").touch()
@@ -61,10 +64,15 @@ class Apt:
         self.get("Downloading the guest's packages", "install", "--download-only", "--yes", *packages)
         return sorted((self.workshop.folder / "apt/archives").glob("*.deb"))
 
+    def names(self, pattern: str) -> list[str]:
+        """The packages of the suite whose name matches a regular expression."""
+        command = ["apt-cache", "search", "--names-only", pattern]
+        listed = self.workshop.run("Reading the package list", command, environment=APT_ENVIRONMENT)
+        return [line.split()[0] for line in listed.splitlines()]
+
     def get(self, text: str, *arguments: str) -> None:
         """Run apt-get. Raises CommandError."""
-        environment = {"APT_CONFIG": f"{FOLDER}/apt/apt.conf", "DEBIAN_FRONTEND": "noninteractive"}
-        self.workshop.run(text, ["apt-get", "-q", *arguments], environment=environment, network=True)
+        self.workshop.run(text, ["apt-get", "-q", *arguments], environment=APT_ENVIRONMENT, network=True)
 
 
 def mirror(suite: str) -> str:

@@ -8,9 +8,12 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import tempfile
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 _ROOT = Path(__file__).resolve().parent.parent
 _CODE = (
@@ -23,8 +26,9 @@ _START = "import sys\nfrom testbed.inside.room import main\nsys.exit(main(sys.ar
 def job_archive(module: str, data: Any) -> bytes:
     """A zip that Python runs (zipapp): calls `perform(data, room)` of `module` in the room it is started in."""
     job = json.dumps({"module": module, "data": data}, sort_keys=True)
-    own = f"{module.replace('.', '/')}.py"
-    return _zipped(_code() | {own: (_ROOT / own).read_bytes(), "job.json": job.encode()})
+    own = Path(*module.split(".")).with_suffix(".py")
+    packages = {(parent / "__init__.py").as_posix(): b"" for parent in own.parents if parent.name}
+    return _zipped(packages | _code() | {own.as_posix(): (_ROOT / own).read_bytes(), "job.json": job.encode()})
 
 
 def code_digest() -> str:
@@ -44,3 +48,12 @@ def _zipped(members: dict[str, bytes]) -> bytes:
             archive.writestr(zipfile.ZipInfo(name, (2000, 1, 1, 0, 0, 0)), members[name])
     return buffer.getvalue()
 
+
+@contextmanager
+def job_file(archive: bytes) -> Iterator[IO[bytes]]:
+    """The archive as an open file without a name: nothing stays behind when we are killed."""
+    with tempfile.TemporaryFile() as file:
+        file.write(archive)
+        file.flush()
+        file.seek(0)
+        yield file

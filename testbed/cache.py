@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -44,9 +45,9 @@ class Recipe:
     build: Callable[[Workshop], Facts]
     variant: str = ""
 
-    @property
+    @cached_property
     def key(self) -> str:
-        """SHA-256 over name, variant and every source file."""
+        """SHA-256 over name, variant and every source file, as they are when a build begins."""
         digest = hashlib.sha256(f"{FORMAT} {self.name} {self.variant}\n".encode())
         for source in self.sources:
             digest.update(f"{source.name} {sha256(source)}\n".encode())

@@ -1,7 +1,7 @@
 """Which Debian packages a command of ./tcplab needs and this machine lacks.
 
 The launcher asks before there is a virtual environment, so this needs the standard library only:
-`python3 -m testbed.packages run sack` prints the missing packages, one in a line, and then the cache entries
+`python3 -m testbed.packages run` prints the missing packages, one in a line, and then the cache entries
 that must exist for that answer to stay true (absolute paths).
 """
 
@@ -11,7 +11,7 @@ import importlib.util
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
@@ -44,6 +44,17 @@ IMAGE = {
     "gcc": "gcc",
     "/usr/share/keyrings/debian-archive-keyring.gpg": "debian-archive-keyring",
 }
+KINDS = {
+    "light": {**ALWAYS, "tcptrace": "tcptrace"},
+    "run": {**ALWAYS, **VIRTUAL},
+    "test": {**ALWAYS, **VIRTUAL},
+    "native": {**ALWAYS, **NATIVE},
+}
+"""What each kind of command needs; `light` ones build and run nothing (analyze, image import, --help)."""
+
+BUILDING = ("run", "test")
+"""Kinds that use the lab kernel and its image, and build them where the cache has none."""
+
 TOOLS = {**ALWAYS, **VIRTUAL, **NATIVE, **KERNEL, **IMAGE}
 
 
@@ -66,36 +77,16 @@ def install_command(packages: Iterable[str]) -> str:
     return f"sudo apt-get install --no-install-recommends {' '.join(packages)}"
 
 
-def missing(arguments: Sequence[str]) -> list[str]:
-    """The packages that `./tcplab ARGUMENTS` needs and that are not installed."""
-    needed = {**ALWAYS, **testbed_tools(arguments), **build_tools(arguments)}
+def missing(kind: str) -> list[str]:
+    """The packages that a command of this kind needs and that are not installed."""
+    needed = {**KINDS[kind], **(build_tools() if kind in BUILDING else {})}
     return of_tools(tool for tool in needed if not present(tool))
 
 
-def testbed_tools(arguments: Sequence[str]) -> dict[str, str]:
-    """What the run itself needs."""
-    if "--testbed=native" in arguments or ("--testbed", "native") in zip(arguments, arguments[1:], strict=False):
-        return NATIVE
-    return VIRTUAL
-
-
-def build_tools(arguments: Sequence[str]) -> dict[str, str]:
-    """What building the absent parts of the lab needs; nothing for a command that builds none."""
-    if testbed_tools(arguments) is NATIVE or not builds(arguments):
-        return {}
-    absent = [entry for entry in entries() if not entry.exists()]
-    if "--rebuild" in arguments:
-        absent = entries()
-    kernel = any(entry.name.startswith(("kernel-", "init-")) for entry in absent)
-    image = any(entry.name.startswith("image-") for entry in absent)
-    return {**(KERNEL if kernel else {}), **(IMAGE if image else {})}
-
-
-def builds(arguments: Sequence[str]) -> bool:
-    """Whether the command runs something in the lab kernel."""
-    if arguments[:1] == ["image"]:
-        return arguments[1:2] == ["build"]
-    return arguments[:1] != ["analyze"] and bool(arguments[:1]) and not {"--help", "--list"} & {*arguments}
+def build_tools() -> dict[str, str]:
+    """What building the absent parts of the lab needs: nothing once they are in the cache."""
+    absent = {entry.name.partition("-")[0] for entry in entries() if not entry.exists()}
+    return {**(KERNEL if absent & {"kernel", "init"} else {}), **(IMAGE if "image" in absent else {})}
 
 
 def entries() -> list[Path]:
@@ -106,8 +97,11 @@ def entries() -> list[Path]:
     return [recipe.place for recipe in (kernel_recipe(), init_recipe(), image_recipe())]
 
 
+def main(kind: str) -> None:
+    """Print what the launcher reads: packages have no slash, files have."""
+    for line in [*missing(kind), *(map(os.fspath, entries()) if kind in BUILDING else [])]:
+        print(line)
+
+
 if __name__ == "__main__":
-    lacking = missing(sys.argv[1:])
-    print(*lacking, sep="\n", end="\n" if lacking else "")
-    if builds(sys.argv[1:]):
-        print(*map(os.fspath, entries()), sep="\n")
+    main(sys.argv[1])

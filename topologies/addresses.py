@@ -77,7 +77,7 @@ def routes(topology: TopologySpec, node: str) -> tuple[Route, ...]:
 
 def _next_hop(everything: tuple[Interface, ...], own: dict[int, Interface], target: int) -> Interface:
     """Breadth first over segments: the neighbouring router's interface that leads to `target`."""
-    via: dict[int, Interface | None] = {segment: None for segment in own}
+    via: dict[int, Interface | None] = dict.fromkeys(own)
     queue = deque(own)
     while queue:
         segment = queue.popleft()

@@ -65,7 +65,9 @@ def _tuple(kinds: tuple[Any, ...], data: Any, place: str) -> tuple[Any, ...]:
     inner = [kinds[0]] * len(data) if len(kinds) == 2 and kinds[1] is Ellipsis else list(kinds)
     if len(inner) != len(data):
         raise _wrong(place, f"{len(inner)} items are wanted, not {len(data)}")
-    return tuple(from_data(kind, item, f"{place}[{index}]") for index, (kind, item) in enumerate(zip(inner, data, strict=True)))
+    return tuple(
+        from_data(kind, item, f"{place}[{index}]") for index, (kind, item) in enumerate(zip(inner, data, strict=True))
+    )
 
 
 def _dataclass(kind: type, data: Any, place: str) -> Any:

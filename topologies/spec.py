@@ -51,7 +51,6 @@ class Channel:
             )
 
 
-
 def _within(field: str, value: Quantity, lowest: Quantity, highest: Quantity) -> None:
     if not lowest.base <= value.base <= highest.base:
         raise UsageError(f"A {field} of {value} is not possible.", f"Choose one from {lowest} to {highest}.")

@@ -48,14 +48,17 @@ class Quantity:
             raise cls._misspelt(text)
         amount = Fraction(mantissa) * Fraction(10) ** int(exponent or 0) * factor
         if amount.denominator != 1:
-            raise UsageError(f"'{text[:40]}' is finer than a {cls.kind} can be ({cls(1)}).", f"Write it like {cls.example}.")
+            raise UsageError(
+                f"'{text[:40]}' is finer than a {cls.kind} can be ({cls(1)}).", f"Write it like {cls.example}."
+            )
         return cls(int(amount))
 
     @classmethod
     def _misspelt(cls, text: str) -> UsageError:
         names = ", ".join(cls._printed())
         return UsageError(
-            f"'{text[:40]}' is not a {cls.kind}.", f"Write a number and one of {names or 'nothing'}, such as {cls.example}."
+            f"'{text[:40]}' is not a {cls.kind}.",
+            f"Write a number and one of {names or 'nothing'}, such as {cls.example}.",
         )
 
     @classmethod
@@ -110,6 +113,8 @@ class Duration(Quantity):
 
     def __str__(self) -> str:  # 90s, not 1.5min: what iperf and ping print
         seconds = Fraction(self.base, 10**9)
+        if not self.base:
+            return "0s"
         return f"{_decimal(seconds)}s" if seconds >= 60 and (seconds * 1000).denominator == 1 else super().__str__()
 
     @property
@@ -146,7 +151,17 @@ class Size(Quantity):
 
     kind = "size"
     example = "128KiB"
-    units = {"B": 1, "byte": 1, "kB": 10**3, "KiB": 2**10, "K": 2**10, "MB": 10**6, "MiB": 2**20, "M": 2**20, "GiB": 2**30}
+    units = {
+        "B": 1,
+        "byte": 1,
+        "kB": 10**3,
+        "KiB": 2**10,
+        "K": 2**10,
+        "MB": 10**6,
+        "MiB": 2**20,
+        "M": 2**20,
+        "GiB": 2**30,
+    }
     default_unit = "B"
 
     def __str__(self) -> str:  # 131072B says what iperf -w is given; a mixture of powers would not

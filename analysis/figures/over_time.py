@@ -17,7 +17,7 @@ BIN = 1.0
 
 @dataclass(frozen=True)
 class Course:
-    """One condition's course: its graph, RTT samples (s since 1970, ms), socket samples, and the link's rate in kbit/s."""
+    """One condition's course: graph, RTT samples (s since 1970, ms), socket samples, and the link's rate in kbit/s."""
 
     label: str
     sequence: TimeSequence | None
@@ -41,11 +41,12 @@ def draw(courses: Sequence[Course]) -> bytes:
             _throughput(rows[0][column], course)
             _rtt(rows[1][column], course)
             _windows(rows[2][column], course)
-            for row in rows:
-                row[column].set_xlim(0, latest)
             rows[2][column].set_xlabel("seconds since the connection began")
         for row, unit in zip(rows, ("kbit/s", "ms", "segments"), strict=True):
             row[0].set_ylabel(unit)
+            row[0].set_ylim(0, row[0].get_ylim()[1] * 1.08)  # shared by the row, so after all of it is drawn
+            for axes in row:
+                axes.set_xlim(0, latest)
         return png(figure)
 
 
@@ -68,32 +69,43 @@ def _growth(course: Course) -> list[tuple[float, float]]:
 
 def _latest(course: Course) -> float:
     ends = [sample.time - course.start for sample in course.samples[-1:]]
-    return max([*ends, *(line[2] for line in (course.sequence.acks[-1:] if course.sequence else ()))], default=1.0)
+    return (
+        max([*ends, *(line[2] for line in (course.sequence.acks[-1:] if course.sequence else ()))], default=0.0) or 1.0
+    )
 
 
 def _throughput(axes: Axes, course: Course) -> None:
     rates = per_bin(course)
     mean = sum(rates) * BIN / _latest(course) if rates else 0.0
     axes.stairs(rates, [BIN * edge for edge in range(len(rates) + 1)], color=GREEN, fill=True, alpha=0.55)
-    axes.axhline(mean, color=GREEN, linewidth=2)
+    axes.hlines(mean, 0, _latest(course), color=GREEN, linewidth=2)
     if course.link:
         axes.axhline(course.link, color=GREY, linestyle="--", linewidth=1)
-        axes.text(0.99, course.link, "the link's rate ", transform=axes.get_yaxis_transform(), ha="right", va="top", color=GREY)
+        axes.text(
+            0.99,
+            course.link,
+            "the link's rate ",
+            transform=axes.get_yaxis_transform(),
+            ha="right",
+            va="top",
+            color=GREY,
+        )
     axes.set_title(f"{course.label}: throughput in each second, mean {mean:.0f} kbit/s")
-    axes.set_ylim(bottom=0)
 
 
 def _rtt(axes: Axes, course: Course) -> None:
-    axes.plot([time - course.start for time, _ in course.rtts], [rtt for _, rtt in course.rtts], ".", color=BLUE, markersize=5)
-    axes.set_title(f"{course.label}: round-trip time of each segment that was sent once")
-    axes.set_ylim(bottom=0)
+    axes.plot(
+        [time - course.start for time, _ in course.rtts], [rtt for _, rtt in course.rtts], ".", color=BLUE, markersize=5
+    )
+    axes.set_title(f"{course.label}: round-trip times")
 
 
 def _windows(axes: Axes, course: Course) -> None:
     times = [sample.time - course.start for sample in course.samples]
-    axes.step(times, [sample.cwnd for sample in course.samples], where="post", color=VERMILLION, label="congestion window")
+    axes.step(
+        times, [sample.cwnd for sample in course.samples], where="post", color=VERMILLION, label="congestion window"
+    )
     thresholds = [float("nan") if sample.ssthresh is None else sample.ssthresh for sample in course.samples]
     axes.step(times, thresholds, where="post", color=ORANGE, linestyle=":", linewidth=2, label="slow-start threshold")
-    axes.set_title(f"{course.label}: congestion window, sampled while the flow ran")
-    axes.set_ylim(bottom=0)
+    axes.set_title(f"{course.label}: congestion window")
     axes.legend(loc="upper right", ncols=2, fontsize=10)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from analysis.answers import Answer
 from analysis.results import Results
 from analysis.studies.quantities import KERNEL, TRANSFER
 from analysis.table import Table, build_row
@@ -13,8 +12,3 @@ def table(results: Results) -> Table:
     labels = tuple(condition.label for condition in results.run.conditions)
     rows = tuple(build_row(results, quantity, None) for quantity in (*TRANSFER, *KERNEL))
     return Table("What was measured", labels, rows, ())
-
-
-def answers(results: Results) -> tuple[Answer, ...]:
-    """None: nobody has written this experiment's questions yet."""
-    return ()

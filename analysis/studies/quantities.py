@@ -8,13 +8,13 @@ from __future__ import annotations
 from analysis.measure import PAUSE
 from analysis.table import Quantity
 
-CLIENT = "last line of raw/seed-N/<condition>/flow1.client.txt"
-SERVER = "last line of raw/seed-N/<condition>/flow1.server.txt"
+CLIENT = "flow1.client.txt, last line"
+SERVER = "flow1.server.txt, last line"
 
 
-def at_receiver(name: str, unit: str, key: str, column: str) -> Quantity:
+def at_receiver(name: str, unit: str, key: str, column: str, total: bool = False) -> Quantity:
     """A column of tcptrace's long report on the capture at the receiver."""
-    return Quantity(name, unit, f"receiver.{key}", f"tcptrace -l of the receiver's .pcap, column '{column}'")
+    return Quantity(name, unit, f"receiver.{key}", f"tcptrace -l, receiver's .pcap, {column}", total)
 
 
 def counter(name: str, field: str) -> Quantity:
@@ -24,20 +24,22 @@ def counter(name: str, field: str) -> Quantity:
 
 TRANSFER = (
     Quantity("iperf client", "kbit/s", "client.rate", CLIENT),
-    Quantity("iperf client transfer", "KByte", "client.transfer", CLIENT),
-    Quantity("iperf client interval", "s", "client.interval", CLIENT),
+    Quantity("iperf client transfer", "KByte", "client.transfer", CLIENT, total=True),
+    Quantity("iperf client interval", "s", "client.interval", CLIENT, total=True),
     Quantity("iperf server", "kbit/s", "server.rate", SERVER),
-    at_receiver("tcptrace total packets", "packets", "both.total_packets", "total packets, both directions"),
-    at_receiver("tcptrace packets a->b", "packets", "total_packets", "total packets"),
-    at_receiver("tcptrace packets b->a", "packets", "back.total_packets", "total packets, b->a"),
-    at_receiver("tcptrace unique bytes sent a->b", "bytes", "unique_bytes_sent", "unique bytes sent"),
-    at_receiver("tcptrace actual data bytes a->b", "bytes", "actual_data_bytes", "actual data bytes"),
-    at_receiver("tcptrace rexmt data pkts a->b", "packets", "rexmt_data_pkts", "rexmt data pkts"),
-    at_receiver("tcptrace rexmt data bytes a->b", "bytes", "rexmt_data_bytes", "rexmt data bytes"),
-    at_receiver("tcptrace outoforder pkts a->b", "packets", "outoforder_pkts", "outoforder pkts"),
+    at_receiver(
+        "tcptrace total packets", "packets", "both.total_packets", "total packets, both directions", total=True
+    ),
+    at_receiver("tcptrace packets a->b", "packets", "total_packets", "total packets", total=True),
+    at_receiver("tcptrace packets b->a", "packets", "back.total_packets", "total packets, b->a", total=True),
+    at_receiver("tcptrace unique bytes sent a->b", "bytes", "unique_bytes_sent", "unique bytes sent", total=True),
+    at_receiver("tcptrace actual data bytes a->b", "bytes", "actual_data_bytes", "actual data bytes", total=True),
+    at_receiver("tcptrace rexmt data pkts a->b", "packets", "rexmt_data_pkts", "rexmt data pkts", total=True),
+    at_receiver("tcptrace rexmt data bytes a->b", "bytes", "rexmt_data_bytes", "rexmt data bytes", total=True),
+    at_receiver("tcptrace outoforder pkts a->b", "packets", "outoforder_pkts", "outoforder pkts", total=True),
     at_receiver("tcptrace max win adv b->a", "bytes", "back.max_win_adv", "max win adv, b->a"),
     at_receiver("tcptrace initial window a->b", "bytes", "initial_window_bytes", "initial window"),
-    at_receiver("tcptrace data xmit time a->b", "s", "data_xmit_time", "data xmit time"),
+    at_receiver("tcptrace data xmit time a->b", "s", "data_xmit_time", "data xmit time", total=True),
     at_receiver("tcptrace idletime max a->b", "ms", "idletime_max", "idletime max"),
     at_receiver("tcptrace throughput a->b", "byte/s", "throughput", "throughput"),
 )
@@ -46,25 +48,38 @@ TRANSFER = (
 THROUGHPUT = Quantity("Throughput at the receiver", "kbit/s", "server.rate", SERVER)
 RETRANSMISSIONS = counter("Retransmitted segments", "TcpRetransSegs")
 SENT_AGAIN = Quantity(
-    "The same, counted in the sender's capture", "", "sender.rexmt_data_pkts", "tcptrace -l of the sender's .pcap, 'rexmt data pkts'"
+    "The same, counted in the sender's capture",
+    "",
+    "sender.rexmt_data_pkts",
+    "tcptrace -l, sender's .pcap, rexmt data pkts",
 )
 NEEDLESS = Quantity(
     "Needless copies: data that the receiver had already", "packets", "receiver.rexmt_data_pkts",
-    "tcptrace -l of the receiver's .pcap, 'rexmt data pkts'",
+    "tcptrace -l, receiver's .pcap, rexmt data pkts",
 )  # fmt: skip
-UNIQUE = Quantity("Unique bytes", "bytes", "sender.unique_bytes_sent", "tcptrace -l of the sender's .pcap, 'unique bytes sent'")
+UNIQUE = Quantity("Unique bytes", "bytes", "sender.unique_bytes_sent", "tcptrace -l, sender's .pcap, unique bytes sent")
 ALL_BYTES = Quantity(
-    "Bytes sent, repeats included", "bytes", "sender.actual_data_bytes", "tcptrace -l of the sender's .pcap, 'actual data bytes'"
+    "Bytes sent, repeats included",
+    "bytes",
+    "sender.actual_data_bytes",
+    "tcptrace -l, sender's .pcap, actual data bytes",
 )
-LOST = Quantity("Packets that the path lost towards the receiver", "", "path.lost", "qdiscs.json, netem drops less queue drops")
-LOSS_SHARE = Quantity("The same, of all packets offered", "%", "path.share", "qdiscs.json, netem drops / (drops + packets)")
+LOST = Quantity(
+    "Packets that the path lost towards the receiver", "", "path.lost", "qdiscs.json, netem drops less queue drops"
+)
+LOSS_SHARE = Quantity(
+    "Share of the packets that the path lost towards the receiver",
+    "%",
+    "path.share",
+    "qdiscs.json, netem drops / (drops + packets)",
+)
 TIMEOUTS = counter("Retransmission time-outs", "TcpExtTCPTimeouts")
 SPURIOUS = counter("Time-outs found to be needless (F-RTO)", "TcpExtTCPSpuriousRTOs")
 _GAPS = f"gaps of {PAUSE:g} s or more between data segments in the sender's .pcap"
 PAUSES = Quantity("Pauses of the sender", "", "pauses.count", f"{_GAPS}, their number")
 PAUSED = Quantity("Time spent in pauses", "s", "pauses.total", f"{_GAPS}, their sum")
 LONGEST = Quantity("Longest pause", "s", "pauses.longest", f"{_GAPS}, the longest")
-IDLE = Quantity("Longest idle time", "ms", "sender.idletime_max", "tcptrace -l of the sender's .pcap, 'idletime max'")
+IDLE = Quantity("Longest idle time", "ms", "sender.idletime_max", "tcptrace -l, sender's .pcap, idletime max")
 RENO = counter("Fast recoveries by counting duplicate ACKs", "TcpExtTCPRenoRecovery")
 SACK = counter("Fast recoveries by SACK", "TcpExtTCPSackRecovery")
 RENO_FAILED = counter("Recoveries of the first kind that ended in a time-out", "TcpExtTCPRenoRecoveryFail")

@@ -10,6 +10,7 @@ from statistics import median
 from analysis.answers import Answer, fact
 from analysis.commands import repeat_command
 from analysis.intervals import Interval, difference, ratio
+from analysis.measure import PAUSE
 from analysis.results import Results, written
 from analysis.studies import quantities as q
 from analysis.table import Quantity
@@ -29,8 +30,10 @@ def _throughput(results: Results) -> Answer:
     pairs = _pairs(results, q.THROUGHPUT)
     facts = tuple(fact(results, quantity) for quantity in (q.THROUGHPUT, q.LOSS_SHARE))
     if not pairs:
-        return Answer(question, ("No repetition has the throughput of both conditions, so this cannot be answered.",), facts)
-    return Answer(question, (headline(results), _certainty(results, pairs)), facts)
+        return Answer(
+            question, ("No repetition has the throughput of both conditions, so this cannot be answered.",), facts
+        )
+    return Answer(question, (headline(results), *_certainty(results, pairs)), facts)
 
 
 def headline(results: Results) -> str:
@@ -46,16 +49,20 @@ def headline(results: Results) -> str:
     )
 
 
-def _certainty(results: Results, pairs: list[Pair]) -> str:
-    command = repeat_command(results.run, _SURE)
+def _certainty(results: Results, pairs: list[Pair]) -> list[str]:
+    """How sure the factor is, and the command that makes it surer."""
+    more = f"More repetitions: {repeat_command(results.run, _SURE)}"
     interval = ratio([off for off, _ in pairs], [on for _, on in pairs])
+    if interval is None and len(pairs) > 1:
+        return [f"A rate is zero or all {len(pairs)} repetitions are alike, so no interval can be given.", more]
     if interval is None:
-        return f"One repetition gives no confidence interval: how much of this is chance cannot be said. Run {_SURE}: {command}"
+        return ["One repetition gives no confidence interval: how much of this is chance cannot be said.", more]
     words = (
-        f"Over {interval.count} repetitions, each with the same seed under both conditions, SACK on has {interval.mean:.2f} times "
-        f"the throughput of SACK off (geometric mean), with a 95 % confidence interval of {interval.low:.2f} to {interval.high:.2f}."
+        f"Over {interval.count} repetitions, each with the same seed under both conditions, SACK on has "
+        f"{interval.mean:.2f} times the throughput of SACK off (geometric mean), with a 95 % confidence interval of "
+        f"{interval.low:.2f} to {interval.high:.2f}. {_verdict(interval)}"
     )
-    return f"{words} {_verdict(interval)}" + (f" More repetitions narrow it: {command}" if interval.count < _SURE else "")
+    return [words, more] if interval.count < _SURE else [words]
 
 
 def _verdict(interval: Interval) -> str:
@@ -69,18 +76,20 @@ def _retransmissions(results: Results) -> Answer:
     paragraphs = []
     pairs = _pairs(results, q.RETRANSMISSIONS)
     if pairs:
-        paragraphs.append(f"The sender sent {_from_to(pairs)} segments again{_changed(pairs)}, by the kernel's own count.")
+        paragraphs.append(
+            f"By the kernel's own count the sender sent {_from_to(pairs)} segments again{_changed(pairs)}."
+        )
     sent, unique = _pairs(results, q.ALL_BYTES), _pairs(results, q.UNIQUE)
     if sent and unique and len(sent) == len(unique):
         shares = [_shares(every, once) for every, once in zip(sent, unique, strict=True)]
         paragraphs.append(
-            f"Of the bytes that it sent, {_from_to(shares)} % were repeats. The two conditions did not carry the same amount, so this "
-            "share, and not the number, is what compares."
-        )  # fmt: skip
+            f"Of the bytes that it sent, {_from_to(shares, ' %')} were repeats. Where the two conditions carry "
+            "different amounts, this share and not the number is what compares."
+        )
     needless = _pairs(results, q.NEEDLESS)
     if needless:
         paragraphs.append(
-            f"Of what arrived, {_from_to(needless)} segments were needless copies: the receiver had their data already. "
+            f"Of what arrived, {_from_to(needless)} segments were needless copies: their data was there already. "
             "(tcptrace calls them 'rexmt' in the receiver's capture; they are not the retransmissions.)"
         )
     facts = (q.RETRANSMISSIONS, q.SENT_AGAIN, q.ALL_BYTES, q.UNIQUE, q.NEEDLESS, q.LOST)
@@ -89,7 +98,7 @@ def _retransmissions(results: Results) -> Answer:
 
 def _shares(every: Pair, once: Pair) -> Pair:
     """The share of repeats in percent, off and on."""
-    return 100 * (1 - once[0] / every[0]), 100 * (1 - once[1] / every[1])
+    return _share(every[0] - once[0], once[0]), _share(every[1] - once[1], once[1])
 
 
 def _timeouts(results: Results) -> Answer:
@@ -100,7 +109,8 @@ def _timeouts(results: Results) -> Answer:
     counts, paused, longest = (_pairs(results, quantity) for quantity in (q.PAUSES, q.PAUSED, q.LONGEST))
     if counts and paused and longest:
         paragraphs.append(
-            f"It sent nothing for {_from_to(paused)} s in all, in {_from_to(counts)} pauses; the longest took {_from_to(longest)} s."
+            f"Counting only pauses of at least {PAUSE:g} s, it was silent for {_from_to(paused, ' s')} in all, "
+            f"in {_from_to(counts)} pauses; the longest took {_from_to(longest, ' s')}."
         )
     facts = (q.TIMEOUTS, q.SPURIOUS, q.PAUSES, q.PAUSED, q.LONGEST, q.IDLE)
     return _answer(results, "What did SACK change in the time-outs and idle times?", paragraphs, facts)
@@ -108,11 +118,12 @@ def _timeouts(results: Results) -> Answer:
 
 def _reason(results: Results) -> Answer:
     paragraphs = [
-        "Without SACK an ACK tells only where the first gap begins, so the sender repairs one gap per round trip, and it notices "
-        "neither further gaps nor that a retransmission was lost, until a time-out. With SACK each ACK lists what lies above the gaps.",
+        "What the standards say: without SACK an ACK tells only where the first gap begins, so fast recovery repairs "
+        "one gap per round trip (RFC 6582). With SACK each ACK lists what lies above the gaps (RFC 2018), and the "
+        "sender repairs several gaps in one round trip (RFC 6675). What was measured:",
         *_repairs(results),
         *_link(results),
-    ]  # fmt: skip
+    ]
     facts = (q.TIMEOUTS, q.RENO, q.RENO_FAILED, q.SACK, q.SACK_FAILED, q.FAST, q.SLOW, q.LOST_AGAIN, q.PROBES)
     return _answer(results, "Why?", paragraphs, facts)
 
@@ -123,10 +134,12 @@ def _repairs(results: Results) -> list[str]:
     if not timeouts or not len(timeouts) == len(reno) == len(sack):
         return []
     fast = [(before[0] + after[0], before[1] + after[1]) for before, after in zip(reno, sack, strict=True)]
-    shares = [(_share(slow[0], quick[0]), _share(slow[1], quick[1])) for slow, quick in zip(timeouts, fast, strict=True)]
+    shares = [
+        (_share(slow[0], quick[0]), _share(slow[1], quick[1])) for slow, quick in zip(timeouts, fast, strict=True)
+    ]
     return [
         f"The kernel started {_from_to(fast)} fast recoveries (TcpExtTCPRenoRecovery + TcpExtTCPSackRecovery) and had "
-        f"{_from_to(timeouts)} time-outs (TcpExtTCPTimeouts): {_from_to(shares)} % of these repairs began with a time-out."
+        f"{_from_to(timeouts)} time-outs (TcpExtTCPTimeouts): time-outs are {_from_to(shares, ' %')} of the sum."
     ]
 
 
@@ -141,10 +154,12 @@ def _link(results: Results) -> list[str]:
         return []
     fewer, faster = _falls(timeouts), _rises(rates)
     if fewer and faster:
-        return ["Each time-out costs a pause and brings the congestion window back to one segment. Fewer time-outs and the higher "
-                "throughput go together here."]  # fmt: skip
+        return [
+            "Each time-out costs a pause and brings the congestion window back to one segment. Fewer time-outs and the "
+            "higher throughput go together here."
+        ]
     if faster:
-        return ["The throughput rose although the time-outs did not become fewer, so time-outs are not the reason here."]
+        return ["The throughput rose although the time-outs did not become fewer: they do not explain the gain."]
     return ["The throughput did not rise, so there is no gain to explain in these repetitions."]
 
 
@@ -175,16 +190,16 @@ def _medians(pairs: list[Pair]) -> Pair:
     return median(off for off, _ in pairs), median(on for _, on in pairs)
 
 
-def _from_to(pairs: list[Pair]) -> str:
+def _from_to(pairs: list[Pair], unit: str = "") -> str:
     off, on = _medians(pairs)
-    return f"{written(off)} (SACK off) and {written(on)} (SACK on)"
+    return f"{written(off)}{unit} (SACK off) and {written(on)}{unit} (SACK on)"
 
 
 def _changed(pairs: list[Pair]) -> str:
     """What the interval of the paired difference says of a change."""
     interval = difference([off for off, _ in pairs], [on for _, on in pairs])
     if interval is None:
-        return ""
+        return ""  # one repetition, or the same difference in each: nothing to say about chance
     if not interval.excludes(0):
         return f"; over {interval.count} repetitions this difference is within what chance explains"
     return f"; over {interval.count} repetitions this difference is beyond what chance explains"

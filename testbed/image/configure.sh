@@ -1,3 +1,4 @@
+#!/bin/sh
 # Runs inside the guest's root, with the guest's own programs, instead of the packages' scripts.
 set -e
 

@@ -44,11 +44,15 @@ class LiveNetwork:
         """The process whose network namespace the node lives in."""
         return int(self.mininet.get(node).pid)
 
-    def start(self, node: str, command: list[str], output: Path, environment: dict[str, str]) -> subprocess.Popen[bytes]:
+    def start(
+        self, node: str, command: list[str], output: Path, environment: dict[str, str]
+    ) -> subprocess.Popen[bytes]:
         """Start a program on a node with stdout and stderr in `output`."""
         with output.open("ab") as file:
             process: subprocess.Popen[bytes] = self.mininet.get(node).popen(
-                ["env", *(f"{name}={value}" for name, value in environment.items()), *command] if environment else command,
+                ["env", *(f"{name}={value}" for name, value in environment.items()), *command]
+                if environment
+                else command,
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=subprocess.STDOUT,
@@ -155,8 +159,12 @@ def _addressing(topology: TopologySpec, node: str) -> list[str]:
             continue
         device = f"dev {interface.port.name}"
         lines += [f"link set {device} address {interface.mac} up", f"address add {interface.address}/{PREFIX} {device}"]
-        lines += [f"neighbour replace {at} lladdr {mac} nud permanent {device}" for at, mac in neighbours(topology, interface)]
-    return lines + [f"route add {route.network} via {route.gateway} dev {route.interface}" for route in routes(topology, node)]
+        lines += [
+            f"neighbour replace {at} lladdr {mac} nud permanent {device}" for at, mac in neighbours(topology, interface)
+        ]
+    return lines + [
+        f"route add {route.network} via {route.gateway} dev {route.interface}" for route in routes(topology, node)
+    ]
 
 
 def _set(node: str, name: str, value: str) -> str:

@@ -15,7 +15,9 @@ from topologies.errors import TcplabError
 
 _RUN = Path("/run/openvswitch")  # where ovs-vsctl, and so Mininet, looks for the database
 _SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
-_SETTLED = 11.0  # seconds of uptime; before 10 ovs-vswitchd counts no CPU, takes no handler thread and drops all upcalls
+_SETTLED = (
+    11.0  # seconds of uptime; before 10 ovs-vswitchd counts no CPU, takes no handler thread and drops all upcalls
+)
 
 
 @contextmanager

@@ -32,7 +32,9 @@ def wait_for(what: str, ready: Callable[[], bool], timeout: float, interval: flo
     deadline = time.monotonic() + timeout
     while not ready():
         if time.monotonic() > deadline:
-            raise TcplabError(f"Waited {timeout:g} s for {what}, in vain.", "The program's output is in the run's folder.")
+            raise TcplabError(
+                f"Waited {timeout:g} s for {what}, in vain.", "The program's output is in the run's folder."
+            )
         time.sleep(interval)
 
 

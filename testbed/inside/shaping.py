@@ -78,7 +78,13 @@ def compare(interface: str, channel: Channel, rows: list[dict[str, Any]]) -> lis
         ("delay", *_duration(max(channel.delay, SHORTEST_DELAY)), *_duration(Duration(round(delay * 1e9)))),
         ("jitter", *_duration(channel.jitter), *_duration(Duration(round(jitter * 1e9)))),
         ("loss", str(channel.loss), channel.loss.fraction, str(Share(round(loss * 1e10))), loss),
-        ("queue", f"{channel.queue} packets", channel.queue.base, f"{queue.get('limit')} packets", queue.get("limit", 0)),
+        (
+            "queue",
+            f"{channel.queue} packets",
+            channel.queue.base,
+            f"{queue.get('limit')} packets",
+            queue.get("limit", 0),
+        ),
     ]
     return [_checked(interface, *pair) for pair in pairs]
 

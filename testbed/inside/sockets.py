@@ -97,7 +97,9 @@ def _dump(diag: socket.socket, states: int) -> list[dict[str, Any]]:
             if kind == _NLMSG_DONE:
                 return found
             if kind == _NLMSG_ERROR:
-                raise OSError(-struct.unpack_from("=i", body)[0], "sock_diag refused the request (CONFIG_INET_TCP_DIAG)")
+                raise OSError(
+                    -struct.unpack_from("=i", body)[0], "sock_diag refused the request (CONFIG_INET_TCP_DIAG)"
+                )
             found.append(_socket(body))
 
 

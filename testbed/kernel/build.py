@@ -12,14 +12,14 @@ from pathlib import Path
 
 from testbed.building import Workshop, need_space, need_tools
 from testbed.cache import Facts, Recipe
-from testbed.kernel.source import HERE, SOURCES, TARBALL, Series, Source, obtain
+from testbed.kernel.source import HERE, TARBALL, Source, obtain, pinned
 from topologies.errors import CommandError, TcplabError
 
 KERNEL_TOOLS = ("bwrap", "gcc", "ld", "make", "flex", "bison", "bc", "xz", "tar", "patch")
 BUILD_SPACE = 2_500_000_000
 """Bytes: source and objects take 1.9 GB, the tarball and its package 0.3 GB."""
 
-# The first lines of `make` name the builder and the date in the kernel's banner; -Werror=date-time guards the rest.
+# What the kernel's banner would say of this machine and of the day.
 FIXED = {
     "KBUILD_BUILD_TIMESTAMP": "2000-01-01",
     "KBUILD_BUILD_USER": "tcplab",
@@ -33,8 +33,8 @@ def kernel_recipe(given: Path | None = None) -> Recipe:
     """The recipe for `linux`, the kernel; `given` is a tarball to build it from ($TCPLAB_KERNEL_SOURCE if None)."""
     named = os.environ.get("TCPLAB_KERNEL_SOURCE")
     source = given or (Path(named) if named else None)
-    files = (SOURCES, HERE / "lab.config", *sorted(HERE.glob("*.patch")), Path(__file__))
-    variant = os.environ.get("TCPLAB_KERNEL", "")
+    files = (HERE / "lab.config", HERE / "lab.patch", Path(__file__))
+    variant = f"{pinned().version} {pinned().sha256}"
     return Recipe("kernel", files, ("linux",), lambda workshop: build_kernel(workshop, source), variant)
 
 
@@ -52,10 +52,10 @@ def build_kernel(workshop: Workshop, given: Path | None) -> Facts:
     source = obtain(workshop, given)
     unpack(workshop, source)
     release = configure(workshop)
-    compile_kernel(workshop, source.series)
+    compile_kernel(workshop)
     return {
         "release": release,
-        "seccomp": source.series.seccomp,
+        "seccomp": has_seccomp(workshop),
         "source": source.origin,
         "source_sha256": source.sha256,
         "pinned": source.pinned,
@@ -69,8 +69,12 @@ def unpack(workshop: Workshop, source: Source) -> None:
     command = ["tar", "-xJ", "-C", "tree", "--strip-components=1", "-f", TARBALL]
     workshop.run("Unpacking the kernel's source", command)
     (workshop.folder / TARBALL).unlink()
-    for name in source.series.patches:
-        apply(workshop, HERE / name, source)
+    apply(workshop, HERE / "lab.patch", source)
+
+
+def has_seccomp(workshop: Workshop) -> bool:
+    """Whether this kernel has the option seccomp=on (6.16 and later)."""
+    return "seccomp=" in (workshop.folder / "tree/arch/um/os-Linux/start_up.c").read_text()
 
 
 def apply(workshop: Workshop, patch: Path, source: Source) -> None:
@@ -80,7 +84,7 @@ def apply(workshop: Workshop, patch: Path, source: Source) -> None:
         workshop.run(f"Applying {patch.name}", command, source=patch)
     except CommandError as error:
         problem = f"{patch.name} does not apply to {source.origin}.\n{error.problem}"
-        raise TcplabError(problem, f"It is made for Linux {source.series.version}.") from error
+        raise TcplabError(problem, f"It is made for Linux {pinned().version}.") from error
 
 
 def configure(workshop: Workshop) -> str:
@@ -97,13 +101,13 @@ def configure(workshop: Workshop) -> str:
     return workshop.run("Configuring the lab kernel", [*MAKE, "-s", "-C", "tree", "kernelrelease"]).strip()
 
 
-def compile_kernel(workshop: Workshop, series: Series) -> None:
+def compile_kernel(workshop: Workshop) -> None:
     """Compile and strip; the share done is the share of the lines that a whole build prints."""
     cores = len(os.sched_getaffinity(0))
-    start = lines(workshop.log)
+    start, steps = lines(workshop.log), pinned().steps
 
     def share() -> float:
-        return min(0.99, (lines(workshop.log) - start) / series.steps)
+        return min(0.99, (lines(workshop.log) - start) / steps)
 
     command = [*MAKE, "-C", "tree", f"-j{cores}", "linux"]
     workshop.run(f"Building the lab kernel ({cores} cores)", command, environment=FIXED, share=share)

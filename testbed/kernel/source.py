@@ -2,12 +2,12 @@
 
 `obtain` leaves it in the workshop as source.tar.xz. A tarball with a pinned SHA-256 is `pinned`. Others are used
 where something else vouches for them, and the manifest says so: the user who named the file, apt's signature on
-a package that has moved on within its series, kernel.org's list beside a tarball.
+a package that has moved on, kernel.org's list beside a tarball. The patch and the check of lab.config decide
+whether such a source can be used.
 """
 
 from __future__ import annotations
 
-import os
 import shutil
 import tomllib
 import urllib.request
@@ -27,10 +27,9 @@ TARBALL = "source.tar.xz"
 
 
 @dataclass(frozen=True)
-class Series:
-    """One pinned kernel: a table of sources.toml. `steps` is the number of lines its build prints."""
+class Pinned:
+    """sources.toml. `steps` is the number of lines that a build prints."""
 
-    name: str
     version: str
     package: str
     package_version: str
@@ -38,107 +37,101 @@ class Series:
     sha256: str
     url: str
     url_sha256: str
-    patches: tuple[str, ...]
-    seccomp: bool
     steps: int
 
 
 @dataclass(frozen=True)
 class Source:
-    """A tarball that was found: where, what it is, and whether it is the pinned one."""
+    """What was found: where, its SHA-256, and whether it is a pinned file."""
 
-    series: Series
     origin: str
     sha256: str
     pinned: bool
 
 
-def all_series() -> list[Series]:
-    """The pinned kernels, the default first; $TCPLAB_KERNEL leaves only that series. Raises TcplabError."""
-    table = tomllib.loads(SOURCES.read_text())
-    tables = {name: Series(name, **{**row, "patches": tuple(row["patches"])}) for name, row in table["series"].items()}
-    chosen = os.environ.get("TCPLAB_KERNEL")
-    if chosen and chosen not in tables:
-        raise TcplabError(f"TCPLAB_KERNEL={chosen}: no such kernel.", f"sources.toml has {', '.join(tables)}.")
-    default = chosen or table["default"]
-    others = [] if chosen else [series for name, series in tables.items() if name != default]
-    return [tables[default], *others]
+def pinned() -> Pinned:
+    """The kernel that is pinned."""
+    return Pinned(**tomllib.loads(SOURCES.read_text()))
 
 
 def obtain(workshop: Workshop, given: Path | None) -> Source:
-    """Fetch the source: the given file, or of each series the first place that has it. Raises TcplabError."""
+    """Leave the source in the workshop, from the first place that has it. Raises TcplabError."""
     if given:
-        return from_file(workshop, given)
+        return found(workshop, str(given), from_file(workshop, given))
     refusals = []
-    for series in all_series():
-        for place in (installed, from_package, from_kernel_org):
-            try:
-                found = place(workshop, series)
-            except TcplabError as error:
-                refusals.append(f"{series.name}, {(place.__doc__ or '').split('.')[0]}: {error}")
-                continue
-            announce(workshop, found, refusals)
-            return found
+    for place in (installed, from_package, from_kernel_org, from_newer_package):
+        try:
+            return found(workshop, place(workshop, pinned()), workshop.folder / TARBALL)
+        except TcplabError as error:
+            refusals.append(f"{(place.__doc__ or '').split('.')[0]}: {error}")
     problem = "No kernel source can be had here:\n  " + "\n  ".join(refusals) + "\n"
     raise TcplabError(problem, "Name a linux-VERSION.tar.xz in TCPLAB_KERNEL_SOURCE.")
 
 
-def announce(workshop: Workshop, source: Source, refusals: list[str]) -> None:
-    """Tell what is used, and what was not to be had if that makes it another series than the default."""
-    pinned = "" if source.pinned else " (not the pinned file: see the manifest)"
-    if source.series != all_series()[0]:
-        workshop.report.note("\n".join(refusals))
-    workshop.report.note(f"Linux {source.series.name} from {source.origin}{pinned}")
+def found(workshop: Workshop, origin: str, tarball: Path) -> Source:
+    """Say what was found, and whether it is the pinned file."""
+    digest = sha256(tarball)
+    known = digest in (pinned().sha256, pinned().url_sha256)
+    workshop.report.note(f"Source of the lab kernel: {origin}{'' if known else ', which is not the pinned file'}")
+    return Source(origin, digest, known)
 
 
-def from_file(workshop: Workshop, given: Path) -> Source:
+def from_file(workshop: Workshop, given: Path) -> Path:
     """The file the user named."""
     if not given.is_file():
-        raise TcplabError(f"{given} is not a file.", "TCPLAB_KERNEL_SOURCE and --source want a linux-*.tar.xz.")
-    shutil.copyfile(given, workshop.folder / TARBALL)
-    digest = sha256(given)
-    every = all_series()
-    series = next((one for one in every if digest in (one.sha256, one.url_sha256)), None)
-    named = next((one for one in every if f"-{one.name}." in given.name), every[0])
-    return Source(series or named, str(given), digest, pinned=series is not None)
+        raise TcplabError(f"{given} is not a file.", "TCPLAB_KERNEL_SOURCE and --source want a linux-VERSION.tar.xz.")
+    return Path(shutil.copyfile(given, workshop.folder / TARBALL))
 
 
-def installed(workshop: Workshop, series: Series) -> Source:
+def installed(workshop: Workshop, kernel: Pinned) -> str:
     """The installed package."""
-    file = Path(f"/usr/src/{series.package}.tar.xz")
+    file = Path(f"/usr/src/{kernel.package}.tar.xz")
     if not file.is_file():
         raise TcplabError(f"there is no {file}.")
     shutil.copyfile(file, workshop.folder / TARBALL)
-    return checked(workshop, series, str(file), series.sha256)
+    return str(file)
 
 
-def from_package(workshop: Workshop, series: Series) -> Source:
+def from_package(workshop: Workshop, kernel: Pinned) -> str:
     """The package from the mirror."""
-    shutil.rmtree(workshop.folder / "apt", ignore_errors=True)
-    apt = Apt(workshop, series.suite)
+    apt = Apt(workshop, kernel.suite)
     apt.update()
-    package = apt.download(series.package)
-    extract = f'dpkg-deb --fsys-tarfile "$0" | tar -xO ./usr/src/{series.package}.tar.xz > {TARBALL}'
-    workshop.run(f"Unpacking {package.name}", ["bash", "-o", "pipefail", "-c", extract, package.name])
+    return unpacked(workshop, apt.download(kernel.package))
+
+
+def from_newer_package(workshop: Workshop, kernel: Pinned) -> str:
+    """A newer package from the mirror."""
+    apt = Apt(workshop, kernel.suite)
+    apt.update()
+    offered = [name for name in apt.names("^linux-source-[0-9.]+$") if series(name) > series(kernel.package)]
+    if not offered:
+        raise TcplabError(f"{kernel.suite} has none.")
+    return unpacked(workshop, apt.download(max(offered, key=series)))
+
+
+def series(package: str) -> tuple[int, ...]:
+    """linux-source-7.2 -> (7, 2)"""
+    return tuple(int(part) for part in package.removeprefix("linux-source-").split("."))
+
+
+def unpacked(workshop: Workshop, package: Path) -> str:
+    """Take the tarball out of a linux-source package; return the package's file name."""
+    tarball = f"./usr/src/{package.name.split('_')[0]}.tar.xz"
+    extract = f'dpkg-deb --fsys-tarfile "$0" | tar -xO "$1" > {TARBALL}'
+    workshop.run(f"Unpacking {package.name}", ["bash", "-o", "pipefail", "-c", extract, package.name, tarball])
     package.unlink()
-    return checked(workshop, series, package.name, series.sha256)
+    return package.name
 
 
-def from_kernel_org(workshop: Workshop, series: Series) -> Source:
+def from_kernel_org(workshop: Workshop, kernel: Pinned) -> str:
     """kernel.org."""
-    folder, _, name = series.url.rpartition("/")
+    folder, _, name = kernel.url.rpartition("/")
+    digest = kernel.url_sha256 or published_digest(f"{folder}/sha256sums.asc", name)
     target = workshop.folder / TARBALL
-    digest = series.url_sha256 or published_digest(f"{folder}/sha256sums.asc", name)
-    download(series.url, target, lambda share: workshop.report.step(f"Downloading {name}", share))
+    download(kernel.url, target, lambda share: workshop.report.step(f"Downloading {name}", share))
     if sha256(target) != digest:
-        raise TcplabError(f"{series.url} does not have the SHA-256 {digest}.")
-    return checked(workshop, series, series.url, series.url_sha256)
-
-
-def checked(workshop: Workshop, series: Series, origin: str, expected: str) -> Source:
-    """The tarball in the workshop with its digest beside the pinned one."""
-    digest = sha256(workshop.folder / TARBALL)
-    return Source(series, origin, digest, digest == expected)
+        raise TcplabError(f"{kernel.url} does not have the SHA-256 {digest}.")
+    return kernel.url
 
 
 def published_digest(url: str, name: str) -> str:
@@ -151,7 +144,7 @@ def published_digest(url: str, name: str) -> str:
     found = [row[0] for row in rows if len(row) == 2 and row[1] == name]
     if not found:
         raise TcplabError(f"{url} does not list {name}.")
-    return found[0]
+    return str(found[0])
 
 
 def download(url: str, target: Path, told: Callable[[float], None]) -> None:

@@ -1,0 +1,5 @@
+"""`python -m experiments --list` names every experiment; `python -m experiments NAME` runs one."""
+
+from experiments.main import run
+
+run()

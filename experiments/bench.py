@@ -1,0 +1,99 @@
+"""What runs cost on this machine: virtual seconds per CPU second and CPU microseconds per packet.
+
+Absolute figures belong to the machine and the moment; compare figures of one printed table.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.table import Table
+
+from experiments import sack
+from experiments.session import PROCEDURE
+from experiments.spec import Condition, ExperimentSpec, Flow
+from testbed.lab import Lab, lab
+from testbed.native import obstacles, run_natively
+from testbed.running import Limits, Progress, Usage
+from testbed.virtual import run_in_guest
+from topologies.data import to_data
+from topologies.spec import Channel
+from topologies.two_hosts import two_hosts
+from topologies.units import Duration, Packets, Rate
+
+_LIMITS = Limits(wall_seconds=900)
+_PACKETS = re.compile(r"(\d+) packets captured")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """One workload: seconds until its network stood, then what the whole took; `packets` as captured at the receivers."""
+
+    workload: str
+    startup_seconds: float
+    usage: Usage
+    packets: int
+
+    @property
+    def beyond_startup(self) -> float:
+        return self.usage.wall_seconds - self.startup_seconds
+
+
+def workloads() -> dict[str, ExperimentSpec]:
+    """The SACK study as it is, and 100 Mbit/s for 20 s with and without a capture at both ends."""
+    link = two_hosts(Channel(Rate.parse("100mbit"), Duration.parse("10ms"), queue=Packets(200)))
+    flow = Flow("flow1", "h1", "h2", Duration.parse("20s"))
+    fast = ExperimentSpec("fast", "", link, (flow,), (Condition("only", "only"),), ("h1-eth0", "h2-eth0"))
+    return {"sack, two runs of 20 s": sack.experiment(sack.Parameters()), "100 Mbit/s for 20 s": fast}
+
+
+def measure(times: int, tell: Callable[[str], None]) -> list[Cost]:
+    """Each workload `times` times on each testbed there is; the run with the median wall time."""
+    ready = lab()
+    found = []
+    for name, spec in workloads().items():
+        tell(f"{name}, virtual")
+        runs = [_once(f"{name}, virtual", spec, ready) for _ in range(times)]
+        found.append(sorted(runs, key=lambda cost: cost.usage.wall_seconds)[times // 2])
+    if not obstacles():
+        tell("sack, native")
+        found.append(_once("sack, native, real time", sack.experiment(sack.Parameters()), None))
+    return found
+
+
+def _once(name: str, spec: ExperimentSpec, ready: Lab | None) -> Cost:
+    started, stood = time.monotonic(), [0.0]
+    first = spec.conditions[0].label
+
+    def progress(phase: str, _elapsed: float) -> None:
+        if phase == first and not stood[0]:
+            stood[0] = time.monotonic() - started
+
+    with tempfile.TemporaryDirectory() as folder:
+        usage = _carry(spec, ready, Path(folder), progress)
+        said = [file.read_text() for file in Path(folder).glob("*/h2-eth0.tcpdump.txt")]
+    return Cost(name, stood[0], usage, sum(int(count) for text in said for count in _PACKETS.findall(text)))
+
+
+def _carry(spec: ExperimentSpec, ready: Lab | None, out: Path, progress: Progress) -> Usage:
+    if ready is None:
+        return run_natively(PROCEDURE, to_data(spec), out, progress, _LIMITS)
+    return run_in_guest(ready, PROCEDURE, to_data(spec), 1, out, progress, _LIMITS)
+
+
+def table(costs: list[Cost]) -> Table:
+    """The costs for a terminal."""
+    found = Table("Workload", "Start-up s", "Beyond it s", "CPU s", "Own clock s", "Own s per CPU s", "Packets", "CPU us each", "MB")
+    for cost in costs:
+        usage = cost.usage
+        found.add_row(
+            cost.workload, f"{cost.startup_seconds:.2f}", f"{cost.beyond_startup:.2f}", f"{usage.cpu_seconds:.2f}",
+            f"{usage.clock_seconds:.1f}", f"{usage.clock_seconds / usage.cpu_seconds:.1f}", f"{cost.packets}",
+            f"{usage.cpu_seconds / cost.packets * 1e6:.1f}", f"{usage.memory / 1e6:.0f}",
+        )  # fmt: skip
+    return found

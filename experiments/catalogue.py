@@ -1,0 +1,54 @@
+"""Every named experiment: a module of this package with a claim, `Parameters` and `experiment(parameters)`."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from experiments.spec import ExperimentSpec
+from topologies.errors import UsageError
+
+_FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Named:
+    """An experiment by name. `claim` is the first sentence of its module."""
+
+    name: str
+    claim: str
+
+    def parameters(self) -> Any:
+        """The class of its parameters: a frozen dataclass of quantities with defaults."""
+        return importlib.import_module(f"experiments.{self.name}").Parameters
+
+    def spec(self, parameters: Any) -> ExperimentSpec:
+        """Its spec for these parameters. Raises UsageError where they are impossible together."""
+        spec: ExperimentSpec = importlib.import_module(f"experiments.{self.name}").experiment(parameters)
+        return spec
+
+
+def catalogue() -> tuple[Named, ...]:
+    """All experiments, by name. Reads the files; nothing of theirs is run."""
+    trees = {file.stem: ast.parse(file.read_text()) for file in sorted(_FOLDER.glob("*.py"))}
+    return tuple(Named(name, _claim(tree)) for name, tree in trees.items() if _is_experiment(tree))
+
+
+def find(name: str) -> Named:
+    """The experiment of that name. Raises UsageError with the names there are."""
+    known = {named.name: named for named in catalogue()}
+    if name not in known:
+        raise UsageError(f"There is no experiment '{name[:40]}'.", f"There are: {', '.join(known)}.")
+    return known[name]
+
+
+def _is_experiment(tree: ast.Module) -> bool:
+    defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    return {"Parameters", "experiment"} <= defined
+
+
+def _claim(tree: ast.Module) -> str:
+    return (ast.get_docstring(tree) or "").partition("\n")[0]

@@ -1,0 +1,211 @@
+"""The commands: `tcplab run NAME` and what belongs to it. experiments.main starts them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import sys
+import typing
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
+from experiments.catalogue import Named, catalogue, find
+from experiments.session import Request, carry_out, choose, reporter
+from testbed.lab import commands as lab_commands
+from testbed.running import Limits
+from topologies.data import to_data
+from topologies.errors import TcplabError, UsageError
+from topologies.units import Duration, Quantity
+
+_SEEDS = 1000
+
+
+class _QuantityType(click.ParamType[Quantity]):
+    """A quantity as a command-line value, checked when it is typed."""
+
+    def __init__(self, kind: type[Quantity]) -> None:
+        self.kind = kind
+        self.name = kind.example
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Quantity:
+        if isinstance(value, Quantity):
+            return value
+        try:
+            return self.kind.parse(str(value))
+        except UsageError as error:
+            self.fail(str(error), param, ctx)
+
+
+@contextmanager
+def one_clear_message() -> Iterator[None]:
+    """Our own errors as one message and their exit code; anything else is a bug and keeps its traceback."""
+    try:
+        yield
+    except TcplabError as error:
+        click.echo(f"Error: {error}", err=True)
+        raise SystemExit(error.exit_code) from None
+    except KeyboardInterrupt:
+        click.echo("Stopped. What was measured so far is kept.", err=True)
+        raise SystemExit(130) from None
+
+
+def command_of(named: Named) -> click.Command:
+    """The command of one experiment: its parameters are options, each with the unit it takes."""
+    common = [
+        click.Option(["--testbed"], type=click.Choice(["auto", "native", "virtual"]), default="auto", show_default=True,
+                     help="Where to run: on this kernel in real time, or in the lab kernel in virtual time."),
+        click.Option(["--seed"], type=click.IntRange(0, 2**63 - 1), default=1, show_default=True, metavar="NUMBER",
+                     help="Seed of all randomness; the same seed gives the same packets (virtual)."),
+        click.Option(["--repeat"], type=click.IntRange(1, _SEEDS), default=1, show_default=True, metavar="TIMES",
+                     help="Run that many times, with seeds counted up."),
+        click.Option(["--out"], type=click.Path(path_type=Path, file_okay=False), default=Path("runs"), show_default=True,
+                     help="Folder that keeps the runs."),
+        click.Option(["--limit"], type=_QuantityType(Duration), default=None, metavar="10min",
+                     help="Stop a run after that much wall time  [default: 10min, natively more]"),
+        click.Option(["--dry-run"], is_flag=True, help="Print what would be run, and run nothing."),
+        click.Option(["--list"], is_flag=True, is_eager=True, expose_value=False, callback=_print_list,
+                     help="Name every experiment with its claim."),
+    ]  # fmt: skip
+    parameters = [_option(field, hint) for field, hint in _fields(named.parameters())]
+    return click.Command(named.name, params=[*parameters, *common], help=named.claim, callback=_callback(named))
+
+
+def _fields(parameters: type) -> list[tuple[dataclasses.Field[Any], type[Quantity]]]:
+    hints = typing.get_type_hints(parameters)
+    return [(field, hints[field.name]) for field in dataclasses.fields(parameters)]
+
+
+def _option(field: dataclasses.Field[Any], kind: type[Quantity]) -> click.Option:
+    text = f"{field.metadata.get('meaning', '')}  [default: {field.default}]"
+    flag = f"--{field.name.replace('_', '-')}"
+    return click.Option([flag], type=_QuantityType(kind), default=field.default, metavar=kind.example, help=text)
+
+
+def _callback(named: Named) -> Callable[..., None]:
+    def call(
+        testbed: str, seed: int, repeat: int, out: Path, limit: Duration | None, dry_run: bool, **values: Quantity
+    ) -> None:
+        with one_clear_message():
+            parameters = named.parameters()(**values)
+            spec = named.spec(parameters)
+            seeds = tuple(range(seed, seed + repeat))
+            chosen = "virtual" if dry_run and testbed == "auto" else choose(testbed)
+            request = Request(spec, parameters, seeds, chosen, out)
+            wall = limit.seconds if limit else max(600.0, 2 * request.expected_seconds() if chosen == "native" else 0)
+            request = dataclasses.replace(request, limits=Limits(wall_seconds=wall))
+            raise SystemExit(_describe(request) if dry_run else _run(request))
+
+    return call
+
+
+def _describe(request: Request) -> int:
+    click.echo(json.dumps({"parameters": to_data(request.parameters), **to_data(request.spec)}, indent=2))
+    where = "the lab kernel, virtual time" if request.testbed == "virtual" else "this kernel, real time"
+    click.echo(
+        f"Would run on {where}: seeds {', '.join(map(str, request.seeds))}, "
+        f"about {request.expected_seconds():.0f} s of the run's own clock each. Nothing was run.",
+        err=True,
+    )
+    return 0
+
+
+def _run(request: Request) -> int:
+    with reporter() as report:
+        with _progress(request) as progress:
+            folder = carry_out(request, progress)
+        return report(folder)
+
+
+@contextmanager
+def _progress(request: Request) -> Iterator[Callable[[int], Callable[[str, float], None]]]:
+    """A bar of the run's own clock on a terminal, which goes when the run is over; nothing elsewhere."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[clock]}"))
+    each = request.expected_seconds()
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(request.spec.name, total=each * len(request.seeds), clock="")
+        kind = "virtual" if request.testbed == "virtual" else "real"
+
+        def seeded(index: int) -> Callable[[str, float], None]:
+            def tell(phase: str, elapsed: float) -> None:
+                clock = f"{elapsed:.0f} s of {kind} time, seed {request.seeds[index]}"
+                bar.update(task, description=phase, completed=index * each + min(elapsed, each), clock=clock)
+
+            return tell
+
+        yield seeded
+
+
+def _print_list(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
+    if not wanted or context.resilient_parsing:
+        return
+    for named in catalogue():
+        click.echo(f"{named.name:<20} {named.claim}")
+    context.exit()
+
+
+class _Experiments(click.Group):
+    """A command for each experiment of the catalogue, read only when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [named.name for named in catalogue()]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        known = {named.name: named for named in catalogue()}
+        return command_of(known[cmd_name]) if cmd_name in known else None
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        with one_clear_message():
+            find(args[0])
+        return super().resolve_command(ctx, args)
+
+
+_list_option = click.option(
+    "--list",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_list,
+    help="Name every experiment with its claim.",
+)
+
+
+@click.group(cls=_Experiments, name="run")
+@_list_option
+def experiments() -> None:
+    """Run an experiment by name."""
+
+
+@click.group()
+@_list_option
+def tcplab() -> None:
+    """TCP experiments on emulated networks: run, repeat, report."""
+
+
+tcplab.add_command(experiments)
+
+@tcplab.command()
+@click.option("--times", type=click.IntRange(1, 99), default=3, show_default=True, help="Runs of each workload; the median counts.")
+def bench(times: int) -> None:
+    """What runs cost on this machine: virtual seconds per CPU second, CPU microseconds per packet."""
+    from experiments.bench import measure, table
+
+    with one_clear_message():
+        Console().print(table(measure(times, lambda text: click.echo(f"measuring {text}", err=True))))
+
+
+@tcplab.command(context_settings={"ignore_unknown_options": True})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def report(arguments: tuple[str, ...]) -> None:
+    """Make the report of a finished run again: report runs/sack/latest."""
+    os.execv(sys.executable, [sys.executable, "-m", "analysis", "report", *arguments])
+
+
+tcplab.add_command(lab_commands, "image")

@@ -1,0 +1,34 @@
+"""Where every command line of the package starts. Finds the right Python first, then loads the commands."""
+
+from __future__ import annotations
+
+from testbed.interpreter import in_virtual_environment
+
+
+def main() -> None:
+    """`tcplab`, the console script."""
+    in_virtual_environment()
+    from experiments.commands import tcplab
+
+    tcplab()
+
+
+def start(name: str) -> None:
+    """`python -m experiments.NAME`: the same as `tcplab run NAME`."""
+    in_virtual_environment()
+    from experiments.catalogue import find
+    from experiments.commands import command_of
+
+    command_of(find(name))()
+
+
+def run() -> None:
+    """`python -m experiments`: the same as `tcplab run`."""
+    in_virtual_environment()
+    from experiments.commands import experiments
+
+    experiments()
+
+
+if __name__ == "__main__":
+    main()

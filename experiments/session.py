@@ -1,0 +1,195 @@
+"""A run from outside: the testbed chosen, every seed carried out, the run directory finished, the report made."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import platform
+import pwd
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import testbed
+from experiments.spec import ExperimentSpec
+from experiments.store import Run, give_to, new_run, point_latest
+from testbed.archive import code_digest
+from testbed.lab import Lab, lab
+from testbed.native import obstacles, run_natively
+from testbed.running import Limits, Progress, Usage
+from testbed.virtual import run_in_guest
+from topologies.data import digest, to_data
+from topologies.errors import TcplabError
+
+Testbed = Literal["native", "virtual"]
+PROCEDURE = "experiments.procedure"
+_ROOT = Path(testbed.__file__).resolve().parent.parent
+_CONDITION_OVERHEAD = 6.0  # seconds; a condition's servers, captures and the drain of buffers, as a guess for the bar
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to run: a spec, the parameters it was made from, seeds, and where."""
+
+    spec: ExperimentSpec
+    parameters: Any
+    seeds: tuple[int, ...]
+    testbed: Testbed
+    out: Path
+    limits: Limits = field(default_factory=Limits)
+
+    def expected_seconds(self) -> float:
+        """About how long one seed takes on its own clock."""
+        longest = max(flow.duration.seconds for flow in self.spec.flows)
+        return 11.0 + len(self.spec.conditions) * (1.3 * longest + _CONDITION_OVERHEAD)
+
+
+def choose(asked: str) -> Testbed:
+    """The testbed that `auto`, `native` or `virtual` means here. Raises TcplabError where native cannot be."""
+    if asked == "virtual":
+        return "virtual"
+    problems = obstacles()
+    if asked == "native" and problems:
+        raise problems[0]
+    return "virtual" if problems else "native"
+
+
+def carry_out(request: Request, progress: Callable[[int], Progress]) -> Path:
+    """Run all seeds and return the finished run directory, whose manifest says whether its conditions held.
+
+    `progress(index)` gives the progress callback of the seed at that place. Raises TcplabError where a run failed;
+    what it measured is kept and marked.
+    """
+    with new_run(request.out, request.spec.name, request.seeds[0]) as run:
+        record = _Record(request)
+        try:
+            _prepare(run, request)
+            carry = _carrier(request, record)
+            for index, seed in enumerate(request.seeds):
+                out = run.folder / "raw" / f"seed-{seed}"
+                out.mkdir()
+                record.usages.append(carry(seed, out, progress(index)))
+                record.failures += _unheld(request.spec, seed, out)
+            record.status = "failed" if record.failures else "complete"
+        except TcplabError as error:
+            record.failures.append(str(error))
+            raise
+        except KeyboardInterrupt:
+            record.status = "interrupted"
+            record.failures.append("The run was stopped by hand.")
+            raise
+        finally:
+            folder = run.finish(record.manifest())
+            _hand_over(folder)
+    return folder
+
+
+@dataclass
+class _Record:
+    """What becomes the manifest, collected while a run goes on."""
+
+    request: Request
+    status: str = "failed"
+    failures: list[str] = field(default_factory=list)
+    started: str = field(default_factory=lambda: datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"))
+    usages: list[Usage] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def manifest(self) -> dict[str, Any]:
+        spec = self.request.spec
+        return {
+            "tcplab": testbed.VERSION, "experiment": spec.name, "claim": spec.claim, "status": self.status,
+            "failures": self.failures, "warnings": [], "testbed": self.request.testbed, "seeds": list(self.request.seeds),
+            "spec_digest": digest(spec), "code_digest": code_digest(), **self.facts, "started": self.started,
+            "virtual_seconds": round(sum(usage.clock_seconds for usage in self.usages), 6),
+            "wall_seconds": round(sum(usage.wall_seconds for usage in self.usages), 3),
+            "cpu_seconds": round(sum(usage.cpu_seconds for usage in self.usages), 2),
+            "peak_memory_bytes": max((usage.memory for usage in self.usages), default=0),
+        }  # fmt: skip
+
+
+def _prepare(run: Run, request: Request) -> None:
+    spec = {"parameters": to_data(request.parameters), **to_data(request.spec)}
+    (run.folder / "spec.json").write_text(json.dumps(spec, indent=1) + "\n")
+    (run.folder / "raw").mkdir()
+
+
+def _carrier(request: Request, record: _Record) -> Callable[[int, Path, Progress], Usage]:
+    """What carries one seed out on the request's testbed; its kernel and tools go on record."""
+    data = to_data(request.spec)
+    if request.testbed == "native":
+        record.facts = {"kernel": {"release": platform.release()}}
+        return lambda _seed, out, progress: run_natively(PROCEDURE, data, out, progress, request.limits)
+    ready = lab()
+    record.facts = _lab_facts(ready)
+    return lambda seed, out, progress: run_in_guest(ready, PROCEDURE, data, seed, out, progress, request.limits)
+
+
+def _lab_facts(ready: Lab) -> dict[str, Any]:
+    return {
+        "kernel": {"release": ready.kernel_release, "seccomp": ready.seccomp, "digest": ready.digests["kernel"]},
+        "image": {"digest": ready.digests["image"]}, "lab_digest": ready.digests["whole"], "tools": dict(ready.packages),
+    }  # fmt: skip
+
+
+def _unheld(spec: ExperimentSpec, seed: int, out: Path) -> list[str]:
+    """A sentence for every condition of a seed that the run's own captures do not prove."""
+    found = []
+    for condition in spec.conditions:
+        evidence = json.loads((out / condition.name / "evidence.json").read_text())
+        found += [
+            f"Seed {seed}, {condition.label}: not proved that {proof['claim']} ({'; '.join(proof['observed'])})."
+            for proof in evidence["proofs"]
+            if not proof["held"]
+        ]
+    return found
+
+
+def _hand_over(folder: Path) -> None:
+    """Point `latest` at the run; under sudo everything that was written belongs to who typed it."""
+    point_latest(folder)
+    if caller := _caller():
+        give_to(folder.parent, *caller)
+        os.chown(folder.parent.parent, *caller)
+
+
+def _caller() -> tuple[int, int] | None:
+    """User and group of who typed sudo; None where nobody did."""
+    user = int(os.environ.get("SUDO_UID", 0)) if os.geteuid() == 0 else 0
+    return (user, pwd.getpwuid(user).pw_gid) if user else None
+
+
+def _as_caller() -> list[str]:
+    """What to put before a command so that it runs as who typed sudo."""
+    caller = _caller()
+    return (
+        ["setpriv", "--reuid", str(caller[0]), "--regid", str(caller[1]), "--init-groups", "--reset-env"]
+        if caller
+        else []
+    )
+
+
+@contextmanager
+def reporter() -> Iterator[Callable[[Path], int]]:
+    """The analysis, loading while the experiment runs. Call the result once with the run directory: its exit status.
+
+    A process of its own: it reads a run directory as anyone's, and never as root where someone typed sudo.
+    """
+    command = [*_as_caller(), sys.executable, "-m", "analysis", "report", "--wait"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, text=True, cwd=_ROOT, process_group=0)
+
+    def report(run: Path) -> int:
+        process.communicate(f"{run.resolve()}\n")
+        return int(process.returncode)
+
+    try:
+        yield report
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()

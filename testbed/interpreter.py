@@ -1,0 +1,23 @@
+"""The project's own Python, also where another one was started: `sudo` forgets the virtual environment."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+_ENVIRONMENT = Path(__file__).resolve().parent.parent / ".venv"
+
+
+def in_virtual_environment() -> None:
+    """Go on in the checkout's `.venv` with the same arguments where this Python has not the libraries; else nothing.
+
+    Ends the program with a sentence where there is no `.venv` yet.
+    """
+    if importlib.util.find_spec("click") and importlib.util.find_spec("rich"):
+        return
+    python = _ENVIRONMENT / "bin" / "python"
+    if not python.exists() or Path(sys.prefix) == _ENVIRONMENT:
+        sys.exit("Error: the libraries are not installed. Run ./tcplab run --list once: it installs what is missing.")
+    os.execv(python, [str(python), *sys.orig_argv[1:]])

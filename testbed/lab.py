@@ -1,0 +1,153 @@
+"""The lab: the kernel, its first process and the guest's image, built when missing and checked at every use.
+
+`python -m testbed.lab build`, `show`, `export FILE` and `import FILE` do by hand what a run does by itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import signal
+import sys
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from testbed import cache, carry
+from testbed.building import Report, shown
+from testbed.image.build import IMAGE, image_recipe
+from testbed.kernel.build import init_recipe, kernel_recipe
+from topologies.errors import TcplabError
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A ready lab. `digests` are SHA-256 of kernel, init and image, and `whole`, which stands for all of them."""
+
+    kernel: Path
+    init: Path
+    image: Path
+    kernel_release: str
+    seccomp: bool
+    digests: Mapping[str, str]
+    packages: Mapping[str, str]
+
+
+def lab(report: Report | None = None, *, source: Path | None = None, rebuild: bool = False) -> Lab:
+    """The lab of this source tree; what is missing or damaged is built and the report told.
+
+    `source` is a tarball to build the kernel from. Raises TcplabError, CommandError.
+    """
+    report = report or Report()
+    recipes = _recipes(source)
+    if not rebuild and all(recipe.place.exists() for recipe in recipes):
+        with ThreadPoolExecutor(len(recipes)) as pool:
+            entries = list(pool.map(lambda recipe: cache.usable(recipe, Report()), recipes))
+        if all(entries):
+            return _lab([entry for entry in entries if entry])
+    return _lab([cache.ready(recipe, report, rebuild=rebuild) for recipe in recipes])
+
+
+def export(file: Path, report: Report | None = None) -> Lab:
+    """Write the ready lab into one file for another machine."""
+    ready = lab(report)
+    carry.export(_recipes(), file)
+    return ready
+
+
+def import_(file: Path, report: Report | None = None) -> Lab:
+    """Take the lab from a file that `export` wrote. Raises TcplabError when it is not whole or not for this tree."""
+    report = report or Report()
+    carry.import_(_recipes(), file, report)
+    return lab(report)
+
+
+def _recipes(source: Path | None = None) -> list[cache.Recipe]:
+    return [kernel_recipe(source), init_recipe(), image_recipe()]
+
+
+def _lab(entries: list[cache.Entry]) -> Lab:
+    kernel, init, image = entries
+    seccomp = bool(kernel.facts["seccomp"])
+    parts = {"kernel": kernel.files["linux"], "init": init.files["init"], "image": image.files[IMAGE]}
+    whole = hashlib.sha256(repr((sorted(parts.items()), seccomp)).encode()).hexdigest()
+    return Lab(
+        kernel=kernel.folder / "linux",
+        init=init.folder / "init",
+        image=image.folder / IMAGE,
+        kernel_release=kernel.facts["release"],
+        seccomp=seccomp,
+        digests={**parts, "whole": whole},
+        packages=image.facts["packages"],
+    )
+
+
+@click.group()
+def commands() -> None:
+    """The lab kernel and the guest's image."""
+
+
+@commands.command("build")
+@click.option("--source", type=click.Path(path_type=Path), help="A linux-VERSION.tar.xz to build the kernel from.")
+@click.option("--rebuild", is_flag=True, help="Build what is ready as well.")
+def build_command(source: Path | None, rebuild: bool) -> None:
+    """Build what is missing."""
+    if source and not rebuild and kernel_recipe().place.exists():
+        raise TcplabError("A kernel is ready, so --source would not be used.", "Add --rebuild.")
+    with shown(sys.stderr) as report:
+        ready = lab(report, source=source, rebuild=rebuild)
+    _show(ready)
+
+
+@commands.command("export")
+@click.argument("file", type=click.Path(path_type=Path))
+def export_command(file: Path) -> None:
+    """Write kernel and image into one FILE for another machine."""
+    with shown(sys.stderr) as report:
+        _show(export(file, report))
+
+
+@commands.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+def import_command(file: Path) -> None:
+    """Take kernel and image from a FILE that `export` wrote."""
+    with shown(sys.stderr) as report:
+        _show(import_(file, report))
+
+
+@commands.command("show")
+def show_command() -> None:
+    """Name the files of the lab and their digests; builds nothing."""
+    entries = [cache.usable(recipe, Report()) for recipe in _recipes()]
+    if not all(entries):
+        raise TcplabError("The lab is not built, or a file of it is damaged.", "Run `./tcplab image build`.")
+    _show(_lab([entry for entry in entries if entry]))
+
+
+def _show(ready: Lab) -> None:
+    seccomp = "on" if ready.seccomp else "not known to this kernel"
+    click.echo(f"kernel  {ready.digests['kernel']}  Linux {ready.kernel_release}, seccomp {seccomp}: {ready.kernel}")
+    click.echo(f"init    {ready.digests['init']}  {ready.init}")
+    click.echo(f"image   {ready.digests['image']}  {len(ready.packages)} packages: {ready.image}")
+    click.echo(f"whole   {ready.digests['whole']}")
+
+
+def _stop(number: int, _frame: object) -> NoReturn:
+    sys.exit(128 + number)
+
+
+def main() -> None:
+    """Run the commands; a failure is one message and its exit status."""
+    signal.signal(signal.SIGTERM, _stop)
+    try:
+        commands(prog_name="tcplab image")
+    except TcplabError as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(error.exit_code)
+
+
+if __name__ == "__main__":
+    main()

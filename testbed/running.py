@@ -1,0 +1,111 @@
+"""Following a job from outside, on either testbed: progress, limits, what it took, how it ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from testbed.inside.room import EVENTS, LOG, RESULT
+from testbed.usage import cpu_and_memory
+from topologies.errors import TcplabError
+
+CONSOLE = "console.log"
+_REMEDY = "The whole output is in console.log and job.log of the run's folder."
+_POLL = 0.05  # seconds between two looks at a running job
+
+Progress = Callable[[str, float], None]
+"""Called with what is being done and the seconds that have passed on the job's own clock."""
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a run took: seconds of its own clock, wall and CPU seconds of this machine, peak memory in bytes."""
+
+    clock_seconds: float
+    wall_seconds: float
+    cpu_seconds: float
+    memory: int
+
+
+@dataclass(frozen=True)
+class Limits:
+    """`wall_seconds` is counted outside: a program that spins freezes virtual time, and its own time-outs with it."""
+
+    wall_seconds: float = 600.0
+    memory_mib: int = 1024
+
+
+@contextmanager
+def started(command: list[str], console: IO[bytes], descriptors: list[int]) -> Iterator[subprocess.Popen[bytes]]:
+    """A job in a process group of its own, killed as a whole at the end, whatever happens."""
+    try:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=console, stderr=console, pass_fds=descriptors,
+            start_new_session=True, cwd="/",
+        )  # fmt: skip
+    except FileNotFoundError:
+        raise TcplabError(f"{command[0]} is not installed.", "Run ./tcplab, which installs what is missing.") from None
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def follow(process: subprocess.Popen[bytes], out: Path, progress: Progress, limits: Limits) -> Usage:
+    """Follow a job to its end. Raises TcplabError at the wall-clock limit, or with the job's own message."""
+    started = time.monotonic()
+    offset, cpu, memory = 0, 0.0, 0
+    while process.poll() is None:
+        if time.monotonic() - started > limits.wall_seconds:
+            raise TcplabError(
+                f"The run was stopped at its limit of {limits.wall_seconds:g} s of wall time: perhaps a program spins.",
+                f"Look at {LOG} in the run's folder; raise the limit with --limit.",
+            )
+        offset = _tell(out / EVENTS, offset, progress)
+        latest = cpu_and_memory(process.pid)
+        cpu, memory = max(cpu, latest[0]), max(memory, latest[1])
+        time.sleep(_POLL)
+    _tell(out / EVENTS, offset, progress)
+    return Usage(_verdict(out, process.returncode), time.monotonic() - started, cpu, memory)
+
+
+def _tell(events: Path, offset: int, progress: Progress) -> int:
+    """Hand the last complete new line of the job's events on and return how far was read."""
+    if not events.exists():
+        return offset
+    with events.open("rb") as file:
+        file.seek(offset)
+        text = file.read()
+    complete = text[: text.rfind(b"\n") + 1]
+    for line in complete.splitlines()[-1:]:
+        event = json.loads(line)
+        progress(str(event["phase"]), float(event["elapsed"]))
+    return offset + len(complete)
+
+
+def _verdict(out: Path, status: int) -> float:
+    """The seconds that a job's clock showed at its good end. Raises TcplabError with its message otherwise."""
+    result_file = out / RESULT
+    if not result_file.exists():
+        raise TcplabError(
+            f"The run ended without a result (status {status}). Its last words:\n{_last_words(out)}", _REMEDY
+        )
+    result = json.loads(result_file.read_text())
+    if not result["ok"]:
+        raise TcplabError(str(result["problem"]), str(result["remedy"]))
+    return float(result["elapsed"])
+
+
+def _last_words(out: Path) -> str:
+    texts = ((out / name).read_text(errors="replace") for name in (CONSOLE, LOG) if (out / name).exists())
+    return "\n".join(line for text in texts for line in text.splitlines()[-8:]).strip() or "(none)"

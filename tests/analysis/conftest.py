@@ -1,0 +1,44 @@
+"""What the analysis' tests share: the shortened run, and captures built byte by byte."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+SAMPLE = Path(__file__).parent / "data" / "run"
+Packet = tuple[float, int, int, int, int]
+"""Time in seconds, source port, destination port, sequence number, payload in bytes."""
+
+
+@pytest.fixture
+def run_directory(tmp_path: Path) -> Path:
+    """A copy of the checked-in run, which a test may spoil."""
+    return Path(shutil.copytree(SAMPLE, tmp_path / "run"))
+
+
+def _frame(packet: Packet) -> bytes:
+    _, source, destination, sequence, payload = packet
+    flags = 0x18 if payload else 0x10
+    tcp = struct.pack(">HHIIBBHHH", source, destination, sequence % 2**32, 1, 5 << 4, flags, 65535, 0, 0)
+    addresses = (b"\x0a\0\0\x01", b"\x0a\0\0\x02") if destination == 5001 else (b"\x0a\0\0\x02", b"\x0a\0\0\x01")
+    length = 40 + payload
+    ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, length, 0, 0, 64, 6, 0, *addresses)
+    return b"\x02" * 12 + b"\x08\x00" + ip + tcp + b"x" * payload
+
+
+@pytest.fixture
+def build_capture() -> Callable[[list[Packet]], bytes]:
+    """Turns packets into a nanosecond pcap file."""
+
+    def build(packets: list[Packet]) -> bytes:
+        content = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1)
+        for packet in packets:
+            frame, nanoseconds = _frame(packet), round(packet[0] * 1e9)
+            content += struct.pack("<IIII", nanoseconds // 10**9, nanoseconds % 10**9, len(frame), len(frame)) + frame
+        return content
+
+    return build

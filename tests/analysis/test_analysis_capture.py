@@ -1,0 +1,132 @@
+"""Captures whose truth is known, because they are built here, read by us and by tcptrace."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from analysis import capture, tcptrace
+from topologies.errors import CommandError, TcplabError
+
+Build = Callable[[list[tuple[float, int, int, int, int]]], bytes]
+FIRST = 2**32 - 1500
+"""A sequence number that turns within the second segment."""
+SENT_TWICE = [
+    (1.0, 40000, 5001, FIRST, 1000),
+    (1.1, 40000, 5001, FIRST + 1000, 1000),
+    (1.2, 5001, 40000, 1, 0),
+    (1.9, 40000, 5001, FIRST, 1000),
+    (2.0, 40000, 5001, FIRST + 2000, 1000),
+]
+needs_tcptrace = pytest.mark.skipif(shutil.which("tcptrace") is None, reason="tcptrace is not installed")
+
+
+def test_a_known_retransmission_is_counted_across_the_sequence_turn(build_capture: Build) -> None:
+    data = capture.data_towards(capture.read_capture(build_capture(SENT_TWICE)), 5001)
+    assert [segment.payload for segment in data] == [1000] * 4
+    assert capture.resent(data) == 1
+
+
+def test_pauses_are_gaps_between_data(build_capture: Build) -> None:
+    data = capture.data_towards(capture.read_capture(build_capture(SENT_TWICE)), 5001)
+    assert capture.pauses(data, 0.25) == pytest.approx([0.8])
+
+
+@needs_tcptrace
+def test_tcptrace_agrees_on_a_known_retransmission(build_capture: Build, tmp_path: Path) -> None:
+    path = tmp_path / "known.pcap"
+    path.write_bytes(build_capture(SENT_TWICE))
+    trace = tcptrace.trace(path, graphs=True)
+    forward, back = trace.towards(5001)[0].towards(5001)
+    assert (forward.number("rexmt_data_pkts"), forward.number("rexmt_data_bytes")) == (1, 1000)
+    assert forward.number("unique_bytes_sent") == 3000
+    assert back.number("total_packets") == 1
+    assert trace.fault is None
+    assert "a2b_tsg" in trace.graphs
+
+
+@needs_tcptrace
+def test_our_count_is_tcptraces_in_a_real_capture(run_directory: Path) -> None:
+    path = run_directory / "raw/seed-5/sack_on/h1-eth0.pcap"
+    data = capture.data_towards(capture.read_capture(path.read_bytes()), 5001)
+    forward, _ = tcptrace.trace(path).towards(5001)[0].towards(5001)
+    assert capture.resent(data) == forward.number("rexmt_data_pkts") != 0
+    assert len(data) == forward.number("actual_data_pkts")
+
+
+@pytest.mark.parametrize("missing", [1, 20, 1000])
+def test_a_cut_capture_is_noticed_and_the_rest_kept(build_capture: Build, missing: int) -> None:
+    read = capture.read_capture(build_capture(SENT_TWICE)[:-missing])
+    assert read.packets == 4
+    assert read.fault == "it is cut short after 4 packets"
+
+
+@needs_tcptrace
+def test_tcptrace_tells_of_a_cut_capture(build_capture: Build, tmp_path: Path) -> None:
+    path = tmp_path / "cut.pcap"
+    path.write_bytes(build_capture(SENT_TWICE)[:-20])
+    fault = tcptrace.trace(path).fault
+    assert fault is not None
+    assert "truncated dump file" in fault
+
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 10, b"not a capture, but longer than a header"])
+def test_what_is_no_capture_is_no_crash(content: bytes) -> None:
+    read = capture.read_capture(content)
+    assert read.segments == ()
+    assert read.fault
+
+
+def test_a_record_with_an_absurd_length_ends_the_capture(build_capture: Build) -> None:
+    whole = build_capture(SENT_TWICE)
+    assert capture.read_capture(whole + b"\xff" * 16).packets == 5
+
+
+@needs_tcptrace
+def test_tcptrace_failing_is_one_clear_error(tmp_path: Path) -> None:
+    path = tmp_path / "text.pcap"
+    path.write_text("this is no capture\n" * 10)
+    with pytest.raises(CommandError, match="exit status 1"):
+        tcptrace.trace(path)
+
+
+def test_missing_tcptrace_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(TcplabError, match="sudo apt-get install tcptrace"):
+        tcptrace.trace(tmp_path / "any.pcap")
+
+
+@needs_tcptrace
+def test_a_tcptracerc_in_the_callers_home_changes_nothing(
+    build_capture: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".tcptracerc").write_text("-q\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    path = tmp_path / "known.pcap"
+    path.write_bytes(build_capture(SENT_TWICE))
+    assert len(tcptrace.trace(path).connections) == 1
+
+
+REPORT = """\
+#1 arg remaining, starting with 'x.pcap'
+#TCP connection info:
+conn_#,host_a,host_b,port_a,port_b,first_packet,last_packet,total_packets_a2b,total_packets_b2a,max_owin_a2b,max_owin_b2a,
+
+1,10.0.0.1,10.0.0.2,35846,5001,1700000012.131917 , 1700000043.42 ,            826,            588,   42496,  162447,
+"""
+
+
+def test_columns_are_by_direction_times_are_put_right_and_broken_columns_left_out() -> None:
+    (connection,) = tcptrace.read_connections(REPORT)
+    assert connection.a2b.number("total_packets") == 826
+    assert connection.towards(35846)[0].number("total_packets") == 588
+    assert connection.last_packet == pytest.approx(1700000043.000042, abs=1e-6)
+    assert "max_owin" not in connection.a2b.columns
+
+
+def test_a_report_that_does_not_parse_is_one_clear_error() -> None:
+    with pytest.raises(TcplabError, match=r"knows tcptrace 6\.6\.7"):
+        tcptrace.read_connections(REPORT.replace("35846", "port"))

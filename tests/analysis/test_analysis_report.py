@@ -1,0 +1,330 @@
+"""The whole report, from the shortened run and from runs that are damaged or hostile."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from analysis import draw
+from analysis.__main__ import main
+from analysis.report import make_report
+from topologies.errors import TcplabError, UsageError
+
+ROOT = Path(__file__).parents[2]
+needs_tcptrace = pytest.mark.skipif(shutil.which("tcptrace") is None, reason="tcptrace is not installed")
+HOSTILE = "<script>alert(1)</script>'\"&[x](javascript:1)|`\x1b[31m"
+
+
+def _report(*arguments: str | Path, stdin: str = "") -> Result:
+    return CliRunner().invoke(main, ["report", *map(str, arguments)], input=stdin)
+
+
+def _change(path: Path, **changes: Any) -> None:
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def _second_seed(run: Path) -> None:
+    """A second repetition, whose throughput differs a little, as measured ones do."""
+    shutil.copytree(run / "raw/seed-5", run / "raw/seed-6")
+    server = run / "raw/seed-6/sack_on/flow1.server.txt"
+    server.write_text(server.read_text().replace("354 Kbits", "361 Kbits"))
+    _change(run / "manifest.json", seeds=[5, 6])
+
+
+class _Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.names: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.add(tag)
+        self.links += [value or "" for name, value in attrs if name in ("src", "href")]
+
+
+def _tags(run: Path) -> _Tags:
+    tags = _Tags()
+    tags.feed((run / "report.html").read_text())
+    return tags
+
+
+@pytest.fixture
+def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of the words alone: drawing takes most of a report's time."""
+    monkeypatch.setattr(draw, "pictures", lambda _: [])
+
+
+@needs_tcptrace
+def test_a_sound_run_gives_page_answers_plots_and_graphs(run_directory: Path) -> None:
+    result = _report(run_directory)
+    assert result.exit_code == 0, result.output
+    assert str(run_directory / "report.html") in result.output
+    for name in ("answers.md", "plots/time_sequence.png", "plots/over_time.png"):
+        assert (run_directory / name).stat().st_size > 500
+    assert len(list((run_directory / "graphs").rglob("*.xpl"))) == 8
+    assert not list(run_directory.rglob("*.partial"))
+
+
+@needs_tcptrace
+@pytest.mark.usefixtures("no_pictures")
+def test_the_page_is_self_contained_and_says_what_was_found(run_directory: Path) -> None:
+    make_report(run_directory)
+    page, tags = (run_directory / "report.html").read_text(), _tags(run_directory)
+    assert all(link.startswith("data:") for link in tags.links)
+    assert "script" not in tags.names
+    assert "every condition was proved" in page
+    assert "./tcplab run sack --bw 1mbit --delay 40ms --loss 10%" in page
+    assert str(run_directory) not in page
+
+
+@needs_tcptrace
+@pytest.mark.usefixtures("no_pictures")
+def test_published_figures_stand_beside_ours(run_directory: Path) -> None:
+    row = next(row for row in make_report(run_directory).table.rows if row.name == "iperf client")
+    assert (row.published, row.ours, row.differences) == (
+        ("231", "445"),
+        ("268", "353"),
+        ("+16 %", "\N{MINUS SIGN}21 %"),
+    )
+
+
+@pytest.mark.usefixtures("no_pictures")
+@needs_tcptrace
+@pytest.mark.parametrize(
+    ("name", "value", "applies"), [("loss", "5%", False), ("bw", "1000kbit", True), ("bw", "", False)]
+)
+def test_published_figures_are_left_out_where_the_path_differs(
+    run_directory: Path, name: str, value: str, applies: bool
+) -> None:
+    spec = run_directory / "spec.json"
+    _change(spec, parameters=json.loads(spec.read_text())["parameters"] | {name: value})
+    table = make_report(run_directory).table
+    assert table.compares is applies
+    assert applies or f"{name} {value or 'unknown'}" in table.notes[0]
+
+
+@needs_tcptrace
+@pytest.mark.usefixtures("no_pictures")
+def test_one_repetition_says_that_it_gives_no_interval(run_directory: Path) -> None:
+    make_report(run_directory)
+    answers = (run_directory / "answers.md").read_text()
+    assert "One repetition gives no confidence interval" in answers
+    assert re.search(r"tcplab run sack .*\\-\\-repeat 10|tcplab run sack .*--repeat 10", answers)
+    assert "TcpRetransSegs" in answers
+
+
+@needs_tcptrace
+def test_two_repetitions_give_an_interval_and_a_third_picture(run_directory: Path) -> None:
+    _second_seed(run_directory)
+    report = make_report(run_directory)
+    assert (run_directory / "plots/repetitions.png").is_file()
+    assert "95 % confidence interval of 1.17 to 1.50" in report.answers[0].paragraphs[1]
+    assert "SACK was faster" in report.answers[0].paragraphs[1]
+
+
+@needs_tcptrace
+@pytest.mark.usefixtures("no_pictures")
+def test_sack_that_was_slower_is_said_to_be_slower(run_directory: Path) -> None:
+    server = run_directory / "raw/seed-5/sack_on/flow1.server.txt"
+    server.write_text(server.read_text().replace("354 Kbits", "200 Kbits"))
+    report = make_report(run_directory)
+    assert "the throughput fell" in report.answers[0].paragraphs[0]
+    assert "no gain to explain" in report.answers[3].paragraphs[-1]
+
+
+@needs_tcptrace
+@pytest.mark.usefixtures("no_pictures")
+def test_a_failed_run_is_marked(run_directory: Path) -> None:
+    _change(run_directory / "manifest.json", status="failed", failures=["a SYN offered SACK"])
+    result = _report(run_directory)
+    page = (run_directory / "report.html").read_text()
+    assert result.exit_code == 1
+    assert "This run FAILED" in page
+    assert "a SYN offered SACK" in page
+    assert "every condition was proved" not in page
+
+
+@needs_tcptrace
+@pytest.mark.usefixtures("no_pictures")
+def test_a_condition_that_did_not_hold_is_marked(run_directory: Path) -> None:
+    path = run_directory / "raw/seed-5/sack_off/evidence.json"
+    path.write_text(path.read_text().replace("true", "false"))
+    assert _report(run_directory).exit_code == 1
+    assert "did not hold" in (run_directory / "report.html").read_text()
+
+
+@needs_tcptrace
+def test_a_cut_capture_is_told_and_the_rest_is_reported(run_directory: Path) -> None:
+    path = run_directory / "raw/seed-5/sack_on/h1-eth0.pcap"
+    path.write_bytes(path.read_bytes()[:-30])
+    result = _report(run_directory)
+    assert result.exit_code == 1
+    assert "cut short after 109 packets" in result.output
+    assert "Changed since the run was written" in result.output
+    assert (run_directory / "plots/time_sequence.png").is_file()
+
+
+def test_without_tcptrace_the_rest_is_reported(
+    run_directory: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    result = _report(run_directory)
+    assert result.exit_code == 1
+    assert "sudo apt-get install tcptrace" in result.output
+    assert result.output.count("apt-get") == 1
+    assert "269" in result.output
+    assert (run_directory / "plots/over_time.png").is_file()
+
+
+@needs_tcptrace
+@pytest.mark.parametrize(
+    "name",
+    ["manifest.json", "spec.json", "raw/seed-5/environment.json"]
+    + [f"raw/seed-5/sack_on/{name}" for name in (
+        "counters.json", "evidence.json", "qdiscs.json", "h1.sockets.jsonl", "h1-eth0.pcap", "h2-eth0.pcap",
+        "flow1.server.txt", "flow1.client.txt",
+    )],
+)  # fmt: skip
+@pytest.mark.parametrize("damage", ["missing", "empty", "cut"])
+def test_any_damaged_file_is_named_and_the_rest_reported(
+    run_directory: Path, name: str, damage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "h1" not in name:  # no graph is made from this file
+        monkeypatch.setattr(draw, "pictures", lambda _: [])
+    path = run_directory / name
+    content = path.read_bytes()
+    path.unlink() if damage == "missing" else path.write_bytes(content[: len(content) // 2] if damage == "cut" else b"")
+    result = _report(run_directory)
+    assert result.exit_code == 1
+    assert Path(name).name in result.output
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    assert (run_directory / "report.html").is_file()
+
+
+@needs_tcptrace
+def test_hostile_text_stays_text(run_directory: Path) -> None:
+    spec = json.loads((run_directory / "spec.json").read_text())
+    spec["conditions"][0]["label"] = spec["topology"]["diagram"] = spec["parameters"]["bw"] = HOSTILE
+    (run_directory / "spec.json").write_text(json.dumps(spec))
+    _change(run_directory / "manifest.json", warnings=[HOSTILE], claim=HOSTILE, kernel={"release": HOSTILE})
+    result = _report(run_directory)
+    assert "script" not in _tags(run_directory).names
+    answers = (run_directory / "answers.md").read_text()
+    assert "<script>" not in answers.split("To repeat this run")[0]
+    assert "\x1b" not in result.output + answers + (run_directory / "report.html").read_text()
+
+
+@needs_tcptrace
+@pytest.mark.usefixtures("no_pictures")
+def test_hostile_names_reach_no_file_outside(run_directory: Path) -> None:
+    spec = json.loads((run_directory / "spec.json").read_text())
+    spec["conditions"].append({"name": "../../../outside", "label": "x"})
+    spec["captures"].append("../h1-eth0")
+    (run_directory / "spec.json").write_text(json.dumps(spec))
+    _change(run_directory / "manifest.json", files={"../../../../etc/hostname": "0" * 64})
+    result = _report(run_directory)
+    assert "cannot be a folder's name" in result.output
+    assert "Changed since" not in result.output
+
+
+def test_a_newer_format_is_refused(run_directory: Path) -> None:
+    _change(run_directory / "manifest.json", format=2)
+    with pytest.raises(TcplabError, match="git pull"):
+        make_report(run_directory)
+
+
+def test_no_run_directory_is_a_usage_error(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "absent"):
+        with pytest.raises(UsageError):
+            make_report(path)
+    assert _report(tmp_path / "absent").exit_code == 2
+    assert _report().exit_code == 2
+
+
+@needs_tcptrace
+@pytest.mark.usefixtures("no_pictures")
+def test_a_folder_that_takes_no_files_is_one_clear_error(run_directory: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    result = _report(run_directory, "--out", tmp_path / "file" / "folder")
+    assert result.exit_code == 1
+    assert "--out FOLDER" in result.output
+    assert "Traceback" not in result.output
+
+
+@needs_tcptrace
+@pytest.mark.usefixtures("no_pictures")
+def test_the_report_can_go_elsewhere(run_directory: Path, tmp_path: Path) -> None:
+    assert _report(run_directory, "--out", tmp_path / "elsewhere").exit_code == 0
+    assert (tmp_path / "elsewhere/report.html").is_file()
+    assert not (run_directory / "report.html").exists()
+
+
+@needs_tcptrace
+def test_an_experiment_without_a_study_gets_table_and_graphs(run_directory: Path) -> None:
+    _change(run_directory / "manifest.json", experiment="other")
+    report = make_report(run_directory)
+    assert not report.answers
+    assert not report.table.compares
+    assert (run_directory / "plots/over_time.png").is_file()
+
+
+@needs_tcptrace
+@pytest.mark.usefixtures("no_pictures")
+def test_waiting_reads_the_run_directory_from_standard_input(run_directory: Path) -> None:
+    assert _report("--wait", stdin=f"{run_directory}\n").exit_code == 0
+    assert _report("--wait", stdin="").exit_code == 2
+
+
+def test_as_a_program_it_ends_without_a_traceback(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "analysis", "report", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 2
+    assert done.stderr.startswith("Error: ")
+    assert "Traceback" not in done.stderr
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@needs_tcptrace
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium to render the page")
+def test_a_browser_shows_the_page_without_a_complaint(run_directory: Path, tmp_path: Path) -> None:
+    make_report(run_directory)
+    picture = tmp_path / "page.png"
+    command = [
+        str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+        "--no-first-run", "--enable-logging=stderr", f"--user-data-dir={tmp_path / 'profile'}",
+        f"--screenshot={picture}", (run_directory / "report.html").as_uri(),
+    ]  # fmt: skip
+    environment = os.environ | {"HOME": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=90, env=environment)
+    assert picture.stat().st_size > 10_000, done.stderr
+    assert "CONSOLE" not in done.stderr
+
+
+@pytest.mark.usefixtures("no_pictures")
+@needs_tcptrace
+def test_a_sysctl_that_the_host_did_not_have_is_told(run_directory: Path) -> None:
+    path = run_directory / "raw/seed-5/sack_on/evidence.json"
+    path.write_text(path.read_text().replace('"net.ipv4.tcp_sack": "1"', '"net.ipv4.tcp_sack": "0"'))
+    assert "net.ipv4.tcp_sack 1 was asked for, the kernel had 0" in _report(run_directory).output
+
+
+@pytest.mark.usefixtures("no_pictures")
+@needs_tcptrace
+def test_a_warning_of_the_run_asks_to_check_but_is_no_failure(run_directory: Path) -> None:
+    _change(run_directory / "manifest.json", warnings=["the queue was never full"])
+    assert _report(run_directory).exit_code == 0
+    page = (run_directory / "report.html").read_text()
+    assert "Check this before you trust the result" in page
+    assert "the queue was never full" in page

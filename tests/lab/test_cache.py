@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from testbed import cache
+from testbed.building import Report, Workshop
+from topologies.errors import TcplabError
+
+
+def leftovers(folder: Path) -> list[Path]:
+    return list(folder.glob(".*"))
+
+
+def test_an_entry_is_built_once_and_nothing_but_its_outputs_stay(oven: Any, heard: Any, cache_folder: Path) -> None:
+    first = cache.ready(oven.recipe(), heard)
+    second = cache.ready(oven.recipe(), heard)
+    assert oven.built == ["cake"]
+    assert first == second
+    assert sorted(file.name for file in first.folder.iterdir()) == ["manifest.json", "slice"]
+    assert first.facts["release"] == "7.2"
+    assert leftovers(cache_folder) == []
+
+
+def test_a_changed_source_is_another_entry(oven: Any, heard: Any) -> None:
+    sweet = cache.ready(oven.recipe(), heard)
+    sour = cache.ready(oven.recipe(content="sour"), heard)
+    assert sweet.folder != sour.folder
+    assert sweet.files != sour.files
+
+
+def test_rebuild_builds_what_is_ready(oven: Any, heard: Any) -> None:
+    cache.ready(oven.recipe(), heard)
+    cache.ready(oven.recipe(), heard, rebuild=True)
+    assert oven.built == ["cake", "cake"]
+
+
+def flip_a_byte(place: Path) -> None:
+    content = bytearray((place / "slice").read_bytes())
+    content[7] ^= 1
+    (place / "slice").write_bytes(content)
+
+
+def change_the_key(place: Path) -> None:
+    manifest = json.loads((place / "manifest.json").read_text())
+    (place / "manifest.json").write_text(json.dumps({**manifest, "key": "0"}))
+
+
+DAMAGES = {
+    "missing file": lambda place: (place / "slice").unlink(),
+    "short file": lambda place: os.truncate(place / "slice", 5),
+    "one bit": flip_a_byte,
+    "missing manifest": lambda place: (place / "manifest.json").unlink(),
+    "empty manifest": lambda place: (place / "manifest.json").write_text(""),
+    "manifest of another shape": lambda place: (place / "manifest.json").write_text('{"files": []}'),
+    "another recipe": change_the_key,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
+def test_a_damaged_entry_is_noticed_said_and_built_again(
+    oven: Any, heard: Any, damage: Any, cache_folder: Path
+) -> None:
+    whole = cache.ready(oven.recipe(), heard)
+    damage(whole.folder)
+    again = cache.ready(oven.recipe(), heard)
+    assert again == whole
+    assert oven.built == ["cake", "cake"]
+    assert any("is damaged" in note for note in heard.notes)
+    assert leftovers(cache_folder) == []
+
+
+def test_a_failed_build_leaves_only_its_log(tmp_path: Path, cache_folder: Path, heard: Any) -> None:
+    def fail(workshop: Workshop) -> cache.Facts:
+        (workshop.folder / "half").write_text("half")
+        raise TcplabError("no flour")
+
+    with pytest.raises(TcplabError, match="no flour"):
+        cache.ready(cache.Recipe("cake", (), ("slice",), fail), heard)
+    assert sorted(file.name for file in cache_folder.iterdir()) == ["cake.lock", "cake.log"]
+
+
+def test_what_a_killed_build_left_is_removed(oven: Any, heard: Any, cache_folder: Path) -> None:
+    (cache_folder / ".cake-dead/tree").mkdir(parents=True)
+    (cache_folder / ".bread-alive").mkdir()
+    cache.ready(oven.recipe(), heard)
+    assert [path.name for path in leftovers(cache_folder)] == [".bread-alive"]
+
+
+def test_a_cache_that_cannot_be_made_is_an_error_with_a_remedy(
+    oven: Any, heard: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("TCPLAB_CACHE", str(tmp_path / "file/cache"))
+    with pytest.raises(TcplabError, match="TCPLAB_CACHE"):
+        cache.ready(oven.recipe(), heard)
+
+
+def slow_recipe(diary: Path) -> cache.Recipe:
+    def build(workshop: Workshop) -> cache.Facts:
+        with diary.open("a") as stream:
+            stream.write("built\n")
+        time.sleep(0.5)
+        (workshop.folder / "slice").write_text("slow")
+        return {}
+
+    return cache.Recipe("cake", (), ("slice",), build)
+
+
+class Diary(Report):
+    def __init__(self, diary: Path) -> None:
+        self.diary = diary
+
+    def note(self, text: str) -> None:
+        with self.diary.open("a") as stream:
+            stream.write(f"{text}\n")
+
+
+def bake(diary: Path) -> None:
+    cache.ready(slow_recipe(diary), Diary(diary))
+
+
+def test_two_builds_at_once_wait_and_build_once(cache_folder: Path, tmp_path: Path) -> None:
+    diary = tmp_path / "diary"
+    context = multiprocessing.get_context("fork")
+    bakers = [context.Process(target=bake, args=(diary,)) for _ in range(3)]
+    for baker in bakers:
+        baker.start()
+    for baker in bakers:
+        baker.join()
+    assert [baker.exitcode for baker in bakers] == [0, 0, 0]
+    lines = diary.read_text().splitlines()
+    assert lines.count("built") == 1
+    assert lines.count("Another build of the cake is running; waiting for it.") == 2
+
+
+def test_the_lock_of_a_killed_build_is_free(cache_folder: Path, tmp_path: Path, heard: Any) -> None:
+    diary = tmp_path / "diary"
+    baker = multiprocessing.get_context("fork").Process(target=bake, args=(diary,))
+    baker.start()
+    while not diary.exists():
+        time.sleep(0.01)
+    baker.kill()
+    baker.join()
+    assert leftovers(cache_folder)
+    cache.ready(slow_recipe(diary), heard)
+    assert diary.read_text().splitlines() == ["built", "built"]
+    assert leftovers(cache_folder) == []
+    assert heard.notes == []
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({"TCPLAB_CACHE": "/a", "XDG_CACHE_HOME": "/b"}, "/a"),
+        ({"XDG_CACHE_HOME": "/b"}, "/b/tcplab"),
+        ({"HOME": "/home/ann"}, "/home/ann/.cache/tcplab"),
+    ],
+)
+def test_where_the_cache_is(environment: dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("TCPLAB_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert cache.folder() == Path(expected)

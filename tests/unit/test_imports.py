@@ -1,0 +1,58 @@
+"""Imports point one way, only testbed.inside knows Mininet, and what travels into the guest needs nothing else."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+ALLOWED = {
+    "topologies": set(),
+    "testbed": {"topologies"},
+    "experiments": {"testbed", "topologies"},
+    "analysis": {"topologies"},
+    "labs": {"analysis", "topologies"},
+}
+OURS = {package for package in ALLOWED if (ROOT / package).is_dir()}
+TRAVELLING = ["topologies", "testbed/inside", "experiments/spec.py", "experiments/procedure.py", "experiments/proof.py"]
+
+
+def imported(file: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}: relative import"
+            found.add(node.module or "")
+    return found
+
+
+def files(*places: str) -> list[Path]:
+    paths = [ROOT / place for place in places]
+    return [file for path in paths for file in (sorted(path.rglob("*.py")) if path.is_dir() else [path])]
+
+
+@pytest.mark.parametrize("package", sorted(OURS))
+def test_a_package_imports_only_what_is_below_it(package: str) -> None:
+    for file in files(package):
+        ours = {name.split(".")[0] for name in imported(file)} & OURS
+        assert ours <= ALLOWED[package] | {package}, f"{file.relative_to(ROOT)} imports {sorted(ours)}"
+
+
+def test_only_code_beside_the_network_imports_mininet() -> None:
+    for file in files(*sorted(OURS)):
+        if any(name.split(".")[0] == "mininet" for name in imported(file)):
+            assert file.is_relative_to(ROOT / "testbed" / "inside"), file
+
+
+@pytest.mark.parametrize("place", TRAVELLING)
+def test_what_travels_into_the_guest_needs_the_standard_library_and_mininet_only(place: str) -> None:
+    for file in files(place):
+        foreign = {name.split(".")[0] for name in imported(file)} - set(sys.stdlib_module_names) - OURS
+        assert foreign <= {"mininet"}, f"{file.relative_to(ROOT)} imports {sorted(foreign)}"
+        inner = {name for name in imported(file) if name.startswith("testbed")}
+        assert all(name.startswith("testbed.inside") for name in inner), f"{file.relative_to(ROOT)}: {sorted(inner)}"

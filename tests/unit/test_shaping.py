@@ -1,0 +1,73 @@
+"""Channels as tc commands, and the check of what the kernel made of them, on real output of tc -s -j qdisc show."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+
+import pytest
+
+from testbed.inside.shaping import commands, compare
+from topologies.errors import TcplabError
+from topologies.spec import Channel
+from topologies.units import Duration, Packets, Rate, Share
+
+CHANNEL = Channel(Rate.parse("1mbit"), Duration.parse("40ms"), Share.parse("10%"), queue=Packets(1000))
+# iproute2 6.1.0 in the lab kernel, 7.2.12
+REAL = json.loads(
+    '[{"kind":"noqueue","handle":"0:","dev":"lo","root":true,"refcnt":2,"options":{}},'
+    '{"kind":"netem","handle":"1:","dev":"s1-eth2","root":true,"refcnt":2,"options":{"limit":1000000,'
+    '"delay":{"delay":0.04,"jitter":0,"correlation":0},"loss-random":{"loss":0.1,"correlation":0},"ecn":false,'
+    '"gap":0},"bytes":2350068,"packets":1578,"drops":177,"overlimits":0,"requeues":0,"backlog":0,"qlen":0},'
+    '{"kind":"tbf","handle":"2:","dev":"s1-eth2","parent":"1:1","options":{"rate":125000,"burst":3028,'
+    '"lat":83861856},"bytes":2350068,"packets":1578,"drops":0,"overlimits":431,"requeues":0,"backlog":0,"qlen":0},'
+    '{"kind":"pfifo","handle":"3:","dev":"s1-eth2","parent":"2:1","options":{"limit":1000},"bytes":2350068,'
+    '"packets":1578,"drops":0,"overlimits":0,"requeues":0,"backlog":0,"qlen":0}]'
+)
+
+
+def test_the_commands_keep_delay_line_rate_and_queue_apart() -> None:
+    assert commands("s1-eth2", CHANNEL) == [
+        "qdisc add dev s1-eth2 root handle 1: netem limit 1000000 delay 40000.000us loss 10%",
+        "qdisc add dev s1-eth2 parent 1:1 handle 2: tbf rate 1000000bit burst 3028 limit 1514000",
+        "qdisc add dev s1-eth2 parent 2:1 handle 3: pfifo limit 1000",
+    ]
+
+
+def test_a_channel_without_delay_still_detaches_packets_from_their_socket() -> None:
+    assert "delay 1.000us" in commands("s1-eth2", Channel(Rate.parse("1gbit")))[0]
+
+
+def test_what_the_kernel_has_is_the_channel() -> None:
+    found = {setting.field: setting.found for setting in compare("s1-eth2", CHANNEL, REAL)}
+    assert found == {"rate": "1mbit", "delay": "40ms", "jitter": "0s", "loss": "10%", "queue": "1000 packets"}
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "asked", "has"),
+    [
+        ("bandwidth", Rate.parse("2mbit"), "2mbit", "1mbit"),
+        ("delay", Duration.parse("41ms"), "41ms", "40ms"),
+        ("loss", Share.parse("11%"), "11%", "10%"),
+        ("jitter", Duration.parse("1ms"), "1ms", "0s"),
+        ("queue", Packets(999), "999 packets", "1000 packets"),
+    ],
+)
+def test_a_difference_names_interface_asked_and_found(field: str, value: object, asked: str, has: str) -> None:
+    with pytest.raises(TcplabError) as caught:
+        compare("s1-eth2", dataclasses.replace(CHANNEL, **{field: value}), REAL)
+    for part in ("s1-eth2", asked, has):
+        assert part in caught.value.problem
+
+
+def test_a_missing_qdisc_is_named() -> None:
+    rows = [row for row in copy.deepcopy(REAL) if row["kind"] != "tbf"]
+    with pytest.raises(TcplabError, match="2:"):
+        compare("s1-eth2", CHANNEL, rows)
+
+
+def test_a_loss_near_the_end_of_netems_32_bits_still_compares() -> None:
+    rows = copy.deepcopy(REAL)
+    rows[1]["options"]["loss-random"]["loss"] = 1.00117e-08
+    compare("s1-eth2", dataclasses.replace(CHANNEL, loss=Share.parse("0.000001%")), rows)

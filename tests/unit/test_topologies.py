@@ -1,0 +1,140 @@
+"""Shapes, their checks, addresses and routes: pure data, no network."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from topologies.addresses import address_of, interfaces, neighbours, routes
+from topologies.chain import chain
+from topologies.data import digest, from_data, to_data
+from topologies.dumbbell import dumbbell
+from topologies.errors import UsageError
+from topologies.parking_lot import parking_lot
+from topologies.spec import Channel, Link, Node, TopologySpec
+from topologies.star import star
+from topologies.two_hosts import two_hosts
+from topologies.units import Duration, Packets, Rate, Share
+
+CHANNEL = Channel(Rate.parse("10mbit"), Duration.parse("5ms"))
+SHAPES = [two_hosts(CHANNEL), dumbbell(3, CHANNEL), chain(3, CHANNEL), star(CHANNEL), parking_lot(3, CHANNEL)]
+EACH = pytest.mark.parametrize("topology", SHAPES, ids=lambda topology: topology.name)
+
+
+@EACH
+def test_addresses_and_interfaces_are_unique(topology: TopologySpec) -> None:
+    found = interfaces(topology)
+    for field in (lambda i: i.address, lambda i: i.mac, lambda i: i.port.name):
+        assert len({field(interface) for interface in found}) == len(found)
+    assert all(len(port.name) <= 15 for port in topology.ports)
+
+
+@EACH
+def test_every_host_reaches_every_other_over_its_routes(topology: TopologySpec) -> None:
+    """Follows the tables as a kernel would: own segment, or the gateway of the route to the segment."""
+    by_address = {interface.address: interface for interface in interfaces(topology)}
+    hosts = topology.named("host")
+    for source in hosts:
+        for target in hosts:
+            if source != target:
+                assert _follow(topology, source, by_address[address_of(topology, target)].segment, by_address)
+
+
+def _follow(topology: TopologySpec, node: str, segment: int, by_address: dict) -> bool:
+    for _hop in range(len(topology.nodes)):
+        if segment in {i.segment for i in interfaces(topology) if i.port.node == node}:
+            return True
+        route = next(route for route in routes(topology, node) if route.network == f"10.{segment}.0.0/16")
+        own = next(i for i in interfaces(topology) if i.port.name == route.interface)
+        gateway = by_address[route.gateway]
+        assert (gateway.address, gateway.mac) in neighbours(topology, own), "the gateway is not in the same segment"
+        node = gateway.port.node
+    return False
+
+
+@EACH
+def test_a_spec_survives_the_way_through_data(topology: TopologySpec) -> None:
+    again = from_data(TopologySpec, to_data(topology))
+    assert again == topology
+    assert digest(again) == digest(topology)
+
+
+@EACH
+def test_no_host_shapes_what_it_sends(topology: TopologySpec) -> None:
+    assert all(port.channel is None for port in topology.ports if port.node in topology.named("host"))
+
+
+def test_a_round_trip_is_the_sum_of_the_delay_lines() -> None:
+    assert two_hosts(CHANNEL).round_trip("h1", "h2") == Duration.parse("10ms")
+    assert chain(3, CHANNEL).round_trip("h1", "h2") == Duration.parse("30ms")
+    assert parking_lot(2, CHANNEL).round_trip("a1", "b1") == Duration.parse("10ms")
+    assert dumbbell(2, CHANNEL).round_trip("h1", "h2") == Duration(0)
+
+
+def test_the_bottleneck_is_the_slowest_channel() -> None:
+    narrow = dataclasses.replace(CHANNEL, bandwidth=Rate.parse("1mbit"))
+    nodes = (Node("a", "host"), Node("r", "router"), Node("t", "router"), Node("b", "host"))
+    links = (Link("a", "r"), Link("r", "t", CHANNEL, CHANNEL), Link("t", "b", rightward=narrow))
+    assert TopologySpec("mixed", nodes, links).bottleneck("a", "b") == narrow
+
+
+def test_a_way_without_any_rate_is_refused() -> None:
+    with pytest.raises(UsageError, match="bandwidth"):
+        dumbbell(2, CHANNEL).bottleneck("h1", "h2")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"jitter": Duration.parse("6ms")}, "jitter"),
+        ({"loss": Share.parse("101%")}, "loss"),
+        ({"queue": Packets(0)}, "queue"),
+        ({"bandwidth": Rate.parse("200gbit")}, "bandwidth"),
+        ({"bandwidth": Rate.parse("1bit")}, "bandwidth"),
+        ({"delay": Duration.parse("2min")}, "delay"),
+    ],
+)
+def test_an_impossible_channel_fails_before_anything_is_built(change: dict, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        dataclasses.replace(CHANNEL, **change)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "links", "said"),
+    [
+        ((Node("a", "host"), Node("a", "host")), (), "two nodes"),
+        ((Node("a", "host"),), (Link("a", "b"),), "not a node"),
+        ((Node("a", "host"), Node("b", "host")), (Link("a", "b", rightward=CHANNEL),), "host a"),
+        ((Node("a", "host"), Node("b", "host"), Node("c", "host")), (Link("a", "b"), Link("b", "c")), "2 links"),
+        ((Node("r", "router"), Node("t", "router")), (), "connects"),
+    ],
+)
+def test_a_topology_that_cannot_be_is_refused(nodes: tuple, links: tuple, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        TopologySpec("broken", nodes, links)
+
+
+@pytest.mark.parametrize("name", ["", "a" * 10, "h 1", "h;1", "hé", "../h"])
+def test_a_name_that_the_kernel_or_a_shell_would_misread_is_refused(name: str) -> None:
+    with pytest.raises(UsageError):
+        Node(name, "host")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"colour": "red"}, "colour"), ({"nodes": "all"}, "nodes"), ({"name": 3}, "name"),
+        ({"nodes": [{"name": "a", "kind": "hub"}]}, "kind"), ({"links": [{"left": "a"}]}, "right"),
+    ],
+)  # fmt: skip
+def test_reading_data_is_strict_and_names_the_place(change: dict, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        from_data(TopologySpec, to_data(SHAPES[0]) | change)
+
+
+@pytest.mark.parametrize("count", [0, -1, 1000])
+def test_sizes_of_shapes_are_bounded(count: int) -> None:
+    for shape in (dumbbell, chain, parking_lot):
+        with pytest.raises(UsageError):
+            shape(count, CHANNEL)

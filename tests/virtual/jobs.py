@@ -1,0 +1,111 @@
+"""Jobs for the guest that are no experiments. Each is `perform({"job": NAME, ...}, room)`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from testbed.inside.room import Room
+
+
+def perform(data: Any, room: Room) -> None:
+    globals()[data["job"]](data, room)
+
+
+def spin(_data: Any, _room: Room) -> None:
+    """A loop without a system call freezes virtual time."""
+    while True:
+        pass
+
+
+def fail(_data: Any, _room: Room) -> None:
+    raise ValueError("this job fails on purpose")
+
+
+def panic(_data: Any, _room: Room) -> None:
+    Path("/proc/sysrq-trigger").write_text("c")
+
+
+def look_around(_data: Any, room: Room) -> None:
+    """What a guest can see and do: for the test that it is nothing of the host."""
+    found = {
+        "links": sorted(os.listdir("/sys/class/net")),
+        "delivery": sorted(os.listdir("/lab")),
+        "mounts": [line.split()[:3] for line in Path("/proc/mounts").read_text().splitlines()],
+        "environment": dict(os.environ),
+        "root_is_writable": _writable("/usr/marker"),
+        "host_root": _mount_of_host_root(),
+    }
+    (room.work / "seen.json").write_text(json.dumps(found))
+    os.symlink("/etc/passwd", room.delivery / "link")
+    room.deliver("seen.json")
+
+
+def _writable(path: str) -> bool:
+    try:
+        Path(path).write_text("x")
+    except OSError:
+        return False
+    return True
+
+
+def _mount_of_host_root() -> list[str]:
+    """Even root of the guest, mounting the host's root by hostfs, must see the sandbox's /lab only."""
+    os.makedirs("/tmp/host")
+    subprocess.run(["mount", "-t", "hostfs", "none", "/tmp/host", "-o", "/../../"], check=False)
+    return sorted(os.listdir("/tmp/host"))
+
+
+def compare_with_ss(_data: Any, room: Room) -> None:
+    """One connection on the loopback; what our sampler and `ss -tin` say of it at the same moment."""
+    import socket
+
+    from testbed.inside.sockets import tcp_sockets
+
+    server = socket.create_server(("127.0.0.1", 5001))
+    client = socket.create_connection(("127.0.0.1", 5001))
+    accepted, _ = server.accept()
+    client.sendall(b"x" * 100_000)
+    thread = threading.Thread(target=lambda: accepted.recv(200_000, socket.MSG_WAITALL))
+    thread.start()
+    client.shutdown(socket.SHUT_WR)
+    thread.join()
+    text = subprocess.run(["ss", "-tinH"], capture_output=True, text=True, check=True).stdout
+    (room.work / "both.json").write_text(json.dumps({"ours": tcp_sockets(), "ss": text}))
+    room.deliver("both.json")
+
+
+def run_natively_inside(data: Any, room: Room) -> None:
+    """The native testbed, as root of the guest's kernel: it has netem and Open vSwitch, which this machine may lack."""
+    with zipfile.ZipFile(sys.argv[0]) as archive:
+        archive.extractall("/tmp/checkout")
+    sys.path.insert(0, "/tmp/checkout")
+    for name in [name for name in sys.modules if name.split(".")[0] in ("testbed", "topologies", "experiments")]:
+        del sys.modules[name]
+    from testbed.native import run_natively
+
+    out = room.work / "native"
+    out.mkdir()
+    before = _machine()
+    run_natively("experiments.procedure", data["spec"], out, lambda phase, elapsed: None)
+    (out / "machine.json").write_text(json.dumps({"before": before, "after": _machine()}))
+    room.deliver("native")
+
+
+def _machine() -> dict[str, Any]:
+    """What a native run must leave as it was."""
+    return {
+        "links": sorted(os.listdir("/sys/class/net")),
+        "namespaces": subprocess.run(
+            ["lsns", "-n", "-o", "TYPE,COMMAND"], capture_output=True, text=True, check=True
+        ).stdout,
+        "sack": Path("/proc/sys/net/ipv4/tcp_sack").read_text(),
+        "bridges": subprocess.run(["ovs-vsctl", "list-br"], capture_output=True, text=True, check=True).stdout,
+        "files": sorted(os.listdir("/tmp")),
+    }
