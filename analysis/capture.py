@@ -18,7 +18,7 @@ _ETHERNET = 1
 _TCP = 6
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Segment:
     """One TCP segment: `time` in seconds since 1970, `payload` in bytes on the wire (not as captured)."""
 

@@ -34,7 +34,9 @@ def pictures(results: Results) -> list[Picture]:
 def _time_sequence(results: Results) -> Picture | None:
     from analysis.figures import time_sequence  # matplotlib takes a third of a second, and bad input ends earlier
 
-    shown = [(one.trial.condition.label, one.sequence) for one in results.first if one.sequence and one.sequence.data]
+    shown = [
+        (one.trial.condition.label, one.sequence) for one in results.first if one.sequence and len(one.sequence.data)
+    ]
     if not shown:
         return None
     caption = (

@@ -90,12 +90,12 @@ def _capture(run: Run, trial: Trial, role: str, host: str, problems: Problems) -
         return {}
     read = capture.read_capture(content)
     if read.fault:
-        problems.add(
-            f"{trial.name}/{interface}.pcap: {read.fault}. What precedes the fault is analysed; repeat the run."
-        )
+        problems.add(f"{trial.name}/{interface}.pcap: {read.fault}. What precedes that is analysed; repeat the run.")
     data = capture.data_towards(read, run.flow.port)
-    if role == "receiver" or not data:
-        return {}
+    return _pauses(data) if role == "sender" and data else {}
+
+
+def _pauses(data: list[capture.Segment]) -> dict[str, float]:
     gaps = capture.pauses(data, PAUSE)
     longest = max(gaps, default=0.0)
     return {
@@ -118,14 +118,16 @@ def _trace(run: Run, trial: Trial, role: str, host: str, problems: Problems, dra
     except TcplabError as error:
         problems.add(str(error))
         return None
-    if found.fault:
-        problems.add(f"{trial.name}/{interface}.pcap: tcptrace stopped early: {found.fault}.")
-    count = len(found.towards(run.flow.port))
-    if count != 1:
-        problems.add(
-            f"{trial.name}/{interface}.pcap: tcptrace sees {count} connections at port {run.flow.port}, not one."
-        )
+    _note_oddities(found, f"{trial.name}/{interface}.pcap", run.flow.port, problems)
     return found
+
+
+def _note_oddities(found: tcptrace.Trace, name: str, port: int, problems: Problems) -> None:
+    if found.fault:
+        problems.add(f"{name}: tcptrace stopped early: {found.fault}.")
+    count = len(found.towards(port))
+    if count != 1:
+        problems.add(f"{name}: tcptrace sees {count} connections at port {port}, not one.")
 
 
 def _columns(trace: tcptrace.Trace | None, role: str, port: int) -> dict[str, float]:
@@ -154,17 +156,17 @@ def _samples(run: Run, trial: Trial, problems: Problems) -> tuple[sockets.Sample
         return ()
 
 
-def _plot(trace: tcptrace.Trace | None, kind: str, port: int) -> xplot.Plot | None:
-    """tcptrace's graph of the data direction, if it drew one. Raises ValueError where it does not parse."""
+def _plot(trace: tcptrace.Trace | None, kind: str, port: int) -> str:
+    """tcptrace's graph of the data direction, or an empty text where it drew none."""
     connections = trace.towards(port) if trace else []
-    drawn = trace.graphs.get(connections[0].graph(kind, port)) if trace and connections else None
-    return xplot.read_xplot(drawn) if drawn else None
+    return trace.graphs.get(connections[0].graph(kind, port), "") if trace and connections else ""
 
 
 def _drawn(trace: tcptrace.Trace | None, run: Run, trial: Trial, problems: Problems) -> Drawn:
+    sequence, rtts = _plot(trace, "tsg", run.flow.port), _plot(trace, "rtt", run.flow.port)
     try:
-        sequence, rtts = _plot(trace, "tsg", run.flow.port), _plot(trace, "rtt", run.flow.port)
-        return Drawn(xplot.time_sequence(sequence) if sequence else None, tuple(xplot.dots(rtts)) if rtts else ())
+        meant = xplot.time_sequence(xplot.read_xplot(sequence)) if sequence else None
+        return Drawn(meant, tuple(xplot.dots(xplot.read_xplot(rtts))))
     except ValueError as error:
         problems.add(f"{trial.name}: a graph of tcptrace does not parse ({error}): it is not drawn.")
         return Drawn(None, ())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,29 +59,38 @@ def make_report(path: Path, out: Path | None = None) -> Report:
 
 def write_report(report: Report, folder: Path) -> None:
     """Writes all files. Raises TcplabError with a remedy where the folder takes none."""
-    pictures = draw.pictures(report.results)
-    context = _context(report, pictures)
-    files = {
-        "report.html": _render("report.html", context).encode(),
-        "answers.md": _render("answers.md", context).encode(),
-    }
-    files |= {f"plots/{picture.name}": picture.png for picture in pictures}
+    _write(folder, _files(report))
+
+
+def _files(report: Report) -> Iterator[tuple[str, bytes]]:
+    """Names and contents one by one: the graphs of a fast flow are too big to hold twice."""
     for one in report.results.measured:
         place = f"graphs/seed-{one.trial.seed}/{one.trial.condition.name}"
-        files |= {f"{place}/{name}": content.encode() for name, content in one.graphs.items()}
-    _write(folder, files.items())
+        yield from ((f"{place}/{name}", content.encode()) for name, content in one.graphs.items())
+    pictures = draw.pictures(report.results)
+    yield from ((f"plots/{picture.name}", picture.png) for picture in pictures)
+    context = _context(report, pictures)
+    yield from ((name, _render(name, context).encode()) for name in ("answers.md", "report.html"))
 
 
 def _write(folder: Path, files: Iterable[tuple[str, bytes]]) -> None:
     try:
         for name, content in files:
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            partial = path.with_name(path.name + ".partial")
-            partial.write_bytes(content)
-            partial.replace(path)  # a reader never sees half a file
+            _put(folder / name, content)
     except OSError as error:
         raise TcplabError(f"The report cannot be written to '{folder}' ({error.strerror}).", _remedy(error)) from error
+
+
+def _put(path: Path, content: bytes) -> None:
+    """Writes in one step, so that a reader never sees half a file and a full disk leaves none behind."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".partial")
+    try:
+        partial.write_bytes(content)
+        partial.replace(path)
+    except OSError:
+        partial.unlink(missing_ok=True)
+        raise
 
 
 def _remedy(error: OSError) -> str:

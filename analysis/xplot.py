@@ -6,9 +6,14 @@ before. In tcptrace's time-sequence graph the colour and the shape tell what is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from array import array
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 _COLOURS = frozenset({"white", "green", "red", "blue", "yellow", "purple", "orange", "magenta", "pink"})
 _TEXTS = frozenset({"atext", "btext", "ltext", "rtext", "ctext"})
@@ -17,11 +22,14 @@ _POINTS = frozenset(
     "dot box diamond plus x uarrow darrow larrow rarrow dtick utick htick vtick ltick rtick".split()  # noqa: SIM905
 )
 _HEADINGS = frozenset({"title", "xlabel", "ylabel", "xunits", "yunits"})
+_KNOWN = _LINES | _POINTS | _TEXTS
+_MEANT = ("white", "red", "green", "yellow", "purple")
+"""The colours in tcptrace's time-sequence graph, in the order of the fields of `TimeSequence`."""
+_LINE = re.compile(r"([^\n]*)\n?")
 _TURN = 2**32
 
 
-@dataclass(frozen=True)
-class Shape:
+class Shape(NamedTuple):
     """One command: `kind` as in the file, its coordinates (a point has `x2 == x`, `y2 == y`), colour and text."""
 
     kind: str
@@ -30,24 +38,16 @@ class Shape:
     x2: float
     y2: float
     colour: str
-    text: str = ""
+    text: str
 
 
-@dataclass(frozen=True)
-class Plot:
-    """One .xpl file."""
-
-    title: str
-    shapes: tuple[Shape, ...]
-
-
-Line = tuple[float, float, float, float]
-"""x, y, x2, y2: seconds and bytes since the connection's start."""
+Lines = NDArray[np.float64]
+"""One row per line: x, y, x2, y2 in seconds and bytes since the connection's start."""
 
 
 @dataclass(frozen=True)
 class TimeSequence:
-    """What a time-sequence graph shows, in seconds and bytes since the first packet.
+    """What a time-sequence graph shows, in seconds and bytes since the first packet; `start` is seconds since 1970.
 
     `data` are segments sent for the first time and `resent` those that tcptrace calls retransmitted; `acks` and
     `window` are the staircases of the cumulative ACK and of the highest byte that the receiver allows; `sacks`
@@ -55,59 +55,62 @@ class TimeSequence:
     """
 
     start: float
-    data: tuple[Line, ...]
-    resent: tuple[Line, ...]
-    acks: tuple[Line, ...]
-    window: tuple[Line, ...]
-    sacks: tuple[Line, ...]
+    data: Lines
+    resent: Lines
+    acks: Lines
+    window: Lines
+    sacks: Lines
 
 
-def read_xplot(content: str) -> Plot:
-    """The plot in `content`. Raises ValueError for a command that is not known or not complete."""
-    lines = iter(content.splitlines())
+def read_xplot(content: str) -> Iterator[Shape]:
+    """The shapes in `content`, one by one, for a long connection has millions.
+
+    Raises ValueError at a command that is not known or not complete.
+    """
+    lines = (found[1] for found in _LINE.finditer(content))  # not splitlines: the list would hold millions
     next(lines, "")  # the kinds of the two axes
-    title, colour, shapes = "", "white", []
+    colour = "white"
     for line in lines:
-        word, *numbers = line.split()
+        word, *numbers = line.split() or [""]
         if word in _HEADINGS:
-            text = next(lines, "")
-            title = text if word == "title" else title
+            next(lines, "")
         elif word in _COLOURS:
             colour = word
-        elif word != "go":
-            shapes.append(_shape(word, numbers, colour, lines))
-    return Plot(title, tuple(shapes))
+        elif word not in ("go", ""):
+            yield _shape(word, numbers, colour, lines)
 
 
 def _shape(word: str, numbers: list[str], colour: str, following: Iterator[str]) -> Shape:
     count = 4 if word in _LINES else 2
-    if word not in _LINES | _POINTS | _TEXTS or len(numbers) < count:
+    if word not in _KNOWN or len(numbers) < count:
         raise ValueError(f"'{word}' is no complete xplot command")
     text = next(following, "") if word in _TEXTS else ""
-    coordinates = [float(number) for number in islice(numbers, count)]
-    x, y, x2, y2 = coordinates if count == 4 else coordinates * 2
+    x, y = float(numbers[0]), float(numbers[1])
+    x2, y2 = (float(numbers[2]), float(numbers[3])) if count == 4 else (x, y)
     return Shape(word, x, y, x2, y2, numbers[count] if len(numbers) > count else colour, text)
 
 
-def time_sequence(plot: Plot) -> TimeSequence:
+def time_sequence(shapes: Iterable[Shape]) -> TimeSequence:
     """The meaning of a time-sequence graph's lines. Raises ValueError where there is nothing in it."""
-    lines = [shape for shape in plot.shapes if shape.kind in _LINES]
-    if not lines:
+    numbers: dict[str, array[float]] = {colour: array("d") for colour in (*_MEANT, "orange")}
+    first: Shape | None = None
+    for shape in shapes:
+        if shape.kind in _LINES and shape.colour in numbers:
+            first = first or shape
+            numbers[shape.colour].extend(shape[1:5])
+    if first is None:
         raise ValueError("the graph has no lines")
-    x, y = min(line.x for line in lines), lines[0].y
-
-    def of(*colours: str) -> tuple[Line, ...]:
-        chosen = (line for line in lines if line.colour in colours)
-        return tuple((line.x - x, _since(line.y, y), line.x2 - x, _since(line.y2, y)) for line in chosen)
-
-    return TimeSequence(x, of("white"), of("red"), of("green"), of("yellow"), of("purple"))
+    return TimeSequence(first.x, *(_since(numbers[colour], first) for colour in _MEANT))
 
 
-def _since(sequence: float, first: float) -> float:
-    """Bytes since `first`, across the sequence number's turn at 2^32 and with room for one window before it."""
-    return (sequence - first + _TURN / 64) % _TURN - _TURN / 64
+def _since(numbers: array[float], first: Shape) -> Lines:
+    """Rows of four counted from `first`, across the sequence number's turn at 2^32, one window may come before it."""
+    lines = np.array(numbers, dtype=np.float64).reshape(-1, 4)
+    lines[:, 0::2] -= first.x
+    lines[:, 1::2] = (lines[:, 1::2] - first.y + _TURN / 64) % _TURN - _TURN / 64
+    return lines
 
 
-def dots(plot: Plot) -> list[tuple[float, float]]:
+def dots(shapes: Iterable[Shape]) -> list[tuple[float, float]]:
     """The points of a graph that is drawn in dots: tcptrace's RTT samples are (seconds since 1970, milliseconds)."""
-    return [(shape.x, shape.y) for shape in plot.shapes if shape.kind in _POINTS]
+    return [(shape.x, shape.y) for shape in shapes if shape.kind in _POINTS]

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from matplotlib.axes import Axes
+from numpy.typing import NDArray
 
 from analysis.figures.style import BLUE, GREEN, GREY, MOST_COLUMNS, ORANGE, VERMILLION, grid, png, settings
 from analysis.sockets import Sample
 from analysis.xplot import TimeSequence
 
+Numbers = NDArray[np.float64]
 BIN = 1.0
 """Seconds over which acknowledged bytes are counted for one step of the throughput."""
 
@@ -52,26 +55,22 @@ def draw(courses: Sequence[Course]) -> bytes:
 
 def per_bin(course: Course) -> list[float]:
     """Newly acknowledged kbit/s in each `BIN` since the start; the last bin may be short and counts as whole."""
-    sums: list[float] = []
-    for time, octets in _growth(course):
-        sums.extend([0.0] * (int(time / BIN) + 1 - len(sums)))
-        sums[int(time / BIN)] += octets * 8 / 1000 / BIN
-    return sums
+    times, octets = _growth(course)
+    bins = np.maximum(times / BIN, 0).astype(np.int64)
+    return [float(sum_) * 8 / 1000 / BIN for sum_ in np.bincount(bins, weights=octets)]
 
 
-def _growth(course: Course) -> list[tuple[float, float]]:
+def _growth(course: Course) -> tuple[Numbers, Numbers]:
     """When how many bytes were newly acknowledged, from the capture's ACK line or else from the socket samples."""
     if course.sequence:
-        return [(x2, y2 - y) for _, y, x2, y2 in course.sequence.acks if y2 > y]
-    steps = zip(course.samples, course.samples[1:], strict=False)
-    return [(later.time - course.start, later.bytes_acked - earlier.bytes_acked) for earlier, later in steps]
+        return course.sequence.acks[:, 2], np.maximum(course.sequence.acks[:, 3] - course.sequence.acks[:, 1], 0)
+    times = np.array([sample.time - course.start for sample in course.samples[1:]], dtype=np.float64)
+    return times, np.diff(np.array([sample.bytes_acked for sample in course.samples], dtype=np.float64))
 
 
 def _latest(course: Course) -> float:
-    ends = [sample.time - course.start for sample in course.samples[-1:]]
-    return (
-        max([*ends, *(line[2] for line in (course.sequence.acks[-1:] if course.sequence else ()))], default=0.0) or 1.0
-    )
+    last_ack = course.sequence.acks[-1:, 2].tolist() if course.sequence else []
+    return max([*(sample.time - course.start for sample in course.samples[-1:]), *last_ack], default=0.0) or 1.0
 
 
 def _throughput(axes: Axes, course: Course) -> None:

@@ -9,7 +9,7 @@ from statistics import median
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from analysis.figures.style import BLUE, GREY, VERMILLION, grid, png, settings
+from analysis.figures.style import BLUE, VERMILLION, grid, png, settings
 
 
 @dataclass(frozen=True)
@@ -32,33 +32,21 @@ def draw(labels: Sequence[str], comparisons: Sequence[Comparison]) -> bytes:
 
 def _compare(axes: Axes, labels: Sequence[str], comparison: Comparison) -> None:
     places = range(len(labels))
+    faint = max(0.15, min(0.7, 10 / len(comparison.pairs)))
     for pair in comparison.pairs:
-        axes.plot(
-            places,
-            pair,
-            "-o",
-            color=BLUE,
-            alpha=max(0.15, min(0.7, 10 / len(comparison.pairs))),
-            linewidth=1,
-            markersize=5,
-        )
-    middles = [median(values) for values in zip(*comparison.pairs, strict=True)]
-    axes.hlines(middles, [at - 0.12 for at in places], [at + 0.12 for at in places], color=VERMILLION, linewidth=4)
-    for at, middle in zip(places, middles, strict=True):
-        axes.annotate(
-            f"median {middle:.4g}",
-            (at, middle),
-            (0, 12),
-            textcoords="offset points",
-            ha="center",
-            color=VERMILLION,
-            fontweight="bold",
-            bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 1},
-        )
+        axes.plot(places, pair, "-o", color=BLUE, alpha=faint, linewidth=1, markersize=5)
+    for at, values in enumerate(zip(*comparison.pairs, strict=True)):
+        _median(axes, at, median(values))
     axes.set_xticks(list(places), list(labels))
     axes.set_xlim(-0.4, len(labels) - 0.6)
     axes.set_ylim(0, axes.get_ylim()[1] * 1.1)
     axes.yaxis.set_major_locator(MaxNLocator(6))
     axes.set_ylabel(comparison.unit)
     axes.set_title(f"{comparison.title}, {len(comparison.pairs)} repetitions")
-    axes.axhline(0, color=GREY, linewidth=0.8)
+
+
+def _median(axes: Axes, at: int, middle: float) -> None:
+    box = {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 1}
+    axes.hlines([middle], at - 0.12, at + 0.12, color=VERMILLION, linewidth=4)
+    axes.annotate(f"median {middle:.4g}", (at, middle), (0, 12), textcoords="offset points", ha="center",
+                  color=VERMILLION, fontweight="bold", bbox=box)  # fmt: skip

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from analysis.figures.style import BLUE, GREEN, GREY, MOST_COLUMNS, ORANGE, PURPLE, VERMILLION, grid, png, settings
-from analysis.xplot import Line, TimeSequence
+from analysis.xplot import Lines, TimeSequence
 
 CLOSE_UP = 0.1
 """The share of the longest connection that the lower row shows."""
+MOST_DOTS = 10_000
+"""Marks of one kind in one picture, beyond which only every second, third, ... is drawn."""
 _KIB = 1024
 
 
@@ -29,15 +30,15 @@ class Shown:
     start: float
     end: float
 
-    def near(self, lines: tuple[Line, ...]) -> tuple[Line, ...]:
+    def near(self, lines: Lines) -> Lines:
         """Those of `lines` that are at least partly in the enlarged seconds."""
-        return tuple(line for line in lines if line[2] >= self.start and line[0] <= self.end)
+        return lines[(lines[:, 2] >= self.start) & (lines[:, 0] <= self.end)]
 
 
 def draw(sequences: Sequence[tuple[str, TimeSequence]], pause: float) -> bytes:
     """A PNG: one column per condition (label, graph), all on the same scale; `pause` seconds of silence are marked."""
     chosen = sequences[:MOST_COLUMNS]
-    latest = max(line[2] for _, sequence in chosen for line in sequence.acks or sequence.data) or 1.0
+    latest = max(_greatest(lines, 2) for _, one in chosen for lines in (one.data, one.resent, one.acks)) or 1.0
     shown = [Shown(label, sequence, *busiest(sequence, CLOSE_UP * latest)) for label, sequence in chosen]
     with settings():
         figure, (whole, near) = grid(2, len(shown), 4.6, share=False, below=1.3)
@@ -54,21 +55,21 @@ def draw(sequences: Sequence[tuple[str, TimeSequence]], pause: float) -> bytes:
 
 def busiest(sequence: TimeSequence, length: float) -> tuple[float, float]:
     """The `length` seconds in which most segments were sent again; the connection's first where none was."""
-    times = sorted(line[0] for line in sequence.resent)
-    counts = [bisect_right(times, time + length * 0.9) - at for at, time in enumerate(times)]
-    start = max(0.0, times[counts.index(max(counts))] - length * 0.1) if times else 0.0
+    times = np.sort(sequence.resent[:, 0])
+    counts = np.searchsorted(times, times + length * 0.9, side="right") - np.arange(len(times))
+    start = max(0.0, float(times[counts.argmax()]) - length * 0.1) if len(times) else 0.0
     return start, start + length
 
 
 def _whole(axes: Axes, one: Shown, latest: float) -> None:
     sequence = one.sequence
     _points(axes, sequence.data, BLUE, 1.5)
-    _lines(axes, sequence.acks, GREEN, 1.0)
-    _lines(axes, sequence.window, ORANGE, 1.2)
+    _stairs(axes, sequence.acks, GREEN, 1.0)
+    _stairs(axes, sequence.window, ORANGE, 1.2)
     _points(axes, sequence.resent, VERMILLION, 5)
     axes.axvspan(one.start, one.end, color=GREY, alpha=0.15, linewidth=0)
     axes.set_xlim(0, latest)
-    received, ended = (max((line[at] for line in sequence.acks), default=0.0) for at in (3, 2))
+    received, ended = _greatest(sequence.acks, 3), _greatest(sequence.acks, 2)
     axes.set_title(
         f"{one.label}: {received / _KIB:.0f} KiB in {ended:.1f} s; {len(sequence.resent)} segments sent again"
     )
@@ -83,8 +84,8 @@ def _close_up(axes: Axes, one: Shown, pause: float) -> None:
         _lines(axes, lines, colour, width)
     _ends(axes, data, BLUE)
     _ends(axes, resent, VERMILLION)
-    _lines(axes, one.near(one.sequence.acks), GREEN, 2.0)
-    _lines(axes, one.near(one.sequence.window), ORANGE, 2.0)
+    _stairs(axes, one.near(one.sequence.acks), GREEN, 2.0)
+    _stairs(axes, one.near(one.sequence.window), ORANGE, 2.0)
     axes.set_xlim(one.start, one.end)
     _letters(axes, resent, "R", VERMILLION, at=3, above=True)
     _letters(axes, sacks, "S", PURPLE, at=1, above=False)
@@ -92,10 +93,15 @@ def _close_up(axes: Axes, one: Shown, pause: float) -> None:
     axes.set_xlabel("seconds since the connection began")
 
 
+def _greatest(lines: Lines, column: int) -> float:
+    return float(lines[:, column].max(initial=0.0))
+
+
 def _pauses(sequence: TimeSequence, pause: float) -> list[tuple[float, float]]:
     """From when to when the sender sent no data for at least `pause` seconds."""
-    times = sorted(line[0] for line in (*sequence.data, *sequence.resent))
-    return [(before, after) for before, after in pairwise(times) if after - before >= pause]
+    times = np.sort(np.concatenate((sequence.data[:, 0], sequence.resent[:, 0])))
+    (before,) = np.nonzero(np.diff(times) >= pause)
+    return [(float(times[at]), float(times[at + 1])) for at in before]
 
 
 def _same_scale(whole: list[Axes]) -> None:
@@ -113,30 +119,39 @@ def _same_height(near: list[Axes], shown: list[Shown]) -> None:
 
 
 def _extent(one: Shown) -> tuple[float, float]:
-    lines = one.near((*one.sequence.data, *one.sequence.resent))
-    heights = [line[at] / _KIB for line in lines for at in (1, 3)]
-    return (min(heights), max(heights)) if heights else (0.0, 1.0)
+    heights = np.concatenate([one.near(lines)[:, 1::2].ravel() for lines in (one.sequence.data, one.sequence.resent)])
+    return (float(heights.min()) / _KIB, float(heights.max()) / _KIB) if len(heights) else (0.0, 1.0)
 
 
-def _points(axes: Axes, lines: tuple[Line, ...], colour: str, size: float) -> None:
-    axes.plot([line[0] for line in lines], [line[3] / _KIB for line in lines], ".", color=colour, markersize=size)
+def _points(axes: Axes, lines: Lines, colour: str, size: float) -> None:
+    """A dot per line, thinned where there are many more than a picture has columns."""
+    some = lines[:: max(1, len(lines) // MOST_DOTS)]
+    axes.plot(some[:, 2], some[:, 3] / _KIB, ".", color=colour, markersize=size)
 
 
-def _lines(axes: Axes, lines: tuple[Line, ...], colour: str, width: float) -> None:
-    ends = [[(x, y / _KIB), (x2, y2 / _KIB)] for x, y, x2, y2 in lines]
-    axes.add_collection(LineCollection(ends, colors=colour, linewidths=width), autolim=False)
+def _lines(axes: Axes, lines: Lines, colour: str, width: float) -> None:
+    some = lines[:: max(1, len(lines) // MOST_DOTS)] / (1, _KIB, 1, _KIB)
+    axes.add_collection(LineCollection(list(some.reshape(-1, 2, 2)), colors=colour, linewidths=width), autolim=False)
 
 
-def _ends(axes: Axes, lines: tuple[Line, ...], colour: str) -> None:
+def _stairs(axes: Axes, lines: Lines, colour: str, width: float) -> None:
+    """One path for the whole staircase, because in tcptrace's each line begins where the one before ended."""
+    x = np.concatenate((lines[:1, 0], lines[:, 2]))
+    y = np.concatenate((lines[:1, 1], lines[:, 3])) / _KIB
+    axes.add_line(Line2D(x, y, color=colour, linewidth=width))
+
+
+def _ends(axes: Axes, lines: Lines, colour: str) -> None:
+    some = lines[:: max(1, len(lines) // MOST_DOTS)]
     for at, marker in ((1, "v"), (3, "^")):
-        axes.plot([line[0] for line in lines], [line[at] / _KIB for line in lines], marker, color=colour, markersize=4)
+        axes.plot(some[:, 0], some[:, at] / _KIB, marker, color=colour, markersize=4)
 
 
-def _letters(axes: Axes, lines: tuple[Line, ...], letter: str, colour: str, at: int, above: bool) -> None:
+def _letters(axes: Axes, lines: Lines, letter: str, colour: str, at: int, above: bool) -> None:
     """`letter` at the lines' coordinate `at`, but for those that would lie over the letter before."""
     start, end = axes.get_xlim()
     last = -1e9
-    for line in sorted(lines):
+    for line in lines[lines[:, 2].argsort()].tolist():
         if line[2] - last < (end - start) / 40:
             continue
         last = line[2]

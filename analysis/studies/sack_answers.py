@@ -74,19 +74,10 @@ def _verdict(interval: Interval) -> str:
 
 def _retransmissions(results: Results) -> Answer:
     paragraphs = []
-    pairs = _pairs(results, q.RETRANSMISSIONS)
+    pairs, needless = _pairs(results, q.RETRANSMISSIONS), _pairs(results, q.NEEDLESS)
     if pairs:
-        paragraphs.append(
-            f"By the kernel's own count the sender sent {_from_to(pairs)} segments again{_changed(pairs)}."
-        )
-    sent, unique = _pairs(results, q.ALL_BYTES), _pairs(results, q.UNIQUE)
-    if sent and unique and len(sent) == len(unique):
-        shares = [_shares(every, once) for every, once in zip(sent, unique, strict=True)]
-        paragraphs.append(
-            f"Of the bytes that it sent, {_from_to(shares, ' %')} were repeats. Where the two conditions carry "
-            "different amounts, this share and not the number is what compares."
-        )
-    needless = _pairs(results, q.NEEDLESS)
+        paragraphs.append(f"By the kernel's count the sender sent {_from_to(pairs)} segments again{_changed(pairs)}.")
+    paragraphs += _repeated(results)
     if needless:
         paragraphs.append(
             f"Of what arrived, {_from_to(needless)} segments were needless copies: their data was there already. "
@@ -94,6 +85,17 @@ def _retransmissions(results: Results) -> Answer:
         )
     facts = (q.RETRANSMISSIONS, q.SENT_AGAIN, q.ALL_BYTES, q.UNIQUE, q.NEEDLESS, q.LOST)
     return _answer(results, "What did SACK change in the retransmissions?", paragraphs, facts)
+
+
+def _repeated(results: Results) -> list[str]:
+    sent, unique = _pairs(results, q.ALL_BYTES), _pairs(results, q.UNIQUE)
+    if not sent or len(sent) != len(unique):
+        return []
+    shares = [_shares(every, once) for every, once in zip(sent, unique, strict=True)]
+    return [
+        f"Of the bytes that it sent, {_from_to(shares, ' %')} were repeats. Where the two conditions carry different "
+        "amounts, this share and not the number is what compares."
+    ]
 
 
 def _shares(every: Pair, once: Pair) -> Pair:

@@ -59,7 +59,7 @@ def build_kernel(workshop: Workshop, given: Path | None) -> Facts:
         "source": source.origin,
         "source_sha256": source.sha256,
         "pinned": source.pinned,
-        "compiler": workshop.run("Compiler", ["gcc", "--version"]).splitlines()[0],
+        "compiler": workshop.run("Stripping the lab kernel", ["gcc", "--version"]).splitlines()[0],
     }
 
 

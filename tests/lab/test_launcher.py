@@ -1,0 +1,196 @@
+"""./tcplab on a machine of stand-ins: each program is a small script that notes how it was called."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+LAUNCHER = Path(__file__).parents[2] / "tcplab"
+REAL = ("sh", "dirname", "readlink", "cat", "sha256sum", "flock", "grep", "rm", "mv", "chown", "mkdir", "cp", "sleep")
+
+PYTHON = """#!/bin/sh
+echo "python $*" >> "$NOTES"
+case "$*" in
+    *testbed.packages*) printf '%s\\n' $MISSING $ENTRIES ;;
+    *"-m venv"*) sleep 0.1; mkdir -p "$4/bin"; cp "$0" "$4/bin/python" ;;
+    *"-m pip"*) [ -z "$PIP_FAILS" ] || { echo "no such package"; exit 1; } ;;
+    *version_info*) [ -z "$OLD" ] || exit 1 ;;
+    --version) echo "Python 3.9.2" ;;
+esac
+"""
+NOTED = '#!/bin/sh\necho "$(basename "$0") $*" >> "$NOTES"\n'
+
+
+@dataclass
+class Machine:
+    """A tree with the launcher, and the only folder of programs on the PATH."""
+
+    tree: Path
+    programs: Path
+    notes: Path
+
+    def program(self, name: str, content: str) -> None:
+        (self.programs / name).write_text(content)
+        (self.programs / name).chmod(0o755)
+
+    def begin(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+        known = {"PATH": str(self.programs), "NOTES": str(self.notes), "HOME": "/nowhere", **environment}
+        command = [str(self.tree / "tcplab"), *arguments]
+        return subprocess.Popen(command, env=known, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def start(self, *arguments: str, **environment: str) -> tuple[int, str]:
+        """Exit status and standard error; the notes are of this start only."""
+        self.notes.write_text("")
+        process = self.begin(*arguments, **environment)
+        _, errors = process.communicate(timeout=20)
+        return process.returncode, errors
+
+    def called(self, what: str) -> list[str]:
+        return [line for line in self.notes.read_text().splitlines() if what in line]
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    made = Machine(tmp_path / "tree", tmp_path / "programs", tmp_path / "notes")
+    (made.tree / "testbed").mkdir(parents=True)
+    made.programs.mkdir()
+    launcher = LAUNCHER.read_text().replace("/usr/bin/python3", str(made.programs / "python3"))
+    (made.tree / "tcplab").write_text(launcher)
+    (made.tree / "tcplab").chmod(0o755)
+    (made.tree / "pyproject.toml").write_text("[project]\n")
+    for name in REAL:
+        found = shutil.which(name)
+        assert found
+        (made.programs / name).symlink_to(found)
+    made.program("python3", PYTHON)
+    made.program("id", "#!/bin/sh\necho 1000\n")
+    for name in ("apt-get", "apt-cache"):
+        made.program(name, NOTED.replace('$(basename "$0")', name))
+    return made
+
+
+def with_sudo(machine: Machine) -> Machine:
+    machine.program("sudo", '#!/bin/sh\necho "sudo $*" >> "$NOTES"\nexec "$@"\n')
+    machine.program("env", '#!/bin/sh\nshift\nexec "$@"\n')
+    return machine
+
+
+def test_the_first_start_makes_a_venv_and_hands_over(machine: Machine) -> None:
+    status, _ = machine.start("run", "sack", "--seed", "7")
+    assert status == 0
+    assert machine.called("-m venv --system-site-packages")
+    assert machine.called("-m pip install")
+    assert machine.called("python -P -m experiments.main run sack --seed 7")
+
+
+def test_a_later_start_only_hands_over(machine: Machine) -> None:
+    machine.start("run", "sack")
+    status, errors = machine.start("run", "sack")
+    assert (status, errors) == (0, "")
+    assert machine.notes.read_text() == "python -P -m experiments.main run sack\n"
+
+
+def test_a_changed_pyproject_installs_again_into_the_same_venv(machine: Machine) -> None:
+    machine.start("run")
+    (machine.tree / "pyproject.toml").write_text("[project]\nname = 'x'\n")
+    machine.start("run")
+    assert machine.called("-m pip install")
+    assert not machine.called("-m venv")
+
+
+def test_test_installs_the_extra_and_runs_pytest(machine: Machine) -> None:
+    machine.start("run")
+    machine.start("test", "-k", "units")
+    assert machine.called(f"--editable {machine.tree}[test]")
+    assert machine.called("python -m pytest -k units")
+
+
+def test_a_lost_cache_entry_is_looked_into(machine: Machine, tmp_path: Path) -> None:
+    entry = tmp_path / "kernel-1"
+    entry.mkdir()
+    machine.start("run", ENTRIES=str(entry))
+    machine.start("run", ENTRIES=str(entry))
+    assert not machine.called("testbed.packages")
+    entry.rmdir()
+    machine.start("run", ENTRIES=str(entry))
+    assert machine.called("testbed.packages run")
+
+
+def test_missing_packages_are_named_and_installed_with_sudo(machine: Machine) -> None:
+    status, errors = with_sudo(machine).start("run", MISSING="flex bison")
+    assert status == 0
+    assert "missing and will be installed: flex bison" in errors
+    assert machine.called("sudo env DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends flex")
+    assert not machine.called("apt-get update")
+    assert not [line for line in machine.called("sudo") if "apt-get" not in line]
+
+
+def test_the_lists_are_fetched_where_a_package_is_not_found(machine: Machine) -> None:
+    machine.program("apt-cache", "#!/bin/sh\nexit 100\n")
+    machine.program("sudo", '#!/bin/sh\necho "sudo $*" >> "$NOTES"\n')
+    machine.start("run", MISSING="flex")
+    assert [line.split()[-1] for line in machine.called("sudo")] == ["update", "flex"]
+
+
+def test_without_root_and_sudo_the_command_is_printed(machine: Machine) -> None:
+    status, errors = machine.start("run", MISSING="flex bison")
+    assert status == 1
+    assert "apt-get update && apt-get install --yes --no-install-recommends flex bison" in errors
+    assert not machine.called("apt-get")
+    assert not (machine.tree / ".venv").exists()
+
+
+def test_a_failed_installation_stops(machine: Machine) -> None:
+    machine.program("apt-get", "#!/bin/sh\nexit 100\n")
+    status, errors = with_sudo(machine).start("run", MISSING="flex")
+    assert status == 1
+    assert "apt-get update failed" in errors
+
+
+def test_an_old_python_is_refused(machine: Machine) -> None:
+    status, errors = machine.start("run", OLD="yes")
+    assert status == 1
+    assert "Python 3.9.2 is too old" in errors
+
+
+def test_pip_is_heard_only_when_it_fails_and_is_tried_again(machine: Machine) -> None:
+    status, errors = machine.start("run", PIP_FAILS="yes")
+    assert status == 1
+    assert "pip failed:\nno such package" in errors
+    assert machine.start("run")[0] == 0
+    assert machine.called("-m pip")
+
+
+@pytest.mark.parametrize("damage", ["rm -r .venv/bin", "rm .venv/made-for .venv/ready-run", "rm -r .venv; mkdir .venv"])
+def test_a_broken_or_foreign_venv_is_made_anew(machine: Machine, damage: str) -> None:
+    machine.start("run")
+    subprocess.run(damage, shell=True, check=True, cwd=machine.tree)
+    status, errors = machine.start("run")
+    assert status == 0
+    assert "making it anew" in errors
+    assert machine.called("-m venv")
+
+
+def test_two_starts_at_once_make_one_venv(machine: Machine) -> None:
+    machine.notes.write_text("")
+    starts = [machine.begin("run", "sack") for _ in range(3)]
+    assert [start.wait(20) for start in starts] == [0, 0, 0]
+    for start in starts:
+        start.communicate()
+    assert len(machine.called("-m venv")) == 1
+    assert len(machine.called("experiments.main run sack")) == 3
+
+
+def test_a_tree_that_cannot_be_written_is_one_clear_error(machine: Machine) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root may write anywhere")
+    machine.tree.chmod(0o555)
+    status, errors = machine.start("run")
+    machine.tree.chmod(0o755)
+    assert status == 1
+    assert "cannot be written to" in errors

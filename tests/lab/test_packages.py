@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from testbed import packages
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def nothing_here(monkeypatch: pytest.MonkeyPatch, cache_folder: Path) -> None:
+    monkeypatch.setattr(packages, "present", lambda tool: False)
+
+
+@pytest.mark.parametrize("kind", ["run", "test"])
+def test_an_empty_cache_needs_what_builds_it(nothing_here: None, kind: str) -> None:
+    needed = packages.missing(kind)
+    assert {"python3-venv", "bubblewrap", "tcptrace", "gcc", "flex", "squashfs-tools"} <= {*needed}
+    assert needed == sorted({*needed})
+
+
+def test_a_full_cache_needs_nothing_to_build(nothing_here: None) -> None:
+    for entry in packages.entries():
+        entry.mkdir(parents=True)
+    assert packages.missing("run") == ["bubblewrap", "python3-venv", "tcptrace"]
+
+
+def test_a_lost_image_does_not_need_the_kernels_tools(nothing_here: None) -> None:
+    for entry in packages.entries()[:2]:
+        entry.mkdir(parents=True)
+    assert "squashfs-tools" in packages.missing("run")
+    assert "flex" not in packages.missing("run")
+
+
+def test_a_light_command_builds_nothing(nothing_here: None) -> None:
+    assert packages.missing("light") == ["python3-venv", "tcptrace"]
+
+
+def test_native_needs_mininet(nothing_here: None) -> None:
+    assert {"mininet", "openvswitch-switch"} <= {*packages.missing("native")}
+
+
+def test_nothing_is_missing_where_all_is_there(monkeypatch: pytest.MonkeyPatch, cache_folder: Path) -> None:
+    monkeypatch.setattr(packages, "present", lambda tool: True)
+    assert packages.missing("run") == []
+
+
+def test_programs_files_and_modules_are_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sh").touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert packages.present("module:json")
+    assert not packages.present("module:no_such_module")
+    assert packages.present(str(tmp_path / "sh"))
+    assert not packages.present("/no/such/file")
+    assert packages.present("sh")
+    assert not packages.present("no-such-program")
+
+
+def test_the_users_own_path_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "own-program").touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert not packages.present("own-program")
+
+
+def test_the_launcher_can_ask_without_any_installed_library(cache_folder: Path) -> None:
+    command = [sys.executable, "-I", "-S", "-B", "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); {ASK}"]
+    environment = {"TCPLAB_CACHE": str(cache_folder)}
+    printed = subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout.splitlines()
+    assert [Path(line).name.partition("-")[0] for line in printed if "/" in line] == ["kernel", "init", "image"]
+
+
+ASK = "from testbed.packages import main; main('run')"

@@ -1,0 +1,173 @@
+"""The recipes' own files and their decisions, without building anything."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from testbed import apt, building
+from testbed.building import LineReport, Workshop
+from testbed.image import build as image
+from testbed.kernel import build as kernel
+from testbed.kernel import source
+from topologies.errors import CommandError, TcplabError
+
+
+@pytest.fixture
+def workshop(tmp_path: Path, heard: Any) -> Workshop:
+    (tmp_path / "work").mkdir()
+    return Workshop(tmp_path / "work", tmp_path / "log", heard)
+
+
+def test_sources_are_pinned() -> None:
+    pinned = source.pinned()
+    assert len(pinned.sha256) == 64
+    assert pinned.version.startswith(pinned.package.removeprefix("linux-source-"))
+    assert pinned.package_version.startswith(pinned.version)
+    assert pinned.version in pinned.url
+    assert pinned.steps > 1000
+
+
+def test_every_line_of_the_configuration_is_an_option_or_a_comment() -> None:
+    lines = (source.HERE / "lab.config").read_text().splitlines()
+    assert not [line for line in lines if line and not line.startswith(("# ", "CONFIG_"))]
+
+
+def test_a_named_tarball_is_used_and_said_not_to_be_pinned(workshop: Workshop, heard: Any, tmp_path: Path) -> None:
+    (tmp_path / "linux-9.9.tar.xz").write_bytes(b"kernel")
+    found = source.obtain(workshop, tmp_path / "linux-9.9.tar.xz")
+    assert not found.pinned
+    assert (workshop.folder / source.TARBALL).read_bytes() == b"kernel"
+    assert "not the pinned file" in heard.notes[0]
+
+
+def test_a_named_tarball_that_is_not_there_is_an_error(workshop: Workshop, tmp_path: Path) -> None:
+    with pytest.raises(TcplabError, match="is not a file"):
+        source.obtain(workshop, tmp_path / "none.tar.xz")
+
+
+def test_no_source_anywhere_names_every_place(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nowhere(*_: object) -> str:
+        """Nowhere."""
+        raise TcplabError("no road leads there.")
+
+    for place in ("installed", "from_package", "from_kernel_org", "from_newer_package"):
+        monkeypatch.setattr(source, place, nowhere)
+    with pytest.raises(TcplabError, match="TCPLAB_KERNEL_SOURCE") as caught:
+        source.obtain(workshop, None)
+    assert caught.value.problem.count("no road leads there") == 4
+
+
+def test_kernel_org_is_checked_against_its_list(
+    workshop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "linux-7.2.tar.xz").write_bytes(b"kernel")
+    pinned = {**vars(source.pinned()), "url": (site / "linux-7.2.tar.xz").as_uri(), "url_sha256": ""}
+    digest = subprocess.run(["sha256sum", "linux-7.2.tar.xz"], cwd=site, capture_output=True, text=True).stdout
+    (site / "sha256sums.asc").write_text(f"-----BEGIN PGP SIGNED MESSAGE-----\n\n{digest}")
+    assert source.from_kernel_org(workshop, source.Pinned(**pinned)).endswith("linux-7.2.tar.xz")
+    (site / "linux-7.2.tar.xz").write_bytes(b"evil")
+    with pytest.raises(TcplabError, match="does not have the SHA-256"):
+        source.from_kernel_org(workshop, source.Pinned(**pinned))
+
+
+@pytest.mark.parametrize(("package", "expected"), [("linux-source-7.2", (7, 2)), ("linux-source-7.10", (7, 10))])
+def test_series_are_compared_as_numbers(package: str, expected: tuple[int, ...]) -> None:
+    assert source.series(package) == expected
+
+
+def test_a_patch_that_does_not_fit_is_one_clear_error(workshop: Workshop) -> None:
+    (workshop.folder / "tree/arch/um").mkdir(parents=True)
+    (workshop.folder / "tree/arch/um/Kconfig").write_text("something else\n")
+    found = source.Source("linux-9.9.tar.xz", "0", pinned=False)
+    with pytest.raises(TcplabError, match=r"lab.patch does not apply to linux-9\.9\.tar\.xz"):
+        kernel.apply(workshop, source.HERE / "lab.patch", found)
+
+
+def test_a_lost_option_is_named(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    (workshop.folder / "tree").mkdir()
+    wanted = (source.HERE / "lab.config").read_text()
+    (workshop.folder / "tree/.config").write_text(wanted.replace("CONFIG_NET_SCH_NETEM=y", ""))
+    monkeypatch.setattr(Workshop, "run", lambda *_, **__: "")
+    with pytest.raises(TcplabError, match=r"does not take these lines of lab\.config: CONFIG_NET_SCH_NETEM=y"):
+        kernel.configure(workshop)
+
+
+def test_a_full_disk_is_noticed_before_the_build(tmp_path: Path) -> None:
+    with pytest.raises(TcplabError, match="Make room, or name another folder in TCPLAB_CACHE"):
+        building.need_space(tmp_path, 1 << 60)
+
+
+def test_missing_tools_are_named_with_their_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda tool, path: None)
+    with pytest.raises(TcplabError, match=r"missing: flex, mksquashfs.*apt-get install .*flex squashfs-tools"):
+        building.need_tools(["flex", "mksquashfs"])
+
+
+def test_a_command_runs_sealed_and_its_output_is_kept(workshop: Workshop) -> None:
+    printed = workshop.run("Looking", ["sh", "-c", "pwd; env; touch made; touch /etc/made 2>/dev/null || echo sealed"])
+    assert printed.splitlines()[0] == building.FOLDER
+    assert "SOURCE_DATE_EPOCH=0" in printed
+    assert "sealed" in printed
+    assert (workshop.folder / "made").exists()
+    assert workshop.log.read_text() == printed
+
+
+def test_a_failed_command_names_the_log(workshop: Workshop) -> None:
+    with pytest.raises(CommandError, match="exit status 3") as caught:
+        workshop.run("Failing", ["sh", "-c", "echo reason; exit 3"])
+    assert "reason" in str(caught.value)
+    assert str(workshop.log) in caught.value.remedy
+
+
+def test_the_image_holds_what_the_testbed_uses() -> None:
+    assert {"mininet", "openvswitch-switch", "iperf", "tcpdump", "iproute2", "ethtool", "python3-scapy"} <= {
+        *image.wanted()
+    }
+
+
+@pytest.mark.parametrize(
+    ("suite", "expected"),
+    [
+        ("bookworm", "http://mirror/debian/"),
+        ("bookworm-security", "http://mirror/security/"),
+        ("trixie-backports", "http://mirror/debian/"),
+    ],
+)
+def test_the_mirror_is_the_machines_own(suite: str, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = "Debian bookworm http://mirror/debian/\nDebian bookworm-security http://mirror/security/\nnodesource x http://y\n"
+    monkeypatch.setattr(apt, "output", lambda *_: listed)
+    monkeypatch.delenv("TCPLAB_MIRROR", raising=False)
+    assert apt.mirror(suite) == expected
+
+
+def test_without_a_debian_mirror_the_remedy_is_to_import(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apt, "output", lambda *_: "Ubuntu noble http://mirror/ubuntu/\n")
+    monkeypatch.delenv("TCPLAB_MIRROR", raising=False)
+    with pytest.raises(TcplabError, match="image import"):
+        apt.mirror("bookworm")
+
+
+def test_a_pipe_gets_a_line_now_and_then() -> None:
+    stream = io.StringIO()
+    report = LineReport(stream, interval=0.0)
+    report.step("Building", None)
+    report.step("Building", 0.25)
+    report.step("Squashing", None)
+    lines = stream.getvalue().splitlines()
+    assert [lines[0], lines[2]] == ["Building ...", "Squashing ..."]
+    assert lines[1].startswith("Building: 25%, about ")
+
+
+@pytest.mark.parametrize(
+    ("elapsed", "share", "expected"),
+    [(30.0, None, "30 s so far"), (30.0, 0.0, "30 s so far"), (30.0, 0.25, "25%, about 90 s left")],
+)
+def test_the_estimate(elapsed: float, share: float | None, expected: str) -> None:
+    assert building.progress_text(elapsed, share) == expected
