@@ -85,7 +85,18 @@ def _lab(entries: list[cache.Entry]) -> Lab:
     )
 
 
-@click.group()
+class _Commands(click.Group):
+    """Makes a failure of the package one message and its exit status, wherever the group hangs."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except TcplabError as error:
+            click.echo(f"error: {error}", err=True)
+            sys.exit(error.exit_code)
+
+
+@click.group(cls=_Commands)
 def commands() -> None:
     """The lab kernel and the guest's image."""
 
@@ -139,15 +150,6 @@ def _stop(number: int, _frame: object) -> NoReturn:
     sys.exit(128 + number)
 
 
-def main() -> None:
-    """Run the commands; a failure is one message and its exit status."""
-    signal.signal(signal.SIGTERM, _stop)
-    try:
-        commands(prog_name="tcplab image")
-    except TcplabError as error:
-        click.echo(f"error: {error}", err=True)
-        sys.exit(error.exit_code)
-
-
 if __name__ == "__main__":
-    main()
+    signal.signal(signal.SIGTERM, _stop)
+    commands(prog_name="tcplab image")

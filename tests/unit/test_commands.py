@@ -1,0 +1,99 @@
+"""The command line: options from the parameters, one clear message for what is wrong, nothing started by mistake."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from experiments.catalogue import catalogue, find
+from experiments.commands import command_of, tcplab
+from testbed.interpreter import in_virtual_environment
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def invoke(*words: str) -> Result:
+    return CliRunner().invoke(tcplab, words)
+
+
+def test_the_list_names_every_experiment_with_its_claim() -> None:
+    said = invoke("--list").output
+    for named in catalogue():
+        assert named.name in said and named.claim in said
+        assert named.claim.endswith(".") and named.spec(named.parameters()()).name == named.name
+
+
+def test_help_names_each_parameter_with_its_default() -> None:
+    said = " ".join(CliRunner().invoke(command_of(find("sack")), ["--help"]).output.split())
+    for part in ("--bw 10mbit", "[default: 1mbit]", "--delay 40ms", "--loss 10%", "--queue 1000", "--window 128KiB"):
+        assert part in said
+
+
+def test_a_dry_run_prints_the_spec_and_runs_nothing(tmp_path: Path) -> None:
+    done = CliRunner().invoke(
+        command_of(find("sack")), ["--dry-run", "--bw", "2mbit", "--jitter", "5ms", "--out", str(tmp_path / "runs")]
+    )
+    assert done.exit_code == 0
+    spec = json.loads(done.stdout)
+    assert spec["parameters"]["bw"] == "2mbit"
+    assert {link["rightward"]["jitter"] for link in spec["topology"]["links"] if link["rightward"]} == {"5ms"}
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run", "sack", "--bw", "2mbti"], "is not a rate"),
+        (["run", "sack", "--delay", "40"], "is not a duration"),
+        (["run", "sack", "--loss", "101%"], "loss of 101%"),
+        (["run", "sack", "--jitter", "50ms"], "jitter of 50ms is above the delay"),
+        (["run", "sack", "--queue", "0"], "queue of 0"),
+        (["run", "sack", "--duration", "0s"], "flow of 0s"),
+        (["run", "sack", "--window", "1"], "window of 1B"),
+        (["run", "sack", "--colour", "red"], "No such option"),
+        (["run", "sack", "--repeat", "0"], "--repeat"),
+        (["run", "sack", "--seed", "-1"], "--seed"),
+        (["run", "nonesuch"], "There are: "),
+        (["sweep-it"], "No such command"),
+    ],
+)
+def test_what_is_misspelt_or_impossible_is_one_message_and_exit_status_2(words: list[str], said: str) -> None:
+    done = invoke(*words)
+    assert done.exit_code == 2
+    assert said in done.output and "Traceback" not in done.output
+
+
+def test_native_without_root_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    done = invoke("run", "sack", "--testbed", "native")
+    assert done.exit_code == 1 and "sudo" in done.output
+
+
+def test_module_and_command_take_the_same_words() -> None:
+    words = [sys.executable, "-m"]
+    outputs = [
+        subprocess.run([*words, *module, "--dry-run"], cwd=ROOT, capture_output=True, check=True).stdout
+        for module in (["experiments.sack"], ["experiments", "sack"], ["experiments.main", "run", "sack"])
+    ]
+    assert outputs[0] == outputs[1] == outputs[2]
+
+
+def test_a_python_without_the_libraries_goes_on_in_the_projects_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """`sudo python3` is another Python: it has not our libraries, and must not fail because of that."""
+    started: list[list[str]] = []
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    monkeypatch.setattr("os.execv", lambda path, words: started.append([str(path), *words]))
+    monkeypatch.setattr("testbed.interpreter._ENVIRONMENT", tmp_path)
+    with pytest.raises(SystemExit, match="tcplab"):
+        in_virtual_environment()
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").touch()
+    monkeypatch.setattr(sys, "orig_argv", ["python3", "-m", "experiments.sack", "--seed", "3"])
+    in_virtual_environment()
+    python = str(tmp_path / "bin" / "python")
+    assert started == [[python, python, "-m", "experiments.sack", "--seed", "3"]]

@@ -1,0 +1,80 @@
+"""Run directories: in place in one step, never overwritten, orphans kept."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import shutil
+import signal
+from collections import namedtuple
+from pathlib import Path
+
+import pytest
+
+from experiments.store import keep_orphans, new_run, point_latest
+from topologies.errors import TcplabError
+
+
+def manifest(run: Path) -> dict:
+    return json.loads((run / "manifest.json").read_text())
+
+
+def test_a_finished_run_is_in_its_place_with_the_digests_of_its_files(tmp_path: Path) -> None:
+    with new_run(tmp_path, "sack", 7) as run:
+        assert run.folder.name.endswith(".in-progress")
+        (run.folder / "raw.txt").write_text("abc")
+        final = run.finish({"status": "complete"})
+    assert final.name == manifest(final)["id"] == run.identifier
+    assert manifest(final)["files"] == {"raw.txt": "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"}
+    assert not run.folder.exists() and not (final / "lock").exists()
+
+
+def test_two_runs_of_the_same_second_and_seed_get_two_folders(tmp_path: Path) -> None:
+    with new_run(tmp_path, "sack", 7) as first, new_run(tmp_path, "sack", 7) as second:
+        assert first.finish({"status": "complete"}) != second.finish({"status": "complete"})
+
+
+def test_the_run_of_a_living_writer_is_left_alone(tmp_path: Path) -> None:
+    with new_run(tmp_path, "sack", 7) as run:
+        assert keep_orphans(tmp_path / "sack") == []
+        assert run.folder.exists()
+
+
+def _die_while_writing(root: str) -> None:
+    with new_run(Path(root), "sack", 7) as run:
+        (run.folder / "half").write_text("x")
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_the_run_of_a_killed_writer_is_kept_as_interrupted(tmp_path: Path) -> None:
+    process = multiprocessing.get_context("spawn").Process(target=_die_while_writing, args=(str(tmp_path),))
+    process.start()
+    process.join()
+    with new_run(tmp_path, "sack", 8) as run:
+        run.finish({"status": "complete"})
+    statuses = {manifest(path)["status"]: path for path in (tmp_path / "sack").iterdir() if path.is_dir()}
+    assert set(statuses) == {"interrupted", "complete"}
+    assert (statuses["interrupted"] / "half").read_text() == "x"
+
+
+def test_latest_leads_to_the_newest(tmp_path: Path) -> None:
+    for seed in (1, 2):
+        with new_run(tmp_path, "sack", seed) as run:
+            final = run.finish({"status": "complete"})
+        point_latest(final)
+        assert (tmp_path / "sack" / "latest").resolve() == final
+
+
+def test_a_place_that_cannot_be_written_is_said_with_the_remedy(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(TcplabError, match="--out"), new_run(tmp_path / "file", "sack", 7):
+        pass
+
+
+def test_a_full_disk_is_said_before_anything_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda _path: usage(10, 10, 0))
+    with pytest.raises(TcplabError, match="MiB are free"), new_run(tmp_path, "sack", 7):
+        pass
+    assert not list((tmp_path / "sack").glob("*seed*"))

@@ -1,0 +1,30 @@
+"""The experiment of the README, as a reader would type it."""
+
+from __future__ import annotations
+
+import re
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+from tests.virtual.conftest import read
+from topologies.units import Duration
+
+pytestmark = pytest.mark.virtual
+README = Path(__file__).resolve().parents[2] / "README.md"
+
+
+def test_the_experiment_in_twenty_lines_runs(in_guest, monkeypatch: pytest.MonkeyPatch) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+    module = types.ModuleType("short_queue")
+    monkeypatch.setitem(sys.modules, "short_queue", module)
+    exec(compile(code, str(README), "exec"), module.__dict__)
+    spec = module.experiment(module.Parameters(duration=Duration.parse("2s")))
+    folder, _ = in_guest(spec)
+    for condition in ("reno", "cubic", "bbr"):
+        lines = (folder / condition / "h1.sockets.jsonl").read_text()
+        assert f'"congestion_control": "{condition}"' in lines
+        found = read(folder / condition / "evidence.json")["sysctls"]["h1"]
+        assert found["net.ipv4.tcp_congestion_control"] == condition
