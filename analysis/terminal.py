@@ -35,7 +35,8 @@ def print_report(report: Report) -> None:
 
 
 def _table(report: Report) -> Table:
-    table = Table(title=Text(f"{report.run.experiment}, {len(report.run.seeds)} repetition(s)"))
+    count = len(report.run.seeds)
+    table = Table(title=Text(f"{report.run.experiment}, {count} {'repetition' if count == 1 else 'repetitions'}"))
     table.add_column("Quantity")
     for condition in report.run.conditions:
         table.add_column(Text(condition.label), justify="right")

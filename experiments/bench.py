@@ -32,7 +32,7 @@ _PACKETS = re.compile(r"(\d+) packets captured")
 
 @dataclass(frozen=True)
 class Cost:
-    """One workload: seconds until its network stood, then what the whole took; `packets` as captured at the receivers."""
+    """One workload: seconds until its network stood, and what the whole took; `packets` that reached the receiver."""
 
     workload: str
     startup_seconds: float
@@ -49,7 +49,7 @@ def workloads() -> dict[str, ExperimentSpec]:
     link = two_hosts(Channel(Rate.parse("100mbit"), Duration.parse("10ms"), queue=Packets(200)))
     flow = Flow("flow1", "h1", "h2", Duration.parse("20s"))
     fast = ExperimentSpec("fast", "", link, (flow,), (Condition("only", "only"),), ("h1-eth0", "h2-eth0"))
-    return {"sack, two runs of 20 s": sack.experiment(sack.Parameters()), "100 Mbit/s for 20 s": fast}
+    return {"sack: two runs of 20 s": sack.experiment(sack.Parameters()), "100 Mbit/s for 20 s": fast}
 
 
 def measure(times: int, tell: Callable[[str], None]) -> list[Cost]:
@@ -58,11 +58,11 @@ def measure(times: int, tell: Callable[[str], None]) -> list[Cost]:
     found = []
     for name, spec in workloads().items():
         tell(f"{name}, virtual")
-        runs = [_once(f"{name}, virtual", spec, ready) for _ in range(times)]
+        runs = [_once(name, spec, ready) for _ in range(times)]
         found.append(sorted(runs, key=lambda cost: cost.usage.wall_seconds)[times // 2])
     if not obstacles():
         tell("sack, native")
-        found.append(_once("sack, native, real time", sack.experiment(sack.Parameters()), None))
+        found.append(_once("sack natively, in real time", sack.experiment(sack.Parameters()), None))
     return found
 
 
@@ -87,13 +87,18 @@ def _carry(spec: ExperimentSpec, ready: Lab | None, out: Path, progress: Progres
 
 
 def table(costs: list[Cost]) -> Table:
-    """The costs for a terminal."""
-    found = Table("Workload", "Start-up s", "Beyond it s", "CPU s", "Own clock s", "Own s per CPU s", "Packets", "CPU us each", "MB")
-    for cost in costs:
-        usage = cost.usage
-        found.add_row(
-            cost.workload, f"{cost.startup_seconds:.2f}", f"{cost.beyond_startup:.2f}", f"{usage.cpu_seconds:.2f}",
-            f"{usage.clock_seconds:.1f}", f"{usage.clock_seconds / usage.cpu_seconds:.1f}", f"{cost.packets}",
-            f"{usage.cpu_seconds / cost.packets * 1e6:.1f}", f"{usage.memory / 1e6:.0f}",
-        )  # fmt: skip
+    """The costs for a terminal, a column for each workload."""
+    found = Table("", *(cost.workload for cost in costs))
+    rows: dict[str, Callable[[Cost], str]] = {
+        "start-up (boot, Open vSwitch, Mininet), wall s": lambda cost: f"{cost.startup_seconds:.2f}",
+        "all that follows, wall s": lambda cost: f"{cost.beyond_startup:.2f}",
+        "CPU s in all": lambda cost: f"{cost.usage.cpu_seconds:.2f}",
+        "seconds of its own clock": lambda cost: f"{cost.usage.clock_seconds:.1f}",
+        "of its own clock in a CPU second, s": lambda cost: f"{cost.usage.clock_seconds / cost.usage.cpu_seconds:.1f}",
+        "packets at the receiver": lambda cost: f"{cost.packets:,}",
+        "CPU us a packet": lambda cost: f"{cost.usage.cpu_seconds / cost.packets * 1e6:.1f}",
+        "memory, MB": lambda cost: f"{cost.usage.memory / 1e6:.0f}",
+    }
+    for name, figure in rows.items():
+        found.add_row(name, *(figure(cost) for cost in costs))
     return found

@@ -18,6 +18,8 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from experiments.catalogue import Named, catalogue, find
 from experiments.session import Request, carry_out, choose, reporter
+from testbed.building import shown
+from testbed.lab import Lab, lab
 from testbed.lab import commands as lab_commands
 from testbed.running import Limits
 from topologies.data import to_data
@@ -65,8 +67,8 @@ def command_of(named: Named) -> click.Command:
                      help="Seed of all randomness; the same seed gives the same packets (virtual)."),
         click.Option(["--repeat"], type=click.IntRange(1, _SEEDS), default=1, show_default=True, metavar="TIMES",
                      help="Run that many times, with seeds counted up."),
-        click.Option(["--out"], type=click.Path(path_type=Path, file_okay=False), default=Path("runs"), show_default=True,
-                     help="Folder that keeps the runs."),
+        click.Option(["--out"], type=click.Path(path_type=Path, file_okay=False), default=Path("runs"),
+                     show_default=True, help="Folder that keeps the runs."),
         click.Option(["--limit"], type=_QuantityType(Duration), default=None, metavar="10min",
                      help="Stop a run after that much wall time  [default: 10min, natively more]"),
         click.Option(["--dry-run"], is_flag=True, help="Print what would be run, and run nothing."),
@@ -118,9 +120,16 @@ def _describe(request: Request) -> int:
 
 def _run(request: Request) -> int:
     with reporter() as report:
+        ready = _ready_lab() if request.testbed == "virtual" else None
         with _progress(request) as progress:
-            folder = carry_out(request, progress)
+            folder = carry_out(request, ready, progress)
         return report(folder)
+
+
+def _ready_lab() -> Lab:
+    """Kernel and image, built the first time with a line that says how far they are."""
+    with shown(sys.stderr) as told:
+        return lab(told)
 
 
 @contextmanager
@@ -192,7 +201,7 @@ def tcplab() -> None:
 tcplab.add_command(experiments)
 
 @tcplab.command()
-@click.option("--times", type=click.IntRange(1, 99), default=3, show_default=True, help="Runs of each workload; the median counts.")
+@click.option("--times", type=click.IntRange(1, 99), default=3, show_default=True, help="Runs of each; the median counts.")
 def bench(times: int) -> None:
     """What runs cost on this machine: virtual seconds per CPU second, CPU microseconds per packet."""
     from experiments.bench import measure, table

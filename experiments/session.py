@@ -19,7 +19,7 @@ import testbed
 from experiments.spec import ExperimentSpec
 from experiments.store import Run, give_to, new_run, point_latest
 from testbed.archive import code_digest
-from testbed.lab import Lab, lab
+from testbed.lab import Lab
 from testbed.native import obstacles, run_natively
 from testbed.running import Limits, Progress, Usage
 from testbed.virtual import run_in_guest
@@ -59,17 +59,17 @@ def choose(asked: str) -> Testbed:
     return "virtual" if problems else "native"
 
 
-def carry_out(request: Request, progress: Callable[[int], Progress]) -> Path:
+def carry_out(request: Request, ready: Lab | None, progress: Callable[[int], Progress]) -> Path:
     """Run all seeds and return the finished run directory, whose manifest says whether its conditions held.
 
-    `progress(index)` gives the progress callback of the seed at that place. Raises TcplabError where a run failed;
-    what it measured is kept and marked.
+    `ready` is the lab of the virtual testbed. `progress(index)` gives the progress callback of the seed at that
+    place. Raises TcplabError where a run failed; what it measured is kept and marked.
     """
     with new_run(request.out, request.spec.name, request.seeds[0]) as run:
         record = _Record(request)
         try:
             _prepare(run, request)
-            carry = _carrier(request, record)
+            carry = _carrier(request, ready, record)
             for index, seed in enumerate(request.seeds):
                 out = run.folder / "raw" / f"seed-{seed}"
                 out.mkdir()
@@ -104,7 +104,8 @@ class _Record:
         spec = self.request.spec
         return {
             "tcplab": testbed.VERSION, "experiment": spec.name, "claim": spec.claim, "status": self.status,
-            "failures": self.failures, "warnings": [], "testbed": self.request.testbed, "seeds": list(self.request.seeds),
+            "failures": self.failures, "warnings": [], "testbed": self.request.testbed,
+            "seeds": list(self.request.seeds),
             "spec_digest": digest(spec), "code_digest": code_digest(), **self.facts, "started": self.started,
             "virtual_seconds": round(sum(usage.clock_seconds for usage in self.usages), 6),
             "wall_seconds": round(sum(usage.wall_seconds for usage in self.usages), 3),
@@ -119,13 +120,12 @@ def _prepare(run: Run, request: Request) -> None:
     (run.folder / "raw").mkdir()
 
 
-def _carrier(request: Request, record: _Record) -> Callable[[int, Path, Progress], Usage]:
+def _carrier(request: Request, ready: Lab | None, record: _Record) -> Callable[[int, Path, Progress], Usage]:
     """What carries one seed out on the request's testbed; its kernel and tools go on record."""
     data = to_data(request.spec)
-    if request.testbed == "native":
+    if ready is None:
         record.facts = {"kernel": {"release": platform.release()}}
         return lambda _seed, out, progress: run_natively(PROCEDURE, data, out, progress, request.limits)
-    ready = lab()
     record.facts = _lab_facts(ready)
     return lambda seed, out, progress: run_in_guest(ready, PROCEDURE, data, seed, out, progress, request.limits)
 
@@ -133,7 +133,8 @@ def _carrier(request: Request, record: _Record) -> Callable[[int, Path, Progress
 def _lab_facts(ready: Lab) -> dict[str, Any]:
     return {
         "kernel": {"release": ready.kernel_release, "seccomp": ready.seccomp, "digest": ready.digests["kernel"]},
-        "image": {"digest": ready.digests["image"]}, "lab_digest": ready.digests["whole"], "tools": dict(ready.packages),
+        "image": {"digest": ready.digests["image"]}, "lab_digest": ready.digests["whole"],
+        "tools": dict(ready.packages),
     }  # fmt: skip
 
 

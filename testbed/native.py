@@ -35,9 +35,12 @@ def run_natively(module: str, data: Any, out: Path, progress: Progress, limits: 
     """
     for obstacle in obstacles():
         raise obstacle
-    with job_file(job_archive(module, data)) as job, (out / CONSOLE).open("wb") as console:
-        with started(_command(job, out), console, [job.fileno()]) as process:
-            return follow(process, out, progress, limits or Limits())
+    with (
+        job_file(job_archive(module, data)) as job,
+        (out / CONSOLE).open("wb") as console,
+        started(_command(job, out), console, [job.fileno()]) as process,
+    ):
+        return follow(process, out, progress, limits or Limits())
 
 
 def _command(job: IO[bytes], out: Path) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import subprocess
 import time
@@ -18,7 +19,19 @@ from testbed.usage import cpu_and_memory
 from topologies.errors import TcplabError
 
 CONSOLE = "console.log"
-_REMEDY = "The whole output is in console.log and job.log of the run's folder."
+_REMEDIES = {  # what a dead run's last words may contain, and what to do then
+    "namespace": (
+        "This system does not let ordinary users make namespaces, which the sandbox needs: "
+        "sudo sysctl -w user.max_user_namespaces=10000 kernel.unprivileged_userns_clone=1, on Ubuntu "
+        "kernel.apparmor_restrict_unprivileged_userns=0; in a container, start that with more rights."
+    ),
+    "seccomp": "This system, perhaps a container, does not let programs install seccomp filters; run outside of it.",
+    "ptrace": "This system, perhaps a container, does not let programs trace their children; run outside of it.",
+    "Out of memory": "The experiment needs more memory than its guest has: shorten it or lower the rate.",
+    "No space left": "Free space in /dev/shm and on the disk of the run's folder.",
+    "": "The whole output is in console.log and job.log of the run's folder.",
+}
+_DYING = 10.0  # seconds that killed processes may take to be gone
 _POLL = 0.05  # seconds between two looks at a running job
 
 Progress = Callable[[str, float], None]
@@ -45,20 +58,35 @@ class Limits:
 
 @contextmanager
 def started(command: list[str], console: IO[bytes], descriptors: list[int]) -> Iterator[subprocess.Popen[bytes]]:
-    """A job in a process group of its own, killed as a whole at the end, whatever happens."""
+    """A job in a process group of its own, killed as a whole at the end, whatever happens.
+
+    All its processes inherit one end of a pipe: when that closes, the last of them is gone.
+    """
+    watching, alive = os.pipe()
     try:
-        process = subprocess.Popen(
+        try:
+            process = _popen(command, console, [*descriptors, alive])
+        finally:
+            os.close(alive)
+        with process:
+            try:
+                yield process
+            finally:
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+                select.select([watching], [], [], _DYING)
+    finally:
+        os.close(watching)
+
+
+def _popen(command: list[str], console: IO[bytes], descriptors: list[int]) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=console, stderr=console, pass_fds=descriptors,
             start_new_session=True, cwd="/",
         )  # fmt: skip
     except FileNotFoundError:
         raise TcplabError(f"{command[0]} is not installed.", "Run ./tcplab, which installs what is missing.") from None
-    try:
-        yield process
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
 
 
 def follow(process: subprocess.Popen[bytes], out: Path, progress: Progress, limits: Limits) -> Usage:
@@ -97,9 +125,9 @@ def _verdict(out: Path, status: int) -> float:
     """The seconds that a job's clock showed at its good end. Raises TcplabError with its message otherwise."""
     result_file = out / RESULT
     if not result_file.exists():
-        raise TcplabError(
-            f"The run ended without a result (status {status}). Its last words:\n{_last_words(out)}", _REMEDY
-        )
+        words = _last_words(out)
+        remedy = next(remedy for sign, remedy in _REMEDIES.items() if sign in words)
+        raise TcplabError(f"The run ended without a result (status {status}). Its last words:\n{words}\n", remedy)
     result = json.loads(result_file.read_text())
     if not result["ok"]:
         raise TcplabError(str(result["problem"]), str(result["remedy"]))

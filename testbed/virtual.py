@@ -77,7 +77,8 @@ def _sandbox(lab: Lab, out: Path, job: IO[bytes], user: tuple[int, int] | None) 
     return [
         "bwrap", "--die-with-parent", "--new-session", "--clearenv", *namespaces, *(privileges if user else identity),
         "--proc", "/proc", "--dev", "/dev", *writable, "--dir", "/lab/dev", "--dir", "/lab/root", *binds,
-        "--perms", "0444", "--ro-bind-data", str(job.fileno()), "/lab/job.pyz", "--bind", str(out), "/lab/out",
+        "--perms", "0444", "--ro-bind-data", str(job.fileno()), "/lab/job.pyz",
+        "--bind", str(out.resolve()), "/lab/out",
         "--setenv", "TMPDIR", "/dev/shm", "--setenv", "HOME", "/", "--setenv", "PATH", "/lab", "--chdir", "/",
     ]  # fmt: skip
 

@@ -41,10 +41,10 @@ def commands(interface: str, channel: Channel) -> list[str]:
     delay = max(channel.delay, SHORTEST_DELAY)
     line = f"delay {_microseconds(delay)}" + (f" {_microseconds(channel.jitter)}" if channel.jitter.base else "")
     loss = f" loss {channel.loss}" if channel.loss.base else ""
-    limit = channel.queue.base * FRAME
+    rate = f"rate {channel.bandwidth.base}bit burst {burst(channel)} limit {channel.queue.base * FRAME}"
     return [
         f"qdisc add {device} root handle 1: netem limit {_ROOM} {line}{loss}",
-        f"qdisc add {device} parent 1:1 handle 2: tbf rate {channel.bandwidth.base}bit burst {burst(channel)} limit {limit}",
+        f"qdisc add {device} parent 1:1 handle 2: tbf {rate}",
         f"qdisc add {device} parent 2:1 handle 3: {_queue(channel)}",
     ]
 

@@ -83,7 +83,7 @@ def test_module_and_command_take_the_same_words() -> None:
     assert outputs[0] == outputs[1] == outputs[2]
 
 
-def test_a_python_without_the_libraries_goes_on_in_the_projects_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_python_without_the_libraries_goes_on_in_ours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """`sudo python3` is another Python: it has not our libraries, and must not fail because of that."""
     started: list[list[str]] = []
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)

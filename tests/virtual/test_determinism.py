@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 from experiments.spec import ExperimentSpec
 from testbed.lab import Lab
 from tests.virtual.conftest import digests
+from topologies.data import to_data
 
 pytestmark = pytest.mark.virtual
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,7 +27,7 @@ from testbed.lab import Lab
 from testbed.virtual import run_in_guest
 kernel, init, image, spec, out, seccomp = sys.argv[1:]
 lab = Lab(Path(kernel), Path(init), Path(image), "", bool(int(seccomp)), {}, {})
-run_in_guest(lab, "experiments.procedure", json.loads(Path(spec).read_text()), 7, Path(out), lambda phase, elapsed: None)
+run_in_guest(lab, "experiments.procedure", json.loads(Path(spec).read_text()), 7, Path(out), lambda *_: None)
 """
 
 
@@ -76,10 +78,6 @@ def open_lab(ready_lab: Lab):
 def test_environment_folder_and_processor_features_change_nothing(
     in_guest, short_sack: ExperimentSpec, open_lab: tuple[Lab, Path]
 ) -> None:
-    import json
-
-    from topologies.data import to_data
-
     lab, folder = open_lab
     spec_file = folder / "spec.json"
     spec_file.write_text(json.dumps(to_data(short_sack)))
@@ -100,10 +98,6 @@ def test_environment_folder_and_processor_features_change_nothing(
 def test_root_and_an_ordinary_user_see_the_same_packets(
     in_guest, short_sack: ExperimentSpec, open_lab: tuple[Lab, Path]
 ) -> None:
-    import json
-
-    from topologies.data import to_data
-
     lab, folder = open_lab
     spec_file = folder / "spec.json"
     spec_file.write_text(json.dumps(to_data(short_sack)))
