@@ -201,7 +201,7 @@ def tcplab() -> None:
 tcplab.add_command(experiments)
 
 @tcplab.command()
-@click.option("--times", type=click.IntRange(1, 99), default=3, show_default=True, help="Runs of each; the median counts.")
+@click.option("--times", type=click.IntRange(1, 99), default=3, show_default=True, help="Runs of each (median).")
 def bench(times: int) -> None:
     """What runs cost on this machine: virtual seconds per CPU second, CPU microseconds per packet."""
     from experiments.bench import measure, table

@@ -65,7 +65,7 @@ def _environment(live: LiveNetwork, room: Room) -> dict[str, Any]:
 def _measure(spec: ExperimentSpec, condition: Condition, live: LiveNetwork, room: Room) -> None:
     folder = room.work / condition.name
     folder.mkdir(parents=True)
-    hosts = sorted({end for flow in spec.flows for end in (flow.sender, flow.receiver)})
+    hosts = _hosts(spec)
     settings = baseline.HOST | dict(condition.sysctls)
     found = {host: live.set_sysctls(host, settings) for host in hosts}
     before = _readout(live, hosts)
@@ -77,6 +77,11 @@ def _measure(spec: ExperimentSpec, condition: Condition, live: LiveNetwork, room
         _write(folder / "counters.json", {"before": before[0], "after": after[0]})
         _write(folder / "qdiscs.json", {"before": before[1], "after": after[1]})
     _write(folder / "evidence.json", {"sysctls": found, **evidence(condition, spec, folder)})
+
+
+def _hosts(spec: ExperimentSpec) -> list[str]:
+    """Every host that sends or receives."""
+    return sorted({end for flow in spec.flows for end in (flow.sender, flow.receiver)})
 
 
 def _readout(live: LiveNetwork, hosts: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -123,9 +128,10 @@ def _transfer(spec: ExperimentSpec, live: LiveNetwork, folder: Path, room: Room)
         ]
         for flow, client in clients:
             _wait_client(flow, client, folder)
-        for receiver in sorted({flow.receiver for flow in spec.flows}):
-            with network_namespace(live.pid(receiver)):
-                wait_for(f"the connections of {receiver} to close", lambda: not tcp_sockets(), _DRAIN, 0.1)
+        for host in _hosts(spec):
+            with network_namespace(live.pid(host)):
+                wait_for(f"the connections of {host} to close", lambda: not tcp_sockets(), _DRAIN, 0.1)
+        wait_for("the last packets to arrive", lambda: not live.waiting_packets(), _DRAIN, 0.05)
 
 
 def _start_server(flow: Flow, live: LiveNetwork, folder: Path, room: Room) -> Popen[bytes]:

@@ -27,7 +27,6 @@ _REMEDIES = {  # what a dead run's last words may contain, and what to do then
     ),
     "seccomp": "This system, perhaps a container, does not let programs install seccomp filters; run outside of it.",
     "ptrace": "This system, perhaps a container, does not let programs trace their children; run outside of it.",
-    "Out of memory": "The experiment needs more memory than its guest has: shorten it or lower the rate.",
     "No space left": "Free space in /dev/shm and on the disk of the run's folder.",
     "": "The whole output is in console.log and job.log of the run's folder.",
 }

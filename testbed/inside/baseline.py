@@ -27,6 +27,12 @@ HOST: dict[str, str] = {
     "net.ipv6.conf.all.disable_ipv6": "1",
 }
 
+# Of the namespace that the switches are in: its own packets would leave through the ports and be captured.
+SWITCHES: dict[str, str] = {
+    "net.ipv6.conf.all.disable_ipv6": "1",
+    "net.ipv6.conf.default.disable_ipv6": "1",
+}
+
 ROUTER: dict[str, str] = {
     "net.ipv4.ip_forward": "1",
     # A packet may come back another way than it went.

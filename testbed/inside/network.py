@@ -84,6 +84,10 @@ class LiveNetwork:
         rows = [row for node in self._shaping_nodes() for row in self._qdisc_rows(node)]
         return {port.name: [row for row in rows if row["dev"] == port.name] for port in self._shaped()}
 
+    def waiting_packets(self) -> int:
+        """Packets on their way: in delay lines and queues of all shaped ports."""
+        return sum(int(row["qlen"]) for rows in self.qdiscs().values() for row in rows if row.get("root"))
+
     def _shaped(self) -> list[Port]:
         return [port for port in self.topology.ports if port.channel]
 
@@ -129,6 +133,8 @@ def network(topology: TopologySpec) -> Iterator[LiveNetwork]:
         raise TcplabError("Mininet is not installed for this Python.", "Install it: sudo apt-get install mininet")
     Mininet.inited = True  # skips Mininet.init, which raises resource limits: see _DESCRIPTORS
     resource.setrlimit(resource.RLIMIT_NOFILE, (_DESCRIPTORS, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    for name, value in baseline.SWITCHES.items():
+        _set("the switches", name, value)
     live = LiveNetwork(topology, Mininet(switch=OVSBridge, controller=None, build=False))
     try:
         _assemble(live)

@@ -41,7 +41,7 @@ def in_guest(ready_lab: Lab, tmp_path: Path) -> Callable[..., tuple[Path, Usage]
         out = tmp_path / f"guest{next(count)}"
         out.mkdir()
         data = to_data(data)
-        return out, run_in_guest(ready_lab, module, data, seed, out, lambda phase, elapsed: None, limits)
+        return out, run_in_guest(ready_lab, module, data, seed, out, lambda phase, elapsed: None, limits or Limits(120))
 
     return run
 

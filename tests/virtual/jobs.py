@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import subprocess
@@ -28,8 +29,10 @@ def fail(_data: Any, _room: Room) -> None:
     raise ValueError("this job fails on purpose")
 
 
-def panic(_data: Any, _room: Room) -> None:
-    Path("/proc/sysrq-trigger").write_text("c")
+def switch_off(_data: Any, _room: Room) -> None:
+    """The guest ends in the middle of its job."""
+    Path("/dev/kmsg").write_text("<2>somebody pulled the plug\n")
+    ctypes.CDLL(None).reboot(0x4321FEDC)  # RB_POWER_OFF, reboot(2)
 
 
 def look_around(_data: Any, room: Room) -> None:
@@ -56,7 +59,7 @@ def _writable(path: str) -> bool:
 
 
 def _mount_of_host_root() -> list[str]:
-    """Even root of the guest, mounting the host's root by hostfs, must see the sandbox's /lab only."""
+    """Even root of the guest, mounting what lies above its own folder by hostfs, must see the sandbox only."""
     os.makedirs("/tmp/host")
     subprocess.run(["mount", "-t", "hostfs", "none", "/tmp/host", "-o", "/../../"], check=False)
     return sorted(os.listdir("/tmp/host"))
@@ -68,6 +71,8 @@ def compare_with_ss(_data: Any, room: Room) -> None:
 
     from testbed.inside.sockets import tcp_sockets
 
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    subprocess.run(["tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "5ms"], check=True)
     server = socket.create_server(("127.0.0.1", 5001))
     client = socket.create_connection(("127.0.0.1", 5001))
     accepted, _ = server.accept()
@@ -85,6 +90,8 @@ def run_natively_inside(data: Any, room: Room) -> None:
     """The native testbed, as root of the guest's kernel: it has netem and Open vSwitch, which this machine may lack."""
     with zipfile.ZipFile(sys.argv[0]) as archive:
         archive.extractall("/tmp/checkout")
+    for name, text in data["code"].items():
+        Path("/tmp/checkout", name).write_text(text)
     sys.path.insert(0, "/tmp/checkout")
     for name in [name for name in sys.modules if name.split(".")[0] in ("testbed", "topologies", "experiments")]:
         del sys.modules[name]
