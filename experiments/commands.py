@@ -53,6 +53,10 @@ def one_clear_message() -> Iterator[None]:
     except TcplabError as error:
         click.echo(f"Error: {error}", err=True)
         raise SystemExit(error.exit_code) from None
+    except OSError as error:  # the disk or its permissions, under our hands
+        remedy = "What was measured is kept; the next run puts it in its place. Free space, or use --out."
+        click.echo(f"Error: {error.strerror}: {error.filename or 'writing the run'}. {remedy}", err=True)
+        raise SystemExit(1) from None
     except KeyboardInterrupt:
         click.echo("Stopped. What was measured so far is kept.", err=True)
         raise SystemExit(130) from None

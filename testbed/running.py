@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import shutil
 import signal
 import subprocess
 import time
@@ -31,6 +32,7 @@ _REMEDIES = {  # what a dead run's last words may contain, and what to do then
     "": "The whole output is in console.log and job.log of the run's folder.",
 }
 _DYING = 10.0  # seconds that killed processes may take to be gone
+_FULL = 2**20  # bytes free
 _POLL = 0.05  # seconds between two looks at a running job
 
 Progress = Callable[[str, float], None]
@@ -124,6 +126,8 @@ def _verdict(out: Path, status: int) -> float:
     """The seconds that a job's clock showed at its good end. Raises TcplabError with its message otherwise."""
     result_file = out / RESULT
     if not result_file.exists():
+        if shutil.disk_usage(out).free < _FULL:
+            raise TcplabError(f"The disk of {out} is full.", "Free space and run again; what was measured is kept.")
         words = _last_words(out)
         remedy = next(remedy for sign, remedy in _REMEDIES.items() if sign in words)
         raise TcplabError(f"The run ended without a result (status {status}). Its last words:\n{words}\n", remedy)

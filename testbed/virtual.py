@@ -22,6 +22,7 @@ from testbed.running import CONSOLE, Limits, Progress, Usage, follow, started
 _EPOCH = 1_700_000_000_000_000_000  # nanoseconds since 1970 at which every guest starts
 _SANDBOX_USER = 1000
 _NOBODY = 65534
+_ALL_USERS = ["0", "0", "4294967295"]  # user_namespaces(7): every user is itself
 
 
 def run_in_guest(
@@ -41,8 +42,11 @@ def run_in_guest(
 
 
 def _ordinary_user() -> tuple[int, int] | None:
-    """Who the guest runs as where the caller is root: who typed sudo, or nobody. None: the caller, who is not root."""
-    if os.geteuid() != 0:
+    """Who the guest runs as where the caller is root: who typed sudo, or nobody. None: the caller, who is not root.
+
+    Root of a user namespace, as in a rootless container, is an ordinary user outside.
+    """
+    if os.geteuid() != 0 or Path("/proc/self/uid_map").read_text().split() != _ALL_USERS:
         return None
     user = int(os.environ.get("SUDO_UID", _NOBODY))
     return (user, pwd.getpwuid(user).pw_gid) if user else (_NOBODY, _NOBODY)
