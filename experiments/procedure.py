@@ -21,7 +21,7 @@ from experiments.spec import Condition, ExperimentSpec, Flow
 from testbed.inside import baseline
 from testbed.inside.namespaces import network_namespace
 from testbed.inside.network import LiveNetwork, network
-from testbed.inside.programs import ended_afterwards, tail, wait_for, wait_until_ended
+from testbed.inside.programs import ended_afterwards, tail, wait_for, wait_until_ended, waited_for
 from testbed.inside.room import Room
 from testbed.inside.sockets import LISTEN, sampled, tcp_sockets
 from topologies.addresses import address_of
@@ -31,7 +31,8 @@ from topologies.spec import Port
 
 _SAMPLE = 0.1  # seconds between two readings of the sockets
 _READY = 10.0  # seconds a server or capture may take to be ready
-_DRAIN = 120.0  # seconds that buffered data may take to arrive after a client's last write
+# Seconds that buffered data may take to arrive after a client's last write: virtual ones cost next to nothing.
+_PATIENCE_VIRTUAL, _PATIENCE_REAL = 300.0, 60.0
 _BLOCK = 1.2  # seconds after which the kernel has handed tcpdump every packet (libpcap's buffer timeout is 1 s)
 _SNAPLEN = 128  # bytes; Ethernet, IPv6 and 60 bytes of TCP header, so that no SACK block is cut
 _CAPTURE_BUFFER = 8192  # KiB
@@ -71,12 +72,12 @@ def _measure(spec: ExperimentSpec, condition: Condition, live: LiveNetwork, room
     before = _readout(live, hosts)
     try:
         with _capturing(spec, live, folder), _sampling(live, hosts, folder):
-            _transfer(spec, live, folder, room)
+            cut = _transfer(spec, live, folder, room)
     finally:
         after = _readout(live, hosts)
         _write(folder / "counters.json", {"before": before[0], "after": after[0]})
         _write(folder / "qdiscs.json", {"before": before[1], "after": after[1]})
-    _write(folder / "evidence.json", {"sysctls": found, **evidence(condition, spec, folder)})
+    _write(folder / "evidence.json", {"sysctls": found, "warnings": cut, **evidence(condition, spec, folder)})
 
 
 def _hosts(spec: ExperimentSpec) -> list[str]:
@@ -117,21 +118,37 @@ def _sampling(live: LiveNetwork, hosts: list[str], folder: Path) -> Iterator[Non
         yield
 
 
-def _transfer(spec: ExperimentSpec, live: LiveNetwork, folder: Path, room: Room) -> None:
-    """All flows at once: servers known to listen, clients to their end, then everything that is still in buffers."""
+def _transfer(spec: ExperimentSpec, live: LiveNetwork, folder: Path, room: Room) -> list[str]:
+    """All flows at once: servers known to listen, clients to their end, then everything that is still in buffers.
+
+    What has not arrived when patience ends is cut off, and a sentence says so.
+    """
+    patience = _PATIENCE_VIRTUAL if room.virtual else _PATIENCE_REAL
+    cut: list[str] = []
     with ExitStack() as stack:
         for flow in spec.flows:
             stack.enter_context(ended_afterwards(_start_server(flow, live, folder, room)))
-        clients = [
-            (flow, stack.enter_context(ended_afterwards(_start_client(flow, spec, live, folder))))
-            for flow in spec.flows
-        ]
-        for flow, client in clients:
-            _wait_client(flow, client, folder)
-        for host in _hosts(spec):
-            with network_namespace(live.pid(host)):
-                wait_for(f"the connections of {host} to close", lambda: not tcp_sockets(), _DRAIN, 0.1)
-        wait_for("the last packets to arrive", lambda: not live.waiting_packets(), _DRAIN, 0.05)
+        clients = [(flow, _start_client(flow, spec, live, folder)) for flow in spec.flows]
+        for _flow, client in clients:
+            stack.enter_context(ended_afterwards(client))
+        cut += [said for flow, client in clients if (said := _wait_client(flow, client, folder, patience))]
+        if not cut and not _settled(spec, live, patience):
+            cut.append(f"Data was still on its way {patience:g} s after the senders had written all, and was cut off.")
+    return cut
+
+
+def _settled(spec: ExperimentSpec, live: LiveNetwork, patience: float) -> bool:
+    """Whether, within `patience` seconds, all connections closed and the last packet arrived."""
+
+    def quiet() -> bool:
+        return not any(_connections(live, host) for host in _hosts(spec)) and not live.waiting_packets()
+
+    return waited_for(quiet, patience, 0.1)
+
+
+def _connections(live: LiveNetwork, host: str) -> list[dict[str, Any]]:
+    with network_namespace(live.pid(host)):
+        return tcp_sockets()
 
 
 def _start_server(flow: Flow, live: LiveNetwork, folder: Path, room: Room) -> Popen[bytes]:
@@ -157,17 +174,14 @@ def _window(flow: Flow) -> list[str]:
     return ["-w", str(flow.window.base)] if flow.window else []
 
 
-def _wait_client(flow: Flow, client: Popen[bytes], folder: Path) -> None:
+def _wait_client(flow: Flow, client: Popen[bytes], folder: Path, patience: float) -> str:
+    """Wait for iperf's client; a sentence where it has to be cut off. Raises TcplabError where it fails."""
     said = folder / f"{flow.name}.client.txt"
-    if not wait_until_ended(client, flow.duration.seconds + _DRAIN):
-        raise TcplabError(
-            f"{flow.name}: iperf's client had not ended {_DRAIN:g} s after its {flow.duration}.",
-            "Lower the loss or the window, or raise the bandwidth: the sent data does not get through.",
-        )
-    if client.returncode != 0 or "connect failed" in said.read_text():
-        raise TcplabError(
-            f"{flow.name}: iperf's client failed: {tail(said)}", "The rest of its output is in the run's folder."
-        )
+    if not wait_until_ended(client, flow.duration.seconds + patience):
+        return f"{flow.name}: the client had not written all {patience:g} s after its {flow.duration}, and was cut off."
+    if client.returncode != 0:
+        raise TcplabError(f"{flow.name}: iperf's client failed: {tail(said)}", "The run's folder has all that it said.")
+    return ""
 
 
 def _wait_ready(what: str, process: Popen[bytes], said: Path, ready: Any) -> None:

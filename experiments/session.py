@@ -74,7 +74,7 @@ def carry_out(request: Request, ready: Lab | None, progress: Callable[[int], Pro
                 out = run.folder / "raw" / f"seed-{seed}"
                 out.mkdir()
                 record.usages.append(carry(seed, out, progress(index)))
-                record.failures += _unheld(request.spec, seed, out)
+                record.judge(seed, out)
             record.status = "failed" if record.failures else "complete"
         except TcplabError as error:
             record.failures.append(str(error))
@@ -96,15 +96,28 @@ class _Record:
     request: Request
     status: str = "failed"
     failures: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
     started: str = field(default_factory=lambda: datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"))
     usages: list[Usage] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
+
+    def judge(self, seed: int, out: Path) -> None:
+        """Take down what a seed's own evidence says: conditions that it does not prove, transfers that were cut off."""
+        for condition in self.request.spec.conditions:
+            evidence = json.loads((out / condition.name / "evidence.json").read_text())
+            where = f"Seed {seed}, {condition.label}:"
+            self.warnings += [f"{where} {warning}" for warning in evidence["warnings"]]
+            self.failures += [
+                f"{where} not proved that {proof['claim']} ({'; '.join(proof['observed'])})."
+                for proof in evidence["proofs"]
+                if not proof["held"]
+            ]
 
     def manifest(self) -> dict[str, Any]:
         spec = self.request.spec
         return {
             "tcplab": testbed.VERSION, "experiment": spec.name, "claim": spec.claim, "status": self.status,
-            "failures": self.failures, "warnings": [], "testbed": self.request.testbed,
+            "failures": self.failures, "warnings": self.warnings, "testbed": self.request.testbed,
             "seeds": list(self.request.seeds),
             "spec_digest": digest(spec), "code_digest": code_digest(), **self.facts, "started": self.started,
             "virtual_seconds": round(sum(usage.clock_seconds for usage in self.usages), 6),
@@ -136,19 +149,6 @@ def _lab_facts(ready: Lab) -> dict[str, Any]:
         "image": {"digest": ready.digests["image"]}, "lab_digest": ready.digests["whole"],
         "tools": dict(ready.packages),
     }  # fmt: skip
-
-
-def _unheld(spec: ExperimentSpec, seed: int, out: Path) -> list[str]:
-    """A sentence for every condition of a seed that the run's own captures do not prove."""
-    found = []
-    for condition in spec.conditions:
-        evidence = json.loads((out / condition.name / "evidence.json").read_text())
-        found += [
-            f"Seed {seed}, {condition.label}: not proved that {proof['claim']} ({'; '.join(proof['observed'])})."
-            for proof in evidence["proofs"]
-            if not proof["held"]
-        ]
-    return found
 
 
 def _hand_over(folder: Path) -> None:

@@ -18,6 +18,7 @@ from typing import IO, Any
 from testbed.archive import job_archive, job_file
 from testbed.lab import Lab
 from testbed.running import CONSOLE, Limits, Progress, Usage, follow, started
+from topologies.errors import TcplabError
 
 _EPOCH = 1_700_000_000_000_000_000  # nanoseconds since 1970 at which every guest starts
 _SANDBOX_USER = 1000
@@ -60,6 +61,8 @@ def _owned_by(folder: Path, user: tuple[int, int] | None) -> Iterator[None]:
     """
     if user:
         os.chown(folder, *user)
+        if folder.stat().st_uid != user[0]:
+            raise TcplabError(f"{folder} is on a file system without owners.", "Use --out with a folder on a disk.")
     try:
         yield
     finally:
@@ -80,7 +83,7 @@ def _sandbox(lab: Lab, out: Path, job: IO[bytes], user: tuple[int, int] | None) 
     binds = [option for file, place in files.items() for option in ("--ro-bind", str(file), place)]
     return [
         "bwrap", "--die-with-parent", "--new-session", "--clearenv", *namespaces, *(privileges if user else identity),
-        "--proc", "/proc", "--dev", "/dev", *writable, "--dir", "/lab/dev", "--dir", "/lab/root", *binds,
+        "--proc", "/proc", "--dev", "/dev", *writable, "--dir", "/lab/dev", "--dir", "/lab/image", *binds,
         "--perms", "0444", "--ro-bind-data", str(job.fileno()), "/lab/job.pyz",
         "--bind", str(out.resolve()), "/lab/out",
         "--setenv", "TMPDIR", "/dev/shm", "--setenv", "HOME", "/", "--setenv", "PATH", "/lab", "--chdir", "/",

@@ -29,13 +29,18 @@ def run(command: list[str], text: str = "") -> str:
 
 def wait_for(what: str, ready: Callable[[], bool], timeout: float, interval: float = 0.01) -> None:
     """Return as soon as `ready()` holds, looking every `interval` seconds. Raises TcplabError after `timeout`."""
+    if not waited_for(ready, timeout, interval):
+        raise TcplabError(f"Waited {timeout:g} s for {what}, in vain.", "The run's folder has the program's output.")
+
+
+def waited_for(ready: Callable[[], bool], timeout: float, interval: float) -> bool:
+    """Whether `ready()` came to hold within `timeout` seconds."""
     deadline = time.monotonic() + timeout
     while not ready():
         if time.monotonic() > deadline:
-            raise TcplabError(
-                f"Waited {timeout:g} s for {what}, in vain.", "The program's output is in the run's folder."
-            )
+            return False
         time.sleep(interval)
+    return True
 
 
 def wait_until_ended(process: subprocess.Popen[bytes], timeout: float) -> bool:

@@ -19,10 +19,11 @@ from topologies.spec import Channel
 from topologies.units import Duration, Rate, Share
 
 FRAME = 1514  # bytes that tc counts for a full Ethernet frame
-SHORTEST_DELAY = Duration.parse("1us")  # netem without delay, jitter or rate does not detach packets
+SHORTEST_DELAY = Duration.parse("10us")  # netem without delay, jitter or rate does not detach packets
 _ROOM = 1_000_000  # packets; the delay line itself never drops
 _BURST_TIME = Duration.parse("250us")  # how late a timer may fire in real time without losing rate
 _TOLERANCE = 1e-3  # relative; netem keeps probabilities in 32 bits and tc prints six digits
+_TICK = 1001  # nanoseconds; tc prints whole microseconds and rounds down: 99us for 100us
 
 
 @dataclass(frozen=True)
@@ -72,19 +73,14 @@ def compare(interface: str, channel: Channel, rows: list[dict[str, Any]]) -> lis
     """
     netem, tbf, queue = (_options(interface, rows, handle) for handle in ("1:", "2:", "3:"))
     delay, jitter = (float(netem.get("delay", {}).get(name, 0)) for name in ("delay", "jitter"))
+    limit = int(queue.get("limit", 0))
     loss = float(netem.get("loss-random", {}).get("loss", 0))
-    pairs = [
-        ("rate", str(channel.bandwidth), channel.bandwidth.base, str(Rate(tbf["rate"] * 8)), tbf["rate"] * 8),
-        ("delay", *_duration(max(channel.delay, SHORTEST_DELAY)), *_duration(Duration(round(delay * 1e9)))),
-        ("jitter", *_duration(channel.jitter), *_duration(Duration(round(jitter * 1e9)))),
-        ("loss", str(channel.loss), channel.loss.fraction, str(Share(round(loss * 1e10))), loss),
-        (
-            "queue",
-            f"{channel.queue} packets",
-            channel.queue.base,
-            f"{queue.get('limit')} packets",
-            queue.get("limit", 0),
-        ),
+    pairs: list[tuple[str, str, float, str, float, float]] = [
+        ("rate", str(channel.bandwidth), channel.bandwidth.base, str(Rate(tbf["rate"] * 8)), tbf["rate"] * 8, 0),
+        ("delay", *_duration(max(channel.delay, SHORTEST_DELAY)), *_duration(Duration(round(delay * 1e9))), _TICK),
+        ("jitter", *_duration(channel.jitter), *_duration(Duration(round(jitter * 1e9))), _TICK),
+        ("loss", str(channel.loss), channel.loss.fraction, str(Share(round(loss * 1e10))), loss, 2**-32),
+        ("queue", f"{channel.queue} packets", channel.queue.base, f"{limit} packets", limit, 0),
     ]
     return [_checked(interface, *pair) for pair in pairs]
 
@@ -105,10 +101,13 @@ def _options(interface: str, rows: list[dict[str, Any]], handle: str) -> dict[st
     )
 
 
-def _checked(interface: str, field: str, asked: str, wanted: float, found: str, have: float) -> Setting:
-    if abs(have - wanted) > max(_TOLERANCE * abs(wanted), 1e-9):
+def _checked(
+    interface: str, field: str, asked: str, wanted: float, found: str, have: float, resolution: float
+) -> Setting:
+    """`resolution` is how exactly tc prints the field: within it the kernel has what was asked for."""
+    if abs(have - wanted) > max(_TOLERANCE * abs(wanted), resolution):
         raise TcplabError(
             f"{interface}: a {field} of {asked} was asked for, the kernel has {found}.",
             "Choose a value that this kernel's tc can hold, or report the difference.",
         )
-    return Setting(interface, field, asked, found)
+    return Setting(interface, field, asked, asked if abs(have - wanted) <= resolution else found)

@@ -51,29 +51,29 @@ static void mount_image(void)
 	check(image = open("/image.squashfs", O_RDONLY | O_CLOEXEC), "/image.squashfs");
 	check(loop = open("/dev/loop0", O_RDONLY | O_CLOEXEC), "/dev/loop0");
 	check(ioctl(loop, LOOP_SET_FD, image), "attach the image");
-	mount_on("/dev/loop0", "/root", "squashfs", MS_RDONLY, NULL);
+	mount_on("/dev/loop0", "/image", "squashfs", MS_RDONLY, NULL);
 }
 
 static void mount_writable(void)
 {
-	const char *folders[] = { "/root/run", "/root/tmp", "/root/var/log", "/root/var/tmp", "/root/root", NULL };
+	const char *folders[] = { "/image/run", "/image/tmp", "/image/var/log", "/image/var/tmp", "/image/root", NULL };
 
 	for (int i = 0; folders[i]; i++)
 		mount_on("tmpfs", folders[i], "tmpfs", 0, NULL);
-	mount_on("/dev", "/root/dev", NULL, MS_MOVE, NULL);
-	mkdir("/root/dev/pts", 0755);
-	mkdir("/root/dev/shm", 01777);
-	mount_on("devpts", "/root/dev/pts", "devpts", 0, "ptmxmode=0666");
-	mount_on("tmpfs", "/root/dev/shm", "tmpfs", 0, NULL);
-	mount_on("proc", "/root/proc", "proc", 0, NULL);
-	mount_on("sysfs", "/root/sys", "sysfs", 0, NULL);
-	mount_on("none", "/root/lab", "hostfs", 0, "/");
+	mount_on("/dev", "/image/dev", NULL, MS_MOVE, NULL);
+	mkdir("/image/dev/pts", 0755);
+	mkdir("/image/dev/shm", 01777);
+	mount_on("devpts", "/image/dev/pts", "devpts", 0, "ptmxmode=0666");
+	mount_on("tmpfs", "/image/dev/shm", "tmpfs", 0, NULL);
+	mount_on("proc", "/image/proc", "proc", 0, NULL);
+	mount_on("sysfs", "/image/sys", "sysfs", 0, NULL);
+	mount_on("none", "/image/lab", "hostfs", 0, "/");
 }
 
 /* Moved, not only chroot(2)ed: setns(2), which mnexec uses, leads to the root of the mount namespace. */
 static void enter_image(void)
 {
-	check(chdir("/root"), "chdir");
+	check(chdir("/image"), "chdir");
 	mount_on(".", "/", NULL, MS_MOVE, NULL);
 	check(chroot("."), "chroot");
 }

@@ -36,7 +36,7 @@ def test_the_commands_keep_delay_line_rate_and_queue_apart() -> None:
 
 
 def test_a_channel_without_delay_still_detaches_packets_from_their_socket() -> None:
-    assert "delay 1.000us" in commands("s1-eth2", Channel(Rate.parse("1gbit")))[0]
+    assert "delay 10.000us" in commands("s1-eth2", Channel(Rate.parse("1gbit")))[0]
 
 
 def test_what_the_kernel_has_is_the_channel() -> None:
@@ -59,6 +59,13 @@ def test_a_difference_names_interface_asked_and_found(field: str, value: object,
         compare("s1-eth2", dataclasses.replace(CHANNEL, **{field: value}), REAL)
     for part in ("s1-eth2", asked, has):
         assert part in caught.value.problem
+
+
+def test_tcs_whole_microseconds_are_no_difference() -> None:
+    rows = copy.deepcopy(REAL)
+    rows[1]["options"]["delay"]["delay"] = 9.9e-05
+    found = compare("s1-eth2", dataclasses.replace(CHANNEL, delay=Duration.parse("100us")), rows)
+    assert next(setting.found for setting in found if setting.field == "delay") == "100us"
 
 
 def test_a_missing_qdisc_is_named() -> None:

@@ -33,14 +33,14 @@ def test_a_failing_job_says_why(in_guest) -> None:
 
 
 def test_a_guest_that_dies_shows_its_last_words(in_guest) -> None:
-    with pytest.raises(TcplabError, match="ended without a result(.|\n)*somebody pulled the plug"):
+    with pytest.raises(TcplabError, match=r"ended without a result(.|\n)*somebody pulled the plug"):
         in_guest({"job": "switch_off"}, module=JOBS)
 
 
 def test_a_guest_sees_nothing_of_the_host(in_guest) -> None:
     folder, _ = in_guest({"job": "look_around"}, module=JOBS)
     seen = read(folder / "seen.json")
-    assert set(seen["delivery"]) == {"dev", "image.squashfs", "init", "job.pyz", "linux", "out", "root"}
+    assert set(seen["delivery"]) == {"dev", "image.squashfs", "init", "job.pyz", "linux", "out", "image"}
     assert set(seen["host_root"]) == {"dev", "lab", "proc", "tmp"}, "the sandbox holds more than the lab"
     assert not seen["root_is_writable"]
     assert not {name for name in seen["links"] if not name.startswith(("lo", "dummy", "ifb", "ovs-system"))}
