@@ -14,12 +14,12 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from testbed.inside.background import in_background
 from testbed.inside.openvswitch import open_vswitch
 from topologies.errors import TcplabError
 
@@ -100,18 +100,11 @@ def _job_text() -> bytes:
         return archive.read("job.json")
 
 
-@contextmanager
-def _ticking(room: Room) -> Iterator[None]:
-    stop = threading.Event()
+def _ticking(room: Room) -> AbstractContextManager[None]:
+    """The clock told to the progress bar, second by second."""
 
-    def work() -> None:
+    def work(stop: threading.Event) -> None:
         while not stop.wait(_TICK):
             room.tell()
 
-    thread = threading.Thread(target=work, name="progress")
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
+    return in_background("progress", work)

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from testbed.inside.background import in_background
 from testbed.inside.namespaces import network_namespace
 
 _NETLINK_SOCK_DIAG = 4
@@ -60,27 +61,15 @@ def sampled(pid: int, file: Path, interval: float) -> Iterator[None]:
 
     A line is {"time": seconds since 1970, "sockets": [...]}; lines without a connection are left out.
     """
-    stop = threading.Event()
-    failure: list[Exception] = []
 
-    def work() -> None:
-        try:
-            with network_namespace(pid), _diag_socket() as diag, file.open("w") as lines:
-                while not stop.wait(interval):
-                    if found := _dump(diag, CONNECTED):
-                        lines.write(json.dumps({"time": time.time(), "sockets": found}) + "\n")
-        except Exception as error:  # handed to the caller below, who cannot see this thread
-            failure.append(error)
+    def work(stop: threading.Event) -> None:
+        with network_namespace(pid), _diag_socket() as diag, file.open("w") as lines:
+            while not stop.wait(interval):
+                if found := _dump(diag, CONNECTED):
+                    lines.write(json.dumps({"time": time.time(), "sockets": found}) + "\n")
 
-    thread = threading.Thread(target=work, name=f"ss {file.name}")
-    thread.start()
-    try:
+    with in_background(f"ss {file.name}", work):
         yield
-    finally:
-        stop.set()
-        thread.join()
-    if failure:
-        raise failure[0]
 
 
 def _diag_socket() -> socket.socket:

@@ -29,6 +29,14 @@ def fail(_data: Any, _room: Room) -> None:
     raise ValueError("this job fails on purpose")
 
 
+def masked(data: Any, room: Room) -> None:
+    """An experiment whose programs believe that the processor has other features (glibc's tunables)."""
+    from experiments.procedure import perform as experiment
+
+    os.environ["GLIBC_TUNABLES"] = data["mask"]
+    experiment(data["spec"], room)
+
+
 def switch_off(_data: Any, _room: Room) -> None:
     """The guest ends in the middle of its job."""
     Path("/dev/kmsg").write_text("<2>somebody pulled the plug\n")

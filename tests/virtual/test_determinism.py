@@ -50,56 +50,57 @@ def test_guests_beside_each_other_and_a_busy_machine_change_nothing(in_guest, sh
     assert together == [alone] * 3
 
 
-def _elsewhere(lab: Lab, spec_file: Path, out: Path, environment: dict[str, str], user: int | None, cwd: str) -> None:
-    out.mkdir()
-    if user is not None:
-        os.chown(out, user, user)
-    names = [lab.kernel, lab.init, lab.image, spec_file, out, int(lab.seccomp)]
-    done = subprocess.run(
-        [sys.executable, "-c", RUN, *map(str, names)], cwd=cwd, capture_output=True, text=True, check=False,
-        env={"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"], **environment},
-        **({"user": user, "group": user, "extra_groups": []} if user is not None else {}),
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-
-
 @pytest.fixture
-def open_lab(ready_lab: Lab):
-    """A copy of the lab, and a folder beside it, that every user may read: a home folder may be closed."""
+def elsewhere(ready_lab: Lab, short_sack: ExperimentSpec):
+    """Runs the short study from another process: `elsewhere(environment, user, cwd)` gives the digests.
+
+    The lab is copied where every user may read it: a home folder may be closed.
+    """
     with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
         folder = Path(name)
         folder.chmod(0o777)
         copies = [shutil.copy(file, folder) for file in (ready_lab.kernel, ready_lab.init, ready_lab.image)]
         for copy in copies:
             Path(copy).chmod(0o755)
-        yield Lab(*map(Path, copies), ready_lab.kernel_release, ready_lab.seccomp, {}, {}), folder
+        (folder / "spec.json").write_text(json.dumps(to_data(short_sack)))
+
+        def run(environment: dict[str, str], user: int, cwd: str) -> dict[str, str]:
+            out = folder / "out"
+            out.mkdir()
+            os.chown(out, user, user)
+            command = [
+                sys.executable,
+                "-c",
+                RUN,
+                *copies,
+                str(folder / "spec.json"),
+                str(out),
+                str(int(ready_lab.seccomp)),
+            ]
+            environment = {"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"], **environment}
+            subprocess.run([sys.executable, "-c", RUN, *words], cwd=cwd, env=environment, check=True, **_as(user))
+            return digests(out)
+
+        yield run
 
 
-def test_environment_folder_and_processor_features_change_nothing(
-    in_guest, short_sack: ExperimentSpec, open_lab: tuple[Lab, Path]
-) -> None:
-    lab, folder = open_lab
-    spec_file = folder / "spec.json"
-    spec_file.write_text(json.dumps(to_data(short_sack)))
-    here = digests(in_guest(short_sack)[0])
-    without_vectors = "glibc.cpu.hwcaps=-AVX2,-AVX512F,-AVX,-SSE4_2,-ERMS,-FSRM"
-    strange = {
-        "GLIBC_TUNABLES": without_vectors,
-        "LANG": "xx",
-        "TMPDIR": str(folder),
-        "HOME": "/nowhere",
-        "A": "b" * 5000,
-    }
-    _elsewhere(lab, spec_file, folder / "strange", strange, None, "/usr")
-    assert digests(folder / "strange") == here
+def _as(user: int) -> dict:
+    return {"user": user, "group": user, "extra_groups": []} if user != os.geteuid() else {}
+
+
+def test_environment_and_folder_change_nothing(in_guest, short_sack: ExperimentSpec, elsewhere) -> None:
+    strange = {"LANG": "xx", "TMPDIR": "/var/tmp", "HOME": "/nowhere", "LD_LIBRARY_PATH": "/usr/lib", "A": "b" * 5000}
+    assert elsewhere(strange, os.geteuid(), "/usr") == digests(in_guest(short_sack)[0])
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
-def test_root_and_an_ordinary_user_see_the_same_packets(
-    in_guest, short_sack: ExperimentSpec, open_lab: tuple[Lab, Path]
-) -> None:
-    lab, folder = open_lab
-    spec_file = folder / "spec.json"
-    spec_file.write_text(json.dumps(to_data(short_sack)))
-    _elsewhere(lab, spec_file, folder / "nobody", {}, 65534, "/")
-    assert digests(folder / "nobody") == digests(in_guest(short_sack)[0])
+def test_root_and_an_ordinary_user_see_the_same_packets(in_guest, short_sack: ExperimentSpec, elsewhere) -> None:
+    assert elsewhere({}, 65534, "/") == digests(in_guest(short_sack)[0])
+
+
+def test_processor_features_change_nothing(in_guest, short_sack: ExperimentSpec) -> None:
+    """The C library of the guest picks its functions by them; two masks of one length, as on two processors."""
+    masks = ("glibc.cpu.hwcaps=-AVX2,-AVX512F,-SSE4_2,-ERMS", "glibc.cpu.hwcaps=+AVX2,+AVX512F,+SSE4_2,+ERMS")
+    jobs = [{"job": "masked", "mask": mask, "spec": to_data(short_sack)} for mask in masks]
+    first, second = (digests(in_guest(job, module="tests.virtual.jobs")[0]) for job in jobs)
+    assert first == second

@@ -99,6 +99,31 @@ def _ours_running(store: Path) -> list[str]:
     return found
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="about what root starts")
+def test_what_root_starts_does_not_run_as_root(ready_lab, tmp_path: Path) -> None:
+    process = _start(tmp_path)
+    owners: set[str] = set()
+    while process.poll() is None:
+        owners |= {_user(entry) for entry in Path("/proc").iterdir() if entry.name.isdigit() and _is_kernel(entry)}
+        time.sleep(0.05)
+    process.communicate()
+    assert owners == {"65534"}
+
+
+def _is_kernel(entry: Path) -> bool:
+    try:
+        return (entry / "cmdline").read_bytes().startswith(b"/lab/linux")
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def _user(entry: Path) -> str:
+    try:
+        return (entry / "status").read_text().split("Uid:")[1].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return "65534"
+
+
 def test_interrupted_by_hand_it_says_so_and_keeps_what_there_is(ready_lab, tmp_path: Path) -> None:
     store = tmp_path / "runs"
     process = _start(store)
