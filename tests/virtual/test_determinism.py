@@ -68,15 +68,7 @@ def elsewhere(ready_lab: Lab, short_sack: ExperimentSpec):
             out = folder / "out"
             out.mkdir()
             os.chown(out, user, user)
-            command = [
-                sys.executable,
-                "-c",
-                RUN,
-                *copies,
-                str(folder / "spec.json"),
-                str(out),
-                str(int(ready_lab.seccomp)),
-            ]
+            words = [*copies, str(folder / "spec.json"), str(out), str(int(ready_lab.seccomp))]
             environment = {"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"], **environment}
             subprocess.run([sys.executable, "-c", RUN, *words], cwd=cwd, env=environment, check=True, **_as(user))
             return digests(out)
