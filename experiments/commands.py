@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from experiments.catalogue import Named, catalogue, find
-from experiments.session import Request, carry_out, choose, reporter
+from experiments.session import Request, carry_out, choose, memory_for, reporter
 from testbed.building import shown
 from testbed.lab import Lab, lab
 from testbed.lab import commands as lab_commands
@@ -105,7 +105,7 @@ def _callback(named: Named) -> Callable[..., None]:
             chosen = "virtual" if dry_run and testbed == "auto" else choose(testbed)
             request = Request(spec, parameters, seeds, chosen, out)
             wall = limit.seconds if limit else max(600.0, 2 * request.expected_seconds() if chosen == "native" else 0)
-            request = dataclasses.replace(request, limits=Limits(wall_seconds=wall))
+            request = dataclasses.replace(request, limits=Limits(wall, memory_for(request)))
             raise SystemExit(_describe(request) if dry_run else _run(request))
 
     return call

@@ -17,7 +17,7 @@ from subprocess import Popen
 from typing import Any
 
 from experiments.proof import evidence
-from experiments.spec import Condition, ExperimentSpec, Flow
+from experiments.spec import SNAPLEN, Condition, ExperimentSpec, Flow
 from testbed.inside import baseline
 from testbed.inside.namespaces import network_namespace
 from testbed.inside.network import LiveNetwork, network
@@ -34,7 +34,6 @@ _READY = 10.0  # seconds a server or capture may take to be ready
 # Seconds that buffered data may take to arrive after a client's last write: virtual ones cost next to nothing.
 _PATIENCE_VIRTUAL, _PATIENCE_REAL = 300.0, 60.0
 _BLOCK = 1.2  # seconds after which the kernel has handed tcpdump every packet (libpcap's buffer timeout is 1 s)
-_SNAPLEN = 128  # bytes; Ethernet, IPv6 and 60 bytes of TCP header, so that no SACK block is cut
 _CAPTURE_BUFFER = 8192  # KiB
 
 
@@ -70,14 +69,15 @@ def _measure(spec: ExperimentSpec, condition: Condition, live: LiveNetwork, room
     settings = baseline.HOST | dict(condition.sysctls)
     found = {host: live.set_sysctls(host, settings) for host in hosts}
     before = _readout(live, hosts)
+    warnings: list[str] = []
     try:
-        with _capturing(spec, live, folder), _sampling(live, hosts, folder):
-            cut = _transfer(spec, live, folder, room)
+        with _capturing(spec, live, folder, warnings), _sampling(live, hosts, folder):
+            warnings += _transfer(spec, live, folder, room)
     finally:
         after = _readout(live, hosts)
         _write(folder / "counters.json", {"before": before[0], "after": after[0]})
         _write(folder / "qdiscs.json", {"before": before[1], "after": after[1]})
-    _write(folder / "evidence.json", {"sysctls": found, "warnings": cut, **evidence(condition, spec, folder)})
+    _write(folder / "evidence.json", {"sysctls": found, "warnings": warnings, **evidence(condition, spec, folder)})
 
 
 def _hosts(spec: ExperimentSpec) -> list[str]:
@@ -90,24 +90,32 @@ def _readout(live: LiveNetwork, hosts: list[str]) -> tuple[dict[str, Any], dict[
 
 
 @contextmanager
-def _capturing(spec: ExperimentSpec, live: LiveNetwork, folder: Path) -> Iterator[None]:
-    """tcpdump on each captured interface; ready before the first packet, ended after the last."""
+def _capturing(spec: ExperimentSpec, live: LiveNetwork, folder: Path, warnings: list[str]) -> Iterator[None]:
+    """tcpdump on each captured interface: ready before the first packet, ended after the last, and whole.
+
+    Raises TcplabError for a capture that was cut short; packets that tcpdump missed are a warning.
+    """
+    ports = [port for port in spec.topology.ports if port.name in spec.captures]
     with ExitStack() as stack:
-        for port in spec.topology.ports:
-            if port.name in spec.captures:
-                _start_capture(live, port, folder, stack)
+        processes = [_start_capture(live, port, folder, stack) for port in ports]
         yield
         time.sleep(_BLOCK)
+    for port, process in zip(ports, processes, strict=True):
+        said = (folder / f"{port.name}.tcpdump.txt").read_text()
+        if process.returncode != 0 or "packets captured" not in said:
+            raise TcplabError(f"The capture of {port.name} was cut short: {said.strip()}", "Shorten the experiment.")
+        if "\n0 packets dropped by kernel" not in said:
+            warnings.append(f"tcpdump on {port.name} missed packets: {said.strip().splitlines()[-1]}.")
 
 
-def _start_capture(live: LiveNetwork, port: Port, folder: Path, stack: ExitStack) -> None:
+def _start_capture(live: LiveNetwork, port: Port, folder: Path, stack: ExitStack) -> Popen[bytes]:
     interface = port.name
     said = folder / f"{interface}.tcpdump.txt"
-    command = ["tcpdump", "-Z", "root", "-n", "-p", "-i", interface, "-s", str(_SNAPLEN), "-B", str(_CAPTURE_BUFFER)]
+    command = ["tcpdump", "-Z", "root", "-n", "-p", "-i", interface, "-s", str(SNAPLEN), "-B", str(_CAPTURE_BUFFER)]
     command += ["--nano", "-w", str(folder / f"{interface}.pcap")]
-    process = live.start(port.node, command, said, {})
-    stack.enter_context(ended_afterwards(process))
+    process = stack.enter_context(ended_afterwards(live.start(port.node, command, said, {})))
     _wait_ready(f"tcpdump on {interface}", process, said, lambda: "listening on" in said.read_text())
+    return process
 
 
 @contextmanager

@@ -24,11 +24,12 @@ from testbed.native import obstacles, run_natively
 from testbed.running import Limits, Progress, Usage
 from testbed.virtual import run_in_guest
 from topologies.data import digest, to_data
-from topologies.errors import TcplabError
+from topologies.errors import TcplabError, UsageError
 
 Testbed = Literal["native", "virtual"]
 PROCEDURE = "experiments.procedure"
 _ROOT = Path(testbed.__file__).resolve().parent.parent
+_GUEST_MIB = 1024
 _CONDITION_OVERHEAD = 6.0  # seconds; a condition's servers, captures and the drain of buffers, as a guess for the bar
 
 
@@ -57,6 +58,28 @@ def choose(asked: str) -> Testbed:
     if asked == "native" and problems:
         raise problems[0]
     return "virtual" if problems else "native"
+
+
+def memory_for(request: Request) -> int:
+    """MiB that a guest needs: captures of a condition are kept in its memory until it is over.
+
+    Raises UsageError where this machine has not that much.
+    """
+    largest = request.spec.capture_bytes() // len(request.spec.conditions)
+    wanted = _GUEST_MIB + 3 * (largest >> 20)
+    free = _available_mib()
+    if request.testbed == "virtual" and wanted > _GUEST_MIB and wanted > free:
+        raise UsageError(
+            f"The captures would take about {largest >> 20} MiB a condition, and {free} MiB of memory are free.",
+            "Lower --duration or --bw.",
+        )
+    return wanted
+
+
+def _available_mib() -> int:
+    """Memory that can be had without swapping, proc_meminfo(5)."""
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    return next(int(line.split()[1]) >> 10 for line in lines if line.startswith("MemAvailable:"))
 
 
 def carry_out(request: Request, ready: Lab | None, progress: Callable[[int], Progress]) -> Path:

@@ -15,6 +15,9 @@ from topologies.units import Duration, Packets, Quantity, Rate, Share, Size
 Q = TypeVar("Q", bound=Quantity)
 
 FORMAT = 1
+SNAPLEN = 128  # bytes of each packet that are captured: headers with IPv6 and 60 bytes of TCP, so no SACK block is cut
+_RECORD = 16  # bytes in front of each packet in a capture, pcap-savefile(5)
+_FULL_FRAME = 1514  # bytes
 LONGEST = Duration.parse("24h")
 
 
@@ -90,6 +93,12 @@ class ExperimentSpec:
     conditions: tuple[Condition, ...]
     captures: tuple[str, ...] = ()
     format: int = FORMAT
+
+    def capture_bytes(self) -> int:
+        """About how much all captures of one seed take: full frames and an ACK for every second one."""
+        ways = ((self.topology.bottleneck(flow.sender, flow.receiver).bandwidth, flow.duration) for flow in self.flows)
+        frames = max(rate.base * duration.seconds / (8 * _FULL_FRAME) for rate, duration in ways)
+        return int(1.5 * frames * (SNAPLEN + _RECORD)) * len(self.captures) * len(self.conditions)
 
     def __post_init__(self) -> None:
         hosts = self.topology.named("host")

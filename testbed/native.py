@@ -24,8 +24,9 @@ _TOOLS = {
     "mnexec": "mininet", "ovs-vswitchd": "openvswitch-switch", "iperf": "iperf", "tcpdump": "tcpdump",
     "tc": "iproute2", "unshare": "util-linux",
 }  # fmt: skip
-# Files of our own where Open vSwitch and sysctls of the new namespace are looked for.
-_ROOM = 'mount -t tmpfs tmpfs /run && mount -t sysfs sysfs /sys && ip link set lo up && exec "$@"'
+# Files of our own where Open vSwitch and sysctls of the new namespace are looked for. Without -n, mount(8) would
+# leave a folder in the machine's /run.
+_ROOM = 'mount -n -t tmpfs tmpfs /run && mount -n -t sysfs sysfs /sys && ip link set lo up && exec "$@"'
 
 
 def run_natively(module: str, data: Any, out: Path, progress: Progress, limits: Limits | None = None) -> Usage:

@@ -5,7 +5,6 @@ Colours: https://jfly.uni-koeln.de/color/
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
@@ -15,9 +14,6 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-
-# "Matplotlib is building the font cache" is no news for who runs an experiment.
-logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
 
 BLUE, VERMILLION, GREEN, ORANGE, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#666666"
 CONDITION_COLOURS = (VERMILLION, BLUE, GREEN, PURPLE)

@@ -120,10 +120,13 @@ def test_the_sampler_says_what_ss_says(in_guest) -> None:
 def test_the_native_testbed_runs_on_the_lab_kernel_and_leaves_it_as_it_was(
     in_guest, short_sack: ExperimentSpec
 ) -> None:
+    """Also where it is killed: while Open vSwitch starts, while the network is built, in the middle of a transfer."""
     code = {str(file.relative_to(ROOT)): file.read_text() for file in (ROOT / "testbed").glob("*.py")}
-    job = {"job": "run_natively_inside", "spec": to_data(short_sack), "code": code}
+    moments = [0.0005, 0.002, 0.004, 1.0, 6.0]
+    job = {"job": "run_natively_inside", "spec": to_data(short_sack), "code": code, "moments": moments}
     folder = in_guest(job, module="tests.virtual.jobs")[0] / "native"
     assert read(folder / "sack_on" / "evidence.json")["held"]
     assert read(folder / "environment.json")["clock"] == "real"
     machine = read(folder / "machine.json")
-    assert machine["before"] == machine["after"]
+    for moment in (*map(str, moments), "ended"):
+        assert machine[moment] == machine["before"], f"killed after {moment} s"
