@@ -18,6 +18,7 @@ from typing import Any, Literal
 import testbed
 from experiments.spec import ExperimentSpec
 from experiments.store import Run, give_to, new_run, point_latest
+from testbed import cache
 from testbed.archive import code_digest
 from testbed.lab import Lab
 from testbed.native import obstacles, run_natively
@@ -205,7 +206,9 @@ def reporter() -> Iterator[Callable[[Path], int]]:
     A process of its own: it reads a run directory as anyone's, and never as root where someone typed sudo.
     """
     command = [*_as_caller(), sys.executable, "-m", "analysis", "report", "--wait"]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, text=True, cwd=_ROOT, process_group=0)
+    # Its fonts are listed once, in a place that can be written to; a home folder may not be there.
+    environment = os.environ | {"MPLCONFIGDIR": str(cache.folder() / "matplotlib")}
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, text=True, cwd=_ROOT, env=environment, process_group=0)
 
     def report(run: Path) -> int:
         process.communicate(f"{run.resolve()}\n")

@@ -24,6 +24,7 @@ from topologies.errors import TcplabError
 
 FORMAT = 1
 MANIFEST = "manifest.json"
+_CHECKOUT = Path(__file__).resolve().parent.parent
 
 Facts = Mapping[str, Any]
 
@@ -69,10 +70,13 @@ class Entry:
 
 
 def folder() -> Path:
-    """$TCPLAB_CACHE, else tcplab in $XDG_CACHE_HOME, else in ~/.cache."""
+    """$TCPLAB_CACHE, else tcplab in $XDG_CACHE_HOME, else in ~/.cache; beside the code for a user without a home."""
     if chosen := os.environ.get("TCPLAB_CACHE"):
         return Path(chosen).absolute()
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").absolute() / "tcplab"
+    if chosen := os.environ.get("XDG_CACHE_HOME"):
+        return Path(chosen).absolute() / "tcplab"
+    home = Path.home()
+    return (home if os.access(home, os.W_OK) else _CHECKOUT).absolute() / ".cache" / "tcplab"
 
 
 def sha256(file: Path) -> str:

@@ -169,3 +169,12 @@ def test_where_the_cache_is(environment: dict[str, str], expected: str, monkeypa
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert cache.folder() == Path(expected)
+
+
+def test_a_user_without_a_home_has_the_cache_beside_the_code(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("TCPLAB_CACHE", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "nowhere"))
+    assert cache.folder() == Path(cache.__file__).resolve().parent.parent / ".cache" / "tcplab"
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert cache.folder() == tmp_path / ".cache" / "tcplab"
