@@ -160,7 +160,6 @@ def test_the_lock_of_a_killed_build_is_free(cache_folder: Path, tmp_path: Path, 
     [
         ({"TCPLAB_CACHE": "/a", "XDG_CACHE_HOME": "/b"}, "/a"),
         ({"XDG_CACHE_HOME": "/b"}, "/b/tcplab"),
-        ({"HOME": "/home/ann"}, "/home/ann/.cache/tcplab"),
     ],
 )
 def test_where_the_cache_is(environment: dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
