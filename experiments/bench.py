@@ -14,7 +14,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from experiments import sack
+from experiments.catalogue import find
 from experiments.session import PROCEDURE
 from experiments.spec import Condition, ExperimentSpec, Flow
 from testbed.lab import Lab, lab
@@ -44,12 +44,17 @@ class Cost:
         return self.usage.wall_seconds - self.startup_seconds
 
 
+def _sack() -> ExperimentSpec:
+    named = find("sack")
+    return named.spec(named.parameters()())
+
+
 def workloads() -> dict[str, ExperimentSpec]:
     """The SACK study as it is, and 100 Mbit/s for 20 s with and without a capture at both ends."""
     link = two_hosts(Channel(Rate.parse("100mbit"), Duration.parse("10ms"), queue=Packets(200)))
     flow = Flow("flow1", "h1", "h2", Duration.parse("20s"))
     fast = ExperimentSpec("fast", "", link, (flow,), (Condition("only", "only"),), ("h1-eth0", "h2-eth0"))
-    return {"sack: two runs of 20 s": sack.experiment(sack.Parameters()), "100 Mbit/s for 20 s": fast}
+    return {"sack: two runs of 20 s": _sack(), "100 Mbit/s for 20 s": fast}
 
 
 def measure(times: int, tell: Callable[[str], None]) -> list[Cost]:
@@ -62,7 +67,7 @@ def measure(times: int, tell: Callable[[str], None]) -> list[Cost]:
         found.append(sorted(runs, key=lambda cost: cost.usage.wall_seconds)[times // 2])
     if not obstacles():
         tell("sack, native")
-        found.append(_once("sack natively, in real time", sack.experiment(sack.Parameters()), None))
+        found.append(_once("sack natively, in real time", _sack(), None))
     return found
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, TextIO
 
+from testbed.packages import install_command, of_tools
 from topologies.errors import CommandError, TcplabError
 
 if TYPE_CHECKING:
@@ -186,8 +187,6 @@ def variables(environment: Mapping[str, str], network: bool) -> list[str]:
 
 def need_tools(tools: Sequence[str]) -> None:
     """Raises TcplabError that names every missing program and the packages that hold them."""
-    from testbed.packages import install_command, of_tools
-
     absent = [tool for tool in tools if not shutil.which(tool, path=ENVIRONMENT["PATH"])]
     if absent:
         remedy = f"Install them with `{install_command(of_tools(absent))}`."

@@ -16,7 +16,7 @@ REAL = ("sh", "dirname", "readlink", "cat", "sha256sum", "flock", "grep", "rm", 
 PYTHON = """#!/bin/sh
 echo "python $*" >> "$NOTES"
 case "$*" in
-    *testbed.packages*) printf '%s\\n' $MISSING $ENTRIES ;;
+    *testbed.survey*) printf '%s\\n' $MISSING $ENTRIES ;;
     *"-m venv"*) sleep 0.1; mkdir -p "$4/bin"; cp "$0" "$4/bin/python" ;;
     *"-m pip"*) [ -z "$PIP_FAILS" ] || { echo "no such package"; exit 1; } ;;
     *version_info*) [ -z "$OLD" ] || exit 1 ;;
@@ -115,10 +115,10 @@ def test_a_lost_cache_entry_is_looked_into(machine: Machine, tmp_path: Path) -> 
     entry.mkdir()
     machine.start("run", ENTRIES=str(entry))
     machine.start("run", ENTRIES=str(entry))
-    assert not machine.called("testbed.packages")
+    assert not machine.called("testbed.survey")
     entry.rmdir()
     machine.start("run", ENTRIES=str(entry))
-    assert machine.called("testbed.packages run")
+    assert machine.called("testbed.survey run")
 
 
 def test_missing_packages_are_named_and_installed_with_sudo(machine: Machine) -> None:

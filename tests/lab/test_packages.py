@@ -6,47 +6,47 @@ from pathlib import Path
 
 import pytest
 
-from testbed import packages
+from testbed import packages, survey
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
 def nothing_here(monkeypatch: pytest.MonkeyPatch, cache_folder: Path) -> None:
-    monkeypatch.setattr(packages, "present", lambda tool: False)
+    monkeypatch.setattr(survey, "present", lambda tool: False)
 
 
 @pytest.mark.parametrize("kind", ["run", "test"])
 def test_an_empty_cache_needs_what_builds_it(nothing_here: None, kind: str) -> None:
-    needed = packages.missing(kind)
+    needed = survey.missing(kind)
     assert {"python3-venv", "bubblewrap", "tcptrace", "gcc", "flex", "squashfs-tools"} <= {*needed}
     assert needed == sorted({*needed})
 
 
 def test_a_full_cache_needs_nothing_to_build(nothing_here: None) -> None:
-    for entry in packages.entries():
+    for entry in survey.entries():
         entry.mkdir(parents=True)
-    assert packages.missing("run") == ["bubblewrap", "python3-venv", "tcptrace"]
+    assert survey.missing("run") == ["bubblewrap", "python3-venv", "tcptrace"]
 
 
 def test_a_lost_image_does_not_need_the_kernels_tools(nothing_here: None) -> None:
-    for entry in packages.entries()[:2]:
+    for entry in survey.entries()[:2]:
         entry.mkdir(parents=True)
-    assert "squashfs-tools" in packages.missing("run")
-    assert "flex" not in packages.missing("run")
+    assert "squashfs-tools" in survey.missing("run")
+    assert "flex" not in survey.missing("run")
 
 
 def test_a_light_command_builds_nothing(nothing_here: None) -> None:
-    assert packages.missing("light") == ["python3-venv", "tcptrace"]
+    assert survey.missing("light") == ["python3-venv", "tcptrace"]
 
 
 def test_native_needs_mininet(nothing_here: None) -> None:
-    assert {"mininet", "openvswitch-switch"} <= {*packages.missing("native")}
+    assert {"mininet", "openvswitch-switch"} <= {*survey.missing("native")}
 
 
 def test_nothing_is_missing_where_all_is_there(monkeypatch: pytest.MonkeyPatch, cache_folder: Path) -> None:
-    monkeypatch.setattr(packages, "present", lambda tool: True)
-    assert packages.missing("run") == []
+    monkeypatch.setattr(survey, "present", lambda tool: True)
+    assert survey.missing("run") == []
 
 
 def test_programs_files_and_modules_are_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,4 +73,4 @@ def test_the_launcher_can_ask_without_any_installed_library(cache_folder: Path) 
     assert [Path(line).name.partition("-")[0] for line in printed if "/" in line] == ["kernel", "init", "image"]
 
 
-ASK = "from testbed.packages import main; main('run')"
+ASK = "from testbed.survey import main; main('run')"
