@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from statistics import median
 
 from analysis.measure import Measured, measure
 from analysis.problems import Problems
-from analysis.rundirectory import Condition, Run
+from analysis.rundirectory import Condition, Run, Trial
 
 NOTHING = "\N{EN DASH}"
 """What a table shows where nothing was measured or published."""
@@ -42,16 +43,22 @@ class Results:
 
 
 def measure_all(run: Run, problems: Problems) -> Results:
-    """Measures every trial, one thread per core, because the time goes into the processes of tcptrace."""
+    """Measures every trial, a process on each core: reading captures is Python's own work."""
     drawn = run.trials[0].seed if run.trials else None
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        apart = [Problems() for _ in run.trials]
-        tasks = zip(run.trials, apart, strict=True)
-        measured = list(pool.map(lambda task: measure(run, task[0], task[1], draw=task[0].seed == drawn), tasks))
-    for found in apart:
-        for sentence in found.found:
+    processes = min(os.cpu_count() or 1, len(run.trials)) or 1
+    with ProcessPoolExecutor(processes, multiprocessing.get_context("fork")) as pool:
+        tasks = [pool.submit(_measure_apart, run, trial, trial.seed == drawn) for trial in run.trials]
+        measured, apart = zip(*(task.result() for task in tasks), strict=True) if tasks else ((), ())
+    for sentences in apart:
+        for sentence in sentences:
             problems.add(sentence)
     return Results(run, tuple(measured))
+
+
+def _measure_apart(run: Run, trial: Trial, draw: bool) -> tuple[Measured, tuple[str, ...]]:
+    """One trial and the problems that were found with it."""
+    problems = Problems()
+    return measure(run, trial, problems, draw=draw), tuple(problems.found)
 
 
 def written(value: float) -> str:
