@@ -204,6 +204,7 @@ def tcplab() -> None:
 
 tcplab.add_command(experiments)
 
+
 @tcplab.command()
 @click.option("--times", type=click.IntRange(1, 99), default=3, show_default=True, help="Runs of each (median).")
 def bench(times: int) -> None:

@@ -34,7 +34,7 @@ def experiment(parameters: Parameters) -> ExperimentSpec:
 def _condition(on: bool) -> Condition:
     sysctls = tuple((f"net.ipv4.{name}", str(int(on))) for name in ("tcp_sack", "tcp_dsack"))
     word = "on" if on else "off"
-    return Condition(f"sack_{word}", f"SACK {word}", sysctls, (Proof("sack_permitted", on),))
+    return Condition(f"sack_{word}", f"SACK {word}", sysctls, (Proof("sack_permitted", word),))
 
 
 if __name__ == "__main__":

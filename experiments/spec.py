@@ -61,15 +61,18 @@ class Flow:
             raise UsageError(f"A window of {self.window} is too small for a packet.", "Choose at least 2KiB.")
 
 
-ProofKind = Literal["sack_permitted"]
+ProofKind = Literal["sack_permitted", "congestion_control"]
 
 
 @dataclass(frozen=True)
 class Proof:
-    """What must be seen in the run itself, or its condition did not hold."""
+    """What must be seen in the run itself, or its condition did not hold.
+
+    `expected` is "on" or "off" for sack_permitted, the algorithm's name for congestion_control.
+    """
 
     kind: ProofKind
-    expected: bool
+    expected: str
 
 
 @dataclass(frozen=True)

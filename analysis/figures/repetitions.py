@@ -39,7 +39,8 @@ def _compare(axes: Axes, labels: Sequence[str], comparison: Comparison) -> None:
         _median(axes, at, median(values))
     axes.set_xticks(list(places), list(labels))
     axes.set_xlim(-0.4, len(labels) - 0.6)
-    axes.set_ylim(0, axes.get_ylim()[1] * 1.1)
+    highest = max(value for pair in comparison.pairs for value in pair)
+    axes.set_ylim(0, 1.2 * highest if highest > 0 else 1)
     axes.yaxis.set_major_locator(MaxNLocator(6))
     axes.set_ylabel(comparison.unit)
     axes.set_title(f"{comparison.title}, {len(comparison.pairs)} repetitions")
@@ -48,5 +49,6 @@ def _compare(axes: Axes, labels: Sequence[str], comparison: Comparison) -> None:
 def _median(axes: Axes, at: int, middle: float) -> None:
     box = {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 1}
     axes.hlines([middle], at - 0.12, at + 0.12, color=VERMILLION, linewidth=4)
-    axes.annotate(f"median {middle:.4g}", (at, middle), (0, 12), textcoords="offset points", ha="center",
+    text = f"median {middle:,.0f}" if middle >= 100 else f"median {middle:.3g}"
+    axes.annotate(text, (at, middle), (0, 12), textcoords="offset points", ha="center",
                   color=VERMILLION, fontweight="bold", bbox=box)  # fmt: skip

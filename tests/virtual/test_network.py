@@ -76,7 +76,7 @@ def test_the_condition_is_proved_from_both_syns(in_guest, short_sack: Experiment
 
 
 def test_a_condition_that_did_not_hold_is_noticed(in_guest, short_sack: ExperimentSpec) -> None:
-    claimed = Condition("claimed", "claimed", (("net.ipv4.tcp_sack", "0"),), (Proof("sack_permitted", True),))
+    claimed = Condition("claimed", "claimed", (("net.ipv4.tcp_sack", "0"),), (Proof("sack_permitted", "on"),))
     folder, _ = in_guest(dataclasses.replace(short_sack, conditions=(claimed,)))
     assert read(folder / "claimed" / "evidence.json")["held"] is False
 

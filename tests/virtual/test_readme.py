@@ -24,7 +24,7 @@ def test_the_experiment_in_twenty_lines_runs(in_guest, monkeypatch: pytest.Monke
     spec = module.experiment(module.Parameters(duration=Duration.parse("2s")))
     folder, _ = in_guest(spec)
     for condition in ("reno", "cubic", "bbr"):
-        lines = (folder / condition / "h1.sockets.jsonl").read_text()
-        assert f'"congestion_control": "{condition}"' in lines
-        found = read(folder / condition / "evidence.json")["sysctls"]["h1"]
-        assert found["net.ipv4.tcp_congestion_control"] == condition
+        evidence = read(folder / condition / "evidence.json")
+        assert evidence["held"]
+        assert evidence["proofs"][0]["observed"] == [condition]
+        assert evidence["sysctls"]["h1"]["net.ipv4.tcp_congestion_control"] == condition

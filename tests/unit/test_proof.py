@@ -1,0 +1,86 @@
+"""Proofs from counters and samples: what holds, what does not, and how far chance goes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from experiments.proof import evidence
+from experiments.spec import Condition, ExperimentSpec, Flow, Proof
+from topologies.spec import Channel
+from topologies.two_hosts import two_hosts
+from topologies.units import Duration, Rate, Share
+
+PORTS = ("s1-eth1", "s1-eth2")
+
+
+def spec(loss: str) -> ExperimentSpec:
+    link = two_hosts(Channel(Rate.parse("1mbit"), Duration.parse("10ms"), Share.parse(loss)))
+    return ExperimentSpec("x", "", link, (Flow("flow1", "h1", "h2", Duration.parse("1s")),), (Condition("c", "c"),))
+
+
+def rows(left: int, lost: int, overflowed: int) -> list[dict]:
+    return [
+        {"handle": "1:", "packets": left, "drops": lost + overflowed},
+        {"handle": "2:", "packets": left, "drops": overflowed},
+        {"handle": "3:", "packets": left, "drops": overflowed},
+    ]
+
+
+def counted(folder: Path, left: int, lost: int, overflowed: int = 0) -> None:
+    """Counters that had seen 100 packets and 50 losses before."""
+    before, after = rows(100, 50, 5), rows(100 + left, 50 + lost, 5 + overflowed)
+    readings = {"before": dict.fromkeys(PORTS, before), "after": dict.fromkeys(PORTS, after)}
+    (folder / "qdiscs.json").write_text(json.dumps(readings))
+
+
+@pytest.mark.parametrize(
+    ("loss", "left", "lost", "overflowed", "held"),
+    [
+        ("10%", 900, 100, 0, True),
+        ("10%", 860, 140, 0, True),  # 4.2 standard deviations
+        ("10%", 850, 150, 0, False),  # 5.3
+        ("10%", 1000, 0, 0, False),
+        ("10%", 900, 80, 500, False),  # 1480 entered, so 148 were due
+        ("0%", 1000, 0, 300, True),
+        ("0%", 1000, 1, 0, False),
+        ("100%", 0, 1000, 0, True),
+        ("100%", 1, 999, 0, False),
+        ("0.001%", 1_000_000, 10, 0, True),
+    ],
+)
+def test_the_loss_is_what_was_asked_within_chance(
+    tmp_path: Path, loss: str, left: int, lost: int, overflowed: int, held: bool
+) -> None:
+    counted(tmp_path, left, lost, overflowed)
+    found = evidence(Condition("c", "c"), spec(loss), tmp_path)
+    assert found["held"] is held
+    assert [row["held"] for row in found["proofs"]] == [held, held]
+
+
+def test_a_port_that_nothing_entered_proves_nothing(tmp_path: Path) -> None:
+    counted(tmp_path, 0, 0)
+    assert evidence(Condition("c", "c"), spec("10%"), tmp_path) == {"held": True, "proofs": []}
+
+
+@pytest.mark.parametrize(
+    ("sampled", "held"), [(["bbr"], True), (["cubic"], False), (["bbr", "cubic"], False), ([], False)]
+)
+def test_the_congestion_control_is_that_of_every_sample(tmp_path: Path, sampled: list[str], held: bool) -> None:
+    counted(tmp_path, 0, 0)
+    other = {"remote": "10.0.0.2:9", "congestion_control": "reno"}
+    lines = [
+        {"time": 1, "sockets": [{"remote": "10.0.0.2:5001", "congestion_control": name}, other]} for name in sampled
+    ]
+    (tmp_path / "h1.sockets.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    condition = Condition("c", "c", proofs=(Proof("congestion_control", "bbr"),))
+    assert evidence(condition, spec("0%"), tmp_path)["held"] is held
+
+
+def test_a_condition_that_cannot_be_looked_at_did_not_hold(tmp_path: Path) -> None:
+    """SACK is proved from a capture at the receiver, and there is none."""
+    counted(tmp_path, 0, 0)
+    condition = Condition("c", "c", proofs=(Proof("sack_permitted", "on"),))
+    assert evidence(condition, spec("0%"), tmp_path)["held"] is False
