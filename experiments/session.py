@@ -54,11 +54,20 @@ class Request:
 def choose(asked: str) -> Testbed:
     """The testbed that `auto`, `native` or `virtual` means here. Raises TcplabError where native cannot be."""
     if asked == "virtual":
-        return "virtual"
+        return _virtual()
     problems = obstacles()
     if asked == "native" and problems:
         raise problems[0]
-    return "virtual" if problems else "native"
+    return _virtual() if problems else "native"
+
+
+def _virtual() -> Testbed:
+    if platform.machine() != "x86_64":
+        raise TcplabError(
+            f"The lab kernel exists for x86-64 only, and this is {platform.machine()}.",
+            "Run natively: sudo ./tcplab run NAME --testbed native",
+        )
+    return "virtual"
 
 
 def memory_for(request: Request) -> int:

@@ -74,6 +74,12 @@ def test_native_without_root_says_what_to_do(monkeypatch: pytest.MonkeyPatch) ->
     assert done.exit_code == 1 and "sudo" in done.output
 
 
+def test_another_processor_is_told_what_it_can_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("platform.machine", lambda: "aarch64")
+    done = invoke("run", "sack", "--testbed", "virtual")
+    assert done.exit_code == 1 and "x86-64 only" in done.output and "--testbed native" in done.output
+
+
 def test_module_and_command_take_the_same_words() -> None:
     words = [sys.executable, "-m"]
     outputs = [
