@@ -31,6 +31,7 @@ Testbed = Literal["native", "virtual"]
 PROCEDURE = "experiments.procedure"
 _ROOT = Path(testbed.__file__).resolve().parent.parent
 _GUEST_MIB = 1024
+_START = 11.0  # seconds until Open vSwitch may be started in a guest
 _CONDITION_OVERHEAD = 6.0  # seconds; a condition's servers, captures and the drain of buffers, as a guess for the bar
 
 
@@ -48,7 +49,7 @@ class Request:
     def expected_seconds(self) -> float:
         """About how long one seed takes on its own clock."""
         longest = max(flow.duration.seconds for flow in self.spec.flows)
-        return 11.0 + len(self.spec.conditions) * (1.3 * longest + _CONDITION_OVERHEAD)
+        return _START + len(self.spec.conditions) * (1.3 * longest + _CONDITION_OVERHEAD)
 
 
 def choose(asked: str) -> Testbed:
@@ -111,6 +112,7 @@ def carry_out(request: Request, ready: Lab | None, progress: Callable[[int], Pro
             record.status = "failed" if record.failures else "complete"
         except TcplabError as error:
             record.failures.append(str(error))
+            error.remedy = f"{error.remedy} What was measured is kept in {run.place}.".strip()
             raise
         except KeyboardInterrupt:
             record.status = "interrupted"

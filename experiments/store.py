@@ -33,6 +33,11 @@ class Run:
         self.folder = folder
         self.identifier = identifier
 
+    @property
+    def place(self) -> Path:
+        """Where the run will be when it is finished."""
+        return self.folder.with_name(self.identifier)
+
     def finish(self, manifest: dict[str, Any]) -> Path:
         """Write the manifest with the digests of all files, put the run in its place and return that."""
         return _settle(self.folder, manifest)
