@@ -92,7 +92,7 @@ class _Commands(click.Group):
         try:
             return super().invoke(ctx)
         except TcplabError as error:
-            click.echo(f"error: {error}", err=True)
+            click.echo(f"Error: {error}", err=True)
             sys.exit(error.exit_code)
 
 

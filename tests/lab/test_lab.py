@@ -55,14 +55,14 @@ def test_build_export_and_import(kitchen: None, tmp_path: Path, monkeypatch: pyt
 def test_show_builds_nothing(kitchen: None, oven: Any) -> None:
     shown = command("show")
     assert shown.exit_code == 1
-    assert shown.stderr == "error: The lab is not built, or a file of it is damaged. Run `./tcplab image build`.\n"
+    assert shown.stderr == "Error: The lab is not built, or a file of it is damaged. Run `./tcplab image build`.\n"
     assert oven.built == []
 
 
 def test_a_refused_import_is_one_message(kitchen: None) -> None:
     refused = command("import", __file__)
     assert refused.exit_code == 1
-    assert refused.stderr.startswith("error: ")
+    assert refused.stderr.startswith("Error: ")
     assert len(refused.stderr.splitlines()) == 1
 
 
