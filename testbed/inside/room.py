@@ -55,15 +55,16 @@ class Room:
             os.fsync(events.fileno())
 
     def deliver(self, name: str) -> None:
-        """Hand `work/name` out, so that it is kept whatever happens later."""
-        source = self.work / name
+        """Hand `work/name` out in one step, so that it is kept whole whatever happens later."""
+        source, partial = self.work / name, self.delivery / f"{name}.partial"
         if self.work == self.delivery or not source.exists():
             return
         if source.is_dir():
-            shutil.copytree(source, self.delivery / name)
+            shutil.copytree(source, partial)
             shutil.rmtree(source)
         else:
-            shutil.copy(source, self.delivery / name)
+            shutil.copy(source, partial)
+        partial.rename(self.delivery / name)
 
 
 def main(arguments: list[str]) -> int:
