@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ class Named:
         return spec
 
 
+@cache
 def catalogue() -> tuple[Named, ...]:
     """All experiments, by name. Reads the files; nothing of theirs is run."""
     trees = {file.stem: ast.parse(file.read_text()) for file in sorted(_FOLDER.glob("*.py"))}

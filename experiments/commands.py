@@ -170,14 +170,9 @@ class _Experiments(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [named.name for named in catalogue()]
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        known = {named.name: named for named in catalogue()}
-        return command_of(known[cmd_name]) if cmd_name in known else None
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
         with one_clear_message():
-            find(args[0])
-        return super().resolve_command(ctx, args)
+            return command_of(find(cmd_name))
 
 
 _list_option = click.option(

@@ -6,7 +6,6 @@ import datetime
 import json
 import os
 import platform
-import pwd
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -20,6 +19,7 @@ from experiments.spec import ExperimentSpec
 from experiments.store import Run, give_to, new_run, point_latest
 from testbed import cache
 from testbed.archive import code_digest
+from testbed.caller import who_typed_sudo
 from testbed.lab import Lab
 from testbed.native import obstacles, run_natively
 from testbed.running import Limits, Progress, Usage
@@ -189,20 +189,14 @@ def _lab_facts(ready: Lab) -> dict[str, Any]:
 def _hand_over(folder: Path) -> None:
     """Point `latest` at the run; under sudo everything that was written belongs to who typed it."""
     point_latest(folder)
-    if caller := _caller():
+    if caller := who_typed_sudo():
         give_to(folder.parent, *caller)
         os.chown(folder.parent.parent, *caller)
 
 
-def _caller() -> tuple[int, int] | None:
-    """User and group of who typed sudo; None where nobody did."""
-    user = int(os.environ.get("SUDO_UID", 0)) if os.geteuid() == 0 else 0
-    return (user, pwd.getpwuid(user).pw_gid) if user else None
-
-
 def _as_caller() -> list[str]:
     """What to put before a command so that it runs as who typed sudo."""
-    caller = _caller()
+    caller = who_typed_sudo()
     return (
         ["setpriv", "--reuid", str(caller[0]), "--regid", str(caller[1]), "--init-groups", "--reset-env"]
         if caller

@@ -8,7 +8,6 @@ removes everything with the namespaces.
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import struct
 import subprocess
@@ -16,14 +15,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from testbed.archive import job_archive, job_file
+from testbed.packages import NATIVE, install_command, of_tools, present
 from testbed.running import CONSOLE, Limits, Progress, Usage, follow, started
 from topologies.errors import TcplabError
 
 PYTHON = "/usr/bin/python3"  # the distribution's: Mininet is a package of it
-_TOOLS = {
-    "mnexec": "mininet", "ovs-vswitchd": "openvswitch-switch", "iperf": "iperf", "tcpdump": "tcpdump",
-    "tc": "iproute2", "unshare": "util-linux",
-}  # fmt: skip
 # Files of our own where Open vSwitch and sysctls of the new namespace are looked for. Without -n, mount(8) would
 # leave a folder in the machine's /run.
 _ROOM = 'mount -n -t tmpfs tmpfs /run && mount -n -t sysfs sysfs /sys && ip link set lo up && exec "$@"'
@@ -56,9 +52,8 @@ def obstacles() -> list[TcplabError]:
     """What keeps this machine from running natively, each with its remedy; empty where it can."""
     if os.geteuid() != 0:
         return [TcplabError("The native testbed needs root.", "Use sudo, or --testbed virtual.")]
-    missing = sorted({package for tool, package in _TOOLS.items() if not shutil.which(tool)})
-    if missing:
-        return [TcplabError(f"Not installed: {', '.join(missing)}.", f"sudo apt-get install {' '.join(missing)}")]
+    if missing := of_tools(tool for tool in NATIVE if not present(tool)):
+        return [TcplabError(f"Not installed: {', '.join(missing)}.", install_command(missing))]
     checks = (_mininet(), _netem(), _open_vswitch())
     return [error for error in checks if error]
 

@@ -11,16 +11,16 @@ PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 """The distribution's programs: what a user has put elsewhere on the PATH does not count."""
 
 ALWAYS = {"module:ensurepip": "python3-venv"}
-VIRTUAL = {"bwrap": "bubblewrap", "tcptrace": "tcptrace"}
+VIRTUAL = {"bwrap": "bubblewrap"}
 NATIVE = {
-    "mn": "mininet",
-    "ovs-vsctl": "openvswitch-switch",
+    "mnexec": "mininet",
+    "ovs-vswitchd": "openvswitch-switch",
     "iperf": "iperf",
     "tcpdump": "tcpdump",
     "tc": "iproute2",
-    "ethtool": "ethtool",
-    "tcptrace": "tcptrace",
+    "unshare": "util-linux",
 }
+REPORT = {"tcptrace": "tcptrace"}
 KERNEL = {
     "gcc": "gcc",
     "/usr/include/stdio.h": "libc6-dev",
@@ -38,14 +38,14 @@ IMAGE = {
     "/usr/share/keyrings/debian-archive-keyring.gpg": "debian-archive-keyring",
 }
 KINDS = {
-    "light": {**ALWAYS, "tcptrace": "tcptrace"},
-    "run": {**ALWAYS, **VIRTUAL},
-    "test": {**ALWAYS, **VIRTUAL},
-    "native": {**ALWAYS, **NATIVE},
+    "light": {**ALWAYS, **REPORT},
+    "run": {**ALWAYS, **REPORT, **VIRTUAL},
+    "test": {**ALWAYS, **REPORT, **VIRTUAL},
+    "native": {**ALWAYS, **REPORT, **NATIVE},
 }
 """What each kind of command needs; `light` ones build and run nothing (analyze, image import, --help)."""
 
-TOOLS = {**ALWAYS, **VIRTUAL, **NATIVE, **KERNEL, **IMAGE}
+TOOLS = {**ALWAYS, **REPORT, **VIRTUAL, **NATIVE, **KERNEL, **IMAGE}
 
 
 def present(tool: str) -> bool:

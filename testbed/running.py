@@ -92,10 +92,10 @@ def _popen(command: list[str], console: IO[bytes], descriptors: list[int]) -> su
 
 def follow(process: subprocess.Popen[bytes], out: Path, progress: Progress, limits: Limits) -> Usage:
     """Follow a job to its end. Raises TcplabError at the wall-clock limit, or with the job's own message."""
-    started = time.monotonic()
+    begun = time.monotonic()
     offset, cpu, memory = 0, 0.0, 0
     while process.poll() is None:
-        if time.monotonic() - started > limits.wall_seconds:
+        if time.monotonic() - begun > limits.wall_seconds:
             raise TcplabError(
                 f"The run was stopped at its limit of {limits.wall_seconds:g} s of wall time: perhaps a program spins.",
                 f"Look at {LOG} in the run's folder; raise the limit with --limit.",
@@ -105,7 +105,7 @@ def follow(process: subprocess.Popen[bytes], out: Path, progress: Progress, limi
         cpu, memory = max(cpu, latest[0]), max(memory, latest[1])
         time.sleep(_POLL)
     _tell(out / EVENTS, offset, progress)
-    return Usage(_verdict(out, process.returncode), time.monotonic() - started, cpu, memory)
+    return Usage(_verdict(out, process.returncode), time.monotonic() - begun, cpu, memory)
 
 
 def _tell(events: Path, offset: int, progress: Progress) -> int:

@@ -8,7 +8,6 @@ the kernel are those of Documentation/virt/uml and of the design's measurements.
 from __future__ import annotations
 
 import os
-import pwd
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from testbed.archive import job_archive, job_file
+from testbed.caller import who_typed_sudo
 from testbed.lab import Lab
 from testbed.running import CONSOLE, Limits, Progress, Usage, follow, started
 from topologies.errors import TcplabError
@@ -49,8 +49,7 @@ def _ordinary_user() -> tuple[int, int] | None:
     """
     if os.geteuid() != 0 or Path("/proc/self/uid_map").read_text().split() != _ALL_USERS:
         return None
-    user = int(os.environ.get("SUDO_UID", _NOBODY))
-    return (user, pwd.getpwuid(user).pw_gid) if user else (_NOBODY, _NOBODY)
+    return who_typed_sudo() or (_NOBODY, _NOBODY)
 
 
 @contextmanager

@@ -16,7 +16,6 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 BLUE, VERMILLION, GREEN, ORANGE, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#666666"
-CONDITION_COLOURS = (VERMILLION, BLUE, GREEN, PURPLE)
 MOST_COLUMNS = 4
 """Conditions that fit beside each other; further ones are in the tables only."""
 SETTINGS: dict[Any, Any] = {
