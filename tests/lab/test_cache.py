@@ -144,7 +144,7 @@ def test_the_lock_of_a_killed_build_is_free(cache_folder: Path, tmp_path: Path, 
     diary = tmp_path / "diary"
     baker = multiprocessing.get_context("fork").Process(target=bake, args=(diary,))
     baker.start()
-    while not diary.exists():
+    while not (diary.exists() and diary.read_text()):
         time.sleep(0.01)
     baker.kill()
     baker.join()
