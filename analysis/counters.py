@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from analysis.jsonfile import Object, inner, number, objects
 
+_LINE = "1:"  # handle of the delay line; 2: is the rate, 3: the queue
+
 
 def growth(counters: Object, host: str) -> dict[str, float]:
     """Each nstat counter of `host`: its value after the trial less its value before."""
@@ -33,19 +35,22 @@ class PortLoss:
 def data_port(qdiscs: Object) -> PortLoss | None:
     """The port that carried most bytes, which is the one towards the receiver; None where nothing passed."""
     after = inner(qdiscs, "after")
-    carried = {port: _grown(qdiscs, port, "netem", "bytes") for port in after}
+    carried = {port: _grown(qdiscs, port, _LINE, "bytes") for port in after}
     port = max(carried, key=lambda name: carried[name], default=None)
-    if port is None or not carried[port]:
-        return None
-    # netem counts its child's drops among its own: the queue's are taken out again (tbf passes on the fifo's).
-    dropped = max(_grown(qdiscs, port, "tbf", "drops"), _grown(qdiscs, port, "pfifo", "drops"))
-    lost = _grown(qdiscs, port, "netem", "drops") - dropped
-    return PortLoss(port, lost, dropped, _grown(qdiscs, port, "netem", "packets"))
+    return port_loss(qdiscs, port) if port is not None and carried[port] else None
 
 
-def _grown(qdiscs: Object, port: str, kind: str, field: str) -> float:
-    return _total(inner(qdiscs, "after"), port, kind, field) - _total(inner(qdiscs, "before"), port, kind, field)
+def port_loss(qdiscs: Object, port: str) -> PortLoss:
+    """What `port` did to packets during the trial."""
+    # netem counts its child's drops among its own: the queue's are taken out again (tbf passes on the queue's).
+    dropped = max(_grown(qdiscs, port, "2:", "drops"), _grown(qdiscs, port, "3:", "drops"))
+    lost = _grown(qdiscs, port, _LINE, "drops") - dropped
+    return PortLoss(port, lost, dropped, _grown(qdiscs, port, _LINE, "packets"))
 
 
-def _total(ports: Object, port: str, kind: str, field: str) -> float:
-    return sum(number(entry, field) or 0.0 for entry in objects(ports, port) if entry.get("kind") == kind)
+def _grown(qdiscs: Object, port: str, handle: str, field: str) -> float:
+    return _total(inner(qdiscs, "after"), port, handle, field) - _total(inner(qdiscs, "before"), port, handle, field)
+
+
+def _total(ports: Object, port: str, handle: str, field: str) -> float:
+    return sum(number(entry, field) or 0.0 for entry in objects(ports, port) if entry.get("handle") == handle)

@@ -24,25 +24,36 @@ class Sample:
     bytes_acked: float
     bytes_sent: float
     bytes_retrans: float
+    segments_retrans: float
 
 
 def read_samples(lines: Iterable[str], port: int) -> list[Sample]:
     """The samples of the sending socket: its remote port is `port`. Raises ValueError on a broken line."""
-    return [sample for line in lines if line.strip() for sample in _samples(json.loads(line), port)]
+    return by_port(lines).get(str(port), [])
 
 
-def _samples(instant: object, port: int) -> Iterator[Sample]:
+def by_port(lines: Iterable[str]) -> dict[str, list[Sample]]:
+    """All samples by the remote port of their socket. Raises ValueError on a broken line."""
+    found: dict[str, list[Sample]] = {}
+    for line in lines:
+        for port, sample in _samples(json.loads(line)) if line.strip() else ():
+            found.setdefault(port, []).append(sample)
+    return found
+
+
+def _samples(instant: object) -> Iterator[tuple[str, Sample]]:
     if not isinstance(instant, dict):
         raise ValueError("a line holds no object")
     time = number(instant, "time")
     for socket in objects(instant, "sockets"):
-        if time is not None and text(socket, "remote").endswith(f":{port}") and number(socket, "cwnd") is not None:
-            yield _sample(time, socket)
+        if time is not None and number(socket, "cwnd") is not None:
+            yield text(socket, "remote").rpartition(":")[2], _sample(time, socket)
 
 
 def _sample(time: float, socket: Object) -> Sample:
     field = {
-        name: number(socket, name) or 0.0 for name in ("cwnd", "rtt_us", "bytes_acked", "bytes_sent", "bytes_retrans")
+        name: number(socket, name) or 0.0
+        for name in ("cwnd", "rtt_us", "bytes_acked", "bytes_sent", "bytes_retrans", "total_retrans")
     }
-    rtt = field.pop("rtt_us") / 1e6
-    return Sample(time=time, ssthresh=number(socket, "ssthresh"), rtt=rtt, **field)
+    rtt, resent = field.pop("rtt_us") / 1e6, field.pop("total_retrans")
+    return Sample(time=time, ssthresh=number(socket, "ssthresh"), rtt=rtt, segments_retrans=resent, **field)

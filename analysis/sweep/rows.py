@@ -1,0 +1,113 @@
+"""The rows of one finished run: one for each condition and flow, from what iperf, the sockets and the qdiscs said.
+
+They are computed where the run was made and are all that a sweep keeps of it, so captures are not read here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, median, quantiles
+
+from analysis import counters, iperf, sockets
+from analysis.jsonfile import Object, inner, objects, read_object, text
+from analysis.problems import Problems
+
+Row = dict[str, str | float | None]
+"""`condition`, `flow` and the metrics; None where a metric could not be measured."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A column of the table: its title, unit, and whether it belongs to a flow or to the whole run."""
+
+    name: str
+    title: str
+    unit: str
+    of_run: bool = False
+
+
+METRICS = (
+    Metric("goodput_kbit_s", "Goodput at the receiver", "kbit/s"),
+    Metric("transfer_kbyte", "Data received", "KByte"),
+    Metric("seconds", "Time from the first to the last byte at the receiver", "s"),
+    Metric("retransmitted_percent", "Bytes sent again", "%"),
+    Metric("retransmitted_segments", "Segments sent again", ""),
+    Metric("rtt_median_ms", "Smoothed round-trip time, median over time", "ms"),
+    Metric("rtt_p95_ms", "Smoothed round-trip time, 95th percentile over time", "ms"),
+    Metric("cwnd_median_segments", "Congestion window, median over time", "segments"),
+    Metric("total_goodput_kbit_s", "Goodput of all flows together", "kbit/s", of_run=True),
+    Metric("jain_index", "Jain's fairness index of the flows' goodput", "", of_run=True),
+    Metric("timeouts", "Retransmission time-outs of all senders", "", of_run=True),
+    Metric("lost_percent", "Packets lost at random on all links", "%", of_run=True),
+    Metric("queue_drops", "Packets dropped by full queues", "", of_run=True),
+)
+"""The metrics in the order of the columns. iperf's KByte are 1024 bytes; its rates have three digits."""
+
+
+def rows_of(raw: Path, spec: Object) -> list[Row]:
+    """The rows of the run whose raw files are in `raw` (a `raw/seed-N`) and whose spec.json said `spec`."""
+    return [row for condition in objects(spec, "conditions") for row in _condition(raw, spec, text(condition, "name"))]
+
+
+def _condition(raw: Path, spec: Object, condition: str) -> Iterator[Row]:
+    folder, flows, problems = raw / condition, objects(spec, "flows"), Problems()
+    samples = {sender: _samples(folder, sender) for sender in {text(flow, "sender") for flow in flows}}
+    measured = [
+        _flow(folder, flow) | _socket(samples[text(flow, "sender")].get(text(flow, "port"), [])) for flow in flows
+    ]
+    of_run = _of_run(folder, [text(flow, "sender") for flow in flows], measured, problems)
+    for flow, values in zip(flows, measured, strict=True):
+        found = values | of_run
+        yield {"condition": condition, "flow": text(flow, "name")} | {one.name: found.get(one.name) for one in METRICS}
+
+
+def _samples(folder: Path, sender: str) -> dict[str, list[sockets.Sample]]:
+    """What the sender's sockets looked like over time, by the receiver's port."""
+    file = folder / f"{sender}.sockets.jsonl"
+    return sockets.by_port(file.read_text().splitlines()) if file.exists() else {}
+
+
+def _flow(folder: Path, flow: Object) -> dict[str, float]:
+    """What iperf's server said of the flow."""
+    said = folder / f"{text(flow, 'name')}.server.txt"
+    summary = iperf.read_summary(said.read_text(errors="replace")) if said.exists() else None
+    if not summary:
+        return {}
+    return {"goodput_kbit_s": summary.rate, "transfer_kbyte": summary.transfer, "seconds": summary.seconds}
+
+
+def _socket(samples: list[sockets.Sample]) -> dict[str, float]:
+    """Round-trip times and windows of samples that the connection had, and its totals in the last of them."""
+    established = [sample for sample in samples if sample.rtt > 0]
+    if not established or not established[-1].bytes_sent:
+        return {}
+    last, rtts = established[-1], [1000 * sample.rtt for sample in established]
+    return {
+        "retransmitted_percent": 100 * last.bytes_retrans / last.bytes_sent,
+        "retransmitted_segments": last.segments_retrans,
+        "rtt_median_ms": median(rtts),
+        "rtt_p95_ms": quantiles(rtts, n=20)[-1] if len(rtts) > 1 else rtts[0],
+        "cwnd_median_segments": median(sample.cwnd for sample in established),
+    }
+
+
+def _of_run(folder: Path, senders: list[str], flows: list[dict[str, float]], problems: Problems) -> dict[str, float]:
+    nstat = read_object(folder / "counters.json", problems, "counters.json")
+    qdiscs = read_object(folder / "qdiscs.json", problems, "qdiscs.json")
+    ports = [counters.port_loss(qdiscs, port) for port in inner(qdiscs, "after")]
+    offered = sum(port.lost + port.dropped + port.passed for port in ports)
+    rates = [flow["goodput_kbit_s"] for flow in flows if "goodput_kbit_s" in flow]
+    return {
+        "timeouts": sum(counters.growth(nstat, host).get("TcpExtTCPTimeouts", 0.0) for host in sorted(set(senders))),
+        "queue_drops": sum(port.dropped for port in ports),
+        **({"lost_percent": 100 * sum(port.lost for port in ports) / offered} if offered else {}),
+        **({"total_goodput_kbit_s": sum(rates)} if len(rates) == len(flows) else {}),
+        **({"jain_index": jain(rates)} if len(rates) == len(flows) and any(rates) else {}),
+    }
+
+
+def jain(rates: list[float]) -> float:
+    """Jain's fairness index: 1 for equal rates, 1/n where one of n has all (Jain, Chiu, Hawe; DEC-TR-301, 1984)."""
+    return fmean(rates) ** 2 / fmean(rate**2 for rate in rates)
