@@ -132,10 +132,10 @@ def test_counters_grow_from_what_they_were() -> None:
 def test_netem_counts_the_drops_of_its_queue_as_its_own() -> None:
     ports = {
         "s1-eth2": [
-            {"kind": "netem", "bytes": 1114714, "packets": 757, "drops": 89},
-            {"kind": "tbf", "drops": 9},
-            {"kind": "pfifo", "drops": 9},
+            {"kind": "netem", "handle": "1:", "bytes": 1114714, "packets": 757, "drops": 89},
+            {"kind": "tbf", "handle": "2:", "drops": 9},
+            {"kind": "pfifo", "handle": "3:", "drops": 9},
         ],
-        "s1-eth1": [{"kind": "netem", "bytes": 40130, "packets": 605, "drops": 63}],
+        "s1-eth1": [{"kind": "netem", "handle": "1:", "bytes": 40130, "packets": 605, "drops": 63}],
     }
     assert counters.data_port({"before": {}, "after": ports}) == counters.PortLoss("s1-eth2", 80, 9, 757)
