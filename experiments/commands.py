@@ -17,10 +17,12 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from experiments.catalogue import Named, catalogue, find
-from experiments.session import Request, carry_out, choose, memory_for, reporter
+from experiments.seed import memory_for, needed_mib
+from experiments.session import Request, carry_out, choose, reporter
 from testbed.building import shown
 from testbed.lab import Lab, lab
 from testbed.lab import commands as lab_commands
+from testbed.machine import guests_at_once
 from testbed.running import Limits
 from topologies.data import to_data
 from topologies.errors import TcplabError, UsageError
@@ -103,9 +105,11 @@ def _callback(named: Named) -> Callable[..., None]:
             spec = named.spec(parameters)
             seeds = tuple(range(seed, seed + repeat))
             chosen = "virtual" if dry_run and testbed == "auto" else choose(testbed)
+            if chosen == "virtual":
+                guests_at_once(needed_mib(spec), 1)
             request = Request(spec, parameters, seeds, chosen, out)
             wall = limit.seconds if limit else max(600.0, 2 * request.expected_seconds() if chosen == "native" else 0)
-            request = dataclasses.replace(request, limits=Limits(wall, memory_for(request)))
+            request = dataclasses.replace(request, limits=Limits(wall, memory_for(spec)))
             raise SystemExit(_describe(request) if dry_run else _run(request))
 
     return call

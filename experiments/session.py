@@ -15,22 +15,22 @@ from pathlib import Path
 from typing import Any, Literal
 
 import testbed
+from experiments.seed import PROCEDURE as PROCEDURE
+from experiments.seed import Verdict, carry_seed, judge, needed_mib
 from experiments.spec import ExperimentSpec
 from experiments.store import Run, give_to, new_run, point_latest
 from testbed import cache
 from testbed.archive import code_digest
 from testbed.caller import who_typed_sudo
 from testbed.lab import Lab
+from testbed.machine import guests_at_once
 from testbed.native import obstacles, run_natively
 from testbed.running import Limits, Progress, Usage
-from testbed.virtual import run_in_guest
 from topologies.data import digest, to_data
-from topologies.errors import TcplabError, UsageError
+from topologies.errors import TcplabError
 
 Testbed = Literal["native", "virtual"]
-PROCEDURE = "experiments.procedure"
 _ROOT = Path(testbed.__file__).resolve().parent.parent
-_GUEST_MIB = 1024
 _START = 11.0  # seconds until Open vSwitch may be started in a guest
 _CONDITION_OVERHEAD = 6.0  # seconds; a condition's servers, captures and the drain of buffers, as a guess for the bar
 
@@ -71,47 +71,21 @@ def _virtual() -> Testbed:
     return "virtual"
 
 
-def memory_for(request: Request) -> int:
-    """MiB that a guest needs: captures of a condition are kept in its memory until it is over.
-
-    Raises UsageError where this machine has not that much.
-    """
-    largest = request.spec.capture_bytes() // len(request.spec.conditions)
-    wanted = _GUEST_MIB + 3 * (largest >> 20)
-    free = _available_mib()
-    if request.testbed == "virtual" and wanted > _GUEST_MIB and wanted > free:
-        raise UsageError(
-            f"The captures would take about {largest >> 20} MiB a condition, and {free} MiB of memory are free.",
-            "Lower --duration or --bw.",
-        )
-    return wanted
-
-
-def _available_mib() -> int:
-    """Memory that can be had without swapping, proc_meminfo(5)."""
-    lines = Path("/proc/meminfo").read_text().splitlines()
-    return next(int(line.split()[1]) >> 10 for line in lines if line.startswith("MemAvailable:"))
-
-
 def carry_out(request: Request, ready: Lab | None, progress: Callable[[int], Progress]) -> Path:
     """Run all seeds and return the finished run directory, whose manifest says whether its conditions held.
 
     `ready` is the lab of the virtual testbed. `progress(index)` gives the progress callback of the seed at that
-    place. Raises TcplabError where a run failed; what it measured is kept and marked.
+    place. Raises TcplabError where a seed failed, after the others; what was measured is kept and marked.
     """
-    with new_run(request.out, request.spec.name, request.seeds[0]) as run:
-        record = _Record(request)
+    with new_run(request.out / request.spec.name, f"seed{request.seeds[0]}") as run:
+        record = _Record(request, facts=lab_facts(ready) if ready else {"kernel": {"release": platform.release()}})
         try:
             _prepare(run, request)
-            carry = _carrier(request, ready, record)
-            for index, seed in enumerate(request.seeds):
-                out = run.folder / "raw" / f"seed-{seed}"
-                out.mkdir()
-                record.usages.append(carry(seed, out, progress(index)))
-                record.judge(seed, out)
-            record.status = "failed" if record.failures else "complete"
+            for seed, ended in _carried(request, ready, run.folder / "raw", progress):
+                record.take(seed, ended, run.folder / "raw" / f"seed-{seed}")
+            record.finish()
         except TcplabError as error:
-            record.failures.append(str(error))
+            record.fail(error)
             error.remedy = f"{error.remedy} What was measured is kept in {run.place}.".strip()
             raise
         except KeyboardInterrupt:
@@ -124,35 +98,89 @@ def carry_out(request: Request, ready: Lab | None, progress: Callable[[int], Pro
     return folder
 
 
+Ended = Usage | TcplabError
+"""What a seed took, or why it failed."""
+
+
+def _carried(
+    request: Request, ready: Lab | None, raw: Path, progress: Callable[[int], Progress]
+) -> Iterator[tuple[int, Ended]]:
+    """All seeds as they end: one at a time in real time or where there is one, else on all processors."""
+    for seed in request.seeds:
+        (raw / f"seed-{seed}").mkdir()
+    if ready and len(request.seeds) > 1:
+        yield from _at_once(request, ready, raw, progress)
+        return
+    for index, seed in enumerate(request.seeds):
+        yield seed, _alone(request, ready, seed, raw / f"seed-{seed}", progress(index))
+
+
+def _alone(request: Request, ready: Lab | None, seed: int, out: Path, progress: Progress) -> Ended:
+    data = to_data(request.spec)
+    try:
+        if ready:
+            return carry_seed(data, seed, str(out), request.limits, ready, progress)
+        return run_natively(PROCEDURE, data, out, progress, request.limits)
+    except TcplabError as error:
+        return error
+
+
+def _at_once(
+    request: Request, ready: Lab, raw: Path, progress: Callable[[int], Progress]
+) -> Iterator[tuple[int, Ended]]:
+    from testbed.engine.engine import Task, local_engine  # here: it takes a third of a second, and one run has no use
+
+    data, places = to_data(request.spec), {f"seed-{seed}": index for index, seed in enumerate(request.seeds)}
+    tasks = [
+        Task(key, carry_seed, (data, request.seeds[index], str(raw / key), request.limits))
+        for key, index in places.items()
+    ]
+    slots = min(len(tasks), guests_at_once(needed_mib(request.spec)))
+    with local_engine(ready, slots) as engine:
+        engine.follow = lambda key, phase, elapsed: progress(places[key])(phase, elapsed)
+        for done in engine.run(tasks):
+            progress(places[done.key])("", request.expected_seconds())
+            yield request.seeds[places[done.key]], done.result()
+
+
 @dataclass
 class _Record:
     """What becomes the manifest, collected while a run goes on."""
 
     request: Request
+    facts: dict[str, Any]
     status: str = "failed"
     failures: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
     started: str = field(default_factory=lambda: datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"))
     usages: list[Usage] = field(default_factory=list)
-    facts: dict[str, Any] = field(default_factory=dict)
+    verdicts: dict[int, Verdict] = field(default_factory=dict)
+    errors: dict[int, TcplabError] = field(default_factory=dict)
 
-    def judge(self, seed: int, out: Path) -> None:
-        """Take down what a seed's own evidence says: conditions that it does not prove, transfers that were cut off."""
-        for condition in self.request.spec.conditions:
-            evidence = json.loads((out / condition.name / "evidence.json").read_text())
-            where = f"Seed {seed}, {condition.label}:"
-            self.warnings += [f"{where} {warning}" for warning in evidence["warnings"]]
-            self.failures += [
-                f"{where} not proved that {proof['claim']} ({'; '.join(proof['observed'])})."
-                for proof in evidence["proofs"]
-                if not proof["held"]
-            ]
+    def take(self, seed: int, ended: Ended, raw: Path) -> None:
+        """Take down how a seed ended and what its own evidence says."""
+        if isinstance(ended, TcplabError):
+            self.errors[seed] = ended
+            return
+        self.usages.append(ended)
+        self.verdicts[seed] = judge(self.request.spec, seed, raw)
+
+    def finish(self) -> None:
+        """All seeds have ended. Raises the error of the first that failed."""
+        if self.errors:
+            raise self.errors[min(self.errors)]
+        self.failures = [failure for _, verdict in sorted(self.verdicts.items()) for failure in verdict.failures]
+        self.status = "failed" if self.failures else "complete"
+
+    def fail(self, error: TcplabError) -> None:
+        """Take down what ended the run: every seed's own error, else the one that was not a seed's."""
+        self.failures += [f"Seed {seed}: {why}" for seed, why in sorted(self.errors.items())] or [str(error)]
 
     def manifest(self) -> dict[str, Any]:
         spec = self.request.spec
+        warnings = [warning for _, verdict in sorted(self.verdicts.items()) for warning in verdict.warnings]
         return {
             "tcplab": testbed.VERSION, "experiment": spec.name, "claim": spec.claim, "status": self.status,
-            "failures": self.failures, "warnings": self.warnings, "testbed": self.request.testbed,
+            "failures": self.failures, "warnings": warnings, "testbed": self.request.testbed,
             "seeds": list(self.request.seeds),
             "spec_digest": digest(spec), "code_digest": code_digest(), **self.facts, "started": self.started,
             "virtual_seconds": round(sum(usage.clock_seconds for usage in self.usages), 6),
@@ -168,17 +196,8 @@ def _prepare(run: Run, request: Request) -> None:
     (run.folder / "raw").mkdir()
 
 
-def _carrier(request: Request, ready: Lab | None, record: _Record) -> Callable[[int, Path, Progress], Usage]:
-    """What carries one seed out on the request's testbed; its kernel and tools go on record."""
-    data = to_data(request.spec)
-    if ready is None:
-        record.facts = {"kernel": {"release": platform.release()}}
-        return lambda _seed, out, progress: run_natively(PROCEDURE, data, out, progress, request.limits)
-    record.facts = _lab_facts(ready)
-    return lambda seed, out, progress: run_in_guest(ready, PROCEDURE, data, seed, out, progress, request.limits)
-
-
-def _lab_facts(ready: Lab) -> dict[str, Any]:
+def lab_facts(ready: Lab) -> dict[str, Any]:
+    """What a manifest says of the lab that a run was made in."""
     return {
         "kernel": {"release": ready.kernel_release, "seccomp": ready.seccomp, "digest": ready.digests["kernel"]},
         "image": {"digest": ready.digests["image"]}, "lab_digest": ready.digests["whole"],

@@ -44,14 +44,16 @@ class Run:
 
 
 @contextmanager
-def new_run(root: Path, experiment: str, seed: int) -> Iterator[Run]:
-    """A new run in the store at `root`, locked meanwhile. Raises TcplabError where nothing can be written there."""
-    shelf = root / experiment
+def new_run(shelf: Path, label: str) -> Iterator[Run]:
+    """A new run on a `shelf` of the store, such as runs/sack, named by the time and a `label`; locked meanwhile.
+
+    Raises TcplabError where nothing can be written there.
+    """
     try:
         shelf.mkdir(parents=True, exist_ok=True)
         if shutil.disk_usage(shelf).free < _ROOM_NEEDED:
             raise TcplabError(f"Less than {_ROOM_NEEDED >> 20} MiB are free at {shelf}.", "Free some, or use --out.")
-        folder, lock = _create(shelf, seed)
+        folder, lock = _create(shelf, label)
     except OSError as error:
         raise TcplabError(
             f"Nothing can be written in {shelf}: {error.strerror}.", "Use --out with another folder."
@@ -60,20 +62,20 @@ def new_run(root: Path, experiment: str, seed: int) -> Iterator[Run]:
         yield Run(folder, folder.name.removesuffix(_IN_PROGRESS))
 
 
-def _create(shelf: Path, seed: int) -> tuple[Path, IO[str]]:
+def _create(shelf: Path, label: str) -> tuple[Path, IO[str]]:
     """A fresh folder and its lock, held. The shelf's lock keeps others from taking it for an orphan before that."""
     with (shelf / ".lock").open("w") as gate:
         fcntl.flock(gate, fcntl.LOCK_EX)
         keep_orphans(shelf)
-        folder = _free_name(shelf, seed)
+        folder = _free_name(shelf, label)
         folder.mkdir()
         lock = (folder / _LOCK).open("w")
         fcntl.flock(lock, fcntl.LOCK_EX)
         return folder, lock
 
 
-def _free_name(shelf: Path, seed: int) -> Path:
-    stem = f"{datetime.datetime.now(datetime.UTC):%Y%m%dT%H%M%SZ}-seed{seed}"
+def _free_name(shelf: Path, label: str) -> Path:
+    stem = f"{datetime.datetime.now(datetime.UTC):%Y%m%dT%H%M%SZ}-{label}"
     names = (stem if number == 1 else f"{stem}-{number}" for number in itertools.count(1))
     return next(
         shelf / f"{name}{_IN_PROGRESS}"

@@ -51,6 +51,12 @@ def lab(report: Report | None = None, *, source: Path | None = None, rebuild: bo
     return _lab([cache.ready(recipe, report, rebuild=rebuild) for recipe in recipes])
 
 
+def found() -> Lab | None:
+    """The lab of this source tree where it is ready and whole; builds nothing."""
+    entries = [cache.usable(recipe, Report()) for recipe in _recipes()]
+    return _lab([entry for entry in entries if entry]) if all(entries) else None
+
+
 def export(file: Path, report: Report | None = None) -> Lab:
     """Write the ready lab into one file for another machine."""
     ready = lab(report)
@@ -132,10 +138,10 @@ def import_command(file: Path) -> None:
 @commands.command("show")
 def show_command() -> None:
     """Name the files of the lab and their digests; builds nothing."""
-    entries = [cache.usable(recipe, Report()) for recipe in _recipes()]
-    if not all(entries):
+    ready = found()
+    if ready is None:
         raise TcplabError("The lab is not built, or a file of it is damaged.", "Run `./tcplab image build`.")
-    _show(_lab([entry for entry in entries if entry]))
+    _show(ready)
 
 
 def _show(ready: Lab) -> None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from testbed.inside.programs import wait_until_ended
 from testbed.inside.room import EVENTS, LOG, RESULT
 from testbed.usage import cpu_and_memory
 from topologies.errors import TcplabError
@@ -36,7 +37,10 @@ _FULL = 2**20  # bytes free
 _POLL = 0.05  # seconds between two looks at a running job
 
 Progress = Callable[[str, float], None]
-"""Called with what is being done and the seconds that have passed on the job's own clock."""
+"""Called again and again with what is being done and the seconds that have passed on the job's own clock.
+
+What it raises ends the job.
+"""
 
 
 @dataclass(frozen=True)
@@ -93,33 +97,44 @@ def _popen(command: list[str], console: IO[bytes], descriptors: list[int]) -> su
 def follow(process: subprocess.Popen[bytes], out: Path, progress: Progress, limits: Limits) -> Usage:
     """Follow a job to its end. Raises TcplabError at the wall-clock limit, or with the job's own message."""
     begun = time.monotonic()
-    offset, cpu, memory = 0, 0.0, 0
-    while process.poll() is None:
+    told, cpu, memory = _Told(out / EVENTS, progress), 0.0, 0
+    while not wait_until_ended(process, _POLL):
         if time.monotonic() - begun > limits.wall_seconds:
             raise TcplabError(
                 f"The run was stopped at its limit of {limits.wall_seconds:g} s of wall time: perhaps a program spins.",
                 f"Look at {LOG} in the run's folder; raise the limit with --limit.",
             )
-        offset = _tell(out / EVENTS, offset, progress)
+        told.again()
         latest = cpu_and_memory(process.pid)
         cpu, memory = max(cpu, latest[0]), max(memory, latest[1])
-        time.sleep(_POLL)
-    _tell(out / EVENTS, offset, progress)
+    told.again()
     return Usage(_verdict(out, process.returncode), time.monotonic() - begun, cpu, memory)
 
 
-def _tell(events: Path, offset: int, progress: Progress) -> int:
-    """Hand the last complete new line of the job's events on and return how far was read."""
-    if not events.exists():
-        return offset
-    with events.open("rb") as file:
-        file.seek(offset)
-        text = file.read()
-    complete = text[: text.rfind(b"\n") + 1]
-    for line in complete.splitlines()[-1:]:
-        event = json.loads(line)
-        progress(str(event["phase"]), float(event["elapsed"]))
-    return offset + len(complete)
+@dataclass
+class _Told:
+    """The job's events, as far as they have been read and handed on."""
+
+    events: Path
+    progress: Progress
+    offset: int = 0
+    phase: str = "starting"
+    elapsed: float = 0.0
+
+    def again(self) -> None:
+        """Read what is new, and tell what the last complete line says."""
+        if self.events.exists():
+            with self.events.open("rb") as file:
+                file.seek(self.offset)
+                self._read(file.read())
+        self.progress(self.phase, self.elapsed)
+
+    def _read(self, text: bytes) -> None:
+        complete = text[: text.rfind(b"\n") + 1]
+        self.offset += len(complete)
+        for line in complete.splitlines()[-1:]:
+            event = json.loads(line)
+            self.phase, self.elapsed = str(event["phase"]), float(event["elapsed"])
 
 
 def _verdict(out: Path, status: int) -> float:

@@ -8,7 +8,6 @@ the kernel are those of Documentation/virt/uml and of the design's measurements.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import IO, Any
 from testbed.archive import job_archive, job_file
 from testbed.caller import who_typed_sudo
 from testbed.lab import Lab
+from testbed.machine import claimed_processor
 from testbed.running import CONSOLE, Limits, Progress, Usage, follow, started
 from topologies.errors import TcplabError
 
@@ -36,8 +36,14 @@ def run_in_guest(
     """
     limits = limits or Limits()
     user = _ordinary_user()
-    with _owned_by(out, user), job_file(job_archive(module, data)) as job, (out / CONSOLE).open("wb") as console:
-        command = _pinned() + _sandbox(lab, out, job, user) + _kernel(lab, seed, limits, user)
+    with (
+        claimed_processor() as processor,
+        _owned_by(out, user),
+        job_file(job_archive(module, data)) as job,
+        (out / CONSOLE).open("wb") as console,
+    ):
+        pinned = ["taskset", "--cpu-list", str(processor)]
+        command = pinned + _sandbox(lab, out, job, user) + _kernel(lab, seed, limits, user)
         with started(command, console, [job.fileno()]) as process:
             return follow(process, out, progress, limits)
 
@@ -98,24 +104,3 @@ def _kernel(lab: Lab, seed: int, limits: Limits, user: tuple[int, int] | None) -
         "norandmaps", *(["seccomp=on"] if lab.seccomp else []), "uml_dir=/tmp/", "umid=lab", "con=null", "con0=null",
         "console=stderr0", "stderr=1", "quiet",
     ]  # fmt: skip
-
-
-def _pinned() -> list[str]:
-    """The kernel and its programs take turns; on one processor a turn is cheaper and never waits for a wake-up."""
-    return ["taskset", "--cpu-list", str(_processor())]
-
-
-def _processor() -> int:
-    """The allowed processor that did least in the last moments."""
-    before = _busy_ticks()
-    time.sleep(0.02)
-    after = _busy_ticks()
-    return min(os.sched_getaffinity(0), key=lambda number: after[number] - before[number])
-
-
-def _busy_ticks() -> dict[int, int]:
-    """Processor number to its clock ticks that were not idle, from proc_stat(5)."""
-    rows = [
-        line.split() for line in Path("/proc/stat").read_text().splitlines() if line[:3] == "cpu" and line[3] != " "
-    ]
-    return {int(row[0][3:]): sum(int(ticks) for ticks in row[1:4] + row[6:9]) for row in rows}

@@ -21,7 +21,7 @@ def manifest(run: Path) -> dict:
 
 
 def test_a_finished_run_is_in_its_place_with_the_digests_of_its_files(tmp_path: Path) -> None:
-    with new_run(tmp_path, "sack", 7) as run:
+    with new_run(tmp_path / "sack", "seed7") as run:
         assert run.folder.name.endswith(".in-progress")
         (run.folder / "raw.txt").write_text("abc")
         final = run.finish({"status": "complete"})
@@ -31,18 +31,18 @@ def test_a_finished_run_is_in_its_place_with_the_digests_of_its_files(tmp_path: 
 
 
 def test_two_runs_of_the_same_second_and_seed_get_two_folders(tmp_path: Path) -> None:
-    with new_run(tmp_path, "sack", 7) as first, new_run(tmp_path, "sack", 7) as second:
+    with new_run(tmp_path / "sack", "seed7") as first, new_run(tmp_path / "sack", "seed7") as second:
         assert first.finish({"status": "complete"}) != second.finish({"status": "complete"})
 
 
 def test_the_run_of_a_living_writer_is_left_alone(tmp_path: Path) -> None:
-    with new_run(tmp_path, "sack", 7) as run:
+    with new_run(tmp_path / "sack", "seed7") as run:
         assert keep_orphans(tmp_path / "sack") == []
         assert run.folder.exists()
 
 
 def _die_while_writing(root: str) -> None:
-    with new_run(Path(root), "sack", 7) as run:
+    with new_run(Path(root) / "sack", "seed7") as run:
         (run.folder / "half").write_text("x")
         os.kill(os.getpid(), signal.SIGKILL)
 
@@ -51,7 +51,7 @@ def test_the_run_of_a_killed_writer_is_kept_as_interrupted(tmp_path: Path) -> No
     process = multiprocessing.get_context("spawn").Process(target=_die_while_writing, args=(str(tmp_path),))
     process.start()
     process.join()
-    with new_run(tmp_path, "sack", 8) as run:
+    with new_run(tmp_path / "sack", "seed8") as run:
         run.finish({"status": "complete"})
     statuses = {manifest(path)["status"]: path for path in (tmp_path / "sack").iterdir() if path.is_dir()}
     assert set(statuses) == {"interrupted", "complete"}
@@ -60,7 +60,7 @@ def test_the_run_of_a_killed_writer_is_kept_as_interrupted(tmp_path: Path) -> No
 
 def test_latest_leads_to_the_newest(tmp_path: Path) -> None:
     for seed in (1, 2):
-        with new_run(tmp_path, "sack", seed) as run:
+        with new_run(tmp_path / "sack", f"seed{seed}") as run:
             final = run.finish({"status": "complete"})
         point_latest(final)
         assert (tmp_path / "sack" / "latest").resolve() == final
@@ -68,13 +68,13 @@ def test_latest_leads_to_the_newest(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_written_is_said_with_the_remedy(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(TcplabError, match="--out"), new_run(tmp_path / "file", "sack", 7):
+    with pytest.raises(TcplabError, match="--out"), new_run(tmp_path / "file" / "sack", "seed7"):
         pass
 
 
 def test_a_full_disk_is_said_before_anything_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda _path: usage(10, 10, 0))
-    with pytest.raises(TcplabError, match="MiB are free"), new_run(tmp_path, "sack", 7):
+    with pytest.raises(TcplabError, match="MiB are free"), new_run(tmp_path / "sack", "seed7"):
         pass
     assert not list((tmp_path / "sack").glob("*seed*"))

@@ -1,0 +1,59 @@
+"""One seed of an experiment, carried out in a guest of its own, and what its own evidence says of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from experiments.spec import ExperimentSpec
+from testbed.lab import Lab
+from testbed.running import Limits, Progress, Usage
+from testbed.virtual import run_in_guest
+
+PROCEDURE = "experiments.procedure"
+GUEST_MIB = 1024
+_STEP_MIB = 512
+
+
+def needed_mib(spec: ExperimentSpec) -> int:
+    """MiB that a guest is likely to take: the captures of a condition are kept in its memory until it is over."""
+    return 256 + 3 * (spec.capture_bytes() // len(spec.conditions) >> 20)
+
+
+def memory_for(spec: ExperimentSpec) -> int:
+    """MiB that a guest is given.
+
+    In steps, since the kernel mixes the size into its randomness: what is captured changes no packet below a step.
+    """
+    return max(GUEST_MIB, -(-needed_mib(spec) // _STEP_MIB) * _STEP_MIB)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the evidence of a seed's conditions says: sentences about what is not proved, and what to check."""
+
+    failures: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def judge(spec: ExperimentSpec, seed: int, raw: Path) -> Verdict:
+    """Read evidence.json of each condition in `raw`: proofs that did not hold, transfers that were cut off."""
+    failures: list[str] = []
+    warnings: list[str] = []
+    for condition in spec.conditions:
+        evidence = json.loads((raw / condition.name / "evidence.json").read_text())
+        where = f"Seed {seed}, {condition.label}:"
+        warnings += [f"{where} {warning}" for warning in evidence["warnings"]]
+        failures += [
+            f"{where} not proved that {proof['claim']} ({'; '.join(proof['observed'])})."
+            for proof in evidence["proofs"]
+            if not proof["held"]
+        ]
+    return Verdict(tuple(failures), tuple(warnings))
+
+
+def carry_seed(data: Any, seed: int, out: str, limits: Limits, lab: Lab, progress: Progress) -> Usage:
+    """Run the spec that `data` describes once; its raw files are in the empty folder `out` afterwards."""
+    return run_in_guest(lab, PROCEDURE, data, seed, Path(out), progress, limits)

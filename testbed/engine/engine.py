@@ -1,0 +1,181 @@
+"""The engine: tasks in, results out as they come, each task on a worker that is known to be like us.
+
+    with local_engine(lab, slots) as engine:
+        for done in engine.run(tasks): ...
+
+Dask's scheduler hands tasks out, gives those of a lost worker to another, and keeps equal keys from running twice.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count, islice
+from typing import Any
+
+import dask
+from distributed import Client, Future, LocalCluster, as_completed
+
+from testbed.engine.workers import PROGRESS, WORKERS, Entrance, identity, perform, resource
+from testbed.lab import Lab
+from topologies.errors import TcplabError
+
+_PATIENCE = 10.0  # seconds in which a scheduler must answer
+_LOOK = 0.1  # seconds between two looks for a worker
+_LOOPBACK = "127.0.0.1:0"  # Dask's own pages are for this machine only
+
+
+@dataclass(frozen=True)
+class Task:
+    """`function(*arguments, lab, progress)` for a worker. Equal keys stand for equal results."""
+
+    key: str
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Done:
+    """What became of a task: its value, or what ended it and the traceback."""
+
+    key: str
+    value: Any = None
+    error: BaseException | None = None
+    trace: str = ""
+
+    def result(self) -> Any:
+        """The value, or the TcplabError that ended the task. Raises what is a bug."""
+        if self.error and not isinstance(self.error, TcplabError):
+            raise self.error
+        return self.error or self.value
+
+
+Tell = Callable[[str], None]
+
+
+def _silent(_text: str) -> None:
+    """Where nobody listens."""
+
+
+@dataclass
+class Engine:
+    """A way to workers. `follow` is called with the key, phase and seconds of running tasks; `note` with news."""
+
+    client: Client
+    identity: str
+    follow: Callable[[str, str, float], None] = lambda key, phase, elapsed: None
+    note: Tell = _silent
+    slots: dict[str, int] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+    order: Iterator[int] = field(default_factory=count)
+
+    def run(self, tasks: Iterable[Task]) -> Iterator[Done]:
+        """The results in the order in which they come. Only a few tasks for each slot are with the scheduler.
+
+        What is still running is cancelled where the caller goes away. Raises TcplabError where all workers there are
+        had to be refused.
+        """
+        self._wait_for_worker()
+        waiting, futures = iter(tasks), as_completed(loop=self.client.loop)
+        pending: set[Future[Any]] = set()
+        try:
+            self._submit(waiting, futures, pending)
+            for future in futures:
+                pending.discard(future)
+                yield _done(future)
+                self._submit(waiting, futures, pending)
+        finally:
+            self.client.cancel(list(pending), force=True)
+
+    def _submit(self, waiting: Iterator[Task], futures: Any, pending: set[Future[Any]]) -> None:
+        room = 2 * sum(self.slots.values()) + 2 - len(pending)
+        for task in islice(waiting, max(0, room)):
+            future = self.client.submit(
+                perform, task.function, task.arguments,
+                key=task.key, pure=False, resources={resource(self.identity): 1}, priority=-next(self.order),
+            )  # fmt: skip
+            pending.add(future)
+            futures.add(future)
+
+    def _wait_for_worker(self) -> None:
+        """Until one worker is let in: on a cluster the first may come hours later."""
+        begun, said = time.monotonic(), False
+        while not self.slots:
+            if self.refused and set(self.client.nthreads()) <= set(self.refused):
+                raise TcplabError(
+                    f"No worker can be used: {'; '.join(f'{at}: {why}' for at, why in self.refused.items())}.",
+                    "Give every worker this version of tcplab and this lab: ./tcplab image export and import.",
+                )
+            if time.monotonic() - begun > 1 and not said:
+                self.note("No worker has come yet; waiting. Ctrl-C ends this, and loses nothing.")
+                said = True
+            time.sleep(_LOOK)
+
+    def _hear_worker(self, event: tuple[float, dict[str, Any]]) -> None:
+        address = event[1]["address"]
+        if "slots" in event[1]:
+            self.slots[address] = event[1]["slots"]
+        elif address not in self.refused:
+            self.refused[address] = event[1]["refused"]
+            self.note(f"Worker {address} is refused: {event[1]['refused']}.")
+
+    def _hear_progress(self, event: tuple[float, dict[str, Any]]) -> None:
+        self.follow(event[1]["key"], event[1]["phase"], event[1]["elapsed"])
+
+
+def _done(future: Future[Any]) -> Done:
+    key = str(future.key)
+    if future.status == "finished":
+        return Done(key, future.result())
+    error = future.exception() or TcplabError("The scheduler cancelled the task.", "Run it again.")
+    return Done(key, error=error, trace="".join(traceback.format_exception(error)).strip())
+
+
+@contextmanager
+def local_engine(lab: Lab, slots: int) -> Iterator[Engine]:
+    """An engine on this machine with `slots` guests at once. Its workers are threads: guests are processes anyway."""
+    with tempfile.TemporaryDirectory(prefix="tcplab-") as scratch, dask.config.set({"temporary-directory": scratch}):
+        cluster = LocalCluster(
+            processes=False, n_workers=1, threads_per_worker=slots, memory_limit=0, local_directory=scratch,
+            dashboard_address=_LOOPBACK, worker_dashboard_address=_LOOPBACK,
+        )  # fmt: skip
+        with cluster, Client(cluster) as client, _engine(client, lab) as engine:
+            yield engine
+
+
+@contextmanager
+def cluster_engine(address: str, lab: Lab) -> Iterator[Engine]:
+    """An engine on the workers of the Dask scheduler at `address`, such as tcp://10.0.0.1:8786.
+
+    Raises TcplabError where none answers.
+    """
+    try:
+        client = Client(address, timeout=_PATIENCE, name=f"tcplab-{os.getpid()}")
+    except (OSError, ValueError) as error:
+        remedy = "Start one with: dask scheduler. Its address is in its first lines, such as tcp://10.0.0.1:8786."
+        raise TcplabError(f"No Dask scheduler answers at {address}: {error}.", remedy) from error
+    with client, _engine(client, lab) as engine:
+        yield engine
+
+
+@contextmanager
+def _engine(client: Client, lab: Lab) -> Iterator[Engine]:
+    engine = Engine(client, identity(lab))
+    logger = logging.getLogger("distributed")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)  # what ends a task is in its result, and a line here would tear the progress bar
+    client.subscribe_topic(WORKERS, engine._hear_worker)
+    client.subscribe_topic(PROGRESS, engine._hear_progress)
+    entrance = Entrance(engine.identity, client.id)
+    client.register_plugin(entrance)
+    try:
+        yield engine
+    finally:
+        client.unregister_worker_plugin(entrance.name)
+        logger.setLevel(level)

@@ -1,0 +1,101 @@
+"""What runs on a worker: the check that it is the same lab as ours, and a task beside its progress.
+
+A worker of another lab or of other code would mix results that cannot be compared, so it gets no task at all: tasks
+ask for a resource whose name holds the identity, and only a worker that finds the same identity in itself offers it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from distributed import Worker, WorkerPlugin, get_worker
+
+import testbed
+from testbed.lab import Lab, found
+from testbed.running import Progress
+from topologies.errors import TcplabError
+
+PROGRESS, WORKERS = "tcplab-progress", "tcplab-workers"
+"""Topics of the scheduler's event log."""
+_ROOT = Path(testbed.__file__).resolve().parent.parent
+_PACKAGES = ("topologies", "testbed", "experiments", "analysis")
+_BETWEEN = 0.25  # seconds between two words about the progress of a task
+
+
+class Stopped(Exception):
+    """The task is not wanted any more."""
+
+
+def identity(lab: Lab) -> str:
+    """SHA-256 over the lab's kernel and image and over all Python code that makes a result out of a run."""
+    digest = hashlib.sha256(lab.digests["whole"].encode())
+    for package in _PACKAGES:
+        for file in sorted((_ROOT / package).rglob("*.py")):
+            digest.update(f"{file.relative_to(_ROOT)} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
+    return digest.hexdigest()
+
+
+def resource(identity: str) -> str:
+    """What a worker of this identity offers, one for each guest that it may run at once."""
+    return f"guest-{identity[:16]}"
+
+
+@cache
+def _own_lab() -> Lab | None:
+    return found()
+
+
+class Entrance(WorkerPlugin):
+    """Lets a worker in whose identity is ours, now or when it comes later; of any other it says why not."""
+
+    def __init__(self, wanted: str, client: str) -> None:
+        self.wanted = wanted
+        self.name = f"tcplab-{client}"
+
+    async def setup(self, worker: Worker) -> None:
+        if problem := _problem(self.wanted):
+            worker.log_event(WORKERS, {"refused": problem, "address": worker.address})
+            return
+        slots = worker.state.nthreads
+        await worker.set_resources(**{resource(self.wanted): slots})
+        worker.log_event(WORKERS, {"slots": slots, "address": worker.address})
+
+
+def _problem(wanted: str) -> str:
+    lab = _own_lab()
+    if lab is None:
+        return "it has no lab kernel and image of its code's recipes (./tcplab image import FILE)"
+    if identity(lab) != wanted:
+        return (
+            f"it has another version: lab {lab.digests['whole'][:12]}, all {identity(lab)[:12]} and not {wanted[:12]}"
+        )
+    return ""
+
+
+def perform(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """Call `function(*arguments, lab, progress)` on a worker; its progress goes to the client."""
+    worker, lab = get_worker(), _own_lab()
+    if lab is None:
+        raise TcplabError("This worker's lab kernel has gone.", "Run ./tcplab image build there.")
+    return function(*arguments, lab, _progress(worker, str(worker.get_current_task())))
+
+
+def _progress(worker: Worker, key: str) -> Progress:
+    """Tells the client how far the task is, and ends it where the client has cancelled it."""
+    told = 0.0
+
+    def tell(phase: str, elapsed: float) -> None:
+        nonlocal told
+        state = worker.state.tasks.get(key)
+        if state is None or state.state == "cancelled":
+            raise Stopped(key)
+        if time.monotonic() - told > _BETWEEN:
+            told = time.monotonic()
+            worker.log_event(PROGRESS, {"key": key, "phase": phase, "elapsed": elapsed})
+
+    return tell
