@@ -6,62 +6,29 @@ import dataclasses
 import json
 import os
 import sys
-import typing
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from experiments.catalogue import Named, catalogue, find
+from experiments.messages import one_clear_message, ready_lab
+from experiments.options import QuantityType, parameter_options
+from experiments.runs import runs
 from experiments.seed import memory_for, needed_mib
 from experiments.session import Request, carry_out, choose, reporter
-from testbed.building import shown
-from testbed.lab import Lab, lab
+from experiments.sweep.commands import sweep, worker
+from experiments.sweep.definition import single
 from testbed.lab import commands as lab_commands
 from testbed.machine import guests_at_once
 from testbed.running import Limits
 from topologies.data import to_data
-from topologies.errors import TcplabError, UsageError
 from topologies.units import Duration, Quantity
 
 _SEEDS = 1000
-
-
-class _QuantityType(click.ParamType[Quantity]):
-    """A quantity as a command-line value, checked when it is typed."""
-
-    def __init__(self, kind: type[Quantity]) -> None:
-        self.kind = kind
-        self.name = kind.example
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Quantity:
-        if isinstance(value, Quantity):
-            return value
-        try:
-            return self.kind.parse(str(value))
-        except UsageError as error:
-            self.fail(str(error), param, ctx)
-
-
-@contextmanager
-def one_clear_message() -> Iterator[None]:
-    """Our own errors as one message and their exit code; anything else is a bug and keeps its traceback."""
-    try:
-        yield
-    except TcplabError as error:
-        click.echo(f"Error: {error}", err=True)
-        raise SystemExit(error.exit_code) from None
-    except OSError as error:  # the disk or its permissions, under our hands
-        remedy = "What was measured is kept; the next run puts it in its place. Free space, or use --out."
-        click.echo(f"Error: {error.strerror}: {error.filename or 'writing the run'}. {remedy}", err=True)
-        raise SystemExit(1) from None
-    except KeyboardInterrupt:
-        click.echo("Stopped. What was measured so far is kept.", err=True)
-        raise SystemExit(130) from None
 
 
 def command_of(named: Named) -> click.Command:
@@ -73,36 +40,28 @@ def command_of(named: Named) -> click.Command:
                      help="Seed of all randomness; the same seed gives the same packets (virtual)."),
         click.Option(["--repeat"], type=click.IntRange(1, _SEEDS), default=1, show_default=True, metavar="TIMES",
                      help="Run that many times, with seeds counted up."),
+        click.Option(["--set", "settings"], multiple=True, metavar="NAME=VALUE",
+                     help="Set a parameter, a field of the spec (topology.links.1.rightward.queue) or a sysctl."),
         click.Option(["--out"], type=click.Path(path_type=Path, file_okay=False), default=Path("runs"),
                      show_default=True, help="Folder that keeps the runs."),
-        click.Option(["--limit"], type=_QuantityType(Duration), default=None, metavar="10min",
+        click.Option(["--limit"], type=QuantityType(Duration), default=None, metavar="10min",
                      help="Stop a run after that much wall time  [default: 10min, natively more]"),
         click.Option(["--dry-run"], is_flag=True, help="Print what would be run, and run nothing."),
         click.Option(["--list"], is_flag=True, is_eager=True, expose_value=False, callback=_print_list,
                      help="Name every experiment with its claim."),
     ]  # fmt: skip
-    parameters = [_option(field, hint) for field, hint in _fields(named.parameters())]
-    return click.Command(named.name, params=[*parameters, *common], help=named.claim, callback=_callback(named))
-
-
-def _fields(parameters: type) -> list[tuple[dataclasses.Field[Any], type[Quantity]]]:
-    hints = typing.get_type_hints(parameters)
-    return [(field, hints[field.name]) for field in dataclasses.fields(parameters)]
-
-
-def _option(field: dataclasses.Field[Any], kind: type[Quantity]) -> click.Option:
-    text = f"{field.metadata.get('meaning', '')}  [default: {field.default}]"
-    flag = f"--{field.name.replace('_', '-')}"
-    return click.Option([flag], type=_QuantityType(kind), default=field.default, metavar=kind.example, help=text)
+    options = [*parameter_options(named.parameters()), *common]
+    return click.Command(named.name, params=options, help=named.claim, callback=_callback(named))
 
 
 def _callback(named: Named) -> Callable[..., None]:
     def call(
-        testbed: str, seed: int, repeat: int, out: Path, limit: Duration | None, dry_run: bool, **values: Quantity
-    ) -> None:
+        testbed: str, seed: int, repeat: int, settings: tuple[str, ...], out: Path, limit: Duration | None,
+        dry_run: bool, **values: Quantity | str,
+    ) -> None:  # fmt: skip
         with one_clear_message():
-            parameters = named.parameters()(**values)
-            spec = named.spec(parameters)
+            made = single(named, {name: str(value) for name, value in values.items()}, settings)
+            parameters, spec = made.parameters, made.spec
             seeds = tuple(range(seed, seed + repeat))
             chosen = "virtual" if dry_run and testbed == "auto" else choose(testbed)
             if chosen == "virtual":
@@ -128,16 +87,10 @@ def _describe(request: Request) -> int:
 
 def _run(request: Request) -> int:
     with reporter() as report:
-        ready = _ready_lab() if request.testbed == "virtual" else None
+        ready = ready_lab() if request.testbed == "virtual" else None
         with _progress(request) as progress:
             folder = carry_out(request, ready, progress)
         return report(folder)
-
-
-def _ready_lab() -> Lab:
-    """Kernel and image, built the first time with a line that says how far they are."""
-    with shown(sys.stderr) as told:
-        return lab(told)
 
 
 @contextmanager
@@ -150,10 +103,13 @@ def _progress(request: Request) -> Iterator[Callable[[int], Callable[[str, float
         task = bar.add_task(request.spec.name, total=each * len(request.seeds), clock="")
         kind = "virtual" if request.testbed == "virtual" else "real"
 
+        passed: dict[int, float] = {}
+
         def seeded(index: int) -> Callable[[str, float], None]:
             def tell(phase: str, elapsed: float) -> None:
+                passed[index] = min(elapsed, each)
                 clock = f"{elapsed:.0f} s of {kind} time, seed {request.seeds[index]}"
-                bar.update(task, description=phase, completed=index * each + min(elapsed, each), clock=clock)
+                bar.update(task, description=phase, completed=sum(passed.values()), clock=clock)
 
             return tell
 
@@ -222,3 +178,6 @@ def report(arguments: tuple[str, ...]) -> None:
 
 
 tcplab.add_command(lab_commands, "image")
+tcplab.add_command(sweep)
+tcplab.add_command(worker)
+tcplab.add_command(runs)

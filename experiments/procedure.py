@@ -10,7 +10,7 @@ import json
 import platform
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from subprocess import Popen
@@ -21,28 +21,29 @@ from experiments.spec import SNAPLEN, Condition, ExperimentSpec, Flow
 from testbed.inside import baseline
 from testbed.inside.namespaces import network_namespace
 from testbed.inside.network import LiveNetwork, network
-from testbed.inside.programs import ended_afterwards, tail, wait_for, wait_until_ended, waited_for
+from testbed.inside.programs import all_ended_afterwards, tail, wait_for, wait_until_ended, waited_for
 from testbed.inside.room import Room
-from testbed.inside.sockets import LISTEN, sampled, tcp_sockets
+from testbed.inside.sockets import CONNECTED, LISTEN, sampled, sampling_interval, tcp_sockets
 from topologies.addresses import address_of
 from topologies.data import from_data
 from topologies.errors import TcplabError
 from topologies.spec import Port
 
-_SAMPLE = 0.1  # seconds between two readings of the sockets
 _READY = 10.0  # seconds a server or capture may take to be ready
 # Seconds that buffered data may take to arrive after a client's last write: virtual ones cost next to nothing.
 _PATIENCE_VIRTUAL, _PATIENCE_REAL = 300.0, 60.0
 _BLOCK = 1.2  # seconds after which the kernel has handed tcpdump every packet (libpcap's buffer timeout is 1 s)
 _CAPTURE_BUFFER = 8192  # KiB
+# KiB that all receivers with waitall.c ask for together, one of them at most, and at least: below, it does not wait.
+_RECEIVE_ALL, _RECEIVE_MOST, _RECEIVE_LEAST = 65536, 1024, 64
 
 
 def perform(data: Any, room: Room) -> None:
     """Carry out the experiment that `data` describes; results of each condition are delivered as they come."""
     spec: ExperimentSpec = from_data(ExperimentSpec, data)
     room.enter("building the network")
-    with network(spec.topology) as live:
-        _write(room.work / "environment.json", _environment(live, room))
+    with network(spec.topology, disposable=True) as live:
+        _write(room.work / "environment.json", _environment(spec, live, room))
         room.deliver("environment.json")
         for condition in spec.conditions:
             room.enter(condition.label)
@@ -52,11 +53,13 @@ def perform(data: Any, room: Room) -> None:
                 room.deliver(condition.name)
 
 
-def _environment(live: LiveNetwork, room: Room) -> dict[str, Any]:
+def _environment(spec: ExperimentSpec, live: LiveNetwork, room: Room) -> dict[str, Any]:
     return {
         "kernel": f"{platform.system()} {platform.release()}",
         "clock": "virtual" if room.virtual else "real",
         "receiver_preload": room.preload is not None,
+        "receiver_kib": _receive_kib(len(spec.flows)) if room.preload else None,
+        "socket_sample_seconds": sampling_interval(len(spec.flows)),
         "baseline": baseline.HOST,
         "asked_and_found": [asdict(setting) for setting in live.settings],
     }
@@ -71,7 +74,7 @@ def _measure(spec: ExperimentSpec, condition: Condition, live: LiveNetwork, room
     before = _readout(live, hosts)
     warnings: list[str] = []
     try:
-        with _capturing(spec, live, folder, warnings), _sampling(live, hosts, folder):
+        with _capturing(spec, live, folder, warnings), _sampling(spec, live, folder):
             warnings += _transfer(spec, live, folder, room)
     finally:
         after = _readout(live, hosts)
@@ -96,8 +99,10 @@ def _capturing(spec: ExperimentSpec, live: LiveNetwork, folder: Path, warnings: 
     Raises TcplabError for a capture that was cut short; packets that tcpdump missed are a warning.
     """
     ports = [port for port in spec.topology.ports if port.name in spec.captures]
-    with ExitStack() as stack:
-        processes = [_start_capture(live, port, folder, stack) for port in ports]
+    with all_ended_afterwards() as processes:
+        for port in ports:
+            processes.append(_start_capture(live, port, folder))
+            _wait_capture(port, processes[-1], folder)
         yield
         time.sleep(_BLOCK)
     for port, process in zip(ports, processes, strict=True):
@@ -108,22 +113,25 @@ def _capturing(spec: ExperimentSpec, live: LiveNetwork, folder: Path, warnings: 
             warnings.append(f"tcpdump on {port.name} missed packets: {said.strip().splitlines()[-1]}.")
 
 
-def _start_capture(live: LiveNetwork, port: Port, folder: Path, stack: ExitStack) -> Popen[bytes]:
-    interface = port.name
-    said = folder / f"{interface}.tcpdump.txt"
-    command = ["tcpdump", "-Z", "root", "-n", "-p", "-i", interface, "-s", str(SNAPLEN), "-B", str(_CAPTURE_BUFFER)]
-    command += ["--nano", "-w", str(folder / f"{interface}.pcap")]
-    process = stack.enter_context(ended_afterwards(live.start(port.node, command, said, {})))
-    _wait_ready(f"tcpdump on {interface}", process, said, lambda: "listening on" in said.read_text())
-    return process
+def _start_capture(live: LiveNetwork, port: Port, folder: Path) -> Popen[bytes]:
+    command = ["tcpdump", "-Z", "root", "-n", "-p", "-i", port.name, "-s", str(SNAPLEN), "-B", str(_CAPTURE_BUFFER)]
+    command += ["--nano", "-w", str(folder / f"{port.name}.pcap")]
+    return live.start(port.node, command, folder / f"{port.name}.tcpdump.txt", {})
 
 
-@contextmanager
-def _sampling(live: LiveNetwork, hosts: list[str], folder: Path) -> Iterator[None]:
-    with ExitStack() as stack:
-        for host in hosts:
-            stack.enter_context(sampled(live.pid(host), folder / f"{host}.sockets.jsonl", _SAMPLE))
-        yield
+def _wait_capture(port: Port, process: Popen[bytes], folder: Path) -> None:
+    said = folder / f"{port.name}.tcpdump.txt"
+
+    def ready() -> bool:
+        _check_alive(f"tcpdump on {port.name}", process, said)
+        return "listening on" in said.read_text()
+
+    wait_for(f"tcpdump on {port.name}", ready, _READY)
+
+
+def _sampling(spec: ExperimentSpec, live: LiveNetwork, folder: Path) -> AbstractContextManager[None]:
+    files = {live.pid(host): folder / f"{host}.sockets.jsonl" for host in _hosts(spec)}
+    return sampled(files, sampling_interval(len(spec.flows)))
 
 
 def _transfer(spec: ExperimentSpec, live: LiveNetwork, folder: Path, room: Room) -> list[str]:
@@ -133,12 +141,14 @@ def _transfer(spec: ExperimentSpec, live: LiveNetwork, folder: Path, room: Room)
     """
     patience = _PATIENCE_VIRTUAL if room.virtual else _PATIENCE_REAL
     cut: list[str] = []
-    with ExitStack() as stack:
+    with all_ended_afterwards() as processes:
         for flow in spec.flows:
-            stack.enter_context(ended_afterwards(_start_server(flow, live, folder, room)))
-        clients = [(flow, _start_client(flow, spec, live, folder)) for flow in spec.flows]
-        for _flow, client in clients:
-            stack.enter_context(ended_afterwards(client))
+            processes.append(_start_server(flow, spec, live, folder, room))
+        servers = list(zip(spec.flows, processes, strict=True))
+        wait_for("iperf's servers", lambda: _all_listen(servers, live, folder), _READY)
+        for flow in spec.flows:
+            processes.append(_start_client(flow, spec, live, folder))
+        clients = zip(spec.flows, processes[len(servers) :], strict=True)
         cut += [said for flow, client in clients if (said := _wait_client(flow, client, folder, patience))]
         if not cut and not _settled(spec, live, patience):
             cut.append(f"Data was still on its way {patience:g} s after the senders had written all, and was cut off.")
@@ -147,30 +157,44 @@ def _transfer(spec: ExperimentSpec, live: LiveNetwork, folder: Path, room: Room)
 
 def _settled(spec: ExperimentSpec, live: LiveNetwork, patience: float) -> bool:
     """Whether, within `patience` seconds, all connections closed and the last packet arrived."""
+    busy = _hosts(spec)
 
     def quiet() -> bool:
-        return not any(_connections(live, host) for host in _hosts(spec)) and not live.waiting_packets()
+        while busy and not _sockets(live, busy[-1], CONNECTED):
+            busy.pop()  # nobody starts a connection any more
+        return not busy and not live.waiting_packets()
 
     return waited_for(quiet, patience, 0.1)
 
 
-def _connections(live: LiveNetwork, host: str) -> list[dict[str, Any]]:
+def _sockets(live: LiveNetwork, host: str, states: int) -> list[dict[str, Any]]:
     with network_namespace(live.pid(host)):
-        return tcp_sockets()
+        return tcp_sockets(states)
 
 
-def _start_server(flow: Flow, live: LiveNetwork, folder: Path, room: Room) -> Popen[bytes]:
+def _start_server(flow: Flow, spec: ExperimentSpec, live: LiveNetwork, folder: Path, room: Room) -> Popen[bytes]:
     said = folder / f"{flow.name}.server.txt"
     preload = {"LD_PRELOAD": str(room.preload)} if room.preload else {}
-    batched = ["-l", "1M"] if room.preload else []
-    process = live.start(flow.receiver, ["iperf", "-s", "-p", str(flow.port), *_window(flow), *batched], said, preload)
-    with network_namespace(live.pid(flow.receiver)):
-        _wait_ready(f"iperf's server of {flow.name}", process, said, lambda: _listens(flow.port))
-    return process
+    batched = ["-l", f"{_receive_kib(len(spec.flows))}K"] if room.preload else []
+    return live.start(flow.receiver, ["iperf", "-s", "-p", str(flow.port), *_window(flow), *batched], said, preload)
 
 
-def _listens(port: int) -> bool:
-    return any(row["local"].endswith(f":{port}") for row in tcp_sockets(LISTEN))
+def _receive_kib(flows: int) -> int:
+    """A receiver fills what it asks for: a thousand of a megabyte each would take all memory of a guest."""
+    return max(_RECEIVE_LEAST, min(_RECEIVE_MOST, _RECEIVE_ALL // flows))
+
+
+def _all_listen(servers: list[tuple[Flow, Popen[bytes]]], live: LiveNetwork, folder: Path) -> bool:
+    """Whether every flow's server listens. Raises TcplabError where one ended."""
+    wanted: dict[str, set[str]] = {}
+    for flow, server in servers:
+        _check_alive(f"iperf's server of {flow.name}", server, folder / f"{flow.name}.server.txt")
+        wanted.setdefault(flow.receiver, set()).add(str(flow.port))
+    return all(ports <= _listening(live, host) for host, ports in wanted.items())
+
+
+def _listening(live: LiveNetwork, host: str) -> set[str]:
+    return {row["local"].rpartition(":")[2] for row in _sockets(live, host, LISTEN)}
 
 
 def _start_client(flow: Flow, spec: ExperimentSpec, live: LiveNetwork, folder: Path) -> Popen[bytes]:
@@ -192,13 +216,9 @@ def _wait_client(flow: Flow, client: Popen[bytes], folder: Path, patience: float
     return ""
 
 
-def _wait_ready(what: str, process: Popen[bytes], said: Path, ready: Any) -> None:
-    def look() -> bool:
-        if process.poll() is not None:
-            raise TcplabError(f"{what} ended at once: {tail(said)}", "The message above is the program's own.")
-        return bool(ready())
-
-    wait_for(what, look, _READY)
+def _check_alive(what: str, process: Popen[bytes], said: Path) -> None:
+    if process.poll() is not None:
+        raise TcplabError(f"{what} ended at once: {tail(said)}", "The message above is the program's own.")
 
 
 def _write(file: Path, data: Any) -> None:

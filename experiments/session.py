@@ -94,7 +94,7 @@ def carry_out(request: Request, ready: Lab | None, progress: Callable[[int], Pro
             raise
         finally:
             folder = run.finish(record.manifest())
-            _hand_over(folder)
+            hand_over(folder)
     return folder
 
 
@@ -205,7 +205,7 @@ def lab_facts(ready: Lab) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _hand_over(folder: Path) -> None:
+def hand_over(folder: Path) -> None:
     """Point `latest` at the run; under sudo everything that was written belongs to who typed it."""
     point_latest(folder)
     if caller := who_typed_sudo():
@@ -213,7 +213,7 @@ def _hand_over(folder: Path) -> None:
         os.chown(folder.parent.parent, *caller)
 
 
-def _as_caller() -> list[str]:
+def as_caller() -> list[str]:
     """What to put before a command so that it runs as who typed sudo."""
     caller = who_typed_sudo()
     return (
@@ -229,7 +229,7 @@ def reporter() -> Iterator[Callable[[Path], int]]:
 
     A process of its own: it reads a run directory as anyone's, and never as root where someone typed sudo.
     """
-    command = [*_as_caller(), sys.executable, "-m", "analysis", "report", "--wait"]
+    command = [*as_caller(), sys.executable, "-m", "analysis", "report", "--wait"]
     # Its fonts are listed once, in a place that can be written to; a home folder may not be there.
     environment = os.environ | {"MPLCONFIGDIR": str(cache.folder() / "matplotlib")}
     process = subprocess.Popen(command, stdin=subprocess.PIPE, text=True, cwd=_ROOT, env=environment, process_group=0)

@@ -27,6 +27,29 @@ def parameter(default: str, kind: type[Q], meaning: str) -> Q:
     return value
 
 
+def word(default: str, meaning: str) -> str:
+    """A field that is a word and not a quantity; its class checks it in __post_init__."""
+    value: str = field(default=default, metadata={"meaning": meaning})
+    return value
+
+
+CONGESTION_CONTROLS = (
+    "bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv", "reno", "scalable",
+    "vegas", "veno", "westwood", "yeah",
+)  # fmt: skip
+"""The algorithms that the lab kernel has, by the names of tcp_available_congestion_control."""
+
+
+def congestion_control(algorithm: str) -> Condition:
+    """All hosts send with `algorithm`, proved from their sockets. Raises UsageError for one that the lab lacks."""
+    if algorithm not in CONGESTION_CONTROLS:
+        raise UsageError(
+            f"There is no congestion control '{algorithm[:40]}'.", f"Choose from {', '.join(CONGESTION_CONTROLS)}."
+        )
+    sysctls = (("net.ipv4.tcp_congestion_control", algorithm),)
+    return Condition(algorithm, algorithm, sysctls, (Proof("congestion_control", algorithm),))
+
+
 @dataclass(frozen=True)
 class LinkParameters:
     """The parameters that every experiment over one kind of link takes; each is an option of the command line."""

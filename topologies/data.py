@@ -53,6 +53,52 @@ def from_data(kind: Any, data: Any, place: str = "") -> Any:
     return _leaf(kind, data, place)
 
 
+def kind_at(kind: Any, path: list[str], place: str = "") -> Any:
+    """The type of the field that a path such as links, 1, rightward, queue leads to; * stands for every item.
+
+    Raises UsageError that names the step that leads nowhere, and where one could go instead.
+    """
+    if get_origin(kind) in (Union, types.UnionType):
+        return kind_at(next(one for one in get_args(kind) if one is not type(None)), path, place)
+    if not path:
+        return kind
+    step, rest = path[0], path[1:]
+    here = f"{place}.{step}".lstrip(".")
+    if get_origin(kind) is tuple and (step == "*" or step.isdecimal()):
+        return kind_at(get_args(kind)[0], rest, here)
+    if dataclasses.is_dataclass(kind) and not issubclass(cast(type, kind), Quantity):
+        hints = typing.get_type_hints(kind)
+        if step in hints:
+            return kind_at(hints[step], rest, here)
+        raise _wrong(here, f"there is no field {step!r:.40}; the fields are {', '.join(hints)}")
+    raise _wrong(here, "nothing is there")
+
+
+def replaced(data: Any, path: list[str], value: Any, place: str = "") -> Any:
+    """`data` with `value` at `path`; where * was asked for, in every item that the path goes on from.
+
+    Raises UsageError where nothing is there.
+    """
+    if not path:
+        return value
+    step, rest = path[0], path[1:]
+    here = f"{place}.{step}".lstrip(".")
+    if isinstance(data, dict) and step in data:
+        return data | {step: replaced(data[step], rest, value, here)}
+    items = enumerate(data) if isinstance(data, list) else ()
+    chosen = [index for index, item in items if step == str(index) or (step == "*" and _leads_on(item, rest))]
+    if not chosen:
+        raise _wrong(here, "nothing is there to set")
+    return [replaced(item, rest, value, here) if index in chosen else item for index, item in enumerate(data)]
+
+
+def _leads_on(data: Any, path: list[str]) -> bool:
+    """Whether every step but the last is there: a cable without a channel has no queue to set."""
+    if len(path) < 2:
+        return True
+    return isinstance(data, dict) and data.get(path[0]) is not None and _leads_on(data[path[0]], path[1:])
+
+
 def _one_of(kinds: tuple[Any, ...], data: Any, place: str) -> Any:
     if data is None and type(None) in kinds:
         return None

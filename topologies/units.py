@@ -185,3 +185,20 @@ class Packets(Quantity):
 
     def __str__(self) -> str:
         return str(self.base)
+
+
+@dataclass(frozen=True, order=True)
+class Count(Quantity):
+    """How many of something."""
+
+    kind = "number"
+    example = "10"
+    units = {"": 1, "times": 1}
+    default_unit = "times"
+
+    @classmethod
+    def _printed(cls) -> dict[str, int]:
+        return {"times": 1}
+
+    def __str__(self) -> str:
+        return str(self.base)

@@ -1,0 +1,42 @@
+"""Fields of an experiment's parameters as options of the command line, each checked when it is typed."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from typing import Any
+
+import click
+
+from topologies.errors import UsageError
+from topologies.units import Quantity
+
+
+class QuantityType(click.ParamType[Quantity]):
+    """A quantity as a command-line value."""
+
+    def __init__(self, kind: type[Quantity]) -> None:
+        self.kind = kind
+        self.name = kind.example
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Quantity:
+        if isinstance(value, Quantity):
+            return value
+        try:
+            return self.kind.parse(str(value))
+        except UsageError as error:
+            self.fail(str(error), param, ctx)
+
+
+def parameter_options(parameters: type) -> list[click.Parameter]:
+    """An option for each field: its name, unit, meaning and default."""
+    hints = typing.get_type_hints(parameters)
+    return [_option(field, hints[field.name]) for field in dataclasses.fields(parameters)]
+
+
+def _option(field: dataclasses.Field[Any], kind: type) -> click.Option:
+    text = f"{field.metadata.get('meaning', '')}  [default: {field.default}]"
+    flag = f"--{field.name.replace('_', '-')}"
+    if issubclass(kind, Quantity):
+        return click.Option([flag], type=QuantityType(kind), default=field.default, metavar=kind.example, help=text)
+    return click.Option([flag], type=str, default=field.default, metavar="WORD", help=text)

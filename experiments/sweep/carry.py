@@ -1,0 +1,188 @@
+"""A plan carried out: points that are not known yet go to the engine, all results into one folder of the store."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from statistics import fmean
+from typing import Any, Protocol
+
+import testbed
+from analysis.sweep.statistics import precision
+from experiments.session import hand_over, lab_facts
+from experiments.store import new_run
+from experiments.sweep import table
+from experiments.sweep.grid import Combination
+from experiments.sweep.plan import Plan, described
+from experiments.sweep.point import Origin, Point, Record, carry_point, origin
+from experiments.sweep.results import Results, results
+from testbed.engine.engine import Done, Engine, Task
+from testbed.lab import Lab
+
+FOLDER = "sweeps"
+_BATCH = 10  # seeds between two looks at the intervals, where --until decides
+
+
+class Watch(Protocol):
+    """Who is told how the sweep goes on."""
+
+    def wanted(self, points: int, known: int) -> None:
+        """So many points are wanted now, of which so many were known already."""
+
+    def running(self, key: str, phase: str, elapsed: float) -> None:
+        """A point is at this phase, and this many seconds on its own clock."""
+
+    def ended(self, point: Point, record: Record) -> None:
+        """A point has been run."""
+
+    def note(self, text: str) -> None:
+        """News for people."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """How to carry a plan out. `engine` opens one; it is not called where nothing has to be run."""
+
+    lab: Lab
+    engine: Callable[[], AbstractContextManager[Engine]]
+    workers: str
+    wall_seconds: float = 600.0
+    force: bool = False
+
+
+@dataclass
+class _Progress:
+    """What is known so far, by key."""
+
+    plan: Plan
+    records: dict[str, Record] = field(default_factory=dict)
+    points: dict[str, Point] = field(default_factory=dict)
+    reused: int = 0
+
+    def count(self, status: str) -> int:
+        return sum(record["status"] == status for record in self.records.values())
+
+    def total(self, name: str) -> float:
+        return float(sum(record.get("usage", {}).get(name, 0) for record in self.records.values()))
+
+    def in_order(self) -> Iterator[tuple[Point, Record]]:
+        """By combination and seed, whatever the order in which the points ended."""
+        place = {id(combination): index for index, combination in enumerate(self.plan.combinations)}
+        known = [point for key, point in self.points.items() if key in self.records]
+        for point in sorted(known, key=lambda point: (place[id(point.combination)], point.seed)):
+            yield point, self.records[point.key]
+
+
+def carry_out(plan: Plan, out: Path, way: Way, watch: Watch) -> Path:
+    """Run what is not known, and return the finished folder with rows.parquet, rows.csv and sweep.json.
+
+    Raises TcplabError where nothing can be run or written. What was run is kept in any case: the same plan goes on.
+    """
+    begun, progress, status = time.monotonic(), _Progress(plan), "interrupted"
+    started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    with results(out) as memory, new_run(out / FOLDER, plan.named.name) as run:
+        try:
+            _fill(plan, way, memory, progress, watch)
+            status = "complete"
+        finally:
+            facts = lab_facts(way.lab) | {
+                "tcplab": testbed.VERSION, "started": started, "workers": way.workers, "status": status,
+                "wall_seconds": round(time.monotonic() - begun, 3),
+            }  # fmt: skip
+            _write(run.folder, progress, {"id": run.identifier, **facts})
+            folder = run.finish({"kind": "sweep", "experiment": plan.named.name, "claim": plan.named.claim, **facts})
+            hand_over(folder)
+    return folder
+
+
+def _fill(plan: Plan, way: Way, memory: Results, progress: _Progress, watch: Watch) -> None:
+    """Round by round until no combination needs another seed. The engine starts with the first point to run."""
+    source = origin(way.lab)
+    seeds = iter(plan.sweep.seeds)
+    open_combinations = list(plan.combinations)
+    batch = _BATCH if plan.sweep.until else len(plan.sweep.seeds)
+    while open_combinations and (chosen := list(islice(seeds, batch))):
+        points = [source.point(combination, seed) for seed in chosen for combination in open_combinations]
+        progress.points |= {point.key: point for point in points}
+        known = {} if way.force else memory.done(point.key for point in points)
+        progress.records |= known
+        progress.reused += len(known)
+        watch.wanted(len(progress.points), progress.reused)
+        _run([point for point in points if point.key not in known], way, memory, progress, source, watch)
+        open_combinations = [one for one in open_combinations if _too_wide(plan, one, progress)]
+
+
+def _run(missing: list[Point], way: Way, memory: Results, progress: _Progress, source: Origin, watch: Watch) -> None:
+    if not missing:
+        return
+    points = {point.key: point for point in missing}
+    with way.engine() as engine:
+        engine.follow, engine.note = watch.running, watch.note
+        for done in engine.run(_task(point, way) for point in missing):
+            record = done.value if done.error is None else _broken(done)
+            progress.records[done.key] = record
+            memory.add(progress.plan.named.name, points[done.key], source, record)
+            watch.ended(points[done.key], record)
+
+
+def _task(point: Point, way: Way) -> Task:
+    return Task(point.key, carry_point, (point.combination.data, point.seed, way.wall_seconds))
+
+
+def _broken(done: Done) -> Record:
+    """What is kept of a point that ended in a way that it does not know itself, such as a worker lost three times."""
+    problem = f"{type(done.error).__name__}: {done.error}"
+    return {"status": "failed", "problem": problem, "log": done.trace, "rows": [], "warnings": []}
+
+
+def _too_wide(plan: Plan, combination: Combination, progress: _Progress) -> bool:
+    """Whether `until` is asked for and the interval of a condition's median is wider."""
+    if plan.sweep.until is None:
+        return False
+    found = [progress.records[key]["rows"] for key, point in progress.points.items()
+             if point.combination is combination and key in progress.records]  # fmt: skip
+    widths = [precision(_values(found, condition.name, plan.sweep.metric)) for condition in combination.spec.conditions]
+    return any(width is None or width > plan.sweep.until for width in widths)
+
+
+def _values(runs: list[list[Any]], condition: str, metric: str) -> list[float]:
+    """One value a run: the mean over its flows."""
+    of_runs = ([row[metric] for row in rows if row["condition"] == condition] for rows in runs)
+    return [fmean(values) for values in of_runs if values and None not in values]
+
+
+def _write(folder: Path, progress: _Progress, facts: dict[str, Any]) -> None:
+    plan = progress.plan
+    found = list(progress.in_order())
+    proved = [(point, record) for point, record in found if record["status"] == "complete"]
+    table.write(table.table(plan.factors, proved), folder)
+    failures = [_failure(folder, plan, point, record) for point, record in found if record["status"] != "complete"]
+    digests = {"lab": facts["lab_digest"], "kernel": facts["kernel"]["digest"], "image": facts["image"]["digest"]}
+    content = {
+        "format": 1, **described(plan), **facts, "digests": digests,
+        "seeds": sorted({point.seed for point, _ in found}), "failures": failures,
+        "warnings": [warning for _, record in found for warning in record["warnings"]],
+        "points": {
+            "wanted": len(progress.points), "done": progress.count("complete"), "reused": progress.reused,
+            "failed": progress.count("failed"), "unproved": progress.count("unproved"),
+        },
+        "virtual_seconds": round(progress.total("clock_seconds"), 3),
+        "cpu_seconds": round(progress.total("cpu_seconds"), 2),
+    }  # fmt: skip
+    (folder / "sweep.json").write_text(json.dumps(content, indent=1) + "\n")
+
+
+def _failure(folder: Path, plan: Plan, point: Point, record: Record) -> dict[str, Any]:
+    log = f"failures/{point.key[:16]}.log"
+    (folder / log).parent.mkdir(exist_ok=True)
+    (folder / log).write_text(f"{record['problem']}\n\n{record['log']}\n")
+    return {
+        "factors": dict(point.combination.values), "seed": point.seed, "problem": record["problem"], "log": log,
+        "repeat": plan.repeat(point.combination, point.seed),
+    }  # fmt: skip

@@ -1,0 +1,140 @@
+"""`tcplab sweep` and `tcplab worker`. What they need is imported when they are called: a single run does not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from experiments.messages import one_clear_message, ready_lab
+from experiments.options import QuantityType
+from experiments.seed import GUEST_MIB, needed_mib
+from experiments.session import as_caller
+from experiments.sweep import definition
+from testbed import cache
+from testbed.machine import guests_at_once
+from topologies.units import Duration
+
+if TYPE_CHECKING:
+    from experiments.sweep.carry import Way
+    from experiments.sweep.plan import Plan
+
+
+@click.command()
+@click.argument("what", metavar="EXPERIMENT|FILE.toml")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE,VALUE",
+    help="What to vary: a parameter, a field of the spec (topology.links.1.rightward.queue) or a sysctl "
+    "(net.ipv4.tcp_reordering). Repeat it for a grid; a single value holds for all.",
+)
+@click.option(
+    "--seeds", metavar="30|7-36|1,5,9", help="How many seeds, or which.  [default: 1; with --until up to 200]"
+)
+@click.option("--until", metavar="2%", help="Use seeds until each median is known this well (half its 95 % interval).")
+@click.option("--metric", metavar="NAME", help="What is compared.  [default: goodput_kbit_s]")
+@click.option("--compare", metavar="NAME", help="Whose values are compared: a name of --set, or condition.")
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 10_000),
+    metavar="NUMBER",
+    help="Guests at once on this machine.  [default: one for each processor]",
+)
+@click.option("--scheduler", metavar="tcp://HOST:8786", help="Use the workers of this Dask scheduler instead.")
+@click.option(
+    "--limit",
+    type=QuantityType(Duration),
+    default="10min",
+    show_default=True,
+    metavar="10min",
+    help="Stop a point after that much wall time.",
+)
+@click.option("--force", is_flag=True, help="Run points again that are known already.")
+@click.option("--dry-run", is_flag=True, help="Print how many points there are and which are known; run nothing.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("runs"),
+    show_default=True,
+    help="Folder that keeps the runs.",
+)
+def sweep(
+    what: str, settings: tuple[str, ...], seeds: str | None, until: str | None, metric: str | None,
+    compare: str | None, workers: int | None, scheduler: str | None, limit: Duration, force: bool, dry_run: bool,
+    out: Path,
+) -> None:  # fmt: skip
+    """Run an experiment over a grid and seeds, and say what is really different."""
+    with one_clear_message():
+        from experiments.sweep.plan import plan
+
+        asked = definition.from_options(what, settings, seeds, until, metric, compare)
+        found = plan(asked)
+        if dry_run:
+            _describe(found, out)
+            return
+        raise SystemExit(_run(found, out, _way(found, workers, scheduler, limit, force)))
+
+
+# fmt: off
+def _way(found: Plan, workers: int | None, scheduler: str | None, limit: Duration, force: bool) -> Way:
+    # fmt: on
+    from experiments.sweep.carry import Way
+    from testbed.engine.engine import cluster_engine, local_engine
+
+    ready = ready_lab()
+    if scheduler:
+        return Way(ready, lambda: cluster_engine(scheduler, ready), f"cluster {scheduler}", limit.seconds, force)
+    slots = guests_at_once(max(needed_mib(one.spec) for one in found.combinations), workers)
+    return Way(ready, lambda: local_engine(ready, slots), f"{slots} on this machine", limit.seconds, force)
+
+
+def _describe(found: Plan, out: Path) -> None:
+    """How large the sweep is, and what of it is known."""
+    from experiments.sweep.point import origin
+    from experiments.sweep.results import results
+
+    source, seeds = origin(ready_lab()), found.sweep.seeds
+    with results(out) as memory:
+        known = len(memory.done(source.point(one, seed).key for one in found.combinations for seed in seeds))
+    for one in found.combinations[:20]:
+        click.echo(str(one))
+    if len(found.combinations) > 20:
+        click.echo(f"... and {len(found.combinations) - 20} more combinations")
+    number = len(found.combinations) * len(seeds)
+    click.echo(f"{number:,} points: {len(found.combinations):,} combinations under {len(seeds):,} seeds"
+               f"{' at most' if found.sweep.until else ''}. {known:,} of them are known. Nothing was run.", err=True)
+
+
+def _run(found: Plan, out: Path, way: Way) -> int:
+    from experiments.sweep.carry import carry_out
+    from experiments.sweep.progress import watching
+
+    with watching(found) as watch:
+        folder = carry_out(found, out, way, watch)
+    command = [*as_caller(), sys.executable, "-m", "analysis", "sweep", str(folder.resolve())]
+    environment = os.environ | {"MPLCONFIGDIR": str(cache.folder() / "matplotlib")}
+    return subprocess.run(command, cwd=Path(__file__).resolve().parents[2], env=environment, check=False).returncode
+
+
+@click.command()
+@click.argument("scheduler", metavar="tcp://HOST:8786")
+@click.option("--slots", type=click.IntRange(1, 10_000), metavar="NUMBER",
+              help="Guests at once.  [default: one for each processor that this job may use]")
+def worker(scheduler: str, slots: int | None) -> None:
+    """Work for the Dask scheduler at tcp://HOST:8786 until that ends: build the lab if need be, then take points."""
+    with one_clear_message():
+        ready_lab()
+        number = guests_at_once(GUEST_MIB // 4, slots)
+        with tempfile.TemporaryDirectory(prefix="tcplab-worker-") as scratch:
+            command = [
+                sys.executable, "-m", "distributed.cli.dask_worker", scheduler, "--nworkers", "1", "--nthreads",
+                str(number), "--memory-limit", "0", "--no-dashboard", "--no-nanny", "--local-directory", scratch,
+            ]  # fmt: skip
+            raise SystemExit(subprocess.run(command, check=False).returncode)

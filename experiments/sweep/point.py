@@ -1,0 +1,86 @@
+"""A point of a sweep: one combination under one seed. What identifies it, and how a worker carries it out."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import analysis
+from analysis.sweep.rows import rows_of
+from experiments.seed import carry_seed, judge, memory_for
+from experiments.spec import ExperimentSpec
+from experiments.sweep.grid import Combination
+from testbed.archive import code_digest
+from testbed.inside.room import LOG
+from testbed.lab import Lab
+from testbed.running import CONSOLE, Limits, Progress
+from topologies.data import from_data
+from topologies.errors import TcplabError
+
+_MEASURING = ("sweep/rows.py", "iperf.py", "sockets.py", "counters.py", "jsonfile.py")
+_LOG_BYTES = 20_000  # of each log of a failed point
+
+Record = dict[str, Any]
+"""What is kept of a point: status (complete, unproved, failed), rows, warnings, problem, log, usage.
+
+A point that is *unproved* ran, but its own evidence does not show that its conditions held; it would end like that
+again. One that *failed* may not.
+"""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One run of a sweep. Equal keys give equal records."""
+
+    key: str
+    combination: Combination
+    seed: int
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What all records of a sweep come from besides their specs: the lab, and the code that runs and measures."""
+
+    lab: str
+    code: str
+    measuring: str
+
+    def point(self, combination: Combination, seed: int) -> Point:
+        words = (combination.digest, seed, memory_for(combination.spec), self.lab, self.code, self.measuring)
+        return Point(hashlib.sha256(repr(words).encode()).hexdigest(), combination, seed)
+
+
+def origin(lab: Lab) -> Origin:
+    """Where records come from here and now."""
+    return Origin(lab.digests["whole"], code_digest(), _measuring_digest())
+
+
+def _measuring_digest() -> str:
+    folder = Path(analysis.__file__).parent
+    return hashlib.sha256(b"\n".join((folder / name).read_bytes() for name in _MEASURING)).hexdigest()
+
+
+def carry_point(data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progress) -> Record:
+    """Run one point and keep its rows; its raw files go, since the same seed gives them again."""
+    spec: ExperimentSpec = from_data(ExperimentSpec, data)
+    with tempfile.TemporaryDirectory(prefix="tcplab-") as folder:
+        raw = Path(folder)
+        try:
+            usage = carry_seed(data, seed, folder, Limits(wall_seconds, memory_for(spec)), lab, progress)
+        except TcplabError as error:
+            return {"status": "failed", "problem": str(error), "log": _logs(raw), "rows": [], "warnings": []}
+        verdict = judge(spec, seed, raw)
+        problem = " ".join(verdict.failures)
+        return {
+            "status": "unproved" if problem else "complete", "problem": problem, "log": _logs(raw) if problem else "",
+            "rows": rows_of(raw, data), "warnings": list(verdict.warnings), "usage": asdict(usage),
+        }  # fmt: skip
+
+
+def _logs(raw: Path) -> str:
+    files = (raw / name for name in (LOG, CONSOLE))
+    texts = (f"--- {file.name}\n{file.read_text(errors='replace')[-_LOG_BYTES:]}" for file in files if file.exists())
+    return "\n".join(texts)

@@ -1,0 +1,75 @@
+"""How a sweep goes on, for people: a bar on a terminal, a line now and then elsewhere, a line for each failed point."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from experiments.sweep.plan import Plan
+from experiments.sweep.point import Point, Record
+
+_BETWEEN = 30.0  # seconds between two lines where the output is no terminal
+_PROBLEM = 200  # characters of a failed point's problem; all of it is in its log
+
+
+@dataclass
+class Shown:
+    """A Watch (carry.py) that prints."""
+
+    plan: Plan
+    console: Console
+    bar: Progress
+    task: TaskID
+    ended_seconds: float = 0.0
+    points: int = 0
+    done: int = 0
+    going: dict[str, float] = field(default_factory=dict)
+    said: float = field(default_factory=time.monotonic)
+
+    def wanted(self, points: int, known: int) -> None:
+        if not self.points:
+            self.note(f"{points:,} points to know, {known:,} of them known already.")
+        self.points, self.done = points, max(self.done, known)
+        self.bar.update(self.task, total=points, completed=self.done)
+
+    def running(self, key: str, phase: str, elapsed: float) -> None:
+        self.going[key] = elapsed
+        self._tell()
+
+    def ended(self, point: Point, record: Record) -> None:
+        self.going.pop(point.key, None)
+        self.ended_seconds += record.get("usage", {}).get("clock_seconds", 0.0)
+        self.done += 1
+        self.bar.update(self.task, completed=self.done)
+        if record["status"] != "complete":
+            first = str(record["problem"]).splitlines()[0][:_PROBLEM]
+            self.note(f"{record['status']}: {point.combination}, seed {point.seed}: {first}")
+        self._tell()
+        if not self.console.is_terminal and time.monotonic() - self.said > _BETWEEN:
+            self.said = time.monotonic()
+            self.note(f"{self.done:,} of {self.points:,} points, {self._virtual()}")
+
+    def note(self, text: str) -> None:
+        self.bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def _tell(self) -> None:
+        self.bar.update(self.task, clock=self._virtual())
+
+    def _virtual(self) -> str:
+        return f"{self.ended_seconds + sum(self.going.values()):,.0f} virtual seconds"
+
+
+@contextmanager
+def watching(plan: Plan) -> Iterator[Shown]:
+    """Progress on standard error, which goes when the sweep is over."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[clock]}"),
+               TimeRemainingColumn(elapsed_when_finished=True))  # fmt: skip
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(plan.named.name, total=None, clock="")
+        yield Shown(plan, console, bar, task)
