@@ -22,7 +22,7 @@ from typing import Any
 import dask
 from distributed import Client, Future, LocalCluster, as_completed
 
-from testbed.engine.workers import PROGRESS, WORKERS, Entrance, identity, perform, resource
+from testbed.engine.workers import PROGRESS, WORKERS, entrance, identity, perform, resource
 from testbed.lab import Lab
 from topologies.errors import TcplabError
 
@@ -107,6 +107,8 @@ class Engine:
         """Until one worker is let in: on a cluster the first may come hours later."""
         begun, said = time.monotonic(), False
         while not self.slots:
+            for event in self.client.get_events(WORKERS):  # what was said before we subscribed
+                self._hear_worker(event)
             if self.refused and set(self.client.nthreads()) <= set(self.refused):
                 raise TcplabError(
                     f"No worker can be used: {'; '.join(f'{at}: {why}' for at, why in self.refused.items())}.",
@@ -119,7 +121,9 @@ class Engine:
 
     def _hear_worker(self, event: tuple[float, dict[str, Any]]) -> None:
         address = event[1]["address"]
-        if "slots" in event[1]:
+        if event[1]["offer"] != resource(self.identity):
+            return  # said to somebody else, whose lab is another
+        if not event[1]["refused"]:
             self.slots[address] = event[1]["slots"]
         elif address not in self.refused:
             self.refused[address] = event[1]["refused"]
@@ -172,10 +176,11 @@ def _engine(client: Client, lab: Lab) -> Iterator[Engine]:
     logger.setLevel(logging.CRITICAL)  # what ends a task is in its result, and a line here would tear the progress bar
     client.subscribe_topic(WORKERS, engine._hear_worker)
     client.subscribe_topic(PROGRESS, engine._hear_progress)
-    entrance = Entrance(engine.identity, client.id)
-    client.register_plugin(entrance)
+    name = f"tcplab-{client.id}"
+    plugin = entrance(engine.identity)
+    client.register_plugin(plugin, name=name)
     try:
         yield engine
     finally:
-        client.unregister_worker_plugin(entrance.name)
+        client.unregister_worker_plugin(name)
         logger.setLevel(level)

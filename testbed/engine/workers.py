@@ -50,23 +50,31 @@ def _own_lab() -> Lab | None:
     return found()
 
 
-class Entrance(WorkerPlugin):
-    """Lets a worker in whose identity is ours, now or when it comes later; of any other it says why not."""
+def entrance(wanted: str) -> WorkerPlugin:
+    """Lets a worker in whose identity is `wanted`, now or when it comes later; of any other it says why not.
 
-    def __init__(self, wanted: str, client: str) -> None:
-        self.wanted = wanted
-        self.name = f"tcplab-{client}"
+    A class of this function travels as a whole, so that a worker without this package can say that it has none.
+    """
 
-    async def setup(self, worker: Worker) -> None:
-        if problem := _problem(self.wanted):
-            worker.log_event(WORKERS, {"refused": problem, "address": worker.address})
-            return
-        slots = worker.state.nthreads
-        await worker.set_resources(**{resource(self.wanted): slots})
-        worker.log_event(WORKERS, {"slots": slots, "address": worker.address})
+    class Entrance(WorkerPlugin):
+        async def setup(self, worker: Worker) -> None:
+            try:
+                from testbed.engine.workers import problem_with_us
+            except ImportError:
+                problem = "tcplab is not installed for its Python"
+            else:
+                problem = problem_with_us(wanted)
+            offered = 0 if problem else worker.state.nthreads
+            if offered:
+                await worker.set_resources(**{offer: offered})
+            worker.log_event(topic, {"slots": offered, "refused": problem, "address": worker.address, "offer": offer})
+
+    offer, topic = resource(wanted), WORKERS
+    return Entrance()
 
 
-def _problem(wanted: str) -> str:
+def problem_with_us(wanted: str) -> str:
+    """Why this worker cannot take tasks of that identity; empty where it can."""
     lab = _own_lab()
     if lab is None:
         return "it has no lab kernel and image of its code's recipes (./tcplab image import FILE)"
