@@ -35,7 +35,7 @@ _PATIENCE_VIRTUAL, _PATIENCE_REAL = 300.0, 60.0
 _BLOCK = 1.2  # seconds after which the kernel has handed tcpdump every packet (libpcap's buffer timeout is 1 s)
 _CAPTURE_BUFFER = 8192  # KiB
 # KiB that all receivers with waitall.c ask for together, one of them at most, and at least: below, it does not wait.
-_RECEIVE_ALL, _RECEIVE_MOST, _RECEIVE_LEAST = 65536, 1024, 64
+_RECEIVE_ALL, _RECEIVE_MOST, _RECEIVE_LEAST = 8192, 1024, 64
 
 
 def perform(data: Any, room: Room) -> None:

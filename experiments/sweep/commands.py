@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from experiments.session import as_caller
 from experiments.sweep import definition
 from testbed import cache
 from testbed.machine import guests_at_once
+from testbed.scratch import scratch
 from topologies.units import Duration
 
 if TYPE_CHECKING:
@@ -117,7 +117,11 @@ def _run(found: Plan, out: Path, way: Way) -> int:
     from experiments.sweep.progress import watching
 
     with watching(found) as watch:
-        folder = carry_out(found, out, way, watch)
+        try:
+            folder = carry_out(found, out, way, watch)
+        except KeyboardInterrupt:
+            watch.note(f"{watch.done:,} of {watch.points:,} points are known; the same command goes on from there.")
+            raise
     command = [*as_caller(), sys.executable, "-m", "analysis", "sweep", str(folder.resolve())]
     environment = os.environ | {"MPLCONFIGDIR": str(cache.folder() / "matplotlib")}
     return subprocess.run(command, cwd=Path(__file__).resolve().parents[2], env=environment, check=False).returncode
@@ -132,9 +136,9 @@ def worker(scheduler: str, slots: int | None) -> None:
     with one_clear_message():
         ready_lab()
         number = guests_at_once(GUEST_MIB // 4, slots)
-        with tempfile.TemporaryDirectory(prefix="tcplab-worker-") as scratch:
+        with scratch() as folder:
             command = [
                 sys.executable, "-m", "distributed.cli.dask_worker", scheduler, "--nworkers", "1", "--nthreads",
-                str(number), "--memory-limit", "0", "--no-dashboard", "--no-nanny", "--local-directory", scratch,
+                str(number), "--memory-limit", "0", "--no-dashboard", "--no-nanny", "--local-directory", str(folder),
             ]  # fmt: skip
             raise SystemExit(subprocess.run(command, check=False).returncode)

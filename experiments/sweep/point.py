@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from testbed.archive import code_digest
 from testbed.inside.room import LOG
 from testbed.lab import Lab
 from testbed.running import CONSOLE, Limits, Progress
+from testbed.scratch import scratch
 from topologies.data import from_data
 from topologies.errors import TcplabError
 
@@ -66,10 +66,9 @@ def _measuring_digest() -> str:
 def carry_point(data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progress) -> Record:
     """Run one point and keep its rows; its raw files go, since the same seed gives them again."""
     spec: ExperimentSpec = from_data(ExperimentSpec, data)
-    with tempfile.TemporaryDirectory(prefix="tcplab-") as folder:
-        raw = Path(folder)
+    with scratch() as raw:
         try:
-            usage = carry_seed(data, seed, folder, Limits(wall_seconds, memory_for(spec)), lab, progress)
+            usage = carry_seed(data, seed, str(raw), Limits(wall_seconds, memory_for(spec)), lab, progress)
         except TcplabError as error:
             return {"status": "failed", "problem": str(error), "log": _logs(raw), "rows": [], "warnings": []}
         verdict = judge(spec, seed, raw)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 import os
-import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
@@ -24,6 +23,7 @@ from distributed import Client, Future, LocalCluster, as_completed
 
 from testbed.engine.workers import PROGRESS, WORKERS, entrance, identity, perform, resource
 from testbed.lab import Lab
+from testbed.scratch import scratch
 from topologies.errors import TcplabError
 
 _PATIENCE = 10.0  # seconds in which a scheduler must answer
@@ -144,9 +144,9 @@ def _done(future: Future[Any]) -> Done:
 @contextmanager
 def local_engine(lab: Lab, slots: int) -> Iterator[Engine]:
     """An engine on this machine with `slots` guests at once. Its workers are threads: guests are processes anyway."""
-    with tempfile.TemporaryDirectory(prefix="tcplab-") as scratch, dask.config.set({"temporary-directory": scratch}):
+    with _quiet(), scratch() as folder, dask.config.set({"temporary-directory": str(folder)}):
         cluster = LocalCluster(
-            processes=False, n_workers=1, threads_per_worker=slots, memory_limit=0, local_directory=scratch,
+            processes=False, n_workers=1, threads_per_worker=slots, memory_limit=0, local_directory=str(folder),
             dashboard_address=_LOOPBACK, worker_dashboard_address=_LOOPBACK,
         )  # fmt: skip
         with cluster, Client(cluster) as client, _engine(client, lab) as engine:
@@ -164,16 +164,25 @@ def cluster_engine(address: str, lab: Lab) -> Iterator[Engine]:
     except (OSError, ValueError) as error:
         remedy = "Start one with: dask scheduler. Its address is in its first lines, such as tcp://10.0.0.1:8786."
         raise TcplabError(f"No Dask scheduler answers at {address}: {error}.", remedy) from error
-    with client, _engine(client, lab) as engine:
+    with _quiet(), client, _engine(client, lab) as engine:
         yield engine
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """No word of Dask's own: what ends a task is in its result, and a line here would tear the progress bar."""
+    logger = logging.getLogger("distributed")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 @contextmanager
 def _engine(client: Client, lab: Lab) -> Iterator[Engine]:
     engine = Engine(client, identity(lab))
-    logger = logging.getLogger("distributed")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)  # what ends a task is in its result, and a line here would tear the progress bar
     client.subscribe_topic(WORKERS, engine._hear_worker)
     client.subscribe_topic(PROGRESS, engine._hear_progress)
     name = f"tcplab-{client.id}"
@@ -183,4 +192,3 @@ def _engine(client: Client, lab: Lab) -> Iterator[Engine]:
         yield engine
     finally:
         client.unregister_worker_plugin(name)
-        logger.setLevel(level)

@@ -1,12 +1,13 @@
 """A topology as a live Mininet network with Open vSwitch, checked against its spec before anyone uses it.
 
-Mininet makes the nodes, the cables and the switches. What it would set with a process for each value
-(addresses, qdiscs, sysctls, offloads) is set in batches and read back.
+Mininet makes the nodes, the cables and the switches (testbed.inside.nodes). What it would set with a process for
+each value (addresses, qdiscs, sysctls, offloads) is set in batches and read back.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import resource
 import subprocess
 from collections.abc import Iterator
@@ -15,8 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from testbed.inside import baseline, offloads, shaping
-from testbed.inside.namespaces import network_namespace, read_sysctl, write_sysctl
+from testbed.inside import baseline, offloads, rtnetlink, shaping
+from testbed.inside.namespaces import network_namespace, set_sysctl
 from testbed.inside.programs import run
 from testbed.inside.shaping import Setting
 from topologies.addresses import PREFIX, interfaces, neighbours, routes
@@ -24,12 +25,11 @@ from topologies.errors import TcplabError
 from topologies.spec import Port, TopologySpec
 
 try:
-    from mininet.net import Mininet
-    from mininet.node import OVSBridge
-except ImportError:  # said when a network is wanted, not when this module is read
-    Mininet = None
+    from testbed.inside import nodes
+except ImportError:  # no Mininet: said when a network is wanted, not when this module is read
+    nodes = None  # type: ignore[assignment]
 
-_DESCRIPTORS = 1024  # mnexec closes every possible descriptor one by one; Mininet would raise the limit to 16384
+_DESCRIPTORS = 4096  # all that the kernel lets root of a guest have
 
 
 @dataclass
@@ -48,20 +48,20 @@ class LiveNetwork:
         self, node: str, command: list[str], output: Path, environment: dict[str, str]
     ) -> subprocess.Popen[bytes]:
         """Start a program on a node with stdout and stderr in `output`."""
-        with output.open("ab") as file:
-            process: subprocess.Popen[bytes] = self.mininet.get(node).popen(
-                ["env", *(f"{name}={value}" for name, value in environment.items()), *command]
-                if environment
-                else command,
+        with output.open("ab") as file, network_namespace(self.pid(node)):
+            return subprocess.Popen(
+                command,
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=subprocess.STDOUT,
+                env=os.environ | environment,
+                start_new_session=True,
             )
-        return process
 
     def output(self, node: str, command: list[str], text: str = "") -> str:
         """The output of a command that must succeed on a node. Raises CommandError."""
-        return run(["mnexec", "-a", str(self.pid(node)), *command], text)
+        with network_namespace(self.pid(node)):
+            return run(command, text)
 
     def set_sysctls(self, node: str, values: dict[str, str]) -> dict[str, str]:
         """Set sysctls in the node's own namespace and return them as read back. Raises TcplabError on a difference."""
@@ -81,8 +81,12 @@ class LiveNetwork:
 
     def qdiscs(self) -> dict[str, list[dict[str, Any]]]:
         """`tc -s -j qdisc show` of every port that has a channel."""
-        rows = [row for node in self._shaping_nodes() for row in self._qdisc_rows(node)]
-        return {port.name: [row for row in rows if row["dev"] == port.name] for port in self._shaped()}
+        found: dict[str, list[dict[str, Any]]] = {port.name: [] for port in self._shaped()}
+        for node in self._shaping_nodes():
+            for row in self._qdisc_rows(node):
+                if row["dev"] in found:
+                    found[row["dev"]].append(row)
+        return found
 
     def waiting_packets(self) -> int:
         """Packets on their way: in delay lines and queues of all shaped ports."""
@@ -114,36 +118,47 @@ class LiveNetwork:
                     self.settings += shaping.compare(port.name, port.channel, rows)
 
     def configure(self) -> None:
-        """Addresses, routes, neighbours and sysctls of every host and router; offloads off everywhere."""
+        """Sysctls, addresses, routes and neighbours of every host and router; offloads off everywhere."""
         for node in self.topology.named("host") + self.topology.named("router"):
-            self.output(node, ["ip", "-batch", "-"], "\n".join(_addressing(self.topology, node)))
+            # Before the interfaces are up: IPv6 would announce itself there.
             self.set_sysctls(node, baseline.HOST if self.topology.kind(node) == "host" else baseline.ROUTER)
+            with network_namespace(self.pid(node)):
+                rtnetlink.apply(_addressing(self.topology, node))
         for port in self.topology.ports:
             with network_namespace(self.pid(port.node)):
                 self.settings += offloads.turn_off(port.name)
 
 
 @contextmanager
-def network(topology: TopologySpec) -> Iterator[LiveNetwork]:
+def network(topology: TopologySpec, *, disposable: bool = False) -> Iterator[LiveNetwork]:
     """The topology, running and equal to its spec. Raises TcplabError where it is not.
 
-    Needs root, Open vSwitch (testbed.openvswitch) and a network namespace in which names may be taken.
+    Needs root, Open vSwitch (testbed.openvswitch) and a network namespace in which names may be taken. A
+    `disposable` network is left standing: it vanishes with the namespaces of the job, or the whole guest, and
+    removing two hundred hosts one by one takes longer than making them.
     """
-    if Mininet is None:
+    if nodes is None:
         raise TcplabError("Mininet is not installed for this Python.", "Install it: sudo apt-get install mininet")
-    Mininet.inited = True  # skips Mininet.init, which raises resource limits: see _DESCRIPTORS
-    resource.setrlimit(resource.RLIMIT_NOFILE, (_DESCRIPTORS, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
     for name, value in baseline.SWITCHES.items():
         _set("the switches", name, value)
-    live = LiveNetwork(topology, Mininet(switch=OVSBridge, controller=None, build=False))
+    _allow_descriptors()
+    live = LiveNetwork(topology, nodes.empty_network())
     try:
         _assemble(live)
+        nodes.lay(live.mininet)
         live.mininet.start()
         live.configure()
         live.shape()
         yield live
     finally:
-        live.mininet.stop()
+        if not disposable:
+            nodes.take_down(live.mininet)
+
+
+def _allow_descriptors() -> None:
+    """Three for every host: its process, the socket and the file of its samples."""
+    _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(_DESCRIPTORS, hard), hard))
 
 
 def _assemble(live: LiveNetwork) -> None:
@@ -152,31 +167,33 @@ def _assemble(live: LiveNetwork) -> None:
             live.mininet.addSwitch(node.name, dpid=f"{number:x}")
         else:
             live.mininet.addHost(node.name, ip=None)
+    macs = {interface.port.name: interface.mac for interface in interfaces(live.topology)}
     ports = live.topology.ports
     for left, right in zip(ports[::2], ports[1::2], strict=True):
-        live.mininet.addLink(left.node, right.node, intfName1=left.name, intfName2=right.name)
+        ends = {
+            "intfName1": left.name,
+            "addr1": macs.get(left.name),
+            "intfName2": right.name,
+            "addr2": macs.get(right.name),
+        }
+        live.mininet.addLink(left.node, right.node, **{name: value for name, value in ends.items() if value})
 
 
-def _addressing(topology: TopologySpec, node: str) -> list[str]:
-    """Lines for `ip -batch` in the node's namespace."""
-    lines = ["link set lo up"]
+def _addressing(topology: TopologySpec, node: str) -> list[rtnetlink.Request]:
+    """For the node's namespace, in an order that works: what is not up has no neighbours and no routes."""
+    requests = [rtnetlink.up("lo")]
     for interface in interfaces(topology):
-        if interface.port.node != node:
-            continue
-        device = f"dev {interface.port.name}"
-        lines += [f"link set {device} address {interface.mac} up", f"address add {interface.address}/{PREFIX} {device}"]
-        lines += [
-            f"neighbour replace {at} lladdr {mac} nud permanent {device}" for at, mac in neighbours(topology, interface)
-        ]
-    return lines + [
-        f"route add {route.network} via {route.gateway} dev {route.interface}" for route in routes(topology, node)
-    ]
+        name = interface.port.name
+        if interface.port.node == node:
+            requests += [rtnetlink.up(name), rtnetlink.address(name, interface.address, PREFIX)]
+            requests += rtnetlink.neighbours(name, neighbours(topology, interface))
+    ways = routes(topology, node)
+    return requests + [rtnetlink.route(way.network.partition("/")[0], PREFIX, way.gateway) for way in ways]
 
 
 def _set(node: str, name: str, value: str) -> str:
     try:
-        write_sysctl(name, value)
-        found = read_sysctl(name)
+        found = set_sysctl(name, value)
     except OSError as error:
         raise TcplabError(
             f"{node}: {name} cannot be set to {value}: {error.strerror}.",

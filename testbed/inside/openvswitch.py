@@ -6,8 +6,6 @@ Both testbeds start it in a network and mount namespace of their own, so no brid
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from testbed.inside.programs import run, wait_for
@@ -20,24 +18,17 @@ _SETTLED = (
 )
 
 
-@contextmanager
-def open_vswitch() -> Iterator[None]:
-    """Open vSwitch running meanwhile. `/run` must be ours alone."""
+def start_open_vswitch() -> None:
+    """Start Open vSwitch, which ends with the guest or with the namespaces of the run. `/run` must be ours alone."""
     if not _SCHEMA.exists():
         raise TcplabError("Open vSwitch is not installed.", "Install it: sudo apt-get install openvswitch-switch")
     wait_for("the kernel to settle", lambda: time.clock_gettime(time.CLOCK_BOOTTIME) > _SETTLED, _SETTLED + 1, 0.5)
     _RUN.mkdir(parents=True, exist_ok=True)
     database, control = _RUN / "conf.db", _RUN / "db.sock"
     run(["ovsdb-tool", "create", str(database), str(_SCHEMA)])
-    try:
-        _start("ovsdb-server", str(database), f"--remote=punix:{control}")
-        run(["ovs-vsctl", "--no-wait", "init"])
-        _start("ovs-vswitchd", f"unix:{control}")
-        yield
-    finally:
-        for daemon in ("ovs-vswitchd", "ovsdb-server"):
-            if (_RUN / f"{daemon}.pid").exists():
-                run(["ovs-appctl", "-t", daemon, "exit"])
+    _start("ovsdb-server", str(database), f"--remote=punix:{control}")
+    run(["ovs-vsctl", "--no-wait", "init"])
+    _start("ovs-vswitchd", f"unix:{control}")
 
 
 def _start(daemon: str, *arguments: str) -> None:

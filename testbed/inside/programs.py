@@ -47,23 +47,31 @@ def wait_until_ended(process: subprocess.Popen[bytes], timeout: float) -> bool:
     """Whether the process ended within `timeout` seconds; waits without polling."""
     descriptor = os.pidfd_open(process.pid)
     try:
-        select.select([descriptor], [], [], timeout)
+        watched = select.poll()  # select(2) refuses descriptors above 1023
+        watched.register(descriptor, select.POLLIN)
+        watched.poll(timeout * 1000)
     finally:
         os.close(descriptor)
     return process.poll() is not None
 
 
 @contextmanager
-def ended_afterwards(process: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes]]:
-    """The process, interrupted (SIGINT, so that it prints its summary) and if need be killed at the end."""
+def all_ended_afterwards() -> Iterator[list[subprocess.Popen[bytes]]]:
+    """A list for programs that are started meanwhile: interrupted at the end, and if need be killed.
+
+    SIGINT lets them print their summaries. All get it before anyone is waited for: iperf takes half a second to end.
+    """
+    started: list[subprocess.Popen[bytes]] = []
     try:
-        yield process
+        yield started
     finally:
-        if process.poll() is None:
-            process.send_signal(signal.SIGINT)
-            if not wait_until_ended(process, _GRACE):
+        for process in started:
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+        for process in started:
+            if process.poll() is None and not wait_until_ended(process, _GRACE):
                 process.kill()
-        process.wait()
+            process.wait()
 
 
 def tail(file: Path, lines: int = 5) -> str:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from testbed.inside.background import in_background
-from testbed.inside.openvswitch import open_vswitch
+from testbed.inside.openvswitch import start_open_vswitch
 from topologies.errors import TcplabError
 
 RESULT, EVENTS, LOG = "result.json", "events.jsonl", "job.log"
@@ -85,7 +85,8 @@ def _preload(clock: str) -> Path | None:
 def _attempt(room: Room) -> dict[str, Any]:
     try:
         job = json.loads(_job_text())
-        with _ticking(room), open_vswitch():
+        with _ticking(room):
+            start_open_vswitch()
             importlib.import_module(job["module"]).perform(job["data"], room)
         return {"ok": True}
     except Exception as error:  # the process ends here; the host shows the message and keeps the traceback

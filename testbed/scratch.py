@@ -1,0 +1,63 @@
+"""Folders for what nobody keeps. What a killed process left is removed by the next that needs one.
+
+A finished process removes its own; one that was killed cannot, but the lock that it held (flock(2)) went with it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from topologies.errors import TcplabError
+
+_LOCK = "lock"
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """An empty folder that is gone afterwards, on the disk of $TMPDIR."""
+    place, lock = _made(_base())
+    with lock:
+        try:
+            yield place / "work"
+        finally:
+            shutil.rmtree(place)
+
+
+def _made(base: Path) -> tuple[Path, IO[str]]:
+    """A new place and its lock, held. The gate keeps others from taking it for an orphan before that."""
+    with (base / ".gate").open("w") as gate:
+        fcntl.flock(gate, fcntl.LOCK_EX)
+        _remove_orphans(base)
+        place = Path(tempfile.mkdtemp(dir=base))
+        (place / "work").mkdir()
+        lock = (place / _LOCK).open("w")
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return place, lock
+
+
+def _base() -> Path:
+    """One folder for each user, which nobody else could have made."""
+    base = Path(tempfile.gettempdir()) / f"tcplab-{os.geteuid()}"
+    base.mkdir(mode=0o700, exist_ok=True)
+    found = base.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+        raise TcplabError(f"{base} belongs to somebody else.", "Set TMPDIR to a folder of your own.")
+    return base
+
+
+def _remove_orphans(base: Path) -> None:
+    for place in base.iterdir():
+        try:
+            with (place / _LOCK).open() as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(place)
+        except (BlockingIOError, FileNotFoundError, NotADirectoryError):
+            continue  # in use, on its way out, or the gate
