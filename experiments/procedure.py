@@ -32,6 +32,7 @@ from topologies.spec import Port
 _READY = 10.0  # seconds a server or capture may take to be ready
 # Seconds that buffered data may take to arrive after a client's last write: virtual ones cost next to nothing.
 _PATIENCE_VIRTUAL, _PATIENCE_REAL = 300.0, 60.0
+_RESULT = "bits/sec"  # in the line that iperf prints at the end, whatever the prefix
 _BLOCK = 1.2  # seconds after which the kernel has handed tcpdump every packet (libpcap's buffer timeout is 1 s)
 _CAPTURE_BUFFER = 8192  # KiB
 # KiB that all receivers with waitall.c ask for together, one of them at most, and at least: below, it does not wait.
@@ -152,7 +153,15 @@ def _transfer(spec: ExperimentSpec, live: LiveNetwork, folder: Path, room: Room)
         cut += [said for flow, client in clients if (said := _wait_client(flow, client, folder, patience))]
         if not cut and not _settled(spec, live, patience):
             cut.append(f"Data was still on its way {patience:g} s after the senders had written all, and was cut off.")
-    return cut
+    return cut + [said for flow in spec.flows if (said := _without_result(flow, folder))]
+
+
+def _without_result(flow: Flow, folder: Path) -> str:
+    """A sentence where the receiver measured nothing. iperf's server gives up when the first data takes over 4 s."""
+    said = folder / f"{flow.name}.server.txt"
+    if _RESULT in said.read_text(errors="replace"):
+        return ""
+    return f"{flow.name}: iperf's server has no result: {' / '.join(tail(said, 2).splitlines())}"
 
 
 def _settled(spec: ExperimentSpec, live: LiveNetwork, patience: float) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from topologies.addresses import address_of
 from topologies.spec import Port
 
 _SYNS = "tcp[tcpflags] & tcp-syn != 0"
+_PORTS = re.compile(r"\.(\d+) > \S+\.(\d+): Flags")
 _CHANCE = 4.5  # standard deviations; once in 150 000 the right loss would be doubted
 
 Row = dict[str, Any]
@@ -24,21 +27,34 @@ def evidence(condition: Condition, spec: ExperimentSpec, folder: Path) -> dict[s
 
     A condition that names proofs of which none can be looked at did not hold.
     """
-    named = [row for proof in condition.proofs for flow in spec.flows if (row := _look(proof, flow, spec, folder))]
+    named = [row for proof in condition.proofs for row in _LOOKS[proof.kind](proof, spec, folder)]
     proofs = named + _losses(spec, folder)
     return {"held": bool(named or not condition.proofs) and all(row["held"] for row in proofs), "proofs": proofs}
 
 
-def _look(proof: Proof, flow: Flow, spec: ExperimentSpec, folder: Path) -> Row | None:
-    if proof.kind == "congestion_control":
-        return _congestion_control(proof, flow, address_of(spec.topology, flow.receiver), folder)
-    captured = [port.name for port in spec.topology.ports if port.node == flow.receiver and port.name in spec.captures]
-    return _sack_permitted(proof, flow, folder / f"{captured[0]}.pcap") if captured else None
+def _sack_permitted(proof: Proof, spec: ExperimentSpec, folder: Path) -> list[Row]:
+    """A row for every flow whose receiver has a capture. Each capture is read once, whatever the number of flows."""
+    captured = {port.node: port.name for port in reversed(spec.topology.ports) if port.name in spec.captures}
+    flows = [flow for flow in spec.flows if flow.receiver in captured]
+    syns = {host: _syns(folder / f"{captured[host]}.pcap") for host in dict.fromkeys(flow.receiver for flow in flows)}
+    return [
+        _offers(proof, flow, syns[flow.receiver].get(flow.port, []), f"{captured[flow.receiver]}.pcap")
+        for flow in flows
+    ]
 
 
-def _sack_permitted(proof: Proof, flow: Flow, capture: Path) -> Row:
+def _syns(capture: Path) -> dict[int, list[str]]:
+    """The lines of tcpdump for all segments with SYN, by each of their ports."""
+    found: dict[int, list[str]] = {}
+    for line in run(["tcpdump", "-Z", "root", "-n", "-r", str(capture), _SYNS]).splitlines():
+        if ports := _PORTS.search(line):
+            for port in dict.fromkeys(ports.groups()):
+                found.setdefault(int(port), []).append(line)
+    return found
+
+
+def _offers(proof: Proof, flow: Flow, lines: list[str], capture: str) -> Row:
     """SACK-permitted (RFC 2018, section 2) on both SYNs or on neither, as tcpdump prints it: sackOK."""
-    lines = run(["tcpdump", "-Z", "root", "-n", "-r", str(capture), f"{_SYNS} and port {flow.port}"]).splitlines()
     flags = {"SYN": "Flags [S]", "SYN-ACK": "Flags [S.]"}
     offers = {side: ["sackOK" in line for line in lines if flag in line] for side, flag in flags.items()}
     wanted = proof.expected == "on"
@@ -49,22 +65,45 @@ def _sack_permitted(proof: Proof, flow: Flow, capture: Path) -> Row:
             f"{side}: {'sackOK' if any(found) else 'no sackOK'} ({len(found)} seen)" for side, found in offers.items()
         ],
         "held": all(found and set(found) == {wanted} for found in offers.values()),
-        "source": f"tcpdump -r {capture.name} '{_SYNS}'",
+        "source": f"tcpdump -r {capture} '{_SYNS}'",
     }
 
 
-def _congestion_control(proof: Proof, flow: Flow, receiver: str, folder: Path) -> Row:
-    """The algorithm of the sender's own sockets, in every sample."""
-    samples = folder / f"{flow.sender}.sockets.jsonl"
-    sockets = [socket for line in samples.read_text().splitlines() for socket in json.loads(line)["sockets"]]
-    found = {row["congestion_control"] for row in sockets if row["remote"] == f"{receiver}:{flow.port}"}
+def _congestion_control(proof: Proof, spec: ExperimentSpec, folder: Path) -> list[Row]:
+    """The algorithm of each sender's own sockets, in every sample. Each host's samples are read once."""
+    senders = dict.fromkeys(flow.sender for flow in spec.flows)
+    found = {host: _algorithms(folder / f"{host}.sockets.jsonl") for host in senders}
+    rows = []
+    for flow in spec.flows:
+        receiver = f"{address_of(spec.topology, flow.receiver)}:{flow.port}"
+        rows.append(_sends_with(proof, flow, found[flow.sender].get(receiver, set())))
+    return rows
+
+
+def _algorithms(samples: Path) -> dict[str, set[str]]:
+    """The congestion controls that were seen, by the remote end of the socket."""
+    found: dict[str, set[str]] = {}
+    with samples.open() as lines:
+        for line in lines:
+            for row in json.loads(line)["sockets"]:
+                found.setdefault(row["remote"], set()).add(row["congestion_control"])
+    return found
+
+
+def _sends_with(proof: Proof, flow: Flow, found: set[str]) -> Row:
     return {
         "claim": f"{flow.name}: {flow.sender} sends with {proof.expected}",
         "expected": proof.expected,
         "observed": sorted(found) or ["no connection was sampled"],
         "held": found == {proof.expected},
-        "source": f"{samples.name} (sock_diag, as ss -ti)",
+        "source": f"{flow.sender}.sockets.jsonl (sock_diag, as ss -ti)",
     }
+
+
+_LOOKS: dict[str, Callable[[Proof, ExperimentSpec, Path], list[Row]]] = {
+    "sack_permitted": _sack_permitted,
+    "congestion_control": _congestion_control,
+}
 
 
 def _losses(spec: ExperimentSpec, folder: Path) -> list[Row]:

@@ -12,7 +12,7 @@ import click
 
 from experiments.messages import one_clear_message, ready_lab
 from experiments.options import QuantityType
-from experiments.seed import GUEST_MIB, needed_mib
+from experiments.seed import GUEST_MIB
 from experiments.session import as_caller
 from experiments.sweep import definition
 from testbed import cache
@@ -72,6 +72,7 @@ def sweep(
 ) -> None:  # fmt: skip
     """Run an experiment over a grid and seeds, and say what is really different."""
     with one_clear_message():
+        from experiments.sweep.api import way
         from experiments.sweep.plan import plan
 
         asked = definition.from_options(what, settings, seeds, until, metric, compare)
@@ -79,20 +80,7 @@ def sweep(
         if dry_run:
             _describe(found, out)
             return
-        raise SystemExit(_run(found, out, _way(found, workers, scheduler, limit, force)))
-
-
-# fmt: off
-def _way(found: Plan, workers: int | None, scheduler: str | None, limit: Duration, force: bool) -> Way:
-    # fmt: on
-    from experiments.sweep.carry import Way
-    from testbed.engine.engine import cluster_engine, local_engine
-
-    ready = ready_lab()
-    if scheduler:
-        return Way(ready, lambda: cluster_engine(scheduler, ready), f"cluster {scheduler}", limit.seconds, force)
-    slots = guests_at_once(max(needed_mib(one.spec) for one in found.combinations), workers)
-    return Way(ready, lambda: local_engine(ready, slots), f"{slots} on this machine", limit.seconds, force)
+        raise SystemExit(_run(found, out, way(found, ready_lab(), workers, scheduler, limit.seconds, force)))
 
 
 def _describe(found: Plan, out: Path) -> None:
@@ -108,8 +96,11 @@ def _describe(found: Plan, out: Path) -> None:
     if len(found.combinations) > 20:
         click.echo(f"... and {len(found.combinations) - 20} more combinations")
     number = len(found.combinations) * len(seeds)
-    click.echo(f"{number:,} points: {len(found.combinations):,} combinations under {len(seeds):,} seeds"
-               f"{' at most' if found.sweep.until else ''}. {known:,} of them are known. Nothing was run.", err=True)
+    click.echo(
+        f"{number:,} points: {len(found.combinations):,} combinations under {len(seeds):,} seeds"
+        f"{' at most' if found.sweep.until else ''}. {known:,} of them are known. Nothing was run.",
+        err=True,
+    )
 
 
 def _run(found: Plan, out: Path, way: Way) -> int:
@@ -129,8 +120,12 @@ def _run(found: Plan, out: Path, way: Way) -> int:
 
 @click.command()
 @click.argument("scheduler", metavar="tcp://HOST:8786")
-@click.option("--slots", type=click.IntRange(1, 10_000), metavar="NUMBER",
-              help="Guests at once.  [default: one for each processor that this job may use]")
+@click.option(
+    "--slots",
+    type=click.IntRange(1, 10_000),
+    metavar="NUMBER",
+    help="Guests at once.  [default: one for each processor that this job may use]",
+)
 def worker(scheduler: str, slots: int | None) -> None:
     """Work for the Dask scheduler at tcp://HOST:8786 until that ends: build the lab if need be, then take points."""
     with one_clear_message():

@@ -106,9 +106,7 @@ class Engine:
     def _wait_for_worker(self) -> None:
         """Until one worker is let in: on a cluster the first may come hours later."""
         begun, said = time.monotonic(), False
-        while not self.slots:
-            for event in self.client.get_events(WORKERS):  # what was said before we subscribed
-                self._hear_worker(event)
+        while not self._hear_early_words():
             if self.refused and set(self.client.nthreads()) <= set(self.refused):
                 raise TcplabError(
                     f"No worker can be used: {'; '.join(f'{at}: {why}' for at, why in self.refused.items())}.",
@@ -118,6 +116,12 @@ class Engine:
                 self.note("No worker has come yet; waiting. Ctrl-C ends this, and loses nothing.")
                 said = True
             time.sleep(_LOOK)
+
+    def _hear_early_words(self) -> bool:
+        """What workers said before we subscribed; whether one of all has been let in."""
+        for event in self.client.get_events(WORKERS):
+            self._hear_worker(event)
+        return bool(self.slots)
 
     def _hear_worker(self, event: tuple[float, dict[str, Any]]) -> None:
         address = event[1]["address"]

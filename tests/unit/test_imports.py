@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ALLOWED = {
     "topologies": set(),
     "testbed": {"topologies"},
-    "experiments": {"testbed", "topologies"},
+    "experiments": {"testbed", "analysis", "topologies"},
     "analysis": {"topologies"},
     "labs": {"analysis", "topologies"},
 }
@@ -41,6 +41,13 @@ def test_a_package_imports_only_what_is_below_it(package: str) -> None:
     for file in files(package):
         ours = {name.split(".")[0] for name in imported(file)} & OURS
         assert ours <= ALLOWED[package] | {package}, f"{file.relative_to(ROOT)} imports {sorted(ours)}"
+
+
+def test_only_sweeps_know_the_analysis() -> None:
+    """A single run's report is made by a process of its own, so that it reads the run as anyone's."""
+    for file in files("experiments"):
+        if any(name.split(".")[0] == "analysis" for name in imported(file)):
+            assert file.is_relative_to(ROOT / "experiments" / "sweep"), file
 
 
 def test_only_code_beside_the_network_imports_mininet() -> None:

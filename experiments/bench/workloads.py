@@ -5,6 +5,7 @@ Absolute figures belong to the machine and the moment; compare figures of one pr
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 import time
@@ -15,11 +16,12 @@ from pathlib import Path
 from rich.table import Table
 
 from experiments.catalogue import find
-from experiments.session import PROCEDURE
+from experiments.seed import PROCEDURE
 from experiments.spec import Condition, ExperimentSpec, Flow
 from testbed.lab import Lab, lab
 from testbed.native import obstacles, run_natively
 from testbed.running import Limits, Progress, Usage
+from testbed.usage import cpu_and_memory
 from testbed.virtual import run_in_guest
 from topologies.data import to_data
 from topologies.spec import Channel
@@ -44,7 +46,8 @@ class Cost:
         return self.usage.wall_seconds - self.startup_seconds
 
 
-def _sack() -> ExperimentSpec:
+def sack_study() -> ExperimentSpec:
+    """The SACK study with its usual parameters: two runs of 20 s over a slow link."""
     named = find("sack")
     return named.spec(named.parameters()())
 
@@ -54,7 +57,7 @@ def workloads() -> dict[str, ExperimentSpec]:
     link = two_hosts(Channel(Rate.parse("100mbit"), Duration.parse("10ms"), queue=Packets(200)))
     flow = Flow("flow1", "h1", "h2", Duration.parse("20s"))
     fast = ExperimentSpec("fast", "", link, (flow,), (Condition("only", "only"),), ("h1-eth0", "h2-eth0"))
-    return {"sack: two runs of 20 s": _sack(), "100 Mbit/s for 20 s": fast}
+    return {"sack: two runs of 20 s": sack_study(), "100 Mbit/s for 20 s": fast}
 
 
 def measure(times: int, tell: Callable[[str], None]) -> list[Cost]:
@@ -67,7 +70,7 @@ def measure(times: int, tell: Callable[[str], None]) -> list[Cost]:
         found.append(sorted(runs, key=lambda cost: cost.usage.wall_seconds)[times // 2])
     if not obstacles():
         tell("sack, native")
-        found.append(_once("sack natively, in real time", _sack(), None))
+        found.append(_once("sack natively, in real time", sack_study(), None))
     return found
 
 
@@ -83,6 +86,11 @@ def _once(name: str, spec: ExperimentSpec, ready: Lab | None) -> Cost:
         usage = _carry(spec, ready, Path(folder), progress)
         said = [file.read_text() for file in Path(folder).glob("*/h2-eth0.tcpdump.txt")]
     return Cost(name, stood[0], usage, sum(int(count) for text in said for count in _PACKETS.findall(text)))
+
+
+def own_cpu() -> float:
+    """CPU seconds that this process, the guests it has started and those that have ended took so far."""
+    return cpu_and_memory(os.getpid())[0]
 
 
 def _carry(spec: ExperimentSpec, ready: Lab | None, out: Path, progress: Progress) -> Usage:

@@ -1,0 +1,77 @@
+"""From measured costs to how they grow: a straight line through them, and one sentence that says it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_CLOSE = 0.15  # a straight line that misses no measured point by more than this share of it is called one
+_FACTORS = {"s": (1.0, "s"), "m": (1e3, "ms"), "u": (1e6, "us")}
+
+
+@dataclass(frozen=True)
+class Line:
+    """`fixed` is the cost of size 0 and `each` that of one more; `misfit` the worst deviation, as a share."""
+
+    fixed: float
+    each: float
+    misfit: float
+
+
+def fit(points: Sequence[tuple[float, float]]) -> Line:
+    """The straight line through (size, cost) whose relative deviations are smallest (weighted least squares).
+
+    Costs span three orders of magnitude, and the smallest say what the fixed part is. Raises ValueError for
+    fewer than two sizes or for costs that are not positive.
+    """
+    if len({size for size, _cost in points}) < 2 or min(cost for _size, cost in points) <= 0:
+        raise ValueError("a line needs two sizes, and positive costs")
+    weights = [1 / cost**2 for _size, cost in points]
+    total = sum(weights)
+    middle = sum(weight * size for weight, (size, _cost) in zip(weights, points, strict=True)) / total
+    height = sum(weight * cost for weight, (_size, cost) in zip(weights, points, strict=True)) / total
+    along = sum(weight * (size - middle) ** 2 for weight, (size, _cost) in zip(weights, points, strict=True))
+    both = sum(w * (size - middle) * (cost - height) for w, (size, cost) in zip(weights, points, strict=True))
+    each = both / along
+    fixed = height - each * middle
+    return Line(fixed, each, max(abs(fixed + each * size - cost) / cost for size, cost in points))
+
+
+def steepening(points: Sequence[tuple[float, float]]) -> float:
+    """How many times more one unit costs between the two largest sizes than between the two smallest.
+
+    Raises ValueError for fewer than three points.
+    """
+    if len(points) < 3:
+        raise ValueError("two slopes need three points")
+    first, second, *_rest = points
+    *_rest, before, last = points
+    start = (second[1] - first[1]) / (second[0] - first[0])
+    end = (last[1] - before[1]) / (last[0] - before[0])
+    return end / start if start > 0 else math.inf
+
+
+def duration(seconds: float) -> str:
+    """Seconds in the unit that keeps the number readable, to two digits."""
+    factor, unit = _FACTORS["s"] if abs(seconds) >= 1 else _FACTORS["m"] if abs(seconds) >= 1e-3 else _FACTORS["u"]
+    return f"{two_digits(seconds * factor)} {unit}"
+
+
+def size(octets: float) -> str:
+    """Bytes as megabytes, or kilobytes below one, to two digits."""
+    return f"{two_digits(octets / 1e6)} MB" if abs(octets) >= 1e6 else f"{two_digits(octets / 1e3)} kB"
+
+
+def two_digits(number: float) -> str:
+    if number == 0:
+        return "0"
+    places = max(0, 1 - math.floor(math.log10(abs(number))))
+    return f"{number:.{places}f}"
+
+
+def exactness(line: Line) -> str:
+    """How far the straight line can be trusted, as the end of a sentence."""
+    if line.misfit <= _CLOSE:
+        return f"a straight line to {100 * line.misfit:.0f} %"
+    return f"not a straight line: it misses a point by {100 * line.misfit:.0f} %"

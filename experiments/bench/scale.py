@@ -1,0 +1,166 @@
+"""How the cost of a guest grows with its hosts, its flows, the rate of the link and how long they send.
+
+Each series changes one thing. The sizes of a series take turns, so that a change of the machine's mood meets all of
+them, and the figure of a size is the median of its runs. Nothing is captured: captures cost by the packet.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.bench.workloads import own_cpu, sack_study
+from experiments.seed import PROCEDURE
+from experiments.spec import Condition, ExperimentSpec, Flow
+from testbed.lab import Lab
+from testbed.running import Limits, Usage
+from testbed.virtual import run_in_guest
+from topologies.data import to_data
+from topologies.dumbbell import dumbbell
+from topologies.spec import Channel
+from topologies.units import Duration, Packets, Rate
+
+_WALL_SECONDS = 600.0
+_LONG = 20.0  # seconds of wall time
+_SHORTEST_QUEUE, _QUEUE_OF_A_FLOW = 200, 20  # packets: the first flight of every flow fits, so that all of them start
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A dumbbell of `hosts` hosts with `flows` flows in turn over its pairs, `rate` Mbit/s for `seconds`."""
+
+    hosts: int = 2
+    flows: int = 1
+    rate: int = 10
+    seconds: int = 1
+
+    def spec(self) -> ExperimentSpec:
+        pairs = self.hosts // 2
+        queue = Packets(max(_SHORTEST_QUEUE, _QUEUE_OF_A_FLOW * self.flows))
+        topology = dumbbell(pairs, Channel(Rate(self.rate * 10**6), Duration.parse("10ms"), queue=queue))
+        flows = tuple(self._flow(number, pairs) for number in range(self.flows))
+        return ExperimentSpec("scale", "", topology, flows, (Condition("only", "only"),))
+
+    def _flow(self, number: int, pairs: int) -> Flow:
+        pair, port = number % pairs + 1, 5001 + number // pairs
+        return Flow(f"flow{number + 1}", f"h{pair}", f"r{pair}", Duration(self.seconds * 10**9), port=port)
+
+    def memory_mib(self) -> int:
+        """MiB for a guest, generously: one without memory stands still."""
+        return 1024 + 2 * self.hosts + 3 * self.flows
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What one size took: seconds of CPU and wall until the network stood and in all, peak memory in bytes, packets.
+
+    `packets` are those that left the bottleneck, both ways; `results` the flows whose receiver has a result.
+    """
+
+    startup_cpu: float
+    startup_wall: float
+    usage: Usage
+    packets: int
+    results: int
+
+    @property
+    def beyond_cpu(self) -> float:
+        return self.usage.cpu_seconds - self.startup_cpu
+
+
+@dataclass(frozen=True)
+class Series:
+    """One thing that grows: its name in Shape, the sizes, and what else is not as usual."""
+
+    grows: str
+    shapes: tuple[Shape, ...]
+
+    def sizes(self) -> list[int]:
+        return [int(getattr(shape, self.grows)) for shape in self.shapes]
+
+
+def series(quick: bool) -> tuple[Series, ...]:
+    """What is measured: all of it, or in under a minute."""
+    hosts = (2, 20, 50) if quick else (2, 20, 50, 100, 200)
+    flows = (1, 10, 50) if quick else (1, 10, 100, 1000)
+    rates = (1, 10, 100) if quick else (1, 10, 100, 1000)
+    durations = (1, 10, 50) if quick else (1, 10, 100)
+    return (
+        Series("hosts", tuple(Shape(hosts=number) for number in hosts)),
+        Series("flows", tuple(Shape(hosts=20, flows=number, rate=100, seconds=2) for number in flows)),
+        Series("rate", tuple(Shape(rate=number, seconds=10) for number in rates)),
+        Series("seconds", tuple(Shape(seconds=number) for number in durations)),
+    )
+
+
+def measured(one: Series, times: int, ready: Lab, tell: Callable[[str], None]) -> list[Reading]:
+    """The median reading of every size. What takes a minute by itself is measured once."""
+    rounds: list[list[Reading]] = [[] for _shape in one.shapes]
+    for turn in range(times):
+        for shape, readings in zip(one.shapes, rounds, strict=True):
+            if not readings or readings[0].usage.wall_seconds < _LONG:
+                tell(f"{one.grows} {getattr(shape, one.grows)}, {turn + 1} of {times}")
+                readings.append(_read(shape, ready))
+    return [_median(readings) for readings in rounds]
+
+
+def _median(readings: list[Reading]) -> Reading:
+    return sorted(readings, key=lambda reading: reading.usage.cpu_seconds)[len(readings) // 2]
+
+
+def _read(shape: Shape, ready: Lab) -> Reading:
+    """One guest. When its network stands is seen within a twentieth of a second."""
+    begun, before = time.monotonic(), own_cpu()
+    stood: list[tuple[float, float]] = []
+
+    def progress(phase: str, _elapsed: float) -> None:
+        if phase == "only" and not stood:
+            stood.append((own_cpu() - before, time.monotonic() - begun))
+
+    limits = Limits(_WALL_SECONDS, shape.memory_mib())
+    with tempfile.TemporaryDirectory() as folder:
+        usage = run_in_guest(ready, PROCEDURE, to_data(shape.spec()), 1, Path(folder), progress, limits)
+        only = Path(folder) / "only"
+        said = [file.read_text() for file in only.glob("*.server.txt")]
+        return Reading(*stood[0], usage, _packets(only / "qdiscs.json"), sum("bits/sec" in text for text in said))
+
+
+def _packets(qdiscs: Path) -> int:
+    readings = json.loads(qdiscs.read_text())
+    sums = {
+        when: sum(row["packets"] for rows in ports.values() for row in rows if row.get("root"))
+        for when, ports in readings.items()
+    }
+    return int(sums["after"] - sums["before"])
+
+
+def two_at_once(times: int, ready: Lab, tell: Callable[[str], None]) -> float:
+    """How many times more guests end in a second where two run at once than where one does (median of `times`).
+
+    Each guest is pinned to a processor of its own, so the ratio is that of two processors of this machine to one.
+    """
+    data = to_data(sack_study())
+    ratios = []
+    for turn in range(times):
+        tell(f"one guest and two at once, {turn + 1} of {times}")
+        ratios.append(_seconds(data, 1, ready) / _seconds(data, 2, ready))
+    return statistics.median(ratios)
+
+
+def _seconds(data: object, at_once: int, ready: Lab) -> float:
+    """Wall seconds that two guests take, `at_once` at a time."""
+
+    def run(seed: int) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            run_in_guest(ready, PROCEDURE, data, seed, Path(folder), lambda _phase, _elapsed: None, Limits())
+
+    begun = time.monotonic()
+    with ThreadPoolExecutor(at_once) as pool:
+        list(pool.map(run, (1, 2)))
+    return time.monotonic() - begun

@@ -1,0 +1,74 @@
+"""Sweeps from Python:
+
+from experiments.sweep.api import sweep
+
+found = sweep("cubic_vs_reno", {"delay": ["10ms", "50ms"], "cc": ["cubic", "bbr"]}, seeds=30)
+found.table.group_by("delay", "cc").agg(polars.col("goodput_kbit_s").median())
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars
+
+from experiments.seed import needed_mib
+from experiments.sweep.carry import Watch, Way, carry_out
+from experiments.sweep.definition import from_mapping
+from experiments.sweep.plan import Plan, plan
+from experiments.sweep.point import Point, Record
+from testbed.engine.engine import cluster_engine, local_engine
+from testbed.lab import Lab, lab
+from testbed.machine import guests_at_once
+
+
+@dataclass(frozen=True)
+class Swept:
+    """A finished sweep: its folder, and the tidy table of docs/sweeps.md."""
+
+    folder: Path
+    table: polars.DataFrame
+
+
+class Silent:
+    """A Watch for whom nobody looks."""
+
+    def wanted(self, points: int, known: int) -> None:
+        pass
+
+    def running(self, key: str, phase: str, elapsed: float) -> None:
+        pass
+
+    def ended(self, point: Point, record: Record) -> None:
+        pass
+
+    def note(self, text: str) -> None:
+        pass
+
+
+def sweep(
+    experiment: str, settings: Mapping[str, str | Sequence[str]] | None = None, *, seeds: int | Sequence[int] = 1,
+    out: Path | str = "runs", workers: int | None = None, scheduler: str | None = None, force: bool = False,
+    watch: Watch | None = None, **more: Any,
+) -> Swept:  # fmt: skip
+    """Run a sweep; `until`, `metric` and `compare` are further arguments, as in a TOML file.
+
+    Raises UsageError before the first run where a name or a combination is impossible.
+    """
+    content = {"experiment": experiment, "set": dict(settings or {}), "seeds": seeds, **more}
+    found, out = plan(from_mapping(content, "The sweep")), Path(out)
+    folder = carry_out(found, out, way(found, lab(), workers, scheduler, force=force), watch or Silent())
+    return Swept(folder, polars.read_parquet(folder / "rows.parquet"))
+
+
+def way(
+    found: Plan, ready: Lab, workers: int | None, scheduler: str | None, wall_seconds: float = 600, force: bool = False
+) -> Way:
+    """On this machine with `workers` guests at once, by default as many as it has room for, or through a scheduler."""
+    if scheduler:
+        return Way(ready, lambda: cluster_engine(scheduler, ready), f"cluster {scheduler}", wall_seconds, force)
+    slots = guests_at_once(max(needed_mib(one.spec) for one in found.combinations), workers)
+    return Way(ready, lambda: local_engine(ready, slots), f"{slots} on this machine", wall_seconds, force)

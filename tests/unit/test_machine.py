@@ -1,0 +1,87 @@
+"""Processors and memory for guests, and folders that nobody keeps."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from testbed import machine, scratch
+from testbed.machine import claimed_processor, guests_at_once
+from topologies.errors import TcplabError, UsageError
+
+
+def test_guests_get_processors_of_their_own_while_there_are_any(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "_least_busy_first", lambda: [9002, 9001])
+    with claimed_processor() as first, claimed_processor() as second, claimed_processor() as beyond:
+        assert (first, second, beyond) == (9002, 9001, 9002)
+    with claimed_processor() as again:
+        assert again == 9002
+
+
+def test_a_claimed_processor_is_an_allowed_one() -> None:
+    with claimed_processor() as number:
+        assert number in os.sched_getaffinity(0)
+
+
+def test_guests_are_as_many_as_processors_and_memory_allow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "available_mib", lambda: 1000)
+    monkeypatch.setattr(machine, "allowed_processors", lambda: 8)
+    assert guests_at_once(100) == 8
+    assert guests_at_once(300) == 3
+    assert guests_at_once(300, 2) == 2
+    with pytest.raises(UsageError, match=r"4 guests would take about 1200 MiB of memory, and 1000 MiB are free"):
+        guests_at_once(300, 4)
+    with pytest.raises(UsageError, match="A guest would take about 1001 MiB"):
+        guests_at_once(1001)
+
+
+def test_available_memory_is_that_of_the_control_group_where_it_is_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    free = machine.available_mib()
+    assert free > 0
+    monkeypatch.setattr(machine, "_left_in_control_group", lambda: 17)
+    assert machine.available_mib() == 17
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    yield tmp_path
+
+
+def leftovers(temporary: Path) -> list[Path]:
+    return [place for place in temporary.glob("tcplab-*/*") if place.is_dir()]
+
+
+def test_scratch_is_empty_and_gone_afterwards(temporary: Path) -> None:
+    with scratch.scratch() as one, scratch.scratch() as other:
+        (one / "file").write_text("x")
+        assert list(other.iterdir()) == []
+        assert len(leftovers(temporary)) == 2
+    assert leftovers(temporary) == []
+
+
+def dies(temporary: Path) -> None:
+    with scratch.scratch() as folder:
+        (folder / "file").write_text("x")
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_what_a_killed_process_left_goes_with_the_next(temporary: Path) -> None:
+    process = multiprocessing.get_context("fork").Process(target=dies, args=(temporary,))
+    process.start()
+    process.join()
+    assert len(leftovers(temporary)) == 1
+    with scratch.scratch():
+        assert len(leftovers(temporary)) == 1
+    assert leftovers(temporary) == []
+
+
+def test_a_scratch_folder_of_somebody_else_is_not_used(temporary: Path) -> None:
+    (temporary / f"tcplab-{os.geteuid()}").symlink_to(temporary)
+    with pytest.raises(TcplabError, match="TMPDIR"), scratch.scratch():
+        pass

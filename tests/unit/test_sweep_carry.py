@@ -1,0 +1,236 @@
+"""How a plan is carried out, with an engine that makes up its records: order, memory, failures, --until."""
+
+from __future__ import annotations
+
+import json
+import random
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars
+import pytest
+
+from experiments.sweep.api import Silent
+from experiments.sweep.carry import Way, carry_out
+from experiments.sweep.definition import Sweep, settings
+from experiments.sweep.plan import Plan, plan
+from experiments.sweep.point import Record, origin
+from experiments.sweep.results import FILE, results
+from testbed.engine.engine import Done, Task
+from testbed.lab import Lab
+from topologies.errors import TcplabError
+
+LAB = Lab(Path(), Path(), Path(), "7.0", True, {"whole": "w", "kernel": "k", "image": "i"}, {})
+Made = Callable[[dict[str, Any], int], Record]
+
+
+def record(rate: float, status: str = "complete") -> Record:
+    rows = [
+        {"condition": name, "flow": "flow1", "goodput_kbit_s": rate + bonus, "timeouts": 3.0}
+        for name, bonus in (("sack_off", 0.0), ("sack_on", 50.0))
+    ]
+    return {"status": status, "problem": "" if status == "complete" else f"It is {status}.", "log": "the log",
+            "rows": rows, "warnings": [], "usage": {"clock_seconds": 10.0, "cpu_seconds": 1.0}}  # fmt: skip
+
+
+class Engine:
+    """Answers tasks in a shuffled order and counts them."""
+
+    def __init__(self, made: Made, stop_after: int | None = None) -> None:
+        self.made = made
+        self.stop_after = stop_after
+        self.ran: list[int] = []
+        self.opened = 0
+
+    @contextmanager
+    def __call__(self) -> Iterator[Engine]:
+        self.opened += 1
+        yield self
+
+    def run(self, tasks: Iterable[Task]) -> Iterator[Done]:
+        shuffled = list(tasks)
+        random.Random(len(self.ran)).shuffle(shuffled)
+        for task in shuffled:
+            if len(self.ran) == self.stop_after:
+                raise KeyboardInterrupt
+            data, seed, _ = task.arguments
+            self.ran.append(seed)
+            yield self._done(task.key, data, seed)
+
+    def _done(self, key: str, data: Any, seed: int) -> Done:
+        try:
+            return Done(key, self.made(data, seed))
+        except ArithmeticError as error:
+            return Done(key, error=error, trace="Traceback of it")
+
+
+def steady(_data: Any, seed: int) -> Record:
+    return record(200.0 + seed)
+
+
+def asked(*sets: str, **more: Any) -> Plan:
+    return plan(Sweep("sack", settings(sets), **more))
+
+
+def carry(found: Plan, out: Path, engine: Any, force: bool = False) -> Path:
+    return carry_out(found, out, Way(LAB, engine, "two", 600.0, force), Silent())
+
+
+def content(folder: Path) -> Any:
+    return json.loads((folder / "sweep.json").read_text())
+
+
+def test_the_table_is_in_order_whatever_the_order_of_the_results(tmp_path: Path) -> None:
+    found = asked("loss=1%,5%", seeds=(3, 1, 2))
+    folders = [carry(found, tmp_path / name, Engine(steady, None)) for name in "ab"]
+    table = polars.read_parquet(folders[0] / "rows.parquet")
+    assert table.select("loss", "seed", "condition").rows() == [
+        (loss, seed, condition) for loss in ("1%", "5%") for seed in (1, 2, 3) for condition in ("sack_off", "sack_on")
+    ]
+    assert table["loss_percent"].to_list() == [1.0] * 6 + [5.0] * 6
+    assert (folders[0] / "rows.csv").read_bytes() == (folders[1] / "rows.csv").read_bytes()
+    assert table.equals(polars.read_csv(folders[0] / "rows.csv", schema=table.schema))
+
+
+def test_what_is_known_is_not_run_again(tmp_path: Path) -> None:
+    engine = Engine(steady)
+    first = carry(asked("loss=1%,5%", seeds=(1, 2)), tmp_path, engine)
+    second = carry(asked("loss=1%,5%", seeds=(1, 2)), tmp_path, engine)
+    assert (len(engine.ran), engine.opened) == (4, 1)
+    assert (first / "rows.csv").read_bytes() == (second / "rows.csv").read_bytes()
+    assert content(second)["points"] == {"wanted": 4, "done": 4, "reused": 4, "failed": 0, "unproved": 0}
+
+
+def test_more_seeds_and_values_run_only_what_is_new(tmp_path: Path) -> None:
+    engine = Engine(steady)
+    carry(asked("loss=1%", seeds=(1, 2)), tmp_path, engine)
+    carry(asked("loss=1%,5%", seeds=(1, 2, 3)), tmp_path, engine)
+    assert len(engine.ran) == 2 + 4
+
+
+def test_force_runs_everything_again(tmp_path: Path) -> None:
+    engine = Engine(steady)
+    carry(asked(seeds=(1, 2)), tmp_path, engine)
+    carry(asked(seeds=(1, 2)), tmp_path, engine, force=True)
+    assert sorted(engine.ran) == [1, 1, 2, 2]
+
+
+def test_an_interrupted_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
+    found = asked("loss=1%,5%", seeds=(1, 2, 3))
+    stopped = Engine(steady, stop_after=4)
+    with pytest.raises(KeyboardInterrupt):
+        carry(found, tmp_path, stopped)
+    (kept,) = (folder for folder in (tmp_path / "sweeps").iterdir() if folder.is_dir() and not folder.is_symlink())
+    assert (content(kept)["status"], content(kept)["points"]["done"]) == ("interrupted", 4)
+    assert polars.read_parquet(kept / "rows.parquet").height == 8
+    engine = Engine(steady)
+    folder = carry(found, tmp_path, engine)
+    assert len(engine.ran) == 2
+    assert (folder / "rows.csv").read_bytes() == (
+        carry(found, tmp_path / "fresh", Engine(steady)) / "rows.csv"
+    ).read_bytes()
+
+
+def test_another_lab_makes_other_points(tmp_path: Path) -> None:
+    engine = Engine(steady)
+    found = asked(seeds=(1,))
+    carry(found, tmp_path, engine)
+    other = Lab(Path(), Path(), Path(), "7.0", True, {**LAB.digests, "whole": "another"}, {})
+    carry_out(found, tmp_path, Way(other, engine, "two"), Silent())
+    assert len(engine.ran) == 2
+
+
+def test_points_differ_by_seed_and_spec_and_not_by_words(tmp_path: Path) -> None:
+    source = origin(LAB)
+    one, other = asked("loss=1%,5%").combinations
+    assert len({source.point(one, 1).key, source.point(one, 2).key, source.point(other, 1).key}) == 3
+    assert source.point(one, 1).key == source.point(asked("loss=1%,2%").combinations[0], 1).key
+
+
+def test_failed_points_are_listed_with_their_log_and_tried_again(tmp_path: Path) -> None:
+    def made(_data: Any, seed: int) -> Record:
+        if seed == 2:
+            return {"status": "failed", "problem": "It broke.", "log": "last words", "rows": [], "warnings": []}
+        if seed == 3:
+            raise ArithmeticError("a bug")
+        return steady(_data, seed)
+
+    engine = Engine(made)
+    folder = carry(asked(seeds=(1, 2, 3)), tmp_path, engine)
+    found = content(folder)
+    assert found["points"] == {"wanted": 3, "done": 1, "reused": 0, "failed": 2, "unproved": 0}
+    broke, bug = found["failures"]
+    assert (broke["seed"], broke["problem"]) == (2, "It broke.")
+    assert broke["repeat"] == "./tcplab run sack --seed 2"
+    assert "last words" in (folder / broke["log"]).read_text()
+    assert "a bug" in bug["problem"]
+    assert "Traceback of it" in (folder / bug["log"]).read_text()
+    carry(asked(seeds=(1, 2, 3)), tmp_path, engine)
+    assert sorted(engine.ran) == [1, 2, 2, 3, 3]
+
+
+def test_unproved_points_are_listed_left_out_and_not_tried_again(tmp_path: Path) -> None:
+    engine = Engine(lambda _data, seed: record(200.0, "unproved" if seed == 2 else "complete"))
+    folder = carry(asked(seeds=(1, 2)), tmp_path, engine)
+    assert polars.read_parquet(folder / "rows.parquet")["seed"].unique().to_list() == [1]
+    assert [one["seed"] for one in content(folder)["failures"]] == [2]
+    carry(asked(seeds=(1, 2)), tmp_path, engine)
+    assert sorted(engine.ran) == [1, 2]
+
+
+def test_until_stops_where_the_interval_is_narrow_enough(tmp_path: Path) -> None:
+    def made(data: Any, seed: int) -> Record:
+        """Steady at 1 % loss, wild at 5 %."""
+        wild = data["topology"]["links"][1]["rightward"]["loss"] == "5%"
+        return record(1000.0 + (random.Random(seed).gauss(0, 300) if wild else seed % 3))
+
+    engine = Engine(made)
+    folder = carry(asked("loss=1%,5%", seeds=tuple(range(1, 101)), until=0.05), tmp_path, engine)
+    runs = polars.read_parquet(folder / "rows.parquet").group_by("loss").agg(polars.col("seed").n_unique())
+    counts = dict(runs.rows())
+    assert counts["1%"] == 10
+    assert 20 <= counts["5%"] <= 100
+    assert content(folder)["until"] == 0.05
+
+
+def test_until_ends_with_the_seeds(tmp_path: Path) -> None:
+    engine = Engine(lambda _data, seed: record(1000.0 * (1 + seed % 2)))
+    carry(asked(seeds=tuple(range(1, 16)), until=0.001), tmp_path, engine)
+    assert sorted(engine.ran) == list(range(1, 16))
+
+
+def test_the_memory_lists_finds_and_forgets(tmp_path: Path) -> None:
+    carry(asked("loss=1%,5%", seeds=(1, 2)), tmp_path, Engine(steady))
+    with results(tmp_path) as memory:
+        listed = memory.listed()
+        assert {(one.experiment, one.combination["loss"], one.seed) for one in listed} == {
+            ("sack", loss, seed) for loss in ("1%", "5%") for seed in (1, 2)
+        }
+        ((kept, found),) = memory.found(listed[0].key[:12])
+        assert (kept, found["rows"][0]["condition"]) == (listed[0], "sack_off")
+        memory.forget([listed[0].key])
+        assert len(memory.listed()) == 3
+        assert memory.done([one.key for one in listed]).keys() == {one.key for one in listed[1:]}
+
+
+def test_a_damaged_memory_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_bytes(b"no database at all" * 100)
+    with pytest.raises(TcplabError, match="moved away"), results(tmp_path):
+        pass
+
+
+def test_a_newer_memory_is_refused(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / FILE) as connection:
+        connection.execute("pragma user_version = 99")
+    connection.close()
+    with pytest.raises(TcplabError, match="newer tcplab"), results(tmp_path):
+        pass
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(TcplabError, match="--out"), results(tmp_path / "file/runs"):
+        pass

@@ -1,0 +1,259 @@
+"""What a sweep asks for: names and values checked before anything is run."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from experiments.catalogue import find
+from experiments.sweep import definition
+from experiments.sweep.definition import Sweep, from_file, from_mapping, seeds, settings, share, single
+from experiments.sweep.plan import described, plan
+from topologies.data import to_data
+from topologies.errors import UsageError
+
+
+def sweep(experiment: str, *sets: str, **more: object) -> Sweep:
+    return Sweep(experiment, settings(sets), **more)  # type: ignore[arg-type]
+
+
+def test_a_grid_has_every_combination_in_the_order_of_the_values() -> None:
+    found = plan(sweep("sack", "loss=1%,5%", "delay=10ms,0.05s"))
+    assert [str(one) for one in found.combinations] == [
+        "loss 1%, delay 10ms", "loss 1%, delay 50ms", "loss 5%, delay 10ms", "loss 5%, delay 50ms",
+    ]  # fmt: skip
+    assert [str(one.parameters.delay) for one in found.combinations] == ["10ms", "50ms"] * 2
+    channels = [one.spec.topology.bottleneck("h1", "h2") for one in found.combinations]
+    assert [(str(one.loss), str(one.delay)) for one in channels] == [
+        ("1%", "10ms"), ("1%", "50ms"), ("5%", "10ms"), ("5%", "50ms"),
+    ]  # fmt: skip
+
+
+def test_a_single_value_holds_for_all_points_and_is_no_factor() -> None:
+    found = plan(sweep("sack", "bw=2mbit", "loss=1%,5%"))
+    assert [one.name for one in found.factors] == ["loss"]
+    assert found.parameters()["bw"] == "2mbit"
+    assert "loss" not in found.parameters()
+    assert {str(one.spec.topology.bottleneck("h1", "h2").bandwidth) for one in found.combinations} == {"2mbit"}
+
+
+def test_a_field_of_the_spec_is_swept_by_its_path() -> None:
+    found = plan(sweep("sack", "topology.links.1.rightward.queue=5,10"))
+    queues = [one.spec.topology.links[1].rightward for one in found.combinations]
+    assert [str(channel.queue) for channel in queues if channel] == ["5", "10"]
+    assert found.factors[0].column == "topology.links.1.rightward.queue_packets"
+
+
+def test_a_star_sets_every_item_that_has_the_field() -> None:
+    (one,) = plan(sweep("sack", "topology.links.*.leftward.queue=7")).combinations
+    before = find("sack").spec(find("sack").parameters()()).topology.links
+    shaped = [link.leftward for link in one.spec.topology.links if link.leftward]
+    assert [str(channel.queue) for channel in shaped] == ["7"] * len(shaped)
+    assert [link.leftward is None for link in one.spec.topology.links] == [link.leftward is None for link in before]
+
+
+def test_a_sysctl_is_set_in_every_condition() -> None:
+    found = plan(sweep("sack", "net.ipv4.tcp_reordering=3,10"))
+    for combination, expected in zip(found.combinations, ("3", "10"), strict=True):
+        for condition in combination.spec.conditions:
+            assert dict(condition.sysctls)["net.ipv4.tcp_reordering"] == expected
+
+
+def test_a_sysctl_of_the_condition_itself_is_replaced() -> None:
+    (one,) = plan(sweep("sack", "net.ipv4.tcp_sack=1")).combinations
+    names = [name for condition in one.spec.conditions for name, _ in condition.sysctls]
+    assert names.count("net.ipv4.tcp_sack") == len(one.spec.conditions)
+
+
+@pytest.mark.parametrize(
+    ("sets", "message"),
+    [
+        (["foo=1"], "no parameter 'foo'"),
+        (["loss=1"], "'1' is not a percentage"),
+        (["loss"], "sets nothing"),
+        (["loss="], "not a percentage"),
+        (["loss=1%,0.01%", "loss=2%"], "set twice"),
+        (["delay=100ms,0.1s"], "value 100ms twice"),
+        (["topology.links.1.rightward.quue=5"], "no field 'quue'"),
+        (["topology.links.9.rightward.queue=5"], "nothing is there"),
+        (["topology.links.0.rightward.queue=5"], "nothing is there"),
+        (["topology=5"], "no parameter 'topology'"),
+        (["topology.links=5"], "no parameter 'topology.links'"),
+        (["flows.0.duration=0s"], "A flow of 0s is not possible"),
+    ],
+)
+def test_what_cannot_be_swept_is_said_before_the_first_run(sets: list[str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        plan(sweep("sack", *sets))
+
+
+def test_impossible_combinations_are_named() -> None:
+    with pytest.raises(UsageError) as caught:
+        plan(sweep("sack", "jitter=10ms,50ms", "delay=40ms,100ms"))
+    assert "1 of 4 combinations are impossible" in str(caught.value)
+    assert "jitter=50ms, delay=40ms" in str(caught.value)
+
+
+def test_the_same_run_under_two_names_is_refused() -> None:
+    with pytest.raises(UsageError, match="same run"):
+        plan(sweep("sack", "queue=5,10", "topology.links.*.rightward.queue=7", "topology.links.*.leftward.queue=7"))
+
+
+@pytest.mark.parametrize(
+    ("sets", "asked", "expected"),
+    [
+        (["loss=1%,2%"], "", "condition"),
+        (["loss=1%,2%"], "loss", "loss"),
+    ],
+)
+def test_what_is_compared(sets: list[str], asked: str, expected: str) -> None:
+    assert plan(sweep("sack", *sets, compare=asked)).compare == expected
+
+
+def test_words_are_compared_where_they_decide_on_the_condition() -> None:
+    found = plan(sweep("cubic_vs_reno", "cc=cubic,reno,bbr", "delay=10ms,20ms"))
+    assert (found.compare, found.conditions) == ("cc", ())
+    with pytest.raises(UsageError, match="cannot be compared"):
+        plan(sweep("cubic_vs_reno", "cc=cubic,reno", compare="condition"))
+
+
+def test_conditions_of_one_combination_are_compared_again() -> None:
+    assert plan(sweep("cubic_vs_reno", "cc=cubic+reno")).compare == "condition"
+
+
+def test_an_unknown_congestion_control_is_an_impossible_combination() -> None:
+    with pytest.raises(UsageError, match="no congestion control 'cubik'"):
+        plan(sweep("cubic_vs_reno", "cc=cubik,reno"))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("3", (1, 2, 3)), ("7-9", (7, 8, 9)), ("1,5,9", (1, 5, 9)), ("1-2,9", (1, 2, 9)), ("5,", None), ("x", None),
+     ("0", None), ("1,1", None), ("9-7", None), ("1-99999999999", None)],
+)  # fmt: skip
+def test_seeds(text: str, expected: tuple[int, ...] | None) -> None:
+    if expected is None:
+        with pytest.raises(UsageError):
+            Sweep("sack", seeds=seeds(text, None))
+    else:
+        assert seeds(text, None) == expected
+
+
+def test_without_a_word_there_is_one_seed_and_with_until_there_are_many() -> None:
+    assert seeds(None, None) == (1,)
+    assert len(seeds(None, 0.02)) > 50
+
+
+@pytest.mark.parametrize("text", ["2%", "±2%", "+-2%", "+/-2%"])
+def test_until_is_a_share(text: str) -> None:
+    assert share(text) == pytest.approx(0.02)
+
+
+@pytest.mark.parametrize("until", [0.0, 1.0, 2.0])
+def test_an_impossible_until_is_refused(until: float) -> None:
+    with pytest.raises(UsageError, match="--until 2%"):
+        Sweep("sack", until=until)
+
+
+def test_an_unknown_metric_is_refused_with_the_ones_there_are() -> None:
+    with pytest.raises(UsageError, match="goodput_kbit_s"):
+        Sweep("sack", metric="speed")
+
+
+TOML = """
+experiment = "sack"
+seeds = "7-9"
+until = "5%"
+compare = "loss"
+[set]
+loss = ["1%", "5%"]
+bw = "2mbit"
+net.ipv4.tcp_reordering = [3, 10]
+"topology.links.1.rightward.queue" = 50
+"""
+
+
+def test_a_file_says_what_the_command_line_says(tmp_path: Path) -> None:
+    file = tmp_path / "sweep.toml"
+    file.write_text(TOML)
+    asked = sweep(
+        "sack", "loss=1%,5%", "bw=2mbit", "net.ipv4.tcp_reordering=3,10", "topology.links.1.rightward.queue=50",
+        seeds=(7, 8, 9), until=0.05, compare="loss",
+    )  # fmt: skip
+    assert from_file(file) == asked
+
+
+def test_options_replace_parts_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "sweep.toml"
+    file.write_text(TOML)
+    found = definition.from_options(str(file), ["loss=3%"], "2", None, None, None)
+    assert dict(found.settings)["loss"] == ("3%",)
+    assert (found.seeds, found.until) == ((1, 2), 0.05)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("experiment = 'sack'\nseed = 3\n", "no 'seed'"),
+        ("seeds = 3\n", "names no experiment"),
+        ("experiment = 'sack'\nset = 3\n", "no table"),
+        ("experiment = 'sack'\nseeds = [1.5]\n", "no whole number"),
+        ("experiment = 'sack\n", "cannot be read"),
+    ],
+)
+def test_a_file_with_a_fault_is_one_sentence(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "sweep.toml"
+    file.write_text(text)
+    with pytest.raises(UsageError, match=message):
+        from_file(file)
+
+
+def test_a_file_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be read"):
+        from_file(tmp_path / "none.toml")
+
+
+def test_the_command_of_a_plan_makes_the_same_plan() -> None:
+    asked = sweep("sack", "loss=1%,5%", "bw=2mbit", seeds=(7, 8, 9), until=0.05, metric="timeouts", compare="loss")
+    words = shlex.split(plan(asked).command())[3:]
+    options = dict(zip(words[::2], words[1::2], strict=True))
+    sets = [value for name, value in zip(words[::2], words[1::2], strict=True) if name == "--set"]
+    again = definition.from_options(
+        "sack", sets, options["--seeds"], options["--until"], options["--metric"], options["--compare"]
+    )
+    assert to_data(plan(again).combinations[1].spec) == to_data(plan(asked).combinations[1].spec)
+    assert (again.seeds, again.until, again.metric, again.compare) == (
+        asked.seeds, asked.until, asked.metric, asked.compare,
+    )  # fmt: skip
+
+
+def test_the_command_of_a_point_makes_its_spec() -> None:
+    found = plan(sweep("sack", "loss=1%,5%", "topology.links.1.rightward.queue=5,10"))
+    point = found.combinations[2]
+    words = shlex.split(found.repeat(point, 4))
+    sets = [words[index + 1] for index, word in enumerate(words) if word == "--set"]
+    assert words[:3] == ["./tcplab", "run", "sack"]
+    assert words[-2:] == ["--seed", "4"]
+    assert single(find("sack"), {}, sets).spec == point.spec
+
+
+def test_sweep_json_describes_the_factors() -> None:
+    found = described(plan(sweep("cubic_vs_reno", "delay=10ms,300ms", "loss=0.5%,1%", "cc=cubic,bbr")))
+    assert [(one["name"], one["kind"], one["column"], one["unit"]) for one in found["factors"]] == [
+        ("delay", "duration", "delay_s", "s"), ("loss", "share", "loss_percent", "%"), ("cc", "word", "cc", ""),
+    ]  # fmt: skip
+    (delay, loss, _) = plan(sweep("cubic_vs_reno", "delay=10ms,300ms", "loss=0.5%,1%", "cc=cubic,bbr")).factors
+    assert [delay.number(value) for value in delay.values] == pytest.approx([0.01, 0.3])
+    assert [loss.number(value) for value in loss.values] == pytest.approx([0.5, 1.0])
+
+
+def test_a_mapping_takes_plain_values() -> None:
+    asked = from_mapping({"experiment": "sack", "set": {"loss": ["1%"]}, "seeds": 3}, "The sweep")
+    assert asked == sweep("sack", "loss=1%", seeds=(1, 2, 3))
+
+
+def test_a_run_takes_one_value() -> None:
+    with pytest.raises(UsageError, match="tcplab sweep"):
+        single(find("sack"), {}, ["loss=1%,2%"])

@@ -1,0 +1,119 @@
+"""Sweeps on this machine, in the lab kernel: true rows, the same whoever runs them, and nothing lost on the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import polars
+import pytest
+
+from analysis.sweep.rows import rows_of
+from experiments.sweep.api import sweep
+from experiments.sweep.results import FILE, results
+from testbed.lab import Lab
+
+ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.virtual
+SETTINGS = {"duration": "2s", "loss": ["1%", "5%"]}
+
+
+def content(folder: Path) -> Any:
+    return json.loads((folder / "sweep.json").read_text())
+
+
+def test_rows_are_the_same_for_one_worker_and_two_and_for_a_plain_run(ready_lab: Lab, tmp_path: Path) -> None:
+    one = sweep("sack", SETTINGS, seeds=2, out=tmp_path / "one", workers=1)
+    two = sweep("sack", SETTINGS, seeds=2, out=tmp_path / "two", workers=2)
+    assert one.table.height == 8
+    assert one.table.null_count().sum_horizontal().item() == 0
+    assert (one.folder / "rows.csv").read_bytes() == (two.folder / "rows.csv").read_bytes()
+    repeat = [sys.executable, "-m", "experiments.main", "run", "sack", "--set", "duration=2s", "--set", "loss=5%"]
+    subprocess.run([*repeat, "--seed", "2", "--out", tmp_path], cwd=ROOT, check=True, capture_output=True)
+    run = tmp_path / "sack/latest"
+    (_, expected) = rows_of(run / "raw/seed-2", json.loads((run / "spec.json").read_text()))
+    found = one.table.filter(loss="5%", seed=2, condition="sack_on").to_dicts()[0]
+    assert {name: found[name] for name in expected} == expected
+
+
+def test_a_point_that_fails_does_not_hold_up_the_others(ready_lab: Lab, tmp_path: Path) -> None:
+    """No such sysctl: the guest says so, and its log is kept."""
+    settings = {"duration": "2s", "net.ipv4.tcp_reordering": ["3", "no-number"]}
+    found = sweep("sack", settings, out=tmp_path)
+    points = content(found.folder)
+    assert (points["points"]["done"], points["points"]["failed"]) == (1, 1)
+    (failure,) = points["failures"]
+    assert "tcp_reordering cannot be set to no-number" in failure["problem"]
+    assert "Traceback" in (found.folder / failure["log"]).read_text()
+    assert found.table["net.ipv4.tcp_reordering"].unique().to_list() == ["3"]
+
+
+def test_a_setting_that_contradicts_the_experiment_is_not_proved(ready_lab: Lab, tmp_path: Path) -> None:
+    found = sweep("sack", {"duration": "2s", "net.ipv4.tcp_sack": "1"}, out=tmp_path)
+    (failure,) = content(found.folder)["failures"]
+    assert "not proved that flow1: no SYN offers selective acknowledgement" in failure["problem"]
+    assert found.table.height == 0
+
+
+def start(out: Path) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "experiments.main", "sweep", "sack", "--set", "duration=2s", "--seeds", "12"]
+    return subprocess.Popen(
+        [*command, "--out", out], cwd=ROOT, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
+        env=os.environ | {"TMPDIR": str(out)}, start_new_session=True,
+    )  # fmt: skip
+
+
+def wait_for_points(out: Path, number: int, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        if (out / FILE).exists():
+            with results(out) as memory:
+                if len(memory.listed()) >= number:
+                    return
+        time.sleep(0.05)
+    raise AssertionError("no points came")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_stopped_sweep_keeps_what_is_done_and_goes_on(ready_lab: Lab, tmp_path: Path, number: signal.Signals) -> None:
+    with start(tmp_path) as process:
+        wait_for_points(tmp_path, 2, process)
+        process.send_signal(number)
+        _, said = process.communicate(timeout=30)
+    guests = subprocess.run(["pgrep", "--full", f"--bind {tmp_path}"], capture_output=True, check=False).stdout
+    assert not guests
+    if number == signal.SIGINT:
+        assert process.returncode == 130
+        assert b"the same command goes on from there" in said
+    with results(tmp_path) as memory:
+        known = len(memory.listed())
+    assert 2 <= known < 12
+    whole = sweep("sack", {"duration": "2s"}, seeds=12, out=tmp_path)
+    assert content(whole.folder)["points"]["reused"] == known
+    assert whole.table["seed"].to_list() == [seed for seed in range(1, 13) for _ in range(2)]
+    statuses = {json.loads((folder / "manifest.json").read_text())["status"]
+                for folder in (tmp_path / "sweeps").glob("2*")}  # fmt: skip
+    assert statuses == {"interrupted", "complete"}
+
+
+def test_many_flows_have_a_row_each(ready_lab: Lab, tmp_path: Path) -> None:
+    settings = {"cc": ["cubic", "bbr"], "streams": "4", "duration": "2s", "bw": "10mbit", "delay": "5ms"}
+    found = sweep("cubic_vs_reno", settings, out=tmp_path)
+    assert found.table.group_by("cc").len().sort("cc").rows() == [("bbr", 4), ("cubic", 4)]
+    for _, rows in found.table.group_by("cc"):
+        rates = rows["goodput_kbit_s"].to_list()
+        assert rows["total_goodput_kbit_s"].to_list() == pytest.approx([sum(rates)] * 4)
+        assert rows["jain_index"][0] == pytest.approx(sum(rates) ** 2 / (4 * sum(rate**2 for rate in rates)))
+        assert polars.Series(rates).sum() < 10_000
+
+
+def test_until_is_carried_out(ready_lab: Lab, tmp_path: Path) -> None:
+    """Without loss all seeds are alike, so ten suffice."""
+    found = sweep("sack", {"duration": "1s", "loss": "0%"}, seeds=30, until="5%", out=tmp_path)
+    assert sorted(found.table["seed"].unique()) == list(range(1, 11))
