@@ -67,7 +67,9 @@ def entrance(wanted: str) -> WorkerPlugin:
             offered = 0 if problem else worker.state.nthreads
             if offered:
                 await worker.set_resources(**{offer: offered})
-            worker.log_event(topic, {"slots": offered, "refused": problem, "address": worker.address, "offer": offer})
+            said = {"slots": offered, "refused": problem, "address": worker.address, "offer": offer}
+            # By a call: the stream of a worker that is just coming, which log_event uses, is not open yet.
+            await worker.scheduler.log_event(topic=topic, msg=said)
 
     offer, topic = resource(wanted), WORKERS
     return Entrance()

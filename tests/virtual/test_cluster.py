@@ -30,7 +30,7 @@ def on_cluster(out: Path, *workers: str) -> str:
     environment = os.environ | {"PYTHONPATH": str(ROOT), "TMPDIR": str(out.parent)}
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240, env=environment)
     assert done.returncode == 0, done.stderr
-    return done.stdout.strip() + done.stderr
+    return done.stdout + done.stderr
 
 
 def test_a_killed_worker_loses_nothing_and_nothing_counts_twice(ready_lab: Lab, tmp_path: Path) -> None:
