@@ -1,4 +1,4 @@
-"""`python -m analysis report RUN_DIR`: the command line of the analysis."""
+"""`python -m analysis report RUN_DIR`, `python -m analysis sweep FOLDER`: the command line of the analysis."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from topologies.errors import TcplabError, UsageError
 
 @click.group()
 def main() -> None:
-    """Turns a run directory into a report. Needs no root."""
+    """Turns a run directory or a sweep folder into a report. Needs no root."""
 
 
 @main.command()
@@ -44,6 +44,29 @@ def _report(run_directory: Path | None, wait: bool, out: Path | None) -> int:
     path = _named_on_stdin() if run_directory is None else run_directory
     made = make_report(path, out)
     print_report(made)
+    return 0 if made.sound else 1
+
+
+@main.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Write the page into this folder instead of the sweep's own."
+)
+def sweep(folder: Path, out: Path | None) -> None:
+    """Write sweep.html, comparisons.csv and plots/ for the sweep in FOLDER, and print what differs."""
+    try:
+        sys.exit(_sweep(folder, out))
+    except TcplabError as error:
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(error.exit_code)
+
+
+def _sweep(folder: Path, out: Path | None) -> int:
+    from analysis.sweep.report import make_sweep_report
+    from analysis.sweep.terminal import print_sweep
+
+    made = make_sweep_report(folder, out)
+    print_sweep(made)
     return 0 if made.sound else 1
 
 

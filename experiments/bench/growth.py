@@ -38,20 +38,6 @@ def fit(points: Sequence[tuple[float, float]]) -> Line:
     return Line(fixed, each, max(abs(fixed + each * size - cost) / cost for size, cost in points))
 
 
-def steepening(points: Sequence[tuple[float, float]]) -> float:
-    """How many times more one unit costs between the two largest sizes than between the two smallest.
-
-    Raises ValueError for fewer than three points.
-    """
-    if len(points) < 3:
-        raise ValueError("two slopes need three points")
-    first, second, *_rest = points
-    *_rest, before, last = points
-    start = (second[1] - first[1]) / (second[0] - first[0])
-    end = (last[1] - before[1]) / (last[0] - before[0])
-    return end / start if start > 0 else math.inf
-
-
 def duration(seconds: float) -> str:
     """Seconds in the unit that keeps the number readable, to two digits."""
     factor, unit = _FACTORS["s"] if abs(seconds) >= 1 else _FACTORS["m"] if abs(seconds) >= 1e-3 else _FACTORS["u"]

@@ -15,11 +15,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.bench.workloads import own_cpu, sack_study
+from experiments.bench.workloads import sack_study
 from experiments.seed import PROCEDURE
 from experiments.spec import Condition, ExperimentSpec, Flow
 from testbed.lab import Lab
 from testbed.running import Limits, Usage
+from testbed.usage import cpu_and_memory
 from testbed.virtual import run_in_guest
 from topologies.data import to_data
 from topologies.dumbbell import dumbbell
@@ -28,7 +29,9 @@ from topologies.units import Duration, Packets, Rate
 
 _WALL_SECONDS = 600.0
 _LONG = 20.0  # seconds of wall time
-_SHORTEST_QUEUE, _QUEUE_OF_A_FLOW = 200, 20  # packets: the first flight of every flow fits, so that all of them start
+_SHORTEST_QUEUE = 200  # packets
+_QUEUE_OF_A_FLOW = 20  # packets: the first flight of every flow fits, so that all of them start
+_QUEUE_OF_A_MBIT = 2  # packets: a round trip of 20 ms and a little, so that one flow can fill the link
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Shape:
 
     def spec(self) -> ExperimentSpec:
         pairs = self.hosts // 2
-        queue = Packets(max(_SHORTEST_QUEUE, _QUEUE_OF_A_FLOW * self.flows))
+        queue = Packets(max(_SHORTEST_QUEUE, _QUEUE_OF_A_FLOW * self.flows, _QUEUE_OF_A_MBIT * self.rate))
         topology = dumbbell(pairs, Channel(Rate(self.rate * 10**6), Duration.parse("10ms"), queue=queue))
         flows = tuple(self._flow(number, pairs) for number in range(self.flows))
         return ExperimentSpec("scale", "", topology, flows, (Condition("only", "only"),))
@@ -116,12 +119,12 @@ def _median(readings: list[Reading]) -> Reading:
 
 def _read(shape: Shape, ready: Lab) -> Reading:
     """One guest. When its network stands is seen within a twentieth of a second."""
-    begun, before = time.monotonic(), own_cpu()
+    begun = time.monotonic()
     stood: list[tuple[float, float]] = []
 
     def progress(phase: str, _elapsed: float) -> None:
         if phase == "only" and not stood:
-            stood.append((own_cpu() - before, time.monotonic() - begun))
+            stood.append((_cpu_of_children(), time.monotonic() - begun))
 
     limits = Limits(_WALL_SECONDS, shape.memory_mib())
     with tempfile.TemporaryDirectory() as folder:
@@ -129,6 +132,12 @@ def _read(shape: Shape, ready: Lab) -> Reading:
         only = Path(folder) / "only"
         said = [file.read_text() for file in only.glob("*.server.txt")]
         return Reading(*stood[0], usage, _packets(only / "qdiscs.json"), sum("bits/sec" in text for text in said))
+
+
+def _cpu_of_children() -> float:
+    """CPU seconds of what this thread has started and what still runs: the guest."""
+    children = Path("/proc/thread-self/children").read_text().split()
+    return sum(cpu_and_memory(int(child))[0] for child in children)
 
 
 def _packets(qdiscs: Path) -> int:

@@ -5,7 +5,6 @@ Absolute figures belong to the machine and the moment; compare figures of one pr
 
 from __future__ import annotations
 
-import os
 import re
 import tempfile
 import time
@@ -21,7 +20,6 @@ from experiments.spec import Condition, ExperimentSpec, Flow
 from testbed.lab import Lab, lab
 from testbed.native import obstacles, run_natively
 from testbed.running import Limits, Progress, Usage
-from testbed.usage import cpu_and_memory
 from testbed.virtual import run_in_guest
 from topologies.data import to_data
 from topologies.spec import Channel
@@ -86,11 +84,6 @@ def _once(name: str, spec: ExperimentSpec, ready: Lab | None) -> Cost:
         usage = _carry(spec, ready, Path(folder), progress)
         said = [file.read_text() for file in Path(folder).glob("*/h2-eth0.tcpdump.txt")]
     return Cost(name, stood[0], usage, sum(int(count) for text in said for count in _PACKETS.findall(text)))
-
-
-def own_cpu() -> float:
-    """CPU seconds that this process, the guests it has started and those that have ended took so far."""
-    return cpu_and_memory(os.getpid())[0]
 
 
 def _carry(spec: ExperimentSpec, ready: Lab | None, out: Path, progress: Progress) -> Usage:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,7 @@ def way(
 ) -> Way:
     """On this machine with `workers` guests at once, by default as many as it has room for, or through a scheduler."""
     if scheduler:
-        return Way(ready, lambda: cluster_engine(scheduler, ready), f"cluster {scheduler}", wall_seconds, force)
+        on_cluster = partial(cluster_engine, scheduler, ready)
+        return Way(ready, on_cluster, f"cluster {scheduler}", wall_seconds, force)
     slots = guests_at_once(max(needed_mib(one.spec) for one in found.combinations), workers)
-    return Way(ready, lambda: local_engine(ready, slots), f"{slots} on this machine", wall_seconds, force)
+    return Way(ready, partial(local_engine, ready, slots), f"{slots} on this machine", wall_seconds, force)

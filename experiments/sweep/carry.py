@@ -22,27 +22,21 @@ from experiments.sweep.grid import Combination
 from experiments.sweep.plan import Plan, described
 from experiments.sweep.point import Origin, Point, Record, carry_point, origin
 from experiments.sweep.results import Results, results
-from testbed.engine.engine import Done, Engine, Task
+from testbed.engine.engine import Done, Engine, Listener, Task
 from testbed.lab import Lab
 
 FOLDER = "sweeps"
 _BATCH = 10  # seeds between two looks at the intervals, where --until decides
 
 
-class Watch(Protocol):
+class Watch(Listener, Protocol):
     """Who is told how the sweep goes on."""
 
     def wanted(self, points: int, known: int) -> None:
         """So many points are wanted now, of which so many were known already."""
 
-    def running(self, key: str, phase: str, elapsed: float) -> None:
-        """A point is at this phase, and this many seconds on its own clock."""
-
     def ended(self, point: Point, record: Record) -> None:
         """A point has been run."""
-
-    def note(self, text: str) -> None:
-        """News for people."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +44,7 @@ class Way:
     """How to carry a plan out. `engine` opens one; it is not called where nothing has to be run."""
 
     lab: Lab
-    engine: Callable[[], AbstractContextManager[Engine]]
+    engine: Callable[[Listener], AbstractContextManager[Engine]]
     workers: str
     wall_seconds: float = 600.0
     force: bool = False
@@ -122,8 +116,7 @@ def _run(missing: list[Point], way: Way, memory: Results, progress: _Progress, s
     if not missing:
         return
     points = {point.key: point for point in missing}
-    with way.engine() as engine:
-        engine.follow, engine.note = watch.running, watch.note
+    with way.engine(watch) as engine:
         for done in engine.run(_task(point, way) for point in missing):
             record = done.value if done.error is None else _broken(done)
             progress.records[done.key] = record

@@ -1,6 +1,6 @@
 """The engine: tasks in, results out as they come, each task on a worker that is known to be like us.
 
-    with local_engine(lab, slots) as engine:
+    with local_engine(lab, slots, listener) as engine:
         for done in engine.run(tasks): ...
 
 Dask's scheduler hands tasks out, gives those of a lost worker to another, and keeps equal keys from running twice.
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count, islice
-from typing import Any
+from typing import Any, Protocol
 
 import dask
 from distributed import Client, Future, LocalCluster, as_completed
@@ -56,21 +56,23 @@ class Done:
         return self.error or self.value
 
 
-Tell = Callable[[str], None]
+class Listener(Protocol):
+    """Who is told how tasks go on."""
 
+    def running(self, key: str, phase: str, elapsed: float) -> None:
+        """A task is at this phase, and this many seconds on its own clock."""
 
-def _silent(_text: str) -> None:
-    """Where nobody listens."""
+    def note(self, text: str) -> None:
+        """News for people."""
 
 
 @dataclass
 class Engine:
-    """A way to workers. `follow` is called with the key, phase and seconds of running tasks; `note` with news."""
+    """A way to workers."""
 
     client: Client
     identity: str
-    follow: Callable[[str, str, float], None] = lambda key, phase, elapsed: None
-    note: Tell = _silent
+    listener: Listener
     slots: dict[str, int] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
     order: Iterator[int] = field(default_factory=count)
@@ -113,7 +115,7 @@ class Engine:
                     "Give every worker this version of tcplab and this lab: ./tcplab image export and import.",
                 )
             if time.monotonic() - begun > 1 and not said:
-                self.note("No worker has come yet; waiting. Ctrl-C ends this, and loses nothing.")
+                self.listener.note("No worker has come yet; waiting. Ctrl-C ends this, and loses nothing.")
                 said = True
             time.sleep(_LOOK)
 
@@ -131,10 +133,10 @@ class Engine:
             self.slots[address] = event[1]["slots"]
         elif address not in self.refused:
             self.refused[address] = event[1]["refused"]
-            self.note(f"Worker {address} is refused: {event[1]['refused']}.")
+            self.listener.note(f"Worker {address} is refused: {event[1]['refused']}.")
 
     def _hear_progress(self, event: tuple[float, dict[str, Any]]) -> None:
-        self.follow(event[1]["key"], event[1]["phase"], event[1]["elapsed"])
+        self.listener.running(event[1]["key"], event[1]["phase"], event[1]["elapsed"])
 
 
 def _done(future: Future[Any]) -> Done:
@@ -146,19 +148,19 @@ def _done(future: Future[Any]) -> Done:
 
 
 @contextmanager
-def local_engine(lab: Lab, slots: int) -> Iterator[Engine]:
+def local_engine(lab: Lab, slots: int, listener: Listener) -> Iterator[Engine]:
     """An engine on this machine with `slots` guests at once. Its workers are threads: guests are processes anyway."""
     with _quiet(), scratch() as folder, dask.config.set({"temporary-directory": str(folder)}):
         cluster = LocalCluster(
             processes=False, n_workers=1, threads_per_worker=slots, memory_limit=0, local_directory=str(folder),
             dashboard_address=_LOOPBACK, worker_dashboard_address=_LOOPBACK,
         )  # fmt: skip
-        with cluster, Client(cluster) as client, _engine(client, lab) as engine:
+        with cluster, Client(cluster) as client, _engine(client, lab, listener) as engine:
             yield engine
 
 
 @contextmanager
-def cluster_engine(address: str, lab: Lab) -> Iterator[Engine]:
+def cluster_engine(address: str, lab: Lab, listener: Listener) -> Iterator[Engine]:
     """An engine on the workers of the Dask scheduler at `address`, such as tcp://10.0.0.1:8786.
 
     Raises TcplabError where none answers.
@@ -168,7 +170,7 @@ def cluster_engine(address: str, lab: Lab) -> Iterator[Engine]:
     except (OSError, ValueError) as error:
         remedy = "Start one with: dask scheduler. Its address is in its first lines, such as tcp://10.0.0.1:8786."
         raise TcplabError(f"No Dask scheduler answers at {address}: {error}.", remedy) from error
-    with _quiet(), client, _engine(client, lab) as engine:
+    with _quiet(), client, _engine(client, lab, listener) as engine:
         yield engine
 
 
@@ -185,8 +187,8 @@ def _quiet() -> Iterator[None]:
 
 
 @contextmanager
-def _engine(client: Client, lab: Lab) -> Iterator[Engine]:
-    engine = Engine(client, identity(lab))
+def _engine(client: Client, lab: Lab, listener: Listener) -> Iterator[Engine]:
+    engine = Engine(client, identity(lab), listener)
     client.subscribe_topic(WORKERS, engine._hear_worker)
     client.subscribe_topic(PROGRESS, engine._hear_progress)
     name = f"tcplab-{client.id}"

@@ -46,7 +46,7 @@ class Engine:
         self.opened = 0
 
     @contextmanager
-    def __call__(self) -> Iterator[Engine]:
+    def __call__(self, _listener: object) -> Iterator[Engine]:
         self.opened += 1
         yield self
 

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 from experiments.sweep.carry import Way, carry_out
@@ -99,7 +100,7 @@ def main(out: Path, workers: list[str]) -> None:
         started = [_worker(stack, number, kind, logs) for number, kind in enumerate(workers, 3)]
         victim = next((one for one, kind in zip(started, workers, strict=True) if kind == "killed"), None)
         asked = Sweep("sack", (("duration", ("3s",)), ("loss", ("1%", "5%"))), (1, 2, 3, 4))
-        way = Way(ready, lambda: cluster_engine(ADDRESS, ready), "a cluster")
+        way = Way(ready, partial(cluster_engine, ADDRESS, ready), "a cluster")
         print(carry_out(plan(asked), out, way, Killer(victim)))
 
 

@@ -1,0 +1,194 @@
+"""The family of paired comparisons of a sweep, and what each says."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from io import StringIO
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+
+from analysis.results import NOTHING, written
+from analysis.sweep import statistics
+from analysis.sweep.folder import Sweep
+from analysis.sweep.samples import Place, Samples
+from analysis.sweep.statistics import SIGNIFICANT, Paired
+from analysis.sweep.wording import called, decimals, fixed, probability, signed, verb
+
+Verdict = Literal["larger", "smaller", "not shown to differ"]
+UNSHOWN: Verdict = "not shown to differ"
+_ALL_PAIRS_UP_TO = 3
+"""Levels; of more, each is compared with the first one only, the baseline."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two levels of the compared factor, `second` against `first`, in one cell of the others.
+
+    `place` is the cell of `first`, and `where` its other factors in words. `paired` is None where no seed has both;
+    `corrected` is the p after Holm over all comparisons of the sweep.
+    """
+
+    place: Place
+    where: str
+    first: str
+    second: str
+    second_level: int
+    paired: Paired | None
+    corrected: float = 1.0
+
+    @property
+    def verdict(self) -> Verdict:
+        """A difference is shown if the corrected p is below 5 % and the interval leaves out no difference."""
+        if self.paired is None or self.corrected >= SIGNIFICANT or not self.paired.clear_of_neutral:
+            return UNSHOWN
+        return "larger" if self.paired.estimate > self.paired.neutral else "smaller"
+
+
+def compare(sweep: Sweep, samples: Samples) -> list[Comparison]:
+    """All comparisons, in the order of the grid; none where the sweep compares nothing or has no value."""
+    if sweep.compare is None or samples.is_empty:
+        return []
+    found = list(_pairs(sweep, samples, sweep.compare))
+    corrected = statistics.holm([one.paired.p if one.paired else 1.0 for one in found])
+    return [replace(one, corrected=p) for one, p in zip(found, corrected, strict=True)]
+
+
+def _pairs(sweep: Sweep, samples: Samples, axis: int) -> Iterator[Comparison]:
+    levels = sweep.factors[axis].values
+    others = tuple(place for place in range(len(sweep.shape)) if place != axis)
+    values = np.moveaxis(samples.values, axis, 0)
+    for rest in np.ndindex(values.shape[1:-1]):
+        for first, second in level_pairs(len(levels)):
+            place = (*rest[:axis], first, *rest[axis:])
+            paired = statistics.paired(values[(first, *rest)], values[(second, *rest)])
+            where = sweep.described(place, others)
+            yield Comparison(place, where, levels[first], levels[second], second, paired)
+
+
+def level_pairs(count: int) -> list[tuple[int, int]]:
+    """Which of `count` levels are compared."""
+    if count <= _ALL_PAIRS_UP_TO:
+        return list(combinations(range(count), 2))
+    return [(0, level) for level in range(1, count)]
+
+
+def sentence(comparison: Comparison, sweep: Sweep, samples: Samples) -> str:
+    """What the comparison says, such as "loss 1%: goodput is larger with bbr than with cubic: 1.42 times (...)."."""
+    where = f"{comparison.where}: " if comparison.where else ""
+    if comparison.paired is None:
+        return f"{where}{comparison.second} and {comparison.first} have no seed in common: nothing can be compared."
+    if comparison.verdict == UNSHOWN:
+        said = f"{UNSHOWN} between {comparison.second} and {comparison.first}"
+    else:
+        said = f"{comparison.verdict} with {comparison.second} than with {comparison.first}"
+    found = _evidence(comparison, comparison.paired, samples.unit)
+    return f"{where}{called(sweep.metric)} {verb(sweep.metric)} {said}: {found}."
+
+
+def _evidence(comparison: Comparison, paired: Paired, unit: str) -> str:
+    seeds = "1 seed" if paired.count == 1 else f"{paired.count} seeds"
+    return (
+        f"{estimate(paired, unit)} ({interval(paired) or 'no interval'}, {seeds}, "
+        f"p {probability(comparison.corrected)} after Holm)"
+    )
+
+
+def estimate(paired: Paired, unit: str) -> str:
+    """The median ratio or difference with its unit, to the digits that the interval supports."""
+    if paired.scale == "ratio":
+        return f"{_figure(paired, paired.estimate)} times"
+    figure = _figure(paired, paired.estimate)
+    return f"{'+' if paired.estimate > 0 else ''}{figure} {unit}".strip()
+
+
+def interval(paired: Paired) -> str:
+    """The interval in words, empty where there is none."""
+    if paired.low is None or paired.high is None:
+        return ""
+    return f"95 % interval {_figure(paired, paired.low)} to {_figure(paired, paired.high)}"
+
+
+def _figure(paired: Paired, value: float) -> str:
+    if paired.low is not None and paired.high is not None and paired.low < paired.high:
+        return fixed(value, decimals(paired.low, paired.high, paired.neutral))
+    return fixed(value, 2) if paired.scale == "ratio" and 0.1 < value < 1000 else signed(value)
+
+
+def overall(comparisons: Sequence[Comparison], sweep: Sweep, samples: Samples) -> list[str]:
+    """The sentences on top: how many comparisons show a difference, and each pair's balance."""
+    if samples.is_empty:
+        return ["There is no finished run: nothing was measured."]
+    if not comparisons:
+        return ["Nothing was compared: the sweep names no factor to compare. The medians are below."]
+    if len(comparisons) == 1:
+        return [_capital(sentence(comparisons[0], sweep, samples)), *_too_few(comparisons)]
+    shown = sum(one.verdict != UNSHOWN for one in comparisons)
+    first = f"{called(sweep.metric)} {verb(sweep.metric)} shown to differ."
+    return [f"In {shown} of {len(comparisons)} comparisons {first}", *_balances(comparisons), *_too_few(comparisons)]
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _balances(comparisons: Sequence[Comparison]) -> list[str]:
+    """One sentence for each pair of levels."""
+    counted = Counter((one.first, one.second, one.verdict) for one in comparisons)
+    verdicts: tuple[Verdict, ...] = ("larger", "smaller", UNSHOWN)
+    return [
+        f"{second} against {first}: "
+        + ", ".join(f"{one} in {counted[first, second, one]}" for one in verdicts if counted[first, second, one])
+        + "."
+        for first, second in dict.fromkeys((one.first, one.second) for one in comparisons)
+    ]
+
+
+def _too_few(comparisons: Sequence[Comparison]) -> list[str]:
+    """Where the test can show nothing whatever the values are, a reader must not take it for agreement."""
+    seeds = max((one.paired.count for one in comparisons if one.paired), default=0)
+    needed = statistics.fewest_seeds(len(comparisons))
+    if seeds >= needed:
+        return []
+    family = "it" if len(comparisons) == 1 else f"any of {len(comparisons)} comparisons"
+    return [f"To show a difference in {family} takes at least {needed} seeds; the sweep has {seeds}: --seeds {needed}."]
+
+
+def csv_text(comparisons: Sequence[Comparison], sweep: Sweep, samples: Samples) -> str:
+    """comparisons.csv: a column for each other factor, the two levels, and the figures in full."""
+    others = [factor.name for axis, factor in enumerate(sweep.factors) if axis != sweep.compare]
+    figures = ("scale", "unit", "estimate", "low", "high", "seeds", "p", "p_holm", "verdict")
+    with StringIO() as text:
+        rows = csv.writer(text, lineterminator="\n")
+        rows.writerow([*others, "first", "second", *figures])
+        rows.writerows(_csv_row(one, sweep, samples.unit) for one in comparisons)
+        return text.getvalue()
+
+
+def _csv_row(one: Comparison, sweep: Sweep, unit: str) -> list[str | float | None]:
+    placed = zip(sweep.factors, one.place, strict=True)
+    others = [factor.values[level] for axis, (factor, level) in enumerate(placed) if axis != sweep.compare]
+    paired = one.paired
+    if paired is None:
+        return [*others, one.first, one.second, *[None] * 5, 0, None, one.corrected, one.verdict]
+    figures = (paired.estimate, paired.low, paired.high, paired.count, paired.p, one.corrected)
+    shown = "" if paired.scale == "ratio" else unit
+    return [*others, one.first, one.second, paired.scale, shown, *figures, one.verdict]
+
+
+def row(one: Comparison, unit: str) -> tuple[str, ...]:
+    """The cells of the page's table: where, the two levels, estimate, interval, seeds, p and verdict."""
+    if one.paired is None:
+        return (one.where, one.first, one.second, NOTHING, NOTHING, "0", NOTHING, one.verdict)
+    ends = interval(one.paired).removeprefix("95 % interval ") or NOTHING
+    figures = (
+        estimate(one.paired, unit),
+        ends,
+        written(one.paired.count),
+        probability(one.corrected).removeprefix("= "),
+    )
+    return (one.where, one.first, one.second, *figures, one.verdict)

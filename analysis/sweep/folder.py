@@ -1,0 +1,193 @@
+"""A sweep folder's sweep.json as frozen records; what is missing or broken is told in one sentence."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+
+from analysis.jsonfile import Object, inner, number, objects, read_object, text, texts
+from analysis.problems import Problems, printable
+from analysis.sweep.rows import METRICS, Metric
+from topologies.errors import TcplabError, UsageError
+
+NEWEST_FORMAT = 1
+"""The newest sweep.json format that this analysis understands."""
+MOST_CELLS = 1_000_000
+CONDITION = "condition"
+"""The name of the factor that the conditions of the experiment make."""
+
+_LOG = re.compile(r"failures/[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
+
+
+@dataclass(frozen=True)
+class Factor:
+    """One swept parameter: its values as the user wrote them, and the column of rows.parquet with their amounts.
+
+    `column` is empty where the values are words, and `codes` maps what the rows say to a value's place.
+    """
+
+    name: str
+    short: str
+    meaning: str
+    values: tuple[str, ...]
+    column: str
+    codes: tuple[tuple[str, int], ...]
+
+    @property
+    def is_quantity(self) -> bool:
+        return bool(self.column)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One point that failed; `log` is a path inside the folder or empty, `repeat` the command that runs it again."""
+
+    point: str
+    problem: str
+    log: str
+    repeat: str
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What sweep.json says. `compare` is the place of the compared factor among `factors`, None for no comparison."""
+
+    path: Path
+    facts: Object
+    factors: tuple[Factor, ...]
+    metric: Metric
+    compare: int | None
+    failures: tuple[Failure, ...]
+
+    @property
+    def experiment(self) -> str:
+        return text(self.facts, "experiment", "unnamed experiment")
+
+    @property
+    def status(self) -> str:
+        return text(self.facts, "status", "unknown")
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return texts(self.facts, "warnings")
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        parameters = inner(self.facts, "parameters")
+        return {printable(key): text(parameters, key) for key in parameters}
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many values each factor has; their product is the number of cells."""
+        return tuple(len(factor.values) for factor in self.factors)
+
+    def points(self, key: str) -> int:
+        """How many points are `wanted`, `done`, `reused`, `failed` or `unproved`."""
+        return int(number(inner(self.facts, "points"), key) or 0)
+
+    def described(self, place: tuple[int, ...], axes: tuple[int, ...]) -> str:
+        """The values of the factors in `axes` at `place`, such as "delay 50ms, loss 1%"; fixed ones are left out."""
+        named = (
+            (factor, level)
+            for axis, (factor, level) in enumerate(zip(self.factors, place, strict=True))
+            if axis in axes and len(factor.values) > 1
+        )
+        return ", ".join(f"{factor.short} {factor.values[level]}" for factor, level in named)
+
+
+def read_sweep(path: Path, problems: Problems) -> Sweep:
+    """The sweep in `path`. Raises UsageError where there is none, TcplabError where sweep.json cannot be used."""
+    facts = _read_facts(path)
+    factors = _factors(facts)
+    _require_distinct_columns(factors)
+    if prod(len(factor.values) for factor in factors) > MOST_CELLS:
+        raise TcplabError(f"The grid of the sweep has more than {MOST_CELLS:,} cells.", "Sweep fewer values.")
+    failures = tuple(_failure(entry) for entry in objects(facts, "failures"))
+    return Sweep(path, facts, factors, _metric(facts), _compared(facts, factors, problems), failures)
+
+
+def _read_facts(path: Path) -> Object:
+    if not path.is_dir():
+        raise UsageError(f"There is no sweep folder '{path}'.", "Name the folder that ./tcplab sweep printed.")
+    if not (path / "sweep.json").exists():
+        raise UsageError(f"'{path}' is no sweep folder: it has no sweep.json.", "Name what ./tcplab sweep printed.")
+    broken = Problems()
+    facts = read_object(path / "sweep.json", broken, "sweep.json")
+    if broken.found or not facts:
+        reason = broken.found[0].partition(": what")[0] if broken.found else "sweep.json is empty"
+        raise TcplabError(f"{reason}.", "Run the sweep again: finished points are taken from the store.")
+    found = number(facts, "format")
+    if found is not None and found > NEWEST_FORMAT:
+        raise TcplabError(
+            f"The sweep was written in format {found:g}; this tcplab reads formats up to {NEWEST_FORMAT}.",
+            "Update tcplab (git pull) and try again.",
+        )
+    return facts
+
+
+def _metric(facts: Object) -> Metric:
+    name = text(facts, "metric")
+    for metric in METRICS:
+        if metric.name == name:
+            return metric
+    raise TcplabError(f"sweep.json names the metric '{name}', which this tcplab does not know.", "Update tcplab.")
+
+
+def _factors(facts: Object) -> tuple[Factor, ...]:
+    """The swept factors, and the conditions as one more where there are several."""
+    entries = [entry for entry in objects(facts, "factors") if text(entry, "name") and texts(entry, "values")]
+    last = [text(entry, "name").rpartition(".")[2] for entry in entries]
+    factors = tuple(_factor(entry, unique=last.count(short) == 1) for entry, short in zip(entries, last, strict=True))
+    conditions = objects(facts, "conditions")
+    return (*factors, _condition(conditions)) if len(conditions) > 1 else factors
+
+
+def _require_distinct_columns(factors: tuple[Factor, ...]) -> None:
+    others = ["point", "flow", "seed", *(metric.name for metric in METRICS)]
+    columns = [column for factor in factors for column in (factor.name, factor.column) if column]
+    twice = [column for column, count in Counter(columns + others).items() if count > 1]
+    if twice:
+        raise TcplabError(f"sweep.json has two columns named '{twice[0]}'.", "Rename the parameter of the experiment.")
+
+
+def _factor(entry: Object, unique: bool) -> Factor:
+    name, column = text(entry, "name"), text(entry, "column")
+    values = tuple(dict.fromkeys(texts(entry, "values")))
+    short = name.rpartition(".")[2] if unique else name
+    is_quantity = column not in ("", name) and text(entry, "kind") != "word"
+    codes = tuple((value, place) for place, value in enumerate(values))
+    return Factor(name, short, text(entry, "meaning"), values, column if is_quantity else "", codes)
+
+
+def _condition(conditions: list[Object]) -> Factor:
+    """The rows hold the conditions' names, and the reader wants their labels."""
+    names = [text(entry, "name") for entry in conditions]
+    labels = tuple(text(entry, "label") or name for entry, name in zip(conditions, names, strict=True))
+    codes = dict(zip((*labels, *names), 2 * tuple(range(len(names))), strict=True))
+    return Factor(CONDITION, CONDITION, "What the experiment itself compares.", labels, "", tuple(codes.items()))
+
+
+def _compared(facts: Object, factors: tuple[Factor, ...], problems: Problems) -> int | None:
+    name = text(facts, "compare")
+    if not name:
+        return None
+    for place, factor in enumerate(factors):
+        if factor.name == name and len(factor.values) > 1:
+            return place
+    problems.add(f"'{name}' has not several values in this sweep: nothing is compared.")
+    return None
+
+
+def _failure(entry: Object) -> Failure:
+    factors, log = inner(entry, "factors"), text(entry, "log")
+    point = ", ".join(f"{printable(name)} {text(factors, name)}" for name in factors)
+    seed = f"seed {text(entry, 'seed', 'unknown')}"
+    return Failure(
+        f"{point}, {seed}" if point else seed,
+        text(entry, "problem", "no reason was given"),
+        log if _LOG.fullmatch(log) else "",
+        text(entry, "repeat"),
+    )

@@ -1,0 +1,134 @@
+"""Writes sweep.html, comparisons.csv and the plots of a sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from analysis import report as of_run
+from analysis.draw import Picture
+from analysis.evidence import durations
+from analysis.jsonfile import inner, number, text
+from analysis.problems import Problems, printable
+from analysis.sweep import cells
+from analysis.sweep.comparisons import Comparison, compare, csv_text, overall, row
+from analysis.sweep.folder import Sweep, read_sweep
+from analysis.sweep.pictures import pictures
+from analysis.sweep.samples import Samples, read_samples
+from analysis.sweep.wording import signed
+from topologies.errors import TcplabError
+
+MOST_ROWS = 200
+"""Rows of any table of the page; the files have all."""
+_COUNTS = ("wanted", "done", "reused", "failed", "unproved")
+
+
+@dataclass(frozen=True)
+class SweepReport:
+    """What was found, and where its page is."""
+
+    sweep: Sweep
+    samples: Samples
+    comparisons: Sequence[Comparison]
+    problems: tuple[str, ...]
+    page: Path
+
+    @property
+    def remarks(self) -> list[str]:
+        """What a reader must know before all: points that failed or were not proved, and unreadable files."""
+        failed = max(self.sweep.points("failed"), len(self.sweep.failures))
+        unproved = self.sweep.points("unproved")
+        counted = [
+            f"{_points(failed)} failed: what would have been measured there is missing." if failed else "",
+            f"In {_points(unproved)} a condition was not proved." if unproved else "",
+        ]
+        return [sentence for sentence in (*counted, *self.problems) if sentence]
+
+    @property
+    def sound(self) -> bool:
+        """Whether the sweep is complete and all of it could be read and proved."""
+        return self.sweep.status == "complete" and not self.remarks and not self.samples.is_empty
+
+    @property
+    def headline(self) -> list[str]:
+        return overall(self.comparisons, self.sweep, self.samples)
+
+
+def _points(count: int) -> str:
+    return "1 point" if count == 1 else f"{count} points"
+
+
+def make_sweep_report(path: Path, out: Path | None = None) -> SweepReport:
+    """Analyses the sweep in `path` and writes its page into `out` (by default into the folder itself).
+
+    Raises UsageError where there is no sweep, TcplabError where sweep.json cannot be used or nothing can be written.
+    Whatever else is missing or broken is told on the page and in `problems`.
+    """
+    problems, folder = Problems(), out or path
+    sweep = read_sweep(path, problems)
+    samples = read_samples(sweep, problems)
+    comparisons = compare(sweep, samples)
+    report = SweepReport(sweep, samples, comparisons, tuple(problems.found), folder / "sweep.html")
+    _write(folder, report)
+    return report
+
+
+def _write(folder: Path, report: SweepReport) -> None:
+    try:
+        for name, content in _files(report):
+            of_run._put(folder / name, content)
+    except OSError as error:
+        remedy = "Name a folder that you may write to: python -m analysis sweep FOLDER --out OTHER_FOLDER"
+        raise TcplabError(f"The page cannot be written to '{folder}' ({error.strerror}).", remedy) from error
+
+
+def _files(report: SweepReport) -> Iterator[tuple[str, bytes]]:
+    drawn = pictures(report.sweep, report.samples, report.comparisons)
+    yield from ((f"plots/{picture.name}", picture.png) for picture in drawn)
+    yield "comparisons.csv", csv_text(report.comparisons, report.sweep, report.samples).encode()
+    yield "sweep.html", of_run._render("sweep.html", _context(report, drawn)).encode()
+
+
+def _context(report: SweepReport, drawn: list[Picture]) -> dict[str, Any]:
+    sweep, facts = report.sweep, report.sweep.facts
+    kept = report.comparisons[:MOST_ROWS]
+    return {
+        "report": report, "sweep": sweep, "metric": sweep.metric, "headline": report.headline, "pictures": drawn,
+        "identity": text(facts, "id", sweep.path.name), "claim": text(facts, "claim"),
+        "started": text(facts, "started"),
+        "comparisons": [row(one, report.samples.unit) for one in kept], "comparison_count": len(report.comparisons),
+        "comparisons_left": len(report.comparisons) - len(kept), "has_places": any(one.where for one in kept),
+        "failures": sweep.failures[:MOST_ROWS], "failures_left": len(sweep.failures[MOST_ROWS:]),
+        **_cells(report), **_making(sweep, report.samples),
+    }  # fmt: skip
+
+
+def _cells(report: SweepReport) -> dict[str, Any]:
+    columns = cells.shown_metrics(report.sweep, report.samples)
+    rows = [cells.row(report.sweep, report.samples, place, columns) for place in cells.first(report.samples, MOST_ROWS)]
+    return {
+        "cells": rows,
+        "cell_head": cells.head(report.sweep, report.samples, columns),
+        "cells_left": int((report.samples.counts > 0).sum()) - len(rows),
+        "factor_count": len(report.sweep.factors),
+    }
+
+
+def _making(sweep: Sweep, samples: Samples) -> dict[str, Any]:
+    facts, until = sweep.facts, number(sweep.facts, "until")
+    digests = inner(facts, "digests")
+    return {
+        "command": text(facts, "command"), "seeds": _seeds(samples.seeds), "workers": text(facts, "workers"),
+        "until": None if until is None else signed(100 * until), "durations": durations(facts),
+        "points": [(name, sweep.points(name)) for name in _COUNTS], "kernel": text(inner(facts, "kernel"), "release"),
+        "version": text(facts, "tcplab"), "digests": [(printable(name), text(digests, name)) for name in digests],
+    }  # fmt: skip
+
+
+def _seeds(seeds: Sequence[int]) -> str:
+    """The seeds, those of a run of numbers by its ends."""
+    if len(seeds) > 2 and seeds[-1] - seeds[0] == len(seeds) - 1:
+        return f"{seeds[0]} to {seeds[-1]}"
+    return ", ".join(map(str, seeds[:12])) + (", ..." if len(seeds) > 12 else "")

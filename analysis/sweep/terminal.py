@@ -1,0 +1,66 @@
+"""The short table and the sentences that the terminal shows of a sweep."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from analysis.sweep.comparisons import UNSHOWN, sentence
+from analysis.sweep.folder import Sweep
+from analysis.sweep.report import SweepReport
+from analysis.sweep.wording import labelled, signed
+
+MOST_LINES = 12
+"""Rows of the table, and sentences; the page and comparisons.csv have more."""
+
+
+def print_sweep(report: SweepReport) -> None:
+    """Prints what to check, the medians, the verdicts and the page's path to standard output."""
+    console = Console(highlight=False, soft_wrap=True)
+    for remark in (*report.remarks, *report.sweep.warnings):
+        console.print(Text(f"Check: {remark}", style="yellow"))
+    if not report.samples.is_empty:
+        console.print(_table(report))
+    for line in report.headline:
+        console.print(Text(line))
+    if len(report.comparisons) > 1:
+        _print_sentences(report, console)
+    if report.sweep.status != "complete":
+        console.print(Text(f"This sweep is marked {report.sweep.status}: it is not whole.", style="bold red"))
+    console.print(Text(f"Report: {report.page}"))
+
+
+def _print_sentences(report: SweepReport, console: Console) -> None:
+    """All in the order of the grid; of too many, first those that show a difference."""
+    ordered = list(report.comparisons)
+    if len(ordered) > MOST_LINES:
+        ordered.sort(key=lambda one: one.verdict == UNSHOWN)
+    for one in ordered[:MOST_LINES]:
+        console.print(Text(f"- {sentence(one, report.sweep, report.samples)}"))
+    more = len(report.comparisons) - MOST_LINES
+    if more > 0:
+        console.print(Text(f"... and {more} more in comparisons.csv"))
+
+
+def _table(report: SweepReport) -> Table:
+    """A row for each combination of the other factors, a column for each level of the compared one."""
+    sweep, samples = report.sweep, report.samples
+    title = f"{sweep.experiment}: {labelled(sweep.metric, samples.unit)}, medians over the seeds"
+    table = Table(title=Text(title))
+    axis = sweep.compare
+    table.add_column("")
+    for level in _levels(sweep):
+        table.add_column(Text(level), justify="right")
+    others = tuple(place for place in range(len(sweep.factors)) if place != axis)
+    first = [place for place in samples.places if axis is None or place[axis] == 0]
+    for place in first[:MOST_LINES]:
+        row = [place if axis is None else (*place[:axis], at, *place[axis + 1 :]) for at in range(len(_levels(sweep)))]
+        table.add_row(Text(sweep.described(place, others)), *(signed(float(samples.median[cell])) for cell in row))
+    if len(first) > MOST_LINES:
+        table.add_row(Text(f"... and {len(first) - MOST_LINES} more rows on the page"), *[""] * len(_levels(sweep)))
+    return table
+
+
+def _levels(sweep: Sweep) -> tuple[str, ...]:
+    return ("median",) if sweep.compare is None else sweep.factors[sweep.compare].values

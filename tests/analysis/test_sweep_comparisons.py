@@ -1,0 +1,69 @@
+"""Families of comparisons, the words for them, and the parts of their graphs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from analysis.sweep import comparisons
+from analysis.sweep.comparisons import UNSHOWN, compare
+from analysis.sweep.figures import panels, swept
+from analysis.sweep.folder import Factor, Sweep
+from analysis.sweep.rows import METRICS
+from analysis.sweep.samples import Samples
+from analysis.sweep.wording import called, decimals, fixed, probability, verb
+
+
+def test_no_family_of_equal_levels_is_claimed_to_differ_too_often() -> None:
+    """12 comparisons without any effect, 200 times: one false claim or more in at most 5 % of them."""
+    names = tuple("abcdef")
+    factors = tuple(
+        Factor(name, name, "", values, "", tuple(zip(values, range(len(values)), strict=True)))
+        for name, values in (("cell", names), ("cc", ("one", "two", "three")))
+    )
+    sweep = Sweep(Path(), {}, factors, METRICS[0], 1, ())
+    chance, false_claims = np.random.default_rng(8), 0
+    for _ in range(200):
+        values = chance.lognormal(0, 0.5, (6, 1, 12)) * chance.lognormal(0, 0.3, (6, 3, 12))
+        samples = Samples(values, "", tuple(range(12)), {}, {}, (), {}, False)
+        false_claims += any(one.verdict != UNSHOWN for one in compare(sweep, samples))
+    assert false_claims <= 0.05 * 200 + 3 * (0.05 * 0.95 * 200) ** 0.5
+
+
+def test_more_than_three_levels_are_compared_with_the_first() -> None:
+    assert comparisons.level_pairs(3) == [(0, 1), (0, 2), (1, 2)]
+    assert comparisons.level_pairs(5) == [(0, 1), (0, 2), (0, 3), (0, 4)]
+
+
+def test_axes_suit_the_swept_values() -> None:
+    assert swept.swept(("10ms", "50ms", "300ms"), (0.01, 0.05, 0.3)).spacing == "linear"
+    assert swept.swept(("1ms", "10ms", "1s"), (0.001, 0.01, 1.0)).spacing == "log"
+    assert swept.swept(("0%", "0.1%", "10%"), (0.0, 0.001, 0.1)).spacing == "even"
+    assert swept.swept(("0%", "never run"), (0.0, None)).spacing == "even"
+
+
+def test_panels_are_chosen_over_the_whole_grid() -> None:
+    assert panels.chosen(3) == [0, 1, 2]
+    assert len(panels.chosen(100)) == 12
+    assert (panels.chosen(100)[0], panels.chosen(100)[-1], panels.chosen(0)) == (0, 99, [])
+
+
+def test_every_level_looks_different() -> None:
+    for count in (2, 6, 10):
+        assert len({(look.color, look.mark) for look in panels.looks([str(at) for at in range(count)])}) == count
+
+
+def test_figures_have_the_digits_that_the_interval_supports() -> None:
+    assert fixed(1.4213, decimals(1.31, 1.60)) == "1.42"
+    assert fixed(12345.6, decimals(12000, 13000)) == "12,346"
+    assert fixed(-0.001, 2) == "0.00"
+    assert fixed(0.999, decimals(0.641, 0.999, neutral=1.0)) == "0.999"
+    assert [probability(p) for p in (0.00001, 0.0314, 1.0)] == ["< 0.0001", "= 0.031", "= 1"]
+
+
+def test_metrics_are_called_by_grammatical_names() -> None:
+    named = {metric.name: f"{called(metric)} {verb(metric)}" for metric in METRICS}
+    assert named["goodput_kbit_s"] == "goodput at the receiver is"
+    assert named["timeouts"] == "retransmission time-outs of all senders are"
+    assert named["jain_index"] == "Jain's fairness index of the flows' goodput is"

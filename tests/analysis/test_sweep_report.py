@@ -1,0 +1,324 @@
+"""Whole sweep folders with a known truth: verdicts, pages and pictures; and folders that are broken or hostile."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner, Result
+
+from analysis.__main__ import main
+from analysis.problems import Problems
+from analysis.sweep import report
+from analysis.sweep.comparisons import UNSHOWN
+from analysis.sweep.folder import Sweep, read_sweep
+from analysis.sweep.report import make_sweep_report
+from analysis.sweep.rows import METRICS
+from analysis.sweep.samples import Samples, read_samples
+from topologies.errors import TcplabError, UsageError
+
+ROOT = Path(__file__).parents[2]
+HOSTILE = "<script>alert(1)</script>'\"&\x1b[31m"
+DELAYS = {"10ms": 0.01, "50ms": 0.05}
+EFFECTS = {"cubic": 1.0, "reno": 0.8, "bbr": 1.0}
+"""The truth: reno carries less than the other two, which are the same."""
+
+
+def write_sweep(folder: Path, seeds: int = 20, flows: int = 1, scale: float = 1.0, **changes: Any) -> Path:
+    """A sweep of delay x congestion control with the truth of `EFFECTS`; each seed has luck of its own."""
+    chance, folder = np.random.default_rng(1), folder / "sweep"
+    folder.mkdir()
+    luck = chance.lognormal(0, 0.3, seeds)
+    rows = [
+        {"point": f"{delay}-{cc}-{seed}", "delay": delay, "delay_s": DELAYS[delay], "cc": cc, "condition": "only",
+         "flow": f"flow{flow}", "seed": seed + 1} | dict.fromkeys((metric.name for metric in METRICS), 1.0)
+        | {"goodput_kbit_s": scale * 10 / DELAYS[delay] * EFFECTS[cc] * luck[seed] * chance.lognormal(0, 0.1),
+           "jain_index": None}
+        for delay, cc, seed, flow in itertools.product(DELAYS, EFFECTS, range(seeds), range(flows))
+    ]  # fmt: skip
+    pl.DataFrame(rows).write_parquet(folder / "rows.parquet")
+    facts = {
+        "format": 1, "id": "first", "experiment": "cubic_vs_reno", "claim": "Reno carries less.", "status": "complete",
+        "command": "./tcplab sweep cubic_vs_reno", "metric": "goodput_kbit_s", "compare": "cc",
+        "factors": [
+            {"name": "delay", "meaning": "Delay.", "kind": "duration", "values": list(DELAYS), "column": "delay_s",
+             "unit": "s"},
+            {"name": "cc", "meaning": "", "kind": "word", "values": list(EFFECTS), "column": "cc", "unit": ""},
+        ],
+        "conditions": [{"name": "only", "label": "only"}], "parameters": {"bw": "1mbit"}, "until": None,
+        "seeds": list(range(1, seeds + 1)), "points": {"wanted": len(rows), "done": len(rows)},
+        "failures": [], "warnings": [], "digests": {"code": "ab12"}, "kernel": {"release": "7.2.12"},
+        "tcplab": "0.1.0", "workers": 2,
+    }  # fmt: skip
+    (folder / "sweep.json").write_text(json.dumps(facts | changes))
+    return folder
+
+
+def _change(folder: Path, **changes: Any) -> None:
+    path = folder / "sweep.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def _change_rows(folder: Path, *columns: pl.Expr, keep: pl.Expr | bool = True) -> None:
+    rows = pl.read_parquet(folder / "rows.parquet").with_columns(*columns).filter(keep)
+    rows.write_parquet(folder / "rows.parquet")
+
+
+def _sweep(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, ["sweep", *map(str, arguments)])
+
+
+def _read(folder: Path) -> tuple[Sweep, Samples, Problems]:
+    problems = Problems()
+    sweep = read_sweep(folder, problems)
+    return sweep, read_samples(sweep, problems), problems
+
+
+class _Tags(HTMLParser):
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.names: set[str] = set()
+        self.feed(page.read_text())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.add(tag)
+        self.links += [value or "" for name, value in attrs if name in ("src", "href")]
+
+
+@pytest.fixture
+def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of the words alone: drawing takes most of a page's time."""
+    monkeypatch.setattr(report, "pictures", lambda *_: [])
+
+
+def test_the_truth_is_found_and_nothing_else_is_claimed(tmp_path: Path) -> None:
+    folder = write_sweep(tmp_path)
+    result = _sweep(folder)
+    assert result.exit_code == 0, result.output
+    assert "In 4 of 6 comparisons goodput at the receiver is shown to differ." in result.output
+    found = list(csv.DictReader((folder / "comparisons.csv").read_text().splitlines()))
+    assert [(row["delay"], row["first"], row["second"], row["verdict"]) for row in found] == [
+        (delay, first, second, verdict)
+        for delay in DELAYS
+        for first, second, verdict in (
+            ("cubic", "reno", "smaller"), ("cubic", "bbr", UNSHOWN), ("reno", "bbr", "larger"),
+        )
+    ]  # fmt: skip
+    assert all(float(row["low"]) < EFFECTS[row["second"]] / EFFECTS[row["first"]] < float(row["high"]) for row in found)
+
+
+def test_the_page_is_one_file_with_pictures_that_are_not_blank(tmp_path: Path) -> None:
+    folder = write_sweep(tmp_path, flows=2)
+    made = make_sweep_report(folder)
+    tags, page = _Tags(made.page), made.page.read_text()
+    assert all(link.startswith("data:") for link in tags.links)
+    assert "script" not in tags.names
+    assert str(folder) not in page
+    assert page.count("data:image/png") == 3
+    from matplotlib.image import imread
+
+    for name in ("lines", "distribution", "flows"):
+        picture = imread(folder / "plots" / f"{name}.png")
+        assert picture.shape[1] == 1200
+        assert len(np.unique(picture.reshape(-1, picture.shape[2])[::7], axis=0)) > 20
+    assert not list(folder.rglob("*.partial"))
+
+
+def test_three_factors_are_drawn_as_maps(tmp_path: Path) -> None:
+    folder = write_sweep(tmp_path)
+    _change_rows(folder, pl.when(pl.col("seed") % 2 == 0).then(pl.lit("0%")).otherwise(pl.lit("1%")).alias("loss"))
+    _change_rows(folder, (pl.col("loss") == "1%").cast(pl.Float64).alias("loss_share"), (pl.col("seed") + 1) // 2)
+    loss = {"name": "loss", "kind": "share", "values": ["0%", "1%"], "column": "loss_share", "meaning": "Loss."}
+    _change(folder, factors=[*json.loads((folder / "sweep.json").read_text())["factors"], loss])
+    made = make_sweep_report(folder)
+    assert made.sound, made.remarks
+    assert len(made.comparisons) == 12
+    assert {path.stem for path in (folder / "plots").iterdir()} == {"lines", "ratios", "medians", "distribution"}
+
+
+@pytest.mark.parametrize("seeds", [1, 5])
+def test_few_seeds_say_that_they_can_show_nothing(tmp_path: Path, seeds: int) -> None:
+    made = make_sweep_report(write_sweep(tmp_path, seeds=seeds))
+    page = made.page.read_text()
+    assert all(one.verdict == UNSHOWN for one in made.comparisons)
+    assert f"takes at least 8 seeds; the sweep has {seeds}: --seeds 8" in page
+    assert ("One seed: no interval" if seeds == 1 else "5 seeds: no interval") in page
+
+
+def test_conditions_are_a_factor_under_their_labels(tmp_path: Path) -> None:
+    folder = write_sweep(tmp_path)
+    _change_rows(folder, pl.when(pl.col("cc") == "reno").then(pl.lit("off")).otherwise(pl.lit("on")).alias("condition"),
+                 keep=(pl.col("cc") != "bbr") & (pl.col("delay") == "10ms"))  # fmt: skip
+    conditions = [{"name": "off", "label": "SACK off"}, {"name": "on", "label": "SACK on"}]
+    _change(folder, factors=[], conditions=conditions, compare="condition")
+    result = _sweep(folder)
+    assert result.exit_code == 0, result.output
+    assert "Goodput at the receiver is larger with SACK on than with SACK off: 1.2" in result.output
+    assert {path.stem for path in (folder / "plots").iterdir()} == {"runs", "distribution"}
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_nothing_to_compare_still_gives_the_medians(tmp_path: Path) -> None:
+    result = _sweep(write_sweep(tmp_path, compare=None))
+    assert result.exit_code == 0
+    assert "Nothing was compared" in result.output
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_large_rates_are_shown_in_mbit_everywhere(tmp_path: Path) -> None:
+    folder = write_sweep(tmp_path, scale=100.0)
+    output = _sweep(folder).output
+    assert "Goodput at the receiver (Mbit/s)" in output
+    sweep, samples, _ = _read(folder)
+    assert samples.unit == "Mbit/s"
+    assert samples.median[0, 0] == pytest.approx(100, rel=0.3)
+    assert "Goodput at the receiver (kbit/s)" not in (folder / "sweep.html").read_text()
+    assert sweep.metric.unit == "kbit/s"
+
+
+def test_a_runs_value_is_the_mean_of_its_flows_and_needs_all_of_them(tmp_path: Path) -> None:
+    folder = write_sweep(tmp_path, seeds=6, flows=3)
+    starved = (pl.col("point") == "10ms-cubic-0") & (pl.col("flow") == "flow2")
+    _change_rows(folder, pl.when(~starved).then(pl.col("goodput_kbit_s")).alias("goodput_kbit_s"))
+    _, samples, problems = _read(folder)
+    rows = pl.read_parquet(folder / "rows.parquet").filter(pl.col("point") == "50ms-reno-5")
+    assert samples.values[1, 1, 5] == pytest.approx(rows["goodput_kbit_s"].mean())
+    assert np.isnan(samples.values[0, 0, 0])
+    assert list(samples.counts.ravel()) == [5, 6, 6, 6, 6, 6]
+    assert "1 of 36 runs have no value" in problems.found[0]
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_failed_points_are_listed_with_the_command_that_repeats_them(tmp_path: Path) -> None:
+    failure = {"factors": {"delay": "10ms", "cc": "reno"}, "seed": 4, "problem": "The guest ended.",
+               "log": "failures/ab12.log", "repeat": "./tcplab run cubic_vs_reno --seed 4"}  # fmt: skip
+    outside = failure | {"log": "../../secret", "seed": 5}
+    folder = write_sweep(tmp_path, failures=[failure, outside], points={"wanted": 6, "failed": 2})
+    result, page = _sweep(folder), (folder / "sweep.html").read_text()
+    assert result.exit_code == 1
+    assert "Check: 2 points failed" in result.output
+    assert "delay 10ms, cc reno, seed 4:</strong> The guest ended." in page
+    assert "<code>./tcplab run cubic_vs_reno --seed 4</code>" in page
+    assert [link for link in _Tags(folder / "sweep.html").links if link != "data:,"] == ["failures/ab12.log"]
+
+
+@pytest.mark.usefixtures("no_pictures")
+@pytest.mark.parametrize("changes", [{"status": "interrupted"}, {"points": {"unproved": 1}}])
+def test_a_sweep_that_is_not_whole_is_marked(tmp_path: Path, changes: dict[str, Any]) -> None:
+    result = _sweep(write_sweep(tmp_path, **changes))
+    assert result.exit_code == 1
+    assert "interrupted" in result.output or "was not proved" in result.output
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_hostile_text_stays_text(tmp_path: Path) -> None:
+    both = {HOSTILE: HOSTILE}
+    failure = {"factors": both, "problem": HOSTILE}
+    texts = {"claim": HOSTILE, "warnings": [HOSTILE], "command": HOSTILE, "parameters": both, "digests": both}
+    folder = write_sweep(tmp_path, failures=[failure], **texts)
+    factors = json.loads((folder / "sweep.json").read_text())["factors"]
+    factors[1] |= {"meaning": HOSTILE, "values": ["cubic", HOSTILE]}
+    _change(folder, factors=factors)
+    result = _sweep(folder)
+    page = (folder / "sweep.html").read_text()
+    assert "script" not in _Tags(folder / "sweep.html").names
+    assert "\x1b" not in result.output + page + (folder / "comparisons.csv").read_text()
+    assert "have a value that sweep.json does not list" in result.output
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("sweep.json", None, "it has no sweep.json"),
+        ("sweep.json", b'{"format": 1, "met', "no valid JSON"),
+        ("sweep.json", b"[]", "holds no JSON object"),
+        ("sweep.json", b'{"format": 2, "metric": "x"}', "git pull"),
+        ("sweep.json", b'{"format": 1, "metric": "x"}', "the metric 'x'"),
+        ("rows.parquet", None, "rows.parquet is missing"),
+        ("rows.parquet", b"PAR1 and nothing", "rows.parquet cannot be read"),
+        ("rows.parquet", b"", "rows.parquet cannot be read"),
+    ],
+)
+def test_a_broken_folder_gives_one_clear_sentence(tmp_path: Path, name: str, content: bytes | None, said: str) -> None:
+    folder = write_sweep(tmp_path, seeds=6)
+    (folder / name).unlink() if content is None else (folder / name).write_bytes(content)
+    result = _sweep(folder)
+    assert result.exit_code in (1, 2)
+    assert result.output.count(said) == 1, result.output
+    assert isinstance(result.exception, SystemExit)
+
+
+@pytest.mark.parametrize("column", ["cc", "seed", "goodput_kbit_s"])
+def test_a_missing_column_is_named(tmp_path: Path, column: str) -> None:
+    folder = write_sweep(tmp_path, seeds=6)
+    pl.read_parquet(folder / "rows.parquet").drop(column).write_parquet(folder / "rows.parquet")
+    result = _sweep(folder)
+    assert result.exit_code == 1
+    assert f"no column {column}" in result.output
+    assert (folder / "sweep.html").is_file()
+
+
+def test_no_rows_and_nonsense_values_are_no_tracebacks(tmp_path: Path) -> None:
+    folder = write_sweep(tmp_path, seeds=6)
+    _change_rows(folder, pl.lit(float("inf")).alias("goodput_kbit_s"))
+    assert "36 of 36 runs have no value" in _sweep(folder).output
+    _change_rows(folder, keep=pl.lit(False))
+    assert "There is no finished run" in _sweep(folder).output
+
+
+def test_no_folder_is_a_usage_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        make_sweep_report(tmp_path)
+    assert _sweep(tmp_path / "absent").exit_code == 2
+    _change(write_sweep(tmp_path), factors=[{"name": str(at), "values": list("abcdefghij")} for at in range(7)])
+    with pytest.raises(TcplabError, match="cells"):
+        make_sweep_report(tmp_path / "sweep")
+
+
+@pytest.mark.parametrize("entry", [{"name": "seed"}, {"name": "cc"}, {"name": "x", "column": "goodput_kbit_s"}])
+def test_a_factor_that_takes_anothers_column_is_refused(tmp_path: Path, entry: dict[str, str]) -> None:
+    folder = write_sweep(tmp_path, seeds=6)
+    factors = json.loads((folder / "sweep.json").read_text())["factors"]
+    _change(folder, factors=[*factors, {"values": ["1", "2"], "column": ""} | entry])
+    with pytest.raises(TcplabError, match="two columns"):
+        make_sweep_report(folder)
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_the_page_can_go_elsewhere_or_says_where_it_cannot(tmp_path: Path) -> None:
+    folder = write_sweep(tmp_path, seeds=6)
+    assert _sweep(folder, "--out", tmp_path / "elsewhere").exit_code == 0
+    assert (tmp_path / "elsewhere/sweep.html").is_file()
+    (tmp_path / "file").write_text("")
+    result = _sweep(folder, "--out", tmp_path / "file" / "folder")
+    assert result.exit_code == 1
+    assert "--out OTHER_FOLDER" in result.output
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_long_lists_are_cut_and_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "MOST_ROWS", 2)
+    monkeypatch.setattr("analysis.sweep.terminal.MOST_LINES", 1)
+    folder = write_sweep(tmp_path)
+    output, page = _sweep(folder).output, (folder / "sweep.html").read_text()
+    assert "... and 5 more in comparisons.csv" in output
+    assert "smaller with reno than with cubic" in output
+    assert "the other 4 comparisons are in <code>comparisons.csv</code>" in page
+    assert "the other 4 cells are in <code>rows.csv</code>" in page
+
+
+def test_as_a_program_it_ends_without_a_traceback(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "analysis", "sweep", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 2
+    assert done.stderr.startswith("Error: ")
