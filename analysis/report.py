@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import errno
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis import draw, studies
+from analysis import draw, pages, studies
 from analysis.answers import Answer
 from analysis.commands import repeat_command
 from analysis.evidence import Evidence, durations, read_evidence
@@ -17,7 +16,6 @@ from analysis.problems import Problems
 from analysis.results import Results, measure_all
 from analysis.rundirectory import Run, read_run
 from analysis.table import Table
-from topologies.errors import TcplabError
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,7 @@ def make_report(path: Path, out: Path | None = None) -> Report:
 
 def write_report(report: Report, folder: Path) -> None:
     """Writes all files. Raises TcplabError with a remedy where the folder takes none."""
-    _write(folder, _files(report))
+    pages.write(folder, _files(report), "report RUN_DIR")
 
 
 def _files(report: Report) -> Iterator[tuple[str, bytes]]:
@@ -70,33 +68,7 @@ def _files(report: Report) -> Iterator[tuple[str, bytes]]:
     pictures = draw.pictures(report.results)
     yield from ((f"plots/{picture.name}", picture.png) for picture in pictures)
     context = _context(report, pictures)
-    yield from ((name, _render(name, context).encode()) for name in ("answers.md", "report.html"))
-
-
-def _write(folder: Path, files: Iterable[tuple[str, bytes]]) -> None:
-    try:
-        for name, content in files:
-            _put(folder / name, content)
-    except OSError as error:
-        raise TcplabError(f"The report cannot be written to '{folder}' ({error.strerror}).", _remedy(error)) from error
-
-
-def _put(path: Path, content: bytes) -> None:
-    """Writes in one step, so that a reader never sees half a file and a full disk leaves none behind."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".partial")
-    try:
-        partial.write_bytes(content)
-        partial.replace(path)
-    except OSError:
-        partial.unlink(missing_ok=True)
-        raise
-
-
-def _remedy(error: OSError) -> str:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return "Free some space, then: python -m analysis report RUN_DIR"
-    return "Name a folder that you may write to: python -m analysis report RUN_DIR --out FOLDER"
+    yield from ((name, pages.render(name, context).encode()) for name in ("answers.md", "report.html"))
 
 
 def _context(report: Report, pictures: list[draw.Picture]) -> dict[str, Any]:
@@ -113,30 +85,3 @@ def _context(report: Report, pictures: list[draw.Picture]) -> dict[str, Any]:
         "durations": durations(run.manifest), "command": repeat_command(run), "version": text(run.manifest, "tcplab"),
         "labels": [condition.label for condition in run.conditions],
     }  # fmt: skip
-
-
-def _render(name: str, context: dict[str, Any]) -> str:
-    """Everything from files is untrusted: HTML is escaped by Jinja, Markdown by `_markdown`."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("analysis"), autoescape=name.endswith(".html"), undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
-    environment.filters |= {"markdown": _markdown, "before_range": _before_range, "range": _range}
-    return environment.get_template(name).render(context)
-
-
-def _before_range(cell: str) -> str:
-    return cell.partition(" (")[0]
-
-
-def _range(cell: str) -> str:
-    """The bracket that follows a median, which the page puts on a line of its own."""
-    return "".join(cell.partition(" (")[1:]).strip()
-
-
-def _markdown(text: str) -> str:
-    """`text` with what Markdown or HTML would interpret escaped, on one line."""
-    escaped = "".join(f"\\{letter}" if letter in "\\`*_[]<>#|&!~" else letter for letter in text)
-    return " ".join(escaped.split())

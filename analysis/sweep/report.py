@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis import report as of_run
+from analysis import pages
 from analysis.draw import Picture
 from analysis.evidence import durations
 from analysis.jsonfile import inner, number, text
@@ -18,7 +18,6 @@ from analysis.sweep.folder import Sweep, read_sweep
 from analysis.sweep.pictures import pictures
 from analysis.sweep.samples import Samples, read_samples
 from analysis.sweep.wording import signed
-from topologies.errors import TcplabError
 
 MOST_ROWS = 200
 """Rows of any table of the page; the files have all."""
@@ -71,24 +70,15 @@ def make_sweep_report(path: Path, out: Path | None = None) -> SweepReport:
     samples = read_samples(sweep, problems)
     comparisons = compare(sweep, samples)
     report = SweepReport(sweep, samples, comparisons, tuple(problems.found), folder / "sweep.html")
-    _write(folder, report)
+    pages.write(folder, _files(report), "sweep FOLDER")
     return report
-
-
-def _write(folder: Path, report: SweepReport) -> None:
-    try:
-        for name, content in _files(report):
-            of_run._put(folder / name, content)
-    except OSError as error:
-        remedy = "Name a folder that you may write to: python -m analysis sweep FOLDER --out OTHER_FOLDER"
-        raise TcplabError(f"The page cannot be written to '{folder}' ({error.strerror}).", remedy) from error
 
 
 def _files(report: SweepReport) -> Iterator[tuple[str, bytes]]:
     drawn = pictures(report.sweep, report.samples, report.comparisons)
     yield from ((f"plots/{picture.name}", picture.png) for picture in drawn)
     yield "comparisons.csv", csv_text(report.comparisons, report.sweep, report.samples).encode()
-    yield "sweep.html", of_run._render("sweep.html", _context(report, drawn)).encode()
+    yield "sweep.html", pages.render("sweep.html", _context(report, drawn)).encode()
 
 
 def _context(report: SweepReport, drawn: list[Picture]) -> dict[str, Any]:

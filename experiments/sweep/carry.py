@@ -22,6 +22,7 @@ from experiments.sweep.grid import Combination
 from experiments.sweep.plan import Plan, described
 from experiments.sweep.point import Origin, Point, Record, carry_point, origin
 from experiments.sweep.results import Results, results
+from testbed.archive import code_digest
 from testbed.engine.engine import Done, Engine, Listener, Task
 from testbed.lab import Lab
 
@@ -156,9 +157,10 @@ def _write(folder: Path, progress: _Progress, facts: dict[str, Any]) -> None:
     proved = [(point, record) for point, record in found if record["status"] == "complete"]
     table.write(table.table(plan.factors, proved), folder)
     failures = [_failure(folder, plan, point, record) for point, record in found if record["status"] != "complete"]
-    digests = {"lab": facts["lab_digest"], "kernel": facts["kernel"]["digest"], "image": facts["image"]["digest"]}
+    digests = {"kernel": facts["kernel"]["digest"], "image": facts["image"]["digest"], "code": code_digest()}
     content = {
-        "format": 1, **described(plan), **facts, "digests": digests,
+        "format": 1, **described(plan), **{name: value for name, value in facts.items() if name != "tools"},
+        "digests": digests,
         "seeds": sorted({point.seed for point, _ in found}), "failures": failures,
         "warnings": [warning for _, record in found for warning in record["warnings"]],
         "points": {
