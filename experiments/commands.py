@@ -20,7 +20,7 @@ from experiments.options import QuantityType, parameter_options
 from experiments.runs import runs
 from experiments.seed import memory_for, needed_mib
 from experiments.session import Request, carry_out, choose, reporter
-from experiments.sweep.commands import sweep, worker
+from experiments.sweep.commands import scheduler, sweep, worker
 from experiments.sweep.definition import single
 from testbed.lab import commands as lab_commands
 from testbed.machine import guests_at_once
@@ -180,4 +180,5 @@ def report(arguments: tuple[str, ...]) -> None:
 tcplab.add_command(lab_commands, "image")
 tcplab.add_command(sweep)
 tcplab.add_command(worker)
+tcplab.add_command(scheduler)
 tcplab.add_command(runs)

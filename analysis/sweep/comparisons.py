@@ -156,8 +156,8 @@ def _too_few(comparisons: Sequence[Comparison]) -> list[str]:
     needed = statistics.fewest_seeds(len(comparisons))
     if seeds >= needed:
         return []
-    family = "it" if len(comparisons) == 1 else f"any of {len(comparisons)} comparisons"
-    return [f"To show a difference in {family} takes at least {needed} seeds; the sweep has {seeds}: --seeds {needed}."]
+    family = "" if len(comparisons) == 1 else f" in any of {len(comparisons)} comparisons"
+    return [f"{seeds} seeds cannot show a difference{family}: it takes at least {needed} (--seeds {needed})."]
 
 
 def csv_text(comparisons: Sequence[Comparison], sweep: Sweep, samples: Samples) -> str:

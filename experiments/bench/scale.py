@@ -73,8 +73,13 @@ class Reading:
     results: int
 
     @property
-    def beyond_cpu(self) -> float:
-        return self.usage.cpu_seconds - self.startup_cpu
+    def after_cpu(self) -> float:
+        """Both ends are seen within a twentieth of a second, so this may be a little off, but is never negative."""
+        return max(0.0, self.usage.cpu_seconds - self.startup_cpu)
+
+    @property
+    def after_wall(self) -> float:
+        return self.usage.wall_seconds - self.startup_wall
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,7 @@
-"""`tcplab sweep` and `tcplab worker`. What they need is imported when they are called: a single run does not."""
+"""`tcplab sweep`, `tcplab scheduler` and `tcplab worker`.
+
+What they need is imported when they are called: a single run does not.
+"""
 
 from __future__ import annotations
 
@@ -136,4 +139,18 @@ def worker(scheduler: str, slots: int | None) -> None:
                 sys.executable, "-m", "distributed.cli.dask_worker", scheduler, "--nworkers", "1", "--nthreads",
                 str(number), "--memory-limit", "0", "--no-dashboard", "--no-nanny", "--local-directory", str(folder),
             ]  # fmt: skip
-            raise SystemExit(subprocess.run(command, check=False).returncode)
+            environment = os.environ | {"DASK_TEMPORARY_DIRECTORY": str(folder)}
+            raise SystemExit(subprocess.run(command, env=environment, check=False).returncode)
+
+
+@click.command()
+@click.option("--port", type=click.IntRange(1, 65535), default=8786, show_default=True)
+def scheduler(port: int) -> None:
+    """Run a Dask scheduler until Ctrl-C: workers and sweeps on other machines meet at tcp://THIS_MACHINE:8786.
+
+    Whoever reaches the port can run code on the workers: use it inside a network that you trust.
+    """
+    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", str(port), "--no-dashboard"]
+    with one_clear_message(), scratch() as folder:
+        environment = os.environ | {"DASK_TEMPORARY_DIRECTORY": str(folder)}
+        raise SystemExit(subprocess.run(command, env=environment, check=False).returncode)
