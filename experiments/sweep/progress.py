@@ -35,7 +35,8 @@ class Shown:
         if not self.points:
             self.note(f"{points:,} points to know, {known:,} of them known already.")
         self.points, self.done = points, max(self.done, known)
-        self.bar.update(self.task, total=points, completed=self.done)
+        # Not an update: points that were known would count for the speed, and the time left would be far too short.
+        self.bar.reset(self.task, total=points, completed=self.done, clock=self._virtual())
 
     def running(self, key: str, phase: str, elapsed: float) -> None:
         self.going[key] = elapsed
@@ -61,15 +62,15 @@ class Shown:
         self.bar.update(self.task, clock=self._virtual())
 
     def _virtual(self) -> str:
-        return f"{self.ended_seconds + sum(self.going.values()):,.0f} virtual seconds"
+        return f"{self.ended_seconds + sum(self.going.values()):,.0f} virtual s"
 
 
 @contextmanager
 def watching(plan: Plan) -> Iterator[Shown]:
     """Progress on standard error, which goes when the sweep is over."""
     console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[clock]}"),
-               TimeRemainingColumn(elapsed_when_finished=True))  # fmt: skip
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=20), MofNCompleteColumn(), TextColumn("points,"),
+               TextColumn("{task.fields[clock]},"), TimeRemainingColumn(), TextColumn("left"))  # fmt: skip
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(plan.named.name, total=None, clock="")
         yield Shown(plan, console, bar, task)
