@@ -7,6 +7,7 @@ them, and the figure of a size is the median of its runs. Nothing is captured: c
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import tempfile
 import time
@@ -20,13 +21,13 @@ from experiments.seed import PROCEDURE
 from experiments.spec import Condition, ExperimentSpec, Flow
 from testbed.lab import Lab
 from testbed.running import Limits, Usage
-from testbed.usage import cpu_and_memory
 from testbed.virtual import run_in_guest
 from topologies.data import to_data
 from topologies.dumbbell import dumbbell
 from topologies.spec import Channel
 from topologies.units import Duration, Packets, Rate
 
+_TICKS = os.sysconf("SC_CLK_TCK")
 _WALL_SECONDS = 600.0
 _LONG = 20.0  # seconds of wall time
 _SHORTEST_QUEUE = 200  # packets
@@ -61,21 +62,21 @@ class Shape:
 
 @dataclass(frozen=True)
 class Reading:
-    """What one size took: seconds of CPU and wall until the network stood and in all, peak memory in bytes, packets.
+    """What one size took, in seconds, bytes and packets.
 
-    `packets` are those that left the bottleneck, both ways; `results` the flows whose receiver has a result.
+    `startup_` is until the network stood, `cpu` in all. `packets` are those that left the bottleneck, both ways; `results` the flows whose receiver has a result.
     """
 
     startup_cpu: float
     startup_wall: float
+    cpu: float
     usage: Usage
     packets: int
     results: int
 
     @property
     def after_cpu(self) -> float:
-        """Both ends are seen within a twentieth of a second, so this may be a little off, but is never negative."""
-        return max(0.0, self.usage.cpu_seconds - self.startup_cpu)
+        return self.cpu - self.startup_cpu
 
     @property
     def after_wall(self) -> float:
@@ -119,30 +120,45 @@ def measured(one: Series, times: int, ready: Lab, tell: Callable[[str], None]) -
 
 
 def _median(readings: list[Reading]) -> Reading:
-    return sorted(readings, key=lambda reading: reading.usage.cpu_seconds)[len(readings) // 2]
+    return sorted(readings, key=lambda reading: reading.cpu)[len(readings) // 2]
 
 
 def _read(shape: Shape, ready: Lab) -> Reading:
-    """One guest. When its network stands is seen within a twentieth of a second."""
+    """One guest. When its network stands, and what it took at last, is seen within a twentieth of a second."""
     begun = time.monotonic()
-    stood: list[tuple[float, float]] = []
+    seen: list[tuple[float, float]] = []  # CPU and wall seconds, from the moment the network stands
 
     def progress(phase: str, _elapsed: float) -> None:
-        if phase == "only" and not stood:
-            stood.append((_cpu_of_children(), time.monotonic() - begun))
+        if phase == "only" and (cpu := _guest_cpu()):
+            seen.append((cpu, time.monotonic() - begun))
 
     limits = Limits(_WALL_SECONDS, shape.memory_mib())
     with tempfile.TemporaryDirectory() as folder:
         usage = run_in_guest(ready, PROCEDURE, to_data(shape.spec()), 1, Path(folder), progress, limits)
         only = Path(folder) / "only"
         said = [file.read_text() for file in only.glob("*.server.txt")]
-        return Reading(*stood[0], usage, _packets(only / "qdiscs.json"), sum("bits/sec" in text for text in said))
+        results = sum("bits/sec" in text for text in said)
+        return Reading(*seen[0], max(seen)[0], usage, _packets(only / "qdiscs.json"), results)
 
 
-def _cpu_of_children() -> float:
-    """CPU seconds of what this thread has started and what still runs: the guest."""
-    children = Path("/proc/thread-self/children").read_text().split()
-    return sum(cpu_and_memory(int(child))[0] for child in children)
+def _guest_cpu() -> float:
+    """CPU seconds so far of what this thread has started and what still runs: the guest."""
+    return sum(_cpu(child) for child in Path("/proc/thread-self/children").read_text().split())
+
+
+def _cpu(pid: str) -> float:
+    """CPU seconds of a process, its descendants, and those they have waited for.
+
+    Nanoseconds of the living (schedstat): the ticks of stat would hide up to 10 ms of each of hundreds of processes.
+    """
+    folder = Path("/proc", pid)
+    try:
+        own = int((folder / "schedstat").read_text().split()[0]) / 1e9
+        waited_for = (folder / "stat").read_text().rpartition(")")[2].split()[13:15]
+        children = (folder / "task" / pid / "children").read_text().split()
+    except (FileNotFoundError, ProcessLookupError):  # it ended between two looks
+        return 0.0
+    return own + sum(int(ticks) for ticks in waited_for) / _TICKS + sum(_cpu(child) for child in children)
 
 
 def _packets(qdiscs: Path) -> int:

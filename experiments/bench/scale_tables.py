@@ -33,13 +33,14 @@ def scale(quick: bool, tell: Callable[[str], None]) -> Iterator[Table | str]:
 def table_of(one: Series, readings: Sequence[Reading]) -> Table:
     """A row for every size, and below it the growth as a sentence."""
     found = Table(
-        one.grows, "start-up CPU s", "start-up wall s", "after it CPU s", "after it wall s", "memory MB", "packets", "with result",
+        one.grows, "start-up CPU s", "start-up wall s", "after it CPU s", "after it wall s", "memory MB", "packets",
+        "with result",
         title=_TITLES[one.grows], title_justify="left", caption=sentence(one, readings), caption_justify="left",
     )  # fmt: skip
     for number, reading, shape in zip(one.sizes(), readings, one.shapes, strict=True):
         found.add_row(
-            str(number), f"{reading.startup_cpu:.2f}", f"{reading.startup_wall:.2f}", f"{reading.after_cpu:.2f}",
-            f"{reading.after_wall:.2f}",
+            str(number), f"{reading.startup_cpu:.2f}", f"{reading.startup_wall:.2f}",
+            f"{reading.after_cpu:.2f}", f"{reading.after_wall:.2f}",
             f"{reading.usage.memory / 1e6:.0f}", f"{reading.packets:,}", f"{reading.results} of {shape.flows}",
         )  # fmt: skip
     return found
@@ -59,7 +60,7 @@ def _of_hosts(sizes: Sequence[int], readings: Sequence[Reading]) -> str:
 
 
 def _of_flows(sizes: Sequence[int], readings: Sequence[Reading]) -> str:
-    cpu = fit([(number, reading.usage.cpu_seconds) for number, reading in zip(sizes, readings, strict=True)])
+    cpu = fit([(number, reading.cpu) for number, reading in zip(sizes, readings, strict=True)])
     return (
         f"A flow, two programs that run for two seconds, costs {duration(cpu.each)} of CPU ({exactness(cpu)}) "
         f"and {size(_memory(sizes, readings))} of memory."
@@ -67,12 +68,12 @@ def _of_flows(sizes: Sequence[int], readings: Sequence[Reading]) -> str:
 
 
 def _of_rate(_sizes: Sequence[int], readings: Sequence[Reading]) -> str:
-    cpu = fit([(reading.packets, reading.usage.cpu_seconds) for reading in readings])
+    cpu = fit([(reading.packets, reading.cpu) for reading in readings])
     return f"A packet through the bottleneck, data or ACK, costs {duration(cpu.each)} of CPU ({exactness(cpu)})."
 
 
 def _of_seconds(sizes: Sequence[int], readings: Sequence[Reading]) -> str:
-    cpu = fit([(number, reading.usage.cpu_seconds) for number, reading in zip(sizes, readings, strict=True)])
+    cpu = fit([(number, reading.cpu) for number, reading in zip(sizes, readings, strict=True)])
     return f"A virtual second of this traffic costs {duration(cpu.each)} of CPU ({exactness(cpu)})."
 
 

@@ -47,9 +47,17 @@ def set_sysctl(name: str, value: str) -> str:
     Raises OSError where the kernel has it not or refuses the value. System calls without Python's files, which
     make three times as many: in the lab kernel a host's dozen settings would take 2 ms.
     """
-    descriptor = os.open("/proc/sys/" + name.replace(".", "/"), os.O_RDWR | os.O_CLOEXEC)
+    descriptor = os.open(_sysctl_file(name), os.O_RDWR | os.O_CLOEXEC)
     try:
         os.write(descriptor, value.encode())
         return " ".join(os.pread(descriptor, _LONGEST_SYSCTL, 0).decode().split())
     finally:
         os.close(descriptor)
+
+
+def has_sysctl(name: str) -> bool:
+    return os.path.exists(_sysctl_file(name))
+
+
+def _sysctl_file(name: str) -> str:
+    return "/proc/sys/" + name.replace(".", "/")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from testbed.inside import baseline, offloads, rtnetlink, shaping
-from testbed.inside.namespaces import network_namespace, set_sysctl
+from testbed.inside.namespaces import has_sysctl, network_namespace, set_sysctl
 from testbed.inside.programs import run
 from testbed.inside.shaping import Setting
 from topologies.addresses import PREFIX, interfaces, neighbours, routes
@@ -139,9 +139,7 @@ def network(topology: TopologySpec, *, disposable: bool = False) -> Iterator[Liv
     """
     if nodes is None:
         raise TcplabError("Mininet is not installed for this Python.", "Install it: sudo apt-get install mininet")
-    for name, value in baseline.SWITCHES.items():
-        _set("the switches", name, value)
-    _allow_descriptors()
+    _prepare()
     live = LiveNetwork(topology, nodes.empty_network())
     try:
         _assemble(live)
@@ -155,8 +153,12 @@ def network(topology: TopologySpec, *, disposable: bool = False) -> Iterator[Liv
             nodes.take_down(live.mininet)
 
 
-def _allow_descriptors() -> None:
-    """Three for every host: its process, the socket and the file of its samples."""
+def _prepare() -> None:
+    """Our own namespace, which the switches share, and the limit of descriptors: each host takes three."""
+    for name, value in baseline.SWITCHES.items():
+        _set("the switches", name, value)
+    if has_sysctl(baseline.CONNECTION_TABLE[0]):
+        _set("the hosts", *baseline.CONNECTION_TABLE)
     _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(_DESCRIPTORS, hard), hard))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import socket
 import subprocess
 from contextlib import ExitStack
 from typing import Any
@@ -72,7 +73,7 @@ class QuietSwitch(OVSBridge):  # type: ignore[misc]
 
     @classmethod
     def batchShutdown(cls, switches: Any, **_options: object) -> Any:
-        run(["ovs-vsctl", *(word for switch in switches for word in ("--", "del-br", switch.name))])
+        run(["ovs-vsctl", *(word for switch in switches for word in ("--", "--if-exists", "del-br", switch.name))])
         return switches
 
 
@@ -110,15 +111,24 @@ def lay(mininet: Any) -> None:
     """Make all cables at once, and take the switches' ends up. Raises CommandError."""
     lines = [cable.line() for cable in mininet.links]
     ends = [end for switch in mininet.switches for end in switch.intfList() if end.link]
-    run(["ip", "-batch", "-"], "\n".join(lines + [f"link set {end.name} up" for end in ends]))
+    _ip(lines + [f"link set {end.name} up" for end in ends])
 
 
 def take_down(mininet: Any) -> None:
-    """Remove switches, cables and hosts; each also where another failed. Raises CommandError of the first."""
-    ours = [end for switch in mininet.switches for end in switch.intfList() if end.link]
+    """Remove switches, cables and hosts; each also where another failed, and where only some were made.
+
+    Raises CommandError.
+    """
+    there = {name for _index, name in socket.if_nameindex()}
+    ours = [end for switch in mininet.switches for end in switch.intfList() if end.name in there and end.link]
     cables = {end.link: end.name for end in ours}  # the other cables vanish with their hosts' namespaces
     with ExitStack() as stack:
         for host in mininet.hosts:
             stack.callback(host.terminate)
-        stack.callback(run, ["ip", "-batch", "-"], "\n".join(f"link del {name}" for name in cables.values()))
-        stack.callback(QuietSwitch.batchShutdown, mininet.switches)
+        stack.callback(_ip, [f"link del {name}" for name in cables.values()])
+        if mininet.switches:
+            stack.callback(QuietSwitch.batchShutdown, mininet.switches)
+
+
+def _ip(lines: list[str]) -> None:
+    run(["ip", "-batch", "-"], "\n".join(lines))

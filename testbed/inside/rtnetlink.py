@@ -11,6 +11,7 @@ import socket
 import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from topologies.errors import TcplabError
 
@@ -49,9 +50,13 @@ def neighbours(interface: str, known: Iterable[tuple[str, str]]) -> Iterator[Req
     """Permanent neighbours, (address, MAC) each, so that nobody asks for them by ARP."""
     head = struct.pack("=BxxxiHBB", socket.AF_INET, socket.if_nametoindex(interface), _PERMANENT, 0, _UNICAST)
     for at, mac in known:
-        link = _attribute(2, bytes.fromhex(mac.replace(":", "")))  # NDA_LLADDR
-        body = head + _attribute(1, socket.inet_aton(at)) + link  # NDA_DST
-        yield Request(f"neighbour {at} lladdr {mac} dev {interface}", _NEW_NEIGHBOUR, body)
+        yield Request(f"neighbour {at} lladdr {mac} dev {interface}", _NEW_NEIGHBOUR, head + _neighbour(at, mac))
+
+
+@cache
+def _neighbour(at: str, mac: str) -> bytes:
+    """NDA_DST and NDA_LLADDR; the same for every host that knows this neighbour."""
+    return _attribute(1, socket.inet_aton(at)) + _attribute(2, bytes.fromhex(mac.replace(":", "")))
 
 
 def route(network: str, prefix: int, gateway: str) -> Request:
@@ -79,7 +84,8 @@ def _together(control: socket.socket, requests: list[Request]) -> None:
         number, code = _HEADER.unpack_from(answer)[3], struct.unpack_from("=i", answer, _HEADER.size)[0]
         if code:
             raise TcplabError(
-                f"The kernel refused '{requests[number].words}': {os.strerror(-code)}.", "Report the topology."
+                f"The kernel refused '{requests[number].words}': {os.strerror(-code)}.",
+                "An address or a route of the topology cannot be what it says.",
             )
 
 

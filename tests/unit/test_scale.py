@@ -70,7 +70,7 @@ def test_every_measured_shape_is_possible(shape: Shape) -> None:
 def test_a_series_becomes_a_table_and_a_sentence() -> None:
     one = Series("hosts", (Shape(hosts=2), Shape(hosts=20), Shape(hosts=200)))
     readings = [
-        Reading(0.5 + 0.01 * number, 1.0, Usage(14.0, 2.0, 1.0, 100_000_000 + 700_000 * number), 1000, 1)
+        Reading(0.5 + 0.01 * number, 1.0, 1.0, Usage(14.0, 2.0, 1.0, 100_000_000 + 700_000 * number), 1000, 1)
         for number in one.sizes()
     ]
     assert table_of(one, readings).row_count == 3
