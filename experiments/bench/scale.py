@@ -64,7 +64,8 @@ class Shape:
 class Reading:
     """What one size took, in seconds, bytes and packets.
 
-    `startup_` is until the network stood, `cpu` in all. `packets` are those that left the bottleneck, both ways; `results` the flows whose receiver has a result.
+    `startup_` is until the network stood, `cpu` in all. `packets` are those that left the bottleneck, both ways;
+    `results` the flows whose receiver has a result.
     """
 
     startup_cpu: float
@@ -85,7 +86,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Series:
-    """One thing that grows: its name in Shape, the sizes, and what else is not as usual."""
+    """One thing that grows: its name in Shape, and a shape for every size."""
 
     grows: str
     shapes: tuple[Shape, ...]

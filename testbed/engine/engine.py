@@ -90,10 +90,20 @@ class Engine:
             self._submit(waiting, futures, pending)
             for future in futures:
                 pending.discard(future)
+                self._require_scheduler(future)
                 yield _done(future)
                 self._submit(waiting, futures, pending)
         finally:
-            self.client.cancel(list(pending), force=True)
+            if self.client.status == "running":
+                self.client.cancel(list(pending), force=True)
+
+    def _require_scheduler(self, future: Future[Any]) -> None:
+        """Nobody else cancels our tasks: where one is, the scheduler has gone and its tasks with it."""
+        if future.status in ("cancelled", "lost"):
+            raise TcplabError(
+                "The connection to the Dask scheduler was lost.",
+                "Start it and its workers again; the same command then goes on, and what is known is kept.",
+            )
 
     def _submit(self, waiting: Iterator[Task], futures: Any, pending: set[Future[Any]]) -> None:
         room = 2 * sum(self.slots.values()) + 2 - len(pending)
@@ -143,7 +153,7 @@ def _done(future: Future[Any]) -> Done:
     key = str(future.key)
     if future.status == "finished":
         return Done(key, future.result())
-    error = future.exception() or TcplabError("The scheduler cancelled the task.", "Run it again.")
+    error = future.exception()
     return Done(key, error=error, trace="".join(traceback.format_exception(error)).strip())
 
 
@@ -177,13 +187,15 @@ def cluster_engine(address: str, lab: Lab, listener: Listener) -> Iterator[Engin
 @contextmanager
 def _quiet() -> Iterator[None]:
     """No word of Dask's own: what ends a task is in its result, and a line here would tear the progress bar."""
-    logger = logging.getLogger("distributed")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
+    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
-        logger.setLevel(level)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 @contextmanager
@@ -197,4 +209,5 @@ def _engine(client: Client, lab: Lab, listener: Listener) -> Iterator[Engine]:
     try:
         yield engine
     finally:
-        client.unregister_worker_plugin(name)
+        if client.status == "running":
+            client.unregister_worker_plugin(name)
