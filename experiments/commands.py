@@ -160,14 +160,28 @@ def tcplab() -> None:
 tcplab.add_command(experiments)
 
 
-@tcplab.command()
+@tcplab.group(invoke_without_command=True)
 @click.option("--times", type=click.IntRange(1, 99), default=3, show_default=True, help="Runs of each (median).")
-def bench(times: int) -> None:
+@click.pass_context
+def bench(context: click.Context, times: int) -> None:
     """What runs cost on this machine: virtual seconds per CPU second, CPU microseconds per packet."""
+    if context.invoked_subcommand:
+        return
     from experiments.bench import measure, table
 
     with one_clear_message():
         Console().print(table(measure(times, lambda text: click.echo(f"measuring {text}", err=True))))
+
+
+@bench.command("scale")
+@click.option("--quick", is_flag=True, help="Fewer sizes, each once: a quarter of a minute instead of two.")
+def bench_scale(quick: bool) -> None:
+    """How cost grows with hosts, flows, rate and duration, and what two guests at once do."""
+    from experiments.bench.scale_tables import scale
+
+    with one_clear_message():
+        for shown in scale(quick, lambda text: click.echo(f"measuring {text}", err=True)):
+            Console().print(shown)
 
 
 @tcplab.command(context_settings={"ignore_unknown_options": True})

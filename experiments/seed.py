@@ -15,11 +15,20 @@ from testbed.virtual import run_in_guest
 PROCEDURE = "experiments.procedure"
 GUEST_MIB = 1024
 _STEP_MIB = 512
+_SAMPLES = 2000  # sockets that are sampled in a second of virtual time, at most
 
 
 def needed_mib(spec: ExperimentSpec) -> int:
-    """MiB that a guest is likely to take: the captures of a condition are kept in its memory until it is over."""
-    return 256 + 3 * (spec.capture_bytes() // len(spec.conditions) >> 20)
+    """MiB that a guest is likely to take, with slack: one that has too little freezes.
+
+    Measured: 120 MB, 0.7 a host, 1.7 a flow and more for the first ten; the captures of a condition, which are kept in
+    its memory until it is over (and copied then), and its socket samples, 0.64 KB each.
+    """
+    hosts, flows = len(spec.topology.named("host")), len(spec.flows)
+    captures = spec.capture_bytes() // len(spec.conditions)
+    longest = max(flow.duration.seconds for flow in spec.flows)
+    samples = 640 * min(20 * flows, _SAMPLES) * 1.5 * longest
+    return 256 + hosts + 3 * flows + int(3 * captures + samples) // 2**20
 
 
 def memory_for(spec: ExperimentSpec) -> int:
