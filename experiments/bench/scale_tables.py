@@ -33,15 +33,14 @@ def scale(quick: bool, tell: Callable[[str], None]) -> Iterator[Table | str]:
 def table_of(one: Series, readings: Sequence[Reading]) -> Table:
     """A row for every size, and below it the growth as a sentence."""
     found = Table(
-        one.grows, "start-up CPU s", "start-up wall s", "after it CPU s", "after it wall s", "memory MB", "packets",
-        "with result",
+        one.grows, "start-up, CPU s", "then, CPU s", "wall s", "memory, MB", "packets", "results",
         title=_TITLES[one.grows], title_justify="left", caption=sentence(one, readings), caption_justify="left",
     )  # fmt: skip
     for number, reading, shape in zip(one.sizes(), readings, one.shapes, strict=True):
         found.add_row(
-            str(number), f"{reading.startup_cpu:.2f}", f"{reading.startup_wall:.2f}",
-            f"{reading.after_cpu:.2f}", f"{reading.after_wall:.2f}",
-            f"{reading.usage.memory / 1e6:.0f}", f"{reading.packets:,}", f"{reading.results} of {shape.flows}",
+            str(number), f"{reading.startup_cpu:.2f}", f"{reading.after_cpu:.2f}",
+            f"{reading.startup_wall + reading.after_wall:.2f}", f"{reading.usage.memory / 1e6:.0f}",
+            f"{reading.packets:,}", f"{reading.results} of {shape.flows}",
         )  # fmt: skip
     return found
 
