@@ -44,13 +44,14 @@ def _manifests(out: Path) -> list[tuple[Path, dict[str, Any]]]:
 
 
 def _runs_table(out: Path) -> Table:
-    table = Table("run", "experiment", "status", "testbed", "seeds", "virtual s", "wall s")
+    table = Table("", "status", "testbed", "seeds", "virtual s", "wall s", title=f"Runs in {out}", title_justify="left")
+    table.columns[0].overflow = "fold"
     for folder, manifest in _manifests(out):
+        sweep = manifest.get("kind") == "sweep"
         table.add_row(
-            str(folder), manifest.get("experiment", ""), manifest.get("status", ""),
-            "sweep" if manifest.get("kind") == "sweep" else manifest.get("testbed", ""),
-            str(len(manifest.get("seeds", ()))) if "seeds" in manifest else "",
-            f"{manifest.get('virtual_seconds', 0):.0f}", f"{manifest.get('wall_seconds', 0):.1f}",
+            f"{folder.relative_to(out)}", manifest.get("status", ""),
+            "virtual" if sweep else manifest.get("testbed", ""), f"{len(manifest.get('seeds', ())):,}",
+            f"{manifest.get('virtual_seconds', 0):,.0f}", f"{manifest.get('wall_seconds', 0):,.1f}",
         )  # fmt: skip
     return table
 

@@ -91,7 +91,11 @@ def carry_out(plan: Plan, out: Path, way: Way, watch: Watch) -> Path:
                 "wall_seconds": round(time.monotonic() - begun, 3),
             }  # fmt: skip
             _write(run.folder, progress, {"id": run.identifier, **facts})
-            folder = run.finish({"kind": "sweep", "experiment": plan.named.name, "claim": plan.named.claim, **facts})
+            folder = run.finish({
+                "kind": "sweep", "experiment": plan.named.name, "claim": plan.named.claim, **facts,
+                "seeds": sorted({point.seed for point in progress.points.values()}),
+                "virtual_seconds": round(progress.total("clock_seconds"), 3),
+            })  # fmt: skip
             hand_over(folder)
     return folder
 

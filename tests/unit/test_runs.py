@@ -1,0 +1,74 @@
+"""`tcplab runs`: list, show, gc."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from experiments.runs import runs
+from experiments.sweep.results import results
+from tests.unit.made_sweeps import Engine, asked, carry, record, steady
+
+
+def call(*words: object) -> Result:
+    return CliRunner().invoke(runs, [str(word) for word in words], env={"COLUMNS": "160"})
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """A sweep of two points, one of which failed."""
+    carry(
+        asked(seeds=(1, 2)),
+        tmp_path,
+        Engine(lambda data, seed: record(200.0, "failed") if seed == 2 else steady(data, seed)),
+    )
+    return tmp_path
+
+
+def test_list_names_sweeps_and_counts_points(store: Path) -> None:
+    said = call("list", "--out", store).output
+    assert "sweeps/2" in said
+    assert "complete" in said
+    (line,) = (line for line in said.splitlines() if line.startswith("│ sack"))
+    assert line.split()[3:8:2] == ["1", "0", "1"]
+
+
+def test_show_prints_a_manifest_or_a_point(store: Path) -> None:
+    shown = json.loads(call("show", store / "sweeps/latest").output)
+    assert (shown["kind"], shown["seeds"]) == ("sweep", [1, 2])
+    with results(store) as memory:
+        key = next(one.key for one in memory.listed() if one.seed == 1)
+    point = json.loads(call("show", key[:10], "--out", store).output)
+    assert (point["key"], point["seed"], point["rows"][0]["goodput_kbit_s"]) == (key, 1, 201.0)
+
+
+@pytest.mark.parametrize("which", ["nothing", ""])
+def test_show_says_what_it_cannot_find(store: Path, which: str) -> None:
+    result = call("show", which, "--out", store)
+    assert result.exit_code == 2
+    assert "points begin with" in result.output
+
+
+def test_gc_forgets_failed_points_and_those_of_other_versions(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("testbed.lab.found", lambda: None)
+    result = call("gc", "--yes", "--out", store)
+    assert "2 points are known, 1 of them are of no use" in result.output
+    with results(store) as memory:
+        assert [one.seed for one in memory.listed()] == [1]
+    monkeypatch.undo()
+    assert "1 points are known, 1 of them are of no use" in call("gc", "--yes", "--out", store).output
+
+
+def test_gc_asks_first(store: Path) -> None:
+    result = CliRunner().invoke(runs, ["gc", "--out", str(store)], input="n\n")
+    assert "Forget these?" in result.output
+    with results(store) as memory:
+        assert len(memory.listed()) == 2
+
+
+def test_a_store_without_sweeps_is_no_error(tmp_path: Path) -> None:
+    assert call("list", "--out", tmp_path).exit_code == 0
+    assert "keeps no points" in call("gc", "--out", tmp_path).output
