@@ -1,4 +1,4 @@
-"""The summary line of iperf version 2."""
+"""What iperf version 2 prints: the summary line, the lines of intervals, and what a UDP server adds."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ _LINE = re.compile(
     rf"\s+(?P<amount>{_NUMBER}) (?P<size>[KMG]?)Bytes\s+(?P<rate>{_NUMBER}) (?P<scale>[KMG]?)bits/sec",
     re.MULTILINE,
 )
+_DATAGRAMS = re.compile(rf"bits/sec\s+(?P<jitter>{_NUMBER}) ms\s+(?P<lost>\d{{1,12}})/\s*(?P<sent>\d{{1,12}}) \(")
 _BINARY = {"": 1 / 1024, "K": 1.0, "M": 1024.0, "G": 1024.0**2}
 _DECIMAL = {"": 1e-3, "K": 1.0, "M": 1e3, "G": 1e6}
 
@@ -40,3 +41,32 @@ def read_summary(output: str) -> Summary | None:
 
 def _seconds(line: re.Match[str]) -> float:
     return float(line["end"]) - float(line["start"])
+
+
+def read_intervals(output: str) -> list[float]:
+    """The rates of all lines but the summary, in kbit/s and in order; empty where iperf was not asked for any (-i)."""
+    lines = list(_LINE.finditer(output))
+    longest = max((_seconds(line) for line in lines), default=0.0)
+    return [float(line["rate"]) * _DECIMAL[line["scale"]] for line in lines if _seconds(line) < 0.99 * longest]
+
+
+@dataclass(frozen=True)
+class Datagrams:
+    """A UDP server's count: jitter in ms (RFC 1889), datagrams lost and sent."""
+
+    jitter: float
+    lost: int
+    sent: int
+
+    @property
+    def share(self) -> float:
+        """The share lost, in percent."""
+        return 100 * self.lost / self.sent if self.sent else 0.0
+
+
+def read_datagrams(output: str) -> Datagrams | None:
+    """The count in the last line that has one."""
+    lines = list(_DATAGRAMS.finditer(output))
+    if not lines:
+        return None
+    return Datagrams(float(lines[-1]["jitter"]), int(lines[-1]["lost"]), int(lines[-1]["sent"]))

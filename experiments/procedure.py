@@ -185,6 +185,8 @@ def _start_server(flow: Flow, spec: ExperimentSpec, live: LiveNetwork, folder: P
     said = folder / f"{flow.name}.server.txt"
     preload = {"LD_PRELOAD": str(room.preload)} if room.preload else {}
     batched = ["-l", f"{_receive_kib(len(spec.flows))}K"] if room.preload else []
+    if flow.protocol == "udp":  # a datagram a receive: its time is its jitter
+        return live.start(flow.receiver, ["iperf", "-s", "-u", "-p", str(flow.port), *_window(flow)], said, {})
     return live.start(flow.receiver, ["iperf", "-s", "-p", str(flow.port), *_window(flow), *batched], said, preload)
 
 
@@ -195,20 +197,30 @@ def _receive_kib(flows: int) -> int:
 
 def _all_listen(servers: list[tuple[Flow, Popen[bytes]]], live: LiveNetwork, folder: Path) -> bool:
     """Whether every flow's server listens. Raises TcplabError where one ended."""
-    wanted: dict[str, set[str]] = {}
+    wanted: dict[str, set[tuple[str, int]]] = {}
     for flow, server in servers:
         _check_alive(f"iperf's server of {flow.name}", server, folder / f"{flow.name}.server.txt")
-        wanted.setdefault(flow.receiver, set()).add(str(flow.port))
+        wanted.setdefault(flow.receiver, set()).add((flow.protocol, flow.port))
     return all(ports <= _listening(live, host) for host, ports in wanted.items())
 
 
-def _listening(live: LiveNetwork, host: str) -> set[str]:
-    return {row["local"].rpartition(":")[2] for row in _sockets(live, host, LISTEN)}
+def _listening(live: LiveNetwork, host: str) -> set[tuple[str, int]]:
+    """Protocols and ports; the UDP ones from proc_net(5), whose second column is the local address in hexadecimal."""
+    tcp = {("tcp", int(row["local"].rpartition(":")[2])) for row in _sockets(live, host, LISTEN)}
+    lines = Path(f"/proc/{live.pid(host)}/net/udp").read_text().splitlines()[1:]
+    return tcp | {("udp", int(line.split()[1].partition(":")[2], 16)) for line in lines}
 
 
 def _start_client(flow: Flow, spec: ExperimentSpec, live: LiveNetwork, folder: Path) -> Popen[bytes]:
-    to = ["-c", address_of(spec.topology, flow.receiver), "-p", str(flow.port), "-t", f"{flow.duration.seconds:g}"]
-    return live.start(flow.sender, ["iperf", *to, *_window(flow)], folder / f"{flow.name}.client.txt", {})
+    to = ["-c", address_of(spec.topology, flow.receiver), "-p", str(flow.port), *_window(flow), *_extent(flow)]
+    return live.start(flow.sender, ["iperf", *to], folder / f"{flow.name}.client.txt", {})
+
+
+def _extent(flow: Flow) -> list[str]:
+    """How much is sent, how fast where it is UDP, and how often iperf prints a line."""
+    much = ["-n", str(flow.amount.base)] if flow.amount else ["-t", f"{flow.duration.seconds:g}"]
+    fast = ["-u", "-b", str(flow.rate.base)] if flow.rate else []
+    return [*much, *fast, *(["-i", f"{flow.interval.seconds:g}"] if flow.interval else [])]
 
 
 def _window(flow: Flow) -> list[str]:

@@ -35,7 +35,7 @@ def evidence(condition: Condition, spec: ExperimentSpec, folder: Path) -> dict[s
 def _sack_permitted(proof: Proof, spec: ExperimentSpec, folder: Path) -> list[Row]:
     """A row for every flow whose receiver has a capture. Each capture is read once, whatever the number of flows."""
     captured = {port.node: port.name for port in reversed(spec.topology.ports) if port.name in spec.captures}
-    flows = [flow for flow in spec.flows if flow.receiver in captured]
+    flows = [flow for flow in spec.flows if flow.receiver in captured and flow.protocol == "tcp"]
     syns = {host: _syns(folder / f"{captured[host]}.pcap") for host in dict.fromkeys(flow.receiver for flow in flows)}
     return [
         _offers(proof, flow, syns[flow.receiver].get(flow.port, []), f"{captured[flow.receiver]}.pcap")
@@ -71,10 +71,11 @@ def _offers(proof: Proof, flow: Flow, lines: list[str], capture: str) -> Row:
 
 def _congestion_control(proof: Proof, spec: ExperimentSpec, folder: Path) -> list[Row]:
     """The algorithm of each sender's own sockets, in every sample. Each host's samples are read once."""
-    senders = dict.fromkeys(flow.sender for flow in spec.flows)
+    flows = [flow for flow in spec.flows if flow.protocol == "tcp"]
+    senders = dict.fromkeys(flow.sender for flow in flows)
     found = {host: _algorithms(folder / f"{host}.sockets.jsonl") for host in senders}
     rows = []
-    for flow in spec.flows:
+    for flow in flows:
         receiver = f"{address_of(spec.topology, flow.receiver)}:{flow.port}"
         rows.append(_sends_with(proof, flow, found[flow.sender].get(receiver, set())))
     return rows

@@ -68,7 +68,11 @@ class LinkParameters:
 
 @dataclass(frozen=True)
 class Flow:
-    """One iperf transfer. `window` is iperf's -w at both ends (bytes asked for; Linux doubles it)."""
+    """One iperf transfer of `duration`, or of `amount` bytes where that is given (then `duration` bounds it).
+
+    `window` is iperf's -w at both ends (bytes asked for; Linux doubles it). A `rate` makes it UDP. `interval` has the
+    client print a line that often.
+    """
 
     name: str
     sender: str
@@ -76,12 +80,21 @@ class Flow:
     duration: Duration
     window: Size | None = None
     port: int = 5001
+    rate: Rate | None = None
+    amount: Size | None = None
+    interval: Duration | None = None
+
+    @property
+    def protocol(self) -> Literal["tcp", "udp"]:
+        return "udp" if self.rate else "tcp"
 
     def __post_init__(self) -> None:
         if not Duration.parse("1s") <= self.duration <= LONGEST:
             raise UsageError(f"A flow of {self.duration} is not possible.", f"Choose a duration from 1s to {LONGEST}.")
         if self.window is not None and self.window.base < 2048:
             raise UsageError(f"A window of {self.window} is too small for a packet.", "Choose at least 2KiB.")
+        if self.interval is not None and self.interval < Duration.parse("500ms"):
+            raise UsageError(f"iperf prints no lines every {self.interval}.", "Choose an interval of 500ms or more.")
 
 
 ProofKind = Literal["sack_permitted", "congestion_control"]

@@ -14,6 +14,9 @@ from analysis import counters, iperf, sockets
 from analysis.jsonfile import Object, inner, objects, read_object, text
 from analysis.problems import Problems
 
+_REORDERINGS = ("TcpExtTCPSACKReorder", "TcpExtTCPTSReorder", "TcpExtTCPRenoReorder")
+"""How a sender may notice: by SACK or DSACK, by timestamps, or without SACK by the number of duplicate ACKs."""
+
 Row = dict[str, str | float | None]
 """`condition`, `flow` and the metrics; None where a metric could not be measured."""
 
@@ -37,8 +40,17 @@ METRICS = (
     Metric("rtt_median_ms", "Smoothed round-trip time, median over time", "ms"),
     Metric("rtt_p95_ms", "Smoothed round-trip time, 95th percentile over time", "ms"),
     Metric("cwnd_median_segments", "Congestion window, median over time", "segments"),
+    Metric("client_kbit_s", "Rate at the sender, as iperf's client says", "kbit/s"),
+    Metric("client_seconds", "Time from the first to the last byte at the sender", "s"),
+    Metric("slowest_second_kbit_s", "Slowest second at the sender", "kbit/s"),
+    Metric("fastest_second_kbit_s", "Fastest second at the sender", "kbit/s"),
+    Metric("udp_lost_percent", "Datagrams lost", "%"),
+    Metric("udp_jitter_ms", "Jitter of datagrams", "ms"),
     Metric("total_goodput_kbit_s", "Goodput of all flows together", "kbit/s", of_run=True),
     Metric("jain_index", "Jain's fairness index of the flows' goodput", "", of_run=True),
+    Metric("resent_percent", "Segments sent again, of all senders' segments", "%", of_run=True),
+    Metric("dsacks", "Duplicates that receivers reported (DSACK)", "", of_run=True),
+    Metric("reorderings", "Reorderings that senders detected", "", of_run=True),
     Metric("timeouts", "Retransmission time-outs of all senders", "", of_run=True),
     Metric("lost_percent", "Packets lost at random on all links", "%", of_run=True),
     Metric("queue_drops", "Packets dropped by full queues", "", of_run=True),
@@ -70,12 +82,22 @@ def _samples(folder: Path, sender: str) -> dict[str, list[sockets.Sample]]:
 
 
 def _flow(folder: Path, flow: Object) -> dict[str, float]:
-    """What iperf's server said of the flow."""
-    said = folder / f"{text(flow, 'name')}.server.txt"
-    summary = iperf.read_summary(said.read_text(errors="replace")) if said.exists() else None
-    if not summary:
-        return {}
-    return {"goodput_kbit_s": summary.rate, "transfer_kbyte": summary.transfer, "seconds": summary.seconds}
+    """What iperf's server and client said of the flow."""
+    server, client = (_said(folder / f"{text(flow, 'name')}.{side}.txt") for side in ("server", "client"))
+    found: dict[str, float] = {}
+    if summary := iperf.read_summary(server):
+        found |= {"goodput_kbit_s": summary.rate, "transfer_kbyte": summary.transfer, "seconds": summary.seconds}
+    if datagrams := iperf.read_datagrams(server):
+        found |= {"udp_lost_percent": datagrams.share, "udp_jitter_ms": datagrams.jitter}
+    if sent := iperf.read_summary(client):
+        found |= {"client_kbit_s": sent.rate, "client_seconds": sent.seconds}
+    if seconds := iperf.read_intervals(client):
+        found |= {"slowest_second_kbit_s": min(seconds), "fastest_second_kbit_s": max(seconds)}
+    return found
+
+
+def _said(file: Path) -> str:
+    return file.read_text(errors="replace") if file.exists() else ""
 
 
 def _socket(samples: list[sockets.Sample]) -> dict[str, float]:
@@ -99,8 +121,13 @@ def _of_run(folder: Path, senders: list[str], flows: list[dict[str, float]], pro
     ports = [counters.port_loss(qdiscs, port) for port in inner(qdiscs, "after")]
     offered = sum(port.lost + port.dropped + port.passed for port in ports)
     rates = [flow["goodput_kbit_s"] for flow in flows if "goodput_kbit_s" in flow]
+    grown = [counters.growth(nstat, host) for host in sorted(set(senders))]
+    sent = sum(host.get("TcpOutSegs", 0.0) for host in grown)
     return {
-        "timeouts": sum(counters.growth(nstat, host).get("TcpExtTCPTimeouts", 0.0) for host in sorted(set(senders))),
+        "timeouts": sum(host.get("TcpExtTCPTimeouts", 0.0) for host in grown),
+        "dsacks": sum(host.get("TcpExtTCPDSACKRecv", 0.0) for host in grown),
+        "reorderings": sum(host.get(name, 0.0) for host in grown for name in _REORDERINGS),
+        **({"resent_percent": 100 * sum(host.get("TcpRetransSegs", 0.0) for host in grown) / sent} if sent else {}),
         "queue_drops": sum(port.dropped for port in ports),
         **({"lost_percent": 100 * sum(port.lost for port in ports) / offered} if offered else {}),
         **({"total_goodput_kbit_s": sum(rates)} if len(rates) == len(flows) else {}),

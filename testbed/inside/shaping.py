@@ -61,9 +61,38 @@ def burst(channel: Channel) -> int:
 
 
 def _queue(channel: Channel) -> str:
-    if channel.discipline == "fifo":
-        return f"pfifo limit {channel.queue.base}"
-    return f"{channel.discipline} limit {channel.queue.base}"
+    """The discipline of the queue, each limited to `channel.queue` packets in the unit that it knows (tc(8)).
+
+    sfq's own default is 127 packets a flow, so that a long queue would have no effect. cake is given the bytes of that
+    many full frames. red marks between a sixth and half of its queue, as its manual page advises.
+    """
+    packets, octets = channel.queue.base, channel.queue.base * FRAME
+    match channel.discipline:
+        case "fifo":
+            return f"pfifo limit {packets}"
+        case "sfq":
+            return f"sfq limit {packets} depth {min(packets, 127)}"
+        case "fq":
+            return f"fq limit {packets} flow_limit {packets}"
+        case "cake":
+            return f"cake unlimited memlimit {octets}"
+        case "red":
+            average = f"min {octets // 6} max {octets // 2} avpkt {FRAME} burst {_red_burst(packets)}"
+            return f"red limit {octets} {average} probability 0.02 bandwidth {channel.bandwidth.base}bit"
+        case discipline:
+            return f"{discipline} limit {packets}"
+
+
+def _red_burst(packets: int) -> int:
+    """(2 min + max) / (3 avpkt), tc-red(8)."""
+    return max(1, (2 * packets // 6 + packets // 2) // 3 + 1)
+
+
+def _limit(queue: dict[str, Any], channel: Channel) -> int:
+    """The queue's length in packets as tc reads it back."""
+    if channel.discipline == "cake":
+        return int(queue.get("memlimit", 0)) // FRAME
+    return int(queue.get("limit", 0)) // (FRAME if channel.discipline == "red" else 1)
 
 
 def compare(interface: str, channel: Channel, rows: list[dict[str, Any]]) -> list[Setting]:
@@ -73,7 +102,7 @@ def compare(interface: str, channel: Channel, rows: list[dict[str, Any]]) -> lis
     """
     netem, tbf, queue = (_options(interface, rows, handle) for handle in ("1:", "2:", "3:"))
     delay, jitter = (float(netem.get("delay", {}).get(name, 0)) for name in ("delay", "jitter"))
-    limit = int(queue.get("limit", 0))
+    limit = _limit(queue, channel)
     loss = float(netem.get("loss-random", {}).get("loss", 0))
     pairs: list[tuple[str, str, float, str, float, float]] = [
         ("rate", str(channel.bandwidth), channel.bandwidth.base, str(Rate(tbf["rate"] * 8)), tbf["rate"] * 8, 0),
