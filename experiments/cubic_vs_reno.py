@@ -1,55 +1,91 @@
 """CUBIC and Reno fill a short path alike, and on a long one CUBIC is back to full speed sooner after a loss.
 
-After section 3.1 of the TCP assignment (analysis/published): three hosts around a router, 100 Mbit/s each; the
-congestion controls one after the other over the same path, with one stream or many.
+After sections 3.1 and 3.4 of the TCP assignment (analysis/published/geni_tcp_assignment.csv): three hosts around a
+router, 100 Mbit/s each, delay and loss on what the router sends to the receiver; one stream or thirty.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from experiments.main import start
-from experiments.spec import ExperimentSpec, Flow, LinkParameters, congestion_control, parameter, word
+from experiments.profiles import LINUX_2_6, under
+from experiments.spec import (
+    Condition,
+    ExperimentSpec,
+    Flow,
+    LinkParameters,
+    congestion_control,
+    parameter,
+    word,
+)
 from topologies.errors import UsageError
+from topologies.spec import Channel
 from topologies.star import star
 from topologies.units import Count, Duration, Rate, Share
 
+PROFILE = LINUX_2_6
+QUICK, FULL = {"duration": "20s"}, {"duration": "60s"}
 _PORT = 5001
+_MOST_STREAMS = 1000
 
 
 @dataclass(frozen=True)
 class Parameters(LinkParameters):
     bw: Rate = parameter("100mbit", Rate, "Rate of each link, each way.")
-    delay: Duration = parameter("0ms", Duration, "Delay that the router adds towards each host.")
-    loss: Share = parameter("0%", Share, "Packets that the router loses at random towards each host.")
+    delay: Duration = parameter("0ms", Duration, "Delay of what the router sends to the receiver.")
+    loss: Share = parameter("0%", Share, "Packets lost at random on the way to the receiver; no ACK is lost.")
     duration: Duration = parameter("60s", Duration, "How long the sender sends.")
     cc: str = word("cubic+reno", "Congestion controls to compare, joined by +.")
+    sack: str = word("on", "Selective acknowledgement: on, off, or off+on.")
     streams: Count = parameter("1", Count, "Connections at once.")
+    period: str = word("today", "The kernel's settings: today, period (as Linux 2.6), or today+period.")
 
     def __post_init__(self) -> None:
         for algorithm in self.algorithms:
             congestion_control(algorithm)
-        if not 1 <= self.streams.base <= 1000:
-            raise UsageError(f"{self.streams} streams are not possible.", "Choose from 1 to 1000.")
+        if not set(words(self.sack)) <= {"on", "off"}:
+            raise UsageError(f"SACK cannot be '{self.sack[:40]}'.", "Write on, off, or off+on.")
+        if not 1 <= self.streams.base <= _MOST_STREAMS:
+            raise UsageError(f"{self.streams} streams are not possible.", f"Choose from 1 to {_MOST_STREAMS}.")
 
     @property
     def algorithms(self) -> list[str]:
-        return re.split(r"[+,]", self.cc)
+        return words(self.cc)
+
+
+def words(text: str) -> list[str]:
+    """The parts of a list such as cubic+reno."""
+    return re.split(r"[+,]", text)
 
 
 def experiment(parameters: Parameters) -> ExperimentSpec:
-    """From left to right through the router; all connections start together and run as long."""
+    """From right to left through the router; all connections start together and run as long."""
+    others = Channel(parameters.bw, queue=parameters.queue)
     flows = (
-        Flow(f"flow{number}", "left", "right", parameters.duration, port=_PORT + number - 1)
+        Flow(f"flow{number}", "right", "left", parameters.duration, port=_PORT + number - 1,
+             interval=Duration.parse("1s"))
         for number in range(1, parameters.streams.base + 1)
-    )
+    )  # fmt: skip
+    conditions = [_condition(cc, sack) for cc in parameters.algorithms for sack in words(parameters.sack)]
     return ExperimentSpec(
         name="cubic_vs_reno",
         claim=(__doc__ or "").partition("\n")[0],
-        topology=star(parameters.channel()),
+        topology=star(parameters.channel(), others),
         flows=tuple(flows),
-        conditions=tuple(congestion_control(algorithm) for algorithm in parameters.algorithms),
+        conditions=under(PROFILE, parameters.period, conditions),
+    )
+
+
+def _condition(algorithm: str, sack: str) -> Condition:
+    """SACK is on unless asked otherwise, and then says nothing."""
+    condition = congestion_control(algorithm)
+    if sack == "on":
+        return condition
+    off = tuple((f"net.ipv4.{name}", "0") for name in ("tcp_sack", "tcp_dsack"))
+    return replace(
+        condition, name=f"{algorithm}_sack_off", label=f"{algorithm}, SACK off", sysctls=condition.sysctls + off
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from topologies.spec import Port
 
 _SYNS = "tcp[tcpflags] & tcp-syn != 0"
 _PORTS = re.compile(r"\.(\d+) > \S+\.(\d+): Flags")
+_WITHOUT_CONNECTION = ("SYN-SENT", "SYN-RECV")  # what is negotiated is not known yet
 _CHANCE = 4.5  # standard deviations; once in 150 000 the right loss would be doubted
 
 Row = dict[str, Any]
@@ -33,14 +34,31 @@ def evidence(condition: Condition, spec: ExperimentSpec, folder: Path) -> dict[s
 
 
 def _sack_permitted(proof: Proof, spec: ExperimentSpec, folder: Path) -> list[Row]:
-    """A row for every flow whose receiver has a capture. Each capture is read once, whatever the number of flows."""
+    """A row for every flow: from the SYNs where its receiver has a capture, else from its sender's socket.
+
+    Each capture and each file of samples is read once, whatever the number of flows.
+    """
     captured = {port.node: port.name for port in reversed(spec.topology.ports) if port.name in spec.captures}
     flows = [flow for flow in spec.flows if flow.receiver in captured and flow.protocol == "tcp"]
     syns = {host: _syns(folder / f"{captured[host]}.pcap") for host in dict.fromkeys(flow.receiver for flow in flows)}
-    return [
+    seen = [
         _offers(proof, flow, syns[flow.receiver].get(flow.port, []), f"{captured[flow.receiver]}.pcap")
         for flow in flows
     ]
+    unseen = [flow for flow in spec.flows if flow.receiver not in captured and flow.protocol == "tcp"]
+    return seen + [_negotiated(proof, flow, found) for flow, found in _of_senders("sack", unseen, spec, folder)]
+
+
+def _negotiated(proof: Proof, flow: Flow, found: set[Any]) -> Row:
+    """tcpi_options of tcp_info: whether both SYNs had the option."""
+    words = sorted("on" if one else "off" for one in found)
+    return {
+        "claim": f"{flow.name}: {flow.sender}'s connection has selective acknowledgement {proof.expected}",
+        "expected": proof.expected,
+        "observed": words or ["no connection was sampled"],
+        "held": words == [proof.expected],
+        "source": f"{flow.sender}.sockets.jsonl (sock_diag, tcpi_options)",
+    }
 
 
 def _syns(capture: Path) -> dict[int, list[str]]:
@@ -70,24 +88,29 @@ def _offers(proof: Proof, flow: Flow, lines: list[str], capture: str) -> Row:
 
 
 def _congestion_control(proof: Proof, spec: ExperimentSpec, folder: Path) -> list[Row]:
-    """The algorithm of each sender's own sockets, in every sample. Each host's samples are read once."""
+    """The algorithm of each sender's own sockets, in every sample."""
     flows = [flow for flow in spec.flows if flow.protocol == "tcp"]
+    found = _of_senders("congestion_control", flows, spec, folder)
+    return [_sends_with(proof, flow, values) for flow, values in found]
+
+
+def _of_senders(field: str, flows: list[Flow], spec: ExperimentSpec, folder: Path) -> Iterator[tuple[Flow, set[Any]]]:
+    """Each flow with every value that a field of its sender's socket had. Each host's samples are read once."""
     senders = dict.fromkeys(flow.sender for flow in flows)
-    found = {host: _algorithms(folder / f"{host}.sockets.jsonl") for host in senders}
-    rows = []
+    found = {host: _seen(folder / f"{host}.sockets.jsonl", field) for host in senders}
     for flow in flows:
         receiver = f"{address_of(spec.topology, flow.receiver)}:{flow.port}"
-        rows.append(_sends_with(proof, flow, found[flow.sender].get(receiver, set())))
-    return rows
+        yield flow, found[flow.sender].get(receiver, set())
 
 
-def _algorithms(samples: Path) -> dict[str, set[str]]:
-    """The congestion controls that were seen, by the remote end of the socket."""
-    found: dict[str, set[str]] = {}
+def _seen(samples: Path, field: str) -> dict[str, set[Any]]:
+    """The values of a field in sockets that had a connection, by the remote end of the socket."""
+    found: dict[str, set[Any]] = {}
     with samples.open() as lines:
         for line in lines:
             for row in json.loads(line)["sockets"]:
-                found.setdefault(row["remote"], set()).add(row["congestion_control"])
+                if row["state"] not in _WITHOUT_CONNECTION:
+                    found.setdefault(row["remote"], set()).add(row[field])
     return found
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from experiments.main import start
-from experiments.spec import Condition, ExperimentSpec, Flow, LinkParameters, Proof, parameter
+from experiments.spec import ExperimentSpec, Flow, LinkParameters, parameter, sack
 from topologies.two_hosts import two_hosts
 from topologies.units import Size
 
@@ -26,15 +26,9 @@ def experiment(parameters: Parameters) -> ExperimentSpec:
         claim=(__doc__ or "").partition("\n")[0],
         topology=two_hosts(parameters.channel()),
         flows=(Flow("flow1", "h1", "h2", parameters.duration, parameters.window),),
-        conditions=(_condition(on=False), _condition(on=True)),
+        conditions=(sack(on=False), sack(on=True)),
         captures=("h1-eth0", "h2-eth0"),
     )
-
-
-def _condition(on: bool) -> Condition:
-    sysctls = tuple((f"net.ipv4.{name}", str(int(on))) for name in ("tcp_sack", "tcp_dsack"))
-    word = "on" if on else "off"
-    return Condition(f"sack_{word}", f"SACK {word}", sysctls, (Proof("sack_permitted", word),))
 
 
 if __name__ == "__main__":

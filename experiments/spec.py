@@ -50,6 +50,13 @@ def congestion_control(algorithm: str) -> Condition:
     return Condition(algorithm, algorithm, sysctls, (Proof("congestion_control", algorithm),))
 
 
+def sack(on: bool) -> Condition:
+    """Selective acknowledgement off or on in both hosts."""
+    sysctls = tuple((f"net.ipv4.{name}", str(int(on))) for name in ("tcp_sack", "tcp_dsack"))
+    text = "on" if on else "off"
+    return Condition(f"sack_{text}", f"SACK {text}", sysctls, (Proof("sack_permitted", text),))
+
+
 @dataclass(frozen=True)
 class LinkParameters:
     """The parameters that every experiment over one kind of link takes; each is an option of the command line."""

@@ -13,12 +13,15 @@ h1 ------ r1 ====== r2 ====== rn ====== h2
 MOST_ROUTERS = 60  # a packet leaves with a TTL of 64
 
 
-def chain(routers: int, channel: Channel) -> TopologySpec:
-    """h1 - r1 - ... - rn - h2. Every router's port carries `channel`, so a way has as many of them as routers."""
+def chain(routers: int, channel: Channel, back: Channel | None = None) -> TopologySpec:
+    """h1 - r1 - ... - rn - h2. Every router's port carries `channel` towards h2, and `back` or the same towards h1.
+
+    So a way has as many of them as routers.
+    """
     if not 1 <= routers <= MOST_ROUTERS:
         raise UsageError(f"A chain of {routers} routers is not possible.", f"Choose 1 to {MOST_ROUTERS}.")
     row = [f"r{number}" for number in range(1, routers + 1)]
     nodes = (Node("h1", "host"), *(Node(name, "router") for name in row), Node("h2", "host"))
-    inner = tuple(Link(left, right, channel, channel) for left, right in pairwise(row))
-    ends = Link("h1", row[0], leftward=channel), Link(row[-1], "h2", rightward=channel)
+    inner = tuple(Link(left, right, channel, back or channel) for left, right in pairwise(row))
+    ends = Link("h1", row[0], leftward=back or channel), Link(row[-1], "h2", rightward=channel)
     return TopologySpec("chain", nodes, (ends[0], *inner, ends[1]), DIAGRAM)

@@ -11,8 +11,12 @@ left ===== center ===== right
    the channel leaves the router towards each host"""
 
 
-def star(channel: Channel) -> TopologySpec:
-    """left, right and top around the router center, whose three ports carry `channel`."""
+def star(channel: Channel, towards_others: Channel | None = None) -> TopologySpec:
+    """left, right and top around the router center.
+
+    `channel` leaves it towards left; `towards_others`, or the same, towards right and top.
+    """
     hosts = ("left", "right", "top")
     nodes = (*(Node(name, "host") for name in hosts), Node("center", "router"))
-    return TopologySpec("star", nodes, tuple(Link("center", name, rightward=channel) for name in hosts), DIAGRAM)
+    channels = {"left": channel, "right": towards_others or channel, "top": towards_others or channel}
+    return TopologySpec("star", nodes, tuple(Link("center", name, channels[name]) for name in hosts), DIAGRAM)

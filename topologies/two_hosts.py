@@ -10,8 +10,11 @@ h1 ------------- s1 ============= h2
                      (towards h1 on s1-eth1, towards h2 on s1-eth2)"""
 
 
-def two_hosts(channel: Channel) -> TopologySpec:
-    """h1 - s1 - h2. `channel` is applied in each direction, so the round trip is twice its delay."""
+def two_hosts(channel: Channel, back: Channel | None = None) -> TopologySpec:
+    """h1 - s1 - h2. `channel` is applied in each direction, or `back` from h2 to h1.
+
+    The round trip takes the delays of both.
+    """
     nodes = (Node("h1", "host"), Node("h2", "host"), Node("s1", "switch"))
-    links = (Link("h1", "s1", leftward=channel), Link("s1", "h2", rightward=channel))
+    links = (Link("h1", "s1", leftward=back or channel), Link("s1", "h2", rightward=channel))
     return TopologySpec("two_hosts", nodes, links, DIAGRAM)

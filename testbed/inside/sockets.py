@@ -48,6 +48,7 @@ _INFO_64 = {
     "pacing_rate": 104, "bytes_acked": 120, "bytes_received": 128, "delivery_rate": 160, "busy_us": 168,
     "rwnd_limited_us": 176, "sndbuf_limited_us": 184, "bytes_sent": 200, "bytes_retrans": 208,
 }  # fmt: skip
+_OPTIONS, _TCPI_OPT_SACK = 5, 2  # the byte tcpi_options, and its bit for SACK on both SYNs
 _LONGEST_ANSWER = 1 << 15  # bytes; a dump comes in pieces that are never longer (net/netlink/af_netlink.c)
 _SHORTEST_INTERVAL = 0.1  # seconds
 _READINGS_A_SECOND = 2000
@@ -160,6 +161,7 @@ def _tcp_info(data: bytes) -> dict[str, Any]:
     fields: dict[str, Any] = dict(zip(names, in_order(layout.unpack_from(data)), strict=True))
     if fields["ssthresh"] >= _INFINITE_SSTHRESH:
         fields["ssthresh"] = None  # slow start has not ended yet
+    fields["sack"] = bool(data[_OPTIONS] & _TCPI_OPT_SACK)
     return fields
 
 
