@@ -17,6 +17,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from experiments.catalogue import Named, catalogue, find
 from experiments.messages import one_clear_message, ready_lab
 from experiments.options import QuantityType, parameter_options
+from experiments.reproduce.commands import reproduce
 from experiments.runs import runs
 from experiments.seed import memory_for, needed_mib
 from experiments.session import Request, carry_out, choose, reporter
@@ -195,4 +196,5 @@ tcplab.add_command(lab_commands, "image")
 tcplab.add_command(sweep)
 tcplab.add_command(worker)
 tcplab.add_command(scheduler)
+tcplab.add_command(reproduce)
 tcplab.add_command(runs)

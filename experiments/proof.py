@@ -16,7 +16,7 @@ from topologies.spec import Port
 
 _SYNS = "tcp[tcpflags] & tcp-syn != 0"
 _PORTS = re.compile(r"\.(\d+) > \S+\.(\d+): Flags")
-_WITHOUT_CONNECTION = ("SYN-SENT", "SYN-RECV")  # what is negotiated is not known yet
+_NEGOTIATED, _WITHOUT_CONNECTION = "sack", ("SYN-SENT", "SYN-RECV")
 _CHANCE = 4.5  # standard deviations; once in 150 000 the right loss would be doubted
 
 Row = dict[str, Any]
@@ -46,7 +46,7 @@ def _sack_permitted(proof: Proof, spec: ExperimentSpec, folder: Path) -> list[Ro
         for flow in flows
     ]
     unseen = [flow for flow in spec.flows if flow.receiver not in captured and flow.protocol == "tcp"]
-    return seen + [_negotiated(proof, flow, found) for flow, found in _of_senders("sack", unseen, spec, folder)]
+    return seen + [_negotiated(proof, flow, found) for flow, found in _of_senders(_NEGOTIATED, unseen, spec, folder)]
 
 
 def _negotiated(proof: Proof, flow: Flow, found: set[Any]) -> Row:
@@ -104,12 +104,12 @@ def _of_senders(field: str, flows: list[Flow], spec: ExperimentSpec, folder: Pat
 
 
 def _seen(samples: Path, field: str) -> dict[str, set[Any]]:
-    """The values of a field in sockets that had a connection, by the remote end of the socket."""
+    """The values of a field, by the remote end of the socket; what is negotiated, of sockets with a connection."""
     found: dict[str, set[Any]] = {}
     with samples.open() as lines:
         for line in lines:
             for row in json.loads(line)["sockets"]:
-                if row["state"] not in _WITHOUT_CONNECTION:
+                if field != _NEGOTIATED or row["state"] not in _WITHOUT_CONNECTION:
                     found.setdefault(row["remote"], set()).add(row[field])
     return found
 

@@ -17,10 +17,11 @@ from typing import Any
 import polars
 
 from experiments.seed import needed_mib
-from experiments.sweep.carry import Watch, Way, carry_out
+from experiments.sweep.carry import carry_out
 from experiments.sweep.definition import from_mapping
 from experiments.sweep.plan import Plan, plan
 from experiments.sweep.point import Point, Record
+from experiments.sweep.run import Watch, Way
 from testbed.engine.engine import cluster_engine, local_engine
 from testbed.lab import Lab, lab
 from testbed.machine import guests_at_once

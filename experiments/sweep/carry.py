@@ -5,13 +5,12 @@ from __future__ import annotations
 import datetime
 import json
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Protocol
+from typing import Any
 
 import testbed
 from analysis.sweep.statistics import precision
@@ -20,35 +19,13 @@ from experiments.store import new_run
 from experiments.sweep import table
 from experiments.sweep.grid import Combination
 from experiments.sweep.plan import Plan, described
-from experiments.sweep.point import Origin, Point, Record, carry_point, origin
+from experiments.sweep.point import Point, Record, origin
 from experiments.sweep.results import Results, results
+from experiments.sweep.run import Watch, Way, run_points
 from testbed.archive import code_digest
-from testbed.engine.engine import Done, Engine, Listener, Task
-from testbed.lab import Lab
 
 FOLDER = "sweeps"
 _BATCH = 10  # seeds between two looks at the intervals, where --until decides
-
-
-class Watch(Listener, Protocol):
-    """Who is told how the sweep goes on."""
-
-    def wanted(self, points: int, known: int) -> None:
-        """So many points are wanted now, of which so many were known already."""
-
-    def ended(self, point: Point, record: Record) -> None:
-        """A point has been run."""
-
-
-@dataclass(frozen=True)
-class Way:
-    """How to carry a plan out. `engine` opens one; it is not called where nothing has to be run."""
-
-    lab: Lab
-    engine: Callable[[Listener], AbstractContextManager[Engine]]
-    workers: str
-    wall_seconds: float = 600.0
-    force: bool = False
 
 
 @dataclass
@@ -113,30 +90,10 @@ def _fill(plan: Plan, way: Way, memory: Results, progress: _Progress, watch: Wat
         progress.records |= known
         progress.reused += len(known)
         watch.wanted(len(progress.points), progress.reused)
-        _run([point for point in points if point.key not in known], way, memory, progress, source, watch)
+        missing = [point for point in points if point.key not in known]
+        for point, record in run_points(missing, way, memory, source, watch):
+            progress.records[point.key] = record
         open_combinations = [one for one in open_combinations if _too_wide(plan, one, progress)]
-
-
-def _run(missing: list[Point], way: Way, memory: Results, progress: _Progress, source: Origin, watch: Watch) -> None:
-    if not missing:
-        return
-    points = {point.key: point for point in missing}
-    with way.engine(watch) as engine:
-        for done in engine.run(_task(point, way) for point in missing):
-            record = done.value if done.error is None else _broken(done)
-            progress.records[done.key] = record
-            memory.add(progress.plan.named.name, points[done.key], source, record)
-            watch.ended(points[done.key], record)
-
-
-def _task(point: Point, way: Way) -> Task:
-    return Task(point.key, carry_point, (point.combination.data, point.seed, way.wall_seconds))
-
-
-def _broken(done: Done) -> Record:
-    """What is kept of a point that ended in a way that it does not know itself, such as a worker lost three times."""
-    problem = f"{type(done.error).__name__}: {done.error}"
-    return {"status": "failed", "problem": problem, "log": done.trace, "rows": [], "warnings": []}
 
 
 def _too_wide(plan: Plan, combination: Combination, progress: _Progress) -> bool:

@@ -24,8 +24,8 @@ from testbed.scratch import scratch
 from topologies.units import Duration
 
 if TYPE_CHECKING:
-    from experiments.sweep.carry import Way
     from experiments.sweep.plan import Plan
+    from experiments.sweep.run import Way
 
 
 @click.command()
@@ -110,7 +110,7 @@ def _run(found: Plan, out: Path, way: Way) -> int:
     from experiments.sweep.carry import carry_out
     from experiments.sweep.progress import watching
 
-    with watching(found) as watch:
+    with watching(found.named.name) as watch:
         try:
             folder = carry_out(found, out, way, watch)
         except KeyboardInterrupt:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from experiments.sweep.plan import Plan
 from experiments.sweep.point import Point, Record
 
 _BETWEEN = 30.0  # seconds between two lines where the output is no terminal
@@ -21,7 +20,6 @@ _PROBLEM = 200  # characters of a failed point's problem; all of it is in its lo
 class Shown:
     """A Watch (carry.py) that prints."""
 
-    plan: Plan
     console: Console
     bar: Progress
     task: TaskID
@@ -49,7 +47,9 @@ class Shown:
         self.bar.update(self.task, completed=self.done)
         if record["status"] != "complete":
             first = str(record["problem"]).splitlines()[0][:_PROBLEM]
-            self.note(f"{record['status']}: {point.combination}, seed {point.seed}: {first}")
+            self.note(
+                f"{record['status']}: {point.combination.spec.name}, {point.combination}, seed {point.seed}: {first}"
+            )
         self._tell()
         if not self.console.is_terminal and time.monotonic() - self.said > _BETWEEN:
             self.said = time.monotonic()
@@ -66,11 +66,11 @@ class Shown:
 
 
 @contextmanager
-def watching(plan: Plan) -> Iterator[Shown]:
+def watching(name: str) -> Iterator[Shown]:
     """Progress on standard error, which goes when the sweep is over."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=20), MofNCompleteColumn(), TextColumn("points,"),
                TextColumn("{task.fields[clock]},"), TimeRemainingColumn(), TextColumn("left"))  # fmt: skip
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(plan.named.name, total=None, clock="")
-        yield Shown(plan, console, bar, task)
+        task = bar.add_task(name, total=None, clock="")
+        yield Shown(console, bar, task)

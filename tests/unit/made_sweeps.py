@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from experiments.sweep.api import Silent
-from experiments.sweep.carry import Way, carry_out
+from experiments.sweep.carry import carry_out
 from experiments.sweep.definition import Sweep, settings
 from experiments.sweep.plan import Plan, plan
 from experiments.sweep.point import Record
+from experiments.sweep.run import Way
 from testbed.engine.engine import Done, Task
 from testbed.lab import Lab
 

@@ -70,17 +70,33 @@ def test_a_port_that_nothing_entered_proves_nothing(tmp_path: Path) -> None:
 )
 def test_the_congestion_control_is_that_of_every_sample(tmp_path: Path, sampled: list[str], held: bool) -> None:
     counted(tmp_path, 0, 0)
-    other = {"remote": "10.0.0.2:9", "congestion_control": "reno"}
+    other = {"remote": "10.0.0.2:9", "state": "ESTAB", "congestion_control": "reno"}
     lines = [
-        {"time": 1, "sockets": [{"remote": "10.0.0.2:5001", "congestion_control": name}, other]} for name in sampled
+        {"time": 1, "sockets": [{"remote": "10.0.0.2:5001", "state": "ESTAB", "congestion_control": name}, other]}
+        for name in sampled
     ]
     (tmp_path / "h1.sockets.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     condition = Condition("c", "c", proofs=(Proof("congestion_control", "bbr"),))
     assert evidence(condition, spec("0%"), tmp_path)["held"] is held
 
 
-def test_a_condition_that_cannot_be_looked_at_did_not_hold(tmp_path: Path) -> None:
-    """SACK is proved from a capture at the receiver, and there is none."""
+@pytest.mark.parametrize(
+    ("states", "held"),
+    [
+        ([("ESTAB", True)], True),
+        ([("SYN-SENT", False), ("ESTAB", True)], True),
+        ([("ESTAB", False)], False),
+        ([("SYN-SENT", False)], False),
+        ([], False),
+    ],
+)
+def test_without_a_capture_sack_is_that_of_the_connected_socket(
+    tmp_path: Path, states: list[tuple[str, bool]], held: bool
+) -> None:
     counted(tmp_path, 0, 0)
+    rows = [{"remote": "10.0.0.2:5001", "state": state, "sack": sack} for state, sack in states]
+    (tmp_path / "h1.sockets.jsonl").write_text(
+        "".join(json.dumps({"time": 1, "sockets": [row]}) + "\n" for row in rows)
+    )
     condition = Condition("c", "c", proofs=(Proof("sack_permitted", "on"),))
-    assert evidence(condition, spec("0%"), tmp_path)["held"] is False
+    assert evidence(condition, spec("0%"), tmp_path)["held"] is held

@@ -11,9 +11,10 @@ import polars
 import pytest
 
 from experiments.sweep.api import Silent
-from experiments.sweep.carry import Way, carry_out
+from experiments.sweep.carry import carry_out
 from experiments.sweep.point import Record, origin
 from experiments.sweep.results import FILE, results
+from experiments.sweep.run import Way
 from testbed.lab import Lab
 from tests.unit.made_sweeps import LAB, Engine, asked, carry, content, record, steady
 from topologies.errors import TcplabError

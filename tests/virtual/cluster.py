@@ -16,9 +16,10 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
-from experiments.sweep.carry import Way, carry_out
+from experiments.sweep.carry import carry_out
 from experiments.sweep.definition import Sweep
 from experiments.sweep.plan import plan
+from experiments.sweep.run import Way
 from testbed.engine.engine import cluster_engine
 from testbed.lab import lab
 from topologies.errors import TcplabError

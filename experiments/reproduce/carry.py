@@ -1,0 +1,189 @@
+"""All targets carried out: one point for each setting and seed, under today's kernel and the period's profile."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import testbed
+from analysis.sweep.rows import METRICS
+from experiments.catalogue import catalogue, find
+from experiments.profiles import Profile
+from experiments.reproduce.targets import Target
+from experiments.session import hand_over, lab_facts
+from experiments.store import new_run
+from experiments.sweep.grid import Combination, combination, factor
+from experiments.sweep.point import Point, Record, origin
+from experiments.sweep.results import results
+from experiments.sweep.run import Watch, Way, run_points
+
+_OF_RUN = {metric.name for metric in METRICS if metric.of_run}
+_SHARED = {"goodput_kbit_s", "client_kbit_s", "transfer_kbyte"}  # of a run: the sum over its flows
+_SEEDS = {"sack_loss_sweep": (1, 1), "wan_reordering": (1, 1), "packet_dropper": (3, 10)}
+"""Seeds in the short and the full form; others take three and ten."""
+
+
+@dataclass
+class Carried:
+    """What is known: each target's combination, and the record of each of its seeds."""
+
+    combinations: dict[Target, Combination] = field(default_factory=dict)
+    records: dict[tuple[str, int], Record] = field(default_factory=dict)
+
+    def of(self, target: Target) -> list[tuple[int, Record]]:
+        """The seeds of a target in order, with their records."""
+        if target not in self.combinations:
+            return []
+        digest = self.combinations[target].digest
+        return [(seed, record) for (one, seed), record in sorted(self.records.items()) if one == digest]
+
+
+def carry_out(targets: Sequence[Target], quick: bool, out: Path, way: Way, watch: Watch) -> Path:
+    """Run what is not known yet, and return the finished folder with reproduction.json.
+
+    What was run is kept in any case: the same call goes on.
+    """
+    begun, carried, status = time.monotonic(), Carried(), "interrupted"
+    started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    with results(out) as memory, new_run(out / "reproductions", "quick" if quick else "full") as run:
+        try:
+            source = origin(way.lab)
+            points = _points(targets, quick, carried, source)
+            known = memory.done(point.key for point in points)
+            watch.wanted(len(points), len(known))
+            for point in points:
+                if point.key in known:
+                    carried.records[point.combination.digest, point.seed] = known[point.key]
+            missing = [point for point in points if point.key not in known]
+            for point, record in run_points(missing, way, memory, source, watch):
+                carried.records[point.combination.digest, point.seed] = record
+            status = "complete"
+        finally:
+            facts = lab_facts(way.lab) | {
+                "tcplab": testbed.VERSION, "started": started, "status": status,
+                "wall_seconds": round(time.monotonic() - begun, 3),
+            }  # fmt: skip
+            content = {"format": 1, "id": run.identifier, "mode": "quick" if quick else "full", **facts,
+                       **_totals(carried), "studies": studies(targets, carried, quick)}  # fmt: skip
+            (run.folder / "reproduction.json").write_text(json.dumps(content, indent=1) + "\n")
+            folder = run.finish({"kind": "reproduction", "experiment": "all", **facts, **_totals(carried)})
+            hand_over(folder)
+    return folder
+
+
+def _totals(carried: Carried) -> dict[str, float]:
+    usages = [record.get("usage", {}) for record in carried.records.values()]
+    return {name: round(sum(usage.get(short, 0.0) for usage in usages), 2)
+            for name, short in (("virtual_seconds", "clock_seconds"), ("cpu_seconds", "cpu_seconds"))}  # fmt: skip
+
+
+def _points(targets: Sequence[Target], quick: bool, carried: Carried, source: Any) -> list[Point]:
+    """Every point once, seed by seed, so that an interrupted run has a first seed of everything."""
+    there = {named.name for named in catalogue()}
+    for target in targets:
+        if target.experiment in there:
+            carried.combinations[target] = _combination(target)
+    unique = {one.digest: one for one in carried.combinations.values()}
+    seeds = {
+        one.digest: _SEEDS.get(target.experiment, (3, 10))[not quick] for target, one in carried.combinations.items()
+    }
+    return [source.point(unique[digest], seed) for seed in range(1, max(seeds.values(), default=0) + 1)
+            for digest, most in seeds.items() if seed <= most]  # fmt: skip
+
+
+def _combination(target: Target) -> Combination:
+    named = find(target.experiment)
+    fields = {*named.parameters().__dataclass_fields__}
+    both = {"period": "today+period"} if "period" in fields else {}
+    chosen = dict(target.settings) | both
+    return combination(named, [factor(named, name, [value]) for name, value in chosen.items()], chosen)
+
+
+def studies(targets: Sequence[Target], carried: Carried, quick: bool) -> list[dict[str, Any]]:
+    """The studies of reproduction.json, in the order of their targets."""
+    names = list(dict.fromkeys(target.experiment for target in targets))
+    return [_study(name, [one for one in targets if one.experiment == name], carried, quick) for name in names]
+
+
+def _study(name: str, targets: Sequence[Target], carried: Carried, quick: bool) -> dict[str, Any]:
+    known = next((named for named in catalogue() if named.name == name), None)
+    profile: Profile | None = getattr(import_module(f"experiments.{name}"), "PROFILE", None) if known else None
+    settings = profile.settings if profile else ()
+    return {
+        "name": name, "claim": known.claim if known else "", "source": _source(name),
+        "profile": [{"name": one.name, "value": one.value, "reason": one.reason} for one in settings],
+        "notes": _notes(name, known is not None, quick), "plot": _PLOTS.get(name, {"kind": "bars"}),
+        "rows": [_row(target, carried) for target in targets], "failures": list(_failures(targets, carried)),
+    }  # fmt: skip
+
+
+def _row(target: Target, carried: Carried) -> dict[str, Any]:
+    found = carried.of(target)
+    proved = [(seed, record) for seed, record in found if record["status"] == "complete"]
+    sets = " ".join(f"--set {name}={value}" for name, value in target.settings)
+    return {
+        "where": target.where, "series": target.series, "x": target.x, "quantity": target.quantity,
+        "unit": target.unit, "published": target.published, "published_low": target.low,
+        "published_high": target.high, "published_note": target.note,
+        "today": _values(target, target.condition, proved),
+        "period": _values(target, f"{target.condition}_period", proved),
+        "seeds": [seed for seed, _ in proved], "why": target.why or None,
+        "command": f"./tcplab run {target.experiment} {sets}",
+    }  # fmt: skip
+
+
+def _values(target: Target, condition: str, proved: Iterable[tuple[int, Record]]) -> list[float]:
+    """One value a seed, in the target's unit; a seed that has none is left out."""
+    values = (_value(target, [row for row in record["rows"] if row["condition"] == condition]) for _, record in proved)
+    return [round(value * target.scale, 6) for value in values if value is not None]
+
+
+def _value(target: Target, rows: list[dict[str, Any]]) -> float | None:
+    """A run's value: of one flow, or the sum of the rates of those meant, or the mean of what does not add up."""
+    prefix = target.flow.removesuffix("*")
+    meant = [row for row in rows if row["flow"].startswith(prefix)]
+    values = [row[target.metric] for row in meant]
+    if not values or None in values:
+        return None
+    return sum(values) if target.metric in _SHARED else fmean(values)
+
+
+def _failures(targets: Iterable[Target], carried: Carried) -> Iterable[dict[str, Any]]:
+    for target in targets:
+        for seed, record in carried.of(target):
+            if record["status"] != "complete":
+                yield {"where": f"{target.where}, seed {seed}", "problem": record["problem"], "log": None}
+
+
+def _source(name: str) -> str:
+    return _SOURCES.get(name, _ASSIGNMENT)
+
+
+def _notes(name: str, known: bool, quick: bool) -> list[str]:
+    if not known:
+        return ["This study is not an experiment of this version yet: its published numbers are listed, ours are not."]
+    return [_SHORT[name]] if quick and name in _SHORT else []
+
+
+_ASSIGNMENT = "TCP assignment of the GENI project, solutions for instructors (2013)"
+_SOURCES = {
+    "sack_loss_sweep": "M. Davids, a shell script to measure the effects of retransmissions (2017)",
+    "wan_reordering": "ESnet, experiments on TCP re-ordering (December 2015)",
+    "packet_dropper": "Experiments with a packet dropper module on a static router (about 2001)",
+}
+_SHORT = {
+    "sack_loss_sweep": "Short form: 30 s for each loss rate instead of 300 s.",
+    "cubic_vs_reno": "Short form: 300 s where 1800 s were published.",
+    "wan_reordering": "Short form: 10 s for each case instead of 60 s.",
+}
+_PLOTS = {
+    "sack_loss_sweep": {"kind": "loglog", "x": "loss", "x_unit": "%", "series": "SACK"},
+    "packet_dropper": {"kind": "loglog", "x": "dropped", "x_unit": "%", "series": ""},
+}

@@ -1,0 +1,60 @@
+"""`tcplab reproduce`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+
+from experiments.messages import one_clear_message, ready_lab
+from experiments.session import as_caller
+from testbed import cache
+from testbed.machine import guests_at_once
+
+_LONGEST = 3600.0  # wall seconds of one point
+
+
+@click.command()
+@click.option("--quick/--full", default=True, show_default=True, help="Short runs and few seeds, or as published.")
+@click.option("--only", "names", multiple=True, metavar="EXPERIMENT", help="Only this study; may be repeated.")
+@click.option("--workers", type=click.IntRange(1, 10_000), metavar="NUMBER", help="Guests at once on this machine.")
+@click.option("--scheduler", metavar="tcp://HOST:8786", help="Use the workers of this Dask scheduler instead.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("runs"),
+    show_default=True,
+    help="Folder that keeps the runs.",
+)
+def reproduce(quick: bool, names: tuple[str, ...], workers: int | None, scheduler: str | None, out: Path) -> None:
+    """Run every published study and put the published numbers beside ours. Goes on where it was stopped."""
+    with one_clear_message():
+        raise SystemExit(_run(quick, names, workers, scheduler, out))
+
+
+def _run(quick: bool, names: tuple[str, ...], workers: int | None, scheduler: str | None, out: Path) -> int:
+    from functools import partial
+
+    from experiments.reproduce.carry import carry_out
+    from experiments.reproduce.targets import chosen
+    from experiments.sweep.progress import watching
+    from experiments.sweep.run import Way
+    from testbed.engine.engine import cluster_engine, local_engine
+
+    wanted, ready = chosen(quick, names), ready_lab()
+    if scheduler:
+        way = Way(ready, partial(cluster_engine, scheduler, ready), f"cluster {scheduler}", _LONGEST)
+    else:
+        slots = guests_at_once(_NEEDED_MIB, workers)
+        way = Way(ready, partial(local_engine, ready, slots), f"{slots} on this machine", _LONGEST)
+    with watching("reproduce") as watch:
+        folder = carry_out(wanted, quick, out, way, watch)
+    command = [*as_caller(), sys.executable, "-m", "analysis", "reproduction", str(folder.resolve())]
+    environment = os.environ | {"MPLCONFIGDIR": str(cache.folder() / "matplotlib")}
+    return subprocess.run(command, cwd=Path(__file__).resolve().parents[2], env=environment, check=False).returncode
+
+
+_NEEDED_MIB = 1200  # thirty flows for half an hour leave a gigabyte of socket samples

@@ -1,0 +1,59 @@
+"""Points on the engine: each record is kept as soon as it is known, and handed on as it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from experiments.sweep.point import Origin, Point, Record, carry_point
+from experiments.sweep.results import Results
+from testbed.engine.engine import Done, Engine, Listener, Task
+from testbed.lab import Lab
+
+
+class Watch(Listener, Protocol):
+    """Who is told how the sweep goes on."""
+
+    def wanted(self, points: int, known: int) -> None:
+        """So many points are wanted now, of which so many were known already."""
+
+    def ended(self, point: Point, record: Record) -> None:
+        """A point has been run."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """How to carry a plan out. `engine` opens one; it is not called where nothing has to be run."""
+
+    lab: Lab
+    engine: Callable[[Listener], AbstractContextManager[Engine]]
+    workers: str
+    wall_seconds: float = 600.0
+    force: bool = False
+
+
+def run_points(
+    points: Sequence[Point], way: Way, memory: Results, source: Origin, watch: Watch
+) -> Iterator[tuple[Point, Record]]:
+    """Run these points, in about this order. The engine starts with the first; without a point there is none."""
+    if not points:
+        return
+    by_key = {point.key: point for point in points}
+    with way.engine(watch) as engine:
+        for done in engine.run(_task(point, way) for point in by_key.values()):
+            point, record = by_key[done.key], done.value if done.error is None else _broken(done)
+            memory.add(point.combination.spec.name, point, source, record)
+            watch.ended(point, record)
+            yield point, record
+
+
+def _task(point: Point, way: Way) -> Task:
+    return Task(point.key, carry_point, (point.combination.data, point.seed, way.wall_seconds))
+
+
+def _broken(done: Done) -> Record:
+    """What is kept of a point that ended in a way that it does not know itself, such as a worker lost three times."""
+    problem = f"{type(done.error).__name__}: {done.error}"
+    return {"status": "failed", "problem": problem, "log": done.trace, "rows": [], "warnings": []}
