@@ -20,7 +20,7 @@ from topologies.units import Count, Duration, Rate, Share
 PROFILE = LINUX_2_6
 GRID = {"threshold": ("3", "10", "30", "100", "300", "1000", "100000", "2147483647")}
 QUICK, FULL = {"duration": "20s"}, {"duration": "60s"}
-_HIGHEST = 2**31 - 1
+_HIGHEST, _DEFAULT_HIGHEST = 2**31 - 1, 300
 
 
 @dataclass(frozen=True)
@@ -57,10 +57,10 @@ def experiment(parameters: Parameters) -> ExperimentSpec:
 
 
 def _condition(algorithm: str, threshold: Count) -> Condition:
-    """A threshold above tcp_max_reordering would be lowered to that as soon as reordering is seen."""
-    limits = tuple((f"net.ipv4.{name}", str(threshold)) for name in ("tcp_reordering", "tcp_max_reordering"))
+    """tcp_reordering can be at most tcp_max_reordering, which is therefore raised before it."""
+    highest = (("net.ipv4.tcp_max_reordering", str(max(threshold.base, _DEFAULT_HIGHEST))),)
     condition = congestion_control(algorithm)
-    return replace(condition, sysctls=condition.sysctls + (limits if threshold.base > 300 else limits[:1]))
+    return replace(condition, sysctls=(*condition.sysctls, *highest, ("net.ipv4.tcp_reordering", str(threshold))))
 
 
 if __name__ == "__main__":

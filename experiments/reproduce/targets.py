@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import analysis
@@ -40,6 +40,15 @@ class Target:
     series: str = ""
     x: float | None = None
     why: str = ""
+
+
+_RACK = (
+    "With SACK, Linux from 6.17 on knows losses by time alone (RACK), and waits an eighth of the round trip at most for "
+    "what is late; the delay here varies by 150 ms, so tcp_reordering has no say, and tcp_recovery=0 changes nothing. "
+    "Without SACK duplicate ACKs are counted, and the threshold works as published: "
+    "./tcplab sweep reordering --set cc=cubic --set threshold=3,100 --set net.ipv4.tcp_sack=0,1 --seeds 3 gave 12.3 and "
+    "46.6 Mbit/s with SACK off, 1.23 and 0.88 with SACK on."
+)
 
 
 def published(name: str) -> list[Row]:
@@ -140,7 +149,7 @@ def _reordering(row: Row, quick: bool) -> Target:
         "cc": row["congestion_control"], "jitter": "75ms" if varied else "0s", "threshold": value,
         "duration": _seconds(row, quick),
     }  # fmt: skip
-    return _assigned(row, "reordering", settings, row["congestion_control"])
+    return replace(_assigned(row, "reordering", settings, row["congestion_control"]), why=_RACK if varied else "")
 
 
 def _sack(row: Row, quick: bool) -> Target:

@@ -16,6 +16,7 @@ HOST: dict[str, str] = {
     "net.ipv4.tcp_window_scaling": "1",
     "net.ipv4.tcp_recovery": "1",  # RACK
     "net.ipv4.tcp_early_retrans": "3",  # tail loss probes
+    "net.ipv4.tcp_max_reordering": "300",  # before the next, which can be no higher
     "net.ipv4.tcp_reordering": "3",
     "net.ipv4.tcp_frto": "2",
     "net.ipv4.tcp_ecn": "2",  # only where the other side asks
