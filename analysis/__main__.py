@@ -1,4 +1,4 @@
-"""`python -m analysis report RUN_DIR`, `python -m analysis sweep FOLDER`: the command line of the analysis."""
+"""`python -m analysis report RUN_DIR`, `sweep FOLDER`, `reproduction FOLDER`: the command line of the analysis."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from topologies.errors import TcplabError, UsageError
 
 @click.group()
 def main() -> None:
-    """Turns a run directory or a sweep folder into a report. Needs no root."""
+    """Turns a run directory, a sweep or a reproduction into a report. Needs no root."""
 
 
 @main.command()
@@ -67,6 +67,29 @@ def _sweep(folder: Path, out: Path | None) -> int:
 
     made = make_sweep_report(folder, out)
     print_sweep(made)
+    return 0 if made.sound else 1
+
+
+@main.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Write the page into this folder instead of the reproduction's own."
+)
+def reproduction(folder: Path, out: Path | None) -> None:
+    """Write reproduction.html, reproduction.csv and plots/ for FOLDER, and print how many numbers agree."""
+    try:
+        sys.exit(_reproduction(folder, out))
+    except TcplabError as error:
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(error.exit_code)
+
+
+def _reproduction(folder: Path, out: Path | None) -> int:
+    from analysis.reproduction.report import make_reproduction_report
+    from analysis.reproduction.terminal import print_reproduction
+
+    made = make_reproduction_report(folder, out)
+    print_reproduction(made)
     return 0 if made.sound else 1
 
 

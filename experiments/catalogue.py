@@ -24,12 +24,29 @@ class Named:
 
     def parameters(self) -> Any:
         """The class of its parameters: a frozen dataclass of quantities with defaults."""
-        return importlib.import_module(f"experiments.{self.name}").Parameters
+        return self._module().Parameters
 
     def spec(self, parameters: Any) -> ExperimentSpec:
         """Its spec for these parameters. Raises UsageError where they are impossible together."""
-        spec: ExperimentSpec = importlib.import_module(f"experiments.{self.name}").experiment(parameters)
+        spec: ExperimentSpec = self._module().experiment(parameters)
         return spec
+
+    def preset(self, word: str) -> dict[str, str]:
+        """The parameters of its `quick` or `full` form; empty where it has none."""
+        found: dict[str, str] = getattr(self._module(), word.upper(), {})
+        return found
+
+    def grid(self) -> dict[str, tuple[str, ...]]:
+        """What the study varies, where it is a sweep by itself."""
+        found: dict[str, tuple[str, ...]] = getattr(self._module(), "GRID", {})
+        return found
+
+    def metric(self) -> str:
+        """The column that its study is about."""
+        return str(getattr(self._module(), "METRIC", "goodput_kbit_s"))
+
+    def _module(self) -> Any:
+        return importlib.import_module(f"experiments.{self.name}")
 
 
 @cache

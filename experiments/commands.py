@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
@@ -21,12 +22,13 @@ from experiments.reproduce.commands import reproduce
 from experiments.runs import runs
 from experiments.seed import memory_for, needed_mib
 from experiments.session import Request, carry_out, choose, reporter
-from experiments.sweep.commands import scheduler, sweep, worker
+from experiments.sweep.commands import run_study, scheduler, sweep, worker
 from experiments.sweep.definition import single
 from testbed.lab import commands as lab_commands
 from testbed.machine import guests_at_once
 from testbed.running import Limits
 from topologies.data import to_data
+from topologies.errors import UsageError
 from topologies.units import Duration, Quantity
 
 _SEEDS = 1000
@@ -51,20 +53,36 @@ def command_of(named: Named) -> click.Command:
         click.Option(["--list"], is_flag=True, is_eager=True, expose_value=False, callback=_print_list,
                      help="Name every experiment with its claim."),
     ]  # fmt: skip
-    options = [*parameter_options(named.parameters()), *common]
-    return click.Command(named.name, params=options, help=named.claim, callback=_callback(named))
+    forms = [
+        click.Option([f"--{word}"], is_flag=True, help=f"{meaning}: {_written(named.preset(word))}.")
+        for word, meaning in (("quick", "Short, for a lab hour"), ("full", "As published"))
+        if named.preset(word)
+    ]
+    grid = f" Without {' and '.join(f'--{name}' for name in named.grid())} all values of the study are swept."
+    options = [*parameter_options(named.parameters()), *forms, *common]
+    text = named.claim + (grid if named.grid() else "")
+    return click.Command(named.name, params=options, help=text, callback=_callback(named))
+
+
+def _written(preset: dict[str, str]) -> str:
+    return ", ".join(f"--{name} {value}" for name, value in preset.items())
 
 
 def _callback(named: Named) -> Callable[..., None]:
     def call(
         testbed: str, seed: int, repeat: int, settings: tuple[str, ...], out: Path, limit: Duration | None,
-        dry_run: bool, **values: Quantity | str,
+        dry_run: bool, quick: bool = False, full: bool = False, **values: Quantity | str,
     ) -> None:  # fmt: skip
         with one_clear_message():
-            made = single(named, {name: str(value) for name, value in values.items()}, settings)
+            given = _given(values)
+            asked = _form(named, quick, full) | given
+            chosen = "virtual" if dry_run and testbed == "auto" else choose(testbed)
+            if chosen == "virtual" and not dry_run and _whole_study(named, given, settings):
+                raise SystemExit(run_study(named, asked, settings, range(seed, seed + repeat), out, limit))
+            chosen_values = {name: str(value) for name, value in values.items()} | asked
+            made = single(named, chosen_values, settings)
             parameters, spec = made.parameters, made.spec
             seeds = tuple(range(seed, seed + repeat))
-            chosen = "virtual" if dry_run and testbed == "auto" else choose(testbed)
             if chosen == "virtual":
                 guests_at_once(needed_mib(spec), 1)
             request = Request(spec, parameters, seeds, chosen, out)
@@ -73,6 +91,23 @@ def _callback(named: Named) -> Callable[..., None]:
             raise SystemExit(_describe(request) if dry_run else _run(request))
 
     return call
+
+
+def _given(values: dict[str, Quantity | str]) -> dict[str, str]:
+    """The parameters that were typed, as text."""
+    source = click.get_current_context().get_parameter_source
+    return {name: str(value) for name, value in values.items() if source(name) != ParameterSource.DEFAULT}
+
+
+def _form(named: Named, quick: bool, full: bool) -> dict[str, str]:
+    if quick and full:
+        raise UsageError("--quick and --full exclude each other.", "Choose one.")
+    return named.preset("quick") if quick else named.preset("full") if full else {}
+
+
+def _whole_study(named: Named, given: dict[str, str], settings: tuple[str, ...]) -> bool:
+    """Whether nothing was said of what the study itself varies."""
+    return bool(named.grid()) and not {*given, *(text.partition("=")[0] for text in settings)} & named.grid().keys()
 
 
 def _describe(request: Request) -> int:

@@ -15,6 +15,7 @@ from topologies.chain import chain
 from topologies.errors import UsageError
 from topologies.units import Count, Duration, Rate, Share, Size
 
+METRIC = "client_seconds"
 PROFILE = LINUX_2_4
 DROPS = ("0%", "0.1%", "0.5%", "1%", "2%", "5%", "10%", "20%")
 """The published shares."""

@@ -56,7 +56,7 @@ LINUX_2_4 = Profile(
         Setting("net.ipv4.tcp_congestion_control", "reno", "CUBIC came with 2.6.13 and was the default from 2.6.19."),
         Setting("net.ipv4.tcp_frto", "0", "F-RTO, which takes back a needless time-out, came with 2.4.21 and was off."),
         Setting("net.ipv4.tcp_rmem", "4096 87380 174760", "The default of 2.4: no window above 64 to 128 KiB."),
-        Setting("net.ipv4.tcp_wmem", "4096 16384 131072", "The default of 2.4."),
+        Setting("net.ipv4.tcp_wmem", "4096 16384 131072", "The default of 2.4 for the sender's buffer."),
     ),
 )
 

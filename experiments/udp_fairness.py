@@ -20,6 +20,7 @@ from topologies.units import Count, Duration, Packets, Rate
 
 DISCIPLINES: tuple[Discipline, ...] = typing.get_args(Discipline)
 GRID = {"queueing": DISCIPLINES}
+METRIC = "jain_index"
 PROFILE = LINUX_2_6
 QUICK, FULL = {"duration": "20s"}, {"duration": "60s"}
 _TCP_PORT, _UDP_PORT = 5001, 6001

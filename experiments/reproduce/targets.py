@@ -43,11 +43,11 @@ class Target:
 
 
 _RACK = (
-    "With SACK, Linux from 6.17 on knows losses by time alone (RACK), and waits an eighth of the round trip at most for "
-    "what is late; the delay here varies by 150 ms, so tcp_reordering has no say, and tcp_recovery=0 changes nothing. "
-    "Without SACK duplicate ACKs are counted, and the threshold works as published: "
-    "./tcplab sweep reordering --set cc=cubic --set threshold=3,100 --set net.ipv4.tcp_sack=0,1 --seeds 3 gave 12.3 and "
-    "46.6 Mbit/s with SACK off, 1.23 and 0.88 with SACK on."
+    "With SACK, Linux from 6.17 on knows losses by time alone (RACK), and waits an eighth of the round trip at most "
+    "for what is late; the delay here varies by 150 ms, so tcp_reordering has no say, and tcp_recovery=0 changes "
+    "nothing. Without SACK duplicate ACKs are counted, and the threshold works as published: "
+    "./tcplab sweep reordering --set cc=cubic --set threshold=3,100 --set net.ipv4.tcp_sack=0,1 --seeds 3 gave 12.3 "
+    "and 46.6 Mbit/s with SACK off, 1.23 and 0.88 with SACK on."
 )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ from testbed.scratch import scratch
 from topologies.units import Duration
 
 if TYPE_CHECKING:
+    from experiments.catalogue import Named
     from experiments.sweep.plan import Plan
     from experiments.sweep.run import Way
 
@@ -119,6 +121,18 @@ def _run(found: Plan, out: Path, way: Way) -> int:
     command = [*as_caller(), sys.executable, "-m", "analysis", "sweep", str(folder.resolve())]
     environment = os.environ | {"MPLCONFIGDIR": str(cache.folder() / "matplotlib")}
     return subprocess.run(command, cwd=Path(__file__).resolve().parents[2], env=environment, check=False).returncode
+
+
+def run_study(
+    named: Named, asked: dict[str, str], texts: tuple[str, ...], seeds: Sequence[int], out: Path, limit: Duration | None
+) -> int:
+    """`run` of an experiment that is a sweep by itself: its own grid, and what was asked for beside it."""
+    from experiments.sweep.api import way
+    from experiments.sweep.plan import plan
+
+    values = {name: (value,) for name, value in asked.items()} | named.grid() | dict(definition.settings(texts))
+    found = plan(definition.Sweep(named.name, tuple(values.items()), tuple(seeds), metric=named.metric()))
+    return _run(found, out, way(found, ready_lab(), None, None, limit.seconds if limit else 600.0))
 
 
 @click.command()

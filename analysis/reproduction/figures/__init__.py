@@ -1,0 +1,1 @@
+"""The graphs of a reproduction: published numbers hollow, ours filled."""

@@ -1,0 +1,139 @@
+"""The studies as data: profiles, forms, grids, and a run for every published number."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis.sweep.rows import METRICS
+from experiments.catalogue import Named, catalogue
+from experiments.profiles import LINUX_2_4, LINUX_2_6, LINUX_3_10, under
+from experiments.reproduce.carry import carry_out
+from experiments.reproduce.targets import Target, chosen, published, targets
+from experiments.spec import Condition, Proof, congestion_control
+from experiments.sweep.api import Silent
+from experiments.sweep.grid import combination, combinations, factor
+from experiments.sweep.point import Record
+from experiments.sweep.run import Way
+from tests.unit.made_sweeps import LAB, Engine
+from topologies.errors import UsageError
+
+
+@pytest.mark.parametrize("profile", [LINUX_2_4, LINUX_2_6, LINUX_3_10], ids=lambda profile: profile.name)
+def test_a_profile_gives_a_reason_for_each_setting_once(profile: Any) -> None:
+    names = [setting.name for setting in profile.settings]
+    assert len(set(names)) == len(names)
+    assert all(setting.reason.endswith(".") and len(setting.reason) > 20 for setting in profile.settings)
+
+
+def test_a_condition_keeps_its_own_settings_under_a_profile() -> None:
+    today, period = under(LINUX_2_4, "today+period", [congestion_control("bbr")])
+    assert (today.name, period.name) == ("bbr", "bbr_period")
+    assert today == congestion_control("bbr")
+    assert dict(period.sysctls)["net.ipv4.tcp_congestion_control"] == "bbr"
+    assert dict(period.sysctls)["net.ipv4.tcp_frto"] == "0"
+    assert period.proofs == (Proof("congestion_control", "bbr"),)
+
+
+@pytest.mark.parametrize("words", ["", "yesterday", "today+today", "today+"])
+def test_an_unknown_period_is_refused(words: str) -> None:
+    with pytest.raises(UsageError, match="today\\+period"):
+        under(LINUX_2_6, words, [Condition("c", "c")])
+
+
+@pytest.mark.parametrize("named", catalogue(), ids=lambda named: named.name)
+def test_forms_and_grid_of_an_experiment_are_possible(named: Named) -> None:
+    for word in ("quick", "full"):
+        preset = named.preset(word)
+        made = combination(named, [factor(named, name, [value]) for name, value in preset.items()], preset)
+        assert made.spec.name == named.name
+    factors = [factor(named, name, values) for name, values in named.grid().items()]
+    assert len(combinations(named, factors)) >= 1
+    assert named.metric() in {metric.name for metric in METRICS}
+    assert named.claim.endswith(".")
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_every_published_number_has_a_target(quick: bool) -> None:
+    found = targets(quick)
+    rows = ("davids_2017_sack_loss_sweep", "geni_tcp_assignment", "esnet_2015_reordering", "packet_dropper")
+    assert len(found) == sum(len(published(name)) for name in rows)
+    assert len({(one.where, one.quantity, one.experiment) for one in found}) == len(found)
+
+
+def test_every_target_of_an_experiment_that_there_is_can_be_run() -> None:
+    there = {named.name: named for named in catalogue()}
+    metrics = {metric.name for metric in METRICS}
+    for target in targets(quick=False):
+        assert target.metric in metrics
+        if named := there.get(target.experiment):
+            factors = [factor(named, name, [value]) for name, value in target.settings]
+            spec = combination(named, factors, dict(target.settings)).spec
+            assert target.condition in [condition.name for condition in spec.conditions], target.where
+
+
+def test_an_unknown_study_is_refused() -> None:
+    with pytest.raises(UsageError, match="No published study is named 'tahoe'"):
+        chosen(True, ["tahoe"])
+
+
+def dropped(data: Any, seed: int) -> Record:
+    """Ten seconds and the seed, doubled under the profile."""
+    rows = [
+        {"condition": condition["name"], "flow": "flow1", "client_seconds": (10.0 + seed) * factor_}
+        for condition, factor_ in zip(data["conditions"], (1, 2), strict=True)
+    ]
+    return {"status": "complete", "problem": "", "log": "", "rows": rows, "warnings": [],
+            "usage": {"clock_seconds": 5.0, "cpu_seconds": 1.0}}  # fmt: skip
+
+
+def test_a_reproduction_puts_ours_beside_the_published_numbers(tmp_path: Path) -> None:
+    engine = Engine(dropped)
+    folder = carry_out(chosen(True, ["packet_dropper"]), True, tmp_path, Way(LAB, engine, "two"), Silent())
+    content = json.loads((folder / "reproduction.json").read_text())
+    (study,) = content["studies"]
+    assert [row["published"] for row in study["rows"]] == [
+        float(row["elapsed_avg_s"]) for row in published("packet_dropper")
+    ]
+    first = study["rows"][0]
+    assert (first["today"], first["period"], first["seeds"]) == ([11.0, 12.0, 13.0], [22.0, 24.0, 26.0], [1, 2, 3])
+    assert first["published_low"] == 12.33
+    assert {setting["name"] for setting in study["profile"]} >= {"net.ipv4.tcp_frto"}
+    assert (content["mode"], content["status"]) == ("quick", "complete")
+    again = carry_out(chosen(True, ["packet_dropper"]), True, tmp_path, Way(LAB, engine, "two"), Silent())
+    assert len(engine.ran) == 24
+    assert json.loads((again / "reproduction.json").read_text())["studies"] == content["studies"]
+
+
+def test_an_interrupted_reproduction_goes_on(tmp_path: Path) -> None:
+    wanted = chosen(True, ["packet_dropper"])
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(wanted, True, tmp_path, Way(LAB, Engine(dropped, stop_after=5), "two"), Silent())
+    engine = Engine(dropped)
+    carry_out(wanted, True, tmp_path, Way(LAB, engine, "two"), Silent())
+    assert len(engine.ran) == 19
+
+
+def test_a_study_without_an_experiment_lists_its_published_numbers(tmp_path: Path) -> None:
+    target = Target("not_there", "somewhere", "rate", "Mbit/s", 1.5, (), "c", "client_kbit_s")
+    folder = carry_out([target], True, tmp_path, Way(LAB, Engine(dropped), "two"), Silent())
+    (study,) = json.loads((folder / "reproduction.json").read_text())["studies"]
+    (row,) = study["rows"]
+    assert (row["published"], row["today"], row["period"]) == (1.5, [], [])
+    assert "not an experiment of this version" in study["notes"][0]
+
+
+def test_failed_points_are_named(tmp_path: Path) -> None:
+    def made(data: Any, seed: int) -> Record:
+        if seed == 2:
+            return {"status": "failed", "problem": "It broke.", "log": "", "rows": [], "warnings": []}
+        return dropped(data, seed)
+
+    folder = carry_out(chosen(True, ["packet_dropper"]), True, tmp_path, Way(LAB, Engine(made), "two"), Silent())
+    (study,) = json.loads((folder / "reproduction.json").read_text())["studies"]
+    assert len(study["failures"]) == 8
+    assert study["failures"][0] == {"where": "0 % dropped, seed 2", "problem": "It broke.", "log": None}
+    assert study["rows"][0]["seeds"] == [1, 3]

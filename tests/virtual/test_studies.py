@@ -1,0 +1,84 @@
+"""Short forms of the studies in the lab kernel: what each is about must show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars
+import pytest
+
+from experiments.sweep.api import sweep
+from experiments.udp_fairness import DISCIPLINES
+from testbed.lab import Lab
+
+pytestmark = pytest.mark.virtual
+
+
+def run(name: str, out: Path, seeds: int = 1, **settings: Any) -> polars.DataFrame:
+    return sweep(name, settings, seeds=seeds, out=out).table
+
+
+def test_a_fair_queue_cuts_the_udp_flow_down_to_its_share(ready_lab: Lab, tmp_path: Path) -> None:
+    """Six flows share 10 Mbit/s and the UDP flow sends 4: more than its sixth."""
+    found = run("udp_fairness", tmp_path, bw="10mbit", udp="4mbit", streams="5", duration="5s", queue="100",
+                queueing=["fifo", "sfq"])  # fmt: skip
+    udp = {row["queueing"]: row for row in found.filter(flow="udp").to_dicts()}
+    assert udp["fifo"]["goodput_kbit_s"] > 3000
+    assert udp["sfq"]["goodput_kbit_s"] == pytest.approx(10_000 / 6, rel=0.2)
+    assert udp["sfq"]["udp_lost_percent"] > 40 > 20 > udp["fifo"]["udp_lost_percent"]
+    jain = {row["queueing"]: row["jain_index"] for row in found.to_dicts()}
+    assert jain["sfq"] > 0.97 > jain["fifo"]
+
+
+def test_every_discipline_is_what_the_kernel_then_has(ready_lab: Lab, tmp_path: Path) -> None:
+    """A difference between what was asked for and found would fail the point."""
+    found = run("udp_fairness", tmp_path, bw="10mbit", streams="1", udp="2mbit", duration="1s",
+                queueing=list(DISCIPLINES), queue=["20", "1000"])  # fmt: skip
+    assert found.select("queueing", "queue").unique().height == 2 * len(DISCIPLINES)
+
+
+def test_the_dropper_delivers_all_requests_and_takes_longer(ready_lab: Lab, tmp_path: Path) -> None:
+    found = run("packet_dropper", tmp_path, requests="2000", loss=["0%", "10%"], period="today+period")
+    kept = found.filter(loss="0%", condition="dropping").to_dicts()[0]
+    assert kept["transfer_kbyte"] == pytest.approx(2000 * 1448 / 1024, rel=0.01)
+    assert kept["client_seconds"] == pytest.approx(2000 * 1514 * 8 / 100e6, rel=0.1)
+    lossy = found.filter(loss="10%")
+    assert lossy["condition"].to_list() == ["dropping", "dropping_period"]
+    assert lossy["client_seconds"].min() > 3 * kept["client_seconds"]
+
+
+def test_varying_delay_is_taken_for_loss(ready_lab: Lab, tmp_path: Path) -> None:
+    found = run("reordering", tmp_path, cc="cubic", duration="5s", jitter=["0s", "75ms"])
+    steady, varied = (found.filter(jitter=value).to_dicts()[0] for value in ("0s", "75ms"))
+    assert (steady["reorderings"], steady["dsacks"], steady["lost_percent"]) == (0, 0, 0)
+    assert varied["lost_percent"] == 0
+    assert varied["reorderings"] > 10
+    assert varied["dsacks"] > 10
+    assert varied["goodput_kbit_s"] < steady["goodput_kbit_s"] / 5
+
+
+def test_a_threshold_above_the_kernels_highest_is_set(ready_lab: Lab, tmp_path: Path) -> None:
+    assert run("reordering", tmp_path, cc="reno", duration="1s", threshold="2147483647").height == 1
+
+
+def test_with_sack_only_what_was_lost_is_sent_again(ready_lab: Lab, tmp_path: Path) -> None:
+    found = run("sack_loss_sweep", tmp_path, bw="100mbit", delay="1ms", loss="2%", duration="5s", period="today+period")
+    rows = {row["condition"]: row for row in found.to_dicts()}
+    assert set(rows) == {"sack_off", "sack_off_period", "sack_on", "sack_on_period"}
+    assert rows["sack_off"]["resent_percent"] > rows["sack_on"]["resent_percent"]
+    assert rows["sack_on"]["resent_percent"] == pytest.approx(2, rel=0.3)
+    assert rows["sack_on"]["slowest_second_kbit_s"] <= rows["sack_on"]["client_kbit_s"]
+
+
+def test_only_the_way_to_the_receiver_is_delayed(ready_lab: Lab, tmp_path: Path) -> None:
+    found = run("cubic_vs_reno", tmp_path, bw="10mbit", delay="50ms", duration="2s", queue="20")
+    assert found["condition"].to_list() == ["cubic", "reno"]
+    assert all(50 <= value < 90 for value in found["rtt_median_ms"])
+
+
+def test_sack_can_be_off_under_any_congestion_control(ready_lab: Lab, tmp_path: Path) -> None:
+    found = run(
+        "cubic_vs_reno", tmp_path, bw="10mbit", delay="5ms", duration="2s", cc="cubic", sack="off+on", loss="5%"
+    )
+    assert found["condition"].to_list() == ["cubic_sack_off", "cubic"]
