@@ -9,6 +9,7 @@ from analysis import capture, counters, iperf, sockets, tcptrace, xplot
 from analysis.jsonfile import read_object
 from analysis.problems import Problems
 from analysis.rundirectory import Run, Trial
+from analysis.sweep.rows import rows_of_condition
 from topologies.errors import TcplabError
 
 PAUSE = 0.25
@@ -49,7 +50,7 @@ class Measured:
 
 def measure(run: Run, trial: Trial, problems: Problems, draw: bool) -> Measured:
     """All that `trial`'s files tell; with `draw` also what the graphs need."""
-    values = _iperf(run, trial, problems) | _counters(run, trial, problems)
+    values = _iperf(run, trial, problems) | _counters(run, trial, problems) | _together(run, trial, problems)
     traces = {}
     for role, host in (("sender", run.flow.sender), ("receiver", run.flow.receiver)):
         values |= _capture(run, trial, role, host, problems)
@@ -72,6 +73,22 @@ def _iperf(run: Run, trial: Trial, problems: Problems) -> dict[str, float]:
         elif content is not None:
             problems.add(f"{trial.name}/{name} holds no iperf summary: its throughput is left out.")
     return values
+
+
+def _together(run: Run, trial: Trial, problems: Problems) -> dict[str, float]:
+    """What all flows of the run did; nothing for one alone. Keys: flows.total, .least, .most (kbit/s), .jain."""
+    if len(run.flows) < 2:
+        return {}
+    try:
+        rows = rows_of_condition(trial.folder, {"flows": [vars(flow) for flow in run.flows]}, trial.condition.name)
+        goodputs = [(row["goodput_kbit_s"], row["total_goodput_kbit_s"], row["jain_index"]) for row in rows]
+    except (ValueError, OSError) as error:
+        problems.add(f"{trial.name}: the flows cannot be compared ({error}).")
+        return {}
+    known = [float(rate) for rate, _, _ in goodputs if rate is not None]
+    last = {"flows.total": goodputs[-1][1], "flows.jain": goodputs[-1][2]}
+    found = {"flows.least": min(known, default=None), "flows.most": max(known, default=None), **last}
+    return {key: float(value) for key, value in found.items() if value is not None}
 
 
 def _counters(run: Run, trial: Trial, problems: Problems) -> dict[str, float]:

@@ -57,9 +57,14 @@ class Run:
     spec: Object
     seeds: tuple[int, ...]
     conditions: tuple[Condition, ...]
-    flow: Flow
+    flows: tuple[Flow, ...]
     trials: tuple[Trial, ...]
     captures: tuple[str, ...]
+
+    @property
+    def flow(self) -> Flow:
+        """The first: captures and graphs are about this one."""
+        return self.flows[0]
 
     @property
     def experiment(self) -> str:
@@ -99,7 +104,7 @@ def read_run(path: Path, problems: Problems) -> Run:
     )
     present = tuple(trial for trial in trials if _is_present(trial, problems))
     captures = tuple(name for name in texts(spec, "captures") if _NAME.fullmatch(name))
-    return Run(path, manifest, spec, seeds, conditions, _flow(spec, problems), present, captures)
+    return Run(path, manifest, spec, seeds, conditions, _flows(spec), present, captures)
 
 
 def changed_files(run: Run) -> list[str]:
@@ -160,17 +165,17 @@ def _conditions(path: Path, spec: Object, problems: Problems) -> tuple[Condition
     return tuple(Condition(name, name) for name in sorted(folders) if _NAME.fullmatch(name))
 
 
-def _flow(spec: Object, problems: Problems) -> Flow:
-    flows = objects(spec, "flows")
-    if len(flows) > 1:
-        problems.add(f"The run has {len(flows)} flows: only the first is analysed.")
-    first = flows[0] if flows else {}
+def _flows(spec: Object) -> tuple[Flow, ...]:
+    return tuple(map(_flow, objects(spec, "flows") or [{}]))
+
+
+def _flow(entry: Object) -> Flow:
     names = {
-        key: text(first, key, default) for key, default in (("name", "flow1"), ("sender", "h1"), ("receiver", "h2"))
+        key: text(entry, key, default) for key, default in (("name", "flow1"), ("sender", "h1"), ("receiver", "h2"))
     }
     if not all(_NAME.fullmatch(name) for name in names.values()):
         raise TcplabError("spec.json names a flow or host that cannot be a file's name.", "Run the experiment again.")
-    return Flow(names["name"], names["sender"], names["receiver"], int(number(first, "port") or 5001))
+    return Flow(names["name"], names["sender"], names["receiver"], int(number(entry, "port") or 5001))
 
 
 def _is_present(trial: Trial, problems: Problems) -> bool:

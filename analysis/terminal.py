@@ -40,7 +40,7 @@ def _table(report: Report) -> Table:
     table.add_column("Quantity")
     for condition in report.run.conditions:
         table.add_column(Text(condition.label), justify="right")
-    for quantity in SHORT:
+    for quantity in (*quantities.FLOWS, *SHORT[1:3]) if len(report.run.flows) > 1 else SHORT:
         table.add_row(_name(quantity), *(_cell(report, quantity, at) for at in range(len(report.run.conditions))))
     return table
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from analysis.results import Results
-from analysis.studies.quantities import KERNEL, TRANSFER
+from analysis.studies.quantities import FLOWS, KERNEL, TRANSFER
 from analysis.table import Table, build_row
 
 
 def table(results: Results) -> Table:
     """All quantities, ours alone."""
     labels = tuple(condition.label for condition in results.run.conditions)
-    rows = tuple(build_row(results, quantity, None) for quantity in (*TRANSFER, *KERNEL))
-    return Table("What was measured", labels, rows, ())
+    several = FLOWS if len(results.run.flows) > 1 else ()
+    rows = tuple(build_row(results, quantity, None) for quantity in (*several, *TRANSFER, *KERNEL))
+    title = f"What was measured: all flows, then {results.run.flow.name}" if several else "What was measured"
+    return Table(title, labels, rows, ())

@@ -45,6 +45,13 @@ TRANSFER = (
 )
 """The rows of the published SACK experiment, by its own names (a->b is from the sender to the receiver)."""
 
+_SERVERS = "the last lines of all flows' .server.txt"
+FLOWS = (
+    Quantity("Goodput of all flows together", "kbit/s", "flows.total", f"{_SERVERS}, their sum"),
+    Quantity("Slowest flow", "kbit/s", "flows.least", _SERVERS),
+    Quantity("Fastest flow", "kbit/s", "flows.most", _SERVERS),
+    Quantity("Jain's fairness index of the flows", "", "flows.jain", _SERVERS),
+)
 THROUGHPUT = Quantity("Throughput at the receiver", "kbit/s", "server.rate", SERVER)
 RETRANSMISSIONS = counter("Retransmitted segments", "TcpRetransSegs")
 SENT_AGAIN = Quantity(

@@ -60,11 +60,13 @@ METRICS = (
 
 def rows_of(raw: Path, spec: Object) -> list[Row]:
     """The rows of the run whose raw files are in `raw` (a `raw/seed-N`) and whose spec.json said `spec`."""
-    return [row for condition in objects(spec, "conditions") for row in _condition(raw, spec, text(condition, "name"))]
+    names = [text(condition, "name") for condition in objects(spec, "conditions")]
+    return [row for name in names for row in rows_of_condition(raw / name, spec, name)]
 
 
-def _condition(raw: Path, spec: Object, condition: str) -> Iterator[Row]:
-    folder, flows, problems = raw / condition, objects(spec, "flows"), Problems()
+def rows_of_condition(folder: Path, spec: Object, condition: str) -> Iterator[Row]:
+    """The rows of one condition, a row for each flow. Raises ValueError where a file of samples is broken."""
+    flows, problems = objects(spec, "flows"), Problems()
     samples = {sender: _samples(folder, sender) for sender in {text(flow, "sender") for flow in flows}}
     measured = [
         _flow(folder, flow) | _socket(samples[text(flow, "sender")].get(text(flow, "port"), [])) for flow in flows
