@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 MOST_PANELS = 8
 MOST_LINES = 60
+_LEAST, _GREATEST = 1e-12, 1e15
+"""Sizes that are drawn, in any unit; a number beyond is no measurement."""
+_WIDEST = 1e9
+"""The greatest ratio that is drawn; anything beyond would leave no room for the others."""
 _HOW = (
     "Hollow: published, with a bar over its repetitions where there are several. Filled: the median of our runs; the "
     "thin bar goes from the least run to the greatest, the thick one is the 95 % interval of the median (six runs or "
@@ -24,17 +28,25 @@ _HOW = (
 
 def picture(one: JudgedStudy, number: int) -> Picture | None:
     """The graph of a study, the `number`-th; None where it wants none or nothing can be drawn."""
-    rows = [judged for judged in one.rows if judged.row.published is not None or judged.row.was_run]
+    rows = [judged for judged in one.rows if _is_drawable(judged)]
     kind = one.study.plot.kind
     with_x = [judged for judged in rows if judged.row.x is not None]
     if kind == "none" or not rows:
         return None
     is_swept = kind == "loglog" or (not kind and len({judged.row.x for judged in with_x}) >= 3)
     name = f"study-{number}.png"
-    return _curves(one, rows, with_x, name) if is_swept and with_x else _lines(one, rows, name)
+    return _curves(one, with_x, name) if is_swept and with_x else _lines(one, rows, name)
 
 
-def _curves(one: JudgedStudy, rows: Sequence[Judged], with_x: Sequence[Judged], name: str) -> Picture:
+def _is_drawable(judged: Judged) -> bool:
+    """Whether there is a number, and none that an axis would not hold."""
+    row, ours = judged.row, [one for one in (judged.period, judged.today) if one]
+    numbers = [row.published, row.low, row.high, *(end for one in ours for end in (one.runs.low, one.runs.high))]
+    sizes = [abs(number) for number in (*numbers, row.x) if number]
+    return any(number is not None for number in numbers) and all(_LEAST <= size <= _GREATEST for size in sizes)
+
+
+def _curves(one: JudgedStudy, with_x: Sequence[Judged], name: str) -> Picture:
     from analysis.reproduction.figures import curves
     from analysis.sweep.figures.swept import swept
 
@@ -49,7 +61,7 @@ def _curves(one: JudgedStudy, rows: Sequence[Judged], with_x: Sequence[Judged], 
         curves.Panel(series or quantity, quantity, _marks(group, [places[each.row.x or 0.0] for each in group]))
         for (quantity, series), group in shown
     ]
-    left = len(rows) - sum(len(group) for _, group in shown)
+    left = len(one.rows) - sum(len(group) for _, group in shown)
     return Picture(name, _title(one), _caption(left, ""), curves.draw(panels, axis, _below(one)))
 
 
@@ -74,13 +86,14 @@ def _lines(one: JudgedStudy, rows: Sequence[Judged], name: str) -> Picture | Non
         "The rows have several units; so all numbers are divided by the published one, which is 1. " if is_ratio else ""
     )
     made = lines.draw(labels, marks, below or f"value ({shown[0].row.unit})", is_ratio)
-    return Picture(name, _title(one), _caption(len(rows) - len(shown), how), made)
+    return Picture(name, _title(one), _caption(len(one.rows) - len(shown), how), made)
 
 
 def _has_ratio(judged: Judged) -> bool:
-    """Whether ours can be divided by the published number and the quotient has a logarithm."""
-    known = [judged.row.published or 0.0, *(ours.median for ours in (judged.period, judged.today) if ours)]
-    return len(known) > 1 and min(known) > 0
+    """Whether ours can be divided by the published number and the quotient shown on a logarithmic axis."""
+    one = judged.row.published or 0.0
+    medians = [ours.median for ours in (judged.period, judged.today) if ours]
+    return one > 0 and bool(medians) and one / _WIDEST <= min(medians) and max(medians) / _WIDEST <= one
 
 
 def _label(judged: Judged, with_quantity: bool) -> str:

@@ -117,7 +117,7 @@ def _shown(one: JudgedStudy, drawn: Picture | None) -> dict[str, Any]:
     study = one.study
     return {
         "study": study, "counts": one.counts, "picture": drawn, "lines": [line(row) for row in one.rows[:MOST_ROWS]],
-        "left": len(one.rows[MOST_ROWS:]), "has_period": one.has_period,
+        "left": len(one.rows[MOST_ROWS:]), "has_period": one.has_period, "has_today": one.has_today,
         "source": study.source if study.year in study.source else f"{study.source} ({study.year})",
         "failures": study.failures[:MOST_ROWS], "failures_left": len(study.failures[MOST_ROWS:]),
         "has_reasons": any(judged.row.why or judged.row.command for judged in one.rows),

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from math import inf
+from math import inf, isfinite
 from statistics import median
 from typing import Literal
 
@@ -62,7 +62,7 @@ class Ours:
 class Verdict:
     """The word, and for `DIFFERS` how far ours is away.
 
-    `factor` is the greater through the smaller; it is None where one of both is not above zero, and `difference`
+    `factor` is the greater divided by the smaller; it is None where one of both is not above zero, and `difference`
     (ours - published, in the unit of the row) says it.
     """
 
@@ -133,7 +133,8 @@ def judge(published: float | None, span: Span | None, ours: Ours | None) -> Verd
 
 def _apart(published: float, ours: float) -> Verdict:
     low, high = sorted((published, ours))
-    return Verdict(DIFFERS, high / low if low > 0 else None, ours - published)
+    is_ratio = low > 0 and isfinite(high / low)
+    return Verdict(DIFFERS, high / low if is_ratio else None, ours - published)
 
 
 def best(verdicts: Sequence[Verdict]) -> Verdict:

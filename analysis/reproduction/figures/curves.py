@@ -48,9 +48,9 @@ def _scales(made: Board, shown: Sequence[Panel]) -> None:
     together = list(zip(made.axes, shown, strict=True))
     for quantity, group in groupby(together, key=lambda one: one[1].quantity):
         members = list(group)
-        values = [mark.value for _, panel in members for marks in panel.marks.values() for mark in marks]
+        drawn = [mark for _, panel in members for marks in panel.marks.values() for mark in marks]
         for axes, _ in members:
-            value_axis(axes, "y", values)
+            value_axis(axes, "y", drawn)
         limits = [axes.get_ylim() for axes, _ in members]
         for axes, _ in members:
             axes.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))

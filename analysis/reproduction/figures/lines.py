@@ -36,7 +36,7 @@ def draw(labels: Sequence[str], marks: Mapping[Source, Sequence[Mark]], below: s
             moved = [Mark(mark.at + source.shift, mark.value, mark.runs, mark.interval) for mark in marks[source]]
             draw_marks(axes, source, moved, "x")
         shown = [mark for source in present for mark in marks[source]]
-        _ratios(axes, shown) if is_ratio else value_axis(axes, "x", [mark.value for mark in shown])
+        _ratios(axes, shown) if is_ratio else value_axis(axes, "x", shown)
         _rows(axes, wrapped)
         made.label("", below)
         return png(made.figure)

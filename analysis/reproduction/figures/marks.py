@@ -13,9 +13,11 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
 from analysis.figures.style import BLUE, VERMILLION
-from analysis.sweep.figures.panels import plain, spans_decades
+from analysis.sweep.figures.panels import plain
 
 Direction = Literal["x", "y"]
+_FAR = 20.0
+"""How many times the least number the greatest is where a linear axis would hide what the small ones do."""
 
 
 @dataclass(frozen=True)
@@ -70,12 +72,13 @@ def draw_marks(axes: Axes, source: Source, marks: Sequence[Mark], along: Directi
               markeredgewidth=1.6 if source.is_hollow else 0, zorder=above)  # fmt: skip
 
 
-def value_axis(axes: Axes, along: Direction, values: Sequence[float]) -> None:
-    """Logarithmic where the values span decades, with a place for zero where there is one; else from zero."""
+def value_axis(axes: Axes, along: Direction, marks: Sequence[Mark]) -> None:
+    """Logarithmic where the numbers are far apart, with a place for zero where there is one; else from zero."""
+    values = [number for mark in marks for number in (mark.value, *(mark.runs or ()))]
     above = [value for value in values if value > 0]
     axis = axes.xaxis if along == "x" else axes.yaxis
     set_scale = axes.set_xscale if along == "x" else axes.set_yscale
-    if not spans_decades(above) or min(values) < 0:
+    if not above or min(values) < 0 or max(above) < _FAR * min(above):
         _from_zero(axes, along, values)
         axis.set_major_locator(MaxNLocator(6))
     elif len(above) == len(values):
