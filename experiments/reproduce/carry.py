@@ -23,6 +23,7 @@ from experiments.sweep.grid import Combination, combination, factor
 from experiments.sweep.point import Point, Record, origin
 from experiments.sweep.results import results
 from experiments.sweep.run import Watch, Way, run_points
+from testbed.archive import code_digest
 
 _OF_RUN = {metric.name for metric in METRICS if metric.of_run}
 _SHARED = {"goodput_kbit_s", "client_kbit_s", "transfer_kbyte"}  # of a run: the sum over its flows
@@ -70,7 +71,9 @@ def carry_out(targets: Sequence[Target], quick: bool, out: Path, way: Way, watch
                 "tcplab": testbed.VERSION, "started": started, "status": status,
                 "wall_seconds": round(time.monotonic() - begun, 3),
             }  # fmt: skip
-            content = {"format": 1, "id": run.identifier, "mode": "quick" if quick else "full", **facts,
+            digests = {"kernel": facts["kernel"]["digest"], "image": facts["image"]["digest"], "code": code_digest()}
+            content = {"format": 1, "id": run.identifier, "digests": digests, "mode": "quick" if quick else "full",
+                       **{name: value for name, value in facts.items() if name != "tools"},
                        **_totals(carried), "studies": studies(targets, carried, quick)}  # fmt: skip
             (run.folder / "reproduction.json").write_text(json.dumps(content, indent=1) + "\n")
             folder = run.finish({"kind": "reproduction", "experiment": "all", **facts, **_totals(carried)})
@@ -156,10 +159,14 @@ def _value(target: Target, rows: list[dict[str, Any]]) -> float | None:
 
 
 def _failures(targets: Iterable[Target], carried: Carried) -> Iterable[dict[str, Any]]:
+    """One line for each target and problem, with its seeds."""
+    seeds: dict[tuple[str, str], list[int]] = {}
     for target in targets:
         for seed, record in carried.of(target):
             if record["status"] != "complete":
-                yield {"where": f"{target.where}, seed {seed}", "problem": record["problem"], "log": None}
+                seeds.setdefault((target.where, record["problem"]), []).append(seed)
+    for (where, problem), failed in seeds.items():
+        yield {"where": f"{where}, seed {', '.join(map(str, failed))}", "problem": problem, "log": None}
 
 
 def _source(name: str) -> str:
