@@ -57,7 +57,9 @@ def _of_data(port: str, what: HostReordering, grown: dict[str, int], found: int)
     undecided = what.correlation.base > 0 and not frozen  # the draw may have been one that lets all wait
     held = found == 0 if frozen else bool(grown["requeues"] and found) or (undecided and not grown["requeues"])
     said = f"{grown['requeues']} of at most {grown['packets']} buffers left at once, {grown['drops']} were dropped"
-    promise = "reorders nothing, since its draw is frozen" if frozen else f"lets buffers wait {what.delay} behind others"
+    promise = (
+        "reorders nothing, since its draw is frozen" if frozen else f"lets buffers wait {what.delay} behind others"
+    )
     return {
         "claim": f"{port} {promise}",
         "expected": "no reordering" if frozen else "reordering",

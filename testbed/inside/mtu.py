@@ -20,8 +20,11 @@ def set_mtu(interface: str, mtu: Size) -> Setting:
         try:
             fcntl.ioctl(control, _SET, _LAYOUT.pack(interface.encode(), mtu.base))
         except OSError as error:
-            raise TcplabError(f"{interface}: no MTU of {mtu.base}: {error.strerror}.", "Choose a smaller one.") from error
+            raise TcplabError(
+                f"{interface}: no MTU of {mtu.base}: {error.strerror}.", "Choose a smaller one."
+            ) from error
         found = _LAYOUT.unpack(fcntl.ioctl(control, _GET, _LAYOUT.pack(interface.encode(), 0)))[1]
     if found != mtu.base:
-        raise TcplabError(f"{interface}: an MTU of {mtu.base} was asked for, the kernel has {found}.", "Choose another.")
+        problem = f"{interface}: an MTU of {mtu.base} was asked for, the kernel has {found}."
+        raise TcplabError(problem, "Choose another.")
     return Setting(interface, "mtu", str(mtu.base), str(found))

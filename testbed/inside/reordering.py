@@ -1,8 +1,8 @@
 """A host's own reordering as queueing disciplines: the tc commands for it, and what tc must then read back.
 
-    root 1: prio     three bands, as tc makes them
-    1:1  10: netem   delay, reorder, gap, limit
-    1:   u32         packets to the peer's address go to 1:1, all others by their priority to 1:2 and 1:3
+root 1: prio     three bands, as tc makes them
+1:1  10: netem   delay, reorder, gap, limit
+1:   u32         packets to the peer's address go to 1:1, all others by their priority to 1:2 and 1:3
 """
 
 from __future__ import annotations
