@@ -21,17 +21,17 @@ CASES = {
 }  # fmt: skip
 """netem's delay and reorder share of the published cases. `baseline` has no netem."""
 
-_SWITCHES = {"correlation": ("on", "off"), "netem": ("today", "2015"), "sack": ("on", "off"), "tso": ("off", "on")}
+_SWITCHES = {"correlation": ("on", "off"), "netem": ("today", "old"), "sack": ("on", "off"), "tso": ("off", "on")}
 
 
 @dataclass(frozen=True)
 class Parameters:
     case: str = word("8", f"The published case: baseline or {', '.join(CASES)}.")
     correlation: str = word("on", "on: with the correlation of 100 % that was published; off: without.")
-    netem: str = word("today", "today, or 2015: the packet after one that left at once waits, as in older kernels.")
+    netem: str = word("today", "today, or old: as before Linux 3.6, where one packet waits ahead of every draw.")
     mtu: Size = parameter("9000B", Size, "Bytes of a packet. The published windows are multiples of 8948 bytes.")
     netem_limit: Packets = parameter("1000", Packets, "Packets that a host's netem holds; 1000 is its own default.")
-    recovery: Count = parameter("1", Count, "net.ipv4.tcp_recovery; 0 counts packets where the kernel still can.")
+    recovery: Count = parameter("1", Count, "net.ipv4.tcp_recovery; 0 turns RACK off, until Linux 6.16.")
     max_reordering: Count = parameter("300", Count, "net.ipv4.tcp_max_reordering; 127 before Linux 3.19.")
     sack: str = word("on", "on or off: selective acknowledgement.")
     tso: str = word("off", "on or off: segmentation offloads, so that netem sees packets of up to 64 KB.")
@@ -49,12 +49,12 @@ class Parameters:
                 raise UsageError(f"{name} cannot be '{getattr(self, name)[:40]}'.", f"Choose {' or '.join(words)}.")
 
     def reordering(self) -> tuple[HostReordering, ...]:
-        """Both hosts', as published. Until Linux 3.14 netem let one packet more than `gap` wait in front of a draw."""
+        """Both hosts', as published. Before Linux 3.6 netem let `gap` packets wait ahead of a draw; now one fewer."""
         if self.case == "baseline":
             return ()
         delay, share = CASES[self.case]
         correlation = WHOLE if self.correlation == "on" else Share(0)
-        gap = Packets(2 if self.netem == "2015" else 1)
+        gap = Packets(2 if self.netem == "old" else 1)
         here = HostReordering("h1", "h2", Duration.parse(delay), Share.parse(share), correlation, gap, self.netem_limit)
         return here, replace(here, host="h2", peer="h1")
 
