@@ -176,8 +176,9 @@ def _prepare() -> None:
     """Our own namespace, which the switches share, and the limit of descriptors: each host takes three."""
     for name, value in baseline.SWITCHES.items():
         _set("the switches", name, value)
-    if has_sysctl(baseline.CONNECTION_TABLE[0]):
-        _set("the hosts", *baseline.CONNECTION_TABLE)
+    for name, value in (baseline.CONNECTION_TABLE, baseline.CABLES):
+        if has_sysctl(name):
+            _set("the hosts", name, value)
     _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(_DESCRIPTORS, hard), hard))
 
