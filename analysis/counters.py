@@ -48,6 +48,11 @@ def port_loss(qdiscs: Object, port: str) -> PortLoss:
     return PortLoss(port, lost, dropped, _grown(qdiscs, port, _LINE, "packets"))
 
 
+def host_drops(readings: Object, port: str) -> float:
+    """Packets that netem on a host's own port dropped during the trial (reordering.json)."""
+    return _grown(readings, port, "10:", "drops")
+
+
 def _grown(qdiscs: Object, port: str, handle: str, field: str) -> float:
     return _total(inner(qdiscs, "after"), port, handle, field) - _total(inner(qdiscs, "before"), port, handle, field)
 

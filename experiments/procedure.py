@@ -73,6 +73,7 @@ def _measure(spec: ExperimentSpec, condition: Condition, live: LiveNetwork, room
     settings = baseline.HOST | dict(condition.sysctls)
     found = {host: live.set_sysctls(host, settings) for host in hosts}
     before = _readout(live, hosts)
+    reordered = live.reorderings()
     warnings: list[str] = []
     try:
         with _capturing(spec, live, folder, warnings), _sampling(spec, live, folder):
@@ -81,6 +82,8 @@ def _measure(spec: ExperimentSpec, condition: Condition, live: LiveNetwork, room
         after = _readout(live, hosts)
         _write(folder / "counters.json", {"before": before[0], "after": after[0]})
         _write(folder / "qdiscs.json", {"before": before[1], "after": after[1]})
+        if reordered:
+            _write(folder / "reordering.json", {"before": reordered, "after": live.reorderings()})
     _write(folder / "evidence.json", {"sysctls": found, "warnings": warnings, **evidence(condition, spec, folder)})
 
 

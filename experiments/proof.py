@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from experiments.reordering_proof import reorderings
 from experiments.spec import Condition, ExperimentSpec, Flow, Proof
 from testbed.inside.programs import run
 from topologies.addresses import address_of
@@ -29,7 +30,7 @@ def evidence(condition: Condition, spec: ExperimentSpec, folder: Path) -> dict[s
     A condition that names proofs of which none can be looked at did not hold.
     """
     named = [row for proof in condition.proofs for row in _LOOKS[proof.kind](proof, spec, folder)]
-    proofs = named + _losses(spec, folder)
+    proofs = named + _losses(spec, folder) + reorderings(spec, folder)
     return {"held": bool(named or not condition.proofs) and all(row["held"] for row in proofs), "proofs": proofs}
 
 

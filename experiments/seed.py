@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.spec import ExperimentSpec
+from testbed.inside import baseline
 from testbed.lab import Lab
 from testbed.running import Limits, Progress, Usage
 from testbed.virtual import run_in_guest
@@ -15,6 +16,7 @@ from testbed.virtual import run_in_guest
 PROCEDURE = "experiments.procedure"
 GUEST_MIB = 1024
 _STEP_MIB = 512
+_TCP_SHARE = 16  # the kernel lets TCP have a 16th of its memory before windows shrink (net/ipv4/tcp.c, tcp_init_mem)
 _SAMPLES = 2000  # sockets that are sampled in a second of virtual time, at most
 
 
@@ -28,7 +30,22 @@ def needed_mib(spec: ExperimentSpec) -> int:
     captures = spec.capture_bytes() // len(spec.conditions)
     longest = max(flow.duration.seconds for flow in spec.flows)
     samples = 640 * min(20 * flows, _SAMPLES) * 1.5 * longest
-    return 256 + hosts + 3 * flows + int(3 * captures + samples) // 2**20
+    return 256 + hosts + 3 * flows + int(3 * captures + samples) // 2**20 + _buffers_mib(spec)
+
+
+def _buffers_mib(spec: ExperimentSpec) -> int:
+    """MiB with which the kernel does not run short of TCP memory while every flow fills its path.
+
+    Counted only where windows reach that far. A flow holds about two windows: in flight, and written but not sent.
+    """
+    ways = [(spec.topology.bottleneck(flow.sender, flow.receiver), spec.topology.round_trip(flow.sender, flow.receiver))
+            for flow in spec.flows]  # fmt: skip
+    in_flight = [channel.bandwidth.base * delay.seconds / 8 for channel, delay in ways]
+    settings = [dict(condition.sysctls) for condition in spec.conditions]
+    largest = max(int((baseline.HOST | values)["net.ipv4.tcp_rmem"].split()[2]) for values in settings)
+    if largest <= int(baseline.HOST["net.ipv4.tcp_rmem"].split()[2]):
+        return 0
+    return int(sum(2.5 * _TCP_SHARE * min(amount, largest) for amount in in_flight)) // 2**20
 
 
 def memory_for(spec: ExperimentSpec) -> int:

@@ -19,6 +19,7 @@ _ROOT = Path(__file__).resolve().parent.parent
 _CODE = (
     "topologies/*.py", "testbed/__init__.py", "testbed/inside/*.py",
     "experiments/__init__.py", "experiments/spec.py", "experiments/procedure.py", "experiments/proof.py",
+    "experiments/reordering_proof.py",
 )  # fmt: skip
 _START = "import sys\nfrom testbed.inside.room import main\nsys.exit(main(sys.argv[1:]))\n"
 

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Literal
 
 from topologies.errors import UsageError
-from topologies.units import WHOLE, Duration, Packets, Quantity, Rate, Share
+from topologies.units import WHOLE, Duration, Packets, Quantity, Rate, Share, Size
 
 NodeKind = Literal["host", "switch", "router"]
 Discipline = Literal["fifo", "sfq", "fq_codel", "fq", "cake", "pie", "red"]
@@ -21,6 +21,7 @@ Discipline = Literal["fifo", "sfq", "fq_codel", "fq", "cake", "pie", "red"]
 SLOWEST, FASTEST = Rate.parse("1kbit"), Rate.parse("100gbit")
 LONGEST_DELAY = Duration.parse("60s")
 MOST_PACKETS = Packets(1_000_000)
+ETHERNET, JUMBO = Size(1500), Size(9000)
 _LONGEST_NAME = 9  # an interface name has 15 characters (IFNAMSIZ), "-eth" and two digits are added to the node's
 
 
@@ -54,6 +55,31 @@ class Channel:
 def _within(field: str, value: Quantity, lowest: Quantity, highest: Quantity) -> None:
     if not lowest.base <= value.base <= highest.base:
         raise UsageError(f"A {field} of {value} is not possible.", f"Choose one from {lowest} to {highest}.")
+
+
+@dataclass(frozen=True)
+class HostReordering:
+    """What `host` does to its own packets for `peer`: `prio`, netem in its first band, a u32 filter in front.
+
+    `at_once` is netem's reorder share: so many packets leave at once, the others `delay` later; the first `gap` - 1
+    after each such packet are never among them. `correlation` is netem's: 100 % keeps its first draw for ever.
+    `limit` is netem's queue. A queue on a host changes what its TCP does (see above): this is for studies that had one.
+    """
+
+    host: str
+    peer: str
+    delay: Duration
+    at_once: Share
+    correlation: Share = Share(0)
+    gap: Packets = Packets(1)
+    limit: Packets = Packets(1000)
+
+    def __post_init__(self) -> None:
+        _within("delay", self.delay, Duration(1000), LONGEST_DELAY)
+        _within("share sent at once", self.at_once, Share(1), WHOLE)
+        _within("correlation", self.correlation, Share(0), WHOLE)
+        _within("gap", self.gap, Packets(1), MOST_PACKETS)
+        _within("limit", self.limit, Packets(1), MOST_PACKETS)
 
 
 @dataclass(frozen=True)
@@ -96,12 +122,18 @@ class Port:
 
 @dataclass(frozen=True)
 class TopologySpec:
-    """A named network. Raises UsageError where it cannot be built; `diagram` is for people."""
+    """A named network. Raises UsageError where it cannot be built; `diagram` is for people.
+
+    `mtu` is that of every interface: bytes of IP in a frame. `segmentation` on leaves TSO, GSO and GRO on everywhere.
+    """
 
     name: str
     nodes: tuple[Node, ...]
     links: tuple[Link, ...]
     diagram: str = ""
+    mtu: Size = ETHERNET
+    reordering: tuple[HostReordering, ...] = ()
+    segmentation: Literal["off", "on"] = "off"
 
     def __post_init__(self) -> None:
         names = [node.name for node in self.nodes]
@@ -111,6 +143,16 @@ class TopologySpec:
             self._check(link)
         for node in self.nodes:
             self._check_connected(node)
+        _within("mtu", self.mtu, Size(576), Size(65535))
+        self._check_reordering()
+
+    def _check_reordering(self) -> None:
+        hosts = self.named("host")
+        if unknown := [end for one in self.reordering for end in (one.host, one.peer) if end not in hosts]:
+            raise UsageError(f"A reordering of {self.name} names {unknown[0]}, which is no host.", "Name hosts.")
+        who = [one.host for one in self.reordering]
+        if twice := [one for one in self.reordering if who.count(one.host) > 1 or one.host == one.peer]:
+            raise UsageError(f"{twice[0].host} cannot reorder so.", "A host reorders once, for another host.")
 
     def _check(self, link: Link) -> None:
         for end in (link.left, link.right):

@@ -54,8 +54,19 @@ METRICS = (
     Metric("timeouts", "Retransmission time-outs of all senders", "", of_run=True),
     Metric("lost_percent", "Packets lost at random on all links", "%", of_run=True),
     Metric("queue_drops", "Packets dropped by full queues", "", of_run=True),
+    Metric("reorderings", "Reorderings that the senders' TCP saw", "", of_run=True),
+    Metric("out_of_order", "Segments that came out of order", "", of_run=True),
+    Metric("needless_copies", "Segments sent again that had arrived (DSACK)", "", of_run=True),
+    Metric("host_drops", "Packets dropped by hosts' own netem", "", of_run=True),
 )
 """The metrics in the order of the columns. iperf's KByte are 1024 bytes; its rates have three digits."""
+
+
+_ORDER = {
+    "reorderings": ("TcpExtTCPSACKReorder", "TcpExtTCPRenoReorder", "TcpExtTCPTSReorder"),
+    "out_of_order": ("TcpExtTCPOFOQueue",),
+    "needless_copies": ("TcpExtTCPDSACKRecv",),
+}
 
 
 def rows_of(raw: Path, spec: Object) -> list[Row]:
@@ -131,10 +142,21 @@ def _of_run(folder: Path, senders: list[str], flows: list[dict[str, float]], pro
         "reorderings": sum(host.get(name, 0.0) for host in grown for name in _REORDERINGS),
         **({"resent_percent": 100 * sum(host.get("TcpRetransSegs", 0.0) for host in grown) / sent} if sent else {}),
         "queue_drops": sum(port.dropped for port in ports),
+        **_reordering(folder, nstat, problems),
         **({"lost_percent": 100 * sum(port.lost for port in ports) / offered} if offered else {}),
         **({"total_goodput_kbit_s": sum(rates)} if len(rates) == len(flows) else {}),
         **({"jain_index": jain(rates)} if len(rates) == len(flows) and any(rates) else {}),
     }
+
+
+def _reordering(folder: Path, nstat: Object, problems: Problems) -> dict[str, float]:
+    """What TCP's counters of all hosts say of the order of segments, and what hosts that reorder dropped."""
+    grown = [counters.growth(nstat, host) for host in inner(nstat, "after")]
+    found = {metric: sum(host.get(name, 0.0) for host in grown for name in names) for metric, names in _ORDER.items()}
+    if (folder / "reordering.json").exists():
+        hosts = read_object(folder / "reordering.json", problems, "reordering.json")
+        found["host_drops"] = sum(counters.host_drops(hosts, port) for port in inner(hosts, "after"))
+    return found
 
 
 def jain(rates: list[float]) -> float:

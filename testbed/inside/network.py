@@ -16,13 +16,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from testbed.inside import baseline, offloads, rtnetlink, shaping
+from testbed.inside import baseline, offloads, reordering, rtnetlink, shaping
+from testbed.inside.mtu import set_mtu
 from testbed.inside.namespaces import has_sysctl, network_namespace, set_sysctl
 from testbed.inside.programs import run
 from testbed.inside.shaping import Setting
-from topologies.addresses import PREFIX, interfaces, neighbours, routes
+from topologies.addresses import PREFIX, address_of, interfaces, neighbours, routes
 from topologies.errors import TcplabError
-from topologies.spec import Port, TopologySpec
+from topologies.spec import ETHERNET, Port, TopologySpec
 
 try:
     from testbed.inside import nodes
@@ -110,12 +111,27 @@ class LiveNetwork:
         switches = self.topology.named("switch")
         for node in self._shaping_nodes():
             mine = [port for port in self._shaped() if port.node == node or {port.node, node} <= set(switches)]
-            lines = [line for port in mine if port.channel for line in shaping.commands(port.name, port.channel)]
+            frame = self.topology.mtu.base + shaping.FRAME - ETHERNET.base
+            shaped = [(port.name, port.channel) for port in mine if port.channel]
+            lines = [line for name, channel in shaped for line in shaping.commands(name, channel, frame)]
             self.output(node, ["tc", "-batch", "-"], "\n".join(lines))
             rows = self._qdisc_rows(node)
             for port in mine:
                 if port.channel:
                     self.settings += shaping.compare(port.name, port.channel, rows)
+
+    def reorder(self) -> None:
+        """Give hosts that reorder their qdiscs and filter, and check what the kernel made of them."""
+        for what in self.topology.reordering:
+            name, peer = f"{what.host}-eth0", address_of(self.topology, what.peer)
+            self.output(what.host, ["tc", "-batch", "-"], "\n".join(reordering.commands(name, peer, what)))
+            filters = json.loads(self.output(what.host, ["tc", "-j", "filter", "show", "dev", name]))
+            self.settings += reordering.compare(name, peer, what, self._qdisc_rows(what.host), filters)
+
+    def reorderings(self) -> dict[str, list[dict[str, Any]]]:
+        """`tc -s -j qdisc show` of the port of every host that reorders."""
+        names = {what.host: f"{what.host}-eth0" for what in self.topology.reordering}
+        return {name: [row for row in self._qdisc_rows(host) if row["dev"] == name] for host, name in names.items()}
 
     def configure(self) -> None:
         """Sysctls, addresses, routes and neighbours of every host and router; offloads off everywhere."""
@@ -126,7 +142,9 @@ class LiveNetwork:
                 rtnetlink.apply(_addressing(self.topology, node))
         for port in self.topology.ports:
             with network_namespace(self.pid(port.node)):
-                self.settings += offloads.turn_off(port.name)
+                if self.topology.mtu != ETHERNET:
+                    self.settings.append(set_mtu(port.name, self.topology.mtu))
+                self.settings += offloads.turn(port.name, self.topology.segmentation == "on")
 
 
 @contextmanager
@@ -147,6 +165,7 @@ def network(topology: TopologySpec, *, disposable: bool = False) -> Iterator[Liv
         live.mininet.start()
         live.configure()
         live.shape()
+        live.reorder()
         yield live
     finally:
         if not disposable:
@@ -157,8 +176,9 @@ def _prepare() -> None:
     """Our own namespace, which the switches share, and the limit of descriptors: each host takes three."""
     for name, value in baseline.SWITCHES.items():
         _set("the switches", name, value)
-    if has_sysctl(baseline.CONNECTION_TABLE[0]):
-        _set("the hosts", *baseline.CONNECTION_TABLE)
+    for name, value in (baseline.CONNECTION_TABLE, baseline.CABLES):
+        if has_sysctl(name):
+            _set("the hosts", name, value)
     _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(_DESCRIPTORS, hard), hard))
 

@@ -23,7 +23,7 @@ SHORTEST_DELAY = Duration.parse("10us")  # netem without delay, jitter or rate d
 _ROOM = 1_000_000  # packets; the delay line itself never drops
 _BURST_TIME = Duration.parse("250us")  # how late a timer may fire in real time without losing rate
 _TOLERANCE = 1e-3  # relative; netem keeps probabilities in 32 bits and tc prints six digits
-_TICK = 1001  # nanoseconds; tc prints whole microseconds and rounds down: 99us for 100us
+TICK = 1001  # nanoseconds; tc prints whole microseconds and rounds down: 99us for 100us
 
 
 @dataclass(frozen=True)
@@ -36,13 +36,13 @@ class Setting:
     found: str
 
 
-def commands(interface: str, channel: Channel) -> list[str]:
-    """Lines for `tc -batch` that give `interface` the channel."""
+def commands(interface: str, channel: Channel, frame: int = FRAME) -> list[str]:
+    """Lines for `tc -batch` that give `interface` the channel, whose full frames have `frame` bytes."""
     device = f"dev {interface}"
     delay = max(channel.delay, SHORTEST_DELAY)
-    line = f"delay {_microseconds(delay)}" + (f" {_microseconds(channel.jitter)}" if channel.jitter.base else "")
+    line = f"delay {microseconds(delay)}" + (f" {microseconds(channel.jitter)}" if channel.jitter.base else "")
     loss = f" loss {channel.loss}" if channel.loss.base else ""
-    rate = f"rate {channel.bandwidth.base}bit burst {burst(channel)} limit {channel.queue.base * FRAME}"
+    rate = f"rate {channel.bandwidth.base}bit burst {burst(channel, frame)} limit {channel.queue.base * frame}"
     return [
         f"qdisc add {device} root handle 1: netem limit {_ROOM} {line}{loss}",
         f"qdisc add {device} parent 1:1 handle 2: tbf {rate}",
@@ -50,14 +50,14 @@ def commands(interface: str, channel: Channel) -> list[str]:
     ]
 
 
-def _microseconds(value: Duration) -> str:
+def microseconds(value: Duration) -> str:
     """netem's parser takes no nanoseconds, but fractions."""
     return f"{value.base // 1000}.{value.base % 1000:03d}us"
 
 
-def burst(channel: Channel) -> int:
+def burst(channel: Channel, frame: int = FRAME) -> int:
     """Bytes that may leave back to back: two frames, or what the rate carries while a timer is late."""
-    return max(2 * FRAME, channel.bandwidth.base * _BURST_TIME.base // (8 * 10**9))
+    return max(2 * frame, channel.bandwidth.base * _BURST_TIME.base // (8 * 10**9))
 
 
 def _queue(channel: Channel) -> str:
@@ -100,25 +100,26 @@ def compare(interface: str, channel: Channel, rows: list[dict[str, Any]]) -> lis
 
     Raises TcplabError that names the interface, what was asked and what the kernel has, where they differ.
     """
-    netem, tbf, queue = (_options(interface, rows, handle) for handle in ("1:", "2:", "3:"))
+    netem, tbf, queue = (options_of(interface, rows, handle) for handle in ("1:", "2:", "3:"))
     delay, jitter = (float(netem.get("delay", {}).get(name, 0)) for name in ("delay", "jitter"))
     limit = _limit(queue, channel)
     loss = float(netem.get("loss-random", {}).get("loss", 0))
     pairs: list[tuple[str, str, float, str, float, float]] = [
         ("rate", str(channel.bandwidth), channel.bandwidth.base, str(Rate(tbf["rate"] * 8)), tbf["rate"] * 8, 0),
-        ("delay", *_duration(max(channel.delay, SHORTEST_DELAY)), *_duration(Duration(round(delay * 1e9))), _TICK),
-        ("jitter", *_duration(channel.jitter), *_duration(Duration(round(jitter * 1e9))), _TICK),
+        ("delay", *as_duration(max(channel.delay, SHORTEST_DELAY)), *as_duration(Duration(round(delay * 1e9))), TICK),
+        ("jitter", *as_duration(channel.jitter), *as_duration(Duration(round(jitter * 1e9))), TICK),
         ("loss", str(channel.loss), channel.loss.fraction, str(Share(round(loss * 1e10))), loss, 2**-32),
         ("queue", f"{channel.queue} packets", channel.queue.base, f"{limit} packets", limit, 0),
     ]
-    return [_checked(interface, *pair) for pair in pairs]
+    return [checked(interface, *pair) for pair in pairs]
 
 
-def _duration(value: Duration) -> tuple[str, float]:
+def as_duration(value: Duration) -> tuple[str, float]:
     return str(value), value.base
 
 
-def _options(interface: str, rows: list[dict[str, Any]], handle: str) -> dict[str, Any]:
+def options_of(interface: str, rows: list[dict[str, Any]], handle: str) -> dict[str, Any]:
+    """The options of the interface's qdisc with that handle. Raises TcplabError where there is none."""
     for row in rows:
         if row.get("dev") == interface and row.get("handle") == handle:
             options: dict[str, Any] = row.get("options", {})
@@ -130,7 +131,7 @@ def _options(interface: str, rows: list[dict[str, Any]], handle: str) -> dict[st
     )
 
 
-def _checked(
+def checked(
     interface: str, field: str, asked: str, wanted: float, found: str, have: float, resolution: float
 ) -> Setting:
     """`resolution` is how exactly tc prints the field: within it the kernel has what was asked for."""

@@ -1,0 +1,168 @@
+"""Hosts that reorder: the commands, the check of what the kernel made of them, the proof, on real output of tc."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+
+from analysis.sweep.rows import rows_of
+from experiments.reordering_proof import reorderings
+from experiments.seed import needed_mib
+from experiments.spec import ExperimentSpec
+from experiments.wan_reordering import Parameters, experiment
+from testbed.inside.reordering import commands, compare
+from topologies.data import from_data, to_data
+from topologies.errors import TcplabError, UsageError
+from topologies.spec import HostReordering
+from topologies.two_hosts import two_hosts
+from topologies.units import WHOLE, Duration, Packets, Share, Size
+
+PEER = "10.0.0.2"
+FROZEN = HostReordering("h1", "h2", Duration.parse("1ms"), Share.parse("99%"), WHOLE)
+DRAWN = dataclasses.replace(FROZEN, correlation=Share(0))
+# iproute2 6.1.0 in the lab kernel, 7.2.12
+QDISCS = json.loads(
+    '[{"kind":"prio","handle":"1:","dev":"h1-eth0","root":true,"options":{"bands":3}},{"kind":"netem","handle":"10:",'
+    '"dev":"h1-eth0","parent":"1:1","options":{"limit":1000,"delay":{"delay":0.001,"jitter":0,"correlation":0},'
+    '"reorder":{"reorder":0.99,"correlation":1},"ecn":false,"gap":1},"packets":137552,"drops":0,"requeues":23359}]'
+)
+FILTERS = json.loads(
+    '[{"parent":"1:","protocol":"ip","pref":3,"kind":"u32","chain":0},{"parent":"1:","protocol":"ip","pref":3,"kind":'
+    '"u32","options":{"fh":"800:","ht_divisor":1}},{"parent":"1:","protocol":"ip","pref":3,"kind":"u32","options":'
+    '{"fh":"800::800","order":2048,"key_ht":"800","bkt":"0","flowid":"1:1","not_in_hw":true,"match":{"value":"a000002",'
+    '"mask":"ffffffff","offmask":"","off":16}}}]'
+)
+
+
+def test_the_commands_are_the_published_ones() -> None:
+    assert commands("h1-eth0", PEER, FROZEN) == [
+        "qdisc add dev h1-eth0 root handle 1: prio",
+        "qdisc add dev h1-eth0 parent 1:1 handle 10: netem limit 1000 delay 1000.000us reorder 99% 100%",
+        "filter add dev h1-eth0 protocol ip parent 1:0 prio 3 u32 match ip dst 10.0.0.2/32 flowid 1:1",
+    ]
+
+
+def test_no_correlation_is_left_out_and_a_gap_is_said() -> None:
+    assert commands("h1-eth0", PEER, dataclasses.replace(DRAWN, gap=Packets(2)))[1].endswith("reorder 99% gap 2")
+
+
+def test_what_the_kernel_has_is_what_was_asked() -> None:
+    found = {setting.field: setting.found for setting in compare("h1-eth0", PEER, FROZEN, QDISCS, FILTERS)}
+    assert found == {
+        "prio": "3 bands", "delay": "1ms", "share sent at once": "99%", "correlation": "100%", "gap": "1",
+        "netem limit": "1000 packets", "filter": "10.0.0.2 to 1:1",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "asked"),
+    [
+        ("delay", Duration.parse("2ms"), "2ms"),
+        ("at_once", Share.parse("98%"), "98%"),
+        ("correlation", Share(0), "0%"),
+        ("gap", Packets(2), "2"),
+        ("limit", Packets(999), "999 packets"),
+    ],
+)
+def test_a_difference_names_interface_and_what_was_asked(field: str, value: object, asked: str) -> None:
+    with pytest.raises(TcplabError) as caught:
+        compare("h1-eth0", PEER, dataclasses.replace(FROZEN, **{field: value}), QDISCS, FILTERS)
+    assert "h1-eth0" in caught.value.problem and asked in caught.value.problem
+
+
+def test_another_or_no_filter_is_found() -> None:
+    other = copy.deepcopy(FILTERS)
+    other[2]["options"]["match"]["mask"] = "ffffff00"
+    for filters in (FILTERS[:2], other):
+        with pytest.raises(TcplabError, match="filter"):
+            compare("h1-eth0", PEER, FROZEN, QDISCS, filters)
+    with pytest.raises(TcplabError, match=r"10\.0\.0\.3"):
+        compare("h1-eth0", "10.0.0.3", FROZEN, QDISCS, FILTERS)
+
+
+@pytest.mark.parametrize("wrong", [{"host": "h9"}, {"peer": "s1"}, {"peer": "h1"}])
+def test_who_reorders_must_be_two_hosts(wrong: dict[str, str]) -> None:
+    plain = experiment(Parameters()).topology
+    with pytest.raises(UsageError):
+        dataclasses.replace(plain, reordering=(dataclasses.replace(FROZEN, **wrong),))
+    with pytest.raises(UsageError):
+        dataclasses.replace(plain, reordering=(FROZEN, FROZEN))
+
+
+@pytest.mark.parametrize("wrong", [{"delay": Duration(0)}, {"at_once": Share(0)}, {"limit": Packets(0)}])
+def test_a_reordering_that_netem_cannot_do_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(UsageError):
+        dataclasses.replace(FROZEN, **wrong)
+
+
+@pytest.mark.parametrize("name", ["case", "correlation", "netem", "sack", "tso"])
+def test_words_of_the_study_are_checked(name: str) -> None:
+    with pytest.raises(UsageError, match="'nothing'"):
+        Parameters(**{name: "nothing"})
+
+
+def test_the_study_is_data_and_has_room_for_its_windows() -> None:
+    spec = experiment(Parameters(case="7", correlation="off", netem="old"))
+    assert from_data(ExperimentSpec, to_data(spec)) == spec
+    assert [(one.delay, one.at_once, one.correlation, one.gap) for one in spec.topology.reordering] == [
+        (Duration.parse("900us"), Share.parse("75%"), Share(0), Packets(2))
+    ] * 2
+    assert spec.topology.mtu == Size(9000)
+    assert 3000 < needed_mib(spec) < 5000
+    assert not experiment(Parameters(case="baseline")).topology.reordering
+
+
+def written(folder: Path, data: int, at_once: int, acks: int, acks_at_once: int, seen: int) -> None:
+    """Counters of a run in which both hosts' netem had done nothing before."""
+
+    def netem(packets: int, requeues: int) -> list[dict]:
+        return [{"handle": "10:", "packets": packets, "requeues": requeues, "drops": 0}]
+
+    after = {"h1-eth0": netem(data, at_once), "h2-eth0": netem(acks, acks_at_once)}
+    readings = {"before": dict.fromkeys(after, netem(0, 0)), "after": after}
+    (folder / "reordering.json").write_text(json.dumps(readings))
+    tcp = {"before": {"h1": {}, "h2": {}}, "after": {"h1": {"TcpExtTCPSACKReorder": seen}, "h2": {}}}
+    (folder / "counters.json").write_text(json.dumps(tcp))
+
+
+@pytest.mark.parametrize(
+    ("how", "numbers", "held"),
+    [
+        ({}, (1000, 150, 500, 500, 0), True),
+        ({}, (1000, 0, 500, 0, 0), True),
+        ({}, (1000, 150, 500, 500, 1), False),
+        ({}, (1000, 150, 500, 250, 0), False),
+        ({"correlation": "off"}, (1000, 150, 500, 495, 20), True),
+        ({"correlation": "off"}, (1000, 150, 500, 470, 20), False),
+        ({"correlation": "off"}, (1000, 150, 500, 495, 0), False),
+        ({"netem": "old"}, (1000, 75, 500, 250, 90), True),
+        ({"netem": "old"}, (1000, 75, 500, 300, 90), False),
+        ({"netem": "old", "correlation": "off"}, (1000, 75, 500, 249, 90), True),
+    ],
+)
+def test_the_proof_follows_the_counters(tmp_path: Path, how: dict, numbers: tuple, held: bool) -> None:
+    written(tmp_path, *numbers)
+    rows = reorderings(experiment(Parameters(case="8", **how)), tmp_path)
+    assert len(rows) == 2 and all(row["held"] for row in rows) is held
+
+
+def test_a_topology_without_reordering_has_nothing_to_prove(tmp_path: Path) -> None:
+    assert reorderings(experiment(Parameters(case="baseline")), tmp_path) == []
+
+
+def test_a_sweep_counts_what_hosts_drop(tmp_path: Path) -> None:
+    spec = to_data(experiment(Parameters()))
+    folder = tmp_path / "reordering"
+    folder.mkdir()
+    written(folder, 1000, 150, 500, 500, 7)
+    (folder / "qdiscs.json").write_text('{"before": {}, "after": {}}')
+    (row,) = rows_of(tmp_path, spec)
+    assert (row["reorderings"], row["host_drops"]) == (7, 0)
+
+
+def test_two_hosts_alone_still_have_ethernets_mtu() -> None:
+    assert two_hosts(experiment(Parameters()).topology.bottleneck("h1", "h2")).mtu == Size(1500)
