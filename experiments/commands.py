@@ -18,7 +18,7 @@ from experiments.catalogue import Named, catalogue, find
 from experiments.messages import one_clear_message, ready_lab
 from experiments.options import QuantityType, parameter_options
 from experiments.runs import runs
-from experiments.seed import memory_for, needed_mib
+from experiments.seed import memory_for, needed_mib, refuse_modules
 from experiments.session import Request, carry_out, choose, reporter
 from experiments.sweep.commands import scheduler, sweep, worker
 from experiments.sweep.definition import single
@@ -46,6 +46,9 @@ def command_of(named: Named) -> click.Command:
                      show_default=True, help="Folder that keeps the runs."),
         click.Option(["--limit"], type=QuantityType(Duration), default=None, metavar="10min",
                      help="Stop a run after that much wall time  [default: 10min, natively more]"),
+        click.Option(["--load-module-into-this-kernel", "load_modules"], is_flag=True,
+                     hidden=named.name != "custom_cc",
+                     help="Natively: make the module part of this computer's kernel, which its mistakes crash."),
         click.Option(["--dry-run"], is_flag=True, help="Print what would be run, and run nothing."),
         click.Option(["--list"], is_flag=True, is_eager=True, expose_value=False, callback=_print_list,
                      help="Name every experiment with its claim."),
@@ -57,16 +60,19 @@ def command_of(named: Named) -> click.Command:
 def _callback(named: Named) -> Callable[..., None]:
     def call(
         testbed: str, seed: int, repeat: int, settings: tuple[str, ...], out: Path, limit: Duration | None,
-        dry_run: bool, **values: Quantity | str,
+        load_modules: bool, dry_run: bool, **values: Quantity | str,
     ) -> None:  # fmt: skip
         with one_clear_message():
             made = single(named, {name: str(value) for name, value in values.items()}, settings)
             parameters, spec = made.parameters, made.spec
             seeds = tuple(range(seed, seed + repeat))
-            chosen = "virtual" if dry_run and testbed == "auto" else choose(testbed)
+            if testbed == "native":
+                refuse_modules(spec, load_modules)
+            virtual = testbed == "auto" and (dry_run or (spec.modules and not load_modules))
+            chosen = "virtual" if virtual else choose(testbed)
             if chosen == "virtual":
                 guests_at_once(needed_mib(spec), 1)
-            request = Request(spec, parameters, seeds, chosen, out)
+            request = Request(spec, parameters, seeds, chosen, out, load_modules=load_modules)
             wall = limit.seconds if limit else max(600.0, 2 * request.expected_seconds() if chosen == "native" else 0)
             request = dataclasses.replace(request, limits=Limits(wall, memory_for(spec)))
             raise SystemExit(_describe(request) if dry_run else _run(request))
