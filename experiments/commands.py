@@ -17,11 +17,13 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from experiments.catalogue import Named, catalogue, find
 from experiments.messages import one_clear_message, ready_lab
 from experiments.options import QuantityType, parameter_options
+from experiments.own_cc import cc
 from experiments.runs import runs
 from experiments.seed import memory_for, needed_mib, refuse_modules
 from experiments.session import Request, carry_out, choose, reporter
 from experiments.sweep.commands import scheduler, sweep, worker
 from experiments.sweep.definition import single
+from testbed.kernel.module import build_all
 from testbed.lab import commands as lab_commands
 from testbed.machine import guests_at_once
 from testbed.running import Limits
@@ -94,6 +96,8 @@ def _describe(request: Request) -> int:
 def _run(request: Request) -> int:
     with reporter() as report:
         ready = ready_lab() if request.testbed == "virtual" else None
+        if ready:
+            build_all(request.spec.modules, ready)  # an error in a module is no failed run
         with _progress(request) as progress:
             folder = carry_out(request, ready, progress)
         return report(folder)
@@ -198,6 +202,7 @@ def report(arguments: tuple[str, ...]) -> None:
 
 
 tcplab.add_command(lab_commands, "image")
+tcplab.add_command(cc)
 tcplab.add_command(sweep)
 tcplab.add_command(worker)
 tcplab.add_command(scheduler)

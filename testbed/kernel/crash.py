@@ -17,15 +17,23 @@ from pathlib import Path
 from testbed.building import Report, Workshop
 from testbed.inside.room import EVENTS
 from testbed.kernel.module import LIMITS, Built
-from testbed.running import CONSOLE
+from testbed.running import CONSOLE, LIMIT, NO_RESULT
 from testbed.scratch import scratch
 from topologies.errors import CommandError, TcplabError
 
 _PANIC = re.compile(r"Kernel panic - not syncing: (.*)")
-_OTHER_SIGNS = re.compile(r"(BUG: .*|kernel BUG at .*|WARNING: .* at .*|Unable to handle .*)")
+_MEANINGS = {  # how the lab kernel's panics begin (arch/um/kernel/trap.c), and what they mean
+    "Segfault with no mm": "memory was used that is not there",
+    "Kernel mode fault": "memory was used that is not there",
+    "Kernel tried to access user memory": "memory was used that is not there",
+    "Kernel mode signal 8": "a division by 0",
+    "Kernel mode signal 4": "an instruction that does not exist",
+    "BUG": "BUG() was reached",
+}
 _FRAME = re.compile(r"(RIP: \d+:|\[<[0-9a-f]+>\] (?:\? )?)([A-Za-z_][\w.]*)\+0x([0-9a-f]+)/0x[0-9a-f]+(?: \[(\w+)\])?")
+_ENTRANCE = "tcp_v4_rcv"  # of a packet into TCP; how it came there is the same for everybody
 _STANDSTILL = 5.0  # wall seconds without a tick of the guest's clock, which otherwise ticks many times a second
-_FRAMES = 12  # of a backtrace; what called TCP is the same for everybody
+_FRAMES = 12
 _LOG_BYTES = 2**20
 
 
@@ -44,15 +52,22 @@ def explained(error: TcplabError, out: Path, modules: Sequence[Built]) -> Tcplab
     if not modules:
         return error
     console = _console(out)
-    if said := _PANIC.search(console) or _OTHER_SIGNS.search(console):
-        names = " or ".join(f"{one.module.name}.c" for one in modules)
-        problem = f"The guest's kernel crashed: {said[1].strip()}.\n{_backtrace(console, modules)}"
+    names = " or ".join(f"{one.module.name}.c" for one in modules)
+    if said := _PANIC.search(console):
+        problem = f"The guest's kernel crashed: {_meant(said[1].strip())}.\n{_backtrace(console, modules)}"
         return TcplabError(problem, f"Correct {names}; only its guest has ended. The kernel's words are in {CONSOLE}.")
-    if "limit of" in error.problem and _stood_still(out):
-        names = " or ".join(one.module.algorithm for one in modules)
-        problem = f"{error.problem.split(':')[0]}, and its clock had stood still: {names} does not return from a loop."
+    if error.problem.startswith(NO_RESULT):
+        remedy = f"It may have written where it should not: correct {names}. Only its guest has ended."
+        return TcplabError(f"The guest died with {names} loaded. {error.problem}", remedy)
+    if LIMIT in error.problem and _stood_still(out):
+        problem = f"{error.problem.split(':')[0]}, and its clock had stood still: {names} spins."
         return TcplabError(problem, "Look for a loop in it that does not end. Only its guest was stopped.")
     return error
+
+
+def _meant(words: str) -> str:
+    meaning = next((meaning for sign, meaning in _MEANINGS.items() if words.startswith(sign)), "")
+    return f"{meaning} ({words})" if meaning else words
 
 
 def _console(out: Path) -> str:
@@ -81,11 +96,13 @@ def _frames(console: str) -> list[Frame]:
     found: dict[tuple[str, str], Frame] = {}
     for how, function, offset, module in _FRAME.findall(console):
         frame = Frame(function, int(offset, 16), module, how.startswith("RIP"))
-        found.setdefault((function, module), frame)
+        if frame.offset or frame.exact:  # a function's beginning is no place that anything returns to
+            found.setdefault((function, module), frame)
     frames = sorted(found.values(), key=lambda frame: not frame.exact)
     # What stands before the first function of a module are the handlers of the crash itself.
     first = next((index for index, frame in enumerate(frames) if frame.module or frame.exact), 0)
-    return frames[first:]
+    names = [frame.function for frame in frames]
+    return frames[first : names.index(_ENTRANCE) if _ENTRANCE in names[first:] else None]
 
 
 def _place(built: Built, frame: Frame) -> str:
