@@ -13,7 +13,6 @@ from pathlib import Path
 
 from experiments.main import start
 from experiments.spec import (
-    CONGESTION_CONTROLS,
     ExperimentSpec,
     Flow,
     LinkParameters,
@@ -74,7 +73,7 @@ def experiment(parameters: Parameters) -> ExperimentSpec:
         topology=star(parameters.channel()),
         flows=tuple(flows),
         conditions=tuple(sending_with(algorithm) for algorithm in algorithms),
-        modules=() if set(algorithms) <= set(CONGESTION_CONTROLS) else (module,),
+        modules=(module,) if module.algorithm in algorithms else (),
     )
 
 

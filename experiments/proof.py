@@ -86,7 +86,8 @@ def _algorithms(samples: Path) -> dict[str, set[str]]:
     with samples.open() as lines:
         for line in lines:
             for row in json.loads(line)["sockets"]:
-                found.setdefault(row["remote"], set()).add(row["congestion_control"])
+                if algorithm := row.get("congestion_control"):  # a connection that is half open has none yet
+                    found.setdefault(row["remote"], set()).add(algorithm)
     return found
 
 

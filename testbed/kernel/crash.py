@@ -32,8 +32,14 @@ _MEANINGS = {  # how the lab kernel's panics begin (arch/um/kernel/trap.c), and 
 }
 _FRAME = re.compile(r"(RIP: \d+:|\[<[0-9a-f]+>\] (?:\? )?)([A-Za-z_][\w.]*)\+0x([0-9a-f]+)/0x[0-9a-f]+(?: \[(\w+)\])?")
 _ENTRANCE = "tcp_v4_rcv"  # of a packet into TCP; how it came there is the same for everybody
-_STANDSTILL = 5.0  # wall seconds without a tick of the guest's clock, which otherwise ticks many times a second
+_STANDSTILL = 3.0  # wall seconds without a tick of the guest's clock, which else ticks several times a second
 _FRAMES = 12
+_WARNING_ENDS = "---[ end trace"  # a warning before a crash has a backtrace of its own
+_MESSENGERS = {  # functions that tell of a crash, or of the signal that the host sent for it
+    "panic", "vpanic", "dump_stack", "dump_stack_lvl", "show_stack", "_printk",
+    "relay_signal", "relay_signal.cold", "segv", "segv_handler", "sig_handler", "sig_handler_common", "hard_handler",
+}  # fmt: skip
+_BUG = re.compile(r"BUG: failure at (\S+):(\d+)/(\w+)\(\)")  # include/asm-generic/bug.h; no frame is left of it
 _LOG_BYTES = 2**20
 
 
@@ -61,7 +67,8 @@ def explained(error: TcplabError, out: Path, modules: Sequence[Built]) -> Tcplab
         return TcplabError(f"The guest died with {names} loaded. {error.problem}", remedy)
     if LIMIT in error.problem and _stood_still(out):
         problem = f"{error.problem.split(':')[0]}, and its clock had stood still: {names} spins."
-        return TcplabError(problem, "Look for a loop in it that does not end. Only its guest was stopped.")
+        remedy = "Look for a loop that does not end, or a pointer that leads nowhere. Only its guest was stopped."
+        return TcplabError(problem, remedy)
     return error
 
 
@@ -84,7 +91,7 @@ def _stood_still(out: Path) -> bool:
 def _backtrace(console: str, modules: Sequence[Built]) -> str:
     """A line for each function, the innermost first; those of a module with file, line and the line's text."""
     known = {one.module.name: one for one in modules}
-    lines = []
+    lines = [f"  {function} at {file}:{number}\n" for file, number, function in _BUG.findall(console)]
     for frame in _frames(console)[:_FRAMES]:
         own = known.get(frame.module)
         lines.append(f"  {frame.function}{_place(own, frame) if own else ''}\n")
@@ -92,17 +99,23 @@ def _backtrace(console: str, modules: Sequence[Built]) -> str:
 
 
 def _frames(console: str) -> list[Frame]:
-    """The functions of the last crash without repetitions, from where it happened outwards."""
+    """The functions of the last crash without repetitions, from where it happened to TCP's entrance."""
+    crash = console[: _end(_PANIC, console)].rpartition(_WARNING_ENDS)[2] + console[_end(_PANIC, console) :]
     found: dict[tuple[str, str], Frame] = {}
-    for how, function, offset, module in _FRAME.findall(console):
+    for how, function, offset, module in _FRAME.findall(crash):
         frame = Frame(function, int(offset, 16), module, how.startswith("RIP"))
-        if frame.offset or frame.exact:  # a function's beginning is no place that anything returns to
+        if (frame.offset or frame.exact) and function not in _MESSENGERS:
             found.setdefault((function, module), frame)
     frames = sorted(found.values(), key=lambda frame: not frame.exact)
     # What stands before the first function of a module are the handlers of the crash itself.
     first = next((index for index, frame in enumerate(frames) if frame.module or frame.exact), 0)
     names = [frame.function for frame in frames]
     return frames[first : names.index(_ENTRANCE) if _ENTRANCE in names[first:] else None]
+
+
+def _end(sign: re.Pattern[str], text: str) -> int:
+    found = sign.search(text)
+    return found.end() if found else len(text)
 
 
 def _place(built: Built, frame: Frame) -> str:
