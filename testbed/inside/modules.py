@@ -125,7 +125,9 @@ def _insert(module: KernelModule, room: Room) -> dict[str, Any]:
         run(["insmod", str(file)])
     except CommandError as error:
         problem = f"The kernel did not take {module.name}: {error.problem.splitlines()[-1]}."
-        raise TcplabError(problem, "console.log in the run's folder has the kernel's reason.") from error
+        left_over = f"Where a killed run left it loaded: sudo rmmod {module.name}. Else see dmesg."
+        remedy = "console.log in the run's folder has the kernel's reason." if room.virtual else left_over
+        raise TcplabError(problem, remedy) from error
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     file.unlink()
     _allow(module, room)
