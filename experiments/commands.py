@@ -18,12 +18,14 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from experiments.catalogue import Named, catalogue, find
 from experiments.messages import one_clear_message, ready_lab
 from experiments.options import QuantityType, parameter_options
+from experiments.own_cc import cc
 from experiments.reproduce.commands import reproduce
 from experiments.runs import runs
-from experiments.seed import memory_for, needed_mib
+from experiments.seed import memory_for, needed_mib, refuse_modules
 from experiments.session import Request, carry_out, choose, reporter
 from experiments.sweep.commands import run_study, scheduler, sweep, worker
 from experiments.sweep.definition import single
+from testbed.kernel.module import build_all
 from testbed.lab import commands as lab_commands
 from testbed.machine import guests_at_once
 from testbed.running import Limits
@@ -49,6 +51,9 @@ def command_of(named: Named) -> click.Command:
                      show_default=True, help="Folder that keeps the runs."),
         click.Option(["--limit"], type=QuantityType(Duration), default=None, metavar="10min",
                      help="Stop a run after that much wall time  [default: 10min, natively more]"),
+        click.Option(["--load-module-into-this-kernel", "load_modules"], is_flag=True,
+                     hidden=named.name != "custom_cc",
+                     help="Natively: make the module part of this computer's kernel, which its mistakes crash."),
         click.Option(["--dry-run"], is_flag=True, help="Print what would be run, and run nothing."),
         click.Option(["--list"], is_flag=True, is_eager=True, expose_value=False, callback=_print_list,
                      help="Name every experiment with its claim."),
@@ -71,21 +76,24 @@ def _written(preset: dict[str, str]) -> str:
 def _callback(named: Named) -> Callable[..., None]:
     def call(
         testbed: str, seed: int, repeat: int, settings: tuple[str, ...], out: Path, limit: Duration | None,
-        dry_run: bool, quick: bool = False, full: bool = False, **values: Quantity | str,
+        load_modules: bool, dry_run: bool, quick: bool = False, full: bool = False, **values: Quantity | str,
     ) -> None:  # fmt: skip
         with one_clear_message():
             given = _given(values)
             asked = _form(named, quick, full) | given
-            chosen = "virtual" if dry_run and testbed == "auto" else choose(testbed)
-            if chosen == "virtual" and not dry_run and _whole_study(named, given, settings):
+            if not dry_run and _whole_study(named, given, settings) and choose(testbed) == "virtual":
                 raise SystemExit(run_study(named, asked, settings, range(seed, seed + repeat), out, limit))
             chosen_values = {name: str(value) for name, value in values.items()} | asked
             made = single(named, chosen_values, settings)
             parameters, spec = made.parameters, made.spec
             seeds = tuple(range(seed, seed + repeat))
+            if testbed == "native":
+                refuse_modules(spec, load_modules)
+            virtual = testbed == "auto" and (dry_run or (spec.modules and not load_modules))
+            chosen = "virtual" if virtual else choose(testbed)
             if chosen == "virtual":
                 guests_at_once(needed_mib(spec), 1)
-            request = Request(spec, parameters, seeds, chosen, out)
+            request = Request(spec, parameters, seeds, chosen, out, load_modules=load_modules)
             wall = limit.seconds if limit else max(600.0, 2 * request.expected_seconds() if chosen == "native" else 0)
             request = dataclasses.replace(request, limits=Limits(wall, memory_for(spec)))
             raise SystemExit(_describe(request) if dry_run else _run(request))
@@ -124,6 +132,8 @@ def _describe(request: Request) -> int:
 def _run(request: Request) -> int:
     with reporter() as report:
         ready = ready_lab() if request.testbed == "virtual" else None
+        if ready:
+            build_all(request.spec.modules, ready)  # an error in a module is no failed run
         with _progress(request) as progress:
             folder = carry_out(request, ready, progress)
         return report(folder)
@@ -228,6 +238,7 @@ def report(arguments: tuple[str, ...]) -> None:
 
 
 tcplab.add_command(lab_commands, "image")
+tcplab.add_command(cc)
 tcplab.add_command(sweep)
 tcplab.add_command(worker)
 tcplab.add_command(scheduler)

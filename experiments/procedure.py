@@ -19,6 +19,7 @@ from typing import Any
 from experiments.proof import evidence
 from experiments.spec import SNAPLEN, Condition, ExperimentSpec, Flow
 from testbed.inside import baseline
+from testbed.inside.modules import loaded
 from testbed.inside.namespaces import network_namespace
 from testbed.inside.network import LiveNetwork, network
 from testbed.inside.programs import all_ended_afterwards, tail, wait_for, wait_until_ended, waited_for
@@ -43,8 +44,8 @@ def perform(data: Any, room: Room) -> None:
     """Carry out the experiment that `data` describes; results of each condition are delivered as they come."""
     spec: ExperimentSpec = from_data(ExperimentSpec, data)
     room.enter("building the network")
-    with network(spec.topology, disposable=True) as live:
-        _write(room.work / "environment.json", _environment(spec, live, room))
+    with network(spec.topology, disposable=True) as live, loaded(spec.modules, room) as modules:
+        _write(room.work / "environment.json", _environment(spec, live, room) | {"modules": modules})
         room.deliver("environment.json")
         for condition in spec.conditions:
             room.enter(condition.label)
@@ -52,6 +53,9 @@ def perform(data: Any, room: Room) -> None:
                 _measure(spec, condition, live, room)
             finally:  # what was measured is kept, also of a condition that failed
                 room.deliver(condition.name)
+        if modules:  # no host may hold what is about to be unloaded
+            for host in _hosts(spec):
+                live.set_sysctls(host, baseline.HOST)
 
 
 def _environment(spec: ExperimentSpec, live: LiveNetwork, room: Room) -> dict[str, Any]:

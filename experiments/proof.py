@@ -110,8 +110,8 @@ def _seen(samples: Path, field: str) -> dict[str, set[Any]]:
     with samples.open() as lines:
         for line in lines:
             for row in json.loads(line)["sockets"]:
-                if field != _NEGOTIATED or row["state"] not in _WITHOUT_CONNECTION:
-                    found.setdefault(row["remote"], set()).add(row[field])
+                if field in row and (field != _NEGOTIATED or row["state"] not in _WITHOUT_CONNECTION):
+                    found.setdefault(row["remote"], set()).add(row[field])  # a half-open one may have no algorithm
     return found
 
 

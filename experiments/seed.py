@@ -9,9 +9,14 @@ from typing import Any
 
 from experiments.spec import ExperimentSpec
 from testbed.inside import baseline
+from testbed.kernel.crash import explained
+from testbed.kernel.module import attached, build_all, built_for_this_kernel
 from testbed.lab import Lab
+from testbed.native import run_natively
 from testbed.running import Limits, Progress, Usage
 from testbed.virtual import run_in_guest
+from topologies.data import from_data, to_data
+from topologies.errors import TcplabError, UsageError
 
 PROCEDURE = "experiments.procedure"
 GUEST_MIB = 1024
@@ -82,4 +87,27 @@ def judge(spec: ExperimentSpec, seed: int, raw: Path) -> Verdict:
 
 def carry_seed(data: Any, seed: int, out: str, limits: Limits, lab: Lab, progress: Progress) -> Usage:
     """Run the spec that `data` describes once; its raw files are in the empty folder `out` afterwards."""
-    return run_in_guest(lab, PROCEDURE, data, seed, Path(out), progress, limits)
+    modules = build_all(from_data(ExperimentSpec, data).modules, lab)
+    try:
+        return run_in_guest(lab, PROCEDURE, data, seed, Path(out), progress, limits, attached(modules))
+    except TcplabError as error:
+        raise explained(error, Path(out), modules) from None
+
+
+def carry_natively(spec: ExperimentSpec, out: Path, limits: Limits, progress: Progress, *, load_modules: bool) -> Usage:
+    """Run the spec once on the kernel of this computer, into the empty folder `out`.
+
+    Raises UsageError for a spec with modules unless `load_modules` says that they may become part of that kernel.
+    """
+    refuse_modules(spec, load_modules)
+    modules = [built_for_this_kernel(module) for module in spec.modules]
+    return run_natively(PROCEDURE, to_data(spec), out, progress, limits, attached(modules))
+
+
+def refuse_modules(spec: ExperimentSpec, load_modules: bool) -> None:
+    """Raises UsageError where modules would become part of this computer's kernel and nobody has said that they may."""
+    if spec.modules and not load_modules:
+        raise UsageError(
+            f"Natively, {spec.modules[0].name}.c becomes part of this computer's kernel, which its mistakes crash.",
+            "Use --testbed virtual, or say that you want this: --load-module-into-this-kernel.",
+        )

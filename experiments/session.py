@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import testbed
 from experiments.seed import PROCEDURE as PROCEDURE
-from experiments.seed import Verdict, carry_seed, judge, needed_mib
+from experiments.seed import Verdict, carry_natively, carry_seed, judge, needed_mib
 from experiments.spec import ExperimentSpec
 from experiments.store import Run, give_to, new_run, point_latest
 from testbed import cache
@@ -24,7 +24,7 @@ from testbed.archive import code_digest
 from testbed.caller import who_typed_sudo
 from testbed.lab import Lab
 from testbed.machine import guests_at_once
-from testbed.native import obstacles, run_natively
+from testbed.native import obstacles
 from testbed.running import Limits, Progress, Usage
 from topologies.data import digest, to_data
 from topologies.errors import TcplabError
@@ -45,6 +45,7 @@ class Request:
     testbed: Testbed
     out: Path
     limits: Limits = field(default_factory=Limits)
+    load_modules: bool = False  # into the kernel of this computer, where the run is native
 
     def expected_seconds(self) -> float:
         """About how long one seed takes on its own clock."""
@@ -120,7 +121,7 @@ def _alone(request: Request, ready: Lab | None, seed: int, out: Path, progress: 
     try:
         if ready:
             return carry_seed(data, seed, str(out), request.limits, ready, progress)
-        return run_natively(PROCEDURE, data, out, progress, request.limits)
+        return carry_natively(request.spec, out, request.limits, progress, load_modules=request.load_modules)
     except TcplabError as error:
         return error
 

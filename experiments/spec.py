@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
+from testbed.inside.modules import KernelModule
 from topologies.errors import UsageError
 from topologies.spec import Channel, TopologySpec
 from topologies.units import Duration, Packets, Quantity, Rate, Share, Size
@@ -46,6 +47,11 @@ def congestion_control(algorithm: str) -> Condition:
         raise UsageError(
             f"There is no congestion control '{algorithm[:40]}'.", f"Choose from {', '.join(CONGESTION_CONTROLS)}."
         )
+    return sending_with(algorithm)
+
+
+def sending_with(algorithm: str) -> Condition:
+    """All hosts send with `algorithm`, the kernel's or one that a module of the spec brings, proved from sockets."""
     sysctls = (("net.ipv4.tcp_congestion_control", algorithm),)
     return Condition(algorithm, algorithm, sysctls, (Proof("congestion_control", algorithm),))
 
@@ -130,7 +136,10 @@ class Condition:
 
 @dataclass(frozen=True)
 class ExperimentSpec:
-    """A named experiment. `captures` are the interfaces that tcpdump listens on."""
+    """A named experiment. `captures` are the interfaces that tcpdump listens on.
+
+    `modules` are congestion controls that are built and loaded first; the spec holds their source.
+    """
 
     name: str
     claim: str
@@ -138,6 +147,7 @@ class ExperimentSpec:
     flows: tuple[Flow, ...]
     conditions: tuple[Condition, ...]
     captures: tuple[str, ...] = ()
+    modules: tuple[KernelModule, ...] = ()
     format: int = FORMAT
 
     def capture_bytes(self) -> int:
@@ -162,5 +172,10 @@ class ExperimentSpec:
                 raise UsageError(
                     f"A capture names {name}, which is no interface.", f"There are {', '.join(sorted(ports))}."
                 )
+        algorithms = [*CONGESTION_CONTROLS, *(module.algorithm for module in self.modules)]
+        if twice := next((module for module in self.modules if algorithms.count(module.algorithm) > 1), None):
+            raise UsageError(
+                f"{twice.name}.c registers '{twice.algorithm}', which is there already.", "Give it a name of its own."
+            )
         if not self.flows or not self.conditions:
             raise UsageError(f"Experiment {self.name} measures nothing.", "Give it a flow and a condition.")

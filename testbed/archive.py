@@ -10,10 +10,12 @@ import io
 import json
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
+
+from testbed.inside.room import ATTACHED
 
 _ROOT = Path(__file__).resolve().parent.parent
 _CODE = (
@@ -24,12 +26,16 @@ _CODE = (
 _START = "import sys\nfrom testbed.inside.room import main\nsys.exit(main(sys.argv[1:]))\n"
 
 
-def job_archive(module: str, data: Any) -> bytes:
-    """A zip that Python runs (zipapp): calls `perform(data, room)` of `module` in the room it is started in."""
+def job_archive(module: str, data: Any, files: Mapping[str, bytes] | None = None) -> bytes:
+    """A zip that Python runs (zipapp): calls `perform(data, room)` of `module` in the room it is started in.
+
+    The job finds `files` by their names as `room.attached(name)`.
+    """
     job = json.dumps({"module": module, "data": data}, sort_keys=True)
     own = Path(*module.split(".")).with_suffix(".py")
     packages = {(parent / "__init__.py").as_posix(): b"" for parent in own.parents if parent.name}
-    return _zipped(packages | _code() | {own.as_posix(): (_ROOT / own).read_bytes(), "job.json": job.encode()})
+    members = packages | _code() | {own.as_posix(): (_ROOT / own).read_bytes(), "job.json": job.encode()}
+    return _zipped(members | {ATTACHED + name: content for name, content in (files or {}).items()})
 
 
 def code_digest() -> str:

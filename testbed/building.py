@@ -135,15 +135,17 @@ class Workshop:
         environment: Mapping[str, str] | None = None,
         network: bool = False,
         root: str = "",
+        bare: bool = False,
         share: Callable[[], float] | None = None,
     ) -> str:
         """Run `command` sealed and return what it printed.
 
         `source` is its standard input, `network` gives it the machine's network, `root` makes a folder of the
-        workshop its root, `share` says how much of it is done. Raises CommandError when it fails.
+        workshop its root, `bare` hides all of the machine but its programs, `share` says how much of it is done.
+        Raises CommandError when it fails.
         """
         before = self.log.stat().st_size if self.log.exists() else 0
-        seal = inside(self.folder / root) if root else outside(self.folder, network)
+        seal = inside(self.folder / root) if root else hidden(self.folder) if bare else outside(self.folder, network)
         self.report.step(text)
         with _Group([*seal, *variables(environment or {}, network), "--", *command], self.log, source) as process:
             while not finished(process):
@@ -173,6 +175,21 @@ def outside(folder: Path, network: bool) -> list[str]:
 def inside(root: Path) -> list[str]:
     """bubblewrap's arguments for a command whose whole world is the folder `root`."""
     return [*SEAL, "--uid", "0", "--gid", "0", "--bind", str(root), "/", "--dev", "/dev", "--proc", "/proc"]
+
+
+def hidden(folder: Path) -> list[str]:
+    """bubblewrap's arguments for a command that reads what nobody trusts: it sees /usr, `folder`, and nothing else.
+
+    No /proc: what is mounted where would tell paths of this machine.
+    """
+    roots = [Path("/", name) for name in ("bin", "sbin", "lib", "lib32", "lib64")]
+    links = [
+        option for place in roots if place.is_symlink() for option in ("--symlink", os.readlink(place), str(place))
+    ]
+    own = [place for place in roots if place.is_dir() and not place.is_symlink()]
+    places = [Path("/usr"), *own, Path("/etc/alternatives")]  # the last: links that say which awk is meant
+    binds = [option for place in places for option in ("--ro-bind-try", str(place), str(place))]
+    return [*SEAL, *binds, *links, "--dev", "/dev", "--tmpfs", "/tmp", "--bind", str(folder), FOLDER, "--chdir", FOLDER]
 
 
 SEAL = ("bwrap", "--unshare-all", "--die-with-parent", "--clearenv")

@@ -20,12 +20,15 @@ from testbed import cache, carry
 from testbed.building import Report, shown
 from testbed.image.build import IMAGE, image_recipe
 from testbed.kernel.build import init_recipe, kernel_recipe
+from testbed.kernel.tree import MODULE_TREE
 from topologies.errors import TcplabError
 
 
 @dataclass(frozen=True)
 class Lab:
-    """A ready lab. `digests` are SHA-256 of kernel, init and image, and `whole`, which stands for all of them."""
+    """A ready lab. `modules` is what building a module needs (testbed.kernel.tree).
+
+    `digests` are SHA-256 of kernel, init, image and modules, and `whole`, which stands for all of them."""
 
     kernel: Path
     init: Path
@@ -34,6 +37,7 @@ class Lab:
     seccomp: bool
     digests: Mapping[str, str]
     packages: Mapping[str, str]
+    modules: Path = Path()
 
 
 def lab(report: Report | None = None, *, source: Path | None = None, rebuild: bool = False) -> Lab:
@@ -79,11 +83,13 @@ def _lab(entries: list[cache.Entry]) -> Lab:
     kernel, init, image = entries
     seccomp = bool(kernel.facts["seccomp"])
     parts = {"kernel": kernel.files["linux"], "init": init.files["init"], "image": image.files[IMAGE]}
+    parts["modules"] = kernel.files[MODULE_TREE]
     whole = hashlib.sha256(repr((sorted(parts.items()), seccomp)).encode()).hexdigest()
     return Lab(
         kernel=kernel.folder / "linux",
         init=init.folder / "init",
         image=image.folder / IMAGE,
+        modules=kernel.folder / MODULE_TREE,
         kernel_release=kernel.facts["release"],
         seccomp=seccomp,
         digests={**parts, "whole": whole},

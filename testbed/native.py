@@ -11,6 +11,7 @@ import os
 import socket
 import struct
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -25,15 +26,19 @@ PYTHON = "/usr/bin/python3"  # the distribution's: Mininet is a package of it
 _ROOM = 'mount -n -t tmpfs tmpfs /run && mount -n -t sysfs sysfs /sys && ip link set lo up && exec "$@"'
 
 
-def run_natively(module: str, data: Any, out: Path, progress: Progress, limits: Limits | None = None) -> Usage:
+def run_natively(
+    module: str, data: Any, out: Path, progress: Progress, limits: Limits | None = None,
+    files: Mapping[str, bytes] | None = None,
+) -> Usage:  # fmt: skip
     """Run `perform(data, room)` of `module` on this kernel; its results are in the empty folder `out` afterwards.
 
+    `files` go along, by name.
     Raises TcplabError where this machine cannot (see `obstacles`), or where the job fails or is stopped.
     """
     for obstacle in obstacles():
         raise obstacle
     with (
-        job_file(job_archive(module, data)) as job,
+        job_file(job_archive(module, data, files)) as job,
         (out / CONSOLE).open("wb") as console,
         started(_command(job, out), console, [job.fileno()]) as process,
     ):

@@ -32,6 +32,8 @@ _REMEDIES = {  # what a dead run's last words may contain, and what to do then
     "No space left": "Free space in /dev/shm and on the disk of the run's folder.",
     "": "The whole output is in console.log and job.log of the run's folder.",
 }
+LIMIT, NO_RESULT = "at its limit of", "The run ended without a result"
+"""Parts of what a run's error says: by these others know which it is."""
 _DYING = 10.0  # seconds that killed processes may take to be gone
 _FULL = 2**20  # bytes free
 _POLL = 0.05  # seconds between two looks at a running job
@@ -101,7 +103,7 @@ def follow(process: subprocess.Popen[bytes], out: Path, progress: Progress, limi
     while not wait_until_ended(process, _POLL):
         if time.monotonic() - begun > limits.wall_seconds:
             raise TcplabError(
-                f"The run was stopped at its limit of {limits.wall_seconds:g} s of wall time: perhaps a program spins.",
+                f"The run was stopped {LIMIT} {limits.wall_seconds:g} s of wall time: perhaps a program spins.",
                 f"Look at {LOG} in the run's folder; raise the limit with --limit.",
             )
         told.again()
@@ -145,7 +147,7 @@ def _verdict(out: Path, status: int) -> float:
             raise TcplabError(f"The disk of {out} is full.", "Free space and run again; what was measured is kept.")
         words = _last_words(out)
         remedy = next(remedy for sign, remedy in _REMEDIES.items() if sign in words)
-        raise TcplabError(f"The run ended without a result (status {status}). Its last words:\n{words}\n", remedy)
+        raise TcplabError(f"{NO_RESULT} (status {status}). Its last words:\n{words}\n", remedy)
     result = json.loads(result_file.read_text())
     if not result["ok"]:
         raise TcplabError(str(result["problem"]), str(result["remedy"]))

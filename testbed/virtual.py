@@ -8,7 +8,7 @@ the kernel are those of Documentation/virt/uml and of the design's measurements.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -27,9 +27,12 @@ _ALL_USERS = ["0", "0", "4294967295"]  # user_namespaces(7): every user is itsel
 
 
 def run_in_guest(
-    lab: Lab, module: str, data: Any, seed: int, out: Path, progress: Progress, limits: Limits | None = None
-) -> Usage:
+    lab: Lab, module: str, data: Any, seed: int, out: Path, progress: Progress, limits: Limits | None = None,
+    files: Mapping[str, bytes] | None = None,
+) -> Usage:  # fmt: skip
     """Run `perform(data, room)` of `module` in a fresh guest; its results are in the empty folder `out` afterwards.
+
+    `files` go along, by name.
 
     Raises TcplabError with the guest's own message where it fails, is stopped or dies; what it had delivered by
     then stays in `out`.
@@ -39,7 +42,7 @@ def run_in_guest(
     with (
         claimed_processor() as processor,
         _owned_by(out, user),
-        job_file(job_archive(module, data)) as job,
+        job_file(job_archive(module, data, files)) as job,
         (out / CONSOLE).open("wb") as console,
     ):
         pinned = ["taskset", "--cpu-list", str(processor)]

@@ -29,6 +29,7 @@ class CommandError(TcplabError):
     def __init__(self, command: str, status: int, output: str, remedy: str = "") -> None:
         ending = "\n".join(output.strip().splitlines()[-15:]) or "(it printed nothing)"
         super().__init__(f"`{command}` failed with exit status {status}:\n{ending}\n", remedy)
+        self.status, self.output = status, output
         self._made_of = (command, status, output, remedy)
 
     def __reduce__(self) -> tuple[type, tuple[str, int, str, str]]:

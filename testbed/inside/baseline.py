@@ -39,7 +39,7 @@ SWITCHES: dict[str, str] = {
 CONNECTION_TABLE = ("net.ipv4.tcp_child_ehash_entries", "512")
 
 # Of the whole kernel, where it may be set. A packet that crosses a cable waits here for its receiver; with the usual
-# 1000 a burst of a fast sender is lost where no queue of the network counts it: 92 segments of case 8 of wan_reordering.
+# 1000 a burst of a fast sender is lost where no queue counts it: 92 segments of case 8 of wan_reordering.
 CABLES = ("net.core.netdev_max_backlog", "1000000")
 
 ROUTER: dict[str, str] = {

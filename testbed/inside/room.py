@@ -24,6 +24,8 @@ from testbed.inside.openvswitch import start_open_vswitch
 from topologies.errors import TcplabError
 
 RESULT, EVENTS, LOG = "result.json", "events.jsonl", "job.log"
+ATTACHED = "attached/"
+"""Folder of the archive with the files that a job brings along."""
 _TICK = 1.0  # seconds between two events that say how far the clock is
 
 
@@ -53,6 +55,10 @@ class Room:
             events.write(json.dumps(event) + "\n")
             events.flush()
             os.fsync(events.fileno())
+
+    def attached(self, name: str) -> bytes:
+        """A file that came with the job. Raises KeyError where there is none of that name."""
+        return _from_archive(ATTACHED + name)
 
     def deliver(self, name: str) -> None:
         """Hand `work/name` out in one step, so that it is kept whole whatever happens later."""
@@ -84,7 +90,7 @@ def _preload(clock: str) -> Path | None:
 
 def _attempt(room: Room) -> dict[str, Any]:
     try:
-        job = json.loads(_job_text())
+        job = json.loads(_from_archive("job.json"))
         with _ticking(room):
             start_open_vswitch()
             importlib.import_module(job["module"]).perform(job["data"], room)
@@ -95,11 +101,11 @@ def _attempt(room: Room) -> dict[str, Any]:
         return {"ok": False, "problem": problem, "remedy": getattr(error, "remedy", "See job.log in the run's folder.")}
 
 
-def _job_text() -> bytes:
-    import zipfile  # only here: the archive is read once
+def _from_archive(member: str) -> bytes:
+    import zipfile  # only here: the archive is read once, and again only for what is attached
 
     with zipfile.ZipFile(sys.argv[0]) as archive:
-        return archive.read("job.json")
+        return archive.read(member)
 
 
 def _ticking(room: Room) -> AbstractContextManager[None]:

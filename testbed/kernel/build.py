@@ -13,6 +13,7 @@ from pathlib import Path
 from testbed.building import Workshop, need_space, need_tools
 from testbed.cache import Facts, Recipe
 from testbed.kernel.source import HERE, TARBALL, Source, obtain, pinned
+from testbed.kernel.tree import MODULE_TREE, pack_tree
 from topologies.errors import CommandError, TcplabError
 
 KERNEL_TOOLS = ("bwrap", "gcc", "ld", "make", "flex", "bison", "bc", "xz", "tar", "patch")
@@ -25,17 +26,21 @@ FIXED = {
     "KBUILD_BUILD_USER": "tcplab",
     "KBUILD_BUILD_HOST": "tcplab",
     "KBUILD_BUILD_VERSION": "1",
+    "HOSTLDFLAGS": "-static",  # programs of the build that are kept for modules (tree.py) run on other machines too
 }
 MAKE = ("make", "ARCH=um")
 
 
 def kernel_recipe(given: Path | None = None) -> Recipe:
-    """The recipe for `linux`, the kernel; `given` is a tarball to build it from ($TCPLAB_KERNEL_SOURCE if None)."""
+    """The recipe for `linux`, the kernel, and for what modules need of it.
+
+    `given` is a tarball to build it from ($TCPLAB_KERNEL_SOURCE if None).
+    """
     named = os.environ.get("TCPLAB_KERNEL_SOURCE")
     source = given or (Path(named) if named else None)
-    files = (HERE / "lab.config", HERE / "lab.patch", Path(__file__))
+    files = (HERE / "lab.config", HERE / "lab.patch", Path(__file__), HERE / "tree.py")
     variant = f"{pinned().version} {pinned().sha256}"
-    return Recipe("kernel", files, ("linux",), lambda workshop: build_kernel(workshop, source), variant)
+    return Recipe("kernel", files, ("linux", MODULE_TREE), lambda workshop: build_kernel(workshop, source), variant)
 
 
 def init_recipe() -> Recipe:
@@ -44,7 +49,7 @@ def init_recipe() -> Recipe:
 
 
 def build_kernel(workshop: Workshop, given: Path | None) -> Facts:
-    """Leave the stripped kernel in the workshop as `linux`. Raises TcplabError, CommandError."""
+    """Leave the stripped kernel in the workshop as `linux`, and MODULE_TREE. Raises TcplabError, CommandError."""
     if platform.machine() != "x86_64":
         raise TcplabError(f"The lab kernel runs on x86-64 only, not on {platform.machine()}.", "Use --testbed native.")
     need_tools(KERNEL_TOOLS)
@@ -53,6 +58,7 @@ def build_kernel(workshop: Workshop, given: Path | None) -> Facts:
     unpack(workshop, source)
     release = configure(workshop)
     compile_kernel(workshop)
+    pack_tree(workshop, MAKE, FIXED)
     return {
         "release": release,
         "seccomp": has_seccomp(workshop),

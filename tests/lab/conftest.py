@@ -32,17 +32,19 @@ class Oven:
     sources: Path
     built: list[str] = field(default_factory=list)
 
-    def recipe(self, name: str = "cake", content: str = "sweet", output: str = "slice") -> Recipe:
+    def recipe(self, name: str = "cake", content: str = "sweet", *outputs: str) -> Recipe:
         source = self.sources / f"{name}.txt"
         source.write_text(content)
+        outputs = outputs or ("slice",)
 
         def build(workshop: Workshop) -> Facts:
             self.built.append(name)
-            (workshop.folder / output).write_text(content * 100)
+            for output in outputs:
+                (workshop.folder / output).write_text(content * 100)
             (workshop.folder / "crumbs").mkdir()
             return {"release": "7.2", "seccomp": True, "packages": {"iperf": "2.1"}}
 
-        return Recipe(name, (source,), (output,), build)
+        return Recipe(name, (source,), outputs, build)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from testbed import lab
 def kitchen(oven: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A lab of small files in place of kernel, first process and image."""
     recipes = [
-        oven.recipe("kernel", "k", "linux"),
+        oven.recipe("kernel", "k", "linux", "modules.tar.gz"),
         oven.recipe("init", "i", "init"),
         oven.recipe("image", "s", "image.squashfs"),
     ]
@@ -28,7 +28,7 @@ def test_a_lab_names_its_files_and_digests(kitchen: None) -> None:
     ready = lab.lab()
     assert (ready.kernel_release, ready.seccomp, ready.packages) == ("7.2", True, {"iperf": "2.1"})
     assert ready.kernel.read_text() == "k" * 100
-    assert sorted(ready.digests) == ["image", "init", "kernel", "whole"]
+    assert sorted(ready.digests) == ["image", "init", "kernel", "modules", "whole"]
     assert ready == lab.lab()
 
 

@@ -110,6 +110,16 @@ def run_natively_inside(data: Any, room: Room) -> None:
     room.deliver("native")
 
 
+def load_natively_inside(data: Any, room: Room) -> None:
+    """An experiment with a module on the native testbed; afterwards what the kernel has of modules."""
+    _checkout(data["code"])
+    Path("/tmp/spec.json").write_text(json.dumps(data["spec"]))
+    Path("/tmp/exp.ko").write_bytes(room.attached("exp.ko"))
+    _native(str(room.work / "native"), files="{'exp.ko': Path('/tmp/exp.ko').read_bytes()}")
+    (room.work / "native" / "modules.txt").write_text(Path("/proc/modules").read_text())
+    room.deliver("native")
+
+
 def _checkout(code: dict[str, str]) -> None:
     with zipfile.ZipFile(sys.argv[0]) as archive:
         archive.extractall("/tmp/checkout")
@@ -117,12 +127,13 @@ def _checkout(code: dict[str, str]) -> None:
         Path("/tmp/checkout", name).write_text(text)
 
 
-def _native(out: str, kill_after: float | None = None) -> dict[str, Any]:
+def _native(out: str, kill_after: float | None = None, files: str = "{}") -> dict[str, Any]:
     """The machine after a native run in a process of its own, which SIGKILL may end."""
     os.makedirs(out, exist_ok=True)
     program = (
         "import json; from pathlib import Path; from testbed.native import run_natively; "
-        f"run_natively('experiments.procedure', json.loads(Path('/tmp/spec.json').read_text()), Path('{out}'), print)"
+        "spec = json.loads(Path('/tmp/spec.json').read_text()); "
+        f"run_natively('experiments.procedure', spec, Path('{out}'), print, files={files})"
     )
     process = subprocess.Popen([sys.executable, "-c", program], cwd="/tmp/checkout", stdout=subprocess.DEVNULL)
     if kill_after is not None:

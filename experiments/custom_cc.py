@@ -1,0 +1,81 @@
+"""A bolder Reno (slow start by 3, three quarters kept after a loss) wins where single packets are lost at random.
+
+After section 3.5 of the TCP assignment (analysis/published): the congestion control `exp`, a kernel module of its own
+(experiments/modules/exp.c), against Reno with 500 ms of delay, with 5 % loss and with both, one stream or thirty. The
+module is built for the lab kernel and loaded in the guest. `module` names another one: a student's own.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.main import start
+from experiments.spec import (
+    ExperimentSpec,
+    Flow,
+    LinkParameters,
+    congestion_control,
+    parameter,
+    sending_with,
+    word,
+)
+from testbed.inside.modules import KernelModule, module_from
+from topologies.errors import UsageError
+from topologies.star import star
+from topologies.units import Count, Duration, Rate, Share
+
+_PORT = 5001
+_MODULES = Path(__file__).parent / "modules"
+OWN = "own"
+"""Stands in `cc` for what the module registers."""
+
+
+@dataclass(frozen=True)
+class Parameters(LinkParameters):
+    bw: Rate = parameter("100mbit", Rate, "Rate of each link, each way.")
+    delay: Duration = parameter("0ms", Duration, "Delay that the router adds towards each host.")
+    loss: Share = parameter("5%", Share, "Packets that the router loses at random towards each host.")
+    duration: Duration = parameter("60s", Duration, "How long the sender sends.")
+    module: str = word("exp", "The module: exp, or the path of a .c file.")
+    cc: str = word("reno+own", "Congestion controls to compare, joined by +; own is the module's.")
+    streams: Count = parameter("1", Count, "Connections at once.")
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.streams.base <= 1000:
+            raise UsageError(f"{self.streams} streams are not possible.", "Choose from 1 to 1000.")
+
+    def loaded(self) -> KernelModule:
+        """The module, read from its file. Raises UsageError."""
+        return module_from(Path(self.module) if self.module.endswith(".c") else _MODULES / f"{self.module}.c")
+
+    def algorithms(self, module: KernelModule) -> list[str]:
+        """The names of `cc`, each checked. Raises UsageError."""
+        names = [module.algorithm if name == OWN else name for name in re.split(r"[+,]", self.cc)]
+        for name in names:
+            if name != module.algorithm:
+                congestion_control(name)
+        return names
+
+
+def experiment(parameters: Parameters) -> ExperimentSpec:
+    """From left to right through the router; all connections start together and run as long."""
+    module = parameters.loaded()
+    algorithms = parameters.algorithms(module)
+    flows = (
+        Flow(f"flow{number}", "left", "right", parameters.duration, port=_PORT + number - 1)
+        for number in range(1, parameters.streams.base + 1)
+    )
+    return ExperimentSpec(
+        name="custom_cc",
+        claim=(__doc__ or "").partition("\n")[0],
+        topology=star(parameters.channel()),
+        flows=tuple(flows),
+        conditions=tuple(sending_with(algorithm) for algorithm in algorithms),
+        modules=(module,) if module.algorithm in algorithms else (),
+    )
+
+
+if __name__ == "__main__":
+    start("custom_cc")

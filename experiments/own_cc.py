@@ -1,0 +1,202 @@
+"""`tcplab cc`: a congestion control of one's own, built, tried and compared with Reno. Never loaded into this kernel.
+
+A try is a smoke test (it loads, proves that it is in use, its window moves, it survives loss, it unloads), then
+custom_cc under the three published conditions, each in a guest of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from experiments.custom_cc import Parameters, experiment
+from experiments.messages import one_clear_message, ready_lab
+from experiments.seed import carry_seed, judge, memory_for, needed_mib
+from experiments.spec import ExperimentSpec
+from experiments.sweep.point import Record, carry_point
+from testbed import cache
+from testbed.inside.modules import KernelModule, module_from
+from testbed.kernel.module import built
+from testbed.lab import Lab
+from testbed.machine import guests_at_once
+from testbed.running import CONSOLE, Limits
+from testbed.scratch import scratch
+from topologies.data import to_data
+from topologies.errors import TcplabError
+from topologies.units import Duration, Share
+
+SPIN_SECONDS = 60.0
+"""Wall seconds after which a guest is stopped; a try's longest takes 3."""
+_SMOKE = Parameters(duration=Duration.parse("5s"), loss=Share.parse("2%"), delay=Duration.parse("5ms"), cc="own")
+_SHORT = Parameters(duration=Duration.parse("20s"))
+_HALF_A_SECOND, _FIVE_PERCENT = Duration.parse("500ms"), Share.parse("5%")
+PUBLISHED = {
+    "500 ms": replace(_SHORT, delay=_HALF_A_SECOND, loss=Share.parse("0%")),
+    "5 % loss": replace(_SHORT, loss=_FIVE_PERCENT),
+    "500 ms and 5 % loss": replace(_SHORT, delay=_HALF_A_SECOND, loss=_FIVE_PERCENT),
+}
+"""The conditions of section 3.5 of the TCP assignment, for a third of its time."""
+_LIKE = 0.05  # a smaller difference in one run is none
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Goodput in Mbit/s of Reno and of the module under one condition; None where iperf measured none."""
+
+    condition: str
+    reno: float | None
+    own: float | None
+
+    def sentence(self, algorithm: str) -> str:
+        """What the two figures say."""
+        if not self.reno or not self.own:
+            return f"Under {self.condition} nothing can be said: a receiver measured nothing."
+        if abs(self.own / self.reno - 1) < _LIKE:
+            return f"Under {self.condition} {algorithm} and Reno are alike."
+        return f"Under {self.condition} {algorithm} got {self.own / self.reno:.2f} times what Reno got."
+
+
+@click.group("cc")
+def cc() -> None:
+    """Your own congestion control: build it, try it against Reno. It is never loaded into this kernel."""
+
+
+_file = click.argument("file", type=click.Path(path_type=Path))
+
+
+@cc.command("build")
+@_file
+def build_command(file: Path) -> None:
+    """Build FILE.c for the lab kernel; nothing is loaded."""
+    with one_clear_message():
+        _build(module_from(file), ready_lab())
+
+
+@cc.command("try")
+@_file
+def try_command(file: Path) -> None:
+    """Load FILE.c in a guest, test that it works, and compare it with Reno."""
+    with one_clear_message():
+        module, lab = module_from(file), ready_lab()
+        _build(module, lab)
+        _tell(f"Trying {module.algorithm} for {_SMOKE.duration} with {_SMOKE.loss} loss ...")
+        click.echo(smoke(file, lab))
+        _tell(f"Comparing it with Reno for {_SHORT.duration} each ...")
+        _show(module.algorithm, list(compared(file, lab)))
+
+
+def _build(module: KernelModule, lab: Lab) -> None:
+    made = built(module, lab)
+    if made.warnings:
+        click.echo(made.warnings)
+    size = len(made.content)
+    click.echo(f"{module.name}.c is built for Linux {lab.kernel_release}: {module.algorithm}, {size} bytes.")
+
+
+def _tell(text: str) -> None:
+    click.echo(text, err=True)
+
+
+def _nobody(_phase: str, _elapsed: float) -> None:
+    """No bar: a guest of a try takes a second or two."""
+
+
+def smoke(file: Path, lab: Lab, wall_seconds: float = SPIN_SECONDS) -> str:
+    """One short run of the module alone; a sentence on what it did. Raises TcplabError for what it did not.
+
+    That the run ended says that the module was loaded, was taken out again, and that nothing crashed.
+    """
+    spec = experiment(replace(_SMOKE, module=str(file)))
+    with scratch() as raw:
+        with _console_kept(raw, spec.modules[0].name):
+            carry_seed(to_data(spec), 1, str(raw), Limits(wall_seconds, memory_for(spec)), lab, _nobody)
+        verdict = judge(spec, 1, raw)
+        if problems := [*verdict.failures, *verdict.warnings]:
+            raise TcplabError(" ".join(problems), "The module does not carry a connection through loss.")
+        return _moved(spec, [*_windows(raw / spec.conditions[0].name / "left.sockets.jsonl")])
+
+
+@contextmanager
+def _console_kept(raw: Path, name: str) -> Iterator[None]:
+    """What the guest's kernel said, kept where the run failed."""
+    try:
+        yield
+    except TcplabError as error:
+        kept = cache.folder() / f"{name}.{CONSOLE}"
+        shutil.copyfile(raw / CONSOLE, kept)
+        error.remedy = f"{error.remedy} ({CONSOLE} is kept as {kept}.)"
+        raise
+
+
+def _windows(samples: Path) -> Iterator[tuple[int, int]]:
+    """Congestion window and segments sent again so far of the sender, sample by sample."""
+    for line in samples.read_text().splitlines():
+        for socket in json.loads(line)["sockets"]:
+            yield int(socket["cwnd"]), int(socket["total_retrans"])
+
+
+def _moved(spec: ExperimentSpec, samples: list[tuple[int, int]]) -> str:
+    algorithm = spec.conditions[0].name
+    windows, again = [window for window, _ in samples], max(again for _, again in samples)
+    if len(set(windows)) == 1:
+        raise TcplabError(
+            f"The congestion window of {algorithm} stayed at {windows[0]} segments all the time.",
+            "Let cong_avoid (or cong_control) set it with tcp_snd_cwnd_set.",
+        )
+    return (
+        f"{algorithm} works: loaded, proved in use, window from {min(windows)} to {max(windows)} segments, "
+        f"{again} segments sent again, unloaded."
+    )
+
+
+def compared(file: Path, lab: Lab) -> Iterator[Outcome]:
+    """Reno and the module under the published conditions, as many guests at once as there are processors."""
+    from testbed.engine.engine import Task, local_engine  # here: it takes a third of a second
+
+    specs = {name: experiment(replace(link, module=str(file))) for name, link in PUBLISHED.items()}
+    tasks = [Task(name, carry_point, (to_data(spec), 1, SPIN_SECONDS)) for name, spec in specs.items()]
+    slots = min(len(tasks), guests_at_once(max(needed_mib(spec) for spec in specs.values())))
+    with local_engine(lab, slots, _Silent()) as engine:
+        records = {done.key: done.result() for done in engine.run(tasks)}
+    for name in PUBLISHED:
+        yield _outcome(name, records[name])
+
+
+class _Silent:
+    """Nobody is told how the guests of a comparison go on."""
+
+    def running(self, key: str, phase: str, elapsed: float) -> None:
+        """Seconds later all is over."""
+
+    def note(self, text: str) -> None:
+        """The only worker is we."""
+
+
+def _outcome(name: str, record: Record) -> Outcome:
+    if record["status"] != "complete":
+        raise TcplabError(f"Under {name}: {record['problem']}")
+    rates: list[Any] = [row["goodput_kbit_s"] for row in record["rows"]]
+    reno, own = (rate / 1000 if rate else None for rate in rates)
+    return Outcome(name, reno, own)
+
+
+def _show(algorithm: str, outcomes: list[Outcome]) -> None:
+    table = Table("Condition", "Reno", algorithm, title="Throughput at the receiver, Mbit/s, one run each")
+    for one in outcomes:
+        table.add_row(one.condition, *(f"{rate:.3g}" if rate else "-" for rate in (one.reno, one.own)))
+    Console(file=sys.stdout).print(table)
+    for one in outcomes:
+        click.echo(one.sentence(algorithm))
+    click.echo(
+        "One run is one throw of the dice; for intervals: ./tcplab sweep custom_cc --set module=FILE.c --seeds 30"
+    )

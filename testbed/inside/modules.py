@@ -1,0 +1,167 @@
+"""Congestion controls of one's own: what a module's source says of itself, and loading it where the network is.
+
+The source is text and data. It becomes a program only in the sealed build (testbed.kernel.module), and part of a
+kernel only here: in a guest, which it can harm and nothing else, or in the native testbed where that was asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from testbed.inside.programs import run, waited_for
+from testbed.inside.room import Room
+from topologies.errors import CommandError, TcplabError, UsageError
+
+LONGEST = 256 * 1024
+"""Characters of a source; the kernel's own largest congestion control has 40 000."""
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")
+_ALGORITHM = re.compile(r"[a-z][a-z0-9_]{0,14}")  # TCP_CA_NAME_MAX is 16 with the 0 at its end
+_REGISTERED = re.compile(r'\.\s*name\s*=\s*"([^"\n]*)"')
+# What C is not: strings stay, comments go.
+_COMMENT = re.compile(r'("(?:\\.|[^"\\\n])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_UNUSED = 60.0  # seconds until the last connection has let go of its congestion control
+_DEFAULT = Path("/proc/sys/net/ipv4/tcp_congestion_control")
+_LOUDNESS = Path("/proc/sys/kernel/printk")
+
+
+@dataclass(frozen=True)
+class KernelModule:
+    """A congestion control as C source. `name` is the file's without .c: that of what it registers, or tcp_ before it.
+
+    Raises UsageError for a name or a source that cannot be one.
+    """
+
+    name: str
+    source: str
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise UsageError(
+                f"A module cannot have the name {self.name[:40]!r}.",
+                "Name the file NAME.c or tcp_NAME.c: small letters, digits and _, a letter first.",
+            )
+        if len(self.source) > LONGEST or "\0" in self.source:
+            raise UsageError(f"{self.name}.c is no C source of at most {LONGEST // 1024} KiB.", "Hand in one file.")
+        if self.name.removeprefix("tcp_") != self.algorithm.removeprefix("tcp_"):
+            raise UsageError(
+                f"{self.name}.c registers the congestion control '{self.algorithm}'.",
+                f"Name the file {self.algorithm}.c or tcp_{self.algorithm}.c, or change .name in it.",
+            )
+
+    @cached_property
+    def algorithm(self) -> str:
+        """The congestion control that it registers: the .name of its struct tcp_congestion_ops."""
+        code = _COMMENT.sub(lambda found: found[1] or " ", self.source)
+        names = sorted(set(_REGISTERED.findall(code)))
+        if len(names) != 1 or not _ALGORITHM.fullmatch(names[0]):
+            said = f"the names {', '.join(names)[:60]}" if names else "no name"
+            raise UsageError(
+                f"{self.name}.c gives its congestion control {said}.",
+                'It needs one .name = "..." of at most 15 small letters, digits and _, written out.',
+            )
+        return str(names[0])
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the source."""
+        return hashlib.sha256(self.source.encode()).hexdigest()
+
+
+def module_from(file: Path) -> KernelModule:
+    """The module in a .c file. Raises UsageError where there is none."""
+    try:
+        size = file.stat().st_size
+        source = file.read_text() if file.is_file() and size <= 4 * LONGEST else ""
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise UsageError(f"{file} cannot be read: {why}.", "Name a C file.") from None
+    if file.suffix != ".c" or not source:
+        raise UsageError(f"{file} is no C source of at most {LONGEST // 1024} KiB.", "Name a file NAME.c.")
+    return KernelModule(file.stem, source)
+
+
+@contextmanager
+def loaded(modules: Sequence[KernelModule], room: Room) -> Iterator[list[dict[str, Any]]]:
+    """The modules in the kernel, and gone from it again when the block has ended well.
+
+    Gives a row for each as it was found in the kernel. What uses one must have let it go by then: set another
+    congestion control in every host. Raises TcplabError where one cannot be loaded or does not go.
+    """
+    if modules and room.virtual:
+        _LOUDNESS.write_text("7")  # a guest is loud: what the kernel says of a crash is the student's answer
+    rows: list[dict[str, Any]] = []
+    try:
+        for module in modules:
+            rows.append(_insert(module, room))
+        yield rows
+    except BaseException:
+        if not room.virtual:  # a guest ends with all that is in it; another kernel goes on
+            _remove_what_goes(modules)
+        raise
+    for module in reversed(modules):
+        _remove(module)
+
+
+def _remove_what_goes(modules: Sequence[KernelModule]) -> None:
+    for module in reversed(modules):
+        with suppress(TcplabError):
+            _remove(module)
+
+
+def _insert(module: KernelModule, room: Room) -> dict[str, Any]:
+    """insmod(8), and what /proc/modules and TCP then say."""
+    file = room.work / f"{module.name}.ko"
+    file.write_bytes(room.attached(file.name))
+    room.enter(f"loading {module.name}")
+    try:
+        run(["insmod", str(file)])
+    except CommandError as error:
+        problem = f"The kernel did not take {module.name}: {error.problem.splitlines()[-1]}."
+        left_over = f"Where a killed run left it loaded: sudo rmmod {module.name}. Else see dmesg."
+        remedy = "console.log in the run's folder has the kernel's reason." if room.virtual else left_over
+        raise TcplabError(problem, remedy) from error
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    file.unlink()
+    _allow(module, room)
+    return {"module": module.name, "algorithm": module.algorithm, "digest": digest, "found": _found(module)}
+
+
+def _allow(module: KernelModule, room: Room) -> None:
+    """Hosts, which are namespaces, may only choose an algorithm that is not restricted (tcp_cong.c).
+
+    In a guest we are in the first namespace: one that was its default is restricted no more.
+    """
+    names = _DEFAULT.with_name("tcp_available_congestion_control").read_text().split()
+    if module.algorithm not in names:
+        raise TcplabError(
+            f"{module.name} is loaded, but TCP knows no '{module.algorithm}': there are {', '.join(names)}.",
+            "Its init function must return tcp_register_congestion_control(&...).",
+        )
+    if room.virtual:
+        before = _DEFAULT.read_text()
+        _DEFAULT.write_text(module.algorithm)
+        _DEFAULT.write_text(before)
+
+
+def _found(module: KernelModule) -> str:
+    """The module's line of /proc/modules (proc_modules(5)): name, bytes, users, by whom, state, address, taints."""
+    lines = Path("/proc/modules").read_text().splitlines()
+    return next((line for line in lines if line.split()[0] == module.name), "")
+
+
+def _remove(module: KernelModule) -> None:
+    """rmmod(8) as soon as nothing uses the module."""
+    waited_for(lambda: _found(module).split()[2:3] == ["0"], _UNUSED, 0.1)
+    try:
+        run(["rmmod", module.name])
+    except CommandError as error:
+        problem = f"{module.name} does not leave the kernel: {error.problem.splitlines()[-1]}"
+        raise TcplabError(problem, "Its exit function must unregister what its init function registered.") from error

@@ -1,0 +1,154 @@
+"""A congestion control of one's own: what its source must say, and that nobody's kernel gets it by mistake."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from experiments.commands import tcplab
+from experiments.custom_cc import Parameters, experiment
+from experiments.own_cc import Outcome
+from experiments.seed import carry_natively
+from experiments.spec import ExperimentSpec
+from experiments.sweep.grid import combination
+from testbed.inside.modules import LONGEST, KernelModule, module_from
+from testbed.kernel.crash import Frame, _frames, _meant
+from testbed.running import Limits
+from topologies.data import digest, from_data, to_data
+from topologies.errors import TcplabError, UsageError
+
+NAMED = 'struct tcp_congestion_ops ops = { .name = "mine" };'
+
+
+@pytest.mark.parametrize(
+    ("source", "algorithm"),
+    [
+        (NAMED, "mine"),
+        ('/* .name = "old" */ // .name = "older"\n.name\t=\n  "mine"', "mine"),
+        ('printk("// %s"); x.name = "mine"; printk("/*");', "mine"),
+    ],
+)
+def test_the_name_that_a_source_registers_is_read_from_it(source: str, algorithm: str) -> None:
+    assert KernelModule("mine", source).algorithm == algorithm
+    assert KernelModule("tcp_mine", source).algorithm == algorithm
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "said"),
+    [
+        ("other", NAMED, "registers the congestion control 'mine'"),
+        ("mine", "int x;", "no name"),
+        ("mine", NAMED + '.name = "two"', "the names mine, two"),
+        ("mine", '.name = "a_name_too_long_for_it"', "at most 15"),
+        ("mine", '.name = "../../etc"', "at most 15"),
+        ("mine", NAMED + " " * LONGEST, "no C source of at most"),
+        ("mine.o; touch x #", NAMED, "cannot have the name"),
+        ("$(shell id)", NAMED, "cannot have the name"),
+        ("../mine", NAMED, "cannot have the name"),
+        ("Kbuild", NAMED, "cannot have the name"),
+    ],
+)
+def test_what_cannot_be_a_module_is_refused(name: str, source: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        KernelModule(name, source)
+
+
+def test_a_file_that_is_no_source_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "binary.c").write_bytes(b"\xff\xfe")
+    (tmp_path / "mine.txt").write_text(NAMED)
+    for file in (tmp_path / "binary.c", tmp_path / "mine.txt", tmp_path / "none.c", tmp_path):
+        with pytest.raises(UsageError, match=r"\.c"):
+            module_from(file)
+
+
+def test_a_name_that_the_kernel_has_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "cubic.c").write_text('.name = "cubic"')
+    with pytest.raises(UsageError, match="there already"):
+        experiment(Parameters(module=str(tmp_path / "cubic.c"), cc="own"))
+
+
+def test_the_spec_holds_the_source_and_is_another_with_another(tmp_path: Path) -> None:
+    spec = experiment(Parameters())
+    assert [condition.name for condition in spec.conditions] == ["reno", "exp"]
+    assert "exp_cong_avoid" in spec.modules[0].source
+    assert from_data(ExperimentSpec, to_data(spec)) == spec
+    file = tmp_path / "exp.c"
+    file.write_text(spec.modules[0].source.replace("* 3 / 4", "* 4 / 5"))
+    assert digest(experiment(Parameters(module=str(file)))) != digest(spec)
+    assert experiment(Parameters(cc="reno+cubic")).modules == ()
+
+
+def test_modules_and_their_algorithms_can_be_swept() -> None:
+    from experiments.catalogue import find
+    from experiments.sweep.grid import factor
+
+    named = find("custom_cc")
+    made = combination(named, [factor(named, "cc", ["own"])], {"cc": "own", "delay": "500ms"})
+    assert [condition.name for condition in made.spec.conditions] == ["exp"]
+
+
+def test_natively_a_module_is_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("testbed.native.obstacles", list)
+    monkeypatch.setattr("experiments.session.obstacles", list)
+    monkeypatch.setattr("experiments.seed.run_natively", lambda *_: pytest.fail("a module was loaded"))
+    done = CliRunner().invoke(tcplab, ["run", "custom_cc", "--testbed", "native", "--out", str(tmp_path)])
+    assert done.exit_code == 2
+    assert "part of this computer's kernel" in done.output and "--load-module-into-this-kernel" in done.output
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(UsageError, match="--load-module-into-this-kernel"):
+        carry_natively(experiment(Parameters()), tmp_path, Limits(), print, load_modules=False)
+
+
+def test_natively_it_wants_the_headers_of_this_kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("platform.release", lambda: "0.1-none")
+    with pytest.raises(TcplabError, match=r"headers of this kernel, 0\.1-none, .*linux-headers-0\.1-none"):
+        carry_natively(experiment(Parameters()), tmp_path, Limits(), print, load_modules=True)
+
+
+def test_where_auto_would_be_native_a_module_runs_in_a_guest(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def chosen(where: str) -> str:
+        asked.append(where)
+        raise TcplabError("far enough")
+
+    monkeypatch.setattr("experiments.session.obstacles", list)
+    monkeypatch.setattr("experiments.commands.choose", chosen)
+    monkeypatch.setattr("experiments.commands.guests_at_once", lambda *_: chosen("virtual"))
+    assert CliRunner().invoke(tcplab, ["run", "custom_cc"]).exit_code == 1
+    assert CliRunner().invoke(tcplab, ["run", "custom_cc", "--load-module-into-this-kernel"]).exit_code == 1
+    assert asked == ["virtual", "auto"]
+
+
+CONSOLE = """\
+[   11.087000] WARNING: ./include/net/tcp.h:1524 at tcp_cwnd_reduction+0x14b/0x150
+[   11.087000]  [<603d81bb>] ? earlier_and_harmless+0x14b/0x150
+[   11.087000] ---[ end trace 0000000000000000 ]---
+[   11.372000] RIP: 0033:mine_ssthresh+0x10/0x20 [mine]
+[   11.372000] Kernel panic - not syncing: Segfault with no mm
+[   11.372000] Call Trace:
+[   11.372000]  [<6003d7cc>] ? dump_stack_lvl+0x76/0x85
+[   11.372000]  [<6004c3a0>] ? um_set_signals+0x0/0x60
+[   11.372000]  [<603d8455>] ? tcp_enter_recovery+0x155/0x1a0
+[   11.372000]  [<603d8455>] ? tcp_enter_recovery+0x155/0x1a0
+[   11.372000]  [<603ef0e6>] ? tcp_v4_rcv+0xeb6/0x12b0
+[   11.372000]  [<603b51f5>] ? ip_protocol_deliver_rcu+0x35/0xd0
+"""
+
+
+def test_a_backtrace_is_read_from_where_it_happened_to_where_tcp_begins() -> None:
+    assert _frames(CONSOLE) == [
+        Frame("mine_ssthresh", 0x10, "mine", True), Frame("tcp_enter_recovery", 0x155, "", False)
+    ]  # fmt: skip
+    assert _meant("Segfault with no mm") == "memory was used that is not there (Segfault with no mm)"
+    assert _meant("Attempted to kill init!") == "Attempted to kill init!"
+
+
+@pytest.mark.parametrize(
+    ("reno", "own", "said"),
+    [(10.0, 20.0, "2.00 times"), (10.0, 10.2, "are alike"), (None, 1.0, "nothing can be said")],
+)
+def test_a_comparison_is_a_sentence(reno: float | None, own: float, said: str) -> None:
+    assert said in Outcome("5 % loss", reno, own).sentence("mine")

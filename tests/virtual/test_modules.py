@@ -1,0 +1,131 @@
+"""A congestion control of one's own in the lab kernel: built, proved in use, and what its mistakes do."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from experiments import own_cc
+from experiments.commands import tcplab
+from experiments.custom_cc import Parameters, experiment
+from experiments.seed import carry_seed, judge
+from testbed.inside.modules import KernelModule, module_from
+from testbed.kernel.module import attached, built
+from testbed.lab import Lab
+from testbed.running import Limits
+from testbed.virtual import run_in_guest
+from tests.virtual.conftest import digests, read
+from topologies.data import to_data
+from topologies.errors import TcplabError
+from topologies.units import Duration
+
+pytestmark = pytest.mark.virtual
+ROOT = Path(__file__).resolve().parents[2]
+EXP = ROOT / "experiments" / "modules" / "exp.c"
+SSTHRESH = "	return max(tcp_snd_cwnd(tcp_sk(sk)) * 3 / 4, 2U);"
+
+
+@pytest.fixture
+def changed(tmp_path: Path) -> Callable[..., Path]:
+    """exp under another name with a piece of its source replaced: `changed("name", old, new)` gives the file."""
+
+    def change(name: str, old: str, new: str) -> Path:
+        source = EXP.read_text().replace('"exp"', f'"{name}"')
+        assert old in source
+        (tmp_path / f"{name}.c").write_text(source.replace(old, new))
+        return tmp_path / f"{name}.c"
+
+    return change
+
+
+def run(file: Path, lab: Lab, out: Path, seconds: str = "2s", limit: float = 60.0) -> None:
+    made = experiment(Parameters(module=str(file), cc="own", duration=Duration.parse(seconds)))
+    spec = dataclasses.replace(made, captures=("right-eth0",))
+    out.mkdir()
+    carry_seed(to_data(spec), 3, str(out), Limits(limit), lab, lambda phase, elapsed: None)
+    assert judge(spec, 3, out).failures == ()
+
+
+def test_exp_is_proved_in_use_and_the_same_seed_gives_the_same_packets(ready_lab: Lab, tmp_path: Path) -> None:
+    for name in ("once", "again"):
+        run(EXP, ready_lab, tmp_path / name)
+    assert digests(tmp_path / "once") == digests(tmp_path / "again")
+    (module,) = read(tmp_path / "once" / "environment.json")["modules"]
+    assert module["found"].startswith("exp ") and module["algorithm"] == "exp"
+    assert module["digest"] == built(module_from(EXP), ready_lab).digest
+    (proof,) = (row for row in read(tmp_path / "once/exp/evidence.json")["proofs"] if row["expected"] == "exp")
+    assert proof["held"]
+
+
+def test_the_same_source_gives_the_same_module_anywhere(
+    ready_lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = built(module_from(EXP), ready_lab)
+    monkeypatch.setenv("TCPLAB_CACHE", str(tmp_path / "elsewhere"))
+    assert built(module_from(EXP), ready_lab).content == first.content
+
+
+def test_the_compiler_is_quoted_with_file_and_line(ready_lab: Lab, changed: Callable[..., Path]) -> None:
+    wrong = changed("wrong", SSTHRESH, "	return cwnd *;")
+    line = wrong.read_text().split("return cwnd *;")[0].count("\n") + 1
+    done = CliRunner().invoke(tcplab, ["cc", "build", str(wrong)])
+    assert done.exit_code == 1
+    assert f"wrong.c:{line}:" in done.output and "make" not in done.output
+
+
+def test_a_hostile_source_sees_nothing_of_this_machine(ready_lab: Lab, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("int the_secret;\n")
+    places = [str(tmp_path / "secret"), "/etc/passwd", "/etc/hostname", "/proc/version", "/proc/self/mountinfo"]
+    assert any(Path(place).exists() for place in places)
+    looks = "".join(f'#if __has_include("{place}")\n#error seen\n#endif\n' for place in places)
+    assert built(KernelModule("exp", EXP.read_text() + looks), ready_lab).content
+    takes = "".join(f'asm(".incbin \\"{place}\\"");\n' for place in places)
+    with pytest.raises(TcplabError) as caught:
+        built(KernelModule("exp", EXP.read_text() + takes), ready_lab)
+    assert str(caught.value).count("file not found") == len(places)
+
+
+def test_a_crash_names_the_function_and_the_line_and_costs_only_the_guest(
+    ready_lab: Lab, tmp_path: Path, changed: Callable[..., Path]
+) -> None:
+    oops = changed("oops", SSTHRESH, "	u32 *nothing = READ_ONCE(sk->sk_user_data);\n\n	return *nothing;")
+    line = oops.read_text().split("return *nothing;")[0].count("\n") + 1
+    with pytest.raises(TcplabError, match=rf"not there(.|\n)*exp_ssthresh at oops\.c:{line}: return \*nothing;"):
+        run(oops, ready_lab, tmp_path / "out")
+    assert "Kernel panic" in (tmp_path / "out" / "console.log").read_text()
+
+
+def test_a_module_that_spins_is_stopped_and_named(ready_lab: Lab, tmp_path: Path, changed: Callable[..., Path]) -> None:
+    spin = changed("spin", SSTHRESH, "	while (!READ_ONCE(sk->sk_user_data))\n		cpu_relax();\n	return 2;")
+    with pytest.raises(TcplabError, match=r"limit of 7 s .*stood still: spin\.c spins"):
+        run(spin, ready_lab, tmp_path / "out", limit=7)
+
+
+def test_a_module_that_stays_is_said(ready_lab: Lab, tmp_path: Path, changed: Callable[..., Path]) -> None:
+    with pytest.raises(TcplabError, match="stay does not leave the kernel"):
+        run(changed("stay", "module_exit(exp_unregister);", ""), ready_lab, tmp_path / "out", "1s")
+
+
+def test_a_try_is_a_smoke_test_and_a_comparison(ready_lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    short = {name: dataclasses.replace(link, duration=Duration.parse("2s")) for name, link in own_cc.PUBLISHED.items()}
+    monkeypatch.setattr(own_cc, "PUBLISHED", short)
+    done = CliRunner().invoke(tcplab, ["cc", "try", str(EXP)])
+    assert done.exit_code == 0, done.output
+    assert "exp works: loaded, proved in use, window from" in done.output
+    assert all(f"Under {name} " in done.output for name in short)
+
+
+def test_natively_a_module_is_unloaded_at_the_end(ready_lab: Lab, tmp_path: Path) -> None:
+    """On the native testbed inside the lab kernel, whose modules are nobody's loss."""
+    spec = experiment(Parameters(cc="own", duration=Duration.parse("2s")))
+    code = {str(file.relative_to(ROOT)): file.read_text() for file in (ROOT / "testbed").glob("*.py")}
+    data = {"job": "load_natively_inside", "spec": to_data(spec), "code": code}
+    files = attached([built(module_from(EXP), ready_lab)])
+    run_in_guest(ready_lab, "tests.virtual.jobs", data, 1, tmp_path, lambda *_: None, Limits(120), files)
+    assert read(tmp_path / "native/environment.json")["modules"][0]["found"].startswith("exp ")
+    assert read(tmp_path / "native/exp/evidence.json")["held"]
+    assert (tmp_path / "native/modules.txt").read_text() == ""
