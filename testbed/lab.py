@@ -155,6 +155,7 @@ def _show(ready: Lab) -> None:
     click.echo(f"kernel  {ready.digests['kernel']}  Linux {ready.kernel_release}, seccomp {seccomp}: {ready.kernel}")
     click.echo(f"init    {ready.digests['init']}  {ready.init}")
     click.echo(f"image   {ready.digests['image']}  {len(ready.packages)} packages: {ready.image}")
+    click.echo(f"modules {ready.digests['modules']}  what a module needs of the kernel's tree: {ready.modules}")
     click.echo(f"whole   {ready.digests['whole']}")
 
 
