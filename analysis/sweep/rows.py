@@ -14,9 +14,6 @@ from analysis import counters, iperf, sockets
 from analysis.jsonfile import Object, inner, objects, read_object, text
 from analysis.problems import Problems
 
-_REORDERINGS = ("TcpExtTCPSACKReorder", "TcpExtTCPTSReorder", "TcpExtTCPRenoReorder")
-"""How a sender may notice: by SACK or DSACK, by timestamps, or without SACK by the number of duplicate ACKs."""
-
 Row = dict[str, str | float | None]
 """`condition`, `flow` and the metrics; None where a metric could not be measured."""
 
@@ -49,23 +46,22 @@ METRICS = (
     Metric("total_goodput_kbit_s", "Goodput of all flows together", "kbit/s", of_run=True),
     Metric("jain_index", "Jain's fairness index of the flows' goodput", "", of_run=True),
     Metric("resent_percent", "Segments sent again, of all senders' segments", "%", of_run=True),
-    Metric("dsacks", "Duplicates that receivers reported (DSACK)", "", of_run=True),
-    Metric("reorderings", "Reorderings that senders detected", "", of_run=True),
     Metric("timeouts", "Retransmission time-outs of all senders", "", of_run=True),
     Metric("lost_percent", "Packets lost at random on all links", "%", of_run=True),
     Metric("queue_drops", "Packets dropped by full queues", "", of_run=True),
     Metric("reorderings", "Reorderings that the senders' TCP saw", "", of_run=True),
     Metric("out_of_order", "Segments that came out of order", "", of_run=True),
-    Metric("needless_copies", "Segments sent again that had arrived (DSACK)", "", of_run=True),
+    Metric("dsacks", "Segments sent again that had arrived (DSACK)", "", of_run=True),
     Metric("host_drops", "Packets dropped by hosts' own netem", "", of_run=True),
 )
 """The metrics in the order of the columns. iperf's KByte are 1024 bytes; its rates have three digits."""
 
 
+# A sender may notice reordering by SACK or DSACK, without SACK by the number of duplicate ACKs, or by timestamps.
 _ORDER = {
     "reorderings": ("TcpExtTCPSACKReorder", "TcpExtTCPRenoReorder", "TcpExtTCPTSReorder"),
     "out_of_order": ("TcpExtTCPOFOQueue",),
-    "needless_copies": ("TcpExtTCPDSACKRecv",),
+    "dsacks": ("TcpExtTCPDSACKRecv",),
 }
 
 
@@ -138,8 +134,6 @@ def _of_run(folder: Path, senders: list[str], flows: list[dict[str, float]], pro
     sent = sum(host.get("TcpOutSegs", 0.0) for host in grown)
     return {
         "timeouts": sum(host.get("TcpExtTCPTimeouts", 0.0) for host in grown),
-        "dsacks": sum(host.get("TcpExtTCPDSACKRecv", 0.0) for host in grown),
-        "reorderings": sum(host.get(name, 0.0) for host in grown for name in _REORDERINGS),
         **({"resent_percent": 100 * sum(host.get("TcpRetransSegs", 0.0) for host in grown) / sent} if sent else {}),
         "queue_drops": sum(port.dropped for port in ports),
         **_reordering(folder, nstat, problems),

@@ -93,7 +93,7 @@ def wan(quick: bool) -> Iterator[Target]:
         where = f"case {case}, run {row['run']}" if case != "baseline" else "baseline"
         yield Target(
             "wan_reordering", where, "rate at the sender", "Mbit/s", float(row["sender_mbit_s"]),
-            (("case", case), ("duration", "10s" if quick else "60s")), "published", "client_kbit_s", 1e-3,
+            (("case", case), ("duration", "10s" if quick else "60s")), "reordering", "client_kbit_s", 1e-3,
             note=f"{row['retransmissions']} segments sent again", series="published",
         )  # fmt: skip
 
@@ -160,7 +160,8 @@ def _sack(row: Row, quick: bool) -> Target:
 
 def _own(row: Row, quick: bool) -> Target:
     cc = row["congestion_control"]
-    settings = _path(row["condition"]) | {"cc": cc, "streams": row["streams"], "duration": _seconds(row, quick)}
+    settings = {"delay": "0s", "loss": "0%"} | _path(row["condition"])
+    settings |= {"cc": cc, "streams": row["streams"], "duration": _seconds(row, quick)}
     return _assigned(row, "custom_cc", settings, cc)
 
 
