@@ -1,4 +1,4 @@
-"""Reordering that is a thousandth of the round trip slows only a TCP that counts packets instead of time.
+"""A packet 1 ms late on a path of 70 ms is sent again by a TCP that counts packets, not by one that keeps time.
 
 After the study of reordering on a path of 10 Gbit/s and 70 ms (analysis/published/esnet_2015_reordering.csv): both
 hosts send their packets to each other through a netem of their own. docs/studies/wan_reordering.md has the results.

@@ -38,8 +38,8 @@ SWITCHES: dict[str, str] = {
 # Who asks for a host's sockets walks through its whole table; the common one has 8192 rows and everybody's sockets.
 CONNECTION_TABLE = ("net.ipv4.tcp_child_ehash_entries", "512")
 
-# Of the whole kernel, where it may be set. A packet that crosses a cable waits here for its receiver; with the usual
-# 1000 a burst of a fast sender is lost where no queue counts it: 92 segments of case 8 of wan_reordering.
+# Of the whole kernel, where it may be set. A packet that crosses a cable waits here for its receiver. The usual 1000
+# places lose a burst of a fast sender where no queue of the network counts it (docs/studies/wan_reordering.md).
 CABLES = ("net.core.netdev_max_backlog", "1000000")
 
 ROUTER: dict[str, str] = {
