@@ -19,6 +19,7 @@ from typing import Any
 from experiments.proof import evidence
 from experiments.spec import SNAPLEN, Condition, ExperimentSpec, Flow
 from testbed.inside import baseline
+from testbed.inside.algorithms import permit_those_of
 from testbed.inside.modules import loaded
 from testbed.inside.namespaces import network_namespace
 from testbed.inside.network import LiveNetwork, network
@@ -49,6 +50,8 @@ def perform(data: Any, room: Room) -> None:
         room.deliver("environment.json")
         for condition in spec.conditions:
             room.enter(condition.label)
+            if room.virtual:
+                permit_those_of(condition.sysctls)
             try:
                 _measure(spec, condition, live, room)
             finally:  # what was measured is kept, also of a condition that failed

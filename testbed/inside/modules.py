@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from testbed.inside.algorithms import available, permit
 from testbed.inside.programs import run, waited_for
 from testbed.inside.room import Room
 from topologies.errors import CommandError, TcplabError, UsageError
@@ -28,7 +29,6 @@ _REGISTERED = re.compile(r'\.\s*name\s*=\s*"([^"\n]*)"')
 # What C is not: strings stay, comments go.
 _COMMENT = re.compile(r'("(?:\\.|[^"\\\n])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _UNUSED = 60.0  # seconds until the last connection has let go of its congestion control
-_DEFAULT = Path("/proc/sys/net/ipv4/tcp_congestion_control")
 _LOUDNESS = Path("/proc/sys/kernel/printk")
 
 
@@ -135,20 +135,15 @@ def _insert(module: KernelModule, room: Room) -> dict[str, Any]:
 
 
 def _allow(module: KernelModule, room: Room) -> None:
-    """Hosts, which are namespaces, may only choose an algorithm that is not restricted (tcp_cong.c).
-
-    In a guest we are in the first namespace: one that was its default is restricted no more.
-    """
-    names = _DEFAULT.with_name("tcp_available_congestion_control").read_text().split()
+    """Hosts, which are namespaces, may choose what it registered. Raises TcplabError where that is nothing."""
+    names = available()
     if module.algorithm not in names:
         raise TcplabError(
             f"{module.name} is loaded, but TCP knows no '{module.algorithm}': there are {', '.join(names)}.",
             "Its init function must return tcp_register_congestion_control(&...).",
         )
     if room.virtual:
-        before = _DEFAULT.read_text()
-        _DEFAULT.write_text(module.algorithm)
-        _DEFAULT.write_text(before)
+        permit(module.algorithm)
 
 
 def _found(module: KernelModule) -> str:

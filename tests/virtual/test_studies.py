@@ -8,6 +8,7 @@ from typing import Any
 import polars
 import pytest
 
+from experiments.spec import CONGESTION_CONTROLS
 from experiments.sweep.api import sweep
 from experiments.udp_fairness import DISCIPLINES
 from testbed.lab import Lab
@@ -82,3 +83,9 @@ def test_sack_can_be_off_under_any_congestion_control(ready_lab: Lab, tmp_path: 
         "cubic_vs_reno", tmp_path, bw="10mbit", delay="5ms", duration="2s", cc="cubic", sack="off+on", loss="5%"
     )
     assert found["condition"].to_list() == ["cubic_sack_off", "cubic"]
+
+
+def test_every_congestion_control_of_the_lab_can_be_chosen(ready_lab: Lab, tmp_path: Path) -> None:
+    """The kernel restricts most of them to the first namespace; hosts are others."""
+    found = run("cubic_vs_reno", tmp_path, bw="10mbit", delay="5ms", duration="1s", cc="+".join(CONGESTION_CONTROLS))
+    assert found["condition"].to_list() == list(CONGESTION_CONTROLS)
