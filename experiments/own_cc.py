@@ -11,7 +11,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,11 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from experiments.custom_cc import Parameters, experiment
+from experiments.catalogue import find
 from experiments.messages import one_clear_message, ready_lab
 from experiments.seed import carry_seed, judge, memory_for, needed_mib
 from experiments.spec import ExperimentSpec
+from experiments.sweep.grid import combination, factor
 from experiments.sweep.point import Record, carry_point
 from testbed import cache
 from testbed.inside.modules import KernelModule, module_from
@@ -33,17 +34,15 @@ from testbed.running import CONSOLE, Limits
 from testbed.scratch import scratch
 from topologies.data import to_data
 from topologies.errors import TcplabError
-from topologies.units import Duration, Share
 
 SPIN_SECONDS = 60.0
 """Wall seconds after which a guest is stopped; a try's longest takes 3."""
-_SMOKE = Parameters(duration=Duration.parse("5s"), loss=Share.parse("2%"), delay=Duration.parse("5ms"), cc="own")
-_SHORT = Parameters(duration=Duration.parse("20s"))
-_HALF_A_SECOND, _FIVE_PERCENT = Duration.parse("500ms"), Share.parse("5%")
+_SMOKE = {"duration": "5s", "loss": "2%", "delay": "5ms", "cc": "own"}
+_DURATION = "20s"
 PUBLISHED = {
-    "500 ms": replace(_SHORT, delay=_HALF_A_SECOND, loss=Share.parse("0%")),
-    "5 % loss": replace(_SHORT, loss=_FIVE_PERCENT),
-    "500 ms and 5 % loss": replace(_SHORT, delay=_HALF_A_SECOND, loss=_FIVE_PERCENT),
+    "500 ms": {"duration": _DURATION, "delay": "500ms", "loss": "0%"},
+    "5 % loss": {"duration": _DURATION, "loss": "5%"},
+    "500 ms and 5 % loss": {"duration": _DURATION, "delay": "500ms", "loss": "5%"},
 }
 """The conditions of section 3.5 of the TCP assignment, for a third of its time."""
 _LIKE = 0.05  # a smaller difference in one run is none
@@ -89,9 +88,9 @@ def try_command(file: Path) -> None:
     with one_clear_message():
         module, lab = module_from(file), ready_lab()
         _build(module, lab)
-        _tell(f"Trying {module.algorithm} for {_SMOKE.duration} with {_SMOKE.loss} loss ...")
+        _tell(f"Trying {module.algorithm} for {_SMOKE['duration']} with {_SMOKE['loss']} loss ...")
         click.echo(smoke(file, lab))
-        _tell(f"Comparing it with Reno for {_SHORT.duration} each ...")
+        _tell(f"Comparing it with Reno for {_DURATION} each ...")
         _show(module.algorithm, list(compared(file, lab)))
 
 
@@ -116,7 +115,7 @@ def smoke(file: Path, lab: Lab, wall_seconds: float = SPIN_SECONDS) -> str:
 
     That the run ended says that the module was loaded, was taken out again, and that nothing crashed.
     """
-    spec = experiment(replace(_SMOKE, module=str(file)))
+    spec = _spec(file, _SMOKE)
     with scratch() as raw:
         with _console_kept(raw, spec.modules[0].name):
             carry_seed(to_data(spec), 1, str(raw), Limits(wall_seconds, memory_for(spec)), lab, _nobody)
@@ -159,11 +158,18 @@ def _moved(spec: ExperimentSpec, samples: list[tuple[int, int]]) -> str:
     )
 
 
+def _spec(file: Path, link: dict[str, str]) -> ExperimentSpec:
+    """custom_cc with this module over this link. By its name: it starts commands, and this is one of them."""
+    named = find("custom_cc")
+    chosen = link | {"module": str(file)}
+    return combination(named, [factor(named, name, [value]) for name, value in chosen.items()], chosen).spec
+
+
 def compared(file: Path, lab: Lab) -> Iterator[Outcome]:
     """Reno and the module under the published conditions, as many guests at once as there are processors."""
     from testbed.engine.engine import Task, local_engine  # here: it takes a third of a second
 
-    specs = {name: experiment(replace(link, module=str(file))) for name, link in PUBLISHED.items()}
+    specs = {name: _spec(file, link) for name, link in PUBLISHED.items()}
     tasks = [Task(name, carry_point, (to_data(spec), 1, SPIN_SECONDS)) for name, spec in specs.items()]
     slots = min(len(tasks), guests_at_once(max(needed_mib(spec) for spec in specs.values())))
     with local_engine(lab, slots, _Silent()) as engine:

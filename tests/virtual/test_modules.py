@@ -111,7 +111,7 @@ def test_a_module_that_stays_is_said(ready_lab: Lab, tmp_path: Path, changed: Ca
 
 
 def test_a_try_is_a_smoke_test_and_a_comparison(ready_lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    short = {name: dataclasses.replace(link, duration=Duration.parse("2s")) for name, link in own_cc.PUBLISHED.items()}
+    short = {name: link | {"duration": "2s"} for name, link in own_cc.PUBLISHED.items()}
     monkeypatch.setattr(own_cc, "PUBLISHED", short)
     done = CliRunner().invoke(tcplab, ["cc", "try", str(EXP)])
     assert done.exit_code == 0, done.output
