@@ -128,7 +128,7 @@ def gc_command(yes: bool, out: Path) -> None:
             kept = memory.listed()
             usable = _usable([one for one in kept if one.status != "failed"])
             useless = [one.key for one in kept if one.key not in usable]
-            click.echo(f"{len(kept):,} points are known, {len(useless):,} of them are of no use any more.")
+            click.echo(f"Points known: {len(kept):,}. Of no use any more: {len(useless):,}.")
             if useless and (yes or click.confirm("Forget these?")):
                 memory.forget(useless)
                 click.echo("Forgotten.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from experiments.runs import runs
 from experiments.sweep.results import results
-from tests.unit.made_sweeps import Engine, asked, carry, record, steady
+from tests.unit.made_sweeps import LAB, Engine, asked, carry, record, steady
 
 
 def call(*words: object) -> Result:
@@ -55,11 +56,12 @@ def test_show_says_what_it_cannot_find(store: Path, which: str) -> None:
 def test_gc_forgets_failed_points_and_those_of_other_versions(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("testbed.lab.found", lambda: None)
     result = call("gc", "--yes", "--out", store)
-    assert "2 points are known, 1 of them are of no use" in result.output
+    assert "Points known: 2. Of no use any more: 1." in result.output
     with results(store) as memory:
         assert [one.seed for one in memory.listed()] == [1]
-    monkeypatch.undo()
-    assert "1 points are known, 1 of them are of no use" in call("gc", "--yes", "--out", store).output
+    another = replace(LAB, digests={**LAB.digests, "whole": "another"})
+    monkeypatch.setattr("testbed.lab.found", lambda: another)
+    assert "Points known: 1. Of no use any more: 1." in call("gc", "--yes", "--out", store).output
 
 
 def test_gc_asks_first(store: Path) -> None:
