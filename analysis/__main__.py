@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -47,50 +48,35 @@ def _report(run_directory: Path | None, wait: bool, out: Path | None) -> int:
     return 0 if made.sound else 1
 
 
+def _page_of(folder: Path, module: str, make: str, show: str, out: Path | None) -> None:
+    """Make the page of a folder and print what it says; what it needs is loaded first here."""
+    try:
+        made = getattr(import_module(f"analysis.{module}.report"), make)(folder, out)
+        getattr(import_module(f"analysis.{module}.terminal"), show)(made)
+    except TcplabError as error:
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(error.exit_code)
+    sys.exit(0 if made.sound else 1)
+
+
+_folder = click.argument("folder", type=click.Path(path_type=Path))
+_out = click.option("--out", type=click.Path(path_type=Path), help="Write the page into this folder instead.")
+
+
 @main.command()
-@click.argument("folder", type=click.Path(path_type=Path))
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="Write the page into this folder instead of the sweep's own."
-)
+@_folder
+@_out
 def sweep(folder: Path, out: Path | None) -> None:
     """Write sweep.html, comparisons.csv and plots/ for the sweep in FOLDER, and print what differs."""
-    try:
-        sys.exit(_sweep(folder, out))
-    except TcplabError as error:
-        click.echo(f"Error: {error}", err=True)
-        sys.exit(error.exit_code)
-
-
-def _sweep(folder: Path, out: Path | None) -> int:
-    from analysis.sweep.report import make_sweep_report
-    from analysis.sweep.terminal import print_sweep
-
-    made = make_sweep_report(folder, out)
-    print_sweep(made)
-    return 0 if made.sound else 1
+    _page_of(folder, "sweep", "make_sweep_report", "print_sweep", out)
 
 
 @main.command()
-@click.argument("folder", type=click.Path(path_type=Path))
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="Write the page into this folder instead of the reproduction's own."
-)
+@_folder
+@_out
 def reproduction(folder: Path, out: Path | None) -> None:
     """Write reproduction.html, reproduction.csv and plots/ for FOLDER, and print how many numbers agree."""
-    try:
-        sys.exit(_reproduction(folder, out))
-    except TcplabError as error:
-        click.echo(f"Error: {error}", err=True)
-        sys.exit(error.exit_code)
-
-
-def _reproduction(folder: Path, out: Path | None) -> int:
-    from analysis.reproduction.report import make_reproduction_report
-    from analysis.reproduction.terminal import print_reproduction
-
-    made = make_reproduction_report(folder, out)
-    print_reproduction(made)
-    return 0 if made.sound else 1
+    _page_of(folder, "reproduction", "make_reproduction_report", "print_reproduction", out)
 
 
 def _named_on_stdin() -> Path:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.problems import Problems, printable
+from topologies.errors import TcplabError, UsageError
 
 Object = dict[str, Any]
 
@@ -31,6 +32,29 @@ def read_object(path: Path, problems: Problems, name: str) -> Object:
         problems.add(f"{name} holds no JSON object: what it would have told is left out.")
         return {}
     return content
+
+
+def read_main(path: Path, name: str, command: str, newest: int) -> Object:
+    """The object in `path/name`, the file that makes a folder what `command` printed.
+
+    Raises UsageError where it is not such a folder, TcplabError where the file is broken or of a format above `newest`.
+    """
+    if not path.is_dir():
+        raise UsageError(f"There is no folder '{path}'.", f"Name the folder that {command} printed.")
+    if not (path / name).exists():
+        raise UsageError(f"'{path}' has no {name}.", f"Name the folder that {command} printed.")
+    broken = Problems()
+    facts = read_object(path / name, broken, name)
+    if broken.found or not facts:
+        reason = broken.found[0].partition(": what")[0] if broken.found else f"{name} is empty"
+        raise TcplabError(f"{reason}.", f"Run {command} again: finished points are taken from the store.")
+    found = number(facts, "format")
+    if found is not None and found > newest:
+        raise TcplabError(
+            f"The folder was written in format {found:g}; this tcplab reads formats up to {newest}.",
+            "Update tcplab (git pull) and try again.",
+        )
+    return facts
 
 
 def objects(holder: Object, key: str) -> list[Object]:

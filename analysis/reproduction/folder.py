@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from analysis.jsonfile import Object, inner, number, objects, read_object, text, texts
+from analysis.jsonfile import Object, inner, number, objects, read_main, text, texts
 from analysis.problems import Problems
-from topologies.errors import TcplabError, UsageError
 
 NEWEST_FORMAT = 1
 """The newest reproduction.json format that this analysis understands."""
@@ -116,30 +115,11 @@ class Reproduction:
 
 def read_reproduction(path: Path, problems: Problems) -> Reproduction:
     """The reproduction in `path`. Raises UsageError where there is none, TcplabError where it cannot be used."""
-    facts = _read_facts(path)
+    facts = read_main(path, "reproduction.json", "./tcplab reproduce", NEWEST_FORMAT)
     studies = tuple(_study(entry, problems) for entry in objects(facts, "studies"))
     if not studies:
         problems.add("reproduction.json lists no study: there is nothing to compare.")
     return Reproduction(path, facts, studies)
-
-
-def _read_facts(path: Path) -> Object:
-    if not path.is_dir():
-        raise UsageError(f"There is no folder '{path}'.", "Name the folder that ./tcplab reproduce printed.")
-    if not (path / "reproduction.json").exists():
-        raise UsageError(f"'{path}' has no reproduction.json.", "Name the folder that ./tcplab reproduce printed.")
-    broken = Problems()
-    facts = read_object(path / "reproduction.json", broken, "reproduction.json")
-    if broken.found or not facts:
-        reason = broken.found[0].partition(": what")[0] if broken.found else "reproduction.json is empty"
-        raise TcplabError(f"{reason}.", "Run ./tcplab reproduce again: finished points are taken from the store.")
-    found = number(facts, "format")
-    if found is not None and found > NEWEST_FORMAT:
-        raise TcplabError(
-            f"The folder was written in format {found:g}; this tcplab reads formats up to {NEWEST_FORMAT}.",
-            "Update tcplab (git pull) and try again.",
-        )
-    return facts
 
 
 def _study(entry: Object, problems: Problems) -> Study:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 
-from analysis.jsonfile import Object, inner, number, objects, read_object, text, texts
+from analysis.jsonfile import Object, inner, number, objects, read_main, text, texts
 from analysis.problems import Problems, printable
 from analysis.sweep.rows import METRICS, Metric
-from topologies.errors import TcplabError, UsageError
+from topologies.errors import TcplabError
 
 NEWEST_FORMAT = 1
 """The newest sweep.json format that this analysis understands."""
@@ -100,32 +100,13 @@ class Sweep:
 
 def read_sweep(path: Path, problems: Problems) -> Sweep:
     """The sweep in `path`. Raises UsageError where there is none, TcplabError where sweep.json cannot be used."""
-    facts = _read_facts(path)
+    facts = read_main(path, "sweep.json", "./tcplab sweep", NEWEST_FORMAT)
     factors = _factors(facts)
     _require_distinct_columns(factors)
     if prod(len(factor.values) for factor in factors) > MOST_CELLS:
         raise TcplabError(f"The grid of the sweep has more than {MOST_CELLS:,} cells.", "Sweep fewer values.")
     failures = tuple(_failure(entry) for entry in objects(facts, "failures"))
     return Sweep(path, facts, factors, _metric(facts), _compared(facts, factors, problems), failures)
-
-
-def _read_facts(path: Path) -> Object:
-    if not path.is_dir():
-        raise UsageError(f"There is no sweep folder '{path}'.", "Name the folder that ./tcplab sweep printed.")
-    if not (path / "sweep.json").exists():
-        raise UsageError(f"'{path}' is no sweep folder: it has no sweep.json.", "Name what ./tcplab sweep printed.")
-    broken = Problems()
-    facts = read_object(path / "sweep.json", broken, "sweep.json")
-    if broken.found or not facts:
-        reason = broken.found[0].partition(": what")[0] if broken.found else "sweep.json is empty"
-        raise TcplabError(f"{reason}.", "Run the sweep again: finished points are taken from the store.")
-    found = number(facts, "format")
-    if found is not None and found > NEWEST_FORMAT:
-        raise TcplabError(
-            f"The sweep was written in format {found:g}; this tcplab reads formats up to {NEWEST_FORMAT}.",
-            "Update tcplab (git pull) and try again.",
-        )
-    return facts
 
 
 def _metric(facts: Object) -> Metric:

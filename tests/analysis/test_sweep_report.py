@@ -239,7 +239,7 @@ def test_hostile_text_stays_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("sweep.json", None, "it has no sweep.json"),
+        ("sweep.json", None, "has no sweep.json"),
         ("sweep.json", b'{"format": 1, "met', "no valid JSON"),
         ("sweep.json", b"[]", "holds no JSON object"),
         ("sweep.json", b'{"format": 2, "metric": "x"}', "git pull"),
