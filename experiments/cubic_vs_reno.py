@@ -6,7 +6,6 @@ router, 100 Mbit/s each, delay and loss on what the router sends to the receiver
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 
 from experiments.main import start
@@ -19,6 +18,7 @@ from experiments.spec import (
     congestion_control,
     parameter,
     word,
+    words,
 )
 from topologies.errors import UsageError
 from topologies.spec import Channel
@@ -53,11 +53,6 @@ class Parameters(LinkParameters):
     @property
     def algorithms(self) -> list[str]:
         return words(self.cc)
-
-
-def words(text: str) -> list[str]:
-    """The parts of a list such as cubic+reno."""
-    return re.split(r"[+,]", text)
 
 
 def experiment(parameters: Parameters) -> ExperimentSpec:

@@ -7,7 +7,6 @@ module is built for the lab kernel and loaded in the guest. `module` names anoth
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from experiments.spec import (
     parameter,
     sending_with,
     word,
+    words,
 )
 from testbed.inside.modules import KernelModule, module_from
 from topologies.errors import UsageError
@@ -52,7 +52,7 @@ class Parameters(LinkParameters):
 
     def algorithms(self, module: KernelModule) -> list[str]:
         """The names of `cc`, each checked. Raises UsageError."""
-        names = [module.algorithm if name == OWN else name for name in re.split(r"[+,]", self.cc)]
+        names = [module.algorithm if name == OWN else name for name in words(self.cc)]
         for name in names:
             if name != module.algorithm:
                 congestion_control(name)

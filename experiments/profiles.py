@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from experiments.spec import Condition
+from experiments.spec import Condition, words
 from topologies.errors import UsageError
 
 PERIODS = ("today", "period")
@@ -66,10 +66,10 @@ def under(profile: Profile, periods: str, conditions: Iterable[Condition]) -> tu
 
     A setting of the condition itself stays. Raises UsageError for another word.
     """
-    words = periods.replace(",", "+").split("+")
-    if not set(words) <= set(PERIODS) or len(set(words)) < len(words):
+    chosen = words(periods)
+    if not set(chosen) <= set(PERIODS) or len(set(chosen)) < len(chosen):
         raise UsageError(f"'{periods[:40]}' is no period.", "Write today, period, or today+period.")
-    return tuple(_in(word, profile, condition) for condition in conditions for word in words)
+    return tuple(_in(word, profile, condition) for condition in conditions for word in chosen)
 
 
 def _in(word: str, profile: Profile, condition: Condition) -> Condition:

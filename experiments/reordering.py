@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from experiments.cubic_vs_reno import words
 from experiments.main import start
 from experiments.profiles import LINUX_2_6, under
-from experiments.spec import Condition, ExperimentSpec, Flow, LinkParameters, congestion_control, parameter, word
+from experiments.spec import Condition, ExperimentSpec, Flow, LinkParameters, congestion_control, parameter, word, words
 from topologies.errors import UsageError
 from topologies.spec import Channel
 from topologies.star import star

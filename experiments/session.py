@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import testbed
-from experiments.seed import PROCEDURE as PROCEDURE
 from experiments.seed import Verdict, carry_natively, carry_seed, judge, needed_mib
 from experiments.spec import ExperimentSpec
 from experiments.store import Run, give_to, new_run, point_latest
@@ -212,6 +211,13 @@ def lab_facts(ready: Lab) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def for_page(ready: Lab) -> dict[str, Any]:
+    """The same for a page: what its analysis shows, without the list of all packages."""
+    facts = {name: value for name, value in lab_facts(ready).items() if name != "tools"}
+    digests = {"kernel": ready.digests["kernel"], "image": ready.digests["image"], "code": code_digest()}
+    return facts | {"digests": digests}
+
+
 def hand_over(folder: Path) -> None:
     """Point `latest` at the run; under sudo everything that was written belongs to who typed it."""
     point_latest(folder)
@@ -220,7 +226,7 @@ def hand_over(folder: Path) -> None:
         os.chown(folder.parent.parent, *caller)
 
 
-def as_caller() -> list[str]:
+def _as_caller() -> list[str]:
     """What to put before a command so that it runs as who typed sudo."""
     caller = who_typed_sudo()
     return (
@@ -230,16 +236,28 @@ def as_caller() -> list[str]:
     )
 
 
+def make_page(kind: str, folder: Path) -> int:
+    """Have the analysis make the page of a finished `sweep` or `reproduction`: its exit status."""
+    command = _analysis(kind, str(folder.resolve()))
+    return subprocess.run(command, cwd=_ROOT, env=_with_fonts(), check=False).returncode
+
+
+def _analysis(*words: str) -> list[str]:
+    """The analysis, a process of its own: it reads a folder as anyone's, never as root where someone typed sudo."""
+    return [*_as_caller(), sys.executable, "-m", "analysis", *words]
+
+
+def _with_fonts() -> dict[str, str]:
+    """Fonts are listed once, in a place that can be written to; a home folder may not be there."""
+    return os.environ | {"MPLCONFIGDIR": str(cache.folder() / "matplotlib")}
+
+
 @contextmanager
 def reporter() -> Iterator[Callable[[Path], int]]:
-    """The analysis, loading while the experiment runs. Call the result once with the run directory: its exit status.
-
-    A process of its own: it reads a run directory as anyone's, and never as root where someone typed sudo.
-    """
-    command = [*as_caller(), sys.executable, "-m", "analysis", "report", "--wait"]
-    # Its fonts are listed once, in a place that can be written to; a home folder may not be there.
-    environment = os.environ | {"MPLCONFIGDIR": str(cache.folder() / "matplotlib")}
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, text=True, cwd=_ROOT, env=environment, process_group=0)
+    """The analysis, loading while the experiment runs. Call the result once with the run directory: its exit status."""
+    process = subprocess.Popen(
+        _analysis("report", "--wait"), stdin=subprocess.PIPE, text=True, cwd=_ROOT, env=_with_fonts(), process_group=0
+    )
 
     def report(run: Path) -> int:
         process.communicate(f"{run.resolve()}\n")

@@ -5,6 +5,7 @@ Reads in order: a topology, flows over it, and conditions under which the same f
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
@@ -32,6 +33,11 @@ def word(default: str, meaning: str) -> str:
     """A field that is a word and not a quantity; its class checks it in __post_init__."""
     value: str = field(default=default, metadata={"meaning": meaning})
     return value
+
+
+def words(text: str) -> list[str]:
+    """The parts of a list such as cubic+reno."""
+    return re.split(r"[+,]", text)
 
 
 CONGESTION_CONTROLS = (

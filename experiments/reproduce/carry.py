@@ -7,25 +7,23 @@ import json
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import testbed
-from analysis.sweep.rows import METRICS
 from experiments.catalogue import catalogue, find
 from experiments.profiles import Profile
 from experiments.reproduce.targets import Target
-from experiments.session import hand_over, lab_facts
+from experiments.session import for_page, hand_over, lab_facts
 from experiments.store import new_run
 from experiments.sweep.grid import Combination, combination, factor
 from experiments.sweep.point import Point, Record, origin
 from experiments.sweep.results import results
 from experiments.sweep.run import Watch, Way, run_points
-from testbed.archive import code_digest
 
-_OF_RUN = {metric.name for metric in METRICS if metric.of_run}
 _SHARED = {"goodput_kbit_s", "client_kbit_s", "transfer_kbyte"}  # of a run: the sum over its flows
 _SEEDS = {"sack_loss_sweep": (1, 1), "wan_reordering": (1, 1), "packet_dropper": (3, 10)}
 """Seeds in the short and the full form; others take three and ten."""
@@ -67,16 +65,16 @@ def carry_out(targets: Sequence[Target], quick: bool, out: Path, way: Way, watch
                 carried.records[point.combination.digest, point.seed] = record
             status = "complete"
         finally:
-            facts = lab_facts(way.lab) | {
+            facts = {
                 "tcplab": testbed.VERSION, "started": started, "status": status,
                 "wall_seconds": round(time.monotonic() - begun, 3),
             }  # fmt: skip
-            digests = {"kernel": facts["kernel"]["digest"], "image": facts["image"]["digest"], "code": code_digest()}
-            content = {"format": 1, "id": run.identifier, "digests": digests, "mode": "quick" if quick else "full",
-                       **{name: value for name, value in facts.items() if name != "tools"},
-                       **_totals(carried), "studies": studies(targets, carried, quick)}  # fmt: skip
+            content = {"format": 1, "id": run.identifier, "mode": "quick" if quick else "full",
+                       **for_page(way.lab), **facts, **_totals(carried),
+                       "studies": studies(targets, carried, quick)}  # fmt: skip
             (run.folder / "reproduction.json").write_text(json.dumps(content, indent=1) + "\n")
-            folder = run.finish({"kind": "reproduction", "experiment": "all", **facts, **_totals(carried)})
+            folder = run.finish({"kind": "reproduction", "experiment": "all", **lab_facts(way.lab), **facts,
+                                 **_totals(carried)})  # fmt: skip
             hand_over(folder)
     return folder
 
@@ -89,10 +87,7 @@ def _totals(carried: Carried) -> dict[str, float]:
 
 def _points(targets: Sequence[Target], quick: bool, carried: Carried, source: Any) -> list[Point]:
     """Every point once, seed by seed, so that an interrupted run has a first seed of everything."""
-    there = {named.name for named in catalogue()}
-    for target in targets:
-        if target.experiment in there:
-            carried.combinations[target] = _combination(target)
+    carried.combinations = combinations(targets)
     unique = {one.digest: one for one in carried.combinations.values()}
     seeds = {
         one.digest: _SEEDS.get(target.experiment, (3, 10))[not quick] for target, one in carried.combinations.items()
@@ -101,6 +96,13 @@ def _points(targets: Sequence[Target], quick: bool, carried: Carried, source: An
             for digest, most in seeds.items() if seed <= most]  # fmt: skip
 
 
+def combinations(targets: Iterable[Target]) -> dict[Target, Combination]:
+    """What each target runs; a study that is no experiment of this version has none."""
+    there = {named.name for named in catalogue()}
+    return {target: _combination(target) for target in targets if target.experiment in there}
+
+
+@cache
 def _combination(target: Target) -> Combination:
     named = find(target.experiment)
     fields = {*named.parameters().__dataclass_fields__}

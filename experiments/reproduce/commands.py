@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import click
 
 from experiments.messages import one_clear_message, ready_lab
-from experiments.session import as_caller
-from testbed import cache
-from testbed.machine import guests_at_once
+from experiments.session import make_page
 
 _LONGEST = 3600.0  # wall seconds of one point
 
@@ -36,25 +31,14 @@ def reproduce(quick: bool, names: tuple[str, ...], workers: int | None, schedule
 
 
 def _run(quick: bool, names: tuple[str, ...], workers: int | None, scheduler: str | None, out: Path) -> int:
-    from functools import partial
-
-    from experiments.reproduce.carry import carry_out
+    from experiments.reproduce.carry import carry_out, combinations
     from experiments.reproduce.targets import chosen
     from experiments.sweep.progress import watching
-    from experiments.sweep.run import Way
-    from testbed.engine.engine import cluster_engine, local_engine
+    from experiments.sweep.run import way_to_workers
 
-    wanted, ready = chosen(quick, names), ready_lab()
-    if scheduler:
-        way = Way(ready, partial(cluster_engine, scheduler, ready), f"cluster {scheduler}", _LONGEST)
-    else:
-        slots = guests_at_once(_NEEDED_MIB, workers)
-        way = Way(ready, partial(local_engine, ready, slots), f"{slots} on this machine", _LONGEST)
+    wanted = chosen(quick, names)
+    specs = [one.spec for one in combinations(wanted).values()]
+    way = way_to_workers(ready_lab(), specs, workers, scheduler, _LONGEST)
     with watching("reproduce") as watch:
         folder = carry_out(wanted, quick, out, way, watch)
-    command = [*as_caller(), sys.executable, "-m", "analysis", "reproduction", str(folder.resolve())]
-    environment = os.environ | {"MPLCONFIGDIR": str(cache.folder() / "matplotlib")}
-    return subprocess.run(command, cwd=Path(__file__).resolve().parents[2], env=environment, check=False).returncode
-
-
-_NEEDED_MIB = 1200  # thirty flows for half an hour leave a gigabyte of socket samples
+    return make_page("reproduction", folder)

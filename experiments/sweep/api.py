@@ -10,21 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars
 
-from experiments.seed import needed_mib
 from experiments.sweep.carry import carry_out
 from experiments.sweep.definition import from_mapping
-from experiments.sweep.plan import Plan, plan
+from experiments.sweep.plan import plan
 from experiments.sweep.point import Point, Record
-from experiments.sweep.run import Watch, Way
-from testbed.engine.engine import cluster_engine, local_engine
-from testbed.lab import Lab, lab
-from testbed.machine import guests_at_once
+from experiments.sweep.run import Watch, way_to_workers
+from testbed.lab import lab
 
 
 @dataclass(frozen=True)
@@ -62,16 +58,7 @@ def sweep(
     """
     content = {"experiment": experiment, "set": dict(settings or {}), "seeds": seeds, **more}
     found, out = plan(from_mapping(content, "The sweep")), Path(out)
-    folder = carry_out(found, out, way(found, lab(), workers, scheduler, force=force), watch or Silent())
+    specs = [one.spec for one in found.combinations]
+    way = way_to_workers(lab(), specs, workers, scheduler, force=force)
+    folder = carry_out(found, out, way, watch or Silent())
     return Swept(folder, polars.read_parquet(folder / "rows.parquet"))
-
-
-def way(
-    found: Plan, ready: Lab, workers: int | None, scheduler: str | None, wall_seconds: float = 600, force: bool = False
-) -> Way:
-    """On this machine with `workers` guests at once, by default as many as it has room for, or through a scheduler."""
-    if scheduler:
-        on_cluster = partial(cluster_engine, scheduler, ready)
-        return Way(ready, on_cluster, f"cluster {scheduler}", wall_seconds, force)
-    slots = guests_at_once(max(needed_mib(one.spec) for one in found.combinations), workers)
-    return Way(ready, partial(local_engine, ready, slots), f"{slots} on this machine", wall_seconds, force)

@@ -14,7 +14,7 @@ from typing import Any
 
 import testbed
 from analysis.sweep.statistics import precision
-from experiments.session import hand_over, lab_facts
+from experiments.session import for_page, hand_over, lab_facts
 from experiments.store import new_run
 from experiments.sweep import table
 from experiments.sweep.grid import Combination
@@ -22,7 +22,6 @@ from experiments.sweep.plan import Plan, described
 from experiments.sweep.point import Point, Record, origin
 from experiments.sweep.results import Results, results
 from experiments.sweep.run import Watch, Way, run_points
-from testbed.archive import code_digest
 
 FOLDER = "sweeps"
 _BATCH = 10  # seeds between two looks at the intervals, where --until decides
@@ -42,6 +41,14 @@ class _Progress:
 
     def total(self, name: str) -> float:
         return float(sum(record.get("usage", {}).get(name, 0) for record in self.records.values()))
+
+    def runs(self) -> dict[int, list[list[Any]]]:
+        """The rows of every run that is known, by the identity of its combination."""
+        found: dict[int, list[list[Any]]] = {id(combination): [] for combination in self.plan.combinations}
+        for key, point in self.points.items():
+            if key in self.records:
+                found[id(point.combination)].append(self.records[key]["rows"])
+        return found
 
     def in_order(self) -> Iterator[tuple[Point, Record]]:
         """By combination and seed, whatever the order in which the points ended."""
@@ -63,13 +70,14 @@ def carry_out(plan: Plan, out: Path, way: Way, watch: Watch) -> Path:
             _fill(plan, way, memory, progress, watch)
             status = "complete"
         finally:
-            facts = lab_facts(way.lab) | {
+            facts = {
                 "tcplab": testbed.VERSION, "started": started, "workers": way.workers, "status": status,
                 "wall_seconds": round(time.monotonic() - begun, 3),
             }  # fmt: skip
-            _write(run.folder, progress, {"id": run.identifier, **facts})
+            _write(run.folder, progress, {"id": run.identifier, **for_page(way.lab), **facts})
             folder = run.finish({
-                "kind": "sweep", "experiment": plan.named.name, "claim": plan.named.claim, **facts,
+                "kind": "sweep", "experiment": plan.named.name, "claim": plan.named.claim,
+                **lab_facts(way.lab), **facts,
                 "seeds": sorted({point.seed for point in progress.points.values()}),
                 "virtual_seconds": round(progress.total("clock_seconds"), 3),
             })  # fmt: skip
@@ -93,17 +101,16 @@ def _fill(plan: Plan, way: Way, memory: Results, progress: _Progress, watch: Wat
         missing = [point for point in points if point.key not in known]
         for point, record in run_points(missing, way, memory, source, watch):
             progress.records[point.key] = record
-        open_combinations = [one for one in open_combinations if _too_wide(plan, one, progress)]
+        if plan.sweep.until is None:
+            return
+        runs = progress.runs()
+        open_combinations = [one for one in open_combinations if _too_wide(plan, one, runs[id(one)])]
 
 
-def _too_wide(plan: Plan, combination: Combination, progress: _Progress) -> bool:
-    """Whether `until` is asked for and the interval of a condition's median is wider."""
-    if plan.sweep.until is None:
-        return False
-    found = [progress.records[key]["rows"] for key, point in progress.points.items()
-             if point.combination is combination and key in progress.records]  # fmt: skip
-    widths = [precision(_values(found, condition.name, plan.sweep.metric)) for condition in combination.spec.conditions]
-    return any(width is None or width > plan.sweep.until for width in widths)
+def _too_wide(plan: Plan, combination: Combination, runs: list[list[Any]]) -> bool:
+    """Whether the interval of a condition's median is wider than `until` allows."""
+    widths = [precision(_values(runs, condition.name, plan.sweep.metric)) for condition in combination.spec.conditions]
+    return any(width is None or width > (plan.sweep.until or 0) for width in widths)
 
 
 def _values(runs: list[list[Any]], condition: str, metric: str) -> list[float]:
@@ -118,10 +125,8 @@ def _write(folder: Path, progress: _Progress, facts: dict[str, Any]) -> None:
     proved = [(point, record) for point, record in found if record["status"] == "complete"]
     table.write(table.table(plan.factors, proved), folder)
     failures = [_failure(folder, plan, point, record) for point, record in found if record["status"] != "complete"]
-    digests = {"kernel": facts["kernel"]["digest"], "image": facts["image"]["digest"], "code": code_digest()}
     content = {
-        "format": 1, **described(plan), **{name: value for name, value in facts.items() if name != "tools"},
-        "digests": digests,
+        "format": 1, **described(plan), **facts,
         "seeds": sorted({point.seed for point, _ in found}), "failures": failures,
         "warnings": [warning for _, record in found for warning in record["warnings"]],
         "points": {

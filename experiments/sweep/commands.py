@@ -17,9 +17,8 @@ import click
 from experiments.messages import one_clear_message, ready_lab
 from experiments.options import QuantityType
 from experiments.seed import GUEST_MIB
-from experiments.session import as_caller
+from experiments.session import make_page
 from experiments.sweep import definition
-from testbed import cache
 from testbed.machine import guests_at_once
 from testbed.scratch import scratch
 from topologies.units import Duration
@@ -27,7 +26,6 @@ from topologies.units import Duration
 if TYPE_CHECKING:
     from experiments.catalogue import Named
     from experiments.sweep.plan import Plan
-    from experiments.sweep.run import Way
 
 
 @click.command()
@@ -77,7 +75,6 @@ def sweep(
 ) -> None:  # fmt: skip
     """Run an experiment over a grid and seeds, and say what is really different."""
     with one_clear_message():
-        from experiments.sweep.api import way
         from experiments.sweep.plan import plan
 
         asked = definition.from_options(what, settings, seeds, until, metric, compare)
@@ -85,7 +82,7 @@ def sweep(
         if dry_run:
             _describe(found, out)
             return
-        raise SystemExit(_run(found, out, way(found, ready_lab(), workers, scheduler, limit.seconds, force)))
+        raise SystemExit(_run(found, out, workers, scheduler, limit.seconds, force))
 
 
 def _describe(found: Plan, out: Path) -> None:
@@ -108,31 +105,31 @@ def _describe(found: Plan, out: Path) -> None:
     )
 
 
-def _run(found: Plan, out: Path, way: Way) -> int:
+def _run(found: Plan, out: Path, workers: int | None, scheduler: str | None, wall_seconds: float, force: bool) -> int:
     from experiments.sweep.carry import carry_out
     from experiments.sweep.progress import watching
+    from experiments.sweep.run import way_to_workers
 
+    specs = [one.spec for one in found.combinations]
+    way = way_to_workers(ready_lab(), specs, workers, scheduler, wall_seconds, force)
     with watching(found.named.name) as watch:
         try:
             folder = carry_out(found, out, way, watch)
         except KeyboardInterrupt:
             watch.note(f"{watch.done:,} of {watch.points:,} points are known; the same command goes on from there.")
             raise
-    command = [*as_caller(), sys.executable, "-m", "analysis", "sweep", str(folder.resolve())]
-    environment = os.environ | {"MPLCONFIGDIR": str(cache.folder() / "matplotlib")}
-    return subprocess.run(command, cwd=Path(__file__).resolve().parents[2], env=environment, check=False).returncode
+    return make_page("sweep", folder)
 
 
 def run_study(
     named: Named, asked: dict[str, str], texts: tuple[str, ...], seeds: Sequence[int], out: Path, limit: Duration | None
 ) -> int:
     """`run` of an experiment that is a sweep by itself: its own grid, and what was asked for beside it."""
-    from experiments.sweep.api import way
     from experiments.sweep.plan import plan
 
     values = {name: (value,) for name, value in asked.items()} | named.grid() | dict(definition.settings(texts))
     found = plan(definition.Sweep(named.name, tuple(values.items()), tuple(seeds), metric=named.metric()))
-    return _run(found, out, way(found, ready_lab(), None, None, limit.seconds if limit else 600.0))
+    return _run(found, out, None, None, limit.seconds if limit else 600.0, force=False)
 
 
 @click.command()

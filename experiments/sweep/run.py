@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
+from experiments.seed import needed_mib
+from experiments.spec import ExperimentSpec
 from experiments.sweep.point import Origin, Point, Record, carry_point
 from experiments.sweep.results import Results
-from testbed.engine.engine import Done, Engine, Listener, Task
+from testbed.engine.engine import Done, Engine, Listener, Task, cluster_engine, local_engine
 from testbed.lab import Lab
+from testbed.machine import guests_at_once
 
 
 class Watch(Listener, Protocol):
@@ -32,6 +36,17 @@ class Way:
     workers: str
     wall_seconds: float = 600.0
     force: bool = False
+
+
+def way_to_workers(
+    ready: Lab, specs: Iterable[ExperimentSpec], workers: int | None, scheduler: str | None,
+    wall_seconds: float = 600.0, force: bool = False,
+) -> Way:  # fmt: skip
+    """On this machine with `workers` guests at once, by default as many as it has room for, or through a scheduler."""
+    if scheduler:
+        return Way(ready, partial(cluster_engine, scheduler, ready), f"cluster {scheduler}", wall_seconds, force)
+    slots = guests_at_once(max(map(needed_mib, specs)), workers)
+    return Way(ready, partial(local_engine, ready, slots), f"{slots} on this machine", wall_seconds, force)
 
 
 def run_points(
