@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from analysis import capture, counters, iperf, sockets, tcptrace, xplot
-from analysis.jsonfile import read_object
+from analysis.jsonfile import inner, read_object, text
 from analysis.problems import Problems
 from analysis.rundirectory import Run, Trial
 from analysis.sweep.rows import rows_of_condition
@@ -95,7 +95,7 @@ def _counters(run: Run, trial: Trial, problems: Problems) -> dict[str, float]:
     nstat = read_object(trial.folder / "counters.json", problems, f"{trial.name}/counters.json")
     values = {f"nstat.{name}": value for name, value in counters.growth(nstat, run.flow.sender).items()}
     port = counters.data_port(read_object(trial.folder / "qdiscs.json", problems, f"{trial.name}/qdiscs.json"))
-    if port:
+    if port and text(inner(run.spec, "topology"), "segmentation") != "on":  # else netem and tc count different things
         values |= {"path.lost": port.lost, "path.dropped": port.dropped, "path.share": 100 * port.share}
     return values
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis import draw, pages, studies
+from analysis import draw, pages, run_statistics, studies
 from analysis.answers import Answer
 from analysis.commands import repeat_command
 from analysis.evidence import Evidence, durations, read_evidence
@@ -65,6 +65,11 @@ def _files(report: Report) -> Iterator[tuple[str, bytes]]:
     for one in report.results.measured:
         place = f"graphs/seed-{one.trial.seed}/{one.trial.condition.name}"
         yield from ((f"{place}/{name}", content.encode()) for name, content in one.graphs.items())
+    if report.run.experiment in run_statistics.STUDIES:
+        spec = report.run.spec | {"flows": [vars(flow) for flow in report.run.flows]}  # names that are safe as paths
+        for trial in report.run.trials:
+            content = run_statistics.statistics(trial.folder, spec, trial.condition.name)
+            yield run_statistics.file_name(trial.condition.name, {}, trial.seed), content.encode()
     pictures = draw.pictures(report.results)
     yield from ((f"plots/{picture.name}", picture.png) for picture in pictures)
     context = _context(report, pictures)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import analysis
+from analysis.run_statistics import statistics_of
 from analysis.sweep.rows import rows_of
 from experiments.seed import carry_seed, judge, memory_for
 from experiments.spec import ExperimentSpec
@@ -20,11 +21,11 @@ from testbed.scratch import scratch
 from topologies.data import from_data
 from topologies.errors import TcplabError
 
-_MEASURING = ("sweep/rows.py", "iperf.py", "sockets.py", "counters.py", "jsonfile.py")
+_MEASURING = ("sweep/rows.py", "run_statistics.py", "iperf.py", "sockets.py", "counters.py", "jsonfile.py")
 _LOG_BYTES = 20_000  # of each log of a failed point
 
 Record = dict[str, Any]
-"""What is kept of a point: status (complete, unproved, failed), rows, warnings, problem, log, usage.
+"""What is kept of a point: status (complete, unproved, failed), rows, warnings, problem, log, usage, statistics.
 
 A point that is *unproved* ran, but its own evidence does not show that its conditions held; it would end like that
 again. One that *failed* may not.
@@ -76,6 +77,7 @@ def carry_point(data: Any, seed: int, wall_seconds: float, lab: Lab, progress: P
         return {
             "status": "unproved" if problem else "complete", "problem": problem, "log": _logs(raw) if problem else "",
             "rows": rows_of(raw, data), "warnings": list(verdict.warnings), "usage": asdict(usage),
+            "statistics": statistics_of(raw, data),
         }  # fmt: skip
 
 
