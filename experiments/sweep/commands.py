@@ -112,7 +112,8 @@ def _run(found: Plan, out: Path, workers: int | None, scheduler: str | None, wal
 
     specs = [one.spec for one in found.combinations]
     way = way_to_workers(ready_lab(), specs, workers, scheduler, wall_seconds, force)
-    with watching(found.named.name, found.named.progress()) as watch:
+    varied = tuple(one.name for one in found.factors)
+    with watching(found.named.name, found.named.progress(), varied) as watch:
         try:
             folder = carry_out(found, out, way, watch)
         except KeyboardInterrupt:

@@ -30,6 +30,7 @@ class Shown:
     bar: Progress
     task: TaskID
     metrics: tuple[str, ...] = ()
+    varied: tuple[str, ...] = ()
     ended_seconds: float = 0.0
     points: int = 0
     done: int = 0
@@ -59,7 +60,7 @@ class Shown:
             self.note(
                 f"{record['status']}: {point.combination.spec.name}, {point.combination}, seed {point.seed}: {first}"
             )
-        for line in _lines(point, record, self.metrics):
+        for line in _lines(point, record, self.metrics, self.varied):
             self.note(line)
         self._tell()
         if not self.metrics and not self.console.is_terminal and time.monotonic() - self.said > _BETWEEN:
@@ -76,14 +77,15 @@ class Shown:
         return f"{self.ended_seconds + sum(self.going.values()):,.0f} virtual s"
 
 
-def _lines(point: Point, record: Record, metrics: tuple[str, ...]) -> Iterator[str]:
-    """A line for each condition and flow of a run that has ended: what it was, and these metrics of its rows."""
+def _lines(point: Point, record: Record, metrics: tuple[str, ...], varied: tuple[str, ...]) -> Iterator[str]:
+    """A line for each condition and flow of a run that has ended: what of it varies, and these metrics of its rows."""
     labels = {condition.name: condition.label for condition in point.combination.spec.conditions}
     several = len(point.combination.spec.flows) > 1
+    values = "".join(f"{name} {value}, " for name, value in point.combination.values if name in varied)
     for row in record["rows"] if metrics else ():
         flow = f", {row['flow']}" if several else ""
         found = ", ".join(_written(_METRICS[name], row.get(name)) for name in metrics)
-        yield f"{point.combination}, {labels[row['condition']]}{flow}, seed {point.seed}: {found}"
+        yield f"{values}{labels[row['condition']]}{flow}, seed {point.seed}: {found}"
 
 
 def _written(metric: Metric, value: float | None) -> str:
@@ -95,11 +97,11 @@ def _written(metric: Metric, value: float | None) -> str:
 
 
 @contextmanager
-def watching(name: str, metrics: tuple[str, ...] = ()) -> Iterator[Shown]:
+def watching(name: str, metrics: tuple[str, ...] = (), varied: tuple[str, ...] = ()) -> Iterator[Shown]:
     """Progress on standard error, which goes when the sweep is over; with `metrics`, a line for each run stays."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=20), MofNCompleteColumn(), TextColumn("points,"),
                TextColumn("{task.fields[clock]},"), TimeRemainingColumn(), TextColumn("left"))  # fmt: skip
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(name, total=None, clock="")
-        yield Shown(console, bar, task, metrics)
+        yield Shown(console, bar, task, metrics, varied)
