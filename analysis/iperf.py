@@ -44,10 +44,16 @@ def _seconds(line: re.Match[str]) -> float:
 
 
 def read_intervals(output: str) -> list[float]:
-    """The rates of all lines but the summary, in kbit/s and in order; empty where iperf was not asked for any (-i)."""
+    """The rates of all whole intervals, in kbit/s and in order; empty where iperf was not asked for any (-i).
+
+    A line after the last whole one is of the time that the last write took beyond the end, and no second like others.
+    """
     lines = list(_LINE.finditer(output))
     longest = max((_seconds(line) for line in lines), default=0.0)
-    return [float(line["rate"]) * _DECIMAL[line["scale"]] for line in lines if _seconds(line) < 0.99 * longest]
+    return [
+        float(line["rate"]) * _DECIMAL[line["scale"]] for line in lines
+        if _seconds(line) < 0.99 * longest and abs(_seconds(line) - _seconds(lines[0])) < 0.1 * _seconds(lines[0])
+    ]  # fmt: skip
 
 
 @dataclass(frozen=True)

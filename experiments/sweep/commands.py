@@ -130,7 +130,14 @@ def run_study(
 
     values = {name: (value,) for name, value in asked.items()} | named.grid() | dict(definition.settings(texts))
     found = plan(definition.Sweep(named.name, tuple(values.items()), tuple(seeds), metric=named.metric()))
-    return _run(found, out, None, None, limit.seconds if limit else 600.0, force=False)
+    return _run(found, out, None, None, limit.seconds if limit else _patience(found), force=False)
+
+
+def _patience(found: Plan) -> float:
+    """Wall seconds that a point may take: ten minutes, or twice its own clock where that is longer."""
+    clocks = (len(one.spec.conditions) * max(flow.duration.seconds for flow in one.spec.flows)
+              for one in found.combinations)  # fmt: skip
+    return max(600.0, 2 * max(clocks))
 
 
 @click.command()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from importlib.resources import files
 from operator import attrgetter
 
@@ -42,9 +43,9 @@ class Line:
 
     @property
     def cells(self) -> Cells:
-        """As awk printed them: six digits at most."""
+        """As awk printed them: six digits at most, and no powers of ten."""
         figures = (self.loss, self.resent, self.slowest, self.mean, self.fastest)
-        return (str(int(self.sack)), f"{self.loss:f}".rstrip("0").rstrip("."), *(f"{one:.6g}" for one in figures[1:]))
+        return (str(int(self.sack)), *(_plain(one, 6) for one in figures))
 
 
 def published() -> tuple[Line, ...]:
@@ -66,7 +67,7 @@ def ours(sweep: Sweep, samples: Samples) -> tuple[Line, ...]:
             place = [0] * len(sweep.factors)
             place[varied["loss"]], place[varied[CONDITION]] = level, condition
             if loss is not None and samples.counts[tuple(place)]:
-                lines.append(_line(sack, loss, samples, tuple(place)))
+                lines.append(_line(sack, round(loss, 9), samples, tuple(place)))
     return tuple(sorted(lines, key=attrgetter("sack", "loss")))
 
 
@@ -141,4 +142,8 @@ def _most(lines: Sequence[Line]) -> str:
 
 
 def _percent(value: float) -> str:
-    return f"{float(f'{value:.3g}'):f}".rstrip("0").rstrip(".") + " %"
+    return f"{_plain(value, 3)} %"
+
+
+def _plain(value: float, digits: int) -> str:
+    return f"{Decimal(f'{value:.{digits}g}'):f}"
