@@ -8,25 +8,31 @@ from typing import Any
 
 import pytest
 
+from analysis.studies.quantities import TRANSFER
 from analysis.sweep.rows import METRICS
 from experiments.catalogue import Named, catalogue
-from experiments.profiles import LINUX_2_4, LINUX_2_6, LINUX_3_10, under
+from experiments.profiles import LINUX_2_4, LINUX_2_6, LINUX_2_6_32, LINUX_2_6_FULL_LINE, LINUX_3_10, under
+from experiments.reproduce.asked import combinations, times
 from experiments.reproduce.carry import carry_out
 from experiments.reproduce.targets import Target, chosen, published, targets
 from experiments.spec import Condition, Proof, congestion_control
 from experiments.sweep.api import Silent
-from experiments.sweep.grid import combination, combinations, factor
+from experiments.sweep.grid import combination, factor
+from experiments.sweep.grid import combinations as grid_of
 from experiments.sweep.point import Record
 from experiments.sweep.run import Way
 from tests.unit.made_sweeps import LAB, Engine
 from topologies.errors import UsageError
 
+PROFILES = (LINUX_2_4, LINUX_2_6, LINUX_2_6_FULL_LINE, LINUX_2_6_32, LINUX_3_10)
 
-@pytest.mark.parametrize("profile", [LINUX_2_4, LINUX_2_6, LINUX_3_10], ids=lambda profile: profile.name)
+
+@pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.name)
 def test_a_profile_gives_a_reason_for_each_setting_once(profile: Any) -> None:
-    names = [setting.name for setting in profile.settings]
+    settings = [*profile.settings, *profile.path]
+    names = [setting.name for setting in settings]
     assert len(set(names)) == len(names)
-    assert all(setting.reason.endswith(".") and len(setting.reason) > 20 for setting in profile.settings)
+    assert all(setting.reason.endswith(".") and len(setting.reason) > 20 for setting in settings)
 
 
 def test_a_condition_keeps_its_own_settings_under_a_profile() -> None:
@@ -51,7 +57,7 @@ def test_forms_and_grid_of_an_experiment_are_possible(named: Named) -> None:
         made = combination(named, [factor(named, name, [value]) for name, value in preset.items()], preset)
         assert made.spec.name == named.name
     factors = [factor(named, name, values) for name, values in named.grid().items()]
-    assert len(combinations(named, factors)) >= 1
+    assert len(grid_of(named, factors)) >= 1
     assert named.metric() in {metric.name for metric in METRICS}
     assert named.claim.endswith(".")
 
@@ -60,19 +66,29 @@ def test_forms_and_grid_of_an_experiment_are_possible(named: Named) -> None:
 def test_every_published_number_has_a_target(quick: bool) -> None:
     found = targets(quick)
     rows = ("davids_2017_sack_loss_sweep", "geni_tcp_assignment", "esnet_2015_reordering", "packet_dropper")
-    assert len(found) == sum(len(published(name)) for name in rows)
+    pairs = [row[word] for row in published("mininet_2014_sack") for word in ("sack_off", "sack_on")]
+    assert len(found) == sum(len(published(name)) for name in rows) + len([one for one in pairs if one]) == 125 + 33
     assert len({(one.where, one.quantity, one.experiment) for one in found}) == len(found)
 
 
-def test_every_target_of_an_experiment_that_there_is_can_be_run() -> None:
-    there = {named.name: named for named in catalogue()}
-    metrics = {metric.name for metric in METRICS}
-    for target in targets(quick=False):
+def test_every_target_can_be_run_as_today_and_as_then() -> None:
+    metrics = {metric.name for metric in METRICS} | {quantity.key for quantity in TRANSFER}
+    for target, both in combinations(targets(quick=False)).items():
         assert target.metric in metrics
-        if named := there.get(target.experiment):
-            factors = [factor(named, name, [value]) for name, value in target.settings]
-            spec = combination(named, factors, dict(target.settings)).spec
-            assert target.condition in [condition.name for condition in spec.conditions], target.where
+        assert set(both) == set(times(target.experiment))
+        for time, one in both.items():
+            name = f"{target.condition}_period" if time == "period" else target.condition
+            assert name in [condition.name for condition in one.spec.conditions], target.where
+            assert not target.captured or one.spec.captures
+
+
+def test_a_network_of_its_time_is_in_the_runs_of_its_time_only() -> None:
+    (target,) = (one for one in targets(True) if one.where.startswith("section 3.1: 5 % loss, reno"))
+    both = combinations([target])[target]
+    back = {time: one.spec.topology.links[1].rightward for time, one in both.items()}
+    assert back["today"] and back["period"]
+    assert back["today"].delay < back["period"].delay
+    assert [condition.name for condition in both["today"].spec.conditions] == ["reno"]
 
 
 def test_an_unknown_study_is_refused() -> None:
