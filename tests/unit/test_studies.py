@@ -10,7 +10,7 @@ import pytest
 
 from analysis.studies.quantities import TRANSFER
 from analysis.sweep.rows import METRICS
-from experiments.catalogue import Named, catalogue
+from experiments.catalogue import Named, catalogue, find
 from experiments.profiles import LINUX_2_4, LINUX_2_6, LINUX_2_6_32, LINUX_2_6_FULL_LINE, LINUX_3_10, under
 from experiments.reproduce.asked import combinations, times
 from experiments.reproduce.carry import carry_out
@@ -19,7 +19,7 @@ from experiments.spec import Condition, Proof, congestion_control
 from experiments.sweep.api import Silent
 from experiments.sweep.grid import combination, factor
 from experiments.sweep.grid import combinations as grid_of
-from experiments.sweep.point import Record
+from experiments.sweep.point import Record, origin
 from experiments.sweep.run import Way
 from tests.unit.made_sweeps import LAB, Engine
 from topologies.errors import UsageError
@@ -99,8 +99,8 @@ def test_an_unknown_study_is_refused() -> None:
 def dropped(data: Any, seed: int) -> Record:
     """Ten seconds and the seed, doubled under the profile."""
     rows = [
-        {"condition": condition["name"], "flow": "flow1", "client_seconds": (10.0 + seed) * factor_}
-        for condition, factor_ in zip(data["conditions"], (1, 2), strict=True)
+        {"condition": name, "flow": "flow1", "client_seconds": (10.0 + seed) * (1 + name.endswith("_period"))}
+        for name in (condition["name"] for condition in data["conditions"])
     ]
     return {"status": "complete", "problem": "", "log": "", "rows": rows, "warnings": [],
             "usage": {"clock_seconds": 5.0, "cpu_seconds": 1.0}}  # fmt: skip
@@ -117,11 +117,37 @@ def test_a_reproduction_puts_ours_beside_the_published_numbers(tmp_path: Path) -
     first = study["rows"][0]
     assert (first["today"], first["period"], first["seeds"]) == ([11.0, 12.0, 13.0], [22.0, 24.0, 26.0], [1, 2, 3])
     assert first["published_low"] == 12.33
-    assert {setting["name"] for setting in study["profile"]} >= {"net.ipv4.tcp_frto"}
+    assert {setting["name"] for setting in study["profile"]} >= {
+        "net.ipv4.tcp_frto", "topology.links.1.rightward.bandwidth"
+    }  # fmt: skip
     assert (content["mode"], content["status"]) == ("quick", "complete")
     again = carry_out(chosen(True, ["packet_dropper"]), True, tmp_path, Way(LAB, engine, "two"), Silent())
-    assert len(engine.ran) == 24
+    assert len(engine.ran) == 48
     assert json.loads((again / "reproduction.json").read_text())["studies"] == content["studies"]
+
+
+def test_what_captures_tell_fills_the_sack_table(tmp_path: Path) -> None:
+    """Each number is the value at its own key; the row is the flow that was captured."""
+
+    def captured(data: Any, seed: int) -> Record:
+        values = {quantity.key: float(place) for place, quantity in enumerate(TRANSFER)}
+        rows = [{"condition": one["name"], "flow": "flow1", **values} for one in data["conditions"]]
+        return {"status": "complete", "problem": "", "log": "", "rows": rows, "warnings": [], "usage": {}}
+
+    engine = Engine(captured)
+    folder = carry_out(chosen(True, ["sack"]), True, tmp_path, Way(LAB, engine, "two"), Silent())
+    (study,) = json.loads((folder / "reproduction.json").read_text())["studies"]
+    names = [quantity.name for quantity in TRANSFER]
+    assert [row["today"] for row in study["rows"]] == [
+        [float(names.index(row["quantity"]))] * len(engine.ran) for row in study["rows"]
+    ]
+    assert all(row["period"] == [] for row in study["rows"])
+
+
+def test_a_point_whose_captures_are_measured_is_another_one() -> None:
+    (one,) = grid_of(find("sack"), [])
+    source = origin(LAB)
+    assert source.point(one, 1).key != source.point(one, 1, captured=True).key
 
 
 def test_an_interrupted_reproduction_goes_on(tmp_path: Path) -> None:
@@ -130,7 +156,7 @@ def test_an_interrupted_reproduction_goes_on(tmp_path: Path) -> None:
         carry_out(wanted, True, tmp_path, Way(LAB, Engine(dropped, stop_after=5), "two"), Silent())
     engine = Engine(dropped)
     carry_out(wanted, True, tmp_path, Way(LAB, engine, "two"), Silent())
-    assert len(engine.ran) == 19
+    assert len(engine.ran) == 43
 
 
 def test_a_study_without_an_experiment_lists_its_published_numbers(tmp_path: Path) -> None:
