@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from analysis import capture, counters, iperf, sockets, tcptrace, xplot
-from analysis.jsonfile import inner, read_object, text
+from analysis.jsonfile import Object, inner, read_object, text
 from analysis.problems import Problems
-from analysis.rundirectory import Run, Trial
+from analysis.rundirectory import Run, Trial, run_of
 from analysis.sweep.rows import rows_of_condition
 from topologies.errors import TcplabError
 
@@ -59,6 +59,18 @@ def measure(run: Run, trial: Trial, problems: Problems, draw: bool) -> Measured:
     samples = _samples(run, trial, problems) if draw else ()
     drawn = _drawn(traces["sender"], run, trial, problems)
     return Measured(trial, values, samples, drawn.sequence, drawn.rtts, _graphs(run, traces))
+
+
+def measure_raw(raw: Path, spec: Object) -> dict[tuple[str, str], dict[str, float]]:
+    """The values of each condition whose raw files are in `raw`, by condition and flow: what a sweep measures.
+
+    Raises TcplabError where something cannot be read.
+    """
+    run, problems = run_of(raw, spec), Problems()
+    found = [measure(run, trial, problems, draw=False) for trial in run.trials]
+    if problems.found:
+        raise TcplabError(" ".join(problems.found), "Run the experiment alone and look at its report.")
+    return {(one.trial.condition.name, run.flow.name): one.values for one in found}
 
 
 def _iperf(run: Run, trial: Trial, problems: Problems) -> dict[str, float]:

@@ -107,6 +107,15 @@ def read_run(path: Path, problems: Problems) -> Run:
     return Run(path, manifest, spec, seeds, conditions, _flows(spec), present, captures)
 
 
+def run_of(raw: Path, spec: Object) -> Run:
+    """One seed's run from its `spec` and its raw files in `raw` (a raw/seed-N), without a run directory around them."""
+    problems = Problems()
+    conditions = _conditions(raw, spec, problems)
+    trials = tuple(Trial(1, case, raw / case.name) for case in conditions)
+    captures = tuple(name for name in texts(spec, "captures") if _NAME.fullmatch(name))
+    return Run(raw, {}, spec, (1,), conditions, _flows(spec), trials, captures)
+
+
 def changed_files(run: Run) -> list[str]:
     """The files whose SHA-256 is not the manifest's any more."""
     root = run.path.resolve()

@@ -9,9 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import analysis
+from analysis.studies.quantities import TRANSFER
 from topologies.errors import UsageError
 
 Row = dict[str, str]
+_NO_MODULE = ("topology.links.1.rightward.bandwidth", "100mbit")  # at 0 % the dropping module was not in the router
 _PUBLISHED = Path(analysis.__file__).parent / "published"
 
 
@@ -21,7 +23,8 @@ class Target:
 
     `settings` make the point of `experiment`; `condition` is the name of today's condition, to which `_period` is added
     for the other. `metric` is a column of the sweep's rows, taken of `flow` or where that is empty of the run (the sum
-    over flows where the metric is a flow's); `scale` brings it to `unit`. `x` and `series` place it in a plot.
+    over flows where the metric is a flow's); `scale` brings it to `unit`. `x` and `series` place it in a plot. Where it
+    is `captured`, `metric` is a key of analysis.measure and comes from the captures.
     """
 
     experiment: str
@@ -40,6 +43,7 @@ class Target:
     series: str = ""
     x: float | None = None
     why: str = ""
+    captured: bool = False
 
 
 _RACK = (
@@ -59,6 +63,18 @@ def published(name: str) -> list[Row]:
 
 def _number(text: str) -> float | None:
     return float(text) if text else None
+
+
+def sack_table(_quick: bool) -> Iterator[Target]:
+    """17 quantities of one transfer without and one with SACK; the server's line without SACK is not published."""
+    measured = {quantity.name: quantity.key for quantity in TRANSFER}
+    for row in published("mininet_2014_sack"):
+        for condition, word in (("sack_off", "off"), ("sack_on", "on")):
+            if row[condition]:
+                yield Target(
+                    "sack", f"SACK {word}", row["quantity"], row["unit"], float(row[condition]),
+                    (("duration", "10s"),), condition, measured[row["quantity"]], captured=True, series=f"SACK {word}",
+                )  # fmt: skip
 
 
 def loss_sweep(quick: bool) -> Iterator[Target]:
@@ -81,7 +97,8 @@ def dropper(quick: bool) -> Iterator[Target]:
         times = [float(row[f"elapsed_s_{number}"]) for number in range(1, 11)]
         yield Target(
             "packet_dropper", f"{row['drop_percent']} % dropped", "elapsed time", "s", float(row["elapsed_avg_s"]),
-            (("loss", f"{row['drop_percent']}%"),), "dropping", "client_seconds",
+            (("loss", f"{row['drop_percent']}%"), *([] if float(row["drop_percent"]) else [_NO_MODULE])), "dropping",
+            "client_seconds",
             low=min(times), high=max(times), series="elapsed", x=float(row["drop_percent"]),
         )  # fmt: skip
 
@@ -171,8 +188,8 @@ _SECTIONS = {
 
 
 def targets(quick: bool) -> list[Target]:
-    """Every target that is a point of a sweep. The SACK table of 2014 comes from captures: sack_table.py."""
-    return [*loss_sweep(quick), *assignment(quick), *wan(quick), *dropper(quick)]
+    """Every target: all published numbers."""
+    return [*sack_table(quick), *loss_sweep(quick), *assignment(quick), *wan(quick), *dropper(quick)]
 
 
 def chosen(quick: bool, names: Sequence[str]) -> list[Target]:

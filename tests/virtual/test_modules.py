@@ -44,7 +44,7 @@ def changed(tmp_path: Path) -> Callable[..., Path]:
 
 def run(file: Path, lab: Lab, out: Path, seconds: str = "2s", limit: float = 60.0) -> None:
     made = experiment(Parameters(module=str(file), cc="own", duration=Duration.parse(seconds)))
-    spec = dataclasses.replace(made, captures=("right-eth0",))
+    spec = dataclasses.replace(made, captures=("left-eth0",))
     out.mkdir()
     carry_seed(to_data(spec), 3, str(out), Limits(limit), lab, lambda phase, elapsed: None)
     assert judge(spec, 3, out).failures == ()

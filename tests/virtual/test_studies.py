@@ -8,8 +8,12 @@ from typing import Any
 import polars
 import pytest
 
+from analysis.studies.quantities import TRANSFER
+from experiments.reproduce.asked import combinations
+from experiments.reproduce.targets import chosen
 from experiments.spec import CONGESTION_CONTROLS
 from experiments.sweep.api import sweep
+from experiments.sweep.point import carry_captured
 from experiments.udp_fairness import DISCIPLINES
 from testbed.lab import Lab
 
@@ -101,3 +105,28 @@ def test_every_congestion_control_of_the_lab_can_be_chosen(ready_lab: Lab, tmp_p
     """The kernel restricts most of them to the first namespace; hosts are others."""
     found = run("cubic_vs_reno", tmp_path, bw="10mbit", delay="5ms", duration="1s", cc="+".join(CONGESTION_CONTROLS))
     assert found["condition"].to_list() == list(CONGESTION_CONTROLS)
+
+
+def test_a_delay_line_holds_so_many_packets_at_once(ready_lab: Lab, tmp_path: Path) -> None:
+    """20 packets of 1500 bytes in 100 ms are 2.4 Mbit/s, however fast the link; UDP does not slow down for it."""
+    found = run("udp_fairness", tmp_path, bw="20mbit", udp="10mbit", delay="100ms", streams="1", duration="3s",
+                **{"topology.links.0.rightward.line": ["20", "1000"]})  # fmt: skip
+    short, long = found.filter(flow="udp")["goodput_kbit_s"]
+    assert short < 2400 * 1.1 < 9000 < long
+
+
+def test_only_the_way_to_the_receiver_loses_under_a_module(ready_lab: Lab, tmp_path: Path) -> None:
+    found = run("custom_cc", tmp_path, bw="10mbit", delay="50ms", loss="5%", duration="3s", period="today+period")
+    assert found["condition"].to_list() == ["reno", "reno_period", "exp", "exp_period"]
+    assert all(50 <= value < 90 for value in found["rtt_median_ms"])
+
+
+def test_what_captures_tell_is_kept_with_the_point(ready_lab: Lab, tmp_path: Path) -> None:
+    (target, *_) = chosen(True, ["sack"])
+    (one,) = combinations([target])[target].values()
+    record = carry_captured(one.data, 1, 100.0, ready_lab, lambda phase, elapsed: None)
+    assert record["status"] == "complete"
+    for row in record["rows"]:
+        assert {quantity.key for quantity in TRANSFER} <= row.keys()
+        assert row["receiver.total_packets"] + row["receiver.back.total_packets"] == row["receiver.both.total_packets"]
+        assert row["receiver.unique_bytes_sent"] == pytest.approx(1024 * row["client.transfer"], rel=0.02)
