@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from analysis import iperf, sockets
 from analysis.problems import Problems
 from analysis.rundirectory import Flow, Run, Trial
-from analysis.sweep.rows import METRICS, Row, Samples, jain, rows_of_condition
+from analysis.sweep.rows import METRICS, Row, jain, rows_of_condition
 
 
 @dataclass(frozen=True)

@@ -7,24 +7,22 @@ import json
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from importlib import import_module
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import testbed
-from experiments.catalogue import catalogue, find
+from analysis.sweep.rows import value_of
+from experiments.catalogue import catalogue
 from experiments.profiles import Profile
-from experiments.reproduce.targets import Target
+from experiments.reproduce.targets import Target, combinations, described
 from experiments.session import for_page, hand_over, lab_facts
 from experiments.store import new_run
-from experiments.sweep.grid import Combination, combination, factor
+from experiments.sweep.grid import Combination
 from experiments.sweep.point import Point, Record, origin
 from experiments.sweep.results import results
 from experiments.sweep.run import Watch, Way, run_points
 
-_SHARED = {"goodput_kbit_s", "client_kbit_s", "transfer_kbyte"}  # of a run: the sum over its flows
 _SEEDS = {"sack_loss_sweep": (1, 1), "wan_reordering": (1, 1), "packet_dropper": (3, 10)}
 """Seeds in the short and the full form; others take three and ten."""
 
@@ -96,21 +94,6 @@ def _points(targets: Sequence[Target], quick: bool, carried: Carried, source: An
             for digest, most in seeds.items() if seed <= most]  # fmt: skip
 
 
-def combinations(targets: Iterable[Target]) -> dict[Target, Combination]:
-    """What each target runs; a study that is no experiment of this version has none."""
-    there = {named.name for named in catalogue()}
-    return {target: _combination(target) for target in targets if target.experiment in there}
-
-
-@cache
-def _combination(target: Target) -> Combination:
-    named = find(target.experiment)
-    fields = {*named.parameters().__dataclass_fields__}
-    both = {"period": "today+period"} if "period" in fields else {}
-    chosen = dict(target.settings) | both
-    return combination(named, [factor(named, name, [value]) for name, value in chosen.items()], chosen)
-
-
 def studies(targets: Sequence[Target], carried: Carried, quick: bool) -> list[dict[str, Any]]:
     """The studies of reproduction.json, in the order of their targets."""
     names = list(dict.fromkeys(target.experiment for target in targets))
@@ -132,32 +115,18 @@ def _study(name: str, targets: Sequence[Target], carried: Carried, quick: bool) 
 def _row(target: Target, carried: Carried) -> dict[str, Any]:
     found = carried.of(target)
     proved = [(seed, record) for seed, record in found if record["status"] == "complete"]
-    sets = " ".join(f"--set {name}={value}" for name, value in target.settings)
-    return {
-        "where": target.where, "series": target.series, "x": target.x, "quantity": target.quantity,
-        "unit": target.unit, "published": target.published, "published_low": target.low,
-        "published_high": target.high, "published_note": target.note,
+    return described(target) | {
         "today": _values(target, target.condition, proved),
-        "period": _values(target, f"{target.condition}_period", proved),
-        "seeds": [seed for seed, _ in proved], "why": target.why or None,
-        "command": f"./tcplab run {target.experiment} {sets}",
-    }  # fmt: skip
+        "period": _values(target, target.period_condition, proved),
+        "seeds": [seed for seed, _ in proved],
+    }
 
 
 def _values(target: Target, condition: str, proved: Iterable[tuple[int, Record]]) -> list[float]:
     """One value a seed, in the target's unit; a seed that has none is left out."""
-    values = (_value(target, [row for row in record["rows"] if row["condition"] == condition]) for _, record in proved)
+    chosen = ([row for row in record["rows"] if row["condition"] == condition] for _, record in proved)
+    values = (value_of(rows, target.metric, target.flow) for rows in chosen)
     return [round(value * target.scale, 6) for value in values if value is not None]
-
-
-def _value(target: Target, rows: list[dict[str, Any]]) -> float | None:
-    """A run's value: of one flow, or the sum of the rates of those meant, or the mean of what does not add up."""
-    prefix = target.flow.removesuffix("*")
-    meant = [row for row in rows if row["flow"].startswith(prefix)]
-    values = [row[target.metric] for row in meant]
-    if not values or None in values:
-        return None
-    return sum(values) if target.metric in _SHARED else fmean(values)
 
 
 def _failures(targets: Iterable[Target], carried: Carried) -> Iterable[dict[str, Any]]:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import analysis
+from experiments.catalogue import catalogue, find
+from experiments.sweep.grid import Combination, combination, factor
 from topologies.errors import UsageError
 
 Row = dict[str, str]
@@ -40,6 +44,22 @@ class Target:
     series: str = ""
     x: float | None = None
     why: str = ""
+
+    @property
+    def period_condition(self) -> str:
+        """The same condition under the profile of the study's time (experiments.profiles)."""
+        return f"{self.condition}_period"
+
+
+def described(target: Target) -> dict[str, Any]:
+    """What a row of published and own values says of the published one."""
+    sets = " ".join(f"--set {name}={value}" for name, value in target.settings)
+    return {
+        "where": target.where, "series": target.series, "x": target.x, "quantity": target.quantity,
+        "unit": target.unit, "published": target.published, "published_low": target.low,
+        "published_high": target.high, "published_note": target.note, "why": target.why or None,
+        "command": f"./tcplab run {target.experiment} {sets}",
+    }  # fmt: skip
 
 
 _RACK = (
@@ -182,3 +202,18 @@ def chosen(quick: bool, names: Sequence[str]) -> list[Target]:
     if unknown := [name for name in names if name not in known]:
         raise UsageError(f"No published study is named '{unknown[0][:40]}'.", f"There are {', '.join(known)}.")
     return [target for target in every if not names or target.experiment in names]
+
+
+def combinations(targets: Iterable[Target]) -> dict[Target, Combination]:
+    """What each target runs; a study that is no experiment of this version has none."""
+    there = {named.name for named in catalogue()}
+    return {target: _combination(target) for target in targets if target.experiment in there}
+
+
+@cache
+def _combination(target: Target) -> Combination:
+    named = find(target.experiment)
+    fields = {*named.parameters().__dataclass_fields__}
+    both = {"period": "today+period"} if "period" in fields else {}
+    chosen = dict(target.settings) | both
+    return combination(named, [factor(named, name, [value]) for name, value in chosen.items()], chosen)
