@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from analysis import iperf, sockets
 from analysis.problems import Problems
 from analysis.rundirectory import Flow, Run, Trial
-from analysis.sweep.rows import METRICS, Row, jain, rows_of_condition
+from analysis.sweep.rows import METRICS, Row, jain, rows_of_condition, value_of
 
 
 @dataclass(frozen=True)
@@ -83,20 +83,18 @@ def _samples(trial: Trial, sender: str, problems: Problems) -> dict[str, list[so
 def values_of(flows: Sequence[FlowMeasures]) -> dict[str, float]:
     """What a study asks of the flows, by key. Rates in kbit/s, shares in percent, jitter in ms.
 
-    `metric.<name>`: the run's metrics, and of a single flow its own. Of several flows `flows.total`, `.least`, `.most`
-    and `.jain`; where UDP is beside TCP also `tcp.*` of the TCP flows, and `udp.*` of the UDP flow.
+    `metric.<name>`: the run's metrics, and of a single flow its own. `flows.total`, `.least`, `.most` and `.jain` of
+    the goodputs, `flows.sent` the sum of the clients' rates; where UDP is beside TCP also `tcp.*` of the TCP flows, and
+    `udp.*` of the UDP flow.
     """
     if not flows:
         return {}
     found = {
         f"metric.{one.name}": flows[0].number(one.name) for one in METRICS if one.of_run or len(flows) == 1
     }  # fmt: skip
-    values = {key: value for key, value in found.items() if value is not None}
-    if len(flows) == 1:
-        return values
-    values |= _together("flows", flows)
+    values = {key: value for key, value in found.items() if value is not None} | _together("flows", flows)
     udp = [one for one in flows if one.flow.protocol == "udp"]
-    if len(udp) == 1:
+    if len(udp) == 1 < len(flows):
         values |= _together("tcp", [one for one in flows if one.flow.protocol == "tcp"]) | _of_udp(udp[0])
     return values
 
@@ -109,7 +107,8 @@ def _together(group: str, flows: Sequence[FlowMeasures]) -> dict[str, float]:
     found = {f"{group}.least": min(rates), f"{group}.most": max(rates)}
     if len(rates) == len(flows) and any(rates):
         found |= {f"{group}.total": sum(rates), f"{group}.jain": jain(rates)}
-    return found
+    sent = value_of([one.row for one in flows], "client_kbit_s")
+    return found if sent is None else found | {f"{group}.sent": sent}
 
 
 def _of_udp(one: FlowMeasures) -> dict[str, float]:

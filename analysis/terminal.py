@@ -7,9 +7,10 @@ from rich.table import Table
 from rich.text import Text
 
 from analysis.report import Report
+from analysis.reproduction.table import line
 from analysis.results import spread
 from analysis.studies import quantities
-from analysis.table import Quantity
+from analysis.table import Listing, Quantity
 
 SHORT = (
     quantities.THROUGHPUT,
@@ -27,6 +28,10 @@ def print_report(report: Report) -> None:
         console.print(Text(f"Check: {sentence}", style="yellow"))
     if report.results.measured:
         console.print(_table(report))
+    for listing in report.listings[:1]:
+        console.print(_listing(listing))
+    if report.published:
+        console.print(_published(report))
     if report.answers:
         console.print(Text(" ".join(report.answers[0].paragraphs)))
     if report.run.status != "complete":
@@ -40,14 +45,33 @@ def _table(report: Report) -> Table:
     table.add_column("Quantity")
     for condition in report.run.conditions:
         table.add_column(Text(condition.label), justify="right")
-    for quantity in (*quantities.FLOWS, *SHORT[1:3]) if len(report.run.flows) > 1 else SHORT:
-        table.add_row(_name(quantity), *(_cell(report, quantity, at) for at in range(len(report.run.conditions))))
+    for quantity in report.study.short or _plain(report):
+        cells = (Text(spread(quantity.of(report.results, condition))) for condition in report.run.conditions)
+        table.add_row(Text(quantity.title), *cells)
     return table
 
 
-def _name(quantity: Quantity) -> Text:
-    return Text(f"{quantity.name} ({quantity.unit})" if quantity.unit else quantity.name)
+def _plain(report: Report) -> tuple[Quantity, ...]:
+    return (*quantities.FLOWS, *SHORT[1:3]) if len(report.run.flows) > 1 else SHORT
 
 
-def _cell(report: Report, quantity: Quantity, at: int) -> Text:
-    return Text(spread(report.results.values(quantity.key, report.run.conditions[at])))
+def _listing(listing: Listing) -> Table:
+    table = Table(title=Text(listing.title))
+    for at, name in enumerate(listing.head):
+        table.add_column(Text(name), justify="right" if at else "left")
+    for row in listing.rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _published(report: Report) -> Table:
+    """The published numbers of this point, ours in both ways of running it, and the verdicts."""
+    table = Table(title=Text("Published, and ours"))
+    ways = [name for name, has in (("its time", report.has_period), ("today", report.has_today)) if has]
+    for at, name in enumerate(("Where", "Published", *(f"Ours, {way}" for way in ways))):
+        table.add_column(name, justify="right" if at == 1 else "left")
+    for one in map(line, report.published):
+        cells = [cell for cell, has in ((one.period, report.has_period), (one.today, report.has_today)) if has]
+        said = (Text(f"{cell.median} ({cell.verdict})") for cell in cells)
+        table.add_row(Text(f"{one.where}, {one.quantity}"), Text(one.published), *said)
+    return table
