@@ -106,7 +106,7 @@ def _together(group: str, flows: Sequence[FlowMeasures]) -> dict[str, float]:
         return {}
     found = {f"{group}.least": min(rates), f"{group}.most": max(rates)}
     if len(rates) == len(flows) and any(rates):
-        found |= {f"{group}.total": sum(rates), f"{group}.jain": jain(rates)}
+        found |= {f"{group}.total": sum(rates)} | ({f"{group}.jain": jain(rates)} if len(rates) > 1 else {})
     sent = value_of([one.row for one in flows], "client_kbit_s")
     return found if sent is None else found | {f"{group}.sent": sent}
 

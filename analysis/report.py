@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis import draw, pages, studies
+from analysis import pages, studies
 from analysis.answers import Answer
 from analysis.beside import published_beside
 from analysis.commands import repeat_command
@@ -84,7 +84,7 @@ def _files(report: Report) -> Iterator[tuple[str, bytes]]:
     for one in report.results.measured:
         place = f"graphs/seed-{one.trial.seed}/{one.trial.condition.name}"
         yield from ((f"{place}/{name}", content.encode()) for name, content in one.graphs.items())
-    pictures = [*report.study.pictures(report.results), *draw.pictures(report.results)]
+    pictures = report.study.pictures(report.results)
     yield from ((f"plots/{picture.name}", picture.png) for picture in pictures)
     context = _context(report, pictures)
     yield from ((name, pages.render(name, context).encode()) for name in ("answers.md", "report.html"))

@@ -84,10 +84,15 @@ class Listing:
     notes: tuple[str, ...] = ()
 
 
+def published_rows(name: str) -> list[dict[str, str]]:
+    """The rows of `analysis/published/<name>.csv`, by column."""
+    content = (files("analysis.published") / f"{name}.csv").read_text(encoding="utf-8")
+    return list(csv.DictReader(content.splitlines()))
+
+
 def read_published(name: str) -> dict[str, Published]:
     """The published figures in `analysis/published/<name>.csv`, by quantity."""
-    content = (files("analysis.published") / f"{name}.csv").read_text(encoding="utf-8")
-    rows = list(csv.DictReader(content.splitlines()))
+    rows = published_rows(name)
     about = {"quantity", "unit", "source"}
     return {
         row["quantity"]: Published(

@@ -20,6 +20,11 @@ SHORT = (
     quantities.LOSS_SHARE,
 )
 
+MOST_SENTENCES = 3
+"""Paragraphs of the first answer; the page has all."""
+_WIDEST = 40
+"""Characters of a cell that still fits beside others."""
+
 
 def print_report(report: Report) -> None:
     """Prints the verdict, five quantities and the report's path to standard output."""
@@ -33,7 +38,7 @@ def print_report(report: Report) -> None:
     if report.published:
         console.print(_published(report))
     if report.answers:
-        console.print(Text(" ".join(report.answers[0].paragraphs)))
+        console.print(Text(" ".join(report.answers[0].paragraphs[:MOST_SENTENCES])))
     if report.run.status != "complete":
         console.print(Text(f"This run is marked {report.run.status}: do not use its figures.", style="bold red"))
     console.print(Text(f"Report: {report.page}"))
@@ -46,8 +51,9 @@ def _table(report: Report) -> Table:
     for condition in report.run.conditions:
         table.add_column(Text(condition.label), justify="right")
     for quantity in report.study.short or _plain(report):
-        cells = (Text(spread(quantity.of(report.results, condition))) for condition in report.run.conditions)
-        table.add_row(Text(quantity.title), *cells)
+        found = [quantity.of(report.results, condition) for condition in report.run.conditions]
+        if any(found) or not report.study.short:
+            table.add_row(Text(quantity.title), *(Text(spread(values)) for values in found))
     return table
 
 
@@ -56,10 +62,13 @@ def _plain(report: Report) -> tuple[Quantity, ...]:
 
 
 def _listing(listing: Listing) -> Table:
+    """The listing without columns that are too wide for a terminal."""
     table = Table(title=Text(listing.title))
-    for at, name in enumerate(listing.head):
+    columns = zip(listing.head, *listing.rows, strict=True)
+    kept = [column for column in columns if max(map(len, column)) <= _WIDEST]
+    for at, (name, *_) in enumerate(kept):
         table.add_column(Text(name), justify="right" if at else "left")
-    for row in listing.rows:
+    for row in zip(*(cells for _, *cells in kept), strict=True):
         table.add_row(*map(Text, row))
     return table
 
