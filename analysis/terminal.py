@@ -24,6 +24,8 @@ MOST_SENTENCES = 3
 """Paragraphs of the first answer; the page has all."""
 _WIDEST = 40
 """Characters of a cell that still fits beside others."""
+_BETWEEN = 3
+"""Characters of the frame beside each column."""
 
 
 def print_report(report: Report) -> None:
@@ -33,8 +35,8 @@ def print_report(report: Report) -> None:
         console.print(Text(f"Check: {sentence}", style="yellow"))
     if report.results.measured:
         console.print(_table(report))
-    for listing in report.listings[:1]:
-        console.print(_listing(listing))
+    for table in filter(None, (_listing(listing, console.width) for listing in report.listings[:1])):
+        console.print(table)
     if report.published:
         console.print(_published(report))
     if report.answers:
@@ -61,11 +63,13 @@ def _plain(report: Report) -> tuple[Quantity, ...]:
     return (*quantities.FLOWS, *SHORT[1:3]) if len(report.run.flows) > 1 else SHORT
 
 
-def _listing(listing: Listing) -> Table:
-    """The listing without columns that are too wide for a terminal."""
-    table = Table(title=Text(listing.title))
+def _listing(listing: Listing, width: int) -> Table | None:
+    """The listing without columns of long cells; None where it is still too wide for the terminal."""
     columns = zip(listing.head, *listing.rows, strict=True)
     kept = [column for column in columns if max(map(len, column)) <= _WIDEST]
+    if sum(max(map(len, column)) + _BETWEEN for column in kept) >= width:
+        return None
+    table = Table(title=Text(listing.title))
     for at, (name, *_) in enumerate(kept):
         table.add_column(Text(name), justify="right" if at else "left")
     for row in zip(*(cells for _, *cells in kept), strict=True):

@@ -11,7 +11,7 @@ from analysis.figures.style import MOST_COLUMNS
 from analysis.results import NOTHING, Results, written
 from analysis.rundirectory import Condition
 from analysis.studies.quantities import counter
-from analysis.studies.wording import each, figure, middle, more_repetitions, parameter
+from analysis.studies.wording import called, each, figure, middle, more_repetitions, parameter
 from analysis.table import Listing, Quantity, published_rows
 
 REPETITIONS = 10
@@ -52,15 +52,8 @@ def cells(times: Sequence[float], requests: float) -> tuple[str, ...]:
     if not times:
         return (*blank, *[NOTHING] * 4)
     average, distance = fmean(times), spread_of(times)
-    throughput = FRAME * requests / average
-    return (
-        *shown,
-        *blank,
-        f"{average:.3f}",
-        f"{distance:.4f}",
-        f"{100 * distance / average:.2g} %",
-        f"{throughput:,.0f}",
-    )
+    last = (f"{100 * distance / average:.2g} %", f"{FRAME * requests / average:,.0f}")
+    return (*shown, *blank, f"{average:.3f}", f"{distance:.4f}", *last)
 
 
 def published_times(percent: float) -> list[float]:
@@ -80,7 +73,10 @@ def percent(loss: str) -> float | None:
 def listings(results: Results) -> tuple[Listing, ...]:
     """The original's line for what was dropped here, and its own where the settings are the published ones."""
     requests = _requests(results)
-    ours = [(condition.label, *cells(ELAPSED.of(results, condition), requests)) for condition in results.run.conditions]
+    ours = [
+        (called(results, condition), *cells(ELAPSED.of(results, condition), requests))
+        for condition in results.run.conditions
+    ]
     dropped = percent(parameter(results, "loss"))
     times = published_times(dropped) if dropped is not None and results.run.spec.get("published") else []
     theirs = [("published", *cells(times, requests))] if times else []
@@ -99,7 +95,7 @@ def pictures(results: Results) -> list[Picture]:
 
     dropped = percent(parameter(results, "loss"))
     known = published_times(dropped) if dropped is not None and results.run.spec.get("published") else []
-    ours = [(condition.label, ELAPSED.of(results, condition)) for condition in results.run.conditions]
+    ours = [(called(results, condition), ELAPSED.of(results, condition)) for condition in results.run.conditions]
     groups = [*([("published", known)] if known else []), *ours][:MOST_COLUMNS]
     if not any(values for _, values in ours):
         return []
@@ -113,9 +109,8 @@ def answers(results: Results) -> tuple[Answer, ...]:
 
 
 def _time(results: Results) -> Answer:
-    question = (
-        f"How long do {parameter(results, 'requests')} requests take when {parameter(results, 'loss')} is dropped?"
-    )
+    requests, loss = parameter(results, "requests"), parameter(results, "loss")
+    question = f"How long do {requests} requests take when {loss} is dropped?"
     if not each(results, ELAPSED):
         return Answer(question, ("No repetition has a time, so this cannot be answered.",))
     said = [f"The median is {each(results, ELAPSED)}.", *_spreads(results), *_against_the_link(results)]
@@ -128,9 +123,8 @@ def _spreads(results: Results) -> list[str]:
         times = ELAPSED.of(results, condition)
         if len(times) > 1:
             share = 100 * spread_of(times) / fmean(times)
-            found.append(
-                f"{condition.label}: {len(times)} repetitions are {share:.2g} % from their average on average."
-            )
+            words = f"{len(times)} repetitions are {share:.2g} % from their average"
+            found.append(f"{called(results, condition)}: {words} in the mean.")
     return found
 
 
@@ -140,7 +134,7 @@ def _against_the_link(results: Results) -> list[str]:
     if not link or not requests:
         return []
     least = 8 * FRAME * requests / (link * 1000)
-    times = [(condition.label, middle(results, ELAPSED, condition)) for condition in results.run.conditions]
+    times = [(called(results, condition), middle(results, ELAPSED, condition)) for condition in results.run.conditions]
     said = " and ".join(f"{value / least:.3g} times that ({label})" for label, value in times if value)
     return [f"The link alone needs {written(least)} s for {written(requests)} frames of {FRAME} bytes; it took {said}."]
 
@@ -164,6 +158,6 @@ def _cost(results: Results, condition: Condition) -> str:
     if not count or not elapsed:
         return ""
     return (
-        f"{condition.label}: at 200 ms or more each, its time-outs took at least {figure(0.2 * count, 's')} of the "
+        f"{called(results, condition)}: at 200 ms or more each, its time-outs took at least {figure(0.2 * count, 's')} of the "
         f"{figure(elapsed, 's')}."
     )

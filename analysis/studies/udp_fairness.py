@@ -7,7 +7,7 @@ from analysis.draw import Picture
 from analysis.results import Results, spread, written
 from analysis.rundirectory import Condition
 from analysis.studies.each_flow import rates_of_flows, sharing
-from analysis.studies.wording import each, figure, in_the_same_time, middle, more_repetitions, parameter
+from analysis.studies.wording import called, each, figure, in_the_same_time, middle, more_repetitions, parameter
 from analysis.table import Listing, Quantity
 
 _UDP_SERVER, _TCP_SERVERS = "udp.server.txt, last line", "the last lines of the TCP flows' .server.txt"
@@ -27,7 +27,7 @@ DROPS = Quantity("Packets dropped by the queue", "", "metric.queue_drops", "qdis
 SHORT = (SENT, RECEIVED, LOST_SHARE, JITTER, TCP, JAIN, SLOWEST, FASTEST, RESENT, TIMEOUTS)
 
 _EVEN = 1.1
-"""Times its even share from which the UDP flow counts as favoured; iperf's rates and headers differ by a few percent."""
+"""Times its even share from which the UDP flow counts as favoured; rates and headers differ by a few percent."""
 
 
 def listings(results: Results) -> tuple[Listing, ...]:
@@ -38,11 +38,9 @@ def listings(results: Results) -> tuple[Listing, ...]:
 
 def _both(results: Results) -> Listing:
     columns = (SENT, RECEIVED, LOST, DATAGRAMS, LOST_SHARE, JITTER, TCP, JAIN)
+    queue = parameter(results, "queueing")
     rows = tuple(
-        (
-            f"{parameter(results, 'queueing')}, {condition.label}",
-            *(spread(one.of(results, condition)) for one in columns),
-        )
+        (f"{queue}, {called(results, condition)}", *(spread(one.of(results, condition)) for one in columns))
         for condition in results.run.conditions
     )
     note = "UDP's figures are those of its server; the jitter is that of RFC 1889 (iperf's server report)."
@@ -65,8 +63,8 @@ def _beside(results: Results) -> Answer:
     if not each(results, RECEIVED):
         return Answer(question, ("The UDP flow has no result, so this cannot be answered.",))
     said = [
-        f"The UDP flow sent {each(results, SENT)} and {each(results, RECEIVED)} arrived: {each(results, LOST_SHARE)} of "
-        f"its datagrams were lost, with a jitter of {each(results, JITTER)}.",
+        f"The UDP flow sent {each(results, SENT)}, and {each(results, RECEIVED)} arrived. Of its datagrams "
+        f"{each(results, LOST_SHARE)} were lost; the jitter is {each(results, JITTER)}.",
         f"The TCP flows together got {each(results, TCP)}.",
         "UDP does not slow down when packets are lost; TCP takes every loss for congestion and cuts its window "
         f"(RFC 5681). TCP sent {each(results, RESENT)} of its segments again.",
@@ -78,9 +76,9 @@ def _beside(results: Results) -> Answer:
 def _fair(results: Results) -> Answer:
     said = [sentence for condition in results.run.conditions if (sentence := _share(results, condition))]
     ways = (
-        "What enforces fairness is a queue for each flow, served in turn (fair queueing; Demers, Keshav, Shenker, 1989): "
-        "sfq, fq_codel, fq and cake have that, fifo and pie have one queue for all. Compare them: ./tcplab sweep "
-        "udp_fairness --set queueing=fifo,sfq,fq_codel,fq,cake,pie"
+        "What enforces fairness is a queue for each flow, served in turn (fair queueing; Demers, Keshav, Shenker, "
+        "1989): sfq, fq_codel, fq and cake have that, fifo and pie have one queue for all. Compare them: "
+        "./tcplab sweep udp_fairness --set queueing=fifo,sfq,fq_codel,fq,cake,pie"
     )
     question = "Is that fair, and what enforces fairness among the flows?"
     return Answer(question, (*said, ways), (fact(results, RECEIVED), fact(results, TCP)))
@@ -92,7 +90,7 @@ def _share(results: Results, condition: Condition) -> str:
     if received is None or sent is None or tcp is None:
         return ""
     even = (received + tcp) / len(results.run.flows)
-    has = f"{condition.label}: an even share for {len(results.run.flows)} flows is {written(even)} Mbit/s; the UDP flow"
+    has = f"{called(results, condition)}: an even share for {len(results.run.flows)} flows is {written(even)} Mbit/s; the UDP flow"
     if sent <= even:
         return f"{has} asks for less ({figure(sent, 'Mbit/s')}) and gets {figure(received, 'Mbit/s')}."
     if received > _EVEN * even:

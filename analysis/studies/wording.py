@@ -28,11 +28,26 @@ def figure(value: float | None, unit: str = "") -> str:
     return NOTHING if value is None else f"{written(value)} {unit}".strip()
 
 
+def called(results: Results, condition: Condition) -> str:
+    """The condition inside a sentence: its label, or where a study has one condition only the time that it is of."""
+    times = in_the_same_time(results)
+    if max(map(len, times)) > 1 or len(times) == 1:
+        return condition.label
+    return condition.label.removeprefix(f"{times[0][0].label}, ") if condition.name.endswith(PERIOD) else "today"
+
+
 def each(results: Results, quantity: Quantity, conditions: Sequence[Condition] | None = None) -> str:
-    """`94.2 Mbit/s (cubic) and 93.9 Mbit/s (reno)`: medians of those conditions that have a value, or nothing."""
-    chosen = results.run.conditions if conditions is None else conditions
-    found = [(middle(results, quantity, condition), condition.label) for condition in chosen]
-    return listed([f"{figure(value, quantity.unit)} ({label})" for value, label in found if value is not None])
+    """`94.2 Mbit/s (cubic) and 93.9 Mbit/s (reno)`: medians of those conditions that have a value, or nothing.
+
+    A run with one condition needs no names.
+    """
+    every = results.run.conditions
+    found = [(middle(results, quantity, one), one) for one in (every if conditions is None else conditions)]
+    named = len(every) > 1
+    return listed([
+        figure(value, quantity.unit) + (f" ({called(results, one)})" if named else "")
+        for value, one in found if value is not None
+    ])  # fmt: skip
 
 
 def listed(words: Sequence[str]) -> str:
