@@ -15,7 +15,7 @@ from analysis.sweep.rows import METRICS, Row, jain, rows_of_condition, value_of
 class FlowMeasures:
     """One flow of a trial: its `row` (analysis.sweep.rows), the client's lines of `iperf -i`, a UDP server's count.
 
-    `samples` are those of the sending socket, kept only where they are drawn.
+    `samples` are those of the sending socket, kept only where they are drawn; `socket` says what of them counts always.
     """
 
     flow: Flow
@@ -23,6 +23,7 @@ class FlowMeasures:
     intervals: tuple[iperf.Interval, ...]
     datagrams: iperf.Datagrams | None
     samples: tuple[sockets.Sample, ...]
+    socket: dict[str, float]
 
     @property
     def goodput(self) -> float | None:
@@ -50,9 +51,17 @@ def read_flows(run: Run, trial: Trial, problems: Problems, draw: bool) -> tuple[
             tuple(iperf.read_intervals(iperf.sent_part(_said(trial, flow, "client")))),
             iperf.read_datagrams(_said(trial, flow, "server")),
             tuple(samples[flow.sender].get(str(flow.port), ())) if draw else (),
+            _of_socket(samples[flow.sender].get(str(flow.port), ())),
         )
         for flow, row in zip(run.flows, rows, strict=True)
     )  # fmt: skip
+
+
+def _of_socket(samples: Sequence[sockets.Sample]) -> dict[str, float]:
+    """The highest threshold of reordering in segments, and the last value of the least round trip in ms."""
+    trips = [sample.least_rtt for sample in samples if sample.rtt > 0]
+    thresholds = {"socket.reordering": max(sample.reordering for sample in samples)} if samples else {}
+    return thresholds | ({"socket.least_rtt": 1000 * trips[-1]} if trips else {})
 
 
 def _said(trial: Trial, flow: Flow, side: str) -> str:
@@ -83,9 +92,9 @@ def _samples(trial: Trial, sender: str, problems: Problems) -> dict[str, list[so
 def values_of(flows: Sequence[FlowMeasures]) -> dict[str, float]:
     """What a study asks of the flows, by key. Rates in kbit/s, shares in percent, jitter in ms.
 
-    `metric.<name>`: the run's metrics, and of a single flow its own. `flows.total`, `.least`, `.most` and `.jain` of
-    the goodputs, `flows.sent` the sum of the clients' rates; where UDP is beside TCP also `tcp.*` of the TCP flows, and
-    `udp.*` of the UDP flow.
+    `metric.<name>`: the run's metrics, and of a single flow its own; `socket.*` of a single flow's socket.
+    `flows.total`, `.least`, `.most` and `.jain` of the goodputs, `flows.sent` the sum of the clients' rates; where UDP
+    is beside TCP also `tcp.*` of the TCP flows, and `udp.*` of the UDP flow.
     """
     if not flows:
         return {}
@@ -93,6 +102,7 @@ def values_of(flows: Sequence[FlowMeasures]) -> dict[str, float]:
         f"metric.{one.name}": flows[0].number(one.name) for one in METRICS if one.of_run or len(flows) == 1
     }  # fmt: skip
     values = {key: value for key, value in found.items() if value is not None} | _together("flows", flows)
+    values |= flows[0].socket if len(flows) == 1 else {}
     udp = [one for one in flows if one.flow.protocol == "udp"]
     if len(udp) == 1 < len(flows):
         values |= _together("tcp", [one for one in flows if one.flow.protocol == "tcp"]) | _of_udp(udp[0])

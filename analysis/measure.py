@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis import capture, counters, every_flow, iperf, sockets, tcptrace, xplot
+from analysis import capture, counters, every_flow, iperf, order, sockets, tcptrace, xplot
 from analysis.every_flow import FlowMeasures
 from analysis.jsonfile import read_object
 from analysis.problems import Problems
@@ -38,12 +38,13 @@ class Measured:
     Keys: `client.*` and `server.*` (iperf: rate in kbit/s, transfer in KByte, interval in s), `nstat.*` (the
     sender's counters), `receiver.*` and `sender.*` (tcptrace's columns for the data direction in that host's
     capture), `receiver.back.*` (its columns for the ACKs), `path.*` (the port's counters), `pauses.*` (s), and those
-    of all flows (every_flow.values_of).
+    of all flows (every_flow.values_of) and of the order of packets (order.values_of; `late` only where it is drawn).
     """
 
     trial: Trial
     values: dict[str, float]
     flows: tuple[FlowMeasures, ...]
+    late: tuple[order.Late, ...]
     sequence: xplot.TimeSequence | None
     rtts: tuple[tuple[float, float], ...]
     graphs: dict[str, str]
@@ -58,13 +59,17 @@ def measure(run: Run, trial: Trial, problems: Problems, draw: bool) -> Measured:
     """All that `trial`'s files tell; with `draw` also what the graphs need."""
     flows = every_flow.read_flows(run, trial, problems, draw)
     values = _iperf(run, trial, problems) | _counters(run, trial, problems) | every_flow.values_of(flows)
-    traces = {}
+    traces, data = {}, {}
     for role, host in (("sender", run.flow.sender), ("receiver", run.flow.receiver)):
-        values |= _capture(run, trial, role, host, problems)
+        data[role] = _capture(run, trial, host, problems)
         traces[role] = _trace(run, trial, role, host, problems, draw)
         values |= _columns(traces[role], role, run.flow.port)
+    arrived = order.order(data["sender"], data["receiver"])
+    values |= _pauses(data["sender"]) | order.values_of(arrived)
     drawn = _drawn(traces["sender"], run, trial, problems)
-    return Measured(trial, values, flows, drawn.sequence, drawn.rtts, _graphs(run, traces))
+    return Measured(
+        trial, values, flows, arrived.late if draw else (), drawn.sequence, drawn.rtts, _graphs(run, traces)
+    )
 
 
 def _iperf(run: Run, trial: Trial, problems: Problems) -> dict[str, float]:
@@ -91,19 +96,21 @@ def _counters(run: Run, trial: Trial, problems: Problems) -> dict[str, float]:
     return values
 
 
-def _capture(run: Run, trial: Trial, role: str, host: str, problems: Problems) -> dict[str, float]:
+def _capture(run: Run, trial: Trial, host: str, problems: Problems) -> list[capture.Segment]:
+    """The data of the first flow that passed `host`; none without a capture there."""
     interface = run.capture_of(host)
     content = _read(trial, f"{interface}.pcap", problems) if interface else None
     if content is None:
-        return {}
+        return []
     read = capture.read_capture(content)
     if read.fault:
         problems.add(f"{trial.name}/{interface}.pcap: {read.fault}. What precedes that is analysed; repeat the run.")
-    data = capture.data_towards(read, run.flow.port)
-    return _pauses(data) if role == "sender" and data else {}
+    return capture.data_towards(read, run.flow.port)
 
 
 def _pauses(data: list[capture.Segment]) -> dict[str, float]:
+    if not data:
+        return {}
     gaps = capture.pauses(data, PAUSE)
     longest = max(gaps, default=0.0)
     return {

@@ -12,7 +12,7 @@ from analysis import draw
 from analysis.answers import Answer
 from analysis.draw import Picture
 from analysis.results import Results
-from analysis.studies import cubic_answers, cubic_vs_reno, packet_dropper, plain, sack, udp_fairness
+from analysis.studies import cubic_answers, cubic_vs_reno, packet_dropper, plain, reordering, sack, udp_fairness
 from analysis.table import Listing, Quantity, Table
 
 
@@ -39,6 +39,7 @@ _STUDIES = {
     "udp_fairness": Study(
         plain.table, udp_fairness.answers, udp_fairness.listings, udp_fairness.pictures, udp_fairness.SHORT
     ),
+    "reordering": Study(plain.table, reordering.answers, reordering.listings, reordering.pictures, reordering.SHORT),
     "packet_dropper": Study(
         plain.table, packet_dropper.answers, packet_dropper.listings, packet_dropper.pictures, packet_dropper.SHORT
     ),

@@ -10,10 +10,9 @@ from analysis.draw import Picture
 from analysis.jsonfile import objects, text
 from analysis.measure import Measured
 from analysis.results import NOTHING, Results, spread, written
-from analysis.rundirectory import Condition
 from analysis.studies.cubic_answers import AGAIN, DROPS, FAIRNESS, RATE, SACKED, TIMEOUTS
 from analysis.studies.each_flow import rates_of_flows, sharing
-from analysis.studies.wording import in_the_same_time
+from analysis.studies.wording import side_by_side
 from analysis.table import Listing
 
 FIRST_SECONDS = 8
@@ -68,15 +67,10 @@ def _cells(name: str, cells: Iterable[str]) -> tuple[str, ...]:
 
 def pictures(results: Results) -> list[Picture]:
     """Rates and windows over time, the first seconds beside the published ones, and how flows share."""
-    groups = [_measured(results, group) for group in in_the_same_time(results)]
+    groups = side_by_side(results)
     drawn = [_early(results), *map(_over_time, groups, repeat(results)), *map(sharing, groups)]
     over_time = [picture for picture in drawn[1:] if picture]
     return over_time[:1] + [picture for picture in drawn[:1] if picture] + over_time[1:]
-
-
-def _measured(results: Results, conditions: list[Condition]) -> list[Measured]:
-    """The first seed's trials under `conditions`."""
-    return [one for one in results.first if one.trial.condition in conditions]
 
 
 def _over_time(trials: list[Measured], results: Results) -> Picture | None:

@@ -18,6 +18,8 @@ REPETITIONS = 10
 """Columns of elapsed times: as many as were published."""
 FRAME = 1526
 """Bytes that the original counts for a request of 1448: with headers of TCP, IP and Ethernet."""
+ON_THE_LINK = 1514
+"""Bytes of such a frame as the lab's link counts it: without preamble and checksum."""
 HEAD = (
     *(f"{number}{ending}" for number, ending in zip(range(1, 4), ("st", "nd", "rd"), strict=True)),
     *(f"{number}th" for number in range(4, REPETITIONS + 1)), "Average (s)", "Spread (s)", "Spread / average",
@@ -113,7 +115,7 @@ def _time(results: Results) -> Answer:
     question = f"How long do {requests} requests take when {loss} is dropped?"
     if not each(results, ELAPSED):
         return Answer(question, ("No repetition has a time, so this cannot be answered.",))
-    said = [f"The median is {each(results, ELAPSED)}.", *_spreads(results), *_against_the_link(results)]
+    said = [f"The transfer took {each(results, ELAPSED)}.", *_spreads(results), *_against_the_link(results)]
     return Answer(question, (*said, *more_repetitions(results)), (fact(results, ELAPSED), fact(results, DROPPED)))
 
 
@@ -133,10 +135,11 @@ def _against_the_link(results: Results) -> list[str]:
     link, requests = results.link_rate, _requests(results)
     if not link or not requests:
         return []
-    least = 8 * FRAME * requests / (link * 1000)
+    least = 8 * ON_THE_LINK * requests / (link * 1000)
     times = [(called(results, condition), middle(results, ELAPSED, condition)) for condition in results.run.conditions]
     said = " and ".join(f"{value / least:.3g} times that ({label})" for label, value in times if value)
-    return [f"The link alone needs {written(least)} s for {written(requests)} frames of {FRAME} bytes; it took {said}."]
+    alone = f"The link alone needs {written(least)} s for {written(requests)} frames of {ON_THE_LINK} bytes"
+    return [f"{alone}; it took {said}."]
 
 
 def _why(results: Results) -> Answer:
@@ -157,7 +160,5 @@ def _cost(results: Results, condition: Condition) -> str:
     count, elapsed = middle(results, TIMEOUTS, condition), middle(results, ELAPSED, condition)
     if not count or not elapsed:
         return ""
-    return (
-        f"{called(results, condition)}: at 200 ms or more each, its time-outs took at least {figure(0.2 * count, 's')} of the "
-        f"{figure(elapsed, 's')}."
-    )
+    slow = f"its time-outs took at least {figure(0.2 * count, 's')} of the {figure(elapsed, 's')}"
+    return f"{called(results, condition)}: at 200 ms or more each, {slow}."

@@ -7,7 +7,7 @@ from analysis.draw import Picture
 from analysis.results import Results, spread, written
 from analysis.rundirectory import Condition
 from analysis.studies.each_flow import rates_of_flows, sharing
-from analysis.studies.wording import called, each, figure, in_the_same_time, middle, more_repetitions, parameter
+from analysis.studies.wording import called, each, figure, middle, more_repetitions, parameter, side_by_side
 from analysis.table import Listing, Quantity
 
 _UDP_SERVER, _TCP_SERVERS = "udp.server.txt, last line", "the last lines of the TCP flows' .server.txt"
@@ -49,8 +49,7 @@ def _both(results: Results) -> Listing:
 
 def pictures(results: Results) -> list[Picture]:
     """What every flow got, a picture for each time."""
-    groups = [[one for one in results.first if one.trial.condition in group] for group in in_the_same_time(results)]
-    return [picture for picture in map(sharing, groups) if picture]
+    return [picture for picture in map(sharing, side_by_side(results)) if picture]
 
 
 def answers(results: Results) -> tuple[Answer, ...]:
@@ -90,7 +89,8 @@ def _share(results: Results, condition: Condition) -> str:
     if received is None or sent is None or tcp is None:
         return ""
     even = (received + tcp) / len(results.run.flows)
-    has = f"{called(results, condition)}: an even share for {len(results.run.flows)} flows is {written(even)} Mbit/s; the UDP flow"
+    share = f"an even share for {len(results.run.flows)} flows is {written(even)} Mbit/s"
+    has = f"{called(results, condition)}: {share}; the UDP flow"
     if sent <= even:
         return f"{has} asks for less ({figure(sent, 'Mbit/s')}) and gets {figure(received, 'Mbit/s')}."
     if received > _EVEN * even:

@@ -7,6 +7,7 @@ from statistics import median
 
 from analysis.commands import repeat_command
 from analysis.intervals import ratio
+from analysis.measure import Measured
 from analysis.results import NOTHING, Results, written
 from analysis.rundirectory import Condition
 from analysis.table import Quantity
@@ -15,6 +16,8 @@ PERIOD = "_period"
 """Ends the name of a condition under the profile of the study's time (experiments.profiles)."""
 ENOUGH = 10
 """Repetitions that the reader is advised to run."""
+_BESIDE = 2
+"""Conditions that one picture shows large enough."""
 
 
 def middle(results: Results, quantity: Quantity, condition: Condition) -> float | None:
@@ -39,15 +42,14 @@ def called(results: Results, condition: Condition) -> str:
 def each(results: Results, quantity: Quantity, conditions: Sequence[Condition] | None = None) -> str:
     """`94.2 Mbit/s (cubic) and 93.9 Mbit/s (reno)`: medians of those conditions that have a value, or nothing.
 
-    A run with one condition needs no names.
+    No names where the run has one condition, or where all figures are the same.
     """
     every = results.run.conditions
     found = [(middle(results, quantity, one), one) for one in (every if conditions is None else conditions)]
-    named = len(every) > 1
-    return listed([
-        figure(value, quantity.unit) + (f" ({called(results, one)})" if named else "")
-        for value, one in found if value is not None
-    ])  # fmt: skip
+    said = [(figure(value, quantity.unit), called(results, one)) for value, one in found if value is not None]
+    if len(every) == 1 or (len(said) == len(every) and len({text for text, _ in said}) == 1):
+        return said[0][0] if said else ""
+    return listed([f"{text} ({name})" for text, name in said])
 
 
 def listed(words: Sequence[str]) -> str:
@@ -61,6 +63,13 @@ def in_the_same_time(results: Results) -> list[list[Condition]]:
     period = [condition for condition in conditions if condition.name.endswith(PERIOD)]
     today = [condition for condition in conditions if condition not in period]
     return [group for group in (today, period) if group]
+
+
+def side_by_side(results: Results) -> list[list[Measured]]:
+    """The first seed's trials in groups that fit into one picture: all, or of many those of the same time."""
+    groups = in_the_same_time(results)
+    together = groups if len(results.run.conditions) > _BESIDE else [list(results.run.conditions)]
+    return [[one for one in results.first if one.trial.condition in group] for group in together]
 
 
 def compared(results: Results, quantity: Quantity, what: str, first: Condition, second: Condition) -> str:
