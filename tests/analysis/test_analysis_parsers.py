@@ -73,7 +73,7 @@ def test_only_whole_intervals_are_seconds() -> None:
         "[  1] 2.0003-2.3136 sec   128 KBytes  3.34 Mbits/sec",
         "[  1] 0.0000-2.3136 sec  76.9 MBytes   279 Mbits/sec",
     )
-    assert iperf.read_intervals("\n".join(lines)) == [232_000, 413_000]
+    assert [one.rate for one in iperf.read_intervals("\n".join(lines))] == [232_000, 413_000]
     assert iperf.read_intervals(lines[-1]) == []
 
 
