@@ -37,7 +37,9 @@ class Parameters(LinkParameters):
     loss: Share = parameter("1%", Share, "Packets that are lost at random towards the receiver; no ACK is lost.")
     queue: Packets = parameter("1000", Packets, "Packets that can wait for the link, each way.")
     duration: Duration = parameter("30s", Duration, "How long the sender sends.")
-    tso: str = word("on", "on or off: segmentation offloads; on, as the published counts show, a loss takes up to 64 KB.")
+    tso: str = word(
+        "on", "on or off: segmentation offloads; on, as the published counts show, a loss takes up to 64 KB."
+    )
     period: str = word("today", "The kernel's settings: today, period (as Linux 3.10), or today+period.")
 
     def __post_init__(self) -> None:
