@@ -10,6 +10,7 @@ from pathlib import Path
 
 import analysis
 from analysis.studies.quantities import TRANSFER
+from experiments.reproduce.reasons import reason
 from topologies.errors import UsageError
 
 Row = dict[str, str]
@@ -44,15 +45,6 @@ class Target:
     x: float | None = None
     why: str = ""
     captured: bool = False
-
-
-_RACK = (
-    "With SACK, Linux from 6.17 on knows losses by time alone (RACK), and waits an eighth of the round trip at most "
-    "for what is late; the delay here varies by 150 ms, so tcp_reordering has no say, and tcp_recovery=0 changes "
-    "nothing. Without SACK duplicate ACKs are counted, and the threshold works as published: "
-    "./tcplab sweep reordering --set cc=cubic --set threshold=3,100 --set net.ipv4.tcp_sack=0,1 --seeds 3 gave 12.3 "
-    "and 46.6 Mbit/s with SACK off, 1.23 and 0.88 with SACK on."
-)
 
 
 def published(name: str) -> list[Row]:
@@ -136,8 +128,8 @@ def _streams(row: Row) -> str:
 
 
 def _seconds(row: Row, quick: bool) -> str:
-    """Half an hour takes five minutes in short: far longer than slow start."""
-    return "300s" if quick and row["duration_s"] == "1800" else f"{row['duration_s']}s"
+    """Half an hour takes two minutes in short: far longer than slow start."""
+    return "120s" if quick and row["duration_s"] == "1800" else f"{row['duration_s']}s"
 
 
 def _path(text: str) -> dict[str, str]:
@@ -166,7 +158,7 @@ def _reordering(row: Row, quick: bool) -> Target:
         "cc": row["congestion_control"], "jitter": "75ms" if varied else "0s", "threshold": value,
         "duration": _seconds(row, quick),
     }  # fmt: skip
-    return replace(_assigned(row, "reordering", settings, row["congestion_control"]), why=_RACK if varied else "")
+    return _assigned(row, "reordering", settings, row["congestion_control"])
 
 
 def _sack(row: Row, quick: bool) -> Target:
@@ -189,7 +181,8 @@ _SECTIONS = {
 
 def targets(quick: bool) -> list[Target]:
     """Every target: all published numbers."""
-    return [*sack_table(quick), *loss_sweep(quick), *assignment(quick), *wan(quick), *dropper(quick)]
+    every = (*sack_table(quick), *loss_sweep(quick), *assignment(quick), *wan(quick), *dropper(quick))
+    return [replace(target, why=reason(target.experiment, target.where)) for target in every]
 
 
 def chosen(quick: bool, names: Sequence[str]) -> list[Target]:
