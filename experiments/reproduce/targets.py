@@ -182,7 +182,22 @@ _SECTIONS = {
 def targets(quick: bool) -> list[Target]:
     """Every target: all published numbers."""
     every = (*sack_table(quick), *loss_sweep(quick), *assignment(quick), *wan(quick), *dropper(quick))
-    return [replace(target, why=reason(target.experiment, target.where)) for target in every]
+    return [replace(target, why=reason(target.experiment, target.where)) for target in _with_repetitions(every)]
+
+
+def _with_repetitions(found: Sequence[Target]) -> Iterator[Target]:
+    """Where the same was measured several times and each is a row: the range of all of them in each."""
+    groups: dict[object, list[float]] = {}
+    for target in found:
+        if target.published is not None:
+            groups.setdefault(_measured(target), []).append(target.published)
+    for target in found:
+        values = groups.get(_measured(target), [])
+        yield replace(target, low=min(values), high=max(values)) if len(values) > 1 else target
+
+
+def _measured(target: Target) -> object:
+    return target.experiment, target.settings, target.condition, target.metric, target.flow
 
 
 def chosen(quick: bool, names: Sequence[str]) -> list[Target]:
