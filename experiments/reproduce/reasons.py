@@ -48,7 +48,7 @@ _REASONS = (
         "custom_cc",
         "500 ms delay and 5 % loss",
         _LATE + "Most of Reno's 30 covered 39 to 43 s, of exp's 51 to 55 s, and over 500 ms a flow is slow for seconds "
-        "more. RACK makes no difference here: the kernel that counts gave 3.47 and 5.11 for 30, 0.098 and 0.216 for one.",
+        "more. RACK makes no difference here: the kernel that counts gave 3.47 and 5.11 for 30, 0.098 and 0.216 for 1.",
     ),
     (
         "custom_cc",
