@@ -22,7 +22,7 @@ CASES = {
 }  # fmt: skip
 """netem's delay and reorder share of the published cases. `baseline` has no netem."""
 
-GRID = {"case": ("baseline", *CASES), "correlation": ("on", "off")}
+GRID = {"case": tuple(CASES), "correlation": ("on", "off")}
 PROFILE = LINUX_2_6_32
 QUICK, FULL = {"duration": "10s"}, {"duration": "60s"}
 _SWITCHES = {"correlation": ("on", "off"), "netem": ("today", "old"), "sack": ("on", "off"), "tso": ("off", "on")}

@@ -94,7 +94,7 @@ _SOURCES = {
 }
 _SHORT = {
     "sack_loss_sweep": "Short form: 30 s for each loss rate instead of 300 s.",
-    "cubic_vs_reno": "Short form: 300 s where 1800 s were published.",
+    "cubic_vs_reno": "Short form: 120 s where 1800 s were published.",
     "wan_reordering": "Short form: 10 s for each case instead of 60 s.",
 }
 _PLOTS = {

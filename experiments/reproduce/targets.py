@@ -11,6 +11,7 @@ from typing import Any
 
 import analysis
 from analysis.studies.quantities import TRANSFER
+from experiments.reproduce.reasons import reason
 from topologies.errors import UsageError
 
 Row = dict[str, str]
@@ -61,29 +62,6 @@ def described(target: Target) -> dict[str, Any]:
     }  # fmt: skip
 
 
-_RACK = (
-    "With SACK, Linux from 6.17 on knows losses by time alone (RACK), and waits an eighth of the round trip at most "
-    "for what is late; the delay here varies by 150 ms, so tcp_reordering has no say, and tcp_recovery=0 changes "
-    "nothing. Without SACK duplicate ACKs are counted, and the threshold works as published: "
-    "./tcplab sweep reordering --set cc=cubic --set threshold=3,100 --set net.ipv4.tcp_sack=0,1 --seeds 3 gave 12.3 "
-    "and 46.6 Mbit/s with SACK off, 1.23 and 0.88 with SACK on."
-)
-
-_TOGETHER = (
-    "A loss takes up to 64 KB at once, as on the published hosts, whose one-second counts of retransmissions at 0.5 % "
-    "have a variance of 27 times their mean; ours 26, and 0.85 with --tso off, which gives 463 Mbit/s with SACK there."
-)
-_ROUND_TRIP = (
-    "What is left is the round trip, which was not published: with --delay 300us SACK on gives 880 and 542 Mbit/s at "
-    "0.5 and 1 % (883 and 555 published), and too little from 2 % on."
-)
-_QUEUE = (
-    "What is left without SACK depends on how much is outstanding. The published packets waited in the sender's own "
-    "netem, ours wait at the link, up to 1000. With --set 'flows.*.window=64KiB' SACK off gives 356 and 114 Mbit/s at "
-    "0.5 and 1 %, with 256KiB 523 and 226 (288 and 146 published)."
-)
-
-
 def published(name: str) -> list[Row]:
     """The rows of a published CSV."""
     with (_PUBLISHED / f"{name}.csv").open(newline="") as file:
@@ -116,14 +94,8 @@ def loss_sweep(quick: bool) -> Iterator[Target]:
             (("loss", loss), ("duration", duration)), f"sack_{word}", "mean_second_kbit_s", 1e-3,
             note=f"seconds from {row['min_mbit_s']} to {row['max_mbit_s']}; "
                  f"{row['measured_retransmission_percent']} % of segments sent again",
-            series=f"SACK {word}", x=float(row["netem_loss_percent"]), why=_why_lossy(word, row),
+            series=f"SACK {word}", x=float(row["netem_loss_percent"]),
         )  # fmt: skip
-
-
-def _why_lossy(word: str, row: Row) -> str:
-    """Where losses are rare enough nothing is to be explained."""
-    rare = float(row["netem_loss_percent"]) < (0.5 if word == "on" else 0.005)
-    return "" if rare else f"{_TOGETHER} {_ROUND_TRIP if word == 'on' else _QUEUE}"
 
 
 def dropper(quick: bool) -> Iterator[Target]:
@@ -171,8 +143,8 @@ def _streams(row: Row) -> str:
 
 
 def _seconds(row: Row, quick: bool) -> str:
-    """Half an hour takes five minutes in short: far longer than slow start."""
-    return "300s" if quick and row["duration_s"] == "1800" else f"{row['duration_s']}s"
+    """Half an hour takes two minutes in short: far longer than slow start."""
+    return "120s" if quick and row["duration_s"] == "1800" else f"{row['duration_s']}s"
 
 
 def _path(text: str) -> dict[str, str]:
@@ -201,7 +173,7 @@ def _reordering(row: Row, quick: bool) -> Target:
         "cc": row["congestion_control"], "jitter": "75ms" if varied else "0s", "threshold": value,
         "duration": _seconds(row, quick),
     }  # fmt: skip
-    return replace(_assigned(row, "reordering", settings, row["congestion_control"]), why=_RACK if varied else "")
+    return _assigned(row, "reordering", settings, row["congestion_control"])
 
 
 def _sack(row: Row, quick: bool) -> Target:
@@ -224,7 +196,23 @@ _SECTIONS = {
 
 def targets(quick: bool) -> list[Target]:
     """Every target: all published numbers."""
-    return [*sack_table(quick), *loss_sweep(quick), *assignment(quick), *wan(quick), *dropper(quick)]
+    every = (*sack_table(quick), *loss_sweep(quick), *assignment(quick), *wan(quick), *dropper(quick))
+    return [replace(target, why=reason(target.experiment, target.where)) for target in _with_repetitions(every)]
+
+
+def _with_repetitions(found: Sequence[Target]) -> Iterator[Target]:
+    """Where the same was measured several times and each is a row: the range of all of them in each."""
+    groups: dict[object, list[float]] = {}
+    for target in found:
+        if target.published is not None:
+            groups.setdefault(_measured(target), []).append(target.published)
+    for target in found:
+        values = groups.get(_measured(target), [])
+        yield replace(target, low=min(values), high=max(values)) if len(values) > 1 else target
+
+
+def _measured(target: Target) -> object:
+    return target.experiment, target.settings, target.condition, target.metric, target.flow
 
 
 def chosen(quick: bool, names: Sequence[str]) -> list[Target]:

@@ -17,8 +17,10 @@ from experiments.reproduce.carry import carry_out
 from experiments.reproduce.targets import Target, chosen, published, targets
 from experiments.spec import Condition, Proof, congestion_control
 from experiments.sweep.api import Silent
+from experiments.sweep.definition import Sweep
 from experiments.sweep.grid import combination, factor
 from experiments.sweep.grid import combinations as grid_of
+from experiments.sweep.plan import plan
 from experiments.sweep.point import Record, origin
 from experiments.sweep.run import Way
 from tests.unit.made_sweeps import LAB, Engine
@@ -56,8 +58,9 @@ def test_forms_and_grid_of_an_experiment_are_possible(named: Named) -> None:
         preset = named.preset(word)
         made = combination(named, [factor(named, name, [value]) for name, value in preset.items()], preset)
         assert made.spec.name == named.name
-    factors = [factor(named, name, values) for name, values in named.grid().items()]
-    assert len(grid_of(named, factors)) >= 1
+    for form in ({}, named.preset("quick"), named.preset("full")):
+        values = {name: (value,) for name, value in form.items()} | named.grid()
+        assert plan(Sweep(named.name, tuple(values.items()), (1,))).combinations
     assert named.metric() in {metric.name for metric in METRICS}
     assert named.claim.endswith(".")
 
