@@ -26,7 +26,7 @@ def listings(sweep: Sweep) -> tuple[Listing, ...]:
         return ()
     try:
         return make(sweep, _cells(sweep))
-    except (OSError, KeyError, pl.exceptions.PolarsError):
+    except (OSError, KeyError, ValueError, TypeError, pl.exceptions.PolarsError):
         return ()
 
 
@@ -37,27 +37,33 @@ def _cells(sweep: Sweep) -> list[Cell]:
     for row in pl.read_parquet(sweep.path / "rows.parquet").to_dicts():
         place = tuple(known[row[factor.name]] for factor, known in zip(sweep.factors, codes, strict=True))
         found[place][row["seed"]].append(row)
-    axes = tuple(range(len(sweep.factors)))
-    return [
-        (sweep.described(place, axes) or "all runs", [rows for _, rows in sorted(found[place].items())])
-        for place in sorted(found)
-    ]
+    return [(_called(sweep, place), [rows for _, rows in sorted(found[place].items())]) for place in sorted(found)]
 
 
-def _fairness(_: Sweep, cells: Sequence[Cell]) -> tuple[Listing, ...]:
-    """What the UDP flow sent, lost and got, and how the TCP flows share the rest."""
-    head = ("", *_FAIRNESS)
-    rows = tuple(
-        (
-            name,
-            *(spread([value for run in runs if (value := measure(run)) is not None]) for measure in _FAIRNESS.values()),
-        )
-        for name, runs in cells
+def _called(sweep: Sweep, place: tuple[int, ...]) -> str:
+    """The values of the factors that vary; `_varied` names these."""
+    values = (
+        factor.values[level] for factor, level in zip(sweep.factors, place, strict=True) if len(factor.values) > 1
     )
+    return ", ".join(values) or "all runs"
+
+
+def _varied(sweep: Sweep) -> str:
+    return ", ".join(factor.short for factor in sweep.factors if len(factor.values) > 1)
+
+
+def _fairness(sweep: Sweep, cells: Sequence[Cell]) -> tuple[Listing, ...]:
+    """What the UDP flow sent, lost and got, and how the TCP flows share the rest."""
+    head = (_varied(sweep), *_FAIRNESS)
+    rows = tuple((name, *(_over_runs(measure, runs) for measure in _FAIRNESS.values())) for name, runs in cells)
     note = (
         "Medians over the seeds, with the range. UDP's figures are those of iperf's server; its jitter is RFC 1889's."
     )
     return (Listing("UDP and TCP in each queue", head, rows, (note,)),)
+
+
+def _over_runs(measure: Callable[[list[Row]], float | None], runs: Sequence[list[Row]]) -> str:
+    return spread([value for run in runs if (value := measure(run)) is not None])
 
 
 def _value(metric: str, flow: str, scale: float = 1.0) -> Callable[[list[Row]], float | None]:
@@ -105,7 +111,7 @@ def _dropper(sweep: Sweep, cells: Sequence[Cell]) -> tuple[Listing, ...]:
             rows += [(f"published, {fixed['loss']}", *packet_dropper.cells(times, requests))] if times else []
         found = [row["client_seconds"] for run in runs for row in run]
         rows.append((name, *packet_dropper.cells([time for time in found if time is not None], requests)))
-    return (Listing("Elapsed times", ("", *packet_dropper.HEAD), tuple(rows), packet_dropper.NOTES),)
+    return (Listing("Elapsed times", (_varied(sweep), *packet_dropper.HEAD), tuple(rows), packet_dropper.NOTES),)
 
 
 _OWN: dict[str, Callable[[Sweep, Sequence[Cell]], tuple[Listing, ...]]] = {
