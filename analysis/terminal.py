@@ -24,6 +24,7 @@ MOST_SENTENCES = 3
 """Paragraphs of the first answer; the page has all."""
 _WIDEST = 40
 """Characters of a cell that still fits beside others."""
+_MOST_LINES = 10
 _BETWEEN = 3
 """Characters of the frame beside each column."""
 
@@ -64,10 +65,10 @@ def _plain(report: Report) -> tuple[Quantity, ...]:
 
 
 def _listing(listing: Listing, width: int) -> Table | None:
-    """The listing without columns of long cells; None where it is still too wide for the terminal."""
+    """The listing without columns of long cells; None where it is still too large for the terminal."""
     columns = zip(listing.head, *listing.rows, strict=True)
-    kept = [column for column in columns if max(map(len, column)) <= _WIDEST]
-    if sum(max(map(len, column)) + _BETWEEN for column in kept) >= width:
+    kept = [column for at, column in enumerate(columns) if at == 0 or max(map(len, column)) <= _WIDEST]
+    if sum(max(map(len, column)) + _BETWEEN for column in kept) >= width or len(listing.rows) > _MOST_LINES:
         return None
     table = Table(title=Text(listing.title))
     for at, (name, *_) in enumerate(kept):
