@@ -27,7 +27,7 @@ def draw(several: Sequence[Direction]) -> tuple[Graph, Graph]:
     )
     edges = _edges(several)
     layer = Layer("jain", "stairs", edges[:-1], _index(np.array([_in_bins(one, edges) for one in several])))
-    return rates, graph("jain", "Jain's fairness index", INDEX.format(bins=BINS), Axis("index", ""), layer)
+    return rates, graph("jain", "Jain's fairness index", INDEX.format(bins=BINS), Axis("index", "", zero=True), layer)
 
 
 def larger(directions: Sequence[Direction]) -> list[Direction]:

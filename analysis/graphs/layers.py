@@ -15,12 +15,14 @@ sum y. arrows: from (x, y) to (end, top)."""
 
 @dataclass(frozen=True)
 class Axis:
-    """What an axis shows: a number times `scale` is in `unit`. `ticks` are names at values, where it has names."""
+    """What an axis shows: a number times `scale` is in `unit`. `ticks` are names at values, where it has names; `zero` belongs to
+    the picture."""
 
     label: str
     unit: str
     scale: float = 1.0
     ticks: tuple[tuple[float, str], ...] = ()
+    zero: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class Graph:
 
 
 TIME = Axis("time since the first packet", "s", 1e-9)
-BYTES = Axis("bytes", "B")
+BYTES = Axis("bytes", "B", zero=True)
 SEQUENCE = Axis("sequence number, from the SYN", "B")
 
 

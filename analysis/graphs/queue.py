@@ -27,7 +27,7 @@ def draw(one: Direction, trips: pl.DataFrame) -> tuple[Graph, Graph]:
     fields = {"record": whole(some["number"])}
     times = left - one.start
     return (
-        graph("queue_time", "Queue: time waited", WAITED, Axis("waited", "ms", 1e-6),
+        graph("queue_time", "Queue: time waited", WAITED, Axis("waited", "ms", 1e-6, zero=True),
               Layer("waited", "line", times, waited, fields=fields)),
         graph("queue_bytes", "Queue: bytes ahead", QUEUED, BYTES, Layer("queued", "line", times, ahead, fields=fields)),
     )  # fmt: skip

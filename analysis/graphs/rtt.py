@@ -10,7 +10,7 @@ from analysis.graphs.capture import Direction
 from analysis.graphs.layers import Axis, Graph, Layer, graph
 from analysis.sockets import Sample
 
-RTT = Axis("round-trip time", "ms", 1e-6)
+RTT = Axis("round-trip time", "ms", 1e-6, zero=True)
 STEPS = 1000
 """Points of the distribution."""
 CAPTION = "From a segment to the ACK that covers it; segments sent again give none, since the ACK may be for either."
@@ -35,7 +35,7 @@ def distribution(one: Direction) -> Graph:
     layer = Layer("share", "line", at, shares)
     caption = "Read upwards: at half height stands the median. A steep part is a time that many round trips had."
     layers = (layer,) if len(layer) else ()
-    return Graph("rtt_distribution", "Round-trip times, distribution", caption, RTT, Axis("share", ""), layers, False)
+    return Graph("rtt_distribution", "Round-trip times, distribution", caption, RTT, Axis("share", "", zero=True), layers, False)
 
 
 def _measured(one: Direction) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

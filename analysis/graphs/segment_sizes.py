@@ -15,7 +15,7 @@ def draw(one: Direction) -> Graph:
     sizes = one.sent.high - one.sent.low
     average = np.cumsum(sizes) / np.arange(1, len(sizes) + 1)
     return graph(
-        "segment_sizes", "Segment sizes", CAPTION, Axis("payload", "B"),
+        "segment_sizes", "Segment sizes", CAPTION, Axis("payload", "B", zero=True),
         Layer("size", "dots", one.sent.time, sizes, fields={"record": one.sent.number}),
         Layer("average", "line", one.sent.time, average),
     )  # fmt: skip

@@ -7,7 +7,7 @@ import numpy as np
 from analysis.graphs.capture import Direction
 from analysis.graphs.layers import Axis, Graph, Layer, graph
 
-RATE = Axis("rate", "bit/s", 8e9)
+RATE = Axis("rate", "bit/s", 8e9, zero=True)
 """Steepness in bytes per ns, shown in bit/s."""
 CAPTION = (
     "Rates are averages over short equal times, which become shorter as you zoom in. Throughput counts payload each "

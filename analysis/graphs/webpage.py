@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 from analysis.graphs.capture import Capture
 from analysis.graphs.collection import Samples, View, views
 from analysis.graphs.encode import Columns
@@ -68,6 +70,12 @@ def _notes(captures: Sequence[Capture], segments: int) -> list[str]:
     return notes
 
 
+def _end(view: View) -> float:
+    """The latest time of the view's graphs, in ns."""
+    layers = (layer for graph in view.graphs if graph.over_time for layer in graph.layers)
+    return max((float(np.max(layer.x if layer.end is None else layer.end)) for layer in layers), default=0.0)
+
+
 class _Writer:
     """Turns graphs into JSON, each graph and each column once."""
 
@@ -82,7 +90,7 @@ class _Writer:
         ends = (one.source, one.target) if one.forward else (one.target, one.source)
         return {
             "capture": one.capture, "connection": f"{one.connection}: {ends[0]} \N{EN DASH} {ends[1]}",
-            "direction": one.name, "graphs": [self._graph(graph) for graph in view.graphs if graph.layers],
+            "direction": one.name, "span": [0, _end(view)], "graphs": [self._graph(graph) for graph in view.graphs if graph.layers],
         }  # fmt: skip
 
     def _graph(self, graph: Graph) -> int:
