@@ -9,8 +9,8 @@ A file a graph turns packets into layers of marks (`Graph`); three renderers dra
 """
 
 from analysis.graphs.capture import Capture
-#from analysis.graphs.pictures import write_pictures
+from analysis.graphs.pictures import write_pictures
 from analysis.graphs.webpage import page
-#from analysis.graphs.xplot_files import write_xplot
+from analysis.graphs.xplot_files import write_xplot
 
 __all__ = ["Capture", "page", "write_pictures", "write_xplot"]

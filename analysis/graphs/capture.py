@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-Numbers = NDArray[np.int64] | NDArray[np.float64]
+Numbers = NDArray[np.int64] | NDArray[np.floating[Any]]
 Whole = NDArray[np.int64]
 FIN, SYN, RST = 1, 2, 4
 """Bits of the column `flags` (RFC 9293)."""

@@ -15,8 +15,10 @@ sum y. arrows: from (x, y) to (end, top)."""
 
 @dataclass(frozen=True)
 class Axis:
-    """What an axis shows: a number times `scale` is in `unit`. `ticks` are names at values, where it has names; `zero` belongs to
-    the picture."""
+    """What an axis shows: a number times `scale` is in `unit`.
+
+    `ticks` are names at values, where it has names. With `zero` it begins there.
+    """
 
     label: str
     unit: str

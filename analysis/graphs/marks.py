@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields, replace
 from typing import TypeVar
 
@@ -28,6 +29,19 @@ def rows_by_look(kinds: Whole) -> list[tuple[str, NDArray[np.bool_]]]:
     small = kinds.astype(np.uint8)
     codes = {name: [code for code in present if KINDS[code] == name] for name in LOOKS}
     return [(name, np.isin(small, some)) for name, some in codes.items() if some]
+
+
+def safe_name(label: str) -> str:
+    """A capture's label as part of a file's name."""
+    return re.sub(r"[^\w.-]+", "_", label).strip("._") or "capture"
+
+
+def in_cells(layer: Layer, columns: Whole, rows: int) -> Layer:
+    """One dot of those that would lie on each other: in the same column and the same of `rows` heights."""
+    low, high = float(layer.y.min()), float(layer.y.max())
+    heights = ((layer.y - low) * (rows / ((high - low) or 1))).astype(np.int64)
+    _, chosen = np.unique(columns * (rows + 1) + heights, return_index=True)
+    return _rows(layer, np.sort(chosen), np.sort(chosen))
 
 
 def merged(layer: Layer, most: int) -> Layer:

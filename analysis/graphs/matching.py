@@ -17,7 +17,7 @@ SAME = ("ends", "forward", "sequence", "acknowledgement", "payload", "flags", "i
 
 
 def trips(one: Capture, two: Capture) -> pl.DataFrame:
-    """All packets of connections that both saw, as `connection` (`_two` in `two`), forward, departure, arrival (ns), ....
+    """All packets of connections that both saw: `connection` (`connection_two` in `two`), departure, arrival (ns), ...
 
     Either time is null where only the other capture has the packet. Departure is at the capture nearer to the sender.
     """

@@ -32,10 +32,11 @@ def distribution(one: Direction) -> Graph:
     _, rtts, _ = _measured(one)
     shares = np.linspace(0, 1, min(STEPS, len(rtts)) + 1) if len(rtts) else np.zeros(0)
     at = np.quantile(rtts, shares, method="inverted_cdf") if len(rtts) else shares
-    layer = Layer("share", "line", at, shares)
+    layer = Layer("share", "stairs", at, shares)
     caption = "Read upwards: at half height stands the median. A steep part is a time that many round trips had."
     layers = (layer,) if len(layer) else ()
-    return Graph("rtt_distribution", "Round-trip times, distribution", caption, RTT, Axis("share", "", zero=True), layers, False)
+    share = Axis("share", "", zero=True)
+    return Graph("rtt_distribution", "Round-trip times, distribution", caption, RTT, share, layers, over_time=False)
 
 
 def _measured(one: Direction) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -88,9 +88,10 @@ class _Writer:
     def view(self, view: View) -> dict[str, Any]:
         one = view.direction
         ends = (one.source, one.target) if one.forward else (one.target, one.source)
+        graphs = [self._graph(graph) for graph in view.graphs if graph.layers]
         return {
             "capture": one.capture, "connection": f"{one.connection}: {ends[0]} \N{EN DASH} {ends[1]}",
-            "direction": one.name, "span": [0, _end(view)], "graphs": [self._graph(graph) for graph in view.graphs if graph.layers],
+            "direction": one.name, "span": [0, _end(view)], "graphs": graphs,
         }  # fmt: skip
 
     def _graph(self, graph: Graph) -> int:

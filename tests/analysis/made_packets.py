@@ -80,8 +80,7 @@ class Made:
         self._count += 1
         (self.near if forward else self.far).append(row)
         if arrives is not None:
-            (self.far if forward else self.near).append(row | {"time": START + round(arrives * 1e9), "rtt": None}
-                                                        if forward else row | {"time": START + round(arrives * 1e9)})  # fmt: skip
+            (self.far if forward else self.near).append(row | {"time": START + round(arrives * 1e9)})
 
     def _send(self, now: float, sequence: int, kind: int) -> None:
         payload = min(MSS, self.size + 1 - sequence)

@@ -80,7 +80,7 @@ class Plot {
   frame() {
     const width = Math.max(60, this.box.clientWidth - MARGIN.left - MARGIN.right);
     const height = (TALL[this.graph.key] || 260) - MARGIN.top - MARGIN.bottom;
-    const { left, right, whole } = this.span;
+    const { left, right } = this.span;
     const [low, high] = this.height || this.fitted(left, right);
     const [x, y] = [MARGIN.left, MARGIN.top];
     const [across, up] = [width / (right - left), height / (high - low)];
@@ -89,7 +89,7 @@ class Plot {
     const Y = (value) => y + height - Math.max(-1e5, Math.min(1e5, (value - low) * up));
     const time = (px) => left + (px - x) / across;
     const value = (py) => low + (y + height - py) / up;
-    return { x, y, width, height, left, right, low, high, X, Y, time, value, most: whole[1] };
+    return { x, y, width, height, left, right, low, high, X, Y, time, value, letters: [] };
   }
 
   fitted(left, right) {

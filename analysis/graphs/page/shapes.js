@@ -100,23 +100,24 @@ function drawColumns(pen, layer, frame, from, to) {
 }
 
 function drawSigns(pen, layer, frame, from, to) {
-  const size = to - from > 400 ? 3 : 4.5;
+  const size = to - from > frame.width / 3 ? 2.2 : 4.5;
   for (let at = from; at < to; at += 1) {
     const x = layer.end ? layer.end[at] : layer.x[at];
     drawMark(pen, layer.look.mark, frame.X(x), frame.Y((layer.top || layer.y)[at]), size);
   }
 }
 
-// Letters stand only where they do not cover one another.
+// Letters stand where they do not cover one another, also not those of other layers, and only if most of them can.
 function drawLetters(pen, layer, frame, from, to) {
-  if (!layer.look.letter) return;
+  if (!layer.look.letter || to - from > frame.width / 3) return;
   const below = layer.look.letter === "S";
   pen.textBaseline = below ? "top" : "bottom";
-  for (let at = from, last = -Infinity; at < to; at += 1) {
+  for (let at = from; at < to; at += 1) {
     const x = frame.X(layer.x[at]);
-    if (x - last < 14) continue;
-    last = x;
-    pen.fillText(layer.look.letter, x, frame.Y(below ? layer.y[at] : layer.top[at]) + (below ? 3 : -5));
+    const y = frame.Y(below ? layer.y[at] : layer.top[at]) + (below ? 3 : -5);
+    if (frame.letters.some(([left, top]) => Math.abs(left - x) < 12 && Math.abs(top - y) < 13)) continue;
+    frame.letters.push([x, y]);
+    pen.fillText(layer.look.letter, x, y);
   }
 }
 
@@ -130,9 +131,6 @@ function drawPath(pen, layer, frame) {
     const [x, y] = [frame.X(layer.x[at]), frame.Y(layer.y[at])];
     if (layer.shape === "stairs" && at > from) pen.lineTo(x, frame.Y(layer.y[at - 1]));
     pen.lineTo(x, y);
-  }
-  if (layer.shape === "stairs" && to === layer.x.length && to > from) {
-    pen.lineTo(Math.min(frame.X(frame.most), frame.X(frame.right)), frame.Y(layer.y[to - 1]));
   }
   pen.stroke();
   return to - from;
