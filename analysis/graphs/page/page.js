@@ -103,7 +103,7 @@ function ownSpan(plot) {
 
 choices.forEach((box, at) => box.addEventListener("change", () => {
   offer(at + 1);
-  show();
+  window.tcplabGraphs.ready = show();
 }));
 window.addEventListener("resize", () => state.plots.forEach((plot) => plot.later()));
 window.addEventListener("beforeprint", () => state.plots.forEach((plot) => plot.draw()));
