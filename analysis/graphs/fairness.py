@@ -11,7 +11,7 @@ from analysis.graphs.capture import Direction
 from analysis.graphs.layers import Axis, Graph, Layer, graph
 from analysis.graphs.throughput import RATE, goodput
 
-BINS = 200
+BINS = 50
 """Equal times in which the index is taken."""
 RATES = "Goodput of each connection of this capture. Lines that lie on each other are a fair share."
 INDEX = (

@@ -35,7 +35,7 @@ def _again(words: str, mark: Mark, colour: str = VERMILLION) -> Look:
 
 
 LOOKS: dict[str, Look] = {
-    "window": Look("limit of the receive window", ORANGE, fit=False, width=1.2, xplot="yellow"),
+    "window": Look("limit of the receive window (may lie above)", ORANGE, fit=False, width=1.2, xplot="yellow"),
     "ack": Look("acknowledged: all bytes below have arrived", GREEN, xplot="green"),
     "sack": Look("S: block reported by SACK, arrived above a gap", PURPLE, letter="S", width=2.5, xplot="purple"),
     "dsack": Look("D: reported as arrived twice (DSACK)", SKY, "diamond", "D", every=True, width=3, xplot="blue"),
@@ -60,7 +60,7 @@ LOOKS: dict[str, Look] = {
     "in_flight": Look("bytes in flight: sent, not yet acknowledged", BLUE, xplot="red"),
     "cwnd": Look("congestion window of the socket", VERMILLION, width=2, xplot="purple"),
     "ssthresh": Look("slow-start threshold of the socket", GREY, fit=False, dash=True),
-    "rwnd": Look("receive window", ORANGE, fit=False, width=1.2, xplot="yellow"),
+    "rwnd": Look("receive window (may lie above)", ORANGE, fit=False, width=1.2, xplot="yellow"),
     "size": Look("payload of a segment", BLUE, "circle", xplot="red"),
     "average": Look("average so far", GREEN, width=2, xplot="blue"),
     "instant": Look("one segment by the time since the one before", SKY, "circle", xplot="yellow"),

@@ -44,11 +44,14 @@ def in_cells(layer: Layer, columns: Whole, rows: int) -> Layer:
     return _rows(layer, np.sort(chosen), np.sort(chosen))
 
 
-def merged(layer: Layer, most: int) -> Layer:
-    """The layer with about `most` marks: neighbours become one, but for looks of which every mark is drawn."""
-    size = -(-len(layer) // max(most, 1))
-    if size <= 1 or LOOKS[layer.look].every:
+def merged(layer: Layer, run: int) -> Layer:
+    """The layer with about one mark for `run`, but for looks of which every mark is drawn.
+
+    Strokes become one. Of points, four in a row of four times `run` stay, the lowest and the highest among them.
+    """
+    if run <= 1 or LOOKS[layer.look].every or not len(layer):
         return layer
+    size = run if layer.shape in ("bars", "rate", "arrows") else 4 * run
     return in_groups(layer, np.arange(len(layer)) // size)
 
 
@@ -82,9 +85,12 @@ def _contiguous(layer: Layer, starts: Whole) -> Whole:
 
 def _extremes(values: Numbers, groups: Whole, starts: Whole) -> Whole:
     """In each group the rows of its first, lowest, highest and last value."""
-    order = np.lexsort((values, groups))
-    ends = np.append(starts[1:], len(values)) - 1
-    return np.unique(np.concatenate((starts, order[starts], order[ends], ends)))
+    counts = np.diff(np.append(starts, len(values)))
+    rows = [starts, starts + counts - 1]
+    for best in (np.minimum, np.maximum):
+        found = np.flatnonzero(values == np.repeat(best.reduceat(values, starts), counts))
+        rows.append(found[np.flatnonzero(np.diff(groups[found], prepend=groups[0] - 1))])  # the first of each group
+    return np.unique(np.concatenate(rows))
 
 
 def _rows(layer: Layer, rows: Whole, starts: Whole) -> Layer:

@@ -19,7 +19,8 @@ from analysis.graphs.marks import merged
 MOST_CONNECTIONS = 64
 """Connections of a capture that the page shows, those with most payload."""
 MOST_SEGMENTS = 1_000_000
-"""Segments beyond which runs of neighbours are stored as one mark, to keep the page below about 5 MB."""
+"""Segments up to which each has its own mark. Beyond, runs of neighbours are stored as one, with the same size in
+mind: about a third as many marks, since graphs then have no times in common. The page stays below 5 MB."""
 FINE_SEGMENTS = 100_000
 """Segments up to which times are kept to the nanosecond; with more, to the microsecond."""
 
@@ -41,7 +42,7 @@ def page(title: str, captures: Sequence[Capture], samples: Samples | None = None
 def document(captures: Sequence[Capture], samples: Samples | None = None) -> dict[str, Any]:
     """What the page's scripts read: looks, columns, graphs, and which graphs belong to which direction."""
     segments = sum(len(capture.packets) for capture in captures)
-    writer = _Writer(_step(segments), -(-segments // MOST_SEGMENTS))
+    writer = _Writer(_step(segments), _run(segments))
     shown = [writer.view(view) for view in views(captures, samples, MOST_CONNECTIONS)]
     return {
         "looks": {name: asdict(look) for name, look in LOOKS.items()}, "series": SERIES, "views": shown,
@@ -51,6 +52,11 @@ def document(captures: Sequence[Capture], samples: Samples | None = None) -> dic
 
 def _step(segments: int) -> int:
     return 1 if segments <= FINE_SEGMENTS else 1000
+
+
+def _run(segments: int) -> int:
+    """How many neighbours become one mark."""
+    return 1 if segments <= MOST_SEGMENTS else -(-3 * segments // MOST_SEGMENTS)
 
 
 def _notes(captures: Sequence[Capture], segments: int) -> list[str]:
@@ -64,8 +70,8 @@ def _notes(captures: Sequence[Capture], segments: int) -> list[str]:
         notes.append("Times are rounded to a microsecond.")
     if segments > MOST_SEGMENTS:
         notes.append(
-            f"There are {segments:,} segments. Beyond some zoom, runs of up to {-(-segments // MOST_SEGMENTS)} "
-            "neighbours are drawn as one mark. Every retransmission has its own."
+            f"There are {segments:,} segments. Beyond some zoom, one mark stands for up to {4 * _run(segments)} "
+            "neighbours. Every retransmission has its own."
         )
     return notes
 
@@ -106,7 +112,7 @@ class _Writer:
         return self._places[id(graph)]
 
     def _layer(self, layer: Layer, graph: Graph) -> dict[str, Any]:
-        short = merged(layer, -(-len(layer) // self._run)) if self._run > 1 else layer
+        short = merged(layer, self._run) if graph.over_time else layer
         put, across, up = self.columns.put, self._rounding(graph.x), self._rounding(graph.y)
         columns = {"x": put(short.x, across), "y": put(short.y, up)}
         if short.top is not None:

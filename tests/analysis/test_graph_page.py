@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from analysis import graphs
-from analysis.graphs import webpage
+from analysis.graphs import fairness, webpage
 from analysis.graphs.encode import Columns
 from analysis.graphs.looks import KINDS, LOOKS
 from tests.analysis.browser import CHROMIUM, Page, browser
@@ -131,7 +131,7 @@ def test_connection_and_direction_are_chosen(page: Page, tmp_path: Path) -> None
     drawn = page.run("tcplabGraphs.counts()")
     assert drawn["time_sequence"]["data"] == -(-280_000 // MSS) + 1
     assert len(page.run("state.plots.find(plot => plot.graph.key === 'fairness').layers")) == 30
-    assert 0 < drawn["jain"]["jain"] <= 200
+    assert 0 < drawn["jain"]["jain"] <= fairness.BINS
 
 
 def test_two_captures_give_slanted_arrows_losses_and_queues(page: Page, tmp_path: Path) -> None:
@@ -183,17 +183,17 @@ def test_a_million_packets_keep_every_retransmission_in_five_megabytes(page: Pag
 
 
 def test_what_is_drawn_as_one_is_said(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(webpage, "MOST_SEGMENTS", 2000)
-    capture = large(20_000, again=100)
+    monkeypatch.setattr(webpage, "MOST_SEGMENTS", 20_000)
+    capture = large(200_000, again=500)
     text = _open(page, tmp_path, [capture])
-    assert "runs of up to 10 neighbours are drawn as one mark" in text
+    assert "one mark stands for up to 120 neighbours" in text
     assert page.run("document.querySelector('#time_sequence .finest').textContent") == ""
     drawn = page.run("tcplabGraphs.counts()")["time_sequence"]
     assert {name: drawn[name] for name in _marks(capture)} == _marks(capture)
     page.run("tcplabGraphs.zoom(5e7, 5.1e7)")
     page.settle()
     said = page.run("document.querySelector('#time_sequence .finest').textContent")
-    assert said == "Beyond this zoom, runs of up to 10 segments are drawn as one."
+    assert said == "Beyond this zoom, one mark stands for up to 120 segments."
 
 
 def test_names_from_outside_stay_text(page: Page, tmp_path: Path) -> None:

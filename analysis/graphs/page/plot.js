@@ -1,6 +1,6 @@
 // One graph: a canvas with axes, a legend, and the marks in between.
 
-const MARGIN = { left: 62, right: 12, top: 8, bottom: 34 };
+const MARGIN = { left: 62, right: 14, top: 22, bottom: 34 };
 const TALL = { time_sequence: 440, stevens: 340, ladder: 220, jain: 180 };
 const FONT = "12px system-ui, sans-serif";
 
@@ -145,7 +145,7 @@ class Plot {
       return !layer.hidden && layer.run > 1 && to - from < frame.width;
     });
     const most = Math.max(...coarse.map((layer) => layer.run));
-    this.finest.textContent = coarse.length ? `Beyond this zoom, runs of up to ${most} segments are drawn as one.` : "";
+    this.finest.textContent = coarse.length ? `Beyond this zoom, one mark stands for up to ${most} segments.` : "";
   }
 }
 
@@ -171,7 +171,8 @@ function drawAxes(pen, graph, frame) {
   const across = ticks(graph.x, frame.left, frame.right, frame.width / 95);
   for (const { value, label } of across) {
     line(pen, frame.X(value), frame.y, frame.X(value), bottom);
-    pen.fillText(label, frame.X(value), bottom + 10);
+    const half = pen.measureText(label).width / 2;
+    pen.fillText(label, Math.min(frame.X(value), frame.x + frame.width + MARGIN.right - half), bottom + 10);
   }
   pen.strokeStyle = "#666";
   line(pen, frame.x, frame.y, frame.x, bottom);
@@ -179,7 +180,7 @@ function drawAxes(pen, graph, frame) {
   pen.textAlign = "right";
   pen.fillText(named(graph.x, across.unit), frame.x + frame.width, bottom + 25);
   pen.textAlign = "left";
-  pen.fillText(named(graph.y, up.unit), 4, bottom + 25);
+  pen.fillText(named(graph.y, up.unit), 4, 10);
 }
 
 function named(axis, unit) {
