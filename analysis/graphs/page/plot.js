@@ -87,9 +87,10 @@ class Plot {
     // Far outside values are held near the frame: canvases lose precision with huge coordinates.
     const X = (value) => x + Math.max(-1e5, Math.min(1e5, (value - left) * across));
     const Y = (value) => y + height - Math.max(-1e5, Math.min(1e5, (value - low) * up));
+    const column = (value) => Math.max(x - 2, Math.floor(x + (value - left) * across)); // fast: asked of every mark
     const time = (px) => left + (px - x) / across;
     const value = (py) => low + (y + height - py) / up;
-    return { x, y, width, height, left, right, low, high, X, Y, time, value, letters: [] };
+    return { x, y, width, height, left, right, low, high, X, Y, column, time, value, letters: [] };
   }
 
   fitted(left, right) {

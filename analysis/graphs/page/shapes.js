@@ -86,7 +86,7 @@ function drawColumns(pen, layer, frame, from, to) {
   const top = layer.top || layer.y;
   pen.beginPath();
   for (let at = from; at < to; at += 1) {
-    const here = Math.floor(frame.X(layer.x[at]));
+    const here = frame.column(layer.x[at]);
     if (here !== column) {
       flush();
       [column, low, high] = [here, Infinity, -Infinity];
@@ -141,7 +141,7 @@ function drawThinnedPath(pen, layer, frame, from, to) {
   let [column, drawn] = [null, 0];
   pen.beginPath();
   for (let at = from; at < to; at += 1) {
-    const here = Math.floor(frame.X(layer.x[at]));
+    const here = frame.column(layer.x[at]);
     if (here === column) continue;
     if (column !== null) {
       const y = frame.Y(layer.y[at - 1]);
