@@ -7,17 +7,19 @@ Sequence numbers count from the SYN, as with tcptrace's option -z. Both axes of 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from analysis import pages
 from analysis.graphs import in_flight, rtt, segment_sizes, time_sequence
 from analysis.graphs.capture import Capture, Direction, Whole, all_directions
 from analysis.graphs.layers import Graph, Layer, graph
 from analysis.graphs.looks import LOOKS
-from analysis.graphs.marks import safe_name
+from analysis.graphs.marks import safe_name, taken
 from analysis.graphs.throughput import RATE
 
 TOGETHER = 10
@@ -28,19 +30,32 @@ Text = pl.Expr
 def write_xplot(captures: Sequence[Capture], folder: Path) -> list[Path]:
     """Five files a direction: tsg, tput, rtt, owin and ssize. Raises TcplabError where the folder cannot be written."""
     files = {
-        f"{safe_name(one.capture)}_{one.short_name}_{ending}.xpl": xplot(one, drawn)
+        f"{safe_name(one.capture)}_{one.short_name}_{ending}.xpl": text
         for one in all_directions(captures)
-        for ending, drawn in _graphs(one).items()
+        for ending, text in _texts(one).items()
     }
     pages.write(folder, ((name, text.encode("ascii", "replace")) for name, text in files.items()), "graphs")
     return [folder / name for name in files]
 
 
-def _graphs(one: Direction) -> dict[str, Graph]:
-    return {
-        "tsg": time_sequence.draw(one), "tput": throughput(one), "rtt": rtt.draw(one),
-        "owin": in_flight.draw(one), "ssize": segment_sizes.draw(one),
+def _texts(one: Direction) -> dict[str, str]:
+    """tcptrace's names of the graphs, and the files."""
+    later = replace(one, sent=taken(one.sent, ~_is_syn(one)))
+    drawn = {
+        "tput": throughput(one), "rtt": rtt.draw(one), "owin": in_flight.draw(one), "ssize": segment_sizes.draw(one),
     }  # fmt: skip
+    whole = xplot(one, time_sequence.draw(later), _syn(one))
+    return {"tsg": whole} | {name: xplot(one, graph) for name, graph in drawn.items()}
+
+
+def _syn(one: Direction) -> list[str]:
+    """As in tcptrace's file it comes first and in orange, so that who reads the file counts from it."""
+    times = pl.DataFrame({"at": one.sent.time[_is_syn(one)] + one.start}).with_columns(at=_seconds(pl.col("at")))
+    return _filled(times, ["orange", "diamond {at} 0", "atext {at} 1", "SYN", "uarrow {at} 1", "line {at} 0 {at} 1"])
+
+
+def _is_syn(one: Direction) -> NDArray[np.bool_]:
+    return np.asarray((one.sent.low == 0) & (one.sent.kind == 0))
 
 
 def throughput(one: Direction) -> Graph:
@@ -59,12 +74,13 @@ def _rate(times: Whole, sums: Whole, rows: Whole) -> np.ndarray:
     return np.diff(sums[rows]) / np.maximum(np.diff(times[rows]), 1)
 
 
-def xplot(one: Direction, drawn: Graph) -> str:
-    """The file's text."""
+def xplot(one: Direction, drawn: Graph, before: Sequence[str] = ()) -> str:
+    """The file's text, with commands that come `before` the graph's layers."""
     unit = f" ({drawn.y.unit})" if drawn.y.unit else ""
     title = f"{one.source}_==>_{one.target} ({drawn.title.lower()})"
     head = ["timeval double", "title", title, "xlabel", "time", "ylabel", f"{drawn.y.label}{unit}"]
-    return "\n".join([*head, *(line for layer in drawn.layers for line in _commands(layer, one, drawn)), "go", ""])
+    commands = (line for layer in drawn.layers for line in _commands(layer, one, drawn))
+    return "\n".join([*head, *before, *commands, "go", ""])
 
 
 def _commands(layer: Layer, one: Direction, drawn: Graph) -> list[str]:

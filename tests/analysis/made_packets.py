@@ -10,10 +10,13 @@ import heapq
 import random
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+from scapy.layers.inet import IP, TCP
+from scapy.utils import PcapReader
 
 from analysis.graphs import Capture
 
@@ -214,3 +217,30 @@ def large(segments: int = 1_000_000, again: int = 2000, seed: int = 1) -> Captur
         ip_id=pl.lit(None), rtt=pl.when("forward").then(None).otherwise(pl.Series(chance.integers(5e5, 9e5, segments))),
     )  # fmt: skip
     return Capture("h1-eth0", made.select(*SCHEMA).cast(SCHEMA), connections([1]))
+
+
+def read_sample(path: Path) -> Capture:
+    """A capture of one connection to port 5001 with its SYNs, read by Scapy; any byte again counts as sent again."""
+    first: dict[bool, int] = {}
+    scale: dict[bool, int] = {}
+    highest = {True: 0, False: 0}
+    rows = []
+    with PcapReader(str(path)) as reader:
+        packets = [packet for packet in reader if TCP in packet]
+    for packet in packets:
+        ip, tcp = packet[IP], packet[TCP]
+        forward, options, syn = tcp.dport == 5001, dict(tcp.options), "S" in tcp.flags
+        if syn:
+            first[forward], scale[forward] = tcp.seq, options["WScale"]
+        sequence, base = tcp.seq - first[forward], first.get(not forward, 0)
+        payload = ip.len - 4 * (ip.ihl + tcp.dataofs)
+        kind = 0 if payload == 0 else 3 if sequence < highest[forward] else 1
+        highest[forward] = max(highest[forward], sequence + payload)
+        rows.append({
+            "time": int(packet.time * 10**9), "connection": 1, "forward": forward, "sequence": sequence,
+            "acknowledgement": tcp.ack - base if "A" in tcp.flags else None, "payload": payload,
+            "window": tcp.window << (0 if syn else scale[forward]), "flags": int(tcp.flags), "dsack": False,
+            "sacks": [edge - base for edge in options.get("SAck", ())], "timestamp": None, "echo": None, "ip_id": ip.id,
+            "ecn": 0, "ttl": ip.ttl, "kind": kind, "in_flight": 0, "rtt": None,
+        })  # fmt: skip
+    return Capture("h1-eth0", frame(rows), connections([1]))
