@@ -1,0 +1,85 @@
+"""The captures of both ends of a path: their connections joined, and each direction matched packet by packet."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from analysis import flows
+from analysis.flows.matching import Way, align_clocks, match
+
+_Key = tuple[tuple[tuple[str, int], ...], int]
+
+
+@dataclass(frozen=True)
+class Matched:
+    """A connection that both captures have: its rows in either, and both ways.
+
+    `forward` is what the host at the near capture sent, `back` what it received. `offset` is the clocks' difference
+    that was taken out (ns), 0 unless asked for.
+    """
+
+    near: dict[str, Any]
+    far: dict[str, Any]
+    forward: Way
+    back: Way
+    offset: int = 0
+
+
+def match_captures(
+    near: Path, far: Path, engine: flows.Engine = "auto", mss: int | None = None, aligned: bool = False
+) -> tuple[Matched, ...]:
+    """Matches every connection that both captures have, in the near one's order.
+
+    `mss` (bytes) takes super-packets apart; `aligned` takes the clocks' offset out. Where a handshake does not tell
+    at which end the near capture was made, it is taken for the first sender's. Raises TcplabError as `flows.read`.
+    """
+    captures = [_Capture(flows.read(path, packets=True, engine=engine)) for path in (near, far)]
+    common = [key for key in captures[0].rows if key in captures[1].rows]
+    return tuple(_matched(key, captures, mss, aligned) for key in common)
+
+
+class _Capture:
+    """A capture's connections by their two ends, whichever came first, and by how many had the same ends before."""
+
+    def __init__(self, read: flows.Read) -> None:
+        assert read.packets is not None
+        self.file = read.file
+        self.rows: dict[_Key, dict[str, Any]] = {}
+        self._parts = read.packets.partition_by("connection", "forward", as_dict=True)
+        self._none = read.packets.clear()
+        seen: Counter[object] = Counter()
+        for row in read.connections.iter_rows(named=True):
+            ends = tuple(sorted((_end(row, "a"), _end(row, "b"))))
+            self.rows[ends, seen[ends]] = row
+            seen[ends] += 1
+
+    def way(self, key: _Key, forward: bool) -> pl.DataFrame:
+        """The packets of one direction of one connection."""
+        return self._parts.get((self.rows[key]["connection"], forward), self._none)
+
+
+def _end(row: dict[str, Any], side: str) -> tuple[str, int]:
+    return row[f"host_{side}"], row[f"port_{side}"]
+
+
+def _matched(key: _Key, captures: list[_Capture], mss: int | None, aligned: bool) -> Matched:
+    near, far = (capture.rows[key] for capture in captures)
+    turned = _end(near, "a") != _end(far, "a")
+    outward = _near_is_a(near, far, turned)
+    at_near = [captures[0].way(key, towards_b) for towards_b in (outward, not outward)]
+    at_far = [captures[1].way(key, towards_b != turned) for towards_b in (outward, not outward)]
+    forward = match(at_near[0], at_far[0], captures[1].file, mss)
+    back = match(at_far[1], at_near[1], captures[0].file, mss)
+    return Matched(near, far, *align_clocks(forward, back)) if aligned else Matched(near, far, forward, back)
+
+
+def _near_is_a(near: dict[str, Any], far: dict[str, Any], turned: bool) -> bool:
+    """Whether the near capture was made at the near row's a."""
+    if near["vantage"] in ("a", "b"):
+        return bool(near["vantage"] == "a")
+    return bool(far["vantage"] != ("b" if turned else "a"))
