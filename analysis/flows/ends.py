@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from analysis import flows
-from analysis.flows.matching import Way, align_clocks, match
+from analysis.flows.matching import Way, align_clocks, later, match
 
 _Key = tuple[tuple[tuple[str, int], ...], int]
 
@@ -35,8 +35,8 @@ def match_captures(
 ) -> tuple[Matched, ...]:
     """Matches every connection that both captures have, in the near one's order.
 
-    `mss` (bytes) takes super-packets apart; `aligned` takes the clocks' offset out. Where a handshake does not tell
-    at which end the near capture was made, it is taken for the first sender's. Raises TcplabError as `flows.read`.
+    `mss` (bytes) takes super-packets apart; `aligned` takes the clocks' offset out. Which end is the near capture's
+    is told by the two directions' delays together, in which the offset cancels. Raises TcplabError as `flows.read`.
     """
     captures = [_Capture(flows.read(path, packets=True, engine=engine)) for path in (near, far)]
     common = [key for key in captures[0].rows if key in captures[1].rows]
@@ -70,16 +70,10 @@ def _end(row: dict[str, Any], side: str) -> tuple[str, int]:
 def _matched(key: _Key, captures: list[_Capture], mss: int | None, aligned: bool) -> Matched:
     near, far = (capture.rows[key] for capture in captures)
     turned = _end(near, "a") != _end(far, "a")
-    outward = _near_is_a(near, far, turned)
-    at_near = [captures[0].way(key, towards_b) for towards_b in (outward, not outward)]
-    at_far = [captures[1].way(key, towards_b != turned) for towards_b in (outward, not outward)]
+    at_near = [captures[0].way(key, towards_b) for towards_b in (True, False)]
+    at_far = [captures[1].way(key, towards_b != turned) for towards_b in (True, False)]
+    if later(at_near[0], at_far[0]) < later(at_near[1], at_far[1]):  # what b sent passes the near capture first
+        at_near, at_far = at_near[::-1], at_far[::-1]
     forward = match(at_near[0], at_far[0], captures[1].file, mss)
     back = match(at_far[1], at_near[1], captures[0].file, mss)
     return Matched(near, far, *align_clocks(forward, back)) if aligned else Matched(near, far, forward, back)
-
-
-def _near_is_a(near: dict[str, Any], far: dict[str, Any], turned: bool) -> bool:
-    """Whether the near capture was made at the near row's a."""
-    if near["vantage"] in ("a", "b"):
-        return bool(near["vantage"] == "a")
-    return bool(far["vantage"] != ("b" if turned else "a"))
