@@ -72,8 +72,32 @@ def _matched(key: _Key, captures: list[_Capture], mss: int | None, aligned: bool
     turned = _end(near, "a") != _end(far, "a")
     at_near = [captures[0].way(key, towards_b) for towards_b in (True, False)]
     at_far = [captures[1].way(key, towards_b != turned) for towards_b in (True, False)]
+    if not _whole(near) or not _whole(far):
+        at_far = [_renumbered(one, two) for one, two in zip(at_near, at_far, strict=True)]
     if later(at_near[0], at_far[0]) < later(at_near[1], at_far[1]):  # what b sent passes the near capture first
         at_near, at_far = at_near[::-1], at_far[::-1]
     forward = match(at_near[0], at_far[0], captures[1].file, mss)
     back = match(at_far[1], at_near[1], captures[0].file, mss)
     return Matched(near, far, *align_clocks(forward, back)) if aligned else Matched(near, far, forward, back)
+
+
+def _whole(connection: dict[str, Any]) -> bool:
+    """Whether both SYNs were seen, from which numbers are counted."""
+    return bool(connection["syns_a2b"] and connection["syns_b2a"])
+
+
+def _renumbered(near: pl.DataFrame, far: pl.DataFrame) -> pl.DataFrame:
+    """The far packets with the near ones' numbers: by the commonest difference between packets alike in the rest."""
+    names, alike = ("sequence", "acknowledgement"), ("payload", "timestamp", "echo", "ip_id")
+    sides = [
+        frame.select(*names, pl.col(alike).cast(pl.Int64).fill_null(-1)).unique(alike, keep="none")
+        for frame in (near, far)
+    ]
+    pairs = (
+        sides[0].join(sides[1], on=alike).cast(dict.fromkeys((*names, *(f"{name}_right" for name in names)), pl.Int64))
+    )
+    for name in names:
+        commonest = (pairs[name] - pairs[f"{name}_right"]).drop_nulls().value_counts(sort=True)
+        by = int(commonest[name][0]) if len(commonest) else 0
+        far = far.with_columns((pl.col(name).cast(pl.Int64) + by).cast(pl.UInt64, strict=False))
+    return far
