@@ -44,9 +44,9 @@ def _bench(folder: Path, packets: int, times: int, python: str | None) -> None:
 
 
 def _ours() -> list[Reader]:
-    from analysis import flows
+    from analysis.flows.read import engines
 
-    rows = [readers.ours(engine, packets) for engine in flows.engines() for packets in (False, True)]
+    rows = [readers.ours(engine, packets) for engine in engines() for packets in (False, True)]
     return [readers.nothing(), *rows]
 
 

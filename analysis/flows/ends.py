@@ -11,6 +11,7 @@ import polars as pl
 
 from analysis import flows
 from analysis.flows.matching import Way, align_clocks, later, match
+from analysis.flows.read import Engine
 
 _Key = tuple[tuple[tuple[str, int], ...], int]
 
@@ -31,7 +32,7 @@ class Matched:
 
 
 def match_captures(
-    near: Path, far: Path, engine: flows.Engine = "auto", mss: int | None = None, aligned: bool = False
+    near: Path, far: Path, engine: Engine = "auto", mss: int | None = None, aligned: bool = False
 ) -> tuple[Matched, ...]:
     """Matches every connection that both captures have, in the near one's order.
 
@@ -46,7 +47,7 @@ def match_captures(
 class _Capture:
     """A capture's connections by their two ends, whichever came first, and by how many had the same ends before."""
 
-    def __init__(self, read: flows.Read) -> None:
+    def __init__(self, read: flows.Reading) -> None:
         assert read.packets is not None
         self.file = read.file
         self.rows: dict[_Key, dict[str, Any]] = {}

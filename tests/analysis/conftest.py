@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from analysis.flows.read import engines
 
 from analysis import flows
 from tests.analysis.captures import Capture, Flow
@@ -50,7 +51,7 @@ def build_capture() -> Callable[[list[Packet]], bytes]:
 
 
 def _skip_unless_built(engine: str) -> None:
-    if engine not in flows.engines():
+    if engine not in engines():
         assert engine != "compiled" or shutil.which("cargo") is None, "cargo is here, so the compiled engine must be"
         pytest.skip(f"the {engine} engine is not built")
 
@@ -66,7 +67,7 @@ def engine(request: pytest.FixtureRequest) -> str:
 def look(engine: str, tmp_path: Path) -> Look:
     """Reads a made capture (or flow, or a file's bytes) with the engine under test, with packets."""
 
-    def looked(made: Capture | Flow | bytes, **settings: Any) -> flows.Read:
+    def looked(made: Capture | Flow | bytes, **settings: Any) -> flows.Reading:
         capture = made.capture if isinstance(made, Flow) else made
         path = tmp_path / "made.pcap"
         path.write_bytes(capture if isinstance(capture, bytes) else capture.pcap())

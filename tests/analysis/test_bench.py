@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from analysis.flows.read import Engine, engines
 from click.testing import CliRunner
 
 from analysis import flows
@@ -21,7 +22,7 @@ def test_the_made_capture_is_the_same_every_time_and_as_large_as_asked(tmp_path:
     assert paths[0].read_bytes() == paths[1].read_bytes()
 
 
-def test_the_made_capture_loses_a_segment_a_period(tmp_path: Path, engine: flows.Engine) -> None:
+def test_the_made_capture_loses_a_segment_a_period(tmp_path: Path, engine: Engine) -> None:
     path = tmp_path / "made.pcap"
     packets = made.bulk(path, 9000, connections=3)
     read = flows.read(path, engine=engine)
@@ -33,7 +34,7 @@ def test_the_made_capture_loses_a_segment_a_period(tmp_path: Path, engine: flows
     assert rows["dsacks_b2a"].to_list() == [0] * 3
 
 
-def test_idle_connections_only_opened(tmp_path: Path, engine: flows.Engine) -> None:
+def test_idle_connections_only_opened(tmp_path: Path, engine: Engine) -> None:
     path = tmp_path / "idle.pcap"
     assert made.idle(path, 100) == 300
     rows = flows.read(path, engine=engine).connections
@@ -57,6 +58,6 @@ def test_the_table_names_every_reader() -> None:
     words = ["bench", "--packets", "3000", "--times", "1"]
     done = CliRunner().invoke(main, words, env={"COLUMNS": "200"})
     assert done.exit_code == 0, done.output
-    for name in ("ours, loading only", "50,000 idle connections", *(f"ours, {engine}" for engine in flows.engines())):
+    for name in ("ours, loading only", "50,000 idle connections", *(f"ours, {engine}" for engine in engines())):
         assert name in done.output
     assert ("tcptrace " in done.output) == (shutil.which("tcptrace") is not None)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from analysis.flows.read import Engine
 from click.testing import CliRunner
 
 from analysis import flows, tcptrace
@@ -34,13 +35,13 @@ def transfer(count: int = 40) -> Capture:
 
 
 @pytest.mark.parametrize("name", ["sack_on/h1-eth0", "sack_on/h2-eth0", "sack_off/h1-eth0", "sack_off/h2-eth0"])
-def test_real_captures_agree(run_directory: Path, engine: flows.Engine, name: str) -> None:
+def test_real_captures_agree(run_directory: Path, engine: Engine, name: str) -> None:
     found = compare(run_directory / "raw" / "seed-5" / f"{name}.pcap", engine)
     assert [(field.name, field.way, field.theirs, field.ours, field.faults) for field in found.disagreements] == []
     assert found.sound
 
 
-def test_all_147_fields_of_tcptrace_are_compared(tmp_path: Path, engine: flows.Engine) -> None:
+def test_all_147_fields_of_tcptrace_are_compared(tmp_path: Path, engine: Engine) -> None:
     path = transfer().write(tmp_path)
     found = compare(path, engine)
     assert len(found.fields) == 147
@@ -51,7 +52,7 @@ def test_all_147_fields_of_tcptrace_are_compared(tmp_path: Path, engine: flows.E
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_tcptraces_definitions_give_tcptraces_values(tmp_path: Path, engine: flows.Engine, seed: int) -> None:
+def test_tcptraces_definitions_give_tcptraces_values(tmp_path: Path, engine: Engine, seed: int) -> None:
     """Of conversations by chance, which do much that TCP does not."""
     found = compare(by_chance(seed).write(tmp_path), engine)
     wrong = [(one.name, one.way, one.theirs, one.compatible) for one in found.disagreements if "defin" in one.faults[0]]
@@ -70,7 +71,7 @@ def test_every_policy_is_of_a_field_that_there_is_and_says_why() -> None:
 def test_a_wrong_exact_field_is_a_disagreement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, column: str) -> None:
     path, read = transfer().write(tmp_path), flows.read
 
-    def wrong(*words: object, **settings: object) -> flows.Read:
+    def wrong(*words: object, **settings: object) -> flows.Reading:
         found = read(*words, **settings)  # type: ignore[arg-type]
         object.__setattr__(found, "connections", found.connections.with_columns(pl.col(column) + 1))
         return found

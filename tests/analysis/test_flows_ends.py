@@ -6,8 +6,8 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from analysis.flows.read import Engine
 
-from analysis import flows
 from analysis.flows.ends import Matched, match_captures
 from analysis.flows.matching import summary
 from tests.analysis.captures import Capture
@@ -47,7 +47,7 @@ def only(found: tuple[Matched, ...]) -> Matched:
     return found[0]
 
 
-def test_what_was_lost_is_known_in_both_directions(tmp_path: Path, engine: flows.Engine) -> None:
+def test_what_was_lost_is_known_in_both_directions(tmp_path: Path, engine: Engine) -> None:
     path = Wire()
     path.put("a", "send", 0.1, seq=1)
     path.put("a", "send", 0.101, seq=1001, lost=True)
@@ -63,7 +63,7 @@ def test_what_was_lost_is_known_in_both_directions(tmp_path: Path, engine: flows
     assert summary(found.back).lost == 1
 
 
-def test_the_order_of_the_captures_says_whose_way_is_forward(tmp_path: Path, engine: flows.Engine) -> None:
+def test_the_order_of_the_captures_says_whose_way_is_forward(tmp_path: Path, engine: Engine) -> None:
     path = Wire()
     path.put("a", "send", 0.1, seq=1)
     path.put("b", "ack", 0.12, to=1001)
@@ -74,7 +74,7 @@ def test_the_order_of_the_captures_says_whose_way_is_forward(tmp_path: Path, eng
     assert found.back.packets["delay"].min() == 20 * MS
 
 
-def test_a_capture_that_began_later_is_matched_all_the_same(tmp_path: Path, engine: flows.Engine) -> None:
+def test_a_capture_that_began_later_is_matched_all_the_same(tmp_path: Path, engine: Engine) -> None:
     """The far one saw no handshake, and the ACK first: its a is the near one's b, and its numbers start elsewhere."""
     path = Wire()
     for number in range(20):
@@ -85,7 +85,7 @@ def test_a_capture_that_began_later_is_matched_all_the_same(tmp_path: Path, engi
     assert summary(found.forward).lost == 1
 
 
-def test_the_clocks_offset_cancels_or_is_taken_out(tmp_path: Path, engine: flows.Engine) -> None:
+def test_the_clocks_offset_cancels_or_is_taken_out(tmp_path: Path, engine: Engine) -> None:
     path = Wire(ahead=-3.0)
     path.put("a", "send", 0.1, seq=1)
     path.put("b", "ack", 0.12, to=1001)
@@ -96,7 +96,7 @@ def test_the_clocks_offset_cancels_or_is_taken_out(tmp_path: Path, engine: flows
     assert aligned.forward.packets["delay"][0] == aligned.back.packets["delay"][0] == 20 * MS
 
 
-def test_ports_used_again_are_matched_in_their_order(tmp_path: Path, engine: flows.Engine) -> None:
+def test_ports_used_again_are_matched_in_their_order(tmp_path: Path, engine: Engine) -> None:
     captures = [Capture(), Capture()]
     for place, capture in enumerate(captures):
         for begin, first in ((0.0, 1000), (100.0, 2**31)):
@@ -109,13 +109,13 @@ def test_ports_used_again_are_matched_in_their_order(tmp_path: Path, engine: flo
     assert [one.near["connection"] for one in found] == [one.far["connection"] for one in found] == [1, 2]
 
 
-def test_captures_of_different_flows_have_nothing_in_common(tmp_path: Path, engine: flows.Engine) -> None:
+def test_captures_of_different_flows_have_nothing_in_common(tmp_path: Path, engine: Engine) -> None:
     one = Capture().flow(ports=(1, 2)).open().capture.write(tmp_path, name="one")
     two = Capture().flow(ports=(3, 4)).open().capture.write(tmp_path, name="two")
     assert match_captures(one, two, engine=engine) == ()
 
 
-def test_a_file_that_is_no_capture_is_one_clear_error(tmp_path: Path, engine: flows.Engine) -> None:
+def test_a_file_that_is_no_capture_is_one_clear_error(tmp_path: Path, engine: Engine) -> None:
     path = tmp_path / "text"
     path.write_text("no capture\n" * 9)
     with pytest.raises(TcplabError, match=r"\w"):

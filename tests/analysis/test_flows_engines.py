@@ -14,6 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from analysis.flows.read import Engine, engines
 from hypothesis import HealthCheck, given, settings
 from polars.testing import assert_frame_equal
 
@@ -28,7 +29,7 @@ CASES = 150
 
 @pytest.fixture
 def both() -> None:
-    if len(flows.engines()) < 2:
+    if len(engines()) < 2:
         pytest.skip("only one engine is built")
 
 
@@ -70,7 +71,7 @@ def _seeds() -> Iterator[int]:
         yield seed
 
 
-def _said(path: Path, engine: str) -> flows.Read | str:
+def _said(path: Path, engine: Engine) -> flows.Reading | str:
     try:
         return flows.read(path, packets=True, engine=engine)
     except TcplabError as error:
@@ -81,16 +82,16 @@ def test_damaged_files_are_read_to_the_damage_or_refused_in_words(tmp_path: Path
     path = tmp_path / "damaged.pcap"
     for seed in _seeds():
         path.write_bytes(file_by_chance(seed))
-        said = [_said(path, engine) for engine in flows.engines()]
+        said = [_said(path, engine) for engine in engines()]
         for one, other in pairwise(said):
-            if isinstance(one, flows.Read) and isinstance(other, flows.Read):
+            if isinstance(one, flows.Reading) and isinstance(other, flows.Reading):
                 assert_frame_equal(one.packets, other.packets, obj=f"file_by_chance({seed})")
             assert isinstance(one, str) == isinstance(other, str), f"file_by_chance({seed}): {one}, {other}"
         assert said, "no engine is built"
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_what_is_counted_twice_is_the_same(engine: str, tmp_path: Path, seed: int) -> None:
+def test_what_is_counted_twice_is_the_same(engine: Engine, tmp_path: Path, seed: int) -> None:
     """The rows of packets add up to the columns of connections."""
     read = flows.read(by_chance(seed).write(tmp_path), packets=True, engine=engine)
     assert read.packets is not None

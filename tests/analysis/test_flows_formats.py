@@ -36,7 +36,7 @@ def conversation(capture: Capture | None = None, **settings: object) -> Capture:
     return flow.capture
 
 
-def facts(read: flows.Read) -> list[object]:
+def facts(read: flows.Reading) -> list[object]:
     return [one(read)[name] for name in FACTS]
 
 

@@ -356,6 +356,18 @@ def test_an_ack_that_echoes_the_second_timestamp_tells_that_it_was_needed(look: 
     assert again(look(flow)) == ["rto"]
 
 
+def test_a_delayed_ack_of_two_retransmissions_echoes_the_first_and_tells_nothing_of_the_second(look: Look) -> None:
+    """RFC 7323, section 4.3: a delayed ACK echoes the timestamp of the earliest segment that it acknowledges."""
+    flow = opened(sack=False)
+    flow.a.burst(0.1, 3)
+    flow.a.send(0.34, seq=1, stamp=340)
+    flow.b.ack(0.38, to=1001, echo=340)
+    flow.a.send(0.381, seq=1001, stamp=381)
+    flow.a.send(0.385, seq=2001, stamp=385)
+    flow.b.ack(0.425, echo=381)
+    assert again(look(flow)) == ["rto", "rto", "rto"]
+
+
 def test_retransmitted_bytes_count_in_mss_equivalents_with_super_packets(look: Look) -> None:
     flow = opened(mss=1460)
     flow.a.send(0.1, 10 * 1448)

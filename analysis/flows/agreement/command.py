@@ -10,10 +10,10 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from analysis import flows
 from analysis.flows.agreement.compare import Comparison
 from analysis.flows.agreement.compare import compare as compare_capture
 from analysis.flows.agreement.kernel import Truth, truths
+from analysis.flows.read import Engine
 from analysis.problems import Problems
 from analysis.rundirectory import read_run
 from topologies.errors import TcplabError
@@ -23,7 +23,7 @@ from topologies.errors import TcplabError
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--engine", type=click.Choice(["auto", "compiled", "plain"]), default="auto", show_default=True)
 @click.option("--differing", is_flag=True, help="Leave out the fields that all print the same.")
-def compare(path: Path, engine: flows.Engine, differing: bool) -> None:
+def compare(path: Path, engine: Engine, differing: bool) -> None:
     """Compare our columns with tcptrace's for the capture PATH, or those of a run directory and its kernel's counts.
 
     Ends with 1 where a field that should agree does not.
@@ -35,7 +35,7 @@ def compare(path: Path, engine: flows.Engine, differing: bool) -> None:
         sys.exit(error.exit_code)
 
 
-def _compare(path: Path, engine: flows.Engine, differing: bool) -> int:
+def _compare(path: Path, engine: Engine, differing: bool) -> int:
     problems, console = Problems(), Console()
     run = read_run(path, problems) if path.is_dir() else None
     found = truths(run, problems, engine) if run else ()

@@ -15,6 +15,7 @@ import polars as pl
 from analysis import counters, flows, iperf
 from analysis.flows.agreement.policy import EXACT, Policy
 from analysis.flows.ends import Matched, match_captures
+from analysis.flows.read import Engine
 from analysis.jsonfile import Object, inner, read_object
 from analysis.problems import Problems
 from analysis.rundirectory import Flow, Run, Trial
@@ -42,12 +43,12 @@ class Truth:
         return abs(self.counted - self.shown) <= self.policy.allowed / 100 * max(self.counted, self.shown)
 
 
-def truths(run: Run, problems: Problems, engine: flows.Engine = "auto") -> tuple[Truth, ...]:
+def truths(run: Run, problems: Problems, engine: Engine = "auto") -> tuple[Truth, ...]:
     """Every figure of every trial that has what it needs."""
     return tuple(truth for trial in run.trials for truth in _trial(run, trial, problems, engine))
 
 
-def _trial(run: Run, trial: Trial, problems: Problems, engine: flows.Engine) -> Iterator[Truth]:
+def _trial(run: Run, trial: Trial, problems: Problems, engine: Engine) -> Iterator[Truth]:
     nstat = read_object(trial.folder / "counters.json", problems, f"{trial.name}/counters.json")
     paths = [_capture(run, trial, host) for host in (run.flow.sender, run.flow.receiver)]
     hosts = {flow.sender for flow in run.flows} | {flow.receiver for flow in run.flows}
@@ -67,7 +68,7 @@ def _capture(run: Run, trial: Trial, host: str) -> Path | None:
     return path if interface and path.is_file() else None
 
 
-def _sent(read: flows.Read, port: int, column: str, back: bool = False) -> float:
+def _sent(read: flows.Reading, port: int, column: str, back: bool = False) -> float:
     """A column of what went to `port` (or with `back`, came from it), all connections added."""
     rows, total = read.connections, 0.0
     for side, towards in (("port_b", "b2a" if back else "a2b"), ("port_a", "a2b" if back else "b2a")):
@@ -75,7 +76,7 @@ def _sent(read: flows.Read, port: int, column: str, back: bool = False) -> float
     return total
 
 
-def _sender(run: Run, trial: Trial, nstat: Object, near: flows.Read) -> Iterator[Truth]:
+def _sender(run: Run, trial: Trial, nstat: Object, near: flows.Reading) -> Iterator[Truth]:
     counted = counters.growth(nstat, run.flow.sender)
     if "TcpOutSegs" not in counted:
         return
@@ -90,7 +91,7 @@ def _ports(run: Run) -> list[Flow]:
     return list({flow.port: flow for flow in run.flows}.values())
 
 
-def _bytes(run: Run, trial: Trial, near: flows.Read) -> Iterator[Truth]:
+def _bytes(run: Run, trial: Trial, near: flows.Reading) -> Iterator[Truth]:
     for flow in run.flows:
         file = trial.folder / f"{flow.name}.client.txt"
         said = iperf.read_summary(file.read_text(errors="replace")) if file.is_file() else None
@@ -115,7 +116,7 @@ def _path(run: Run, trial: Trial, problems: Problems, matched: tuple[Matched, ..
         yield Truth(trial.name, f"packets lost towards {towards}", f"drops of {seen.port}", counted, lost, EXACT)
 
 
-def _duplicates(run: Run, trial: Trial, nstat: Object, near: flows.Read, far: flows.Read) -> Iterator[Truth]:
+def _duplicates(run: Run, trial: Trial, nstat: Object, near: flows.Reading, far: flows.Reading) -> Iterator[Truth]:
     ends = ((run.flow.receiver, "sent", far, "Sent"), (run.flow.sender, "received", near, "Recv"))
     for host, verb, read, ending in ends:
         grown = counters.growth(nstat, host)
