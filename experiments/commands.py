@@ -232,6 +232,13 @@ def bench_scale(quick: bool) -> None:
             Console().print(shown)
 
 
+@bench.command("analysis", context_settings={"ignore_unknown_options": True}, add_help_option=False)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def bench_analysis(arguments: tuple[str, ...]) -> None:
+    """What reading a capture costs, ours beside tcptrace and others."""
+    os.execv(sys.executable, [sys.executable, "-m", "analysis", "bench", *arguments])
+
+
 @tcplab.command(context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def report(arguments: tuple[str, ...]) -> None:
