@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from experiments.spec import ExperimentSpec
-from testbed.inside import baseline
+from testbed.changes import Wanted
+from testbed.inside import algorithms, baseline
 from testbed.kernel.crash import explained
 from testbed.kernel.module import attached, build_all, built_for_this_kernel
 from testbed.lab import Lab
@@ -100,8 +101,15 @@ def carry_natively(spec: ExperimentSpec, out: Path, limits: Limits, progress: Pr
     Raises UsageError for a spec with modules unless `load_modules` says that they may become part of that kernel.
     """
     refuse_modules(spec, load_modules)
-    modules = [built_for_this_kernel(module) for module in spec.modules]
-    return run_natively(PROCEDURE, to_data(spec), out, progress, limits, attached(modules))
+    modules = attached([built_for_this_kernel(module) for module in spec.modules])
+    wanted = Wanted({name.removesuffix(".ko"): content for name, content in modules.items()}, _algorithms(spec))
+    return run_natively(PROCEDURE, to_data(spec), out, progress, limits, modules, wanted)
+
+
+def _algorithms(spec: ExperimentSpec) -> list[str]:
+    """The congestion controls that conditions choose."""
+    chosen = (dict(condition.sysctls).get(algorithms.SYSCTL) for condition in spec.conditions)
+    return sorted({baseline.HOST[algorithms.SYSCTL], *filter(None, chosen)})
 
 
 def refuse_modules(spec: ExperimentSpec, load_modules: bool) -> None:
