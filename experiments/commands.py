@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from experiments.catalogue import Named, catalogue, find
+from experiments.machine import clean_up, doctor
 from experiments.messages import one_clear_message, ready_lab
 from experiments.options import QuantityType, parameter_options
 from experiments.own_cc import cc
@@ -244,3 +245,5 @@ tcplab.add_command(worker)
 tcplab.add_command(scheduler)
 tcplab.add_command(reproduce)
 tcplab.add_command(runs)
+tcplab.add_command(doctor)
+tcplab.add_command(clean_up)

@@ -69,11 +69,34 @@ def _base() -> Path:
 def _remove_orphans(base: Path) -> list[Path]:
     removed = []
     for place in base.iterdir():
-        try:
-            with (place / _LOCK).open() as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with _free_lock(place) as free:
+            if free:
                 shutil.rmtree(place)
                 removed.append(place)
-        except (BlockingIOError, FileNotFoundError, NotADirectoryError):
-            continue  # in use, on its way out, or the gate
     return removed
+
+
+def orphans() -> list[Path]:
+    """What killed processes of this user left; removes nothing."""
+    found = []
+    for place in _place().iterdir() if _place().exists() else ():
+        with _free_lock(place) as free:
+            found += [place] if free else []
+    return found
+
+
+@contextmanager
+def _free_lock(place: Path) -> Iterator[bool]:
+    """Whether nobody held the lock of a folder, which we hold meanwhile."""
+    try:
+        lock = (place / _LOCK).open()
+    except (FileNotFoundError, NotADirectoryError):
+        yield False  # on its way out, or the gate
+        return
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        yield True

@@ -121,6 +121,14 @@ def test_a_lost_cache_entry_is_looked_into(machine: Machine, tmp_path: Path) -> 
     assert machine.called("testbed.survey run")
 
 
+@pytest.mark.parametrize("command", ["doctor", "clean"])
+def test_what_looks_at_the_machine_installs_and_makes_nothing(machine: Machine, command: str) -> None:
+    status, errors = machine.start(command, "--json", MISSING="flex")
+    assert (status, errors) == (0, "")
+    assert machine.notes.read_text().splitlines()[-1] == f"python -B -P -m testbed.{command} --json"
+    assert not machine.called("apt-get") and not (machine.tree / ".venv").exists()
+
+
 def test_missing_packages_are_named_and_installed_with_sudo(machine: Machine) -> None:
     status, errors = with_sudo(machine).start("run", MISSING="flex bison")
     assert status == 0
