@@ -18,6 +18,7 @@ from typing import IO, Any
 from testbed.archive import job_archive, job_file
 from testbed.changes import Wanted, changed
 from testbed.packages import NATIVE, install_command, of_tools, present
+from testbed.realtime import watched
 from testbed.running import CONSOLE, Limits, Progress, Usage, follow, started
 from topologies.errors import TcplabError
 
@@ -43,6 +44,7 @@ def run_natively(
         job_file(job_archive(module, data, files)) as job,
         (out / CONSOLE).open("wb") as console,
         started(_command(job, out), console, [job.fileno()]) as process,
+        watched(process.pid, out),
     ):
         return follow(process, out, progress, limits or Limits())
 

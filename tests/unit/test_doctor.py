@@ -164,8 +164,8 @@ def test_problems_count_for_their_testbed_and_are_shown_with_their_remedies() ->
 
 
 def test_it_runs_with_the_standard_library_alone() -> None:
-    program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from testbed.doctor.__main__ import main; main(['--json'])"
-    command = ["/usr/bin/python3", "-I", "-S", "-B", "-c", program]
+    program = "import sys; sys.path.insert(0, sys.argv[1]); from testbed.doctor.__main__ import main; main(['--json'])"
+    command = ["/usr/bin/python3", "-I", "-S", "-B", "-c", program, str(ROOT)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)
     assert {one["state"] for one in found["findings"]} <= {"ok", "warning", "problem"}
