@@ -24,6 +24,7 @@ from experiments.reproduce.commands import reproduce
 from experiments.runs import runs
 from experiments.seed import memory_for, needed_mib, refuse_modules
 from experiments.session import Request, carry_out, choose, reporter
+from experiments.shell import shell
 from experiments.sweep.commands import run_study, scheduler, sweep, worker
 from experiments.sweep.definition import single
 from testbed.kernel.module import build_all
@@ -247,3 +248,4 @@ tcplab.add_command(reproduce)
 tcplab.add_command(runs)
 tcplab.add_command(doctor)
 tcplab.add_command(clean_up)
+tcplab.add_command(shell)
