@@ -1,4 +1,5 @@
 #!/bin/busybox sh
+# shellcheck shell=dash
 # First process of the emulated computer: the lab's image as root, with this kernel's modules, then the job.
 # Whatever happens, the computer is switched off, and what was said is on the serial line.
 /bin/busybox --install -s /bin
@@ -8,6 +9,8 @@ mount -t proc proc /proc
 mount -t sysfs sysfs /sys
 mount -t devtmpfs dev /dev
 modprobe -a virtio_pci virtio_blk squashfs overlay 9pnet_virtio 9p
+# The kernel loads these on demand; but of two who ask at once, busybox answers one before the module is there.
+modprobe -a veth sch_netem sch_tbf openvswitch tcp_vegas inet_diag tcp_diag
 
 mount -t squashfs -o ro /dev/vda /image
 mount -t tmpfs tmpfs /written
