@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from experiments.catalogue import Named, catalogue, find
+from experiments.machine import clean_up, doctor
 from experiments.messages import one_clear_message, ready_lab
 from experiments.options import QuantityType, parameter_options
 from experiments.own_cc import cc
@@ -24,6 +25,7 @@ from experiments.reproduce.commands import reproduce
 from experiments.runs import runs
 from experiments.seed import memory_for, needed_mib, refuse_modules
 from experiments.session import Request, carry_out, choose, reporter
+from experiments.shell import shell
 from experiments.sweep.commands import run_study, scheduler, sweep, worker
 from experiments.sweep.definition import single
 from testbed.kernel.module import build_all
@@ -253,3 +255,6 @@ tcplab.add_command(worker)
 tcplab.add_command(scheduler)
 tcplab.add_command(reproduce)
 tcplab.add_command(runs)
+tcplab.add_command(doctor)
+tcplab.add_command(clean_up)
+tcplab.add_command(shell)
