@@ -7,7 +7,6 @@ from rich.table import Table
 from rich.text import Text
 
 from analysis.report import Report
-from analysis.reproduction.table import line
 from analysis.results import spread
 from analysis.studies import quantities
 from analysis.table import Listing, Quantity
@@ -84,7 +83,7 @@ def _published(report: Report) -> Table:
     ways = [name for name, has in (("its time", report.has_period), ("today", report.has_today)) if has]
     for at, name in enumerate(("Where", "Published", *(f"Ours, {way}" for way in ways))):
         table.add_column(name, justify="right" if at == 1 else "left")
-    for one in map(line, report.published):
+    for one in report.lines:
         cells = [cell for cell, has in ((one.period, report.has_period), (one.today, report.has_today)) if has]
         said = (Text(f"{cell.median} ({cell.verdict})") for cell in cells)
         table.add_row(Text(f"{one.where}, {one.quantity}"), Text(one.published), *said)

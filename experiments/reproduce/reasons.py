@@ -13,9 +13,9 @@ _COUNTS = (
     "kernel with docs/studies/dupthresh.patch counts again. "
 )
 _VARIES = (
-    "With SACK, Linux from 6.17 on knows losses by time alone (RACK), and waits an eighth of the round trip at most "
-    "for what is late; the delay here varies by 150 ms, so tcp_reordering has no say, and tcp_recovery=0 changes "
-    "nothing. Without SACK duplicate ACKs are counted, and the threshold works as published: "
+    "With SACK, Linux from 6.17 on knows losses by time alone (RACK). For what is late it waits a quarter of the least "
+    "round trip, and more only after needless copies were reported, one round trip at most; the delay here varies by "
+    "150 ms, so tcp_reordering has no say, and tcp_recovery=0 changes nothing. Without SACK duplicate ACKs are counted, and the threshold works as published: "
     "./tcplab sweep reordering --set cc=cubic --set threshold=3,100 --set net.ipv4.tcp_sack=0,1 --seeds 3 gave 12.3 "
     "and 46.6 Mbit/s with SACK off, 1.23 and 0.88 with SACK on."
 )
@@ -46,8 +46,8 @@ _REASONS = (
         "% loss(,| with SACK)",
         _COUNTS
         + "A kernel that counts again gave, in the period's network, 8.0 (CUBIC) and 15.5 (Reno) at 5 %, 1.9 and "
-        "3.2 at 10 %, where the usual one gave 11.9 and 54.4, 3.2 and 9.3. Without SACK, which RACK does not touch, both "
-        "kernels give the same to the last packet, and Reno 8.3 at 5 %. That CUBIC was published as faster than Reno "
+        "3.2 at 10 %, where the usual one gave 11.9 and 54.4, 3.2 and 9.3. Without SACK, which RACK does not touch, "
+        "both kernels give the same to the last packet, and Reno 8.3 at 5 %. That CUBIC was published as faster than Reno "
         "is not explained.",
     ),
     (
@@ -72,7 +72,8 @@ _REASONS = (
         "custom_cc",
         "500 ms delay and 5 % loss",
         _LATE + "Most of Reno's 30 covered 39 to 43 s, of exp's 51 to 55 s, and over 500 ms a flow is slow for seconds "
-        "more. RACK makes no difference here: a kernel that counts again gave 3.47 and 5.11 for 30, 0.098 and 0.216 for 1.",
+        "more. RACK makes no difference here: a kernel that counts again gave 3.47 and 5.11 for 30, 0.098 and 0.216 "
+        "for 1.",
     ),
     (
         "custom_cc",
@@ -111,8 +112,8 @@ _REASONS = (
         "^(0.1|0.5|1|2|5|10|20) %",
         "The dropping module alone made the router slower: its rate is in the period's network. "
         + _COUNTS
-        + "A kernel that counts again gave, in that network, 28.3 s at 0.5 %, 30.1 at 1 %, 34.9 at 2 %, 92.6 at 5 %, 395 "
-        "at 10 % and 2090 at 20 % (one seed).",
+        + "A kernel that counts again gave, in that network, 28.3 s at 0.5 %, 30.1 at 1 %, 34.9 at 2 %, 92.6 at 5 %, "
+        "395 at 10 % and 2090 at 20 % (one seed).",
     ),
     (
         "wan_reordering",

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import analysis
 from analysis.studies.quantities import TRANSFER
@@ -54,15 +53,6 @@ class Target:
     def period_condition(self) -> str:
         """The same condition under the profile of the study's time (experiments.profiles)."""
         return f"{self.condition}_period"
-
-
-def described(target: Target) -> dict[str, Any]:
-    """What a row of published and own values says of the published one."""
-    return {
-        "where": target.where, "series": target.series, "x": target.x, "quantity": target.quantity,
-        "unit": target.unit, "published": target.published, "published_low": target.low,
-        "published_high": target.high, "published_note": target.note, "why": target.why or None,
-    }  # fmt: skip
 
 
 def published(name: str) -> list[Row]:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from analysis.flows.read import Engine
 from click.testing import CliRunner
 
 from analysis import flows, tcptrace
@@ -15,6 +14,7 @@ from analysis.__main__ import main
 from analysis.flows.agreement.compare import compare
 from analysis.flows.agreement.policy import KINDS, POLICIES, policy
 from analysis.flows.columns import TCPTRACE
+from analysis.flows.read import Engine
 from tests.analysis.captures import Capture
 from tests.analysis.conversations import by_chance
 

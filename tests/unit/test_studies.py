@@ -11,14 +11,9 @@ import pytest
 from analysis.studies.quantities import TRANSFER
 from analysis.sweep.rows import METRICS
 from experiments.catalogue import Named, catalogue, find
-<<<<<<< HEAD
-from experiments.profiles import LINUX_2_4, LINUX_2_6, LINUX_2_6_32, LINUX_2_6_FULL_LINE, LINUX_3_10, under
-from experiments.reproduce.asked import combinations, times
-from experiments.reproduce.beside import published_beside
-=======
 from experiments.profiles import DROPPER, LINUX_2_4, LINUX_2_6, LINUX_2_6_32, LINUX_2_6_FULL_LINE, LINUX_3_10, under
 from experiments.reproduce.asked import asked, combinations, times
->>>>>>> 21cb3ef (100 Mbit/s is that of Ethernet in the period's network; a row may have had a network of its own)
+from experiments.reproduce.beside import published_beside
 from experiments.reproduce.carry import carry_out
 from experiments.reproduce.targets import Target, chosen, published, targets
 from experiments.spec import Condition, Proof, congestion_control
@@ -100,7 +95,6 @@ def test_a_network_of_its_time_is_in_the_runs_of_its_time_only() -> None:
     assert [condition.name for condition in both["today"].spec.conditions] == ["reno"]
 
 
-<<<<<<< HEAD
 def beside(name: str, *settings: str, **options: str) -> list[tuple[str, str | None, str | None]]:
     """Number, today's condition and the period's of what is published for these options."""
     rows = published_beside(single(find(name), options, settings).spec)
@@ -135,7 +129,8 @@ def test_the_metric_of_a_row_is_one_that_a_run_has() -> None:
     names = {metric.name for metric in METRICS}
     (row,) = published_beside(single(find("packet_dropper"), {"loss": "1%"}, ()).spec)
     assert row["metric"] in names and row["published_low"] == 30.21
-=======
+
+
 def test_the_row_without_the_dropping_module_has_a_faster_router() -> None:
     rates = [asked(one, "period")[DROPPER] for one in targets(True) if one.experiment == "packet_dropper"]
     assert rates == ["98.44mbit"] + 7 * ["43.5mbit"]
@@ -145,7 +140,6 @@ def test_repetitions_of_the_same_stand_for_their_range() -> None:
     ranges = {one.where: (one.low, one.high) for one in targets(True) if "loss with SACK" in one.where}
     assert len(ranges) == 5
     assert set(ranges.values()) == {(1.97, 2.7)}
->>>>>>> 21cb3ef (100 Mbit/s is that of Ethernet in the period's network; a row may have had a network of its own)
 
 
 def test_an_unknown_study_is_refused() -> None:
