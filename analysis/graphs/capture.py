@@ -166,7 +166,7 @@ def _answers(answers: pl.DataFrame, start: int) -> Answers:
 def _blocks(answers: pl.DataFrame, start: int) -> Blocks:
     """One row a block. Only the first block of an ACK can be a report of a duplicate."""
     some = answers.filter(pl.col("sacks").list.len() > 0)
-    edges = whole(some["sacks"].explode(empty_as_null=False, keep_nulls=False)).reshape(-1, 2)
+    edges = whole(some["sacks"].explode()).reshape(-1, 2)
     counts = whole(some["sacks"].list.len()) // 2
     first = np.zeros(len(edges), dtype=np.bool_)
     first[np.cumsum(counts) - counts] = True

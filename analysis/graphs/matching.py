@@ -28,7 +28,6 @@ def trips(one: Capture, two: Capture) -> pl.DataFrame:
     both = near.join(far, on=list(SAME), how="full", nulls_equal=True, coalesce=True, suffix="_two")
     names = [frame.select("ends", "connection").unique("ends") for frame in (near, far)]
     both = both.drop("connection", "connection_two").join(names[0], on="ends").join(names[1], on="ends", suffix="_two")
-    both = both.with_columns(kind=pl.coalesce("kind", "kind_two"), number=pl.coalesce("number", "number_two"))
     return _in_order_of_travel(both).sort("departure", "arrival", nulls_last=True)
 
 
@@ -42,12 +41,19 @@ def _identified(capture: Capture) -> pl.DataFrame:
 
 
 def _in_order_of_travel(both: pl.DataFrame) -> pl.DataFrame:
-    """Names the two times. A difference of the clocks cancels out in the sum of both directions' medians."""
+    """Names the two times; kind and number are those of the capture at the departure, which knows retransmissions.
+
+    A difference of the clocks cancels out in the sum of both directions' medians."""
     later = pl.col("time_two") - pl.col("time")
     ahead, back = (both.filter(pl.col("forward") == way).select(later.median()).item() or 0.0 for way in (True, False))
     first_is_near_a = cast(float, ahead) - cast(float, back) >= 0
     from_one = pl.col("forward") == first_is_near_a
+    facts = {
+        name: pl.when(from_one).then(pl.coalesce(name, f"{name}_two")).otherwise(pl.coalesce(f"{name}_two", name))
+        for name in ("kind", "number")
+    }
     return both.with_columns(
+        **facts,
         departure=pl.when(from_one).then("time").otherwise("time_two"),
         arrival=pl.when(from_one).then("time_two").otherwise("time"),
     ).drop("time", "time_two")

@@ -116,10 +116,13 @@ def test_the_same_packets_are_found_in_both_captures(
     lossy: tuple[graphs.Capture, graphs.Capture], turned: bool
 ) -> None:
     near, far = lossy
+    seen = far.packets.with_columns(kind=pl.when(pl.col("kind") == 3).then(11).otherwise("kind").cast(pl.UInt8))
+    far = replace(far, packets=seen)  # the receiver's capture takes them for late
     both = matching.trips(far, near) if turned else matching.trips(near, far)
     lost = both.filter(pl.col("arrival").is_null())
     assert len(lost) == len(near.packets) - len(far.packets) > 10
     assert both["departure"].null_count() == 0
+    assert Counter(both.filter("forward")["kind"]) == Counter(near.packets.filter("forward")["kind"])
     took = both["arrival"] - both["departure"]
     assert took.drop_nulls().min() == 40_000_000
 
@@ -268,3 +271,17 @@ def test_a_folder_that_cannot_be_written_is_named(
     (tmp_path / "file").touch()
     with pytest.raises(TcplabError, match="cannot be written"):
         graphs.write_xplot(lossy[:1], tmp_path / "file" / "folder")
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 12, 13, 40])
+@pytest.mark.parametrize("whole_way", [False, True])
+def test_any_beginning_of_a_capture_gives_graphs(
+    lossy: tuple[graphs.Capture, graphs.Capture], tmp_path: Path, count: int, whole_way: bool
+) -> None:
+    cut = [replace(one, packets=one.packets.head(count)) for one in lossy[: 1 + whole_way]]
+    document = webpage.document(cut)
+    assert len(document["views"]) == sum(len({True, False} & set(one.packets["forward"])) > 0 for one in cut)
+    written = graphs.write_xplot(cut, tmp_path)
+    assert all(list(xplot.read_xplot(path.read_text())) for path in written if path.name.endswith("a2b_tsg.xpl"))
+    if count == 12 and not whole_way:
+        assert len(graphs.write_pictures(cut, tmp_path)) >= 4

@@ -117,12 +117,17 @@ class Plot {
     pen.rect(frame.x, frame.y, frame.width, frame.height);
     pen.clip();
     this.drawn = {};
-    for (const layer of this.layers) {
-      if (layer.hidden) continue;
+    const shown = this.layers.filter((layer) => !layer.hidden);
+    for (const layer of shown) {
       Object.assign(pen, { strokeStyle: layer.colour, fillStyle: layer.colour, lineWidth: layer.look.width });
-      Object.assign(pen, { font: `bold ${FONT}`, textAlign: "center", lineJoin: "round" });
+      pen.lineJoin = "round";
       pen.setLineDash(layer.dash ? [5, 4] : []);
       this.drawn[layer.name] = (this.drawn[layer.name] || 0) + SHAPES[layer.shape](pen, layer, frame);
+    }
+    Object.assign(pen, { font: `bold ${FONT}`, textAlign: "center" });
+    for (const layer of shown.reverse()) { // the last layers, the retransmissions, have the first choice of places
+      pen.fillStyle = layer.colour;
+      drawLetters(pen, layer, frame);
     }
     pen.restore();
     this.sayFinest(frame);

@@ -71,7 +71,6 @@ function drawBars(pen, layer, frame) {
   }
   pen.stroke();
   if (layer.look.every) drawSigns(pen, layer, frame, from, to);
-  drawLetters(pen, layer, frame, from, to);
   return to - from;
 }
 
@@ -108,8 +107,9 @@ function drawSigns(pen, layer, frame, from, to) {
 }
 
 // Letters stand where they do not cover one another, also not those of other layers, and only if most of them can.
-function drawLetters(pen, layer, frame, from, to) {
-  if (!layer.look.letter || to - from > frame.width / 3) return;
+function drawLetters(pen, layer, frame) {
+  const [from, to] = visible(layer, frame.left, frame.right);
+  if (layer.shape !== "bars" || !layer.look.letter || to - from > frame.width / 3) return;
   const below = layer.look.letter === "S";
   pen.textBaseline = below ? "top" : "bottom";
   for (let at = from; at < to; at += 1) {
