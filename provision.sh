@@ -29,6 +29,7 @@ install_packages() {
 
 # One process for each, as modprobe -a goes on after a module that is not there.
 load_modules() {
+    mkdir -p /etc/modules-load.d
     # shellcheck disable=SC2086 # a line for each
     printf '%s\n' $modules >/etc/modules-load.d/tcplab.conf
     for module in $modules; do

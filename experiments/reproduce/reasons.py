@@ -15,8 +15,8 @@ _COUNTS = (
 _VARIES = (
     "With SACK, Linux from 6.17 on knows losses by time alone (RACK). For what is late it waits a quarter of the least "
     "round trip, and more only after needless copies were reported, one round trip at most; the delay here varies by "
-    "150 ms, so tcp_reordering has no say, and tcp_recovery=0 changes nothing. Without SACK duplicate ACKs are counted, and the threshold works as published: "
-    "./tcplab sweep reordering --set cc=cubic --set threshold=3,100 --set net.ipv4.tcp_sack=0,1 --seeds 3 gave 12.3 "
+    "150 ms, so tcp_reordering has no say, and tcp_recovery=0 changes nothing. Without SACK duplicate ACKs are counted, and "
+    "the threshold works as published: ./tcplab sweep reordering --set cc=cubic --set threshold=3,100 --set net.ipv4.tcp_sack=0,1 --seeds 3 gave 12.3 "
     "and 46.6 Mbit/s with SACK off, 1.23 and 0.88 with SACK on."
 )
 _LATE = (
@@ -47,8 +47,8 @@ _REASONS = (
         _COUNTS
         + "A kernel that counts again gave, in the period's network, 8.0 (CUBIC) and 15.5 (Reno) at 5 %, 1.9 and "
         "3.2 at 10 %, where the usual one gave 11.9 and 54.4, 3.2 and 9.3. Without SACK, which RACK does not touch, "
-        "both kernels give the same to the last packet, and Reno 8.3 at 5 %. That CUBIC was published as faster than Reno "
-        "is not explained.",
+        "both kernels give the same to the last packet, and Reno 8.3 at 5 %. That CUBIC was published as faster than "
+        "Reno is not explained.",
     ),
     (
         "cubic_vs_reno",

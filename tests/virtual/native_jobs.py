@@ -91,14 +91,14 @@ def killed(data: Any, room: Room) -> None:
 
 
 def together(data: Any, room: Room) -> None:
-    """Two native runs at once that want the same congestion control."""
+    """Native runs at once, one for each of the `runs`, that want the same congestion control."""
     before = _machine()
-    runs = [_start(f"/tmp/out/{name}", data["algorithms"]) for name in ("left", "right")]
+    runs = [_start(f"/tmp/out/{name}", data["algorithms"]) for name in data["runs"]]
     statuses = [run.wait() for run in runs]
     time.sleep(_SETTLED)
     found = {"statuses": statuses, "difference": _difference(before, _machine())}
     Path("/tmp/out/found.json").write_text(json.dumps(found))
-    _deliver(room, "found.json", "left", "right")
+    _deliver(room, "found.json", *data["runs"])
 
 
 def _check_out(data: Any, room: Room) -> None:

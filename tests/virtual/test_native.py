@@ -75,7 +75,7 @@ def test_killed_at_any_moment_it_leaves_the_machine_and_strangers_as_they_were(
 
 
 def test_two_at_once_do_not_meet(inside) -> None:
-    folder = inside("together", spec(own=False), False)
+    folder = inside("together", spec(own=False), False, runs=["left", "right"])
     assert read(folder / "found.json") == {"statuses": [0, 0], "difference": {}}
     for run in ("left", "right"):
         for condition in ("cubic", RESTRICTED):
