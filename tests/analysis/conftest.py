@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from analysis.flows.read import engines
 
 from analysis import flows
+from analysis.flows.read import engines
 from tests.analysis.captures import Capture, Flow
 from tests.analysis.looking import Look
 

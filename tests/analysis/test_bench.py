@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from analysis.flows.read import Engine, engines
 from click.testing import CliRunner
 
 from analysis import flows
 from analysis.__main__ import main
 from analysis.bench import made, readers
+from analysis.flows.read import Engine, engines
 from topologies.errors import CommandError
 
 

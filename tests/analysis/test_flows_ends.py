@@ -6,10 +6,10 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from analysis.flows.read import Engine
 
 from analysis.flows.ends import Matched, match_captures
 from analysis.flows.matching import summary
+from analysis.flows.read import Engine
 from tests.analysis.captures import Capture
 from topologies.errors import TcplabError
 

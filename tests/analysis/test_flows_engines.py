@@ -14,11 +14,11 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from analysis.flows.read import Engine, engines
 from hypothesis import HealthCheck, given, settings
 from polars.testing import assert_frame_equal
 
 from analysis import flows
+from analysis.flows.read import Engine, engines
 from tests.analysis.captures import Capture
 from tests.analysis.conversations import by_chance, conversations, file_by_chance
 from topologies.errors import TcplabError
