@@ -191,7 +191,7 @@ def _judged(rows: pl.DataFrame, span: Span) -> pl.DataFrame:
     """With `lost` and `needless`."""
     least = rows["delay"].min() or 0
     due = pl.col("time") + least
-    covered = due.is_between(span.first, span.last) if span.first is not None else pl.lit(False)
+    covered = due.is_between(span.first, span.last, "none") if span.first is not None else pl.lit(False)
     came = pl.col("arrived").is_not_null()
     before = came.cast(pl.Int64).cum_sum().over("sequence", "payload") - came.cast(pl.Int64)
     lost = pl.when(came).then(False).when(covered).then(True).otherwise(None)

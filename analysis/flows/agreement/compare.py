@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,9 +10,10 @@ from typing import Any
 
 from analysis import flows, tcptrace
 from analysis.flows.agreement.policy import Policy, policy
+from analysis.flows.read import Engine
 
 _ENDINGS = ("_a2b", "_b2a")
-_TIMES = ("first_packet", "last_packet")
+_TIMES, _HOSTS = ("first_packet", "last_packet"), ("host_a", "host_b")
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Comparison:
         return not self.disagreements and not self.strangers
 
 
-def compare(capture: Path, engine: str = "auto") -> Comparison:
+def compare(capture: Path, engine: Engine = "auto") -> Comparison:
     """Reads `capture` three times and judges each field by its policy. Raises TcplabError where it cannot be read."""
     theirs = tcptrace.long_report(capture)
     compatible = flows.read(capture, engine=engine, compatible=True).connections.to_dicts()
@@ -73,18 +75,22 @@ def _fields(theirs: dict[str, str], compatible: dict[str, Any], ours: dict[str, 
     for column in filter(None, theirs):
         name, way = _split(column)
         judged = Policy("tolerance", "tcptrace cuts times to microseconds", 1e-6) if name in _TIMES else policy(name)
-        like = _padded(theirs[column]) if name in _TIMES else theirs[column]
-        texts = (like, *(_printed(row.get(column), name, like) for row in (compatible, ours)))
-        yield Field(int(theirs["conn_#"]), name, way, *texts, judged, tuple(_faults(*texts, judged)))
+        their = _tidied(theirs[column], name)
+        one, other = (_printed(row[column], name, their) for row in (compatible, ours))
+        faults = tuple(_faults(their, one, other, judged))
+        yield Field(int(theirs["conn_#"]), name, way, their, one, other, judged, faults)
 
 
-def _padded(printed: str) -> str:
-    return f"{tcptrace.seconds(printed):.6f}"
+def _tidied(printed: str, name: str) -> str:
+    """What tcptrace prints, but times with all their zeros (it pads none) and IPv6 addresses without (it pads all)."""
+    if name in _TIMES:
+        return f"{tcptrace.seconds(printed):.6f}"
+    return str(ipaddress.ip_address(printed)) if name in _HOSTS else printed
 
 
 def _split(column: str) -> tuple[str, str]:
     if column.endswith(_ENDINGS):
-        return column[:-4], column[-3:]
+        return column[:-4].replace(" ", "_"), column[-3:]  # one name is misprinted
     return column, ""
 
 
