@@ -37,7 +37,7 @@ def start(lab: LabSpec, variant: Variant, folder: Path) -> Assignment:
     files = {
         FILE: json.dumps({"format": _FORMAT, "variant": to_data(variant)}, indent=1) + "\n",
         HANDOUT: handout,
-        "handout.html": markdown_page(f"{lab.title} – {variant.student}", handout),
+        "handout.html": markdown_page(f"{lab.title}, {variant.student}", handout),
         ANSWERS: render("answers.toml.j2", {"lab": lab, "variant": variant}),
     }
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""`tcplab lab check`: what is missing, unreadable or implausible in a hand-in, before it is one. It knows no answers."""
+"""`tcplab lab check`: what is missing, unreadable or implausible in a hand-in. It knows no answers."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from analysis.jsonfile import read_object
 from analysis.problems import Problems
 from analysis.rundirectory import changed_files, read_run
+from experiments.spec import ExperimentSpec
 from labs import numbers
 from labs.assignment import ANSWERS, Assignment
 from labs.pictures import picture_kind
@@ -15,7 +16,6 @@ from labs.runs import MODULE, combination_of, run_folder, seeds_of
 from labs.sheet import Answers, read_sheet
 from labs.spec import LabRun, Question
 from topologies.data import digest, from_data
-from experiments.spec import ExperimentSpec
 from topologies.errors import TcplabError
 
 
@@ -50,8 +50,10 @@ def _run(assignment: Assignment, run: LabRun) -> Iterator[Finding]:
         return
     if read.status != "complete":
         yield Finding(run.name, f"the run is {read.status}: {' '.join(read.failures)[:200]}")
-    spec = {name: value for name, value in read.spec.items() if name != "parameters"}
-    if digest(from_data(ExperimentSpec, spec, "spec.json")) != wanted or read.seeds != seeds_of(run, assignment.variant):
+    spec = from_data(
+        ExperimentSpec, {name: one for name, one in read.spec.items() if name != "parameters"}, "spec.json"
+    )
+    if digest(spec) != wanted or read.seeds != seeds_of(run, assignment.variant):
         yield Finding(run.name, "this is not your run: its parameters or its seed are others. ./tcplab lab run")
     for name in changed_files(read)[:3]:
         yield Finding(run.name, f"{name} was changed after the run: run it again")

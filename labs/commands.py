@@ -12,8 +12,8 @@ from labs.course import class_file, new_course, read_course, variant, variant_fr
 from topologies.errors import UsageError
 
 _folder = click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=Path())
-_course = click.option("--course", "course_file", type=click.Path(path_type=Path, dir_okay=False), metavar="course.toml",
-                       help="The course's file with its secret.  [default: the course self-study]")  # fmt: skip
+_course = click.option("--course", "course_file", type=click.Path(path_type=Path, dir_okay=False),
+                       metavar="course.toml", help="The course's file with its secret.  [default: the course self-study]")  # fmt: skip
 
 
 @click.group()
@@ -33,8 +33,13 @@ def list_command() -> None:
 @lab.command("start")
 @click.argument("name", metavar="LAB")
 @click.option("--student", required=True, metavar="ID", help="Your id in the course.")
-@click.option("--variants", "variants_file", type=click.Path(path_type=Path), metavar="FILE",
-              help="The file of variants that your instructor gave out; without it you study by yourself.")
+@click.option(
+    "--variants",
+    "variants_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The file of variants that your instructor gave out; without it you study by yourself.",
+)
 @_course
 @click.option("--out", type=click.Path(path_type=Path), metavar="FOLDER", help="[default: LAB-ID]")  # fmt: skip
 def start_command(
@@ -56,8 +61,13 @@ def start_command(
 
 @lab.command("run")
 @_folder
-@click.option("--testbed", type=click.Choice(["auto", "native", "virtual"]), default="virtual", show_default=True,
-              help="Where to run: in the lab kernel in virtual time, or on this kernel in real time.")
+@click.option(
+    "--testbed",
+    type=click.Choice(["auto", "native", "virtual"]),
+    default="virtual",
+    show_default=True,
+    help="Where to run: in the lab kernel in virtual time, or on this kernel in real time.",
+)
 @click.option("--again", is_flag=True, help="Also runs that are there already.")  # fmt: skip
 def run_command(folder: Path, testbed: str, again: bool) -> None:
     """Do the lab's runs that are not there yet."""
@@ -114,8 +124,14 @@ def course_command(file: Path, name: str) -> None:
 
 @lab.command("variants")
 @click.argument("name", metavar="LAB")
-@click.option("--students", "roster", required=True, type=click.Path(path_type=Path, dir_okay=False),
-              metavar="roster.csv", help="A table with a column id, or one id in a line.")
+@click.option(
+    "--students",
+    "roster",
+    required=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="roster.csv",
+    help="A table with a column id, or one id in a line.",
+)
 @_course
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="[default: LAB-variants.json]")  # fmt: skip
@@ -128,17 +144,28 @@ def variants_command(name: str, roster: Path, course_file: Path | None, out: Pat
         ids = [person.id for person in read_roster(roster)]
         target = out or Path(f"{name}-variants.json")
         target.write_text(class_file(read_course(course_file), found, ids))
-        click.echo(f"{target}: {len(ids)} variants. Students: ./tcplab lab start {name} --student ID --variants {target}")
+        start = f"./tcplab lab start {name} --student ID --variants {target}"
+        click.echo(f"{target}: {len(ids)} variants. Students: {start}")
 
 
 @click.command()
 @click.argument("submissions", type=click.Path(path_type=Path))
 @click.option("--lab", "name", required=True, metavar="LAB", help="Which lab was handed in.")
-@click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
-              help="Folder of the grades; the same command goes on where it was stopped.")
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Folder of the grades; the same command goes on where it was stopped.",
+)
 @_course
-@click.option("--students", "roster", type=click.Path(path_type=Path, dir_okay=False), metavar="roster.csv",
-              help="The class: columns id, name, email, moodle, canvas as far as known.")
+@click.option(
+    "--students",
+    "roster",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="roster.csv",
+    help="The class: columns id, name, email, moodle, canvas as far as known.",
+)
 @click.option("--workers", type=click.IntRange(1, 10_000), metavar="NUMBER", help="Guests at once.")  # fmt: skip
 def grade(
     submissions: Path, name: str, out: Path, course_file: Path | None, roster: Path | None, workers: int | None

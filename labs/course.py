@@ -1,4 +1,4 @@
-"""A course and what it makes of a student's id: the variant, which is the parameters and the seed of the student's runs.
+"""A course and what it makes of a student's id: the variant, the parameters and the seed of the runs.
 
 A variant is drawn by HMAC-SHA256 (RFC 2104) from the course's secret, the lab and the id. Students do not know the
 secret: their instructor gives them a file that holds every variant of the class, under a hash of each id. Who studies

@@ -32,18 +32,26 @@ class Unit:
 
 @dataclass(frozen=True)
 class Number:
-    """What was written: `value` as it stands, and the unit, None where none was written."""
+    """What was written: `value` as it stands, and the unit, None where none was written.
+
+    `half_step` is half of its last digit, by which an honest rounding may be off; 0 where it has only one digit.
+    """
 
     value: float
     unit: Unit | None
     written: str
+    half_step: float = 0.0
+
+    def scale(self, unit: Unit) -> float:
+        """What the value is multiplied with to be in `unit`."""
+        return (self.unit or unit).factor / unit.factor
 
     def within(self, unit: Unit) -> float:
         """The value in `unit`; without a unit of its own it is taken to be in it. Raises ValueError."""
         own = self.unit or unit
         if own.dimension != unit.dimension:
             raise ValueError(f"{self.written} is a {own.dimension}, and a {unit.dimension} is asked for")
-        return self.value * own.factor / unit.factor
+        return self.value * self.scale(unit)
 
 
 COUNT = Unit("number", 1.0)
@@ -51,8 +59,8 @@ COUNT = Unit("number", 1.0)
 
 def _units() -> dict[str, Unit]:
     found = {"": COUNT, "x": COUNT, "times": COUNT, "fold": COUNT, "-fold": COUNT}
-    found |= {word: COUNT for word in ("segments", "packets", "retransmissions", "timeouts", "time-outs", "pauses",
-                                       "segment", "packet", "copies", "dupacks", "losses", "drops")}  # fmt: skip
+    things = "segment segments packet packets retransmissions timeouts time-outs pauses copies losses drops flows"
+    found |= dict.fromkeys(things.split(), COUNT)
     for word in ("%", "percent", "per cent"):
         found[word] = Unit("share", 0.01)
     times = {"s": 1.0, "sec": 1.0, "secs": 1.0, "second": 1.0, "seconds": 1.0, "ms": 1e-3, "msec": 1e-3, "us": 1e-6,
@@ -93,24 +101,27 @@ def parse(text: str) -> Number:
     found = _NUMBER.fullmatch(written) if len(written) <= _LONGEST else None
     if not found:
         raise ValueError(f"'{written[:40]}' is not a number with a unit, such as 231 kbit/s")
-    value = _value(found)
+    value, half_step = _value(found)
     unit = found["unit"].strip().rstrip(".")
     if not unit:
-        return Number(value, None, written)
+        return Number(value, None, written, half_step)
     meant = _UNITS.get(unit) or _UNITS.get(unit.replace(" ", "")) or _CASELESS.get(unit.lower())
     if meant is None:
         raise ValueError(f"the unit '{unit[:20]}' is not known; write one such as kbit/s, Mbps, kB/s, s, ms or %")
-    return Number(value, meant, written)
+    return Number(value, meant, written, half_step)
 
 
-def _value(found: re.Match[str]) -> float:
+def _value(found: re.Match[str]) -> tuple[float, float]:
     whole, rest = found["whole"], found["rest"] or ""
     if _AMBIGUOUS.fullmatch(whole) and not rest:
         if not whole.startswith("0,"):
-            raise ValueError(f"'{whole}' may mean {whole.replace(',', '')} or {whole.replace(',', '.')}: write no comma")
+            raise ValueError(f"'{whole}' may mean {whole.replace(',', '')} or {whole.replace(',', '.')}: no comma")
         whole, rest = "0", "." + whole[2:]
     digits = re.sub(r"[ ',\u00a0\u202f]", "", whole) + rest.replace(",", ".")
-    value = float(f"{digits}e{int(found['power'] or 0)}")
+    power = int(found["power"] or 0)
+    value = float(f"{digits}e{power}")
     if not math.isfinite(value) or abs(value) > 1e30:
         raise ValueError("the number is too large to be meant")
-    return -value if found["sign"] in ("-", "\u2212") else value
+    decimals = len(digits.partition(".")[2])
+    half_step = 0.5 * 10.0 ** (power - decimals) if len(digits.replace(".", "").lstrip("0")) > 1 else 0.0
+    return (-value if found["sign"] in ("-", "\u2212") else value), half_step

@@ -25,7 +25,7 @@ def settings(run: LabRun, values: tuple[tuple[str, str], ...], module: Path | No
 
 
 def combination_of(run: LabRun, variant: Variant, module: Path | None = None) -> Combination:
-    """What this student runs. Raises UsageError where it is impossible, or where a module is needed and is not there."""
+    """What this student runs. Raises UsageError where it is impossible, or where its module is not there."""
     if run.module and (module is None or not module.is_file()):
         raise UsageError(f"The run {run.name} needs your module.", f"Put {MODULE} into the folder of the lab.")
     return single(find(run.experiment), {}, settings(run, variant.values, module))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import json
+import base64
+import hashlib
 from functools import cache
 from typing import Any
 
@@ -21,13 +22,20 @@ def _environment() -> Environment:
         loader=PrefixLoader({"labs": PackageLoader("labs"), "analysis": _STYLE, **loaders}), undefined=StrictUndefined,
         autoescape=lambda name: bool(name and name.endswith(".html")), trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters |= {"toml": json.dumps, "number": _number}
+    environment.filters |= {"number": _number, "id": id}
     return environment
 
 
 def render(name: str, context: dict[str, Any]) -> str:
     """A template of this folder."""
     return _environment().get_template(f"labs/{name}").render(context)
+
+
+def page_with_script(name: str, script: str, context: dict[str, Any]) -> str:
+    """A page that may run this one script: its digest is in the page's Content-Security-Policy."""
+    source = _environment().get_template(f"labs/{script}").render()
+    digest = base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
+    return render(name, context | {"script": source, "script_digest": digest})
 
 
 def render_lab(lab: str, context: dict[str, Any]) -> str:
@@ -44,7 +52,7 @@ def markdown_page(title: str, text: str) -> str:
 def _number(value: float | None) -> str:
     """As people write it: three digits, whole numbers in full."""
     if value is None:
-        return "–"
+        return "\N{EN DASH}"
     if value == int(value) or abs(value) >= 1000:
         return f"{value:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
     return f"{value:.3g}"
