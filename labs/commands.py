@@ -13,7 +13,7 @@ from topologies.errors import UsageError
 
 _folder = click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=Path())
 _course = click.option("--course", "course_file", type=click.Path(path_type=Path, dir_okay=False),
-                       metavar="course.toml", help="The course's file with its secret.  [default: the course self-study]")  # fmt: skip
+                       metavar="FILE", help="The file with the course's secret.  [default: self-study]")  # fmt: skip
 
 
 @click.group()

@@ -59,8 +59,10 @@ def _first(name: str, ours: bytes, theirs: bytes) -> Difference:
             continue
         if other is None or mine is None:
             where = mine[0] if mine else begun
-            rest = "it ends there, and the run went on" if mine else "it goes on after the run had ended"
-            return Difference(name, number, round(where - begun, 6), other is None, rest)
+            cut = ours.startswith(theirs)
+            rest = "it goes on after the run had ended" if mine is None else "it ends there, and the run went on"
+            rest = rest if cut or mine is None else "what follows is no packet"
+            return Difference(name, number, round(where - begun, 6), cut, rest)
         what = "the time is another" if mine[1] == other[1] else "the packet is another"
         return Difference(name, number, round(mine[0] - begun, 6), False, what)
     return Difference(name, 0, 0.0, False, "its packets are the same, the file is not")

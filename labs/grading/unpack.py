@@ -154,7 +154,8 @@ def _copy(stream: IO[bytes], target: Path, limit: int) -> int:
 
 def _folder(source: Path, target: Path) -> list[str]:
     """The same of a folder, which is read without following a link."""
-    inner = next((file.parent for file in source.glob(f"*/{ANSWERS}")), source)
+    found_inside = (file for pattern in ("*", "*/*") for file in source.glob(f"{pattern}/{ANSWERS}"))
+    inner = next((file.parent for file in found_inside), source)
     root = source if (source / ANSWERS).is_file() else inner
     found, left = [], _LARGEST_WHOLE
     for name, file in _files(root):

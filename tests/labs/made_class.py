@@ -7,7 +7,9 @@ Each honest run is a true one, in the lab kernel. The kinds repeat until the cla
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import random
 import shutil
 import struct
@@ -30,7 +32,7 @@ from labs.grading.grade import grade_all
 from labs.grading.roster import Person
 from labs.key import Key
 from labs.measuring import MeasuredRun, values_of
-from labs.packing import pack
+from labs.packing import pack, safe_name
 from labs.runs import run_folder, variables_of
 from labs.spec import LabSpec
 from testbed.lab import lab as the_lab
@@ -41,7 +43,7 @@ BY_HAND = 6
 """Points of the questions that a person reads."""
 PICTURE = bytes.fromhex("89504e470d0a1a0a0000000d4948445200000001000000010806000000" "1f15c4890000000d49444154789c6360"
                         "606060000000050001a5f645400000000049454e44ae426082")  # fmt: skip
-TEXT = "Without SACK an acknowledgement names only the first gap. {0} therefore waited for time-outs in my run, number {0}."
+TEXT = "Without SACK an acknowledgement names only the first gap. {0} therefore waited for time-outs."
 
 
 @dataclass
@@ -53,6 +55,7 @@ class Student:
     assignment: Assignment | None = None
     key: Key | None = None
     other: Student | None = None
+    zip: Path = Path()
 
     @property
     def folder(self) -> Path:
@@ -118,6 +121,12 @@ def _toml(value: Any) -> str:
 def packed(student: Student, target: Path) -> None:
     assert student.assignment
     pack(student.assignment, target)
+
+
+def borrowed(student: Student, target: Path) -> None:
+    """A whole hand-in to spoil: what is refused needs no run of its own."""
+    assert student.other
+    shutil.copyfile(student.other.zip, target)
 
 
 def rewritten(target: Path, change: Callable[[str, bytes], bytes | None], more: dict[str, bytes] | None = None) -> None:
@@ -226,20 +235,18 @@ def captures_of_another(student: Student, lab: LabSpec, target: Path) -> None:
 def relabelled(student: Student, lab: LabSpec, target: Path) -> None:
     """The neighbour's captures, with parameters, seed and digests made to look like the own ones."""
     assert student.other and student.other.key
-    mine = {"spec": (student.run / "spec.json").read_bytes(), "manifest": json.loads((student.run / "manifest.json").read_text())}
+    manifest = json.loads((student.run / "manifest.json").read_text())
     theirs = next((student.other.run / "raw").iterdir())
     own = next((student.run / "raw").iterdir())
     shutil.rmtree(own)
     shutil.copytree(theirs, own)
-    _sign(student.run, mine["manifest"])
+    _sign(student.run, manifest)
     sheet(student, written(lab, student.other.key))
     packed(student, target)
 
 
 def _sign(run: Path, manifest: dict[str, Any]) -> None:
     """Make the manifest fit the files."""
-    import hashlib
-
     files = {file.relative_to(run).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest()
              for file in sorted(run.rglob("*")) if file.is_file() and file.name != "manifest.json"}  # fmt: skip
     (run / "manifest.json").write_text(json.dumps(manifest | {"files": files}))
@@ -283,7 +290,10 @@ def said_to_be_native(student: Student, lab: LabSpec, target: Path) -> None:
 def cut_short(student: Student, lab: LabSpec, target: Path) -> None:
     """A download that broke off in the middle of a capture."""
     honest(student, lab, target)
-    rewritten(target, lambda name, content: content[: len(content) // 2] if name.endswith("sack_off/h1-eth0.pcap") else content)
+    rewritten(
+        target,
+        lambda name, content: content[: len(content) // 2] if name.endswith("sack_off/h1-eth0.pcap") else content,
+    )
 
 
 def damaged(student: Student, lab: LabSpec, target: Path) -> None:
@@ -304,8 +314,8 @@ def no_run(student: Student, lab: LabSpec, target: Path) -> None:
     rewritten(target, lambda name, content: None if name.startswith("runs/") else content)
 
 
-def half_a_zip(student: Student, lab: LabSpec, target: Path) -> None:
-    honest(student, lab, target)
+def half_a_zip(student: Student, _lab: LabSpec, target: Path) -> None:
+    borrowed(student, target)
     target.write_bytes(target.read_bytes()[: target.stat().st_size // 2])
 
 
@@ -313,50 +323,51 @@ def no_zip(student: Student, _lab: LabSpec, target: Path) -> None:
     target.write_bytes(b"I could not get it to work, sorry.\n")
 
 
-def zip_slip(student: Student, lab: LabSpec, target: Path) -> None:
-    honest(student, lab, target)
+def zip_slip(student: Student, _lab: LabSpec, target: Path) -> None:
+    borrowed(student, target)
     rewritten(target, lambda _, content: content, {"runs/../../../../../tmp/owned": b"owned"})
 
 
-def bomb(student: Student, lab: LabSpec, target: Path) -> None:
-    honest(student, lab, target)
+def bomb(student: Student, _lab: LabSpec, target: Path) -> None:
+    borrowed(student, target)
     rewritten(target, lambda _, content: content, {"runs/sack/raw/seed-1/sack_on/h1-eth0.pcap": bytes(300 << 20)})
 
 
-def link(student: Student, lab: LabSpec, target: Path) -> None:
-    honest(student, lab, target)
+def link(student: Student, _lab: LabSpec, target: Path) -> None:
+    borrowed(student, target)
     with zipfile.ZipFile(target, "a") as archive:
         entry = zipfile.ZipInfo("runs/sack/raw/seed-1/passwd")
         entry.external_attr = 0o120777 << 16
         archive.writestr(entry, "/etc/passwd")
 
 
-def device(student: Student, lab: LabSpec, target: Path) -> None:
-    import os
-
-    assert student.key
-    sheet(student, written(lab, student.key))
+def device(student: Student, _lab: LabSpec, target: Path) -> None:
+    assert student.other
     folder = target.with_suffix("")
-    shutil.copytree(student.folder, folder, symlinks=True)
+    shutil.copytree(student.other.folder, folder, symlinks=True)
     os.mkfifo(folder / "runs" / "fifo")
 
 
-def endless_toml(student: Student, lab: LabSpec, target: Path) -> None:
-    honest(student, lab, target)
+def endless_toml(student: Student, _lab: LabSpec, target: Path) -> None:
+    borrowed(student, target)
     rewritten(target, lambda name, content: b"a = " + b"[" * 60_000 if name == ANSWERS else content)
 
 
-def huge_toml(student: Student, lab: LabSpec, target: Path) -> None:
-    honest(student, lab, target)
-    rewritten(target, lambda name, content: content + b"#" * 40_000_000 if name == ANSWERS else content)
+def huge_toml(student: Student, _lab: LabSpec, target: Path) -> None:
+    borrowed(student, target)
+    rewritten(target, lambda name, content: content + b"#" * 3_000_000 if name == ANSWERS else content)
 
 
 def hostile_words(student: Student, lab: LabSpec, target: Path) -> None:
     """Right answers, and a text and a number that are HTML and formulas."""
     assert student.key
     answers = written(lab, student.key)
-    answers["silence_off"] = "=HYPERLINK(\"http://example.org\",\"1\")"
-    sheet(student, answers, "<script>document.title='owned'</script><img src=x onerror=alert(1)> \u202e @SUM(1+1)*cmd|' /C calc'!A0")
+    answers["silence_off"] = '=HYPERLINK("http://example.org","1")'
+    sheet(
+        student,
+        answers,
+        "<script>document.title='owned'</script><img src=x onerror=alert(1)> \u202e @SUM(1+1)*cmd|' /C calc'!A0",
+    )
     packed(student, target)
 
 
@@ -366,7 +377,9 @@ def manifest_elsewhere(student: Student, lab: LabSpec, target: Path) -> None:
 
     def elsewhere(name: str, content: bytes) -> bytes:
         if name.endswith("manifest.json"):
-            return json.dumps(json.loads(content) | {"files": {"../../../../etc/passwd": "0", "raw/../../x": "1"}}).encode()
+            return json.dumps(
+                json.loads(content) | {"files": {"../../../../etc/passwd": "0", "raw/../../x": "1"}}
+            ).encode()
         if name.endswith("spec.json"):
             return content.replace(b'"h1-eth0"', b'"../../../../etc/h1-eth0"')
         return content
@@ -384,28 +397,29 @@ KINDS = (
     Kind("honest", "graded", honest, points=(POINTS, POINTS), said="it gave your captures"),
     Kind("honest in other units", "graded", honest_in_other_units, points=(POINTS, POINTS)),
     Kind("honest, rounded, as a folder", "graded", honest_rounded, points=(POINTS - 5, POINTS)),
-    Kind("without units", "graded", without_units, points=(17.5, 17.5), said="the unit is missing"),
+    Kind("without units", "graded", without_units, points=(18, 18), said="the unit is missing"),
     Kind("off by eight", "graded", off_by_eight, points=(19.5, 19.5), said="8 times"),
     Kind("mixed up", "graded", mixed_up, points=(21, 21), said="arrived there twice"),
     Kind("follow-through", "graded", follows, points=(21, 21), said="follows rightly"),
     Kind("fabricated numbers", "graded", fabricated, points=(0, 5)),
     Kind("numbers of another", "look", numbers_of_another, frozenset({"other variant"}), points=(0, 10)),
-    Kind("captures of another", "look", captures_of_another, frozenset({"captures", "same captures", "other settings"})),
+    Kind("captures of another", "look", captures_of_another,
+         frozenset({"captures", "same captures", "other settings"})),
     Kind("relabelled captures", "look", relabelled, frozenset({"captures", "same captures"})),
     Kind("edited", "look", edited, frozenset({"manifest", "captures"}), said="differs from packet"),
     Kind("edited and signed", "look", edited_and_signed, frozenset({"captures"}), said="differs from packet"),
     Kind("said to be native", "look", said_to_be_native, frozenset({"real time", "witnesses"})),
-    Kind("cut short", "look", cut_short, frozenset({"manifest", "cut short"}), points=(POINTS, POINTS), said="ends there"),
+    Kind("cut short", "look", cut_short, frozenset({"manifest", "cut short"}), (POINTS, POINTS), "ends there"),
     Kind("damaged", "look", damaged, frozenset({"manifest", "captures"})),
     Kind("no run", "look", no_run, frozenset({"no run"}), points=(POINTS, POINTS)),
-    Kind("half a zip", "could not grade", half_a_zip, said="no whole zip"),
+    Kind("half a zip", "could not grade", half_a_zip, said="no whole zip", runs=False),
     Kind("no zip", "could not grade", no_zip, said="no whole zip", runs=False),
-    Kind("zip slip", "could not grade", zip_slip, said="leave its folder"),
-    Kind("bomb", "could not grade", bomb, said="very much more"),
-    Kind("link", "could not grade", link, said="link or a device"),
-    Kind("device", "could not grade", device, said="link or a device"),
-    Kind("endless TOML", "could not grade", endless_toml, said="cannot be read"),
-    Kind("huge TOML", "could not grade", huge_toml, said="answers.toml"),
+    Kind("zip slip", "could not grade", zip_slip, said="leave its folder", runs=False),
+    Kind("bomb", "could not grade", bomb, said="very much more", runs=False),
+    Kind("link", "could not grade", link, said="link or a device", runs=False),
+    Kind("device", "could not grade", device, said="link or a device", runs=False),
+    Kind("endless TOML", "could not grade", endless_toml, said="cannot be read", runs=False),
+    Kind("huge TOML", "could not grade", huge_toml, said="larger than 64 KiB", runs=False),
     Kind("hostile words", "graded", hostile_words, points=(POINTS - 3, POINTS - 3), said="&lt;script&gt;"),
     Kind("manifest elsewhere", "look", manifest_elsewhere, frozenset({"manifest"}), points=(POINTS, POINTS)),
     Kind("empty", "could not grade", empty, said="answers.toml", runs=False),
@@ -438,11 +452,13 @@ def make(folder: Path, kinds: list[Kind]) -> MadeClass:
     """Make the class in an empty folder: runs first, two at once, then what each student makes of them."""
     lab = catalogue.find(LAB)
     made = MadeClass(folder)
-    made.students = [Student(f"s{number:03d}-{kind.name.split()[0].lower()[:9]}", kind) for number, kind in enumerate(kinds)]
+    made.students = [
+        Student(f"s{number:03d}-{kind.name.split()[0].lower()[:9]}", kind) for number, kind in enumerate(kinds)
+    ]
     made.hand_ins.mkdir(parents=True)
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(lambda student: _run(student, lab, folder), made.students))
-    honest_ones = [student for student in made.students if student.kind.name.startswith("honest")]
+    honest_ones = [student for student in made.students if student.kind.hand_in in (honest, honest_in_other_units)]
     for index, student in enumerate(made.students):
         student.other = honest_ones[index % len(honest_ones)]
     # What takes from others comes last: they have to be as they were.
@@ -450,7 +466,8 @@ def make(folder: Path, kinds: list[Kind]) -> MadeClass:
         label = f"Name of {student.name}_{1000 + index}_assignsubmission_file"
         place = made.hand_ins / label
         place.mkdir()
-        student.kind.hand_in(student, lab, place / "lab.zip")
+        student.zip = place / "lab.zip"
+        student.kind.hand_in(student, lab, student.zip)
     return made
 
 
@@ -480,14 +497,19 @@ def disagreements(made: MadeClass) -> Iterator[str]:
             yield f"{student.name} is not in the report"
             continue
         flags = {flag["kind"] for flag in case["flags"]}
-        page = (grades / "feedback" / f"{student.name}.html").read_text()
-        where = f"{student.name} ({kind.name}): {case['state']}, {case['points']} points, {sorted(flags)} {case['refused']}"
+        page = (grades / "feedback" / f"{safe_name(student.name)}.html").read_text()
+        where = (
+            f"{student.name} ({kind.name}): {case['state']}, {case['points']} points, {sorted(flags)} {case['refused']}"
+        )
         if case["state"] != kind.state:
             yield f"{where}: should be {kind.state}; {case['flags']}"
         if not kind.flags <= flags:
             yield f"{where}: should have the flags {sorted(kind.flags)}"
         if kind.points and (case["points"] is None or not kind.points[0] <= case["points"] <= kind.points[1]):
-            wrong = [(mark["question"], mark["given"], mark["expected"], mark["points"], mark["verdict"]) for mark in case["marks"]]
+            wrong = [
+                (mark["question"], mark["given"], mark["expected"], mark["points"], mark["verdict"])
+                for mark in case["marks"]
+            ]
             yield f"{where}: should have {kind.points}; {wrong}"
         if kind.said not in page:
             yield f"{where}: its page should say '{kind.said}'"
