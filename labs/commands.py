@@ -148,6 +148,26 @@ def variants_command(name: str, roster: Path, course_file: Path | None, out: Pat
         click.echo(f"{target}: {len(ids)} variants. Students: {start}")
 
 
+@lab.command("ranges")
+@click.argument("name", metavar="LAB")
+@click.option("--seeds", type=click.IntRange(1, 100), default=3, show_default=True, help="Seeds at each corner.")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("runs"), show_default=True)
+@click.option("--workers", type=click.IntRange(1, 10_000), metavar="NUMBER", help="Guests at once.")
+def ranges_command(name: str, seeds: int, out: Path, workers: int | None) -> None:
+    """Run the corners of a lab's ranges and say where its lesson shows: for who changes them."""
+    from labs.ranges import check_ranges
+
+    with one_clear_message():
+        shown = check_ranges(catalogue.find(name), seeds, out, workers)
+        for one in shown:
+            if not one.lesson:
+                where = ", ".join(f"{name} {value}" for name, value in one.variant.values)
+                click.echo(f"not shown: {where}, seed {one.variant.seed} {one.problem}")
+        number = sum(one.lesson for one in shown)
+        click.echo(f"The lesson of {name} shows in {number} of {len(shown)} runs at the corners of its ranges.")
+        raise SystemExit(number < len(shown))
+
+
 @click.command()
 @click.argument("submissions", type=click.Path(path_type=Path))
 @click.option("--lab", "name", required=True, metavar="LAB", help="Which lab was handed in.")

@@ -11,6 +11,11 @@ Variables = Mapping[str, Quantity]
 """The student's parameters by name."""
 
 
+def percent(share: Quantity) -> float:
+    """A share in percent."""
+    return share.base / 10**8
+
+
 @dataclass(frozen=True)
 class Key:
     """Numbers in the unit of their question, the ids of right options, and wrong values by question and mistake."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import get_type_hints
 
@@ -14,8 +15,8 @@ from topologies.errors import UsageError
 from topologies.units import Quantity
 
 FOLDER = "runs"
-MODULE = "module.c"
-"""The name of a module that is handed in."""
+MODULE = "mine.c"
+"""The name of a module that is handed in; a module's file is called as what it registers."""
 
 
 def settings(run: LabRun, values: tuple[tuple[str, str], ...], module: Path | None = None) -> list[str]:
@@ -58,9 +59,20 @@ def all_seeds(lab: LabSpec, variant: Variant) -> list[tuple[LabRun, int]]:
 
 
 def variables_of(lab: LabSpec, variant: Variant) -> dict[str, Quantity]:
-    """The drawn parameters as quantities."""
+    """The drawn parameters by name, and by RUN.NAME everything that a run sets, as quantities."""
     found: dict[str, Quantity] = {}
     for run in lab.runs:
         kinds = get_type_hints(find(run.experiment).parameters())
-        found |= {name: kinds[name].parse(text) for name, text in variant.values if name in run.varies}
+        for name, _, value in (text.partition("=") for text in settings(run, variant.values)):
+            if isinstance(kinds.get(name), type) and issubclass(kinds[name], Quantity):
+                quantity = kinds[name].parse(value)
+                found |= {f"{run.name}.{name}": quantity} | ({name: quantity} if name in run.varies else {})
     return found
+
+
+def example_module(folder: Path) -> Path:
+    """The package's own module as a student would hand it in: under the name of the lab."""
+    source = Path(__file__).parent.parent / "experiments" / "modules" / "exp.c"
+    target = folder / MODULE
+    target.write_text(re.sub(r"\bexp(?=_|\b)", Path(MODULE).stem, source.read_text()))
+    return target

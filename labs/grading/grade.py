@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import StatisticsError
+from tempfile import TemporaryDirectory
 
 from experiments.messages import ready_lab
 from experiments.session import lab_facts
@@ -37,7 +38,6 @@ from topologies.errors import TcplabError
 
 _SEEDS = 8
 """Seeds whose spread makes tolerances and bands."""
-_BUILT_IN_MODULE = Path(runs.__file__).parent.parent / "experiments" / "modules" / "exp.c"
 
 
 @dataclass
@@ -49,6 +49,8 @@ class Grading:
     people: Sequence[Person]
     references: References
     work: Path
+    module: Path
+    """A module in the place of a student's, for the runs that tell how much chance does."""
 
     def key(self, values: Mapping[str, Sequence[Values]], of: Variant) -> Key | None:
         """The key by these runs; None where they do not tell."""
@@ -93,19 +95,25 @@ def grade_all(
     """
     out.mkdir(parents=True, exist_ok=True)
     by_hand = read_by_hand(out, lab)
-    with scratch() as work, results(out) as memory, watching(f"grade {lab.name}") as watch:
+    with (
+        TemporaryDirectory() as modules,
+        scratch() as work,
+        results(out) as memory,
+        watching(f"grade {lab.name}") as watch,
+    ):
         found = hand_ins(submissions, work / "class")
-        way = _way(lab, workers)
-        grading = Grading(lab, course, people, References(way, memory, watch), work)
+        module = runs.example_module(Path(modules))
+        way = _way(lab, workers, module)
+        grading = Grading(lab, course, people, References(way, memory, watch), work, module)
         cases = list(_inspected(found, grading))
         graded(cases, grading, by_hand)
         output.write(out, lab, course, people, cases, by_hand)
     return out
 
 
-def _way(lab: LabSpec, workers: int | None) -> Way:
+def _way(lab: LabSpec, workers: int | None, module: Path) -> Way:
     nominal = Variant(lab.name, "", "", tuple((one.name, one.values[-1]) for one in lab.varies), 1)
-    specs = [runs.combination_of(run, nominal, _BUILT_IN_MODULE).spec for run in lab.runs]
+    specs = [runs.combination_of(run, nominal, module).spec for run in lab.runs]
     return way_to_workers(ready_lab(), specs, workers, None)
 
 
@@ -145,7 +153,7 @@ def _identify(case: Case, grading: Grading) -> None:
 def graded(cases: Sequence[Case], grading: Grading, by_hand: ByHand) -> None:
     """Repeat the runs, compare, mark, and flag what hand-ins have in common."""
     points = dict(_points(cases, grading))
-    nominal, module = grading.nominal(), _BUILT_IN_MODULE
+    nominal, module = grading.nominal(), grading.module
     wanted = [point for of_case in points.values() for listed in of_case.values() for point in listed]
     wanted += [point for listed in grading.points(nominal, module, range(1, _SEEDS + 1)).values() for point in listed]
     for case in _native(cases):
@@ -217,8 +225,9 @@ def _mark(cases: Sequence[Case], grading: Grading, tolerance: Mapping[str, float
         key = grading.key(case.runs, case.variant)
         if key is None:
             case.flag("unreadable", "No key can be computed from this hand-in; its numbers wait for a person.")
+        variables = runs.variables_of(grading.lab, case.variant)
         pictures = case.inspected.pictures
-        markers[id(case)] = Marker(grading.lab, key or Key(), tolerance, derived, pictures)
+        markers[id(case)] = Marker(grading.lab, key or Key(), tolerance, derived, variables, pictures)
         case.marks = markers[id(case)].marks(case.inspected.answers)
         _check_band(case, grading)
     pairs.same_student(open_cases)

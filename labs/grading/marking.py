@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from statistics import median, stdev
 
 from labs import numbers
-from labs.key import Key
+from labs.key import Key, Variables
 from labs.sheet import Answers
 from labs.spec import LabSpec, Question
 
@@ -68,7 +68,8 @@ class Marker:
     lab: LabSpec
     key: Key
     tolerance: Mapping[str, float]
-    derived: Mapping[str, Callable[[Mapping[str, float]], float]]
+    derived: Mapping[str, Callable[[Mapping[str, float], Variables], float]]
+    variables: Variables
     pictures: Mapping[str, str]
 
     def marks(self, answers: Answers) -> list[Mark]:
@@ -167,7 +168,7 @@ class Marker:
         try:
             earlier = {name: numbers.parse(answers[name][0]).within(numbers.unit_named(self.lab.question(name).unit))
                        for name in question.follows}  # fmt: skip
-            return self.derived[question.id](earlier)
+            return self.derived[question.id](earlier, self.variables)
         except (ValueError, IndexError, KeyError, ZeroDivisionError, OverflowError):
             return None
 

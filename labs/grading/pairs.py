@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
 from labs.grading.case import Case
+from labs.grading.inspection import FoundRun
 from labs.spec import LabSpec
 
+_EMPTY = hashlib.sha256(b"").hexdigest()
 _LEAST_FITS = 4
 _LEAST_TEXT = 120  # characters; two short texts may be alike by chance
 
@@ -17,7 +20,7 @@ def same_captures(cases: Sequence[Case]) -> None:
     holders: dict[str, list[tuple[Case, str]]] = defaultdict(list)
     for case in cases:
         for run, found in case.inspected.runs.items():
-            for digest in {digest for name, digest in found.files.items() if name.endswith(".pcap")}:
+            for digest in _telling(found):
                 holders[digest].append((case, run))
     for shared in holders.values():
         for case, run in shared if len({id(one) for one, _ in shared}) > 1 else ():
@@ -25,6 +28,11 @@ def same_captures(cases: Sequence[Case]) -> None:
                 if other is not case and not case.authentic.get(run):
                     case.flag("same captures", f"Run {run} holds captures that {other.student} handed in too.",
                               other.student)  # fmt: skip
+
+
+def _telling(found: FoundRun) -> set[str]:
+    """Digests of files that no two seeds have in common: captures, and samples of sockets where nothing is captured."""
+    return {digest for name, digest in found.files.items() if name.endswith((".pcap", ".jsonl"))} - {_EMPTY}
 
 
 def other_variants(cases: Sequence[Case], lab: LabSpec, right: Callable[[Case, Case], set[str]]) -> None:

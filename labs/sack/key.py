@@ -10,7 +10,7 @@ from labs.measuring import Runs
 OFF, ON = "sack_off", "sack_on"
 
 
-def factor(answers: Mapping[str, float]) -> float:
+def factor(answers: Mapping[str, float], _: Variables) -> float:
     """Goodput with SACK over goodput without."""
     return answers["goodput_on"] / answers["goodput_off"]
 

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.virtual
 
 
 def test_everybody_gets_what_they_should(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No honest hand-in is flagged, no fabricated one accepted; grading again runs nothing and keeps what people did."""
+    """No honest hand-in is flagged, no fabricated one accepted; grading again runs nothing."""
     made = make(tmp_path, list(KINDS))
     grades = grade(made, workers=2)
     assert list(disagreements(made)) == []

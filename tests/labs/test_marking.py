@@ -27,7 +27,7 @@ from topologies.errors import UsageError
 
 @pytest.fixture
 def marker(sack: LabSpec, key: Key) -> Marker:
-    return Marker(sack, key, {}, DERIVED, {})
+    return Marker(sack, key, {}, DERIVED, {}, {})
 
 
 def mark(marker: Marker, **answers: str) -> Mark:
@@ -41,7 +41,7 @@ def mark(marker: Marker, **answers: str) -> Mark:
     [
         ("231 kbit/s", 3, "right"), ("0.23 Mbps", 3, "right"), ("28.9 kB/s", 3, "right"), ("233 kbit/s", 3, "right"),
         ("240 kbit/s", 0, "wrong"), ("231", 1.5, "unit"), ("231 ms", 0.75, "unit"), ("231 kB/s", 0.75, "factor"),
-        ("231 Mbit/s", 0.75, "factor"), ("1 Mbit/s", 0, "mistake"), ("2e2 kbit/s", 0, "wrong"), 
+        ("231 Mbit/s", 0.75, "factor"), ("1 Mbit/s", 0, "mistake"), ("2e2 kbit/s", 0, "wrong"),
         ("fast", None, "unreadable"), ("1,234 kbit/s", None, "unreadable"), ("-231 kbit/s", 0, "wrong"),
         ("0 kbit/s", 0, "wrong"), ("0.2 Mbit/s", 0, "wrong"),
     ],
