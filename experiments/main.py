@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from testbed.interpreter import in_virtual_environment
 
 
@@ -10,6 +12,9 @@ def main() -> None:
     in_virtual_environment()
     from experiments.commands import tcplab
 
+    labs = import_module("labs.commands")  # by name: imports point from labs to experiments
+    tcplab.add_command(labs.lab)
+    tcplab.add_command(labs.grade)
     tcplab()
 
 

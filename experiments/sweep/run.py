@@ -50,22 +50,26 @@ def way_to_workers(
 
 
 def run_points(
-    points: Sequence[Point], way: Way, memory: Results, source: Origin, watch: Watch
-) -> Iterator[tuple[Point, Record]]:
-    """Run these points, in about this order. The engine starts with the first; without a point there is none."""
+    points: Sequence[Point], way: Way, memory: Results, source: Origin, watch: Watch,
+    carry: Callable[..., Record] | None = None,
+) -> Iterator[tuple[Point, Record]]:  # fmt: skip
+    """Run these points, in about this order. The engine starts with the first; without a point there is none.
+
+    `carry(data, seed, wall_seconds, lab, progress)` is what a worker does for a point.
+    """
     if not points:
         return
     by_key = {point.key: point for point in points}
     with way.engine(watch) as engine:
-        for done in engine.run(_task(point, way) for point in by_key.values()):
+        for done in engine.run(_task(point, way, carry) for point in by_key.values()):
             point, record = by_key[done.key], done.value if done.error is None else _broken(done)
             memory.add(point.combination.spec.name, point, source, record)
             watch.ended(point, record)
             yield point, record
 
 
-def _task(point: Point, way: Way) -> Task:
-    carry = carry_captured if point.captured else carry_point
+def _task(point: Point, way: Way, carry: Callable[..., Record] | None) -> Task:
+    carry = carry or (carry_captured if point.captured else carry_point)
     return Task(point.key, carry, (point.combination.data, point.seed, way.wall_seconds))
 
 

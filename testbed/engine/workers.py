@@ -23,7 +23,7 @@ from topologies.errors import TcplabError
 PROGRESS, WORKERS = "tcplab-progress", "tcplab-workers"
 """Topics of the scheduler's event log."""
 _ROOT = Path(testbed.__file__).resolve().parent.parent
-_PACKAGES = ("topologies", "testbed", "experiments", "analysis")
+_PACKAGES = ("topologies", "testbed", "experiments", "analysis", "labs")
 _BETWEEN = 0.25  # seconds between two words about the progress of a task
 
 

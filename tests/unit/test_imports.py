@@ -14,7 +14,7 @@ ALLOWED = {
     "testbed": {"topologies"},
     "experiments": {"testbed", "analysis", "topologies"},
     "analysis": {"topologies"},
-    "labs": {"analysis", "topologies"},
+    "labs": {"experiments", "testbed", "analysis", "topologies"},
 }
 OURS = {package for package in ALLOWED if (ROOT / package).is_dir()}
 TRAVELLING = [

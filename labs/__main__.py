@@ -1,0 +1,12 @@
+"""`python -m labs`: the same as `tcplab lab`, with `grade` beside it."""
+
+from __future__ import annotations
+
+from testbed.interpreter import in_virtual_environment
+
+if __name__ == "__main__":
+    in_virtual_environment()
+    from labs.commands import grade, lab
+
+    lab.add_command(grade)
+    lab(prog_name="python -m labs")

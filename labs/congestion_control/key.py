@@ -1,0 +1,43 @@
+"""The key of the lab about congestion control: CUBIC and Reno, near and far."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from labs.key import Key, Variables
+from labs.measuring import Runs
+
+RATE = "flow1.goodput_kbit_s"
+
+
+def factor(answers: Mapping[str, float], _: Variables) -> float:
+    """CUBIC's rate over Reno's."""
+    return answers["far_cubic"] / answers["far_reno"]
+
+
+DERIVED = {"factor": factor}
+
+
+def key(runs: Runs, variables: Variables) -> Key:
+    """The values, and where known mistakes lead."""
+    near, far = runs["near"], runs["far"]
+    cubic, reno = far("cubic", RATE), far("reno", RATE)
+    return Key(
+        numbers={
+            "near_cubic": near("cubic", RATE), "far_cubic": cubic, "far_reno": reno, "factor": cubic / reno,
+            "trip": far("reno", "flow1.rtt_median_ms"), "window": far("reno", "flow1.cwnd_median_segments"),
+        },
+        choices={"what_limits": {"growth"}},
+        mistakes={
+            "far_cubic": {"other_condition": reno, "other_run": near("cubic", RATE)},
+            "far_reno": {"other_condition": cubic}, "factor": {"upside_down": reno / cubic},
+            "window": {"other_condition": far("cubic", "flow1.cwnd_median_segments")},
+        },
+    )  # fmt: skip
+
+
+def lesson(runs: Runs) -> bool:
+    """Alike when near, and CUBIC a fifth ahead when far."""
+    near, far = runs["near"], runs["far"]
+    alike = 0.95 < near("cubic", RATE) / near("reno", RATE) < 1.05
+    return alike and far("cubic", RATE) > 1.2 * far("reno", RATE)

@@ -1,0 +1,44 @@
+"""The key of the lab about fairness: each flow's rate with one queue and with a fair one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from labs.key import Key, Variables
+from labs.measuring import Runs
+
+TOGETHER, UDP = "together", "udp.goodput_kbit_s"
+
+
+def kept(answers: Mapping[str, float], _: Variables) -> float:
+    """Percent of its rate that the UDP flow kept."""
+    return 100 * answers["udp_fair"] / answers["udp_fifo"]
+
+
+DERIVED = {"kept": kept}
+
+
+def key(runs: Runs, variables: Variables) -> Key:
+    """The values, and where known mistakes lead."""
+    fifo, fair = runs["fifo"], runs["fair"]
+    return Key(
+        numbers={
+            "udp_fifo": fifo(TOGETHER, UDP), "udp_fair": fair(TOGETHER, UDP),
+            "kept": 100 * fair(TOGETHER, UDP) / fifo(TOGETHER, UDP),
+            "lost_fair": fair(TOGETHER, "udp.udp_lost_percent"),
+            "jain_fifo": fifo(TOGETHER, "run.jain_index"), "jain_fair": fair(TOGETHER, "run.jain_index"),
+        },
+        choices={"who": {"router"}},
+        mistakes={
+            "udp_fair": {"other_run": fifo(TOGETHER, UDP)},
+            "lost_fair": {"other_run": fifo(TOGETHER, "udp.udp_lost_percent")},
+            "jain_fifo": {"other_run": fair(TOGETHER, "run.jain_index")},
+        },
+    )  # fmt: skip
+
+
+def lesson(runs: Runs) -> bool:
+    """The fair queue takes a quarter from the UDP flow at least, and the index rises."""
+    fifo, fair = runs["fifo"], runs["fair"]
+    fairer = fair(TOGETHER, "run.jain_index") > fifo(TOGETHER, "run.jain_index")
+    return fairer and fair(TOGETHER, UDP) < 0.75 * fifo(TOGETHER, UDP)

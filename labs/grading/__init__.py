@@ -1,0 +1,1 @@
+"""Grading: hand-ins from strangers in, points, feedback and flags out."""

@@ -1,0 +1,100 @@
+"""Whether captures are those that the student's own run gives: the same bytes, or where they begin to differ.
+
+Runs in a process of its own (labs.contained): one of the two captures is a stranger's.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+_MAGIC = {b"\xd4\xc3\xb2\xa1": ("<", 1e-6), b"\x4d\x3c\xb2\xa1": ("<", 1e-9)}  # what tcpdump writes on x86-64
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Where a capture differs from the one that was repeated.
+
+    `packet` is the number of the first packet that differs, from 1, 0 where the file itself is no capture; `seconds` is
+    its time after the first packet. `cut` says that what is there agrees and then ends.
+    """
+
+    file: str
+    packet: int
+    seconds: float
+    cut: bool
+    what: str
+
+
+def differences(reference: str, handed_in: str, names: list[str]) -> list[dict[str, Any]]:
+    """The captures among `names` that differ, each with its first difference; both folders hold these below raw/."""
+    found = []
+    for name in names:
+        ours, theirs = Path(reference, name), Path(handed_in, name)
+        if difference := _difference(name, ours.read_bytes(), theirs.read_bytes() if theirs.is_file() else None):
+            found.append(asdict(difference))
+    return found
+
+
+def _difference(name: str, ours: bytes, theirs: bytes | None) -> Difference | None:
+    if theirs is None:
+        return Difference(name, 0, 0.0, True, "it is missing")
+    if ours == theirs:
+        return None
+    if ours[:24] != theirs[:24] and theirs[:4] not in _MAGIC:
+        return Difference(name, 0, 0.0, ours.startswith(theirs), "it is no capture")
+    return _first(name, ours, theirs)
+
+
+def _first(name: str, ours: bytes, theirs: bytes) -> Difference:
+    begun = 0.0
+    pairs = zip_longest(_packets(ours), _packets(theirs))
+    for number, (mine, other) in enumerate(pairs, 1):
+        begun = begun or (mine[0] if mine else 0.0)
+        if mine == other:
+            continue
+        if other is None or mine is None:
+            where = mine[0] if mine else begun
+            cut = ours.startswith(theirs)
+            rest = "it goes on after the run had ended" if mine is None else "it ends there, and the run went on"
+            rest = rest if cut or mine is None else "what follows is no packet"
+            return Difference(name, number, round(where - begun, 6), cut, rest)
+        what = "the time is another" if mine[1] == other[1] else "the packet is another"
+        return Difference(name, number, round(mine[0] - begun, 6), False, what)
+    return Difference(name, 0, 0.0, False, "its packets are the same, the file is not")
+
+
+def _packets(content: bytes) -> Iterator[tuple[float, bytes]]:
+    """Time and bytes of each complete record, pcap-savefile(5)."""
+    order, tick = _MAGIC.get(content[:4], ("<", 1e-9))
+    header, offset = struct.Struct(order + "IIII"), 24
+    while offset + 16 <= len(content):
+        seconds, fraction, length, _ = header.unpack_from(content, offset)
+        if offset + 16 + length > len(content):
+            return
+        yield seconds + fraction * tick, content[offset + 16 : offset + 16 + length]
+        offset += 16 + length
+
+
+def inconsistencies(values: dict[str, dict[str, float]]) -> list[str]:
+    """Where a run's own witnesses contradict its captures; for runs that cannot be repeated.
+
+    The sender's socket counts every byte of data that it sent (tcp_info, tcpi_bytes_sent) and tcpdump every packet that
+    it wrote. The last sample of the socket may be a little older than the end.
+    """
+    found = []
+    for condition, one in values.items():
+        for claim, counted, seen, slack in (
+            ("bytes that its socket counted", "ss.bytes_sent", "sender.actual_data_bytes", 0.02),
+            ("packets that tcpdump counted at the sender", "tcpdump.sender", "sender.both.total_packets", 0.01),
+            ("packets that tcpdump counted at the receiver", "tcpdump.receiver", "receiver.both.total_packets", 0.01),
+            ("segments sent again by the kernel's counter", "nstat.TcpRetransSegs", "sender.rexmt_data_pkts", 0.02),
+        ):
+            there, here = one.get(counted), one.get(seen)
+            if there is not None and here is not None and abs(there - here) > max(5.0, slack * max(there, here)):
+                found.append(f"{condition}: {here:,.0f} in the capture, and {there:,.0f} {claim}")
+    return found

@@ -1,0 +1,256 @@
+"""`tcplab grade`: from a folder of hand-ins to a folder of grades."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import StatisticsError
+from tempfile import TemporaryDirectory
+
+from experiments.messages import ready_lab
+from experiments.session import lab_facts
+from experiments.sweep.point import Point, Record
+from experiments.sweep.progress import watching
+from experiments.sweep.results import results
+from experiments.sweep.run import Way, way_to_workers
+from labs import catalogue, runs
+from labs.contained import contained
+from labs.course import Course, Variant, student_id, variant
+from labs.grading import output, pairs
+from labs.grading.case import Case
+from labs.grading.comparing import compare, settle
+from labs.grading.inspection import from_json, inspect
+from labs.grading.intake import HandIn, hand_ins
+from labs.grading.marking import Marker, tolerances
+from labs.grading.overrides import ByHand, apply, read_by_hand
+from labs.grading.references import References, place_of
+from labs.grading.roster import Person
+from labs.key import Key
+from labs.measuring import MeasuredRun, Values
+from labs.spec import LabRun, LabSpec
+from testbed.archive import code_digest
+from testbed.lab import Lab
+from testbed.machine import allowed_processors
+from testbed.scratch import scratch
+from topologies.errors import TcplabError
+
+_SEEDS = 8
+"""Seeds whose spread makes tolerances and bands."""
+
+
+@dataclass
+class Grading:
+    """What is the same for a whole class."""
+
+    lab: LabSpec
+    course: Course
+    people: Sequence[Person]
+    references: References
+    work: Path
+    module: Path
+    """A module in the place of a student's, for the runs that tell how much chance does."""
+
+    def key(self, values: Mapping[str, Sequence[Values]], of: Variant) -> Key | None:
+        """The key by these runs; None where they do not tell."""
+        measured = {name: MeasuredRun(tuple(seeds)) for name, seeds in values.items()}
+        try:
+            found: Key = catalogue.key_module(self.lab.name).key(measured, runs.variables_of(self.lab, of))
+        except (KeyError, ZeroDivisionError, StatisticsError, ValueError):
+            return None
+        return found
+
+    def nominal(self) -> Variant:
+        """The middle of every range: on it tolerances are measured."""
+        values = tuple((one.name, one.values[len(one.values) // 2]) for one in self.lab.varies)
+        return Variant(self.lab.name, "", "", values, 1)
+
+    def points(self, of: Variant, module: Path | None, seeds: Iterable[int] | None = None) -> dict[LabRun, list[Point]]:
+        """The points of each run of a variant. Raises UsageError where a module is needed and cannot be used."""
+        found = {}
+        for run in self.lab.runs:
+            combination = runs.combination_of(run, of, module)
+            chosen = runs.seeds_of(run, of) if seeds is None else seeds
+            found[run] = [self.references.point(combination, seed) for seed in chosen]
+        return found
+
+    def spread(self, of: Variant, module: Path | None) -> list[Key]:
+        """The keys of a variant under other seeds, which have been asked for."""
+        points = self.points(of, module, range(1, _SEEDS + 1))
+        found = []
+        for index in range(_SEEDS):
+            records = {run.name: self.references.records[points[run][index].key] for run in points}
+            if all(record["status"] == "complete" for record in records.values()):
+                found.append(self.key({name: [record["values"]] for name, record in records.items()}, of))
+        return [key for key in found if key]
+
+
+def grade_all(
+    submissions: Path, lab: LabSpec, course: Course, people: Sequence[Person], out: Path, workers: int | None
+) -> Path:
+    """Grade everything and return the folder of grades. Raises UsageError before anything is run.
+
+    A hand-in that cannot be graded says why; the others are graded.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    by_hand = read_by_hand(out, lab)
+    with (
+        TemporaryDirectory() as modules,
+        scratch() as work,
+        results(out) as memory,
+        watching(f"grade {lab.name}") as watch,
+    ):
+        found = hand_ins(submissions, work / "class")
+        module = runs.example_module(Path(modules))
+        way = _way(lab, workers, module)
+        grading = Grading(lab, course, people, References(way, memory, watch), work, module)
+        cases = list(_inspected(found, grading))
+        graded(cases, grading, by_hand)
+        output.write(out, lab, course, people, cases, by_hand)
+    return out
+
+
+def _way(lab: LabSpec, workers: int | None, module: Path) -> Way:
+    nominal = Variant(lab.name, "", "", tuple((one.name, one.values[-1]) for one in lab.varies), 1)
+    specs = [runs.combination_of(run, nominal, module).spec for run in lab.runs]
+    return way_to_workers(ready_lab(), specs, workers, None)
+
+
+def _inspected(found: Sequence[HandIn], grading: Grading) -> Iterator[Case]:
+    """Each hand-in unpacked and looked at, as many at once as there are processors."""
+    with ThreadPoolExecutor(allowed_processors()) as pool:
+        folders = [grading.work / "hand-ins" / str(number) for number in range(len(found))]
+        yield from pool.map(lambda one, folder: _case(one, folder, grading), found, folders)
+
+
+def _case(hand_in: HandIn, folder: Path, grading: Grading) -> Case:
+    folder.mkdir(parents=True)
+    case = Case(hand_in, folder, person=hand_in.owner(list(grading.people)))
+    try:
+        found = contained(inspect, str(hand_in.place.absolute()), str(folder), grading.lab.name)
+        case.inspected = from_json(found)
+        _identify(case, grading)
+    except TcplabError as error:
+        case.refused = str(error)
+    return case
+
+
+def _identify(case: Case, grading: Grading) -> None:
+    """Whose it is: the course system's word counts, then what it says itself. Raises UsageError for a strange id."""
+    claimed = case.inspected.student
+    known = {person.id: person for person in grading.people}
+    if case.person is None:
+        student = student_id(claimed)
+        case.person = known.get(student)
+        if known and case.person is None:
+            raise TcplabError(f"'{student}' is not in the class.", "Start the lab with the id of the course.")
+    elif claimed and student_id(claimed) != case.person.id:
+        case.flag("whose", f"It was handed in by {case.person.id} and says that it is of {claimed}.", claimed)
+    case.variant = variant(grading.course, grading.lab, case.person.id if case.person else claimed)
+
+
+def graded(cases: Sequence[Case], grading: Grading, by_hand: ByHand) -> None:
+    """Repeat the runs, compare, mark, and flag what hand-ins have in common."""
+    points = dict(_points(cases, grading))
+    nominal, module = grading.nominal(), grading.module
+    wanted = [point for of_case in points.values() for listed in of_case.values() for point in listed]
+    wanted += [point for listed in grading.points(nominal, module, range(1, _SEEDS + 1)).values() for point in listed]
+    for case in _native(cases):
+        wanted += [point for listed in _bands(case, grading).values() for point in listed]
+    grading.references.ask(wanted)
+    _compare(cases, points, grading)
+    _mark(cases, grading, tolerances(grading.lab, grading.spread(nominal, module)))
+    for case in cases:
+        apply(case, by_hand)
+
+
+def _points(cases: Sequence[Case], grading: Grading) -> Iterator[tuple[int, dict[LabRun, list[Point]]]]:
+    """The points of each case that has a variant, by the case's identity."""
+    for case in cases:
+        if case.variant and not case.refused:
+            try:
+                yield id(case), grading.points(case.variant, _module(case))
+            except TcplabError as error:
+                case.refused = str(error)
+
+
+def _module(case: Case) -> Path | None:
+    file = case.folder / runs.MODULE
+    return file if file.is_file() else None
+
+
+def _native(cases: Sequence[Case]) -> list[Case]:
+    return [case for case in cases if not case.refused
+            and any(run.testbed == "native" for run in case.inspected.runs.values())]  # fmt: skip
+
+
+def _bands(case: Case, grading: Grading) -> dict[LabRun, list[Point]]:
+    assert case.variant is not None
+    return grading.points(case.variant, _module(case), range(1, _SEEDS + 1))
+
+
+def _compare(cases: Sequence[Case], points: Mapping[int, dict[LabRun, list[Point]]], grading: Grading) -> None:
+    doubtful: list[tuple[Case, LabRun, list[Record]]] = []
+    for case in cases:
+        for run, listed in points.get(id(case), {}).items():
+            records = [grading.references.records[point.key] for point in listed]
+            if failed := next((record for record in records if record["status"] == "failed"), None):
+                case.refused = f"The run {run.name} could not be repeated: {failed['problem']}"
+            elif compare(case, run, records, grading.course):
+                doubtful.append((case, run, records))
+    doubtful = [(case, run, records) for case, run, records in doubtful if not case.refused]
+    kept = grading.work / "kept"
+    grading.references.keep((point for case, run, _ in doubtful for point in points[id(case)][run]), kept)
+    ours = _ours(grading.references.way.lab)
+    for case, run, records in doubtful:
+        data = points[id(case)][run][0].combination.data
+        settle(case, run, kept / place_of(data), records, ours)
+
+
+def _ours(lab: Lab) -> dict[str, str]:
+    """What a manifest of the grader's own would say."""
+    facts = lab_facts(lab)
+    tools = {tool: facts["tools"][tool] for tool in ("iperf", "tcpdump", "iproute2") if tool in facts["tools"]}
+    return {"code": code_digest(), "kernel release": facts["kernel"]["release"], "kernel": facts["kernel"]["digest"],
+            "image": facts["image"]["digest"], **tools}  # fmt: skip
+
+
+def _mark(cases: Sequence[Case], grading: Grading, tolerance: Mapping[str, float]) -> None:
+    derived = getattr(catalogue.key_module(grading.lab.name), "DERIVED", {})
+    markers: dict[int, Marker] = {}
+    open_cases = [case for case in cases if not case.refused and case.variant]
+    for case in open_cases:
+        assert case.variant is not None
+        key = grading.key(case.runs, case.variant)
+        if key is None:
+            case.flag("unreadable", "No key can be computed from this hand-in; its numbers wait for a person.")
+        variables = runs.variables_of(grading.lab, case.variant)
+        pictures = case.inspected.pictures
+        markers[id(case)] = Marker(grading.lab, key or Key(), tolerance, derived, variables, pictures)
+        case.marks = markers[id(case)].marks(case.inspected.answers)
+        _check_band(case, grading)
+    pairs.same_student(open_cases)
+    pairs.same_captures(open_cases)
+    pairs.same_texts(open_cases, grading.lab)
+    pairs.other_variants(
+        open_cases, grading.lab, lambda one, by: markers[id(by)].right(one.inspected.answers)
+    )  # fmt: skip
+
+
+def _check_band(case: Case, grading: Grading) -> None:
+    """For runs in real time: what was measured must lie where repeated runs of the variant lie."""
+    if case not in _native([case]):
+        return
+    assert case.variant is not None
+    keys = grading.spread(case.variant, _module(case))
+    key = grading.key(case.runs, case.variant)
+    for question in grading.lab.questions:
+        values = [one.numbers[question.id] for one in keys if question.id in one.numbers]
+        if len(values) > 2 and key and question.id in key.numbers:
+            half = 0.5 * (max(values) - min(values)) + 0.05 * abs(max(values, key=abs))
+            low, high = min(values) - half, max(values) + half
+            case.bands[question.id] = (low, high)
+            if not low <= key.numbers[question.id] <= high:
+                case.flag("band", f"{question.id}: {key.numbers[question.id]:.4g} was captured, and repeated runs of "
+                                  f"this variant lie between {low:.4g} and {high:.4g}.")  # fmt: skip

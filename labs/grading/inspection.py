@@ -1,0 +1,139 @@
+"""A hand-in unpacked and looked at: its answers, what its manifests say, and the digests of its files.
+
+Runs in a process of its own (labs.contained), and answers in JSON.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from analysis.jsonfile import Object, inner, read_object, text
+from analysis.problems import Problems, printable
+from labs import catalogue
+from labs.assignment import ANSWERS, FILE
+from labs.grading.unpack import unpack
+from labs.pictures import picture_kind
+from labs.runs import run_folder
+from labs.sheet import Answers, read_sheet
+from labs.spec import LabSpec
+from topologies.errors import TcplabError
+
+_LARGEST_JSON = 8 << 20  # bytes of a manifest or spec
+_SHOWN = 80
+
+
+@dataclass(frozen=True)
+class FoundRun:
+    """A run that was handed in. `files` are its raw files with their digests, by their path below raw/.
+
+    `misfits` are files that are not what its manifest says of them.
+    """
+
+    place: str
+    testbed: str
+    parameters: dict[str, str]
+    seeds: list[int]
+    origin: dict[str, str]
+    files: dict[str, str]
+    misfits: list[str]
+
+
+@dataclass(frozen=True)
+class Inspected:
+    """What was found. `refused` is why nothing of it could be used; `problems` why a part could not."""
+
+    refused: str = ""
+    student: str = ""
+    answers: Answers = field(default_factory=dict)
+    runs: dict[str, FoundRun] = field(default_factory=dict)
+    pictures: dict[str, str] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+
+def from_json(found: dict[str, Any]) -> Inspected:
+    """What `inspect` gave, as it came out of its process."""
+    runs = {name: FoundRun(**one) for name, one in found.pop("runs", {}).items()}
+    return Inspected(runs=runs, **found)
+
+
+def inspect(source: str, target: str, lab_name: str) -> dict[str, Any]:
+    """Unpack `source` into the empty folder `target` and look at it. Raises TcplabError where it is refused."""
+    lab, folder = catalogue.find(lab_name), Path(target)
+    names = unpack(Path(source), folder)
+    if ANSWERS not in names:
+        raise TcplabError(f"It holds no {ANSWERS}.", "Hand in the zip that ./tcplab lab pack makes.")
+    answers, problems = read_sheet(folder / ANSWERS, lab), Problems()
+    runs = {run.name: found for run in lab.runs if (found := _run(folder, run.name, problems))}
+    return {
+        "student": _claimed(folder, lab, problems), "answers": answers, "runs": runs,
+        "pictures": _pictures(folder, lab, answers), "problems": [one[:300] for one in problems.found[:20]],
+    }  # fmt: skip
+
+
+def _claimed(folder: Path, lab: LabSpec, problems: Problems) -> str:
+    """Whose the hand-in says that it is."""
+    variant = inner(_object(folder / FILE, problems), "variant")
+    if text(variant, "lab", lab.name) != lab.name:
+        raise TcplabError(f"It is for the lab '{text(variant, 'lab')[:40]}', not {lab.name}.", "Hand in the right one.")
+    return text(variant, "student")[:_SHOWN]
+
+
+def _object(file: Path, problems: Problems) -> Object:
+    if file.is_file() and file.stat().st_size > _LARGEST_JSON:
+        problems.add(f"{file.name} is too large: what it would have told is left out.")
+        return {}
+    return read_object(file, problems, file.name)
+
+
+def _run(folder: Path, name: str, problems: Problems) -> dict[str, Any] | None:
+    place = run_folder(folder, name)
+    if place is None:
+        return None
+    manifest, spec = _object(place / "manifest.json", problems), _object(place / "spec.json", problems)
+    files = {file.relative_to(place / "raw").as_posix(): _digest(file) for file in sorted((place / "raw").rglob("*"))
+             if file.is_file()}  # fmt: skip
+    seeds = manifest.get("seeds")
+    parameters = inner(spec, "parameters")
+    return {
+        "place": place.relative_to(folder).as_posix(), "testbed": text(manifest, "testbed", "unknown")[:_SHOWN],
+        "parameters": {key[:_SHOWN]: text(parameters, key)[:_SHOWN] for key in list(parameters)[:50]},
+        "seeds": [seed for seed in seeds if type(seed) is int][:50] if isinstance(seeds, list) else [],
+        "origin": _origin(manifest), "files": files, "misfits": _misfits(files, inner(manifest, "files"))[:20],
+    }  # fmt: skip
+
+
+def _origin(manifest: Object) -> dict[str, str]:
+    """What a manifest says of the code and the lab that made the run."""
+    found = {"tcplab": text(manifest, "tcplab"), "code": text(manifest, "code_digest"),
+             "kernel release": text(inner(manifest, "kernel"), "release"),
+             "kernel": text(inner(manifest, "kernel"), "digest"),
+             "image": text(inner(manifest, "image"), "digest")}  # fmt: skip
+    tools = inner(manifest, "tools")
+    return {name: value[:_SHOWN] for name, value in found.items()} | {
+        tool: text(tools, tool)[:_SHOWN] for tool in ("iperf", "tcpdump", "iproute2") if tool in tools
+    }
+
+
+def _misfits(files: dict[str, str], listed: Object) -> list[str]:
+    """Files that differ from their manifest, that it does not know, or that it lists and that are not there."""
+    known = {name.removeprefix("raw/"): digest for name, digest in listed.items() if name.startswith("raw/")}
+    changed = [name for name, digest in files.items() if known.get(name) != digest]
+    return changed + [printable(name)[:_SHOWN] for name in known if name not in files]
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _pictures(folder: Path, lab: LabSpec, answers: Answers) -> dict[str, str]:
+    """The picture of each graph that is asked for, by question: the name of its file."""
+    found = {}
+    for question in lab.questions:
+        for name in answers[question.id] if question.kind == "graph" else ():
+            if "/" not in name and picture_kind(folder / name):
+                found[question.id] = name
+    return found

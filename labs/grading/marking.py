@@ -1,0 +1,190 @@
+"""Points for answers: by the key of the student's own run, with what is known of how answers go wrong.
+
+A number is right within its tolerance, or where it is the right value rounded to the digits that were written. Half of
+the points are had without a unit, a quarter with a known factor between, such as 8 of bits and bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median, stdev
+
+from labs import numbers
+from labs.key import Key, Variables
+from labs.sheet import Answers
+from labs.spec import LabSpec, Question
+
+LEAST_TOLERANCE, MOST_TOLERANCE = 0.01, 0.05
+"""iperf prints three digits; nothing wider than a twentieth is a reading of one's own run."""
+WITHOUT_UNIT, BY_A_FACTOR = 0.5, 0.25
+_FACTORS = {
+    8.0: "It is 8 times too large: bytes were taken for bits, or the other way round.",
+    1 / 8: "It is 8 times too small: bits were taken for bytes, or the other way round.",
+    1000.0: "It is 1000 times too large: check the unit's prefix (k, M, m).",
+    0.001: "It is 1000 times too small: check the unit's prefix (k, M, m).",
+    1e6: "It is a million times too large: check the unit's prefix.",
+    1e-6: "It is a million times too small: check the unit's prefix.",
+    1.024: "It is off by 1024/1000: iperf's KBytes are 1024 bytes, its Kbits are 1000 bits.",
+    1000 / 1024: "It is off by 1000/1024: iperf's KBytes are 1024 bytes, its Kbits are 1000 bits.",
+}
+_OF_SHARES = {0.01: "It is 100 times too small: a fraction was written as percent.",
+              100.0: "It is 100 times too large: percent was written as a fraction."}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What an answer earned: `points` None where a person is to read it.
+
+    `verdict` is right, follows, unit, factor, mistake, wrong, part, empty, unreadable, read or by hand.
+    """
+
+    question: str
+    given: str
+    expected: str
+    points: float | None
+    verdict: str
+    note: str = ""
+    mistake: str = ""
+
+
+def tolerances(lab: LabSpec, keys: Sequence[Key]) -> dict[str, float]:
+    """How far a number may be off, as a share of it: a quarter of its standard deviation over seeds, within limits.
+
+    A reading of one's own run is nearer to it than the runs of others are.
+    """
+    found = {}
+    for question in lab.questions:
+        values = [key.numbers[question.id] for key in keys if question.id in key.numbers]
+        spread = stdev(values) / abs(median(values)) if len(values) > 2 and median(values) else 0.0
+        found[question.id] = min(MOST_TOLERANCE, max(LEAST_TOLERANCE, spread / 4))
+    return found
+
+
+@dataclass(frozen=True)
+class Marker:
+    """What marks one student's answers. `derived` calculates what follows from other answers."""
+
+    lab: LabSpec
+    key: Key
+    tolerance: Mapping[str, float]
+    derived: Mapping[str, Callable[[Mapping[str, float], Variables], float]]
+    variables: Variables
+    pictures: Mapping[str, str]
+
+    def marks(self, answers: Answers) -> list[Mark]:
+        """A mark for each question."""
+        return [self._mark(question, answers) for question in self.lab.questions]
+
+    def right(self, answers: Answers) -> set[str]:
+        """The numbers that are right by this key."""
+        return {one.question for one in self.marks(answers) if one.verdict in ("right", "unit")
+                and self.lab.question(one.question).kind == "number"}  # fmt: skip
+
+    def _mark(self, question: Question, answers: Answers) -> Mark:
+        given = answers.get(question.id, [])
+        empty = Mark(question.id, ", ".join(given), self._expected(question), 0.0, "empty", "Nothing was given.")
+        if question.kind == "module":
+            return replace(empty, points=0.0 if not given else None, verdict="read" if given else "empty", note="")
+        if question.kind in ("text", "graph"):
+            return self._by_hand(question, given, empty)
+        if not given:
+            return empty
+        if question.options:
+            return self._options(question, set(given), empty)
+        return self._number(question, given[0], answers, empty)
+
+    def _expected(self, question: Question) -> str:
+        if question.options:
+            right = self.key.choices.get(question.id, set())
+            return "; ".join(option.text for option in question.options if option.id in right) or "none of them"
+        if question.id not in self.key.numbers:
+            return ""
+        value = self.key.numbers[question.id]
+        whole = value == int(value) and question.unit not in ("kbit/s", "%")
+        return f"{value:.0f}" if whole else f"{value:.4g} {question.unit}".strip()
+
+    def _by_hand(self, question: Question, given: list[str], empty: Mark) -> Mark:
+        if not given:
+            return empty
+        if question.kind == "graph" and question.id not in self.pictures:
+            return replace(empty, note=f"'{given[0][:60]}' was not handed in, or is no PNG or JPEG picture.")
+        return replace(empty, points=None, verdict="read", note="It is read by a person.")
+
+    def _options(self, question: Question, given: set[str], empty: Mark) -> Mark:
+        right = self.key.choices.get(question.id, set())
+        share = max(0.0, (len(given & right) - len(given - right)) / len(right)) if right else float(not given)
+        if question.kind == "choice":
+            share = float(given == right or bool(given & right and len(given) == 1))
+        verdict = "right" if share == 1 else "part" if share else "wrong"
+        texts = {option.id: option.text for option in question.options}
+        shown = "; ".join(texts.get(one, one[:60]) for one in sorted(given))
+        return replace(empty, given=shown, points=_rounded(share * question.points), verdict=verdict, note="")
+
+    def _number(self, question: Question, text: str, answers: Answers, empty: Mark) -> Mark:
+        unit, expected = numbers.unit_named(question.unit), self.key.numbers.get(question.id)
+        if expected is None:
+            return replace(empty, points=None, verdict="read", note="No key could be computed; a person looks at it.")
+        try:
+            number = numbers.parse(text)
+        except ValueError as error:
+            note = f"{str(error).capitalize()}. A person reads it."
+            return replace(empty, points=None, verdict="unreadable", note=note)
+        same = number.unit is None or number.unit.dimension == unit.dimension
+        scale = number.scale(unit) if same else 1.0
+        value, slack = number.value * scale, number.half_step * scale
+        close = _Close(self.tolerance.get(question.id, LEAST_TOLERANCE), slack)
+        share, verdict, note, mistake = self._judge(question, value, expected, close, answers)
+        if verdict in ("right", "follows") and (not same or (number.unit is None and unit.dimension != "number")):
+            share = WITHOUT_UNIT if same else BY_A_FACTOR
+            verdict, note = "unit", f"The number is right; {'the unit is missing' if same else 'its unit is another'}."
+        return replace(
+            empty, points=_rounded(share * question.points), verdict=verdict, note=note, mistake=mistake, given=text
+        )
+
+    def _judge(
+        self, question: Question, value: float, expected: float, close: _Close, answers: Answers
+    ) -> tuple[float, str, str, str]:
+        """Share of the points, verdict, note and known mistake."""
+        if close(value, expected):
+            return 1.0, "right", "", ""
+        followed = self._followed(question, answers)
+        if followed is not None and close(value, followed):
+            return 1.0, "follows", "It follows rightly from your earlier answers, which cost their own points.", ""
+        wrong = self.key.mistakes.get(question.id, {})
+        for mistake in question.mistakes:
+            if mistake.id in wrong and close(value, wrong[mistake.id]):
+                return 0.0, "mistake", mistake.note, mistake.id
+        factors = _FACTORS | (_OF_SHARES if question.unit == "%" else {})
+        for factor, note in factors.items() if question.unit else ():
+            if close(value, factor * expected):
+                return BY_A_FACTOR, "factor", note, f"factor {factor:g}"
+        return 0.0, "wrong", "", ""
+
+    def _followed(self, question: Question, answers: Answers) -> float | None:
+        """The right value by the student's own earlier answers."""
+        if question.id not in self.derived:
+            return None
+        try:
+            earlier = {name: numbers.parse(answers[name][0]).within(numbers.unit_named(self.lab.question(name).unit))
+                       for name in question.follows}  # fmt: skip
+            return self.derived[question.id](earlier, self.variables)
+        except (ValueError, IndexError, KeyError, ZeroDivisionError, OverflowError):
+            return None
+
+
+@dataclass(frozen=True)
+class _Close:
+    """Whether a value is another: within a share of it, or within the rounding of what was written."""
+
+    share: float
+    half_step: float
+
+    def __call__(self, value: float, other: float) -> bool:
+        # A rounding to two digits or more may be off by half of the last, never by more than a tenth of the value.
+        rounding = min(self.half_step * 1.000001, 0.1 * abs(other))
+        return abs(value - other) <= max(self.share * abs(other), rounding, 1e-9)
+
+
+def _rounded(points: float) -> float:
+    return round(points, 2)

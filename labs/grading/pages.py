@@ -1,0 +1,89 @@
+"""The pages of a class: feedback for each student, the class as a whole, and what a person is to read."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from labs.course import Course
+from labs.grading.case import Case
+from labs.grading.marking import Mark
+from labs.grading.overrides import ByHand
+from labs.grading.roster import Person
+from labs.spec import LabSpec, Question
+from labs.templates import page_with_script, render
+
+VERDICTS = {
+    "right": "right", "follows": "right, by your earlier answers", "unit": "right number, but the unit",
+    "factor": "off by a known factor", "mistake": "a known mix-up", "wrong": "not right", "part": "partly right",
+    "empty": "not answered", "unreadable": "cannot be read by the program", "read": "read by a person",
+    "by hand": "points given by a person",
+}  # fmt: skip
+_WIDELY = 0.2  # of a class
+_CLASSES = {"right": "", "follows": "", "unit": "some", "factor": "some", "part": "some", "by hand": "",
+            "mistake": "none", "wrong": "none", "empty": "none", "unreadable": "open", "read": "open"}  # fmt: skip
+
+
+def feedback_page(lab: LabSpec, case: Case) -> str:
+    """What was asked, given, expected from the own run, how it is obtained, points."""
+    pairs = [(lab.question(mark.question), mark) for mark in case.marks]
+    return render("feedback.html", {"lab": lab, "case": case, "pairs": pairs, "verdicts": VERDICTS})
+
+
+def class_page(
+    lab: LabSpec, course: Course, people: Sequence[Person], cases: Sequence[Case], names: dict[int, str]
+) -> str:
+    """Distributions per question, pairs that are flagged, what was widely misunderstood."""
+    handed_in = {case.student for case in cases}
+    return render("class.html", {
+        "lab": lab, "course": course, "cases": sorted(cases, key=lambda case: case.student), "names": names,
+        "states": Counter(case.state for case in cases), "points": _points(lab, cases),
+        "questions": [_question(question, cases) for question in lab.questions],
+        "looks": [(case, flag) for case in cases for flag in case.flags],
+        "misunderstood": list(_misunderstood(lab, cases)), "open": sum(len(case.open) for case in cases),
+        "missing": [person for person in people if person.id not in handed_in],
+        "refused": [case for case in cases if case.refused],
+    })  # fmt: skip
+
+
+def _points(lab: LabSpec, cases: Sequence[Case]) -> list[tuple[str, int]]:
+    """How many have how much, in tenths of all points."""
+    tenths = Counter(min(9, int(10 * case.points / lab.points)) for case in cases if case.points is not None)
+    return [(f"{10 * tenth} to {10 * tenth + 10} %", tenths[tenth]) for tenth in range(10)]
+
+
+def _question(question: Question, cases: Sequence[Case]) -> dict[str, Any]:
+    """The shares of verdicts on one question, widest first where they are right."""
+    verdicts = Counter(mark.verdict for case in cases for mark in case.marks if mark.question == question.id)
+    total = sum(verdicts.values()) or 1
+    shares = [{"verdict": VERDICTS[name], "count": verdicts[name], "share": 100 * verdicts[name] / total,
+               "kind": _CLASSES[name]} for name in VERDICTS if verdicts[name]]  # fmt: skip
+    return {"question": question, "shares": shares}
+
+
+def _misunderstood(lab: LabSpec, cases: Sequence[Case]) -> list[dict[str, Any]]:
+    """Known mix-ups and factors that a fifth of those who answered share, most frequent first."""
+    found = []
+    for question in lab.questions:
+        marks = [mark for case in cases for mark in case.marks if mark.question == question.id and mark.given]
+        for mistake, count in Counter(mark.mistake for mark in marks if mark.mistake).items():
+            if count >= 2 and count >= _WIDELY * len(marks):
+                note = next(mark.note for mark in marks if mark.mistake == mistake)
+                found.append({"question": question, "note": note, "count": count, "of": len(marks)})
+    return sorted(found, key=lambda one: -one["count"])
+
+
+def reading_page(lab: LabSpec, cases: Sequence[Case], names: dict[int, str], by_hand: ByHand) -> str:
+    """What waits for a person, question by question, with fields that make lines for the file of overrides."""
+    queue = [(question, [(case, mark, _picture(case, mark, names)) for case in cases for mark in case.open
+                         if mark.question == question.id]) for question in lab.questions]  # fmt: skip
+    decided = json.loads(by_hand.as_json())
+    context = {"lab": lab, "queue": [(one, items) for one, items in queue if items], "decided": decided}
+    return page_with_script("reading.html", "reading.js", context)
+
+
+def _picture(case: Case, mark: Mark, names: dict[int, str]) -> str:
+    name = case.inspected.pictures.get(mark.question)
+    return f"handed-in/{names[id(case)]}/{name}" if name else ""

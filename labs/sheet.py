@@ -1,0 +1,46 @@
+"""The sheet of answers: answers.toml, small, flat and text only, whatever else it may try to be."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+from labs.spec import LabSpec, Question
+from topologies.errors import TcplabError
+
+LARGEST = 64 * 1024  # bytes
+_LONGEST = 8000  # characters of one answer
+Answers = dict[str, list[str]]
+"""Question id to what was given: nothing where it is empty, one text, or the ticked options."""
+
+
+def read_sheet(file: Path, lab: LabSpec) -> Answers:
+    """The answers in a file. Raises TcplabError with the line that is wrong in it."""
+    try:
+        with file.open("rb") as stream:
+            content = stream.read(LARGEST + 1)
+    except OSError as error:
+        raise TcplabError(f"{file.name} cannot be read: {error.strerror}.", "Hand it in beside your runs.") from None
+    if len(content) > LARGEST:
+        raise TcplabError(f"{file.name} is larger than {LARGEST // 1024} KiB.", "It should hold short answers only.")
+    try:
+        table = tomllib.loads(content.decode()).get("answers")
+    except (ValueError, RecursionError) as error:  # UnicodeDecodeError and TOMLDecodeError are ValueErrors
+        remedy = 'Write each answer in quotation marks, on its line: goodput = "231 kbit/s".'
+        raise TcplabError(f"{file.name} cannot be read: {str(error)[:200]}.", remedy) from None
+    if not isinstance(table, dict):
+        raise TcplabError(f"{file.name} has no [answers].", "Keep the line [answers] above your answers.")
+    return {question.id: _given(table.get(question.id), question) for question in lab.questions}
+
+
+def _given(value: object, question: Question) -> list[str]:
+    """What was given, cut to a length that a page can show. Numbers may stand without quotation marks."""
+    items = value if isinstance(value, list) else [value]
+    texts = [_text(item) for item in items[:50] if isinstance(item, str | int | float) and not isinstance(item, bool)]
+    given = [text for text in texts if text]
+    return sorted(set(given)) if question.kind == "choices" else given[:1]
+
+
+def _text(item: str | float) -> str:
+    printable = "".join(letter for letter in str(item)[:_LONGEST] if letter.isprintable() or letter == "\n")
+    return printable.strip()

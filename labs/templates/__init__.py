@@ -1,0 +1,58 @@
+"""Pages and texts from templates. What strangers wrote is escaped by Jinja; Markdown is rendered without raw HTML."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, PrefixLoader, StrictUndefined
+from markdown_it import MarkdownIt
+
+from labs.catalogue import names
+
+_STYLE = PackageLoader("analysis")
+
+
+@cache
+def _environment() -> Environment:
+    loaders = {name: PackageLoader(f"labs.{name}", ".") for name in names()}
+    environment = Environment(
+        loader=PrefixLoader({"labs": PackageLoader("labs"), "analysis": _STYLE, **loaders}), undefined=StrictUndefined,
+        autoescape=lambda name: bool(name and name.endswith(".html")), trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters |= {"number": _number, "id": id}
+    return environment
+
+
+def render(name: str, context: dict[str, Any]) -> str:
+    """A template of this folder."""
+    return _environment().get_template(f"labs/{name}").render(context)
+
+
+def page_with_script(name: str, script: str, context: dict[str, Any]) -> str:
+    """A page that may run this one script: its digest is in the page's Content-Security-Policy."""
+    source = _environment().get_template(f"labs/{script}").render()
+    digest = base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
+    return render(name, context | {"script": source, "script_digest": digest})
+
+
+def render_lab(lab: str, context: dict[str, Any]) -> str:
+    """The handout of a lab."""
+    return _environment().get_template(f"{lab}/handout.md.j2").render(context)
+
+
+def markdown_page(title: str, text: str) -> str:
+    """A page of Markdown of our own; raw HTML in it is shown as text."""
+    body = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
+    return render("text.html", {"title": title, "body": body})
+
+
+def _number(value: float | None) -> str:
+    """As people write it: three digits, whole numbers in full."""
+    if value is None:
+        return "\N{EN DASH}"
+    if value == int(value) or abs(value) >= 1000:
+        return f"{value:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+    return f"{value:.3g}"

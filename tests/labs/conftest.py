@@ -1,0 +1,35 @@
+"""A lab without its runs: the SACK lab with made-up measurements."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from labs import catalogue
+from labs.assignment import Assignment, start
+from labs.course import Course, variant
+from labs.key import Key
+from labs.spec import LabSpec
+
+COURSE = Course("tests", "a secret that only the tests know")
+
+
+@pytest.fixture
+def sack() -> LabSpec:
+    return catalogue.find("sack")
+
+
+@pytest.fixture
+def key() -> Key:
+    """A key of the SACK lab, of no run."""
+    numbers = {"goodput_off": 231.0, "goodput_on": 445.0, "factor": 445 / 231, "resent_off": 306.0,
+               "resent_share_on": 8.52, "timeouts_off": 85.0, "timeouts_on": 15.0, "silence_off": 53.87}  # fmt: skip
+    mistakes = {"resent_off": {"at_receiver": 61.0, "other_condition": 524.0}, "goodput_off": {"link": 1000.0}}
+    choices = {"where": {"sender"}, "blocks": {"both_syns", "fewer_timeouts"}}
+    return Key(numbers, choices, mistakes)
+
+
+@pytest.fixture
+def assignment(tmp_path: Path, sack: LabSpec) -> Assignment:
+    return start(sack, variant(COURSE, sack, "ann"), tmp_path / "sack-ann")

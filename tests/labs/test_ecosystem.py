@@ -1,0 +1,41 @@
+"""What goes along with the labs: notebooks that do what they say, and scripts for other systems that are whole."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from labs import catalogue
+from labs.notebooks.__main__ import notebook
+
+LABS = Path(catalogue.__file__).parent
+
+
+@pytest.mark.parametrize("name", catalogue.names())
+def test_the_notebooks_are_as_they_are_written(name: str) -> None:
+    text = (LABS / "notebooks" / f"{name}.ipynb").read_text()
+    assert text == notebook(catalogue.find(name)), "run python -m labs.notebooks"
+    for cell in json.loads(text)["cells"]:
+        if cell["cell_type"] == "code":
+            compile(cell["source"], name, "exec")
+
+
+@pytest.mark.parametrize("script", sorted((LABS / "ecosystem" / "gradescope").iterdir()), ids=lambda file: file.name)
+def test_scripts_are_whole(script: Path) -> None:
+    subprocess.run(["sh", "-n", str(script)], check=True)
+    assert script.stat().st_mode & 0o100
+
+
+@pytest.mark.virtual
+def test_a_notebook_does_the_lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    for cell in json.loads((LABS / "notebooks" / "sack.ipynb").read_text())["cells"]:
+        if cell["cell_type"] == "code":
+            exec(cell["source"].replace("your id", "ann"), names)
+    assert names["measured"]["sack_on"]["server.rate"] > 0
+    assert (tmp_path / "sack-ann" / "sack-ann.zip").stat().st_size > 10_000

@@ -1,0 +1,272 @@
+"""Hand-ins from strangers: what leaves its folder, swells, links or crashes is refused or contained."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from labs.assignment import ANSWERS
+from labs.contained import NotContained, contained
+from labs.grading.authentic import differences, inconsistencies
+from labs.grading.inspection import inspect
+from labs.grading.intake import hand_ins
+from labs.grading.roster import Person
+from labs.grading.unpack import Refused, unpack
+from labs.pictures import picture_kind
+from topologies.errors import TcplabError, UsageError
+
+SHEET = b'[answers]\ngoodput_off = "231 kbit/s"\n'
+CAPTURE = "runs/sack/raw/seed-1/sack_on/h1-eth0.pcap"
+
+
+def zipped(file: Path, members: dict[str, bytes], modes: dict[str, int] | None = None) -> Path:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            entry = zipfile.ZipInfo(name)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = (modes or {}).get(name, 0o100644) << 16
+            archive.writestr(entry, content)
+    return file
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    folder = tmp_path / "deep" / "inside" / "target"
+    folder.mkdir(parents=True)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "name", ["../owned", "/tmp/owned", "runs/../../owned", "..\\owned", "C:/owned", "a/" * 20 + "b", "x" * 600]
+)
+def test_nothing_leaves_its_folder(name: str, tmp_path: Path, target: Path) -> None:
+    before = set(tmp_path.rglob("*"))
+    source = zipped(tmp_path / "bad.zip", {ANSWERS: SHEET, name: b"owned"})
+    with pytest.raises(Refused):
+        unpack(source, target)
+    assert set(tmp_path.rglob("*")) - before == {source}
+
+
+@pytest.mark.parametrize("kind", [stat.S_IFLNK, stat.S_IFCHR, stat.S_IFBLK, stat.S_IFIFO, stat.S_IFSOCK])
+def test_links_and_devices_are_refused(kind: int, tmp_path: Path, target: Path) -> None:
+    source = zipped(tmp_path / "bad.zip", {ANSWERS: SHEET, CAPTURE: b"/etc/passwd"}, {CAPTURE: kind | 0o777})
+    with pytest.raises(Refused, match="link or a device"):
+        unpack(source, target)
+
+
+def test_bombs_are_refused_before_they_go_off(tmp_path: Path, target: Path) -> None:
+    for content in ({CAPTURE: bytes(100 << 20)}, {f"{CAPTURE}{number}": bytes(60 << 20) for number in range(10)}):
+        source = zipped(tmp_path / "bomb.zip", {ANSWERS: SHEET, **content})
+        with pytest.raises(Refused, match=r"unpack|Unpacked"):
+            unpack(source, target)
+    assert sum(file.stat().st_size for file in target.rglob("*") if file.is_file()) < 1000
+
+
+def test_a_size_that_lies_is_found_out(tmp_path: Path, target: Path) -> None:
+    source = zipped(tmp_path / "liar.zip", {ANSWERS: SHEET + b"#" * 5000})
+    content = source.read_bytes()
+    true = (len(SHEET) + 5000).to_bytes(4, "little")
+    source.write_bytes(content.replace(true, (10).to_bytes(4, "little")))
+    with pytest.raises(Refused):
+        unpack(source, target)
+
+
+def test_too_many_files_and_files_twice_are_refused(tmp_path: Path, target: Path) -> None:
+    many = zipped(tmp_path / "many.zip", {f"runs/sack/raw/seed-1/a/{number}": b"" for number in range(5001)})
+    with pytest.raises(Refused, match="5000 files"):
+        unpack(many, target)
+    with pytest.warns(UserWarning, match="Duplicate"), zipfile.ZipFile(tmp_path / "twice.zip", "w") as archive:
+        archive.writestr(ANSWERS, SHEET)
+        archive.writestr(ANSWERS, SHEET)
+    with pytest.raises(Refused, match="twice"):
+        unpack(tmp_path / "twice.zip", target)
+
+
+def test_every_damage_is_a_sentence(tmp_path: Path, target: Path) -> None:
+    """A zip with any byte changed is unpacked or refused; it never ends in another error."""
+    good = zipped(tmp_path / "good.zip", {ANSWERS: SHEET, CAPTURE: os.urandom(300)}).read_bytes()
+    for place in range(0, len(good), 3):
+        bad = tmp_path / "bad.zip"
+        bad.write_bytes(good[:place] + bytes([good[place] ^ 0xFF]) + good[place + 1 :])
+        into = target / str(place)
+        into.mkdir()
+        try:
+            unpack(bad, into)
+        except Refused as refused:
+            assert str(refused)
+
+
+def test_only_what_a_hand_in_has_is_copied(tmp_path: Path, target: Path) -> None:
+    source = zipped(tmp_path / "good.zip", {
+        f"sack-ann/{ANSWERS}": SHEET, f"sack-ann/{CAPTURE}": b"x", "sack-ann/virus.exe": b"", "sack-ann/a.png": b"",
+        "__MACOSX/._sack-ann": b"", "sack-ann/runs/sack/report.html": b"<script>",
+        "sack-ann/runs/sack/raw/.bashrc": b"",
+    })  # fmt: skip
+    assert sorted(unpack(source, target)) == sorted([ANSWERS, CAPTURE, "a.png"])
+    assert {file.relative_to(target).as_posix() for file in target.rglob("*") if file.is_file()} == {
+        ANSWERS,
+        CAPTURE,
+        "a.png",
+    }
+
+
+def test_a_folder_is_read_without_following_a_link(tmp_path: Path, target: Path) -> None:
+    folder = tmp_path / "folder"
+    (folder / CAPTURE).parent.mkdir(parents=True)
+    (folder / ANSWERS).write_bytes(SHEET)
+    (folder / CAPTURE).write_bytes(b"x")
+    (folder / "runs" / "sack" / "latest").symlink_to("raw")
+    assert sorted(unpack(folder, target)) == sorted([ANSWERS, CAPTURE])
+    (folder / "runs" / "sack" / "raw" / "seed-2").symlink_to("/etc")
+    with pytest.raises(Refused, match="link or a device"):
+        unpack(folder, tmp_path / "again")
+    (folder / "runs" / "sack" / "raw" / "seed-2").unlink()
+    with socket.socket(socket.AF_UNIX) as listener:
+        here = os.getcwd()
+        os.chdir(folder / "runs")
+        listener.bind("socket")
+        os.chdir(here)
+    with pytest.raises(Refused, match="link or a device"):
+        unpack(folder, tmp_path / "more")
+
+
+def test_a_manifest_that_points_elsewhere_reads_nothing_there(tmp_path: Path, target: Path) -> None:
+    manifest = (
+        b'{"seeds": ["x", 1], "files": {"../../../../etc/passwd": "0", "raw/../../x": "1"}, "testbed": ["native"]}'
+    )
+    source = zipped(tmp_path / "good.zip", {ANSWERS: SHEET, CAPTURE: b"x", "runs/sack/manifest.json": manifest,
+                                            "runs/sack/spec.json": b"[" * 100_000})  # fmt: skip
+    found = inspect(str(source), str(target), "sack")
+    run = found["runs"]["sack"]
+    assert run["testbed"] == "unknown" and run["seeds"] == [1] and run["parameters"] == {}
+    assert run["misfits"] == ["seed-1/sack_on/h1-eth0.pcap", "../../x"] and found["problems"]
+
+
+def _sleeps(seconds: float) -> None:
+    time.sleep(seconds)
+
+
+def _spins() -> None:
+    while True:
+        pass
+
+
+def _eats() -> int:
+    return len(bytearray(64 << 30))
+
+
+def _recurses(depth: int) -> int:
+    return _recurses(depth + 1) + 1
+
+
+def _dies() -> None:
+    os.kill(os.getpid(), 11)
+
+
+def _writes(file: str) -> None:
+    with open(file, "wb") as stream:
+        stream.truncate(2 << 30)
+
+
+def test_what_crashes_loops_or_eats_memory_ends_alone(tmp_path: Path) -> None:
+    with pytest.raises(NotContained, match="more than 1 s"):
+        contained(_sleeps, 60, seconds=1.0)
+    with pytest.raises(NotContained):
+        contained(_spins, seconds=2.0)
+    with pytest.raises(NotContained, match="crash"):
+        contained(_dies)
+    with pytest.raises(TcplabError, match=r"too large|crash"):
+        contained(_eats)
+    with pytest.raises(TcplabError, match="nested too deeply"):
+        contained(_recurses, 0)
+    with pytest.raises(TcplabError):
+        contained(_writes, str(tmp_path / "large"))
+    assert contained(len, "abc") == 3
+
+
+def pcap(*packets: bytes) -> bytes:
+    head = b"\x4d\x3c\xb2\xa1" + bytes(16) + b"\x01\x00\x00\x00"
+    records = (b"".join(value.to_bytes(4, "little") for value in (index, 0, len(one), len(one))) + one
+               for index, one in enumerate(packets))  # fmt: skip
+    return head + b"".join(records)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "packet", "cut", "what"),
+    [
+        (pcap(b"aaaa", b"bbbb", b"cccc"), None, False, ""),
+        (pcap(b"aaaa", b"bbXb", b"cccc"), 2, False, "the packet is another"),
+        (pcap(b"aaaa", b"bbbb"), 3, True, "it ends there"),
+        (pcap(b"aaaa", b"bbbb", b"cccc")[:-2], 3, True, "it ends there"),
+        (pcap(b"aaaa", b"bbbb", b"cccc", b"dddd"), 4, False, "goes on"),
+        (pcap(b"aaaa")[:24] + b"\xee" * 64, 1, False, ""),
+        (b"<html>", 0, False, "no capture"), (b"", 0, True, "no capture"), (None, 0, True, "missing"),
+    ],
+)  # fmt: skip
+def test_the_first_packet_that_differs_is_named(
+    theirs: bytes | None, packet: int | None, cut: bool, what: str, tmp_path: Path
+) -> None:
+    (tmp_path / "ours").mkdir()
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "ours" / "a.pcap").write_bytes(pcap(b"aaaa", b"bbbb", b"cccc"))
+    if theirs is not None:
+        (tmp_path / "theirs" / "a.pcap").write_bytes(theirs)
+    found = differences(str(tmp_path / "ours"), str(tmp_path / "theirs"), ["a.pcap"])
+    if packet is None:
+        assert found == []
+    else:
+        assert found[0]["packet"] == packet and found[0]["cut"] is cut and what in found[0]["what"]
+
+
+def test_a_captures_witnesses_must_agree() -> None:
+    good = {"ss.bytes_sent": 8_883_888.0, "sender.actual_data_bytes": 8_883_888.0, "tcpdump.sender": 9823.0,
+            "sender.both.total_packets": 9823.0, "nstat.TcpRetransSegs": 524.0,
+            "sender.rexmt_data_pkts": 524.0}  # fmt: skip
+    assert inconsistencies({"sack_on": good}) == []
+    for name, value in (("sender.actual_data_bytes", 3e6), ("tcpdump.sender", 5000.0), ("nstat.TcpRetransSegs", 20.0)):
+        assert len(inconsistencies({"sack_on": good | {name: value}})) == 1
+
+
+def test_pictures_are_pictures(tmp_path: Path) -> None:
+    for name, content, kind in (("a.png", b"\x89PNG\r\n\x1a\n..", "png"), ("b.png", b"<svg onload=alert(1)>", None),
+                                ("c.jpg", b"\xff\xd8\xff\xe0", "jpeg"), ("d.png", b"", None)):  # fmt: skip
+        (tmp_path / name).write_bytes(content)
+        assert picture_kind(tmp_path / name) == kind
+    (tmp_path / "link.png").symlink_to(tmp_path / "a.png")
+    assert picture_kind(tmp_path / "link.png") is None
+
+
+def test_hand_ins_are_found_as_course_systems_leave_them(tmp_path: Path) -> None:
+    good = zipped(tmp_path / "x.zip", {ANSWERS: SHEET}).read_bytes()
+    place = tmp_path / "class"
+    moodle = place / "Ann A_17_assignsubmission_file"
+    moodle.mkdir(parents=True)
+    (moodle / "sack-ann.zip").write_bytes(good)
+    (place / "aben_LATE_4711_99_sack-ben.zip").write_bytes(good)
+    (place / "sack-eve.zip").write_bytes(good)
+    people = [Person("ann", moodle="17"), Person("ben", canvas="4711")]
+    found = {
+        (owner.id if (owner := one.owner(people)) else None, one.place.name) for one in hand_ins(place, tmp_path / "w")
+    }
+    assert found == {("ann", "sack-ann.zip"), ("ben", "aben_LATE_4711_99_sack-ben.zip"), (None, "sack-eve.zip")}
+    download = zipped(
+        tmp_path / "all.zip", {f"Ann A_17_assignsubmission_file/{name}": good for name in ("sack-ann.zip",)}
+    )
+    assert [one.moodle for one in hand_ins(download, tmp_path / "work")] == ["17"]
+    slip = zipped(tmp_path / "slip.zip", {"../../owned.zip": good})
+    with pytest.raises(UsageError, match="leave its folder"):
+        hand_ins(slip, tmp_path / "other")
+    with pytest.raises(UsageError, match="no hand-in"):
+        hand_ins(target_of(tmp_path), tmp_path / "third")
+
+
+def target_of(tmp_path: Path) -> Path:
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    return folder

@@ -1,0 +1,206 @@
+"""Labs as data: numbers with units, variants, handouts, and answers that are checked before they are handed in."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, strategies
+
+from labs import catalogue, numbers
+from labs.assignment import ANSWERS, Assignment, handout_text, read_assignment, start
+from labs.checking import check
+from labs.commands import lab as lab_commands
+from labs.course import class_file, new_course, read_course, student_id, variant, variant_from
+from labs.runs import combination_of, example_module, settings, variables_of
+from labs.sheet import read_sheet
+from labs.spec import LabSpec, Option, Question
+from tests.labs.conftest import COURSE
+from topologies.errors import TcplabError, UsageError
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "value"),
+    [
+        ("231 kbit/s", "kbit/s", 231), ("0.231 Mbps", "kbit/s", 231), ("28.9 kB/s", "kbit/s", 231.2),
+        ("231 Kbits/sec", "kbit/s", 231), ("231000 bit/s", "kbit/s", 231), ("0,231 Mbit/s", "kbit/s", 231),
+        ("2.31e2 kbps", "kbit/s", 231), ("28.2 KBytes/sec", "kbit/s", 28.2 * 8.192), ("1 KiB/s", "kbit/s", 8.192),
+        ("about 231 kbit/s", "kbit/s", 231), ("1 234.5 ms", "s", 1.2345), ("53,87 s", "s", 53.87),
+        ("8.5 %", "%", 8.5), ("8.5%", "%", 8.5), ("306", "", 306), ("306 segments", "segments", 306),
+        ("1.9x", "", 1.9), ("\u22123 %", "%", -3), ("7.75 MBytes", "KByte", 7936), ("90 SEC", "s", 90),
+    ],
+)  # fmt: skip
+def test_numbers_are_read_as_people_write_them(text: str, unit: str, value: float) -> None:
+    assert numbers.parse(text).within(numbers.unit_named(unit)) == pytest.approx(value)
+
+
+@pytest.mark.parametrize("text", ["", "many", "231 parsecs", "1,234 kbit/s", "nan", "inf", "1e99 s", "=1+1", "0x1F",
+                                  "9" * 100, "1 kbit/s 2"])  # fmt: skip
+def test_what_is_no_number_is_said_to_be_none(text: str) -> None:
+    with pytest.raises(ValueError, match=r"\w"):
+        numbers.parse(text)
+
+
+def test_a_rate_is_no_time() -> None:
+    with pytest.raises(ValueError, match="is a time, and a rate is asked for"):
+        numbers.parse("3 s").within(numbers.unit_named("kbit/s"))
+
+
+@given(strategies.text(max_size=60))
+def test_no_text_makes_the_reader_of_numbers_fail_otherwise(text: str) -> None:
+    try:
+        numbers.parse(text)
+    except ValueError as error:
+        assert str(error)
+
+
+def test_every_lab_is_sound(tmp_path: Path) -> None:
+    """Every variant's runs are possible, and its key knows every question that is marked by it."""
+    assert "sack" in catalogue.names()
+    module = example_module(tmp_path)
+    for name in catalogue.names():
+        lab = catalogue.find(name)
+        assert lab.claim.endswith(".") and lab.goals and lab.points >= 10
+        for student in ("ann", "ben", "eve"):
+            mine = variant(COURSE, lab, student)
+            for run in lab.runs:
+                assert combination_of(run, mine, module).spec.conditions
+            assert {one.name for one in lab.varies} <= set(variables_of(lab, mine))
+            assert handout_text(lab, mine).count("**") > 2 * len(lab.questions)
+        assert callable(catalogue.key_module(name).key) and callable(catalogue.key_module(name).lesson)
+
+
+def test_a_variant_is_the_secrets_and_the_ids(sack: LabSpec) -> None:
+    mine = variant(COURSE, sack, "Ann ")
+    assert mine == variant(COURSE, sack, "ann") and mine.student == "ann"
+    assert mine != variant(dataclasses.replace(COURSE, secret="another secret of the course"), sack, "ann")
+    assert mine.seed != variant(COURSE, dataclasses.replace(sack, name="other"), "ann").seed
+    assert dict(mine.values)["bw"] in sack.varies[0].values
+
+
+def test_variants_use_the_whole_range_evenly(sack: LabSpec) -> None:
+    drawn = [variant(COURSE, sack, f"student{number}") for number in range(2000)]
+    assert len({one.seed for one in drawn}) == 2000
+    for index, one in enumerate(sack.varies):
+        counts = Counter(found.values[index][1] for found in drawn)
+        assert set(counts) == set(one.values)
+        expected = 2000 / len(one.values)
+        assert all(abs(count - expected) < 6 * expected**0.5 for count in counts.values())
+
+
+def test_the_class_file_names_nobody_and_gives_the_same_variant(sack: LabSpec, tmp_path: Path) -> None:
+    file = tmp_path / "variants.json"
+    file.write_text(class_file(COURSE, sack, ["ann", "ben"]))
+    assert "ann" not in file.read_text() and COURSE.secret not in file.read_text()
+    assert variant_from(file, sack, "Ann") == variant(COURSE, sack, "ann")
+    with pytest.raises(UsageError, match="no variant"):
+        variant_from(file, sack, "eve")
+    file.write_text("[]")
+    with pytest.raises(TcplabError, match="cannot be read"):
+        variant_from(file, sack, "ann")
+
+
+def test_a_course_is_made_once_and_is_its_owners_only(tmp_path: Path) -> None:
+    made = new_course(tmp_path / "course.toml", "TCP 2026")
+    assert read_course(tmp_path / "course.toml") == made and len(made.secret) == 64
+    assert (tmp_path / "course.toml").stat().st_mode & 0o077 == 0
+    with pytest.raises(UsageError, match="is there already"):
+        new_course(tmp_path / "course.toml", "again")
+
+
+@pytest.mark.parametrize("text", ["", " ", "a" * 65, "an\nn", "../ann", "-rf"])
+def test_strange_ids_are_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="cannot be a student's id"):
+        student_id(text)
+
+
+def test_the_handout_says_the_variants_numbers_and_no_others(sack: LabSpec) -> None:
+    """Numbers of the link are rendered: another variant changes every one of them."""
+    for name in catalogue.names():
+        lab = catalogue.find(name)
+        source = (catalogue.FOLDER / name / "handout.md.j2").read_text()
+        values = {value for one in lab.varies for value in one.values}
+        typed = values & set(re.findall(r"[\d.]+(?:mbit|kbit|ms|%)", source))
+        assert not typed, f"{name}: {typed}"
+
+
+def test_a_folder_is_made_once(assignment: Assignment, sack: LabSpec) -> None:
+    text = (assignment.folder / "handout.md").read_text()
+    for setting in settings(sack.runs[0], assignment.variant.values):
+        assert setting.partition("=")[2] in text
+    page = (assignment.folder / "handout.html").read_text()
+    assert "<table>" in page and "default-src 'none'" in page
+    assert read_assignment(assignment.folder).variant == assignment.variant
+    with pytest.raises(UsageError, match="is there already"):
+        start(sack, assignment.variant, assignment.folder)
+
+
+def test_check_says_what_is_missing_and_shows_no_points(assignment: Assignment) -> None:
+    said = [f"{one.where}: {one.text}" for one in check(assignment)]
+    assert "sack: this run is not there yet: ./tcplab lab run" in said
+    assert "goodput_off: not answered yet" in said
+    assert not any("point" in sentence for sentence in said)
+
+
+def test_check_reads_units_and_plausibility_but_knows_no_answers(assignment: Assignment) -> None:
+    (assignment.folder / ANSWERS).write_text(
+        '[answers]\ngoodput_off = "231"\ngoodput_on = "99 Mbit/s"\nsilence_off = "3 kbit/s"\nresent_off = 306\n'
+        'factor = "1.9"\nwhere = "nowhere"\ngraph = "../../etc/passwd"\n'
+    )
+    said = {one.where: one.text for one in check(assignment)}
+    assert "has no unit" in said["goodput_off"] and "hardly possible" in said["goodput_on"]
+    assert "a time is asked for" in said["silence_off"] and "is no option" in said["where"]
+    assert "there is no file" in said["graph"]
+    assert "resent_off" not in said and "factor" not in said
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("[answers", "cannot be read"), ("a = 1", "no \\[answers\\]"), ("a = " + "[" * 50_000, "cannot be read"),
+        ("#" * 70_000, "larger than 64 KiB"), ("\x00", "cannot be read"),
+        ("answers = 3", "no \\[answers\\]"),
+        ("a = " + "9" * 60_000, "cannot be read"),
+    ],
+)  # fmt: skip
+def test_a_sheet_that_is_none_is_one_sentence(content: str, said: str, sack: LabSpec, tmp_path: Path) -> None:
+    (tmp_path / ANSWERS).write_text(content)
+    with pytest.raises(TcplabError, match=said):
+        read_sheet(tmp_path / ANSWERS, sack)
+
+
+def test_a_sheets_answers_are_texts_whatever_they_were(sack: LabSpec, tmp_path: Path) -> None:
+    (tmp_path / ANSWERS).write_text(
+        '[answers]\ngoodput_off = 231.5\nblocks = ["faster", "faster", 7]\nwhy = "a\\u0000\\u001b[31mb"\nwhere = true\n'
+        "factor = {a = 1}\n"
+    )
+    found = read_sheet(tmp_path / ANSWERS, sack)
+    assert found["goodput_off"] == ["231.5"] and found["blocks"] == ["7", "faster"]
+    assert found["why"] == ["a[31mb"] and found["where"] == [] and found["factor"] == []
+
+
+def test_a_question_that_cannot_be_is_refused() -> None:
+    with pytest.raises(UsageError, match="has no rubric"):
+        Question("why", "text", "Why?", 3, "so")
+    with pytest.raises(UsageError, match="choices have options"):
+        Question("which", "choice", "Which?", 3, "so")
+    with pytest.raises(UsageError, match="no unit"):
+        Question("rate", "number", "How fast?", 3, "so", unit="furlong")
+    assert Question("which", "choice", "Which?", 3, "so", options=(Option("a", "A"),)).points == 3
+
+
+def test_the_command_line_starts_and_checks(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    done = CliRunner().invoke(lab_commands, ["start", "sack", "--student", "Ann", "--out", str(folder)])
+    assert done.exit_code == 0 and json.loads((folder / "assignment.json").read_text())["variant"]["student"] == "ann"
+    done = CliRunner().invoke(lab_commands, ["check", str(folder)])
+    assert done.exit_code == 1 and "to look at" in done.output
+    done = CliRunner().invoke(lab_commands, ["pack", str(folder)])
+    assert done.exit_code == 2 and "is not there yet" in done.output
+    done = CliRunner().invoke(lab_commands, ["start", "nonesuch", "--student", "ann"])
+    assert done.exit_code == 2 and "There is no lab" in done.output

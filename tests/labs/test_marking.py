@@ -1,0 +1,188 @@
+"""Points: units, rounding, known factors and mix-ups, what follows from a wrong value, and points by hand."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+
+from labs.course import variant
+from labs.grading import output
+from labs.grading.case import Case
+from labs.grading.inspection import FoundRun, Inspected
+from labs.grading.intake import HandIn
+from labs.grading.marking import Mark, Marker, tolerances
+from labs.grading.overrides import FILE, apply, read_by_hand
+from labs.grading.pages import class_page, feedback_page, reading_page
+from labs.grading.pairs import other_variants, same_captures, same_student
+from labs.grading.roster import Person, read_roster
+from labs.key import Key
+from labs.sack.key import DERIVED
+from labs.spec import LabSpec
+from tests.labs.conftest import COURSE
+from topologies.errors import UsageError
+
+
+@pytest.fixture
+def marker(sack: LabSpec, key: Key) -> Marker:
+    return Marker(sack, key, {}, DERIVED, {}, {})
+
+
+def mark(marker: Marker, **answers: str) -> Mark:
+    """The mark of the last answer that is given."""
+    given = {name: [text] for name, text in answers.items()}
+    return next(one for one in marker.marks(given) if one.question == list(answers)[-1])
+
+
+@pytest.mark.parametrize(
+    ("text", "points", "verdict"),
+    [
+        ("231 kbit/s", 3, "right"), ("0.23 Mbps", 3, "right"), ("28.9 kB/s", 3, "right"), ("233 kbit/s", 3, "right"),
+        ("240 kbit/s", 0, "wrong"), ("231", 1.5, "unit"), ("231 ms", 0.75, "unit"), ("231 kB/s", 0.75, "factor"),
+        ("231 Mbit/s", 0.75, "factor"), ("1 Mbit/s", 0, "mistake"), ("2e2 kbit/s", 0, "wrong"),
+        ("fast", None, "unreadable"), ("1,234 kbit/s", None, "unreadable"), ("-231 kbit/s", 0, "wrong"),
+        ("0 kbit/s", 0, "wrong"), ("0.2 Mbit/s", 0, "wrong"),
+    ],
+)  # fmt: skip
+def test_a_number_earns_what_it_says(marker: Marker, text: str, points: float | None, verdict: str) -> None:
+    found = mark(marker, goodput_off=text)
+    assert (found.points, found.verdict) == (points, verdict)
+
+
+def test_a_known_mix_up_is_named(marker: Marker) -> None:
+    found = mark(marker, resent_off="61")
+    assert found.points == 0 and found.mistake == "at_receiver" and "arrived there twice" in found.note
+
+
+def test_what_follows_rightly_from_a_wrong_value_earns_its_points(marker: Marker) -> None:
+    found = mark(marker, goodput_off="231 kbit/s", goodput_on="693 kbit/s", factor="3.0")
+    assert found.verdict == "follows" and found.points == 2
+    assert mark(marker, goodput_off="231 kbit/s", goodput_on="693 kbit/s", factor="2.4").points == 0
+    assert mark(marker, goodput_off="0 kbit/s", goodput_on="693 kbit/s", factor="9").points == 0
+
+
+def test_choices_are_not_won_by_ticking_all(marker: Marker, sack: LabSpec) -> None:
+    everything = [option.id for option in sack.question("blocks").options]
+
+    def points(*ticked: str) -> float | None:
+        return next(one.points for one in marker.marks({"blocks": list(ticked)}) if one.question == "blocks")
+
+    assert points("both_syns", "fewer_timeouts") == 2 and points("both_syns") == 1
+    assert points(*everything) == 0 and points("both_syns", "no_loss") == 0
+    assert mark(marker, where="sender").points == 1 and mark(marker, where="receiver").points == 0
+
+
+def test_texts_and_graphs_wait_for_a_person(marker: Marker) -> None:
+    assert mark(marker, why="Because.").points is None
+    assert mark(marker, graph="graph.png").points == 0  # it was not handed in
+
+
+def test_tolerance_is_a_quarter_of_the_spread_within_limits(sack: LabSpec) -> None:
+    def keys(*values: float) -> list[Key]:
+        return [Key({"goodput_off": value}) for value in values]
+
+    assert tolerances(sack, keys(100, 100, 100))["goodput_off"] == 0.01
+    assert tolerances(sack, keys(90, 100, 110))["goodput_off"] == pytest.approx(0.025)
+    assert tolerances(sack, keys(10, 100, 300))["goodput_off"] == 0.05
+
+
+def case_of(marker: Marker, sack: LabSpec, student: str = "ann", **answers: str) -> Case:
+    given = {name: [text] for name, text in answers.items()}
+    found = Case(HandIn(Path(), student, moodle="7"), Path(), Inspected(student=student, answers=given))
+    found.variant, found.person = variant(COURSE, sack, student), Person(student, "Ann", "a@b.c", "7", "8")
+    found.marks = marker.marks(given)
+    return found
+
+
+def test_points_by_hand_survive_grading_again(marker: Marker, sack: LabSpec, tmp_path: Path) -> None:
+    read_by_hand(tmp_path, sack)  # makes the file
+    with (tmp_path / FILE).open("a") as file:
+        file.write('[[override]]\nstudent = "Ann"\nquestion = "why"\npoints = 3.5\ncomment = "Good."\n'
+                   '[[accept]]\nstudent = "ann"\n')  # fmt: skip
+    before = (tmp_path / FILE).read_text()
+    for _ in range(2):
+        case = case_of(marker, sack, why="Because.")
+        case.flag("captures", "differ")
+        apply(case, read_by_hand(tmp_path, sack))
+        assert case.points == 3.5 and case.state == "graded" and not case.open
+    assert (tmp_path / FILE).read_text() == before
+    (tmp_path / FILE).write_text('[[override]]\nstudent = "ann"\nquestion = "why"\npoints = 99.0\n')
+    with pytest.raises(UsageError, match="points at most"):
+        read_by_hand(tmp_path, sack)
+
+
+def test_could_not_grade_is_never_zero_points(marker: Marker, sack: LabSpec) -> None:
+    case = case_of(marker, sack)
+    case.refused = "It is no whole zip file."
+    assert case.state == "could not grade" and case.points is None
+    assert "score" not in output.gradescope(sack, case)
+    row = next(csv.DictReader(io.StringIO(output._grades(sack, [case]))))
+    assert row["points"] == "" and row["state"] == "could not grade"
+    assert next(csv.DictReader(io.StringIO(output._moodle(sack, [case]))))["Grade"] == ""
+    page = feedback_page(sack, case)
+    assert "Could not be graded" in page and "It is no whole zip file." in page
+
+
+def test_no_cell_is_a_formula() -> None:
+    for text in ("=1+1", "+1", "-1", "@SUM(1)", "\t=1", "|cmd", "=cmd|' /C calc'!A0", "\n=1"):
+        assert not output.cell(text).startswith(("=", "+", "-", "@", "|", "\t", "\n"))
+    assert output.cell(-1.5) == "-1.5" and output.cell(None) == "" and output.cell("a=b") == "a=b"
+
+
+def test_names_and_answers_are_text_on_every_page(marker: Marker, sack: LabSpec, tmp_path: Path) -> None:
+    bad = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
+    case = case_of(marker, sack, why=bad, goodput_off=bad)
+    case.person = Person("ann", bad)
+    case.flag(bad, bad, bad)
+    case.notes.append(bad)
+    names = {id(case): "ann"}
+    pages = [feedback_page(sack, case), class_page(sack, COURSE, [Person(bad)], [case], names),
+             reading_page(sack, [case], names, read_by_hand(tmp_path, sack))]  # fmt: skip
+    for page in pages:
+        assert "<script>alert" not in page and "<img src=x" not in page
+    refused = Case(HandIn(Path(), bad), Path(), refused=bad)
+    assert "<script>alert" not in class_page(sack, COURSE, [], [refused], {id(refused): "x"})
+
+
+def found_run(digest: str) -> FoundRun:
+    return FoundRun("runs/sack", "virtual", {}, [], {}, {"seed-1/sack_on/h1-eth0.pcap": digest}, [])
+
+
+def test_copied_captures_flag_the_copy_and_not_whose_they_are(marker: Marker, sack: LabSpec) -> None:
+    ann, ben, eve = (case_of(marker, sack, name) for name in ("ann", "ben", "eve"))
+    for case, digest in ((ann, "a"), (ben, "a"), (eve, "e")):
+        case.inspected.runs["sack"] = found_run(digest)
+    ann.authentic["sack"], ben.authentic["sack"], eve.authentic["sack"] = True, False, True
+    same_captures([ann, ben, eve])
+    assert (ann.state, ben.state, eve.state) == ("graded", "look", "graded")
+    assert [flag.with_whom for flag in ben.flags] == ["ann"]
+
+
+def test_numbers_that_fit_anothers_run_are_flagged_and_own_ones_are_not(marker: Marker, sack: LabSpec) -> None:
+    ann, ben = case_of(marker, sack, "ann"), case_of(marker, sack, "ben")
+    numbers = {question.id for question in sack.questions if question.kind == "number"}
+    fits = {("ann", "ann"): numbers, ("ann", "ben"): set(), ("ben", "ann"): numbers, ("ben", "ben"): set()}
+    other_variants([ann, ben], sack, lambda one, by: fits[one.student, by.student])
+    assert ann.state == "graded" and [flag.with_whom for flag in ben.flags] == ["ann"]
+
+
+def test_two_hand_ins_of_one_student_are_for_a_person(marker: Marker, sack: LabSpec) -> None:
+    one, two = case_of(marker, sack), case_of(marker, sack)
+    same_student([one, two])
+    assert one.state == two.state == "look"
+    assert len(set(output.file_names([one, two]).values())) == 2
+
+
+def test_a_class_is_read_from_plain_lists_and_from_exports(tmp_path: Path) -> None:
+    file = tmp_path / "roster.csv"
+    file.write_text("ann\nBen\n")
+    assert [one.id for one in read_roster(file)] == ["ann", "ben"]
+    file.write_text("Identifier,Full name,Email address,Status,Grade\nParticipant 17,Ann A,ann@b.c,,\n")
+    assert read_roster(file) == [Person("ann@b.c", "Ann A", "ann@b.c", "17")]
+    file.write_text('Student,ID,SIS User ID,SIS Login ID,Section\n"A, Ann",4711,u17,ann@b.c,one\n')
+    assert read_roster(file) == [Person("u17", "A, Ann", "ann@b.c", "", "4711", "one")]
+    file.write_text("id\nann\nANN\n")
+    with pytest.raises(UsageError, match="twice"):
+        read_roster(file)

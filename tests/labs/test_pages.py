@@ -1,0 +1,93 @@
+"""The pages in a browser: no complaint, nothing wider than a phone, and lines for overrides.toml from what is typed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from labs.assignment import Assignment
+from labs.course import variant
+from labs.grading.case import Case
+from labs.grading.inspection import Inspected
+from labs.grading.intake import HandIn
+from labs.grading.marking import Marker
+from labs.grading.overrides import ByHand, Override
+from labs.grading.pages import class_page, feedback_page, reading_page
+from labs.grading.roster import Person
+from labs.key import Key
+from labs.sack.key import DERIVED
+from labs.spec import LabSpec
+from tests.labs.conftest import COURSE
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium to render the page")
+_PHONE = 390
+_PROBE = """<script>document.title = "wide " + Math.max(...[...document.querySelectorAll("body *")]
+  .filter((one) => !one.closest(".wide, pre, table")).map((one) => one.getBoundingClientRect().right));</script>"""
+_TYPED = """<script>document.querySelector("input").value = "2.5";
+document.querySelector("textarea").value = 'Say "why" \\\\ more';
+document.title = "typed " + btoa(unescape(encodeURIComponent(whole())));</script>"""
+
+
+def shown(page: str, tmp_path: Path, script: str = "") -> tuple[str, str]:
+    """The document after its scripts, and what the browser complained of. Policies are lifted for the probe only."""
+    file = tmp_path / "page.html"
+    lifted = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page) if script else page
+    file.write_text(lifted.replace("</body>", f"{script}</body>"))
+    command = [
+        str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+        "--no-first-run", "--enable-logging=stderr", f"--user-data-dir={tmp_path / 'profile'}",
+        f"--window-size={_PHONE},2000", "--dump-dom", file.as_uri(),
+    ]  # fmt: skip
+    environment = os.environ | {"HOME": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, env=environment)
+    return done.stdout, done.stderr
+
+
+@pytest.fixture
+def case(sack: LabSpec, key: Key) -> Case:
+    long = "a_very_long_word_" * 20
+    given = {"goodput_off": ["231 kbit/s"], "factor": [long[:80]], "why": [long + " <b>bold</b> because " * 40]}
+    found = Case(HandIn(Path(), "ann"), Path(), Inspected(student="ann", answers=given))
+    found.variant, found.person = variant(COURSE, sack, "ann"), Person("ann", "Ann " + long[:60])
+    found.marks = Marker(sack, key, {}, DERIVED, {}, {}).marks(given)
+    found.flag("captures", f"{long} differs from packet 1,234 on", "ben")
+    return found
+
+
+def test_pages_fit_a_phone_and_raise_no_complaint(
+    case: Case, sack: LabSpec, assignment: Assignment, tmp_path: Path
+) -> None:
+    names = {id(case): "ann"}
+    pages = {
+        "feedback": feedback_page(sack, case), "class": class_page(sack, COURSE, [Person("eve")], [case], names),
+        "reading": reading_page(sack, [case], names, ByHand()),
+        "handout": (assignment.folder / "handout.html").read_text(),
+    }  # fmt: skip
+    for name, page in pages.items():
+        document, complaints = shown(page, tmp_path)
+        assert "</html>" in document and "CONSOLE" not in complaints, f"{name}: {complaints}"
+        document, _ = shown(page, tmp_path, _PROBE)
+        found = re.search(r"<title>wide ([\d.]+)</title>", document)
+        assert found and float(found[1]) <= _PHONE * 1.3, f"{name}: {found and found[1]}"
+
+
+def test_what_is_typed_while_reading_becomes_lines_of_the_file(case: Case, sack: LabSpec, tmp_path: Path) -> None:
+    import base64
+
+    decided = ByHand((Override("eve", "why", 1.0, "kept"), Override("ann", "factor", 2.0, "replaced or kept")))
+    page = reading_page(sack, [case], {id(case): "ann"}, decided)
+    document, _ = shown(page, tmp_path, _TYPED)
+    found = re.search(r"<title>typed ([\w+/=]+)</title>", document)
+    assert found
+    lines = tomllib.loads(base64.b64decode(found[1]).decode())["override"]
+    assert {"student": "eve", "question": "why", "points": 1, "comment": "kept"} in lines
+    assert any(
+        one["student"] == "ann" and one["points"] == 2.5 and one["comment"] == 'Say "why" \\ more' for one in lines
+    )
