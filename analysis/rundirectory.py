@@ -27,12 +27,13 @@ class Condition:
 
 @dataclass(frozen=True)
 class Flow:
-    """One iperf connection. `port` is the receiver's."""
+    """One iperf connection. `port` is the receiver's, `protocol` tcp or udp."""
 
     name: str
     sender: str
     receiver: str
     port: int
+    protocol: str = "tcp"
 
 
 @dataclass(frozen=True)
@@ -184,7 +185,8 @@ def _flow(entry: Object) -> Flow:
     }
     if not all(_NAME.fullmatch(name) for name in names.values()):
         raise TcplabError("spec.json names a flow or host that cannot be a file's name.", "Run the experiment again.")
-    return Flow(names["name"], names["sender"], names["receiver"], int(number(entry, "port") or 5001))
+    protocol = "udp" if entry.get("rate") else "tcp"
+    return Flow(names["name"], names["sender"], names["receiver"], int(number(entry, "port") or 5001), protocol)
 
 
 def _is_present(trial: Trial, problems: Problems) -> bool:

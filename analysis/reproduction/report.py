@@ -121,5 +121,4 @@ def _shown(one: JudgedStudy, drawn: Picture | None) -> dict[str, Any]:
         "left": len(one.rows[MOST_ROWS:]), "has_period": one.has_period, "has_today": one.has_today,
         "source": study.source if study.year in study.source else f"{study.source} ({study.year})",
         "failures": study.failures[:MOST_ROWS], "failures_left": len(study.failures[MOST_ROWS:]),
-        "has_commands": any(judged.row.command for judged in one.rows),
     }  # fmt: skip

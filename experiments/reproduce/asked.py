@@ -61,3 +61,9 @@ def profile_of(experiment: str) -> Profile | None:
 def _combination(experiment: str, chosen: Mapping[str, str]) -> Combination:
     named = find(experiment)
     return combination(named, [factor(named, name, [value]) for name, value in chosen.items()], chosen)
+
+
+def command(target: Target) -> str:
+    """How to run it as then, where there is a then."""
+    chosen = asked(target, times(target.experiment)[-1])
+    return f"./tcplab run {target.experiment} " + " ".join(f"--set {name}={value}" for name, value in chosen.items())

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from statistics import fmean
 from typing import Any
 
+from analysis.sweep.rows import value_of
 from experiments.catalogue import catalogue
-from experiments.reproduce.asked import TIMES, Time, asked, profile_of, times
-from experiments.reproduce.targets import Target
+from experiments.reproduce.asked import TIMES, Time, command, profile_of
+from experiments.reproduce.targets import Target, described
 from experiments.sweep.grid import Combination
 from experiments.sweep.point import Record
-
-_SHARED = {"goodput_kbit_s", "client_kbit_s", "transfer_kbyte"}  # of a run: the sum over its flows
 
 
 @dataclass
@@ -51,21 +49,12 @@ def _study(name: str, targets: Sequence[Target], carried: Carried, quick: bool) 
 
 def _row(target: Target, carried: Carried) -> dict[str, Any]:
     today, period = (_proved(carried.of(target, time)) for time in TIMES)
-    return {
-        "where": target.where, "series": target.series, "x": target.x, "quantity": target.quantity,
-        "unit": target.unit, "published": target.published, "published_low": target.low,
-        "published_high": target.high, "published_note": target.note,
+    return described(target) | {
         "today": _values(target, target.condition, today),
-        "period": _values(target, f"{target.condition}_period", period),
-        "seeds": sorted({seed for seed, _ in (*today, *period)}), "why": target.why or None,
-        "command": _command(target) if carried.combinations.get(target) else None,
-    }  # fmt: skip
-
-
-def _command(target: Target) -> str:
-    """How to run it as then, where there is a then."""
-    chosen = asked(target, times(target.experiment)[-1])
-    return f"./tcplab run {target.experiment} " + " ".join(f"--set {name}={value}" for name, value in chosen.items())
+        "period": _values(target, target.period_condition, period),
+        "seeds": sorted({seed for seed, _ in (*today, *period)}),
+        "command": command(target) if carried.combinations.get(target) else None,
+    }
 
 
 def _proved(found: Iterable[tuple[int, Record]]) -> list[tuple[int, Record]]:
@@ -74,18 +63,9 @@ def _proved(found: Iterable[tuple[int, Record]]) -> list[tuple[int, Record]]:
 
 def _values(target: Target, condition: str, proved: Iterable[tuple[int, Record]]) -> list[float]:
     """One value a seed, in the target's unit; a seed that has none is left out."""
-    values = (_value(target, [row for row in record["rows"] if row["condition"] == condition]) for _, record in proved)
+    chosen = ([row for row in record["rows"] if row["condition"] == condition] for _, record in proved)
+    values = (value_of(rows, target.metric, target.flow) for rows in chosen)
     return [round(value * target.scale, 6) for value in values if value is not None]
-
-
-def _value(target: Target, rows: list[dict[str, Any]]) -> float | None:
-    """A run's value: of one flow, or the sum of the rates of those meant, or the mean of what does not add up."""
-    prefix = target.flow.removesuffix("*")
-    values = [row.get(target.metric) for row in rows if row["flow"].startswith(prefix)]
-    known = [value for value in values if value is not None]
-    if not known or len(known) < len(values):
-        return None
-    return sum(known) if target.metric in _SHARED else fmean(known)
 
 
 def _failures(targets: Iterable[Target], carried: Carried) -> Iterable[dict[str, Any]]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import analysis
 from analysis.studies.quantities import TRANSFER
@@ -45,6 +46,20 @@ class Target:
     x: float | None = None
     why: str = ""
     captured: bool = False
+
+    @property
+    def period_condition(self) -> str:
+        """The same condition under the profile of the study's time (experiments.profiles)."""
+        return f"{self.condition}_period"
+
+
+def described(target: Target) -> dict[str, Any]:
+    """What a row of published and own values says of the published one."""
+    return {
+        "where": target.where, "series": target.series, "x": target.x, "quantity": target.quantity,
+        "unit": target.unit, "published": target.published, "published_low": target.low,
+        "published_high": target.high, "published_note": target.note, "why": target.why or None,
+    }  # fmt: skip
 
 
 def published(name: str) -> list[Row]:
@@ -182,7 +197,7 @@ _SECTIONS = {
 def targets(quick: bool) -> list[Target]:
     """Every target: all published numbers."""
     every = (*sack_table(quick), *loss_sweep(quick), *assignment(quick), *wan(quick), *dropper(quick))
-    return [replace(target, why=reason(target.experiment, target.where)) for target in _with_repetitions(every)]
+    return [replace(one, why=one.why or reason(one.experiment, one.where)) for one in _with_repetitions(every)]
 
 
 def _with_repetitions(found: Sequence[Target]) -> Iterator[Target]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import analysis
 from analysis.measure import measure_raw
+from analysis.run_statistics import statistics_of
 from analysis.sweep.rows import Row, rows_of
 from experiments.seed import carry_seed, judge, memory_for
 from experiments.spec import ExperimentSpec
@@ -24,11 +25,11 @@ from topologies.data import from_data
 from topologies.errors import TcplabError
 
 _CAPTURES = ("measure.py", "rundirectory.py", "capture.py", "tcptrace.py")
-_MEASURING = ("sweep/rows.py", "iperf.py", "sockets.py", "counters.py", "jsonfile.py")
+_MEASURING = ("sweep/rows.py", "run_statistics.py", "iperf.py", "sockets.py", "counters.py", "jsonfile.py")
 _LOG_BYTES = 20_000  # of each log of a failed point
 
 Record = dict[str, Any]
-"""What is kept of a point: status (complete, unproved, failed), rows, warnings, problem, log, usage.
+"""What is kept of a point: status (complete, unproved, failed), rows, warnings, problem, log, usage, statistics.
 
 A point that is *unproved* ran, but its own evidence does not show that its conditions held; it would end like that
 again. One that *failed* may not.
@@ -98,6 +99,7 @@ def carry_point(
         return {
             "status": "unproved" if problem else "complete", "problem": problem, "log": _logs(raw) if problem else "",
             "rows": measured(raw, data), "warnings": list(verdict.warnings), "usage": asdict(usage),
+            "statistics": statistics_of(raw, data),
         }  # fmt: skip
 
 

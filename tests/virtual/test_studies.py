@@ -68,12 +68,24 @@ def test_a_threshold_above_the_kernels_highest_is_set(ready_lab: Lab, tmp_path: 
 
 
 def test_with_sack_only_what_was_lost_is_sent_again(ready_lab: Lab, tmp_path: Path) -> None:
-    found = run("sack_loss_sweep", tmp_path, bw="100mbit", delay="1ms", loss="2%", duration="5s", period="today+period")
+    settings = {"bw": "100mbit", "delay": "1ms", "loss": "2%", "duration": "5s"}
+    found = run("sack_loss_sweep", tmp_path, **settings, tso="off", period="today+period")
     rows = {row["condition"]: row for row in found.to_dicts()}
     assert set(rows) == {"sack_off", "sack_off_period", "sack_on", "sack_on_period"}
     assert rows["sack_off"]["resent_percent"] > rows["sack_on"]["resent_percent"]
     assert rows["sack_on"]["resent_percent"] == pytest.approx(2, rel=0.3)
-    assert rows["sack_on"]["slowest_second_kbit_s"] <= rows["sack_on"]["client_kbit_s"]
+    assert rows["sack_on"]["slowest_second_kbit_s"] <= rows["sack_on"]["mean_second_kbit_s"]
+
+
+def test_with_segmentation_on_losses_come_together_and_cost_less(ready_lab: Lab, tmp_path: Path) -> None:
+    """The same share is lost, in fewer events; and a statistics file of each run says what the counters say."""
+    found = sweep("sack_loss_sweep", {"loss": "0.5%", "duration": "3s", "tso": ["off", "on"]}, out=tmp_path)
+    off, on = (found.table.filter(tso=word, condition="sack_on").to_dicts()[0] for word in ("off", "on"))
+    assert on["mean_second_kbit_s"] > 1.4 * off["mean_second_kbit_s"]
+    assert on["lost_percent"] is None
+    said = (found.folder / "statistics/sack_on_tso_on_seed-1.txt").read_text().splitlines()
+    before, after = ([int(word) for word in line.split() if word.isdigit()] for line in said if "segments" in line)
+    assert on["resent_percent"] == pytest.approx(100 * (after[1] - before[1]) / (after[0] - before[0]))
 
 
 def test_only_the_way_to_the_receiver_is_delayed(ready_lab: Lab, tmp_path: Path) -> None:
