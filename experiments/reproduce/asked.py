@@ -48,8 +48,8 @@ def asked(target: Target, time: Time) -> dict[str, str]:
         return settings
     if not profile.path:
         return settings | {"period": "today+period"}
-    path = {one.name: one.value for one in profile.path} if time == "period" else {}
-    return path | settings | {"period": time}
+    network = {one.name: one.value for one in profile.path} | dict(target.then) if time == "period" else {}
+    return network | settings | {"period": time}
 
 
 def profile_of(experiment: str) -> Profile | None:

@@ -11,11 +11,12 @@ from typing import Any
 
 import analysis
 from analysis.studies.quantities import TRANSFER
+from experiments.profiles import DROPPER
 from experiments.reproduce.reasons import reason
 from topologies.errors import UsageError
 
 Row = dict[str, str]
-_NO_MODULE = ("topology.links.1.rightward.bandwidth", "100mbit")  # at 0 % the dropping module was not in the router
+_NO_MODULE = ((DROPPER, "98.44mbit"),)  # at 0 % the dropping module was not in the router
 _PUBLISHED = Path(analysis.__file__).parent / "published"
 
 
@@ -26,7 +27,8 @@ class Target:
     `settings` make the point of `experiment`; `condition` is the name of today's condition, to which `_period` is added
     for the other. `metric` is a column of the sweep's rows, taken of `flow` or where that is empty of the run (the sum
     over flows where the metric is a flow's); `scale` brings it to `unit`. `x` and `series` place it in a plot. Where it
-    is `captured`, `metric` is a key of analysis.measure and comes from the captures.
+    is `captured`, `metric` is a key of analysis.measure and comes from the captures. `then` is what the network of
+    this row had in the study's time, other than the profile's path says.
     """
 
     experiment: str
@@ -46,6 +48,7 @@ class Target:
     x: float | None = None
     why: str = ""
     captured: bool = False
+    then: tuple[tuple[str, str], ...] = ()
 
     @property
     def period_condition(self) -> str:
@@ -104,8 +107,8 @@ def dropper(quick: bool) -> Iterator[Target]:
         times = [float(row[f"elapsed_s_{number}"]) for number in range(1, 11)]
         yield Target(
             "packet_dropper", f"{row['drop_percent']} % dropped", "elapsed time", "s", float(row["elapsed_avg_s"]),
-            (("loss", f"{row['drop_percent']}%"), *([] if float(row["drop_percent"]) else [_NO_MODULE])), "dropping",
-            "client_seconds",
+            (("loss", f"{row['drop_percent']}%"),), "dropping", "client_seconds",
+            then=() if float(row["drop_percent"]) else _NO_MODULE,
             low=min(times), high=max(times), series="elapsed", x=float(row["drop_percent"]),
         )  # fmt: skip
 

@@ -11,8 +11,8 @@ import pytest
 from analysis.studies.quantities import TRANSFER
 from analysis.sweep.rows import METRICS
 from experiments.catalogue import Named, catalogue, find
-from experiments.profiles import LINUX_2_4, LINUX_2_6, LINUX_2_6_32, LINUX_2_6_FULL_LINE, LINUX_3_10, under
-from experiments.reproduce.asked import combinations, times
+from experiments.profiles import DROPPER, LINUX_2_4, LINUX_2_6, LINUX_2_6_32, LINUX_2_6_FULL_LINE, LINUX_3_10, under
+from experiments.reproduce.asked import asked, combinations, times
 from experiments.reproduce.carry import carry_out
 from experiments.reproduce.targets import Target, chosen, published, targets
 from experiments.spec import Condition, Proof, congestion_control
@@ -92,6 +92,17 @@ def test_a_network_of_its_time_is_in_the_runs_of_its_time_only() -> None:
     assert back["today"] and back["period"]
     assert back["today"].delay < back["period"].delay
     assert [condition.name for condition in both["today"].spec.conditions] == ["reno"]
+
+
+def test_the_row_without_the_dropping_module_has_a_faster_router() -> None:
+    rates = [asked(one, "period")[DROPPER] for one in targets(True) if one.experiment == "packet_dropper"]
+    assert rates == ["98.44mbit"] + 7 * ["43.5mbit"]
+
+
+def test_repetitions_of_the_same_stand_for_their_range() -> None:
+    ranges = {one.where: (one.low, one.high) for one in targets(True) if "loss with SACK" in one.where}
+    assert len(ranges) == 5
+    assert set(ranges.values()) == {(1.97, 2.7)}
 
 
 def test_an_unknown_study_is_refused() -> None:
