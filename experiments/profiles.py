@@ -55,7 +55,7 @@ _ROUND_TRIP = Setting(
     "200us",
     "The way back of a 100 Mbit/s laboratory with a router; no text states its round trip. A full frame takes 0.12 ms "
     "out of the sender's own port, which has no rate here, and interrupts add as much. Chosen for that, not from a "
-    "rate: from none to 0.5 ms it changes the rates with loss by less than seeds do.",
+    "rate: docs/studies.md shows what none to 2 ms would give.",
 )
 _ETHERNET = Setting(
     "bw",
