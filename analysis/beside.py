@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from analysis.jsonfile import Object, number, objects, text
+from analysis.measure import Measured
 from analysis.problems import Problems
 from analysis.reproduction.folder import Row, read_row
 from analysis.reproduction.judged import Judged, judge_row
 from analysis.results import Results
-from analysis.sweep.rows import METRICS, value_of
-
-_METRICS = {metric.name for metric in METRICS}
+from analysis.sweep.rows import Row as SweepRow
+from analysis.sweep.rows import value_of
 
 
 def published_beside(results: Results, problems: Problems) -> tuple[Judged, ...]:
@@ -29,9 +29,13 @@ def _row(entry: Object, results: Results, problems: Problems) -> Row:
 
 def _values(entry: Object, results: Results, condition: str) -> list[float]:
     """One value for each seed that has one, in the published number's unit."""
-    metric, scale = text(entry, "metric"), number(entry, "scale") or 1.0
+    metric, flow, scale = text(entry, "metric"), text(entry, "flow"), number(entry, "scale") or 1.0
     trials = [one for one in results.measured if one.trial.condition.name == condition and one.flows]
-    if metric not in _METRICS:
-        return []
-    found = (value_of([flow.row for flow in one.flows], metric, text(entry, "flow")) for one in trials)
+    found = (value_of(_rows(one), metric, flow) for one in trials)
     return [scale * value for value in found if value is not None]
+
+
+def _rows(one: Measured) -> list[SweepRow]:
+    """The rows of all flows, the first with what its captures tell: a metric may be a key of analysis.measure."""
+    first, *others = (flow.row for flow in one.flows)
+    return [{**one.values, **first}, *others]

@@ -16,7 +16,7 @@ from analysis.evidence import Evidence, durations, read_evidence
 from analysis.jsonfile import inner, text
 from analysis.problems import Problems
 from analysis.reproduction.judged import Judged
-from analysis.reproduction.table import line
+from analysis.reproduction.table import Line, line, reasons
 from analysis.results import Results, measure_all
 from analysis.rundirectory import Run, read_run
 from analysis.studies import Study
@@ -44,6 +44,12 @@ class Report:
         return self.run.status == "complete" and self.evidence.held and not (self.problems or self.run.failures)
 
     @property
+    def lines(self) -> list[Line]:
+        """The published numbers as rows of a page."""
+        listed = reasons(self.published)
+        return [line(one, listed) for one in self.published]
+
+    @property
     def has_period(self) -> bool:
         """Whether a published number was measured with the settings of its time."""
         return any(one.period for one in self.published)
@@ -65,9 +71,11 @@ def make_report(path: Path, out: Path | None = None) -> Report:
     results = measure_all(run, problems)
     if not results.measured:
         problems.add("The run holds no repetition: nothing was measured.")
-    study, published = studies.study_of(results), published_beside(results, problems)
+    study = studies.study_of(results)
+    table = study.table(results)
+    published = () if table.compares else published_beside(results, problems)  # its table has them
     report = Report(
-        run, results, study, published, study.table(results), study.listings(results), study.answers(results), evidence,
+        run, results, study, published, table, study.listings(results), study.answers(results), evidence,
         tuple(problems.found), folder / "report.html",
     )  # fmt: skip
     write_report(report, folder)
@@ -100,7 +108,7 @@ def _context(report: Report, pictures: list[Picture]) -> dict[str, Any]:
     kernel = inner(run.manifest, "kernel")
     return {
         "report": report, "run": run, "table": report.table, "answers": report.answers,
-        "listings": report.listings, "published": [line(one) for one in report.published],
+        "listings": report.listings, "published": report.lines, "reasons": reasons(report.published),
         "headline": report.answers[0].paragraphs[:2] if report.answers else (), "pictures": pictures,
         "claim": text(run.manifest, "claim") or text(run.spec, "claim"),
         "identity": text(run.manifest, "id", run.path.name),

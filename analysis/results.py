@@ -79,9 +79,8 @@ def written(value: float) -> str:
 
 
 def spread(values: Sequence[float]) -> str:
-    """The median, and the range where there are several values; a dash where there is none."""
+    """The median, and the range where several values differ as they are written; a dash where there is none."""
     if not values:
         return NOTHING
-    if len(values) == 1 or min(values) == max(values):
-        return written(median(values))
-    return f"{written(median(values))} ({written(min(values))} to {written(max(values))})"
+    low, high = written(min(values)), written(max(values))
+    return written(median(values)) + (f" ({low} to {high})" if low != high else "")

@@ -7,7 +7,6 @@ from rich.table import Table
 from rich.text import Text
 
 from analysis.report import Report
-from analysis.reproduction.table import line
 from analysis.results import spread
 from analysis.studies import quantities
 from analysis.table import Listing, Quantity
@@ -24,6 +23,7 @@ MOST_SENTENCES = 3
 """Paragraphs of the first answer; the page has all."""
 _WIDEST = 40
 """Characters of a cell that still fits beside others."""
+_MOST_LINES = 10
 _BETWEEN = 3
 """Characters of the frame beside each column."""
 
@@ -64,10 +64,10 @@ def _plain(report: Report) -> tuple[Quantity, ...]:
 
 
 def _listing(listing: Listing, width: int) -> Table | None:
-    """The listing without columns of long cells; None where it is still too wide for the terminal."""
+    """The listing without columns of long cells; None where it is still too large for the terminal."""
     columns = zip(listing.head, *listing.rows, strict=True)
-    kept = [column for column in columns if max(map(len, column)) <= _WIDEST]
-    if sum(max(map(len, column)) + _BETWEEN for column in kept) >= width:
+    kept = [column for at, column in enumerate(columns) if at == 0 or max(map(len, column)) <= _WIDEST]
+    if sum(max(map(len, column)) + _BETWEEN for column in kept) >= width or len(listing.rows) > _MOST_LINES:
         return None
     table = Table(title=Text(listing.title))
     for at, (name, *_) in enumerate(kept):
@@ -83,7 +83,7 @@ def _published(report: Report) -> Table:
     ways = [name for name, has in (("its time", report.has_period), ("today", report.has_today)) if has]
     for at, name in enumerate(("Where", "Published", *(f"Ours, {way}" for way in ways))):
         table.add_column(name, justify="right" if at == 1 else "left")
-    for one in map(line, report.published):
+    for one in report.lines:
         cells = [cell for cell, has in ((one.period, report.has_period), (one.today, report.has_today)) if has]
         said = (Text(f"{cell.median} ({cell.verdict})") for cell in cells)
         table.add_row(Text(f"{one.where}, {one.quantity}"), Text(one.published), *said)

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from experiments.catalogue import Named, catalogue, find
+from experiments.machine import clean_up, doctor
 from experiments.messages import one_clear_message, ready_lab
 from experiments.options import QuantityType, parameter_options
 from experiments.own_cc import cc
@@ -24,6 +25,7 @@ from experiments.reproduce.commands import reproduce
 from experiments.runs import runs
 from experiments.seed import memory_for, needed_mib, refuse_modules
 from experiments.session import Request, carry_out, choose, reporter
+from experiments.shell import shell
 from experiments.sweep.commands import run_study, scheduler, sweep, worker
 from experiments.sweep.definition import single
 from testbed.kernel.module import build_all
@@ -232,6 +234,13 @@ def bench_scale(quick: bool) -> None:
             Console().print(shown)
 
 
+@bench.command("analysis", context_settings={"ignore_unknown_options": True}, add_help_option=False)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def bench_analysis(arguments: tuple[str, ...]) -> None:
+    """What reading a capture costs, ours beside tcptrace and others."""
+    os.execv(sys.executable, [sys.executable, "-m", "analysis", "bench", *arguments])
+
+
 @tcplab.command(context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def report(arguments: tuple[str, ...]) -> None:
@@ -246,3 +255,6 @@ tcplab.add_command(worker)
 tcplab.add_command(scheduler)
 tcplab.add_command(reproduce)
 tcplab.add_command(runs)
+tcplab.add_command(doctor)
+tcplab.add_command(clean_up)
+tcplab.add_command(shell)

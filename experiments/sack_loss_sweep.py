@@ -1,7 +1,8 @@
 """A fast short path with SACK keeps its throughput at losses that slow it down without.
 
 After the measurement of 2017 (analysis/published/davids_2017_sack_loss_sweep.csv): two hosts at 1 Gbit/s, 28 loss
-rates from 0.000001 % to 10 % on what the sender sends, each with and without SACK for 300 s.
+rates from 0.000001 % to 10 % on what the sender sends, each with and without SACK for 300 s. docs/studies.md has what
+was found.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ class Parameters(LinkParameters):
     loss: Share = parameter("1%", Share, "Packets that are lost at random towards the receiver; no ACK is lost.")
     queue: Packets = parameter("1000", Packets, "Packets that can wait for the link, each way.")
     duration: Duration = parameter("30s", Duration, "How long the sender sends.")
-    tso: str = word("on", "on or off: segmentation offloads; on, as the published hosts had, a loss takes up to 64 KB.")
+    tso: str = word(
+        "on", "on or off: segmentation offloads; on, as the published counts show, a loss takes up to 64 KB."
+    )
     period: str = word("today", "The kernel's settings: today, period (as Linux 3.10), or today+period.")
 
     def __post_init__(self) -> None:

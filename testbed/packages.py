@@ -19,6 +19,7 @@ NATIVE = {
     "tcpdump": "tcpdump",
     "tc": "iproute2",
     "unshare": "util-linux",
+    "mount": "mount",
 }
 REPORT = {"tcptrace": "tcptrace"}
 KERNEL = {

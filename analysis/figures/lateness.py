@@ -7,10 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import ScalarFormatter
 
 from analysis.figures.style import BLUE, GREEN, GREY, ORANGE, VERMILLION, grid, png, settings
 from analysis.order import Late
 
+_LINEAR = 300
+"""Packets up to which a linear axis shows all."""
 _COLOURS = (BLUE, VERMILLION, GREEN, ORANGE)
 
 
@@ -35,7 +38,9 @@ def draw(curves: Sequence[Curve], threshold: float | None, waits: float | None) 
         places.set_xlabel("late by at least so many packets")
         times.set_xlabel("late by at least so many ms")
         places.set_ylabel("share of packets (%)")
-        places.set_xscale("symlog", linthresh=10)
+        if places.get_xlim()[1] > _LINEAR:
+            places.set_xscale("log")
+            places.xaxis.set_major_formatter(ScalarFormatter())
         places.set_ylim(bottom=0)
         places.set_title("Late by packets (extent)")
         times.set_title("Late by time")
@@ -46,7 +51,7 @@ def draw(curves: Sequence[Curve], threshold: float | None, waits: float | None) 
 def _curve(axes: Axes, values: Sequence[float], curve: Curve, colour: str) -> None:
     ordered = np.sort(np.array(values, dtype=np.float64))
     shares = 100 * np.arange(len(ordered), 0, -1) / max(curve.arrived, 1)
-    axes.step(np.concatenate(([0.0], ordered)), np.concatenate((shares[:1], shares)), color=colour, label=curve.label)
+    axes.step(ordered, shares, color=colour, label=curve.label)
 
 
 def _mark(axes: Axes, at: float | None, name: str) -> None:

@@ -57,16 +57,16 @@ def reasons(rows: Sequence[Judged]) -> list[str]:
     return list(dict.fromkeys(one.row.why for one in rows if one.row.why and one.outcome.word == DIFFERS))
 
 
-def line(judged: Judged, listed: Sequence[str] = ()) -> Line:
-    """The row's line. Where it differs: `reason` is the place, from 1, of its own among those `listed`, else `why`."""
+def line(judged: Judged, listed: Sequence[str]) -> Line:
+    """The row's line; `reason` is the place, from 1, of its own among those `listed`, or 0."""
     row, outcome = judged.row, judged.outcome.word
-    reason = listed.index(row.why) + 1 if outcome == DIFFERS and row.why in listed else 0
-    why = row.why or UNEXPLAINED if outcome == DIFFERS and not reason else ""
+    reason = listed.index(row.why) + 1 if outcome == DIFFERS and row.why else 0
     quantity = f"{row.quantity} ({row.unit})" if row.unit else row.quantity
     return Line(
         row.where, quantity, NOTHING if row.published is None else as_printed(row.printed), _published_range(judged),
         row.note, _cell(judged.period, judged.period_verdict, row.unit),
-        _cell(judged.today, judged.today_verdict, row.unit), STYLES[outcome], reason, why, row.command,
+        _cell(judged.today, judged.today_verdict, row.unit), STYLES[outcome], reason,
+        UNEXPLAINED if outcome == DIFFERS and not row.why else "", row.command,
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 from analysis.answers import Answer, fact
@@ -64,6 +64,15 @@ def published_times(percent: float) -> list[float]:
     return [float(row[f"elapsed_s_{number}"]) for number in range(1, REPETITIONS + 1)] if row else []
 
 
+_PUBLISHED = {"bw": "100mbit", "delay": "50us", "jitter": "0s", "requests": "100000"}
+"""Settings of the published times, whatever was dropped; the delay is what a laboratory's own cables have."""
+
+
+def as_published(parameters: Mapping[str, str]) -> bool:
+    """Whether all but the share dropped is as in the published experiment."""
+    return all(parameters.get(name) == value for name, value in _PUBLISHED.items())
+
+
 def percent(loss: str) -> float | None:
     """`0.1%` as 0.1, or None."""
     try:
@@ -79,11 +88,16 @@ def listings(results: Results) -> tuple[Listing, ...]:
         (called(results, condition), *cells(ELAPSED.of(results, condition), requests))
         for condition in results.run.conditions
     ]
-    dropped = percent(parameter(results, "loss"))
-    times = published_times(dropped) if dropped is not None and results.run.spec.get("published") else []
+    times = _published(results)
     theirs = [("published", *cells(times, requests))] if times else []
     head = (f"{parameter(results, 'loss')} dropped", *HEAD)
     return (Listing("Elapsed times", head, (*theirs, *ours), NOTES),)
+
+
+def _published(results: Results) -> list[float]:
+    """The published times for what was dropped here, where all else is the same; else none."""
+    dropped = percent(parameter(results, "loss"))
+    return published_times(dropped) if dropped is not None and as_published(results.run.parameters) else []
 
 
 def _requests(results: Results) -> float:
@@ -95,8 +109,7 @@ def pictures(results: Results) -> list[Picture]:
     """Elapsed times as dots, with the published ones beside them."""
     from analysis.figures import times
 
-    dropped = percent(parameter(results, "loss"))
-    known = published_times(dropped) if dropped is not None and results.run.spec.get("published") else []
+    known = _published(results)
     ours = [(called(results, condition), ELAPSED.of(results, condition)) for condition in results.run.conditions]
     groups = [*([("published", known)] if known else []), *ours][:MOST_COLUMNS]
     if not any(values for _, values in ours):

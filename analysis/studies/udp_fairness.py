@@ -76,8 +76,8 @@ def _fair(results: Results) -> Answer:
     said = [sentence for condition in results.run.conditions if (sentence := _share(results, condition))]
     ways = (
         "What enforces fairness is a queue for each flow, served in turn (fair queueing; Demers, Keshav, Shenker, "
-        "1989): sfq, fq_codel, fq and cake have that, fifo and pie have one queue for all. Compare them: "
-        "./tcplab sweep udp_fairness --set queueing=fifo,sfq,fq_codel,fq,cake,pie"
+        "1989): sfq, fq_codel and cake have that. fifo and pie have one queue for all, and fq is made for the sockets "
+        "of its own host. Compare them: ./tcplab sweep udp_fairness --set queueing=fifo,sfq,fq_codel,fq,cake,pie"
     )
     question = "Is that fair, and what enforces fairness among the flows?"
     return Answer(question, (*said, ways), (fact(results, RECEIVED), fact(results, TCP)))

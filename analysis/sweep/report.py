@@ -15,6 +15,7 @@ from analysis.problems import Problems, printable
 from analysis.sweep import cells
 from analysis.sweep.comparisons import Comparison, compare, csv_text, overall, row
 from analysis.sweep.folder import Sweep, read_sweep
+from analysis.sweep.listings import listings
 from analysis.sweep.pictures import pictures
 from analysis.sweep.samples import Samples, read_samples
 from analysis.sweep.studies import Study, study_of
@@ -102,7 +103,7 @@ def _context(report: SweepReport, drawn: list[Picture]) -> dict[str, Any]:
         "comparisons": [row(one, report.samples.unit) for one in kept], "comparison_count": len(report.comparisons),
         "comparisons_left": len(report.comparisons) - len(kept), "has_places": any(one.where for one in kept),
         "failures": sweep.failures[:MOST_ROWS], "failures_left": len(sweep.failures[MOST_ROWS:]),
-        **_cells(report), **_making(sweep, report.samples),
+        "listings": listings(sweep), **_cells(report), **_making(sweep, report.samples),
     }  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from typing import Literal
+from typing import Any, Literal
 
 from experiments.catalogue import catalogue, find
 from experiments.profiles import Profile
@@ -52,6 +52,21 @@ def asked(target: Target, time: Time) -> dict[str, str]:
     return network | settings | {"period": time}
 
 
+def command(target: Target) -> str:
+    """How to run it as then, where there is a then."""
+    chosen = asked(target, times(target.experiment)[-1])
+    return f"./tcplab run {target.experiment} " + " ".join(f"--set {name}={value}" for name, value in chosen.items())
+
+
+def described(target: Target) -> dict[str, Any]:
+    """What a row of published and own values says of the published one."""
+    return {
+        "where": target.where, "series": target.series, "x": target.x, "quantity": target.quantity,
+        "unit": target.unit, "published": target.published, "published_low": target.low,
+        "published_high": target.high, "published_note": target.note, "why": target.why or None,
+    }  # fmt: skip
+
+
 def profile_of(experiment: str) -> Profile | None:
     """The profile that a study declares."""
     profile: Profile | None = getattr(import_module(f"experiments.{experiment}"), "PROFILE", None)
@@ -61,9 +76,3 @@ def profile_of(experiment: str) -> Profile | None:
 def _combination(experiment: str, chosen: Mapping[str, str]) -> Combination:
     named = find(experiment)
     return combination(named, [factor(named, name, [value]) for name, value in chosen.items()], chosen)
-
-
-def command(target: Target) -> str:
-    """How to run it as then, where there is a then."""
-    chosen = asked(target, times(target.experiment)[-1])
-    return f"./tcplab run {target.experiment} " + " ".join(f"--set {name}={value}" for name, value in chosen.items())

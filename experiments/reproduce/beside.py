@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from experiments.reproduce.asked import Time, combinations, command
-from experiments.reproduce.targets import Target, described, targets
+from experiments.reproduce.asked import Time, combinations, command, described
+from experiments.reproduce.targets import Target, targets
 from experiments.spec import ExperimentSpec
 from experiments.sweep.grid import Combination
 from topologies.data import to_data
@@ -23,22 +23,23 @@ def published_beside(spec: ExperimentSpec) -> list[dict[str, Any]]:
 
 
 def _row(target: Target, both: dict[Time, Combination], spec: ExperimentSpec) -> dict[str, Any]:
-    """Both times may be conditions of one combination, or each a combination of its own."""
-    names = {name for one in both.values() for name in _in_common(one.spec, spec)}
     return described(target) | {
-        "condition": target.condition if target.condition in names else None,
-        "period_condition": target.period_condition if target.period_condition in names else None,
+        "condition": _shared(target.condition, both.get("today"), spec),
+        "period_condition": _shared(target.period_condition, both.get("period"), spec),
         "metric": target.metric, "flow": target.flow, "scale": target.scale, "command": command(target),
     }  # fmt: skip
 
 
-def _in_common(published: ExperimentSpec, spec: ExperimentSpec) -> set[str]:
-    """The names of the conditions that both measure alike."""
-    same = _what_matters(published) == _what_matters(spec) and set(published.modules) <= set(spec.modules)
-    return {condition.name for condition in set(published.conditions) & set(spec.conditions)} if same else set()
+def _shared(name: str, published: Combination | None, spec: ExperimentSpec) -> str | None:
+    """The name of the condition where the run has it, the same and over the same network."""
+    if published is None or _what_matters(published.spec) != _what_matters(spec):
+        return None
+    there = set(published.spec.conditions) & set(spec.conditions)
+    with_modules = set(published.spec.modules) <= set(spec.modules)
+    return name if with_modules and name in {condition.name for condition in there} else None
 
 
 def _what_matters(spec: ExperimentSpec) -> Any:
     """What a run measures, without what is only watched and without the words that describe it."""
-    kept = {"topology", "flows"}
-    return {name: value for name, value in to_data(spec).items() if name in kept}
+    data = to_data(spec)
+    return data["topology"], data["flows"]

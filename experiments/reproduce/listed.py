@@ -8,8 +8,8 @@ from typing import Any
 
 from analysis.sweep.rows import value_of
 from experiments.catalogue import catalogue
-from experiments.reproduce.asked import TIMES, Time, command, profile_of
-from experiments.reproduce.targets import Target, described
+from experiments.reproduce.asked import TIMES, Time, command, described, profile_of
+from experiments.reproduce.targets import Target
 from experiments.sweep.grid import Combination
 from experiments.sweep.point import Record
 

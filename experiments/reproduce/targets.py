@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import analysis
 from analysis.studies.quantities import TRANSFER
@@ -56,15 +55,6 @@ class Target:
         return f"{self.condition}_period"
 
 
-def described(target: Target) -> dict[str, Any]:
-    """What a row of published and own values says of the published one."""
-    return {
-        "where": target.where, "series": target.series, "x": target.x, "quantity": target.quantity,
-        "unit": target.unit, "published": target.published, "published_low": target.low,
-        "published_high": target.high, "published_note": target.note, "why": target.why or None,
-    }  # fmt: skip
-
-
 def published(name: str) -> list[Row]:
     """The rows of a published CSV."""
     with (_PUBLISHED / f"{name}.csv").open(newline="") as file:
@@ -94,7 +84,7 @@ def loss_sweep(quick: bool) -> Iterator[Target]:
         word, loss = ("on" if row["sack"] == "1" else "off"), f"{row['netem_loss_percent']}%"
         yield Target(
             "sack_loss_sweep", f"SACK {word}, loss {loss}", "average rate", "Mbit/s", float(row["avg_mbit_s"]),
-            (("loss", loss), ("duration", duration)), f"sack_{word}", "client_kbit_s", 1e-3,
+            (("loss", loss), ("duration", duration)), f"sack_{word}", "mean_second_kbit_s", 1e-3,
             note=f"seconds from {row['min_mbit_s']} to {row['max_mbit_s']}; "
                  f"{row['measured_retransmission_percent']} % of segments sent again",
             series=f"SACK {word}", x=float(row["netem_loss_percent"]),

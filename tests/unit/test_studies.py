@@ -13,11 +13,12 @@ from analysis.sweep.rows import METRICS
 from experiments.catalogue import Named, catalogue, find
 from experiments.profiles import DROPPER, LINUX_2_4, LINUX_2_6, LINUX_2_6_32, LINUX_2_6_FULL_LINE, LINUX_3_10, under
 from experiments.reproduce.asked import asked, combinations, times
+from experiments.reproduce.beside import published_beside
 from experiments.reproduce.carry import carry_out
 from experiments.reproduce.targets import Target, chosen, published, targets
 from experiments.spec import Condition, Proof, congestion_control
 from experiments.sweep.api import Silent
-from experiments.sweep.definition import Sweep
+from experiments.sweep.definition import Sweep, single
 from experiments.sweep.grid import combination, factor
 from experiments.sweep.grid import combinations as grid_of
 from experiments.sweep.plan import plan
@@ -92,6 +93,42 @@ def test_a_network_of_its_time_is_in_the_runs_of_its_time_only() -> None:
     assert back["today"] and back["period"]
     assert back["today"].delay < back["period"].delay
     assert [condition.name for condition in both["today"].spec.conditions] == ["reno"]
+
+
+def beside(name: str, *settings: str, **options: str) -> list[tuple[str, str | None, str | None]]:
+    """Number, today's condition and the period's of what is published for these options."""
+    rows = published_beside(single(find(name), options, settings).spec)
+    return [(str(row["published"]), row["condition"], row["period_condition"]) for row in rows]
+
+
+def test_a_run_finds_the_published_numbers_of_its_very_settings() -> None:
+    assert beside("cubic_vs_reno", delay="300ms", cc="cubic+reno+bbr") == [
+        ("29.7", "cubic", None), ("29.8", "reno", None)
+    ]  # fmt: skip
+    path = [f"{one.name}={one.value}" for one in LINUX_2_6.path]
+    then = {"delay": "0.3s", "cc": "reno", "period": "today+period"}
+    assert beside("cubic_vs_reno", **then) == [("29.8", "reno", None)]  # the network is today's
+    assert beside("cubic_vs_reno", *path, **then) == [("29.8", None, "reno_period")]
+    assert beside("udp_fairness", *path, queueing="sfq", period="period") == [
+        ("9.4", None, "together_period"), ("86.0", None, "together_period")
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("other", [{"delay": "301ms"}, {"delay": "300ms", "duration": "59s"},
+                                   {"delay": "300ms", "streams": "2"}, {"delay": "300ms", "queue": "999"}])  # fmt: skip
+def test_another_setting_has_no_published_number(other: dict[str, str]) -> None:
+    assert beside("cubic_vs_reno", **other) == []
+
+
+def test_a_sysctl_of_ones_own_has_no_published_number() -> None:
+    assert beside("reordering") != []
+    assert beside("reordering", "net.ipv4.tcp_recovery=0") == []
+
+
+def test_the_metric_of_a_row_is_one_that_a_run_has() -> None:
+    names = {metric.name for metric in METRICS}
+    (row,) = published_beside(single(find("packet_dropper"), {"loss": "1%"}, ()).spec)
+    assert row["metric"] in names and row["published_low"] == 30.21
 
 
 def test_the_row_without_the_dropping_module_has_a_faster_router() -> None:

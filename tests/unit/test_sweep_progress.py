@@ -1,4 +1,4 @@
-"""What a sweep says while it goes on."""
+"""What a sweep says while it goes on, and how long it waits."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from rich.console import Console
 from rich.progress import Progress
 
 from experiments.sweep.carry import carry_out
+from experiments.sweep.commands import _patience
+from experiments.sweep.definition import Sweep
+from experiments.sweep.plan import plan
 from experiments.sweep.point import Record
 from experiments.sweep.progress import Shown
 from experiments.sweep.run import Way
@@ -38,3 +41,10 @@ def test_other_sweeps_have_lines_of_failures_only(tmp_path: Path) -> None:
     assert said(tmp_path, (), record(1.0)) == ["1 points to know, 0 of them known already."]
     (_, failed) = said(tmp_path / "f", (), record(1.0, "failed"))
     assert failed.startswith("failed: sack, loss 1%")
+
+
+def test_a_point_may_take_twice_its_own_clock() -> None:
+    quick, full = (
+        plan(Sweep("sack_loss_sweep", (("loss", ("1%", "2%")), ("duration", (time,))))) for time in ("30s", "300s")
+    )
+    assert (_patience(quick), _patience(full)) == (600.0, 1200.0)

@@ -8,11 +8,15 @@ from typing import Any
 import polars
 import pytest
 
+from analysis.report import make_report
 from analysis.studies.quantities import TRANSFER
+from experiments.catalogue import find
 from experiments.reproduce.asked import combinations
 from experiments.reproduce.targets import chosen
+from experiments.session import Request, carry_out
 from experiments.spec import CONGESTION_CONTROLS
 from experiments.sweep.api import sweep
+from experiments.sweep.definition import single
 from experiments.sweep.point import carry_captured
 from experiments.udp_fairness import DISCIPLINES
 from testbed.lab import Lab
@@ -130,3 +134,20 @@ def test_what_captures_tell_is_kept_with_the_point(ready_lab: Lab, tmp_path: Pat
         assert {quantity.key for quantity in TRANSFER} <= row.keys()
         assert row["receiver.total_packets"] + row["receiver.back.total_packets"] == row["receiver.both.total_packets"]
         assert row["receiver.unique_bytes_sent"] == pytest.approx(1024 * row["client.transfer"], rel=0.02)
+
+
+def test_a_report_tells_the_order_of_packets_and_the_published_number(ready_lab: Lab, tmp_path: Path) -> None:
+    """The delay varies by 20 ms around 30, so no packet can be late by more than 40 ms, and none is lost."""
+    options = {"bw": "10mbit", "delay": "30ms", "jitter": "20ms", "duration": "3s", "cc": "cubic"}
+    made = single(find("reordering"), options, ())
+    number = {"where": "here", "unit": "Mbit/s", "published": 1.0, "condition": "cubic", "metric": "client_kbit_s"}
+    request = Request(made.spec, made.parameters, (1,), "virtual", tmp_path, published=(number,))
+    report = make_report(carry_out(request, ready_lab, lambda _: lambda phase, elapsed: None))
+    values = report.results.measured[0].values
+    assert values["order.lost"] == 0
+    assert values["order.sent"] == values["order.arrived"] > 100
+    assert 10 <= values["order.delay_least"] < values["order.delay_most"] < 55
+    assert 0 < values["order.time_most"] <= 40 + 1
+    assert values["order.late"] > 10 and values["nstat.TcpExtTCPDSACKRecv"] > 0
+    assert len(report.published[0].row.today) == 1
+    assert (report.page.parent / "plots/lateness.png").is_file()

@@ -17,7 +17,8 @@ from analysis.sweep.studies.loss import Line
 _CAPTION = (
     "Each mark is a loss rate of netem: to the right, the share of segments that the sender sent again, as its own "
     "counters say; upwards, the mean of the seconds' rates. Filled marks are ours, hollow ones published. Below, the "
-    "same with a logarithmic rate, which shows how far the small ones are apart."
+    "same with a logarithmic rate, which shows how far the small ones are apart. Without SACK a time-out has all "
+    "that is outstanding sent again, needed or not: that moves a mark to the right of its loss."
 )
 
 
