@@ -13,11 +13,12 @@ _COUNTS = (
     "kernel with docs/studies/dupthresh.patch counts again. "
 )
 _VARIES = (
-    "With SACK, Linux from 6.17 on knows losses by time alone (RACK). For what is late it waits a quarter of the least "
-    "round trip, and more only after needless copies were reported, one round trip at most; the delay here varies by "
-    "150 ms, so tcp_reordering has no say, and tcp_recovery=0 changes nothing. Without SACK duplicate ACKs are counted, and "
-    "the threshold works as published: ./tcplab sweep reordering --set cc=cubic --set threshold=3,100 --set net.ipv4.tcp_sack=0,1 --seeds 3 gave 12.3 "
-    "and 46.6 Mbit/s with SACK off, 1.23 and 0.88 with SACK on."
+    "With SACK, Linux from 6.17 on knows losses by time alone (RACK). For what is late it waits a quarter of the "
+    "least round trip, and more only after needless copies were reported, one round trip at most; the delay here "
+    "varies by 150 ms, so tcp_reordering has no say, and tcp_recovery=0 changes nothing. Without SACK duplicate ACKs "
+    "are counted, and the threshold works as published: ./tcplab sweep reordering --set cc=cubic --set "
+    "threshold=3,100 --set net.ipv4.tcp_sack=0,1 --seeds 3 gave 12.3 and 46.6 Mbit/s with SACK off, 1.23 and 0.88 "
+    "with SACK on."
 )
 _LATE = (
     "The published flows did not start together: their lines cover 57, 54, 51, 48, 42 or 39 of the 60 s. A SYN was "
