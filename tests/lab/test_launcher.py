@@ -145,6 +145,14 @@ def test_the_lists_are_fetched_where_a_package_is_not_found(machine: Machine) ->
     assert [line.split()[-1] for line in machine.called("apt-get")] == ["update", "flex"]
 
 
+def test_a_package_that_is_only_welcome_is_installed_or_gone_without(machine: Machine) -> None:
+    machine.program("id", "#!/bin/sh\necho 0\n")
+    machine.program("apt-get", '#!/bin/sh\necho "apt-get $*" >> "$NOTES"\ncase "$*" in *odd*) exit 100 ;; esac\n')
+    status, errors = machine.start("test", MISSING="?odd ?good")
+    assert status == 0 and "going on without odd" in errors and "without good" not in errors
+    assert machine.called("apt-get install --yes --no-install-recommends good")
+
+
 def test_without_root_and_sudo_the_command_is_printed(machine: Machine) -> None:
     status, errors = machine.start("run", MISSING="flex bison")
     assert status == 1
