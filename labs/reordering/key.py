@@ -37,9 +37,9 @@ def key(runs: Runs, variables: Variables) -> Key:
 
 
 def lesson(runs: Runs) -> bool:
-    """Varying delay costs two thirds of the rate, nearly nothing is lost, and patience helps a sender that counts."""
+    """Varying delay costs half of the rate at least, little is lost, and patience helps who counts."""
     varied = runs["varied"]
     lost = varied(CUBIC, "path.lost") + varied(CUBIC, "path.dropped")
-    slow = varied(CUBIC, RATE) < runs["steady"](CUBIC, RATE) / 3
-    helped = runs["patient"](CUBIC, RATE) > 1.5 * runs["counting"](CUBIC, RATE)
+    slow = varied(CUBIC, RATE) < runs["steady"](CUBIC, RATE) / 2
+    helped = runs["patient"](CUBIC, RATE) > 1.2 * runs["counting"](CUBIC, RATE)
     return slow and helped and lost < 0.1 * varied(CUBIC, "nstat.TcpRetransSegs")
