@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from labs.assignment import ANSWERS, Assignment
+from labs.checking import check
 from labs.key import Key
 from labs.packing import pack
 from labs.runs import run_folder
@@ -124,8 +125,9 @@ def rewritten(target: Path, change: Callable[[str, bytes], bytes | None], more: 
 
 
 def honest(student: Student, lab: LabSpec, target: Path) -> None:
-    assert student.key
+    assert student.key and student.assignment
     sheet(student, written(lab, student.key))
+    assert check(student.assignment) == []
     packed(student, target)
 
 
