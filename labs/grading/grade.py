@@ -34,7 +34,7 @@ from testbed.archive import code_digest
 from testbed.lab import Lab
 from testbed.machine import allowed_processors
 from testbed.scratch import scratch
-from topologies.errors import TcplabError
+from topologies.errors import TcplabError, UsageError
 
 _WALL_SECONDS = 120.0
 """Of one run; a module that spins stops virtual time, and only this ends it."""
@@ -108,6 +108,7 @@ def grade_all(
         way = _way(lab, workers, module)
         grading = Grading(lab, course, people, References(way, memory, watch), work, module)
         cases = list(_inspected(found, grading))
+        _require_course(cases, course)
         graded(cases, grading, by_hand)
         output.write(out, lab, course, people, cases, by_hand)
     return out
@@ -150,6 +151,14 @@ def _identify(case: Case, grading: Grading) -> None:
     elif claimed and student_id(claimed) != case.person.id:
         case.flag("whose", f"It was handed in by {case.person.id} and says that it is of {claimed}.", claimed)
     case.variant = variant(grading.course, grading.lab, case.person.id if case.person else claimed)
+
+
+def _require_course(cases: Sequence[Case], course: Course) -> None:
+    """Raises UsageError where every hand-in was started in another course: then no variant would be right."""
+    said = {case.inspected.course for case in cases if not case.refused}
+    if said and course.name not in said:
+        problem = f"The hand-ins were started in the course '{min(said)}', and you grade '{course.name}'."
+        raise UsageError(problem, "Name the right file with --course.")
 
 
 def graded(cases: Sequence[Case], grading: Grading, by_hand: ByHand) -> None:
