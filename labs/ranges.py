@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,9 @@ from labs.measuring import MeasuredRun
 from labs.spec import LabSpec
 from testbed.scratch import scratch
 
+Values = tuple[tuple[str, str], ...]
+"""A value for each range, by name."""
+
 
 @dataclass(frozen=True)
 class Shown:
@@ -28,16 +31,19 @@ class Shown:
     problem: str = ""
 
 
-def corners(lab: LabSpec) -> list[tuple[tuple[str, str], ...]]:
+def corners(lab: LabSpec) -> list[Values]:
     """The ends of every range combined, and the middle of all."""
     ends = [[(one.name, value) for value in dict.fromkeys((one.values[0], one.values[-1]))] for one in lab.varies]
     middle = tuple((one.name, one.values[len(one.values) // 2]) for one in lab.varies)
     return [*itertools.product(*ends), middle]
 
 
-def check_ranges(lab: LabSpec, seeds: int, out: Path, workers: int | None = None) -> list[Shown]:
-    """Run every corner under that many seeds; what was run is remembered in `out`."""
-    variants = [Variant(lab.name, "", "", values, 1 + 1000 * seed) for values in corners(lab) for seed in range(seeds)]
+def check_ranges(
+    lab: LabSpec, seeds: int, out: Path, workers: int | None = None, places: Sequence[Values] | None = None
+) -> list[Shown]:
+    """Run every corner, or these places, under that many seeds; what was run is remembered in `out`."""
+    chosen = corners(lab) if places is None else places
+    variants = [Variant(lab.name, "", "", values, 1 + 1000 * seed) for values in chosen for seed in range(seeds)]
     with scratch() as folder, results(out) as memory, watching(f"ranges of {lab.name}") as watch:
         module = runs.example_module(folder)
         specs = [runs.combination_of(run, variants[0], module).spec for run in lab.runs]
@@ -64,7 +70,9 @@ def _shown(
             continue
         measured = {name: MeasuredRun(tuple(record["values"] for record in listed)) for name, listed in records.items()}
         try:
-            module.key(measured, runs.variables_of(lab, one))
-            yield Shown(one, bool(module.lesson(measured)))
+            key = module.key(measured, runs.variables_of(lab, one))
+            odd = [f"{name} of {value:.4g} would not be plausible" for name, value in key.numbers.items()
+                   if not lab.question(name).low <= value <= lab.question(name).high]  # fmt: skip
+            yield Shown(one, bool(module.lesson(measured)) and not odd, "; ".join(odd))
         except (KeyError, ZeroDivisionError) as error:
             yield Shown(one, False, f"the key cannot be computed: {error!r}")

@@ -9,7 +9,8 @@ import pytest
 
 from labs.grading import references
 from labs.grading.overrides import FILE
-from tests.labs.made_class import KINDS, disagreements, grade, make
+from tests.labs.made_class import disagreements, grade, make
+from tests.labs.students import KINDS
 
 pytestmark = pytest.mark.virtual
 
