@@ -28,7 +28,7 @@ struct Section {
     time: i64,
 }
 
-pub fn read(source: &mut Source, sink: &mut dyn Sink) -> Option<Fault> {
+pub fn read(source: &mut Source, sink: &mut impl Sink) -> Option<Fault> {
     let mut section = Section { big: false, interfaces: Vec::new(), time: 0 };
     while source.need(12) {
         let kind = word(source.window(), 0, section.big);
@@ -41,7 +41,7 @@ pub fn read(source: &mut Source, sink: &mut dyn Sink) -> Option<Fault> {
             section.interfaces.clear();
         }
         let length = word(source.window(), 4, section.big);
-        if length < 12 || length > LARGEST {
+        if !(12..=LARGEST).contains(&length) {
             return Some(Fault::Length);
         }
         let whole = (length as usize + 3) & !3;
@@ -64,7 +64,7 @@ pub fn read(source: &mut Source, sink: &mut dyn Sink) -> Option<Fault> {
 
 impl Section {
     /// Whether to go on after this block.
-    fn block(&mut self, kind: u32, body: &[u8], sink: &mut dyn Sink) -> Result<bool, Fault> {
+    fn block(&mut self, kind: u32, body: &[u8], sink: &mut impl Sink) -> Result<bool, Fault> {
         match kind {
             INTERFACE => self.interface(body, sink),
             ENHANCED => self.packet(body, if body.len() >= 4 { word(body, 0, self.big) as usize } else { 0 }, sink),
@@ -74,7 +74,7 @@ impl Section {
         }
     }
 
-    fn interface(&mut self, body: &[u8], sink: &mut dyn Sink) -> Result<bool, Fault> {
+    fn interface(&mut self, body: &[u8], sink: &mut impl Sink) -> Result<bool, Fault> {
         if body.len() < 8 || self.interfaces.len() >= MOST_INTERFACES {
             return Err(Fault::Block);
         }
@@ -106,7 +106,7 @@ impl Section {
     }
 
     /// Enhanced and old packet blocks have the same layout after their first four bytes.
-    fn packet(&mut self, body: &[u8], interface: usize, sink: &mut dyn Sink) -> Result<bool, Fault> {
+    fn packet(&mut self, body: &[u8], interface: usize, sink: &mut impl Sink) -> Result<bool, Fault> {
         if body.len() < 20 {
             return Err(Fault::Block);
         }
@@ -121,7 +121,7 @@ impl Section {
         Ok(sink.record(&Record { time: self.time, link: about.link, length, bytes: &body[20..20 + captured] }))
     }
 
-    fn simple(&mut self, body: &[u8], sink: &mut dyn Sink) -> Result<bool, Fault> {
+    fn simple(&mut self, body: &[u8], sink: &mut impl Sink) -> Result<bool, Fault> {
         let about = *self.interfaces.first().ok_or(Fault::Block)?;
         if body.len() < 4 {
             return Err(Fault::Block);

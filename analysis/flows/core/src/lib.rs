@@ -1,18 +1,22 @@
 //! The compiled engine of `analysis.flows`: one streaming pass over a capture, and columns for Python.
 
+pub mod acks;
 pub mod blocks;
 pub mod connection;
+pub mod counting;
 pub mod direction;
 pub mod frame;
 pub mod link;
 pub mod losses;
 pub mod options;
+pub mod pipeline;
 pub mod ranges;
 pub mod records;
 pub mod rows;
 pub mod samples;
 pub mod scoreboard;
 pub mod segment;
+pub mod sending;
 pub mod source;
 pub mod summary;
 pub mod table;
@@ -20,6 +24,7 @@ pub mod table;
 #[cfg(feature = "python")]
 mod python;
 
+use pipeline::Facts;
 use records::{Fault, Format};
 use source::{Compression, Source};
 use table::Table;
@@ -29,6 +34,7 @@ pub struct Reading {
     pub format: Format,
     pub compression: Compression,
     pub bytes: u64,
+    pub facts: Facts,
     pub fault: Option<(Fault, u64)>,
 }
 
@@ -39,10 +45,10 @@ pub enum Refused {
     NoCapture,
 }
 
-/// Reads the whole file into `table`.
-pub fn read(path: &std::path::Path, table: &mut Table) -> Result<Reading, Refused> {
+/// Reads the whole file into `table`; `go_on` returns false when the user wants to stop.
+pub fn read(path: &std::path::Path, table: &mut Table, go_on: &mut dyn FnMut() -> bool) -> Result<Reading, Refused> {
     let (mut source, compression) = Source::open(path).map_err(Refused::Unreadable)?;
     let (format, big) = records::recognise(&mut source).ok_or(Refused::NoCapture)?;
-    let fault = records::read(&mut source, format, big, table);
-    Ok(Reading { format, compression, bytes: source.offset, fault })
+    let (fault, facts) = pipeline::run(table, go_on, |parser| records::read(&mut source, format, big, parser));
+    Ok(Reading { format, compression, bytes: source.offset, facts, fault })
 }

@@ -16,18 +16,14 @@ pub struct Options {
 
 impl Options {
     #[inline(always)]
-    pub fn parse(bytes: &[u8]) -> Options {
-        let mut options = Options::default();
-        if bytes.is_empty() {
-            return options;
-        }
+    pub fn parse(&mut self, bytes: &[u8]) {
+        (self.mss, self.scale, self.sack_permitted, self.timestamps, self.block_count) = (None, None, false, None, 0);
         // By far the most common: two NOPs and the timestamps.
         if bytes.len() == 12 && bytes[..4] == [1, 1, 8, 10] {
-            options.timestamps = Some((number(bytes, 4), number(bytes, 8)));
-            return options;
+            self.timestamps = Some((number(bytes, 4), number(bytes, 8)));
+        } else if !bytes.is_empty() {
+            self.each(bytes);
         }
-        options.each(bytes);
-        options
     }
 
     fn each(&mut self, bytes: &[u8]) {
@@ -72,6 +68,6 @@ impl Options {
 }
 
 #[inline(always)]
-fn number(bytes: &[u8], at: usize) -> u32 {
+pub fn number(bytes: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }

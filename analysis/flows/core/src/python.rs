@@ -2,6 +2,7 @@
 
 use crate::frame::{Column, Frame, Values};
 use crate::link::NAMES;
+use crate::pipeline::Facts;
 use crate::rows::Piece;
 use crate::table::Table;
 use crate::{read, summary, Refused};
@@ -13,15 +14,15 @@ use std::path::PathBuf;
 /// The facts of the file, `connections` as (name, type, values, valid), and `packets` as a list of such lists.
 #[pyfunction]
 fn analyse(py: Python<'_>, path: PathBuf, packets: bool, compatible: bool) -> PyResult<Bound<'_, PyDict>> {
-    let go_on = Box::new(|| Python::with_gil(|py| py.check_signals().is_ok()));
-    let mut table = Table::new(compatible, packets, go_on);
-    let reading = py.allow_threads(|| read(&path, &mut table));
+    let mut table = Table::new(compatible, packets);
+    let mut go_on = || Python::with_gil(|py| py.check_signals().is_ok());
+    let reading = py.allow_threads(|| read(&path, &mut table, &mut go_on));
     let reading = match reading {
         Ok(reading) => reading,
         Err(Refused::Unreadable(error)) => return Err(PyOSError::new_err(error)),
         Err(Refused::NoCapture) => return Err(PyValueError::new_err("no capture")),
     };
-    if table.stopped {
+    if reading.facts.stopped {
         // The signal's handler has run: Python's own raises KeyboardInterrupt.
         return Err(pyo3::exceptions::PyKeyboardInterrupt::new_err(()));
     }
@@ -31,7 +32,7 @@ fn analyse(py: Python<'_>, path: PathBuf, packets: bool, compatible: bool) -> Py
     facts.set_item("bytes", reading.bytes)?;
     facts.set_item("fault", reading.fault.map(|fault| fault.0.name()))?;
     facts.set_item("fault_offset", reading.fault.map(|fault| fault.1))?;
-    file(&facts, &table)?;
+    file(&facts, &reading.facts)?;
     let frame = py.allow_threads(|| frame(&mut table));
     facts.set_item("connections", columns(py, &frame.columns)?)?;
     if let Some(rows) = &table.rows {
@@ -44,20 +45,20 @@ fn analyse(py: Python<'_>, path: PathBuf, packets: bool, compatible: bool) -> Py
     Ok(facts)
 }
 
-fn file(facts: &Bound<'_, PyDict>, table: &Table) -> PyResult<()> {
-    facts.set_item("link_types", table.link_types.clone())?;
-    facts.set_item("snaplen", table.snaplen)?;
-    facts.set_item("packets", table.packets)?;
-    facts.set_item("tcp_segments", table.segments)?;
-    facts.set_item("first", table.first)?;
-    facts.set_item("last", table.latest)?;
-    let ignored = PyDict::new(facts.py());
-    for (name, count) in NAMES.iter().zip(table.ignored) {
+fn file(made: &Bound<'_, PyDict>, facts: &Facts) -> PyResult<()> {
+    made.set_item("link_types", facts.link_types.clone())?;
+    made.set_item("snaplen", facts.snaplen)?;
+    made.set_item("packets", facts.packets)?;
+    made.set_item("tcp_segments", facts.segments)?;
+    made.set_item("first", facts.first)?;
+    made.set_item("last", facts.last)?;
+    let ignored = PyDict::new(made.py());
+    for (name, count) in NAMES.iter().zip(facts.ignored) {
         if count > 0 {
             ignored.set_item(name, count)?;
         }
     }
-    facts.set_item("ignored", ignored)
+    made.set_item("ignored", ignored)
 }
 
 /// The connections' frame; each connection's memory is freed with its row.

@@ -87,7 +87,7 @@ pub fn recognise(source: &mut Source) -> Option<(Format, bool)> {
 }
 
 /// Reads all records into `sink`; the fault and its place if there is one.
-pub fn read(source: &mut Source, format: Format, big: bool, sink: &mut dyn Sink) -> Option<(Fault, u64)> {
+pub fn read(source: &mut Source, format: Format, big: bool, sink: &mut impl Sink) -> Option<(Fault, u64)> {
     let fault = match (format, big) {
         (Format::Pcapng, _) => crate::blocks::read(source, sink),
         (_, true) => pcap::<true>(source, if format == Format::Pcap { 1000 } else { 1 }, sink),
@@ -97,7 +97,7 @@ pub fn read(source: &mut Source, format: Format, big: bool, sink: &mut dyn Sink)
     named.or(if source.broken { Some(Fault::Unpacking) } else { None }).map(|fault| (fault, source.offset))
 }
 
-fn pcap<const BIG: bool>(source: &mut Source, tick: i64, sink: &mut dyn Sink) -> Option<Fault> {
+fn pcap<const BIG: bool>(source: &mut Source, tick: i64, sink: &mut impl Sink) -> Option<Fault> {
     if !source.need(24) {
         return Some(Fault::Cut);
     }

@@ -52,15 +52,29 @@ const BITS: u32 = 6;
 #[derive(Clone, Default, Debug)]
 pub struct Histogram {
     counts: Vec<(u16, u32)>,
+    /// Where the last one went: neighbours in time are often alike.
+    last: usize,
 }
 
 impl Histogram {
     #[inline]
     pub fn add(&mut self, time: i64) {
         let bucket = bucket(time.max(0) as u64);
+        if let Some((known, count)) = self.counts.get_mut(self.last) {
+            if *known == bucket {
+                *count = count.saturating_add(1);
+                return;
+            }
+        }
         match self.counts.binary_search_by_key(&bucket, |entry| entry.0) {
-            Ok(at) => self.counts[at].1 = self.counts[at].1.saturating_add(1),
-            Err(at) => self.counts.insert(at, (bucket, 1)),
+            Ok(at) => {
+                self.counts[at].1 = self.counts[at].1.saturating_add(1);
+                self.last = at;
+            }
+            Err(at) => {
+                self.counts.insert(at, (bucket, 1));
+                self.last = at;
+            }
         }
     }
 

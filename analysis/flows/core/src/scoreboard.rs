@@ -27,8 +27,8 @@ pub struct Sent {
 pub struct Added {
     pub again: i64,
     pub out_of_order: bool,
-    /// When the first repeated piece was sent last, how often it was sent again before, and whether it was acknowledged.
-    pub earlier: Option<(i64, u32, bool)>,
+    /// When the first repeated piece was sent last, and how often it was sent again before.
+    pub earlier: Option<(i64, u32)>,
 }
 
 /// What an ACK meant for one segment.
@@ -54,20 +54,25 @@ pub struct Scoreboard {
     list: VecDeque<Sent>,
 }
 
-impl Scoreboard {
+impl Sent {
     #[inline(always)]
-    pub fn add(&mut self, first: i64, end: i64, now: i64, alone: bool, resent: &mut dyn FnMut(i64, u32)) -> Added {
-        let added = match self.list.back() {
-            Some(last) if first < last.end => self.insert(first, end, now, resent),
-            _ => {
-                self.list.push_back(Sent { first, end, time: now, again: 0, acknowledged: 0 });
-                Added::default()
-            }
-        };
+    pub fn new(first: i64, end: i64, time: i64) -> Sent {
+        Sent { first, end, time, again: 0, acknowledged: 0 }
+    }
+}
+
+impl Scoreboard {
+    /// `resent` takes the time since the last transmission and the count of each unacknowledged segment sent again.
+    /// `added` stays as it is where nothing is repeated.
+    #[inline(always)]
+    pub fn add(&mut self, sent: Sent, alone: bool, added: &mut Added, resent: impl FnMut(i64, u32)) {
+        match self.list.back() {
+            Some(last) if sent.first < last.end => self.insert(sent, added, resent),
+            _ => self.list.push_back(sent),
+        }
         if self.list.len() > LONGEST_ALONE && (alone || self.list.len() > LONGEST) {
             self.merge_oldest();
         }
-        added
     }
 
     fn merge_oldest(&mut self) {
@@ -79,41 +84,38 @@ impl Scoreboard {
         }
     }
 
-    /// `resent` takes the time since the last transmission and the count of each unacknowledged segment sent again.
-    fn insert(&mut self, mut first: i64, end: i64, now: i64, resent: &mut dyn FnMut(i64, u32)) -> Added {
-        let mut added = Added::default();
-        let mut at = self.list.partition_point(|sent| sent.end <= first);
+    fn insert(&mut self, sent: Sent, added: &mut Added, mut resent: impl FnMut(i64, u32)) {
+        let Sent { mut first, end, .. } = sent;
+        let mut at = self.list.partition_point(|known| known.end <= first);
         while at < self.list.len() {
             let found = self.list[at];
             if first < found.first {
                 added.out_of_order |= end < found.end;
-                self.list.insert(at, Sent { first, end: end.min(found.first), time: now, again: 0, acknowledged: 0 });
+                self.list.insert(at, Sent { first, end: end.min(found.first), ..sent });
                 at += 1;
                 if end <= found.first {
-                    return added;
+                    return;
                 }
                 first = found.first;
             }
-            self.repeat(at, now, &mut added, resent);
+            self.repeat(at, sent.time, added, &mut resent);
+            added.again += end.min(found.end) - first;
             if end <= found.end {
-                added.again += end - first;
-                return added;
+                return;
             }
-            added.again += found.end - first;
             first = found.end;
             at += 1;
         }
-        self.list.push_back(Sent { first, end, time: now, again: 0, acknowledged: 0 });
-        added
+        self.list.push_back(Sent { first, ..sent });
     }
 
-    fn repeat(&mut self, at: usize, now: i64, added: &mut Added, resent: &mut dyn FnMut(i64, u32)) {
+    fn repeat(&mut self, at: usize, now: i64, added: &mut Added, resent: &mut impl FnMut(i64, u32)) {
         let sent = &mut self.list[at];
         sent.again = sent.again.saturating_add(1);
         if added.earlier.is_some() {
             return;
         }
-        added.earlier = Some((sent.time, sent.again - 1, sent.acknowledged > 0));
+        added.earlier = Some((sent.time, sent.again - 1));
         if sent.acknowledged == 0 {
             resent((now - sent.time).max(0), sent.again);
         }
@@ -122,7 +124,7 @@ impl Scoreboard {
 
     /// Takes an ACK; `duplicate` says whether it is one. The time of the newest data it covers, if that is a sample.
     #[inline(always)]
-    pub fn acknowledge(&mut self, ack: i64, now: i64, duplicate: bool, told: &mut dyn FnMut(Acked)) -> Option<i64> {
+    pub fn acknowledge(&mut self, ack: i64, now: i64, duplicate: bool, mut told: impl FnMut(Acked)) -> Option<i64> {
         let (mut covered, mut changed) = (0, false);
         let (mut latest, mut latest_new, mut sample) = (i64::MIN, i64::MIN, None);
         for sent in self.list.iter_mut() {

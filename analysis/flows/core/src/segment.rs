@@ -1,7 +1,7 @@
 //! From a captured packet to a TCP segment: IPv4 (RFC 791), IPv6 (RFC 8200), TCP (RFC 9293).
 
 use crate::link::{ip_offset, pair, Ignored};
-use crate::options::Options;
+use crate::options::{number, Options};
 use crate::records::Record;
 
 pub const FIN: u16 = 1;
@@ -16,17 +16,43 @@ pub const CWR: u16 = 128;
 const TCP: u8 = 6;
 const EXTENSIONS: usize = 16;
 
-/// The two ends as in the packet. IPv4 stands in the low 32 bits; `six` keeps the families apart.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// An address, high half first. IPv4 stands in the low half, with a high half that no IPv6 packet of ours has.
+pub type Address = [u64; 2];
+
+/// The high half of an IPv4 address: of the discard-only prefix (RFC 6666).
+pub const FOUR: u64 = 0x0100_0000_0000_0000;
+
+/// The two ends as in the packet. Whole words, compared one by one: what was just written word by word stalls the
+/// processor when it is read in larger pieces.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Ends {
-    pub source: u128,
-    pub destination: u128,
-    pub source_port: u16,
-    pub destination_port: u16,
-    pub six: bool,
+    pub source: Address,
+    pub destination: Address,
+    /// The source's in the upper half.
+    pub ports: u32,
+}
+
+impl Ends {
+    #[inline(always)]
+    pub fn same(&self, other: &Ends) -> bool {
+        self.ports == other.ports && same(&self.source, &other.source) && same(&self.destination, &other.destination)
+    }
+
+    #[inline(always)]
+    pub fn opposite(&self, other: &Ends) -> bool {
+        self.ports.rotate_left(16) == other.ports
+            && same(&self.source, &other.destination)
+            && same(&self.destination, &other.source)
+    }
+}
+
+#[inline(always)]
+fn same(left: &Address, right: &Address) -> bool {
+    left[1] == right[1] && left[0] == right[0]
 }
 
 /// What an analysis needs of a segment; numbers as on the wire.
+#[derive(Default)]
 pub struct Segment {
     pub time: i64,
     pub ends: Ends,
@@ -44,43 +70,37 @@ pub struct Segment {
     pub options: Options,
 }
 
-/// The IP header's answer: where TCP begins, its bytes on the wire, and the fields that we keep.
-struct Packet {
-    start: usize,
-    length: u32,
-    source: u128,
-    destination: u128,
-    six: bool,
-    ip_id: Option<u16>,
-    traffic_class: u8,
-    ttl: u8,
-}
+/// Where TCP begins, and its bytes on the wire.
+type Found = Result<(usize, u32), Ignored>;
 
+/// Fills `segment` in place: moving it about costs more than parsing it.
 #[inline(always)]
-pub fn parse(record: &Record) -> Result<Segment, Ignored> {
+pub fn parse(record: &Record, segment: &mut Segment) -> Result<(), Ignored> {
     let at = ip_offset(record.link, record.bytes)?;
     let bytes = &record.bytes[at..];
     let length = record.length - at as u32;
-    let packet = match bytes.first().map(|byte| byte >> 4) {
-        Some(4) => version_four(bytes, length)?,
-        Some(6) => version_six(bytes, length)?,
+    let (start, length) = match bytes.first().map(|byte| byte >> 4) {
+        Some(4) => version_four(bytes, length, segment)?,
+        Some(6) => version_six(bytes, length, segment)?,
         _ => return Err(Ignored::NotIp),
     };
-    tcp(record.time, bytes, &packet)
+    segment.time = record.time;
+    tcp(bytes, start, length, segment)
 }
 
 #[inline(always)]
-fn version_four(bytes: &[u8], wire: u32) -> Result<Packet, Ignored> {
+fn version_four(bytes: &[u8], wire: u32, segment: &mut Segment) -> Found {
     if bytes.len() < 20 {
         return Err(Ignored::CutOff);
     }
-    let header = usize::from(bytes[0] & 15) * 4;
+    let bytes = &bytes[..20];
+    let header = u32::from(bytes[0] & 15) * 4;
     // A total length of 0 stands in captures of offloaded and of jumbo packets (BIG TCP): the wire's counts.
     let total = match pair(bytes, 2) {
         0 => wire,
         length => u32::from(length),
     };
-    if header < 20 || (total as usize) < header {
+    if header < 20 || total < header {
         return Err(Ignored::DamagedIp);
     }
     if bytes[9] != TCP {
@@ -89,26 +109,20 @@ fn version_four(bytes: &[u8], wire: u32) -> Result<Packet, Ignored> {
     if pair(bytes, 6) & 0x1fff != 0 {
         return Err(Ignored::Fragment);
     }
-    Ok(Packet {
-        start: header,
-        length: total - header as u32,
-        source: u128::from(u32::from_be_bytes([bytes[12], bytes[13], bytes[14], bytes[15]])),
-        destination: u128::from(u32::from_be_bytes([bytes[16], bytes[17], bytes[18], bytes[19]])),
-        six: false,
-        ip_id: Some(pair(bytes, 4)),
-        traffic_class: bytes[1],
-        ttl: bytes[8],
-    })
+    segment.ends.source = [FOUR, u64::from(number(bytes, 12))];
+    segment.ends.destination = [FOUR, u64::from(number(bytes, 16))];
+    segment.ip_id = Some(pair(bytes, 4));
+    segment.ecn = bytes[1] & 3;
+    segment.ttl = bytes[8];
+    Ok((header as usize, total - header))
 }
 
-fn version_six(bytes: &[u8], wire: u32) -> Result<Packet, Ignored> {
+fn version_six(bytes: &[u8], wire: u32, segment: &mut Segment) -> Found {
     if bytes.len() < 40 {
         return Err(Ignored::CutOff);
     }
-    let address = |at: usize| bytes[at..at + 16].iter().fold(0u128, |sum, byte| sum << 8 | u128::from(*byte));
-    let payload = u32::from(pair(bytes, 4));
     let (start, jumbo) = extensions(bytes)?;
-    let after = match (payload, jumbo) {
+    let after = match (u32::from(pair(bytes, 4)), jumbo) {
         (0, Some(length)) => length,
         (0, None) => wire.saturating_sub(40),
         (length, _) => length,
@@ -117,16 +131,13 @@ fn version_six(bytes: &[u8], wire: u32) -> Result<Packet, Ignored> {
     if after < skipped {
         return Err(Ignored::DamagedIp);
     }
-    Ok(Packet {
-        start,
-        length: after - skipped,
-        source: address(8),
-        destination: address(24),
-        six: true,
-        ip_id: None,
-        traffic_class: bytes[0] << 4 | bytes[1] >> 4,
-        ttl: bytes[7],
-    })
+    let half = |at: usize| u64::from(number(bytes, at)) << 32 | u64::from(number(bytes, at + 4));
+    segment.ends.source = [half(8), half(16)];
+    segment.ends.destination = [half(24), half(32)];
+    segment.ip_id = None;
+    segment.ecn = bytes[1] >> 4 & 3;
+    segment.ttl = bytes[7];
+    Ok((start, after - skipped))
 }
 
 /// Where TCP begins behind IPv6's extension headers, and the length of a jumbo payload (RFC 2675).
@@ -151,7 +162,7 @@ fn extensions(bytes: &[u8]) -> Result<(usize, Option<u32>), Ignored> {
             return Err(Ignored::Fragment);
         }
         if next == 0 && bytes[at + 2] == 0xc2 && bytes[at + 3] == 4 {
-            jumbo = Some(u32::from_be_bytes([bytes[at + 4], bytes[at + 5], bytes[at + 6], bytes[at + 7]]));
+            jumbo = Some(number(bytes, at + 4));
         }
         next = bytes[at];
         at += size;
@@ -160,39 +171,26 @@ fn extensions(bytes: &[u8]) -> Result<(usize, Option<u32>), Ignored> {
 }
 
 #[inline(always)]
-fn tcp(time: i64, bytes: &[u8], packet: &Packet) -> Result<Segment, Ignored> {
-    let header = match bytes.get(packet.start..) {
+fn tcp(bytes: &[u8], start: usize, length: u32, segment: &mut Segment) -> Result<(), Ignored> {
+    let header = match bytes.get(start..) {
         Some(header) if header.len() >= 20 => header,
         _ => return Err(Ignored::CutOff),
     };
     let size = u32::from(header[12] >> 4) * 4;
-    if size < 20 || packet.length < size {
+    if size < 20 || length < size {
         return Err(Ignored::DamagedTcp);
     }
-    let payload = packet.length - size;
+    let payload = length - size;
     // Ethernet's padding behind a short packet is none of its payload.
     let there = (header.len() as u32).saturating_sub(size).min(payload);
-    let number = |at: usize| u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
-    let options = &header[20..(size as usize).min(header.len())];
-    Ok(Segment {
-        time,
-        ends: Ends {
-            source: packet.source,
-            destination: packet.destination,
-            source_port: pair(header, 0),
-            destination_port: pair(header, 2),
-            six: packet.six,
-        },
-        sequence: number(4),
-        acknowledgement: number(8),
-        flags: pair(header, 12) & 0x1ff,
-        window: pair(header, 14),
-        urgent: pair(header, 18),
-        payload,
-        missing: payload - there,
-        ip_id: packet.ip_id,
-        ecn: packet.traffic_class & 3,
-        ttl: packet.ttl,
-        options: Options::parse(options),
-    })
+    segment.ends.ports = number(header, 0);
+    segment.sequence = number(header, 4);
+    segment.acknowledgement = number(header, 8);
+    segment.flags = pair(header, 12) & 0x1ff;
+    segment.window = pair(header, 14);
+    segment.urgent = pair(header, 18);
+    segment.payload = payload;
+    segment.missing = payload - there;
+    segment.options.parse(&header[20..(size as usize).min(header.len())]);
+    Ok(())
 }

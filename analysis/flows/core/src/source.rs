@@ -21,7 +21,8 @@ impl Compression {
     }
 }
 
-const PIECE: usize = 1 << 20;
+/// Small enough for the processor's cache to hold what was read until it is used.
+const PIECE: usize = 1 << 18;
 
 /// A window over the stream: what was read and not yet used. It never maps the file, which may shrink meanwhile.
 pub struct Source {

@@ -4,6 +4,7 @@ use crate::connection::{Connection, Vantage};
 use crate::direction::{kind, Direction, Rare, Rtts};
 use crate::frame::Frame;
 use crate::samples::{Histogram, Samples};
+use crate::segment::{Address, FOUR};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 const MILLISECOND: f64 = 1_000_000.0;
@@ -54,19 +55,19 @@ fn whole(frame: &mut Frame, number: usize, connection: &Connection) {
     frame.integer_or_none("handshake_inner", "", connection.inner);
     frame.integer("duration", "", (connection.last_time - connection.first_time).max(0));
     frame.unsigned("conn_#", "", number as u64);
-    frame.text("host_a", "", address(ends.source, ends.six));
-    frame.text("host_b", "", address(ends.destination, ends.six));
-    frame.unsigned("port_a", "", u64::from(ends.source_port));
-    frame.unsigned("port_b", "", u64::from(ends.destination_port));
+    frame.text("host_a", "", address(&ends.source));
+    frame.text("host_b", "", address(&ends.destination));
+    frame.unsigned("port_a", "", u64::from(ends.ports >> 16));
+    frame.unsigned("port_b", "", u64::from(ends.ports & 0xffff));
     frame.integer("first_packet", "", connection.first_time);
     frame.integer("last_packet", "", connection.last_time);
 }
 
-fn address(number: u128, six: bool) -> String {
-    if six {
-        Ipv6Addr::from(number).to_string()
+fn address(address: &Address) -> String {
+    if address[0] == FOUR {
+        Ipv4Addr::from(address[1] as u32).to_string()
     } else {
-        Ipv4Addr::from(number as u32).to_string()
+        Ipv6Addr::from(u128::from(address[0]) << 64 | u128::from(address[1])).to_string()
     }
 }
 
