@@ -53,7 +53,10 @@ pub fn acknowledge(segment: &Segment, this: &mut Direction, other: &mut Directio
     }
     if let Some(time) = sample {
         step.rtt = Some(time);
-        other.smoothed.add(time);
+        // Timestamps tell more: they time retransmissions too.
+        if !(this.timestamped && other.timestamped) {
+            other.smoothed.add(time);
+        }
         let rtts = other.rtts();
         rtts.ours.add(time, false);
         rtts.histogram.add(time);

@@ -34,7 +34,7 @@ fn analyse(py: Python<'_>, path: PathBuf, packets: bool, compatible: bool) -> Py
     facts.set_item("fault_offset", reading.fault.map(|fault| fault.1))?;
     file(&facts, &reading.facts)?;
     let frame = py.allow_threads(|| frame(&mut table));
-    facts.set_item("connections", columns(py, &frame.columns)?)?;
+    facts.set_item("connections", columns(py, frame.columns)?)?;
     if let Some(rows) = &table.rows {
         let pieces = PyList::empty(py);
         for piece in &rows.pieces {
@@ -63,7 +63,7 @@ fn file(made: &Bound<'_, PyDict>, facts: &Facts) -> PyResult<()> {
 
 /// The connections' frame; each connection's memory is freed with its row.
 fn frame(table: &mut Table) -> Frame {
-    let mut frame = Frame::default();
+    let mut frame = Frame::new(table.connections.len());
     let compatible = table.compatible;
     for (index, mut connection) in std::mem::take(&mut table.connections).into_iter().enumerate() {
         summary::add(&mut frame, index + 1, &mut connection, compatible);
@@ -71,7 +71,8 @@ fn frame(table: &mut Table) -> Frame {
     frame
 }
 
-fn columns<'py>(py: Python<'py>, columns: &[Column]) -> PyResult<Bound<'py, PyDict>> {
+/// Each column is freed as soon as Python has it.
+fn columns<'py>(py: Python<'py>, columns: Vec<Column>) -> PyResult<Bound<'py, PyDict>> {
     let made = PyDict::new(py);
     for column in columns {
         let valid = PyBytes::new(py, &column.valid);

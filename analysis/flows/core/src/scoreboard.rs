@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 /// Longest list; beyond it the two oldest entries become one, as if both were acknowledged.
-const LONGEST: usize = 32768;
+const LONGEST: usize = 65536;
 /// Longest list while the peer is not seen, so that nothing is ever acknowledged.
 const LONGEST_ALONE: usize = 1024;
 /// Most acknowledged pieces with gaps between them; beyond it the oldest gap counts as filled.
