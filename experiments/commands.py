@@ -16,13 +16,16 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from experiments.catalogue import Named, catalogue, find
+from experiments.machine import clean_up, doctor
 from experiments.messages import one_clear_message, ready_lab
 from experiments.options import QuantityType, parameter_options
 from experiments.own_cc import cc
+from experiments.reproduce.beside import published_beside
 from experiments.reproduce.commands import reproduce
 from experiments.runs import runs
 from experiments.seed import memory_for, needed_mib, refuse_modules
 from experiments.session import Request, carry_out, choose, reporter
+from experiments.shell import shell
 from experiments.sweep.commands import run_study, scheduler, sweep, worker
 from experiments.sweep.definition import single
 from testbed.kernel.module import build_all
@@ -93,7 +96,8 @@ def _callback(named: Named) -> Callable[..., None]:
             chosen = "virtual" if virtual else choose(testbed)
             if chosen == "virtual":
                 guests_at_once(needed_mib(spec), 1)
-            request = Request(spec, parameters, seeds, chosen, out, load_modules=load_modules)
+            published = () if dry_run else tuple(published_beside(spec))
+            request = Request(spec, parameters, seeds, chosen, out, load_modules=load_modules, published=published)
             wall = limit.seconds if limit else max(600.0, 2 * request.expected_seconds() if chosen == "native" else 0)
             request = dataclasses.replace(request, limits=Limits(wall, memory_for(spec)))
             raise SystemExit(_describe(request) if dry_run else _run(request))
@@ -251,3 +255,6 @@ tcplab.add_command(worker)
 tcplab.add_command(scheduler)
 tcplab.add_command(reproduce)
 tcplab.add_command(runs)
+tcplab.add_command(doctor)
+tcplab.add_command(clean_up)
+tcplab.add_command(shell)

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from experiments.seed import needed_mib
 from experiments.spec import ExperimentSpec
-from experiments.sweep.point import Origin, Point, Record, carry_point
+from experiments.sweep.point import Origin, Point, Record, carry_captured, carry_point
 from experiments.sweep.results import Results
 from testbed.engine.engine import Done, Engine, Listener, Task, cluster_engine, local_engine
 from testbed.lab import Lab
@@ -65,7 +65,8 @@ def run_points(
 
 
 def _task(point: Point, way: Way) -> Task:
-    return Task(point.key, carry_point, (point.combination.data, point.seed, way.wall_seconds))
+    carry = carry_captured if point.captured else carry_point
+    return Task(point.key, carry, (point.combination.data, point.seed, way.wall_seconds))
 
 
 def _broken(done: Done) -> Record:
