@@ -105,7 +105,7 @@ impl Usage {
     pub fn advance(&mut self, now: i64) {
         let passed = now - self.since;
         if passed > 0 {
-            self.weighted += (self.flight as u128) * (passed as u128);
+            self.weighted = self.weighted.saturating_add((self.flight as u128) * (passed as u128));
             self.limited[usize::from(self.state & 3)] += passed;
             self.since = now;
         }

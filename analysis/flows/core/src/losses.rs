@@ -213,7 +213,7 @@ impl Losses {
             self.gaps[at].right = first;
         }
         let passed = (now - gap.time).max(0);
-        let quick = rtt.map_or(passed < OVERTAKEN, |rtt| passed * 4 < rtt * 3);
+        let quick = rtt.map_or(passed < OVERTAKEN, |rtt| passed < rtt - rtt / 4);
         let older = match (timestamp, gap.timestamp) {
             (Some(mine), Some(its)) if mine != its => (mine.wrapping_sub(its) as i32) < 0,
             _ => quick,
