@@ -1,4 +1,4 @@
-"""The steps for what a segment acknowledges: samples of the round trip, SACK, needless retransmissions, bytes in flight."""
+"""The steps for what a segment acknowledges: samples of the round trip, SACK, needless repeats, bytes in flight."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ _ENDLESS = 2**63 - 1
 def acknowledge(step: Step, this: Direction, other: Direction) -> None:
     """What the ACK that this segment carries means for what `other` has sent."""
     ack = step.ack or 0
-    duplicate = (
-        this.last_ack == ack and not step.payload and step.window == this.last_window and other.owin_sum > 0
-    )
+    duplicate = this.last_ack == ack and not step.payload and step.window == this.last_window and other.owin_sum > 0
     sample = other.board.acknowledge(ack, step.now, duplicate, other)
     if other.syns == 1 and ack == other.relative(other.syn_number) + 1:
         other.handshake_sample = other.last_sample

@@ -14,7 +14,8 @@ _SECTION, _INTERFACE, _PACKET, _SIMPLE, _ENHANCED = 0x0A0D0D0A, 1, 2, 3, 6
 _MOST_INTERFACES = 65536
 """More interfaces than this in a section are taken as damage."""
 _ORDERS = {b"\x1a\x2b\x3c\x4d": ">", b"\x4d\x3c\x2b\x1a": "<"}
-_MOST = 2**63 - 1
+_LATEST = 2**62 - 1
+"""Times of damaged files end here (in 2116), so that differences and sums of two of them have 64 bit."""
 
 
 class Fault(Exception):
@@ -31,13 +32,9 @@ class Interface:
     offset: int = 0
 
     def nanoseconds(self, units: int) -> int:
-        since = min(units * 1_000_000_000 // self.resolution, _MOST)
-        offset = _held(self.offset * 1_000_000_000)
-        return _held(since + offset)
-
-
-def _held(value: int) -> int:
-    return max(-_MOST - 1, min(value, _MOST))
+        """Since 1970."""
+        time = units * 1_000_000_000 // self.resolution + self.offset * 1_000_000_000
+        return max(0, min(time, _LATEST))
 
 
 @dataclass(slots=True)

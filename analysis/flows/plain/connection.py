@@ -1,4 +1,7 @@
-"""One connection: what each of its segments changes. The order of the steps is tcptrace's, on which its figures rest."""
+"""One connection: what each of its segments changes.
+
+The order of the steps is tcptrace's, on which its figures rest.
+"""
 
 from __future__ import annotations
 

@@ -44,7 +44,8 @@ class Packets:
         return rows[~where]
 
     def octet(self, rows: Whole, at: Whole | int) -> Whole:
-        return self.batch.octets[self.batch.start[rows] + at].astype(np.int64)
+        octets: Whole = self.batch.octets[self.batch.start[rows] + at].astype(np.int64)
+        return octets
 
     def pair(self, rows: Whole, at: Whole | int) -> Whole:
         return self.octet(rows, at) << 8 | self.octet(rows, at + 1)

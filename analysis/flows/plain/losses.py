@@ -193,11 +193,10 @@ class Losses:
 
     def _filled(self, first: int, end: int) -> Gap | None:
         """The gap that these bytes touch, as it was; it becomes smaller, or goes."""
-        for at, gap in enumerate(self.gaps):
-            if first < gap.right and end > gap.left:
-                break
-        else:
+        at = next((at for at, gap in enumerate(self.gaps) if first < gap.right and end > gap.left), None)
+        if at is None:
             return None
+        gap = self.gaps[at]
         if first <= gap.left and end >= gap.right:
             del self.gaps[at]
         elif first <= gap.left:

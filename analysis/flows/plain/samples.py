@@ -6,6 +6,7 @@ import math
 from collections import Counter
 
 import numpy as np
+import numpy.typing as npt
 
 _PENDING = 1024
 """Times that are kept until they are counted together."""
@@ -104,10 +105,13 @@ class Histogram:
         return None
 
 
-def _buckets(values: np.ndarray[tuple[int], np.dtype[np.int64]]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    lengths = sum((values >> bit != 0).astype(np.int64) for bit in range(63))
-    shift = np.maximum(lengths - (_BITS + 1), 0)
-    return (shift << _BITS) + (values >> shift)
+def _buckets(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    length = np.zeros(len(values), np.int64)
+    for bit in range(63):
+        length += values >> bit != 0
+    shift = np.maximum(length - (_BITS + 1), 0)
+    made: npt.NDArray[np.int64] = (shift << _BITS) + (values >> shift)
+    return made
 
 
 def _middle(bucket: int) -> int:

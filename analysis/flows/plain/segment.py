@@ -170,14 +170,12 @@ def _tcp(packets: Packets, headers: Headers) -> Segments:
     there = packets.batch.captured[rows] - at
     payload = headers.length[rows] - size
     begin = packets.batch.start[rows] + at + 20
+    numbers = {name: tcp[name].astype(np.int64) for name in ("sequence", "acknowledgement", "window", "urgent")}
     return Segments(
-        rows, packets.batch.time[rows], headers.ends[rows].view(f"V{ENDS}")[:, 0],
-        *(tcp[name].astype(np.int64) & mask for name, mask in _MASKS), payload,
+        row=rows, time=packets.batch.time[rows], ends=headers.ends[rows].view(f"V{ENDS}")[:, 0], **numbers,
+        flags=(tcp["flags"] & 0x1FF).astype(np.int64), payload=payload,
         # Ethernet's padding behind a short packet is none of its payload.
-        payload - np.minimum(np.maximum(there - size, 0), payload),
-        headers.ip_id[rows], headers.ecn[rows], headers.ttl[rows],
-        parse(packets.batch.octets, begin, begin + np.minimum(size, there) - 20),
+        missing=payload - np.minimum(np.maximum(there - size, 0), payload),
+        ip_id=headers.ip_id[rows], ecn=headers.ecn[rows], ttl=headers.ttl[rows],
+        options=parse(packets.batch.octets, begin, begin + np.minimum(size, there) - 20),
     )  # fmt: skip
-
-
-_MASKS = (("sequence", -1), ("acknowledgement", -1), ("flags", 0x1FF), ("window", -1), ("urgent", -1))

@@ -6,6 +6,8 @@ import zlib
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
+import zstandard
+
 PIECE = 1 << 22
 """Bytes that are read at once: enough packets for NumPy, and little memory."""
 _PACKED = 1 << 16
@@ -104,8 +106,6 @@ def _to_the_damage(unpack: Any, packed: bytes) -> Iterator[bytes]:
 
 def _unzstd(file: BinaryIO) -> Iterator[bytes]:
     """All frames, one after the other; skippable ones are skipped."""
-    import zstandard
-
     reader = zstandard.ZstdDecompressor().decompressobj()
     for packed in _read(file, _PACKED):
         while packed:

@@ -185,9 +185,7 @@ class _Part:
             "duplicate_acks": rare.duplicate_acks,
             "triple_dupacks": rare.triple_duplicates,
             "max_#_retrans": rare.most_again,
-            **_times(
-                ("min_retr_time", "max_retr_time", "avg_retr_time", "sdv_retr_time"), rare.retransmission_times
-            ),
+            **_times(("min_retr_time", "max_retr_time", "avg_retr_time", "sdv_retr_time"), rare.retransmission_times),
         }
 
     def _rates(self) -> Row:
