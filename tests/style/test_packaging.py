@@ -102,7 +102,7 @@ def test_the_systems_python_goes_on_in_the_virtual_environment() -> None:
     assert done.returncode == 0 and "sack_loss_sweep" in done.stdout, done.stderr
 
 
-@pytest.mark.parametrize("script", ["tcplab", "provision.sh", "tests/native/start.sh", "testbed/image/configure.sh"])
+@pytest.mark.parametrize("script", ["tcplab", "provision.sh", "tests/native/start.sh", "tests/native/vagrant_up.sh"])
 def test_shellcheck_is_content(script: str) -> None:
     if not shutil.which("shellcheck"):
         pytest.skip("no shellcheck here: sudo apt-get install shellcheck")
