@@ -92,6 +92,7 @@ def asked(question: Question) -> str:
     number = "a plain number" if counted else f"a number in {question.unit} or another unit of that kind"
     kinds = {
         "number": number, "choice": "one of the options", "choices": "all options that apply", "text": "a short text",
-        "graph": "the name of a picture in this folder (PNG or JPEG)", "module": "the name of your .c file in this folder",
+        "graph": "the name of a picture in this folder (PNG or JPEG)",
+        "module": "the name of your .c file in this folder",
     }  # fmt: skip
     return kinds[question.kind]
