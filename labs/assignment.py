@@ -89,8 +89,10 @@ def _part(run: LabRun, variant: Variant) -> dict[str, Any]:
 def asked(question: Question) -> str:
     """What kind of answer is wanted, in words."""
     counted = unit_named(question.unit) == COUNT
-    return {
-        "number": "a plain number" if counted else f"a number in {question.unit} or another unit of that kind", "choice": "one of the options", "choices": "all options that apply",
-        "text": "a short text", "graph": "the name of a picture in this folder (PNG or JPEG)",
+    number = "a plain number" if counted else f"a number in {question.unit} or another unit of that kind"
+    kinds = {
+        "number": number, "choice": "one of the options", "choices": "all options that apply", "text": "a short text",
+        "graph": "the name of a picture in this folder (PNG or JPEG)",
         "module": "the name of your .c file in this folder",
-    }[question.kind]  # fmt: skip
+    }  # fmt: skip
+    return kinds[question.kind]
