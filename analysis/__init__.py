@@ -1,5 +1,30 @@
 """What happened: a run directory becomes records, then measures, then tables, graphs and written answers.
 
 Needs neither root nor Mininet nor the lab kernel: everything is read from the run directory, which is
-untrusted input (see `analysis.rundirectory`).
+untrusted input (see `analysis.rundirectory`). Any capture is read by `analysis.read`:
+
+    import analysis
+    read = analysis.read("trace.pcap", packets=True)
+    read.connections, read.packets  # Polars frames; analysis.flows.columns defines their columns
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from analysis.flows import FileFacts, Reading, read
+
+__all__ = ["FileFacts", "Reading", "read"]
+
+
+def __getattr__(name: str) -> Any:
+    """Polars and the engine are loaded by whoever asks for them first."""
+    if name in __all__:
+        return getattr(import_module("analysis.flows"), name)
+    raise AttributeError(f"module 'analysis' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

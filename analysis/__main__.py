@@ -15,7 +15,10 @@ from topologies.errors import TcplabError, UsageError
 class _Commands(click.Group):
     """Those of this file, and those that a file of their own defines and that are loaded only when asked for."""
 
-    ELSEWHERE: ClassVar = {"bench": "analysis.bench.command", "compare": "analysis.flows.agreement.command"}
+    ELSEWHERE: ClassVar = {
+        "analyze": "analysis.analyze.command", "bench": "analysis.bench.command",
+        "compare": "analysis.flows.agreement.command",
+    }  # fmt: skip
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted([*super().list_commands(ctx), *self.ELSEWHERE])

@@ -242,6 +242,13 @@ def bench_analysis(arguments: tuple[str, ...]) -> None:
     os.execv(sys.executable, [sys.executable, "-m", "analysis", "bench", *arguments])
 
 
+@tcplab.command(context_settings={"ignore_unknown_options": True}, add_help_option=False)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def analyze(arguments: tuple[str, ...]) -> None:
+    """What TCP did in any capture: analyze trace.pcap; with --out FOLDER also its graphs and tables."""
+    os.execv(sys.executable, [sys.executable, "-m", "analysis", "analyze", *arguments])
+
+
 @tcplab.command(context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def report(arguments: tuple[str, ...]) -> None:

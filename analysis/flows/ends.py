@@ -39,7 +39,15 @@ def match_captures(
     `mss` (bytes) takes super-packets apart; `aligned` takes the clocks' offset out. Which end is the near capture's
     is told by the two directions' delays together, in which the offset cancels. Raises TcplabError as `flows.read`.
     """
-    captures = [_Capture(flows.read(path, packets=True, engine=engine)) for path in (near, far)]
+    readings = [flows.read(path, packets=True, engine=engine) for path in (near, far)]
+    return match_readings(readings[0], readings[1], mss, aligned)
+
+
+def match_readings(
+    near: flows.Reading, far: flows.Reading, mss: int | None = None, aligned: bool = False
+) -> tuple[Matched, ...]:
+    """As `match_captures`, of captures that were read with their packets."""
+    captures = [_Capture(near), _Capture(far)]
     common = [key for key in captures[0].rows if key in captures[1].rows]
     return tuple(_matched(key, captures, mss, aligned) for key in common)
 

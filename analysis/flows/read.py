@@ -75,8 +75,9 @@ def read(
     except OSError as error:
         raise TcplabError(f"{path} cannot be read ({error.strerror or error}).", "Check the path.") from error
     except ValueError as error:
+        why = "" if str(error) == "no capture" else f" ({error})"
         raise TcplabError(
-            f"{path} is no capture ({error}).", "It must be pcap or pcapng; gzip and zstd are unpacked."
+            f"{path} is no capture{why}.", "It must be pcap or pcapng; gzip and zstd are unpacked."
         ) from error
     facts = _facts(path, found)
     if facts.fault and not partial:

@@ -1,0 +1,1 @@
+"""`./tcplab analyze FILE...`: what TCP did in any capture, in the terminal and as files."""

@@ -1,0 +1,59 @@
+"""Figures as a reader wants them: three digits and the unit that fits."""
+
+from __future__ import annotations
+
+NOTHING = "\N{EN DASH}"
+_STEPS = (("G", 1e9), ("M", 1e6), ("k", 1e3))
+
+
+def count(value: int) -> str:
+    """A whole number in full."""
+    return f"{value:,}"
+
+
+def counted(value: int, thing: str, several: str = "") -> str:
+    """`1 packet`, `2 packets`; `several` where an s does not do."""
+    return f"{value:,} {thing if value == 1 else several or f'{thing}s'}"
+
+
+def size(octets: int) -> str:
+    """Bytes, decimal: `1.23 MB`."""
+    return _scaled(octets, "B")
+
+
+def rate(bits: float | None) -> str:
+    """Bits per second: `9.51 Mbit/s`."""
+    return NOTHING if bits is None else _scaled(bits, "bit/s")
+
+
+def seconds(nanoseconds: int) -> str:
+    """A duration: `18.9 s`, `80.2 ms`, `41 us`."""
+    for unit, step in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        if nanoseconds >= step:
+            return f"{_digits(nanoseconds / step)} {unit}"
+    return f"{nanoseconds} ns" if nanoseconds else "0 s"
+
+
+def milliseconds(nanoseconds: int | None) -> str:
+    """Always in ms, so that a column can be compared."""
+    return NOTHING if nanoseconds is None else f"{_digits(nanoseconds / 1e6)} ms"
+
+
+def share(part: float, whole: float) -> str:
+    """`12 %`; a share that is not zero is never written as 0."""
+    percent = 100 * part / whole if whole else 0.0
+    return f"{percent:.0f} %" if percent >= 10 or not percent else f"{max(percent, 0.01):.2g} %"
+
+
+def _scaled(value: float, unit: str) -> str:
+    for letter, step in _STEPS:
+        if value >= step:
+            return f"{_digits(value / step)} {letter}{unit}"
+    return f"{value:.0f} {unit}"
+
+
+def _digits(value: float) -> str:
+    """Three, without zeros behind the point."""
+    if value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
