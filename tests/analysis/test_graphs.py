@@ -262,9 +262,7 @@ def test_pictures_are_written_in_each_format(lossy: tuple[graphs.Capture, graphs
     assert len(written) == 2 * len(names)
 
 
-def test_a_folder_that_cannot_be_written_is_named(
-    lossy: tuple[graphs.Capture, graphs.Capture], tmp_path: Path
-) -> None:
+def test_a_folder_that_cannot_be_written_is_named(lossy: tuple[graphs.Capture, graphs.Capture], tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(TcplabError, match="cannot be written"):
         graphs.write_xplot(lossy[:1], tmp_path / "file" / "folder")

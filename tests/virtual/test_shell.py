@@ -78,7 +78,7 @@ def test_commands_are_typed_into_hosts_and_keys_do_what_they_should(ready_lab) -
         before = termios.tcgetattr(terminal.descriptor)
         assert "h1 ping -c 3 h2" in terminal.expect(PROMPT)
         terminal.type("h1 ping -c 3 -i 0.3 h2\r")
-        least, = re.findall(r"= ([\d.]+)/", terminal.expect(r"rtt min.*"))
+        (least,) = re.findall(r"= ([\d.]+)/", terminal.expect(r"rtt min.*"))
         assert 40 <= float(least) < 60, "the round trip of two times 20 ms, in real time"
         terminal.type("h2 ping h1\r")
         terminal.expect("icmp_seq=2 ")

@@ -48,7 +48,7 @@ def _proceed(step: Step, ack: int, this: Direction, other: Direction) -> None:
         if other.sacked.list:
             other.sacked.acknowledge(ack)
         if other.some_rare is not None and step.value >= 0:
-            for resent in other.rare.losses.echoed(before, ack, step.echo):
+            for resent in other.rare.losses.echoed(max(before, 1), step.echo):
                 _spurious(step, other, resent)
     elif ack == before and not step.payload and not step.flags & (SYN | FIN) and other.data_end > ack:
         other.duplicates += step.window == this.last_window or bool(step.blocks)

@@ -157,12 +157,12 @@ class Losses:
                 return None if known else resent
         return None
 
-    def echoed(self, left: int, right: int, echo: int) -> list[Resent]:
-        """The retransmissions that begin in what an ACK newly covers and whose timestamps are later than the ACK's
-        echo: an earlier transmission arrived."""
+    def echoed(self, left: int, echo: int) -> list[Resent]:
+        """The retransmissions of the first byte that an ACK newly covers whose timestamps are later than the ACK's
+        echo: an earlier transmission arrived. Of the bytes behind it a delayed ACK tells nothing (RFC 7323, 4.3)."""
         found = []
         for resent in self.resent:
-            covered = left <= resent.first < right and not resent.needless
+            covered = resent.first <= left < resent.end and not resent.needless
             if covered and resent.timestamp is not None and later(resent.timestamp, echo):
                 resent.needless = True
                 found.append(resent)

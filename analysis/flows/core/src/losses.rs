@@ -176,12 +176,12 @@ impl Losses {
         }
     }
 
-    /// The retransmissions that begin in what an ACK newly covers and whose timestamps are later than the ACK's echo:
-    /// an earlier transmission arrived.
-    pub fn echoed(&mut self, from: i64, to: i64, echo: u32) -> Vec<Resent> {
+    /// The retransmissions of the first byte that an ACK newly covers whose timestamps are later than the ACK's echo: an
+    /// earlier transmission arrived. Of the bytes behind it a delayed ACK tells nothing (RFC 7323, section 4.3).
+    pub fn echoed(&mut self, from: i64, echo: u32) -> Vec<Resent> {
         let mut found = Vec::new();
         for resent in &mut self.resent {
-            let covered = resent.first >= from && resent.first < to && !resent.needless;
+            let covered = resent.first <= from && resent.end > from && !resent.needless;
             if covered && matches!(resent.timestamp, Some(sent) if (sent.wrapping_sub(echo) as i32) > 0) {
                 resent.needless = true;
                 found.push(*resent);
