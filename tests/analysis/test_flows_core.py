@@ -102,6 +102,44 @@ def test_every_link_type_gives_the_same_connections(
     assert other.file.link_types == (link,) and one.connections.equals(other.connections)
 
 
+SIX = b"\x60\x00\x00\x00"
+ADDRESS = b"\x20\x01\x0d\xb8" + bytes(8)
+
+
+def six(packet: bytes, jumbo: bool) -> bytes:
+    """The same segment in IPv6, behind a hop-by-hop header that is empty or holds a jumbo payload's length."""
+    addresses, tcp = ADDRESS + packet[26:30] + ADDRESS + packet[30:34], packet[34:]
+    length = len(tcp) + 8
+    hops = b"\x06\x00\xc2\x04" + struct.pack(">I", length) if jumbo else b"\x06\x00\x01\x04" + bytes(4)
+    header = SIX + struct.pack(">HBB", 0 if jumbo else length, 0, 64)
+    return bytes(12) + b"\x86\xdd" + header + addresses + hops + tcp
+
+
+@pytest.mark.parametrize("jumbo", [False, True])
+def test_ipv6_gives_what_ipv4_gives(jumbo: bool, tmp_path: Path, packets: list[tuple[int, bytes]]) -> None:
+    (tmp_path / "four").write_bytes(pcap(packets))
+    (tmp_path / "six").write_bytes(pcap([(time, six(packet, jumbo)) for time, packet in packets]))
+    four, other = flows.read(tmp_path / "four").connections, flows.read(tmp_path / "six").connections
+    assert other["host_a"].to_list() == ["2001:db8::a00:1"]
+    assert four.drop("host_a", "host_b").equals(other.drop("host_a", "host_b"))
+
+
+def test_without_an_ip_length_the_wires_length_counts(tmp_path: Path, packets: list[tuple[int, bytes]]) -> None:
+    """Big TCP: a packet above 64 KiB has a total length of 0."""
+    (tmp_path / "a").write_bytes(pcap(packets))
+    lost = [(time, packet[:16] + b"\x00\x00" + packet[18:]) for time, packet in packets]
+    (tmp_path / "b").write_bytes(pcap(lost))
+    assert flows.read(tmp_path / "a").connections.equals(flows.read(tmp_path / "b").connections)
+
+
+def test_later_fragments_are_counted_and_left_out(tmp_path: Path, packets: list[tuple[int, bytes]]) -> None:
+    time, last = packets[-1]
+    fragment = last[:20] + b"\x00\x10" + last[22:]
+    (tmp_path / "a").write_bytes(pcap([*packets, (time, fragment)]))
+    facts = flows.read(tmp_path / "a").file
+    assert facts.ignored == {"later fragment": 1} and facts.tcp_segments == len(packets) == facts.packets - 1
+
+
 def test_padding_is_no_payload_and_what_is_cut_off_is(tmp_path: Path) -> None:
     talk = Talk()
     talk.handshake()

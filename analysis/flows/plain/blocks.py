@@ -14,8 +14,8 @@ _SECTION, _INTERFACE, _PACKET, _SIMPLE, _ENHANCED = 0x0A0D0D0A, 1, 2, 3, 6
 _MOST_INTERFACES = 65536
 """More interfaces than this in a section are taken as damage."""
 _ORDERS = {b"\x1a\x2b\x3c\x4d": ">", b"\x4d\x3c\x2b\x1a": "<"}
-_LATEST = 2**62 - 1
-"""Times of damaged files end here (in 2116), so that differences and sums of two of them have 64 bit."""
+_LATEST = 2**62
+"""Later times than this, the year 2116, are taken for it: differences of times then have 64 bit."""
 
 
 class Fault(Exception):

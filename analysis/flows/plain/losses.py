@@ -184,7 +184,7 @@ class Losses:
         if timestamp is not None and gap.timestamp is not None and timestamp != gap.timestamp:
             older = not later(timestamp, gap.timestamp)
         else:
-            older = passed < _OVERTAKEN if rtt is None else passed * 4 < rtt * 3
+            older = passed < (_OVERTAKEN if rtt is None else rtt - rtt // 4)
         if older:
             self.reordered += 1
             self.reordering_packets = max(self.reordering_packets, packets - gap.packets)

@@ -10,6 +10,8 @@ import numpy.typing as npt
 
 _PENDING = 1024
 """Times that are kept until they are counted together."""
+_MOST = 2**128 - 1
+"""The largest sum of squares, as in the compiled engine."""
 _BITS = 6
 """Bits of a value that a bucket keeps: its width is at most 1/64 of its value."""
 
@@ -40,7 +42,7 @@ class Samples:
             self.max = max(times) if self.count == 0 else max(self.max, *times)
             self.count += len(times)
             self.sum += sum(times)
-            self.squares += sum(time * time for time in times)
+            self.squares = min(self.squares + sum(time * time for time in times), _MOST)
         return self
 
     def _smallest(self, times: list[int]) -> int:

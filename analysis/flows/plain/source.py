@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
-from typing import Any, BinaryIO
+from collections.abc import Callable, Iterator
+from typing import BinaryIO, Protocol
 
 import zstandard
 
 PIECE = 1 << 22
 """Bytes that are read at once: enough packets for NumPy, and little memory."""
-_PACKED = 1 << 16
-_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_PACKED = 1 << 14
+"""Bytes that are unpacked at once: a hostile file makes a lot of few."""
+_ERRORS = (zlib.error, zstandard.ZstdError)
 
 
 class Damaged(Exception):
@@ -53,14 +54,24 @@ class Source:
             return b""
 
 
+class Unpacker(Protocol):
+    """What zlib and zstandard have in common."""
+
+    def decompress(self, data: bytes, /) -> bytes: ...
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+
+
 def open_source(file: BinaryIO) -> tuple[Source, str]:
     """The stream in `file`, and how it is compressed: "", "gzip" or "zstd". Raises OSError if nothing can be read."""
     magic = file.read(4)
     file.seek(0)
-    if magic.startswith(_GZIP):
-        return Source(_gunzipped(file)), "gzip"
-    if magic == _ZSTD:
-        return Source(_unzstd(file)), "zstd"
+    if magic.startswith(b"\x1f\x8b"):
+        return Source(_unpacked(file, lambda: zlib.decompressobj(31))), "gzip"
+    if magic == b"\x28\xb5\x2f\xfd":
+        return Source(_unpacked(file, lambda: zstandard.ZstdDecompressor().decompressobj())), "zstd"
     return Source(_read(file, PIECE)), ""
 
 
@@ -69,54 +80,39 @@ def _read(file: BinaryIO, size: int) -> Iterator[bytes]:
         yield piece
 
 
-def _gunzipped(file: BinaryIO) -> Iterator[bytes]:
-    """All members, one after the other."""
-    unpack = zlib.decompressobj(31)
+def _unpacked(file: BinaryIO, new: Callable[[], Unpacker]) -> Iterator[bytes]:
+    """All members (gzip) or frames (zstd), one after the other; then Damaged, if that is how it ends."""
+    unpacker, member, at = new(), 0, 0
     for packed in _read(file, _PACKED):
         while packed:
-            if unpack.eof:
-                unpack = zlib.decompressobj(31)
-            yield from _salvaged(unpack, packed)
-            packed = unpack.unused_data if unpack.eof else unpack.unconsumed_tail
-    if not unpack.eof:
-        raise Damaged
-
-
-def _salvaged(unpack: Any, packed: bytes) -> Iterator[bytes]:
-    """What comes out of `packed`; where it is damaged, all that comes before, and then the error."""
-    before = unpack.copy()
-    try:
-        made = unpack.decompress(packed, PIECE)
-    except zlib.error:
-        yield from _to_the_damage(before, packed)
-        raise Damaged from None
-    if made:
-        yield made
-
-
-def _to_the_damage(unpack: Any, packed: bytes) -> Iterator[bytes]:
-    for at in range(len(packed)):
-        try:
-            made = unpack.decompress(packed[at : at + 1])
-        except zlib.error:
-            return
-        if made:
-            yield made
-
-
-def _unzstd(file: BinaryIO) -> Iterator[bytes]:
-    """All frames, one after the other; skippable ones are skipped."""
-    reader = zstandard.ZstdDecompressor().decompressobj()
-    for packed in _read(file, _PACKED):
-        while packed:
-            if reader.eof:
-                reader = zstandard.ZstdDecompressor().decompressobj()
+            if unpacker.eof:
+                unpacker, member = new(), at
             try:
-                made = reader.decompress(packed)
-            except zstandard.ZstdError:
+                made = unpacker.decompress(packed)
+            except _ERRORS:
+                yield _up_to_the_damage(file, member, at, new())
                 raise Damaged from None
             if made:
                 yield made
-            packed = reader.unused_data if reader.eof else b""
-    if not reader.eof:
+            rest = unpacker.unused_data if unpacker.eof else b""
+            packed, at = rest, at + len(packed) - len(rest)
+    if not unpacker.eof:
         raise Damaged
+
+
+def _up_to_the_damage(file: BinaryIO, member: int, at: int, unpacker: Unpacker) -> bytes:
+    """What can be unpacked of the piece at `at`, which is damaged, in the member that begins at `member`.
+
+    An unpacker that meets an error keeps to itself what it has made of the piece. So a new one takes the member up to
+    the piece, and then octet by octet.
+    """
+    file.seek(member)
+    while file.tell() < at:
+        unpacker.decompress(file.read(min(at - file.tell(), _PACKED)))
+    made = []
+    try:
+        while octet := file.read(1):
+            made.append(unpacker.decompress(octet))
+    except _ERRORS:
+        pass
+    return b"".join(made)

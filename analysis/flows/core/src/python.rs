@@ -15,17 +15,20 @@ use std::path::PathBuf;
 #[pyfunction]
 fn analyse(py: Python<'_>, path: PathBuf, packets: bool, compatible: bool) -> PyResult<Bound<'_, PyDict>> {
     let mut table = Table::new(compatible, packets);
-    let mut go_on = || Python::with_gil(|py| py.check_signals().is_ok());
+    let mut raised = None;
+    let mut go_on = || {
+        raised = Python::with_gil(|py| py.check_signals().err());
+        raised.is_none()
+    };
     let reading = py.allow_threads(|| read(&path, &mut table, &mut go_on));
+    if let Some(error) = raised {
+        return Err(error);
+    }
     let reading = match reading {
         Ok(reading) => reading,
         Err(Refused::Unreadable(error)) => return Err(PyOSError::new_err(error)),
         Err(Refused::NoCapture) => return Err(PyValueError::new_err("no capture")),
     };
-    if reading.facts.stopped {
-        // The signal's handler has run: Python's own raises KeyboardInterrupt.
-        return Err(pyo3::exceptions::PyKeyboardInterrupt::new_err(()));
-    }
     let facts = PyDict::new(py);
     facts.set_item("format", reading.format.name())?;
     facts.set_item("compression", reading.compression.name())?;
