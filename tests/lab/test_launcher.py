@@ -182,7 +182,7 @@ def test_pip_is_heard_only_when_it_fails_and_is_tried_again(machine: Machine) ->
     assert machine.called("-m pip")
 
 
-@pytest.mark.parametrize("damage", ["rm -r .venv/bin", "rm .venv/made-for .venv/ready-run", "rm -r .venv; mkdir .venv"])
+@pytest.mark.parametrize("damage", ["rm -r .venv/bin", "rm .venv/made-for .venv/ready-run"])
 def test_a_broken_or_foreign_venv_is_made_anew(machine: Machine, damage: str) -> None:
     machine.start("run")
     subprocess.run(damage, shell=True, check=True, cwd=machine.tree)
@@ -190,6 +190,14 @@ def test_a_broken_or_foreign_venv_is_made_anew(machine: Machine, damage: str) ->
     assert status == 0
     assert "making it anew" in errors
     assert machine.called("-m venv")
+
+
+def test_an_empty_folder_may_be_a_mount_and_is_filled(machine: Machine) -> None:
+    (machine.tree / ".venv").mkdir()
+    before = (machine.tree / ".venv").stat().st_ino
+    status, errors = machine.start("run")
+    assert status == 0 and "anew" not in errors and machine.called("-m venv")
+    assert (machine.tree / ".venv").stat().st_ino == before
 
 
 def test_two_starts_at_once_make_one_venv(machine: Machine) -> None:
