@@ -5,15 +5,31 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from pathlib import Path
+from typing import ClassVar
 
 import click
 
 from topologies.errors import TcplabError, UsageError
 
 
-@click.group()
+class _Commands(click.Group):
+    """Those of this file, and those that a file of their own defines and that are loaded only when asked for."""
+
+    ELSEWHERE: ClassVar = {"bench": "analysis.bench.command", "compare": "analysis.flows.agreement.command"}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*super().list_commands(ctx), *self.ELSEWHERE])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in self.ELSEWHERE:
+            found: click.Command = getattr(import_module(self.ELSEWHERE[cmd_name]), cmd_name)
+            return found
+        return super().get_command(ctx, cmd_name)
+
+
+@click.group(cls=_Commands)
 def main() -> None:
-    """Turns a run directory, a sweep or a reproduction into a report. Needs no root."""
+    """Turns a run directory, a sweep or a reproduction into a report, and measures captures. Needs no root."""
 
 
 @main.command()

@@ -33,13 +33,12 @@ class Answer:
 def fact(results: Results, quantity: Quantity) -> Fact:
     """The figures of `quantity` under every condition, and the paired change between the first two."""
     conditions = results.run.conditions
-    cells = tuple(spread(results.values(quantity.key, condition)) for condition in conditions)
-    what = f"{quantity.name} ({quantity.unit})" if quantity.unit else quantity.name
-    return Fact(what, cells, _change(results, quantity.key), quantity.source)
+    cells = tuple(spread(quantity.of(results, condition)) for condition in conditions)
+    return Fact(quantity.title, cells, _change(results, quantity), quantity.source)
 
 
-def _change(results: Results, key: str) -> str:
-    pairs = results.pairs(key, results.run.conditions[:2])
+def _change(results: Results, quantity: Quantity) -> str:
+    pairs = quantity.pairs(results, results.run.conditions[:2])
     if not pairs or len(pairs[0]) < 2:
         return NOTHING
     interval = difference([pair[0] for pair in pairs], [pair[1] for pair in pairs])

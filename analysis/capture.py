@@ -20,13 +20,17 @@ _TCP = 6
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One TCP segment: `time` in seconds since 1970, `payload` in bytes on the wire (not as captured)."""
+    """One TCP segment: `time` in seconds since 1970, `payload` in bytes on the wire (not as captured).
+
+    `identification` is IPv4's, which counts up with every packet of a connection; 0 with IPv6.
+    """
 
     time: float
     source_port: int
     destination_port: int
     sequence: int
     payload: int
+    identification: int = 0
 
 
 @dataclass(frozen=True)
@@ -72,17 +76,18 @@ def _segment(time: float, packet: bytes) -> Segment | None:
     kind = packet[12:14]
     if kind == b"\x08\x00" and len(packet) >= 34 and packet[23] == _TCP:
         header = (packet[14] & 15) * 4
-        return _tcp(time, packet, 14 + header, int.from_bytes(packet[16:18], "big") - header)
+        number = int.from_bytes(packet[18:20], "big")
+        return _tcp(time, packet, 14 + header, int.from_bytes(packet[16:18], "big") - header, number)
     if kind == b"\x86\xdd" and len(packet) >= 54 and packet[20] == _TCP:
         return _tcp(time, packet, 54, int.from_bytes(packet[18:20], "big"))
     return None
 
 
-def _tcp(time: float, packet: bytes, start: int, length: int) -> Segment | None:
+def _tcp(time: float, packet: bytes, start: int, length: int, number: int = 0) -> Segment | None:
     if len(packet) < start + 13:
         return None
     source, destination, sequence = struct.unpack_from(">HHI", packet, start)
-    return Segment(time, source, destination, sequence, length - (packet[start + 12] >> 4) * 4)
+    return Segment(time, source, destination, sequence, length - (packet[start + 12] >> 4) * 4, number)
 
 
 def data_towards(capture: Capture, port: int) -> list[Segment]:

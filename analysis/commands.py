@@ -6,14 +6,15 @@ import shlex
 
 from analysis.rundirectory import Run
 
-_OPTIONS = ("bw", "delay", "loss", "jitter", "queue", "duration")
-
 
 def repeat_command(run: Run, repeat: int | None = None) -> str:
-    """The shell command for the same parameters and first seed, `repeat` times (as often as in `run` if None)."""
+    """The shell command for the same parameters, each an option, and first seed.
+
+    `repeat` times, or as often as in `run` if None.
+    """
     words = ["./tcplab", "run", run.experiment]
-    for name in _OPTIONS:
-        words += [f"--{name}", run.parameters[name]] if run.parameters.get(name) else []
+    for name, value in run.parameters.items():
+        words += [f"--{name.replace('_', '-')}", value] if value else []
     words += ["--seed", str(run.seeds[0])] if run.seeds else []
     count = len(run.seeds) if repeat is None else repeat
     return shlex.join([*words, "--repeat", str(count)] if count > 1 else words)

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from analysis.measure import PAUSE
 from analysis.results import Results
-from topologies.errors import UsageError
-from topologies.units import Rate
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,7 @@ def _time_sequence(results: Results) -> Picture | None:
 def _over_time(results: Results) -> Picture | None:
     from analysis.figures import over_time
 
-    link = _link_rate(results)
+    link = results.link_rate
     measured = [one for one in results.first if one.sequence or one.samples]
     courses = [
         over_time.Course(one.trial.condition.label, one.sequence, one.rtts, one.samples, link) for one in measured
@@ -65,13 +63,6 @@ def _over_time(results: Results) -> Picture | None:
     return Picture(
         "over_time.png", "Throughput, round-trip time and congestion window", caption, over_time.draw(courses)
     )
-
-
-def _link_rate(results: Results) -> float | None:
-    try:
-        return Rate.parse(results.run.parameters.get("bw", "")).base / 1000
-    except UsageError:
-        return None
 
 
 def _repetitions(results: Results) -> Picture | None:

@@ -28,6 +28,11 @@ class Summary:
     rate: float
 
 
+def sent_part(output: str) -> str:
+    """What a client says of its own: a UDP client then prints the report that its server sent back, which is not."""
+    return output.partition("Server Report:")[0]
+
+
 def read_summary(output: str) -> Summary | None:
     """The summary of the whole run: the longest line and of these the last, which is SUM where there are streams."""
     lines = list(_LINE.finditer(output))
@@ -43,11 +48,27 @@ def _seconds(line: re.Match[str]) -> float:
     return float(line["end"]) - float(line["start"])
 
 
-def read_intervals(output: str) -> list[float]:
-    """The rates of all lines but the summary, in kbit/s and in order; empty where iperf was not asked for any (-i)."""
+@dataclass(frozen=True)
+class Interval:
+    """A line of `iperf -i`: from `start` to `end` (s since the connection began) at `rate` (kbit/s)."""
+
+    start: float
+    end: float
+    rate: float
+
+
+def read_intervals(output: str) -> list[Interval]:
+    """All whole intervals in order; empty where iperf was not asked for any (-i).
+
+    A line after the last whole one is of the time that the last write took beyond the end, and no second like others.
+    """
     lines = list(_LINE.finditer(output))
     longest = max((_seconds(line) for line in lines), default=0.0)
-    return [float(line["rate"]) * _DECIMAL[line["scale"]] for line in lines if _seconds(line) < 0.99 * longest]
+    return [
+        Interval(float(line["start"]), float(line["end"]), float(line["rate"]) * _DECIMAL[line["scale"]])
+        for line in lines
+        if _seconds(line) < 0.99 * longest and abs(_seconds(line) - _seconds(lines[0])) < 0.1 * _seconds(lines[0])
+    ]
 
 
 @dataclass(frozen=True)

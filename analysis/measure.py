@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis import capture, counters, iperf, sockets, tcptrace, xplot
-from analysis.jsonfile import read_object
+from analysis import capture, counters, every_flow, iperf, order, sockets, tcptrace, xplot
+from analysis.every_flow import FlowMeasures
+from analysis.jsonfile import Object, inner, read_object, text
 from analysis.problems import Problems
-from analysis.rundirectory import Run, Trial
-from analysis.sweep.rows import rows_of_condition
+from analysis.rundirectory import Run, Trial, run_of
 from topologies.errors import TcplabError
 
 PAUSE = 0.25
@@ -37,28 +37,51 @@ class Measured:
 
     Keys: `client.*` and `server.*` (iperf: rate in kbit/s, transfer in KByte, interval in s), `nstat.*` (the
     sender's counters), `receiver.*` and `sender.*` (tcptrace's columns for the data direction in that host's
-    capture), `receiver.back.*` (its columns for the ACKs), `path.*` (the port's counters), `pauses.*` (s).
+    capture), `receiver.back.*` (its columns for the ACKs), `path.*` (the port's counters), `pauses.*` (s), and those
+    of all flows (every_flow.values_of) and of the order of packets (order.values_of; `late` only where it is drawn).
     """
 
     trial: Trial
     values: dict[str, float]
-    samples: tuple[sockets.Sample, ...]
+    flows: tuple[FlowMeasures, ...]
+    late: tuple[order.Late, ...]
     sequence: xplot.TimeSequence | None
     rtts: tuple[tuple[float, float], ...]
     graphs: dict[str, str]
 
+    @property
+    def samples(self) -> tuple[sockets.Sample, ...]:
+        """Those of the first flow's socket."""
+        return self.flows[0].samples if self.flows else ()
+
 
 def measure(run: Run, trial: Trial, problems: Problems, draw: bool) -> Measured:
     """All that `trial`'s files tell; with `draw` also what the graphs need."""
-    values = _iperf(run, trial, problems) | _counters(run, trial, problems) | _together(run, trial, problems)
-    traces = {}
+    flows = every_flow.read_flows(run, trial, problems, draw)
+    values = _iperf(run, trial, problems) | _counters(run, trial, problems) | every_flow.values_of(flows)
+    traces, data = {}, {}
     for role, host in (("sender", run.flow.sender), ("receiver", run.flow.receiver)):
-        values |= _capture(run, trial, role, host, problems)
+        data[role] = _capture(run, trial, host, problems)
         traces[role] = _trace(run, trial, role, host, problems, draw)
         values |= _columns(traces[role], role, run.flow.port)
-    samples = _samples(run, trial, problems) if draw else ()
+    arrived = order.order(data["sender"], data["receiver"])
+    values |= _pauses(data["sender"]) | order.values_of(arrived)
     drawn = _drawn(traces["sender"], run, trial, problems)
-    return Measured(trial, values, samples, drawn.sequence, drawn.rtts, _graphs(run, traces))
+    return Measured(
+        trial, values, flows, arrived.late if draw else (), drawn.sequence, drawn.rtts, _graphs(run, traces)
+    )
+
+
+def measure_raw(raw: Path, spec: Object) -> dict[tuple[str, str], dict[str, float]]:
+    """The values of each condition whose raw files are in `raw`, by condition and flow: what a sweep measures.
+
+    Raises TcplabError where a condition's captures gave nothing, as without tcptrace.
+    """
+    run, problems = run_of(raw, spec), Problems()
+    found = [measure(run, trial, problems, draw=False) for trial in run.trials]
+    if not all(any(key.startswith("receiver.") for key in one.values) for one in found):
+        raise TcplabError(" ".join(problems.found), "Run the experiment alone and look at its report.")
+    return {(one.trial.condition.name, run.flow.name): one.values for one in found}
 
 
 def _iperf(run: Run, trial: Trial, problems: Problems) -> dict[str, float]:
@@ -66,7 +89,8 @@ def _iperf(run: Run, trial: Trial, problems: Problems) -> dict[str, float]:
     for side in ("client", "server"):
         name = f"{run.flow.name}.{side}.txt"
         content = _read(trial, name, problems)
-        summary = iperf.read_summary(content.decode(errors="replace")) if content is not None else None
+        said = (content or b"").decode(errors="replace")
+        summary = iperf.read_summary(iperf.sent_part(said) if side == "client" else said)
         if summary:
             rows = {"rate": summary.rate, "transfer": summary.transfer, "interval": summary.seconds}
             values |= {f"{side}.{key}": value for key, value in rows.items()}
@@ -75,44 +99,30 @@ def _iperf(run: Run, trial: Trial, problems: Problems) -> dict[str, float]:
     return values
 
 
-def _together(run: Run, trial: Trial, problems: Problems) -> dict[str, float]:
-    """What all flows of the run did; nothing for one alone. Keys: flows.total, .least, .most (kbit/s), .jain."""
-    if len(run.flows) < 2:
-        return {}
-    try:
-        rows = rows_of_condition(trial.folder, {"flows": [vars(flow) for flow in run.flows]}, trial.condition.name)
-        goodputs = [(row["goodput_kbit_s"], row["total_goodput_kbit_s"], row["jain_index"]) for row in rows]
-    except (ValueError, OSError) as error:
-        problems.add(f"{trial.name}: the flows cannot be compared ({error}).")
-        return {}
-    known = [float(rate) for rate, _, _ in goodputs if rate is not None]
-    last = {"flows.total": goodputs[-1][1], "flows.jain": goodputs[-1][2]}
-    found = {"flows.least": min(known, default=None), "flows.most": max(known, default=None), **last}
-    return {key: float(value) for key, value in found.items() if value is not None}
-
-
 def _counters(run: Run, trial: Trial, problems: Problems) -> dict[str, float]:
     nstat = read_object(trial.folder / "counters.json", problems, f"{trial.name}/counters.json")
     values = {f"nstat.{name}": value for name, value in counters.growth(nstat, run.flow.sender).items()}
     port = counters.data_port(read_object(trial.folder / "qdiscs.json", problems, f"{trial.name}/qdiscs.json"))
-    if port:
+    if port and text(inner(run.spec, "topology"), "segmentation") != "on":  # else netem and tc count different things
         values |= {"path.lost": port.lost, "path.dropped": port.dropped, "path.share": 100 * port.share}
     return values
 
 
-def _capture(run: Run, trial: Trial, role: str, host: str, problems: Problems) -> dict[str, float]:
+def _capture(run: Run, trial: Trial, host: str, problems: Problems) -> list[capture.Segment]:
+    """The data of the first flow that passed `host`; none without a capture there."""
     interface = run.capture_of(host)
     content = _read(trial, f"{interface}.pcap", problems) if interface else None
     if content is None:
-        return {}
+        return []
     read = capture.read_capture(content)
     if read.fault:
         problems.add(f"{trial.name}/{interface}.pcap: {read.fault}. What precedes that is analysed; repeat the run.")
-    data = capture.data_towards(read, run.flow.port)
-    return _pauses(data) if role == "sender" and data else {}
+    return capture.data_towards(read, run.flow.port)
 
 
 def _pauses(data: list[capture.Segment]) -> dict[str, float]:
+    if not data:
+        return {}
     gaps = capture.pauses(data, PAUSE)
     longest = max(gaps, default=0.0)
     return {
@@ -156,21 +166,6 @@ def _columns(trace: tcptrace.Trace | None, role: str, port: int) -> dict[str, fl
     values |= {f"{role}.back.{column}": back.number(column) for column in ("total_packets", "max_win_adv")}
     values[f"{role}.both.total_packets"] = connections[0].packets
     return {key: value for key, value in values.items() if value is not None}
-
-
-def _samples(run: Run, trial: Trial, problems: Problems) -> tuple[sockets.Sample, ...]:
-    name = f"{run.flow.sender}.sockets.jsonl"
-    content = _read(trial, name, problems)
-    lines = (content or b"").decode(errors="replace").splitlines()
-    try:
-        return tuple(sockets.read_samples(lines, run.flow.port))
-    except (ValueError, RecursionError) as error:
-        problems.add(f"{trial.name}/{name} is cut short or broken ({error}): its last line is left out.")
-    try:
-        return tuple(sockets.read_samples(lines[:-1], run.flow.port))
-    except (ValueError, RecursionError):
-        problems.add(f"{trial.name}/{name} is broken in its middle: the congestion window is not drawn.")
-        return ()
 
 
 def _plot(trace: tcptrace.Trace | None, kind: str, port: int) -> str:

@@ -7,15 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis import draw, pages, studies
+from analysis import pages, run_statistics
 from analysis.answers import Answer
+from analysis.beside import published_beside
 from analysis.commands import repeat_command
+from analysis.draw import Picture
 from analysis.evidence import Evidence, durations, read_evidence
 from analysis.jsonfile import inner, text
 from analysis.problems import Problems
+from analysis.reproduction.judged import Judged
+from analysis.reproduction.table import Line, line, reasons
 from analysis.results import Results, measure_all
 from analysis.rundirectory import Run, read_run
-from analysis.table import Table
+from analysis.studies.choice import Study, study_of
+from analysis.table import Listing, Table
 
 
 @dataclass(frozen=True)
@@ -24,7 +29,10 @@ class Report:
 
     run: Run
     results: Results
+    study: Study
+    published: tuple[Judged, ...]
     table: Table
+    listings: tuple[Listing, ...]
     answers: tuple[Answer, ...]
     evidence: Evidence
     problems: tuple[str, ...]
@@ -34,6 +42,21 @@ class Report:
     def sound(self) -> bool:
         """Whether the run is complete and all of it could be read and proved."""
         return self.run.status == "complete" and self.evidence.held and not (self.problems or self.run.failures)
+
+    @property
+    def lines(self) -> list[Line]:
+        """The published numbers as rows of a page."""
+        listed = reasons(self.published)
+        return [line(one, listed) for one in self.published]
+
+    @property
+    def has_period(self) -> bool:
+        """Whether a published number was measured with the settings of its time."""
+        return any(one.period for one in self.published)
+
+    @property
+    def has_today(self) -> bool:
+        return any(one.today for one in self.published)
 
 
 def make_report(path: Path, out: Path | None = None) -> Report:
@@ -48,9 +71,13 @@ def make_report(path: Path, out: Path | None = None) -> Report:
     results = measure_all(run, problems)
     if not results.measured:
         problems.add("The run holds no repetition: nothing was measured.")
-    study = studies.study_of(results)
-    table, answers = study.table(results), study.answers(results)
-    report = Report(run, results, table, answers, evidence, tuple(problems.found), folder / "report.html")
+    study = study_of(results)
+    table = study.table(results)
+    published = () if table.compares else published_beside(results, problems)  # its table has them
+    report = Report(
+        run, results, study, published, table, study.listings(results), study.answers(results), evidence,
+        tuple(problems.found), folder / "report.html",
+    )  # fmt: skip
     write_report(report, folder)
     return report
 
@@ -65,17 +92,23 @@ def _files(report: Report) -> Iterator[tuple[str, bytes]]:
     for one in report.results.measured:
         place = f"graphs/seed-{one.trial.seed}/{one.trial.condition.name}"
         yield from ((f"{place}/{name}", content.encode()) for name, content in one.graphs.items())
-    pictures = draw.pictures(report.results)
+    if report.run.experiment in run_statistics.STUDIES:
+        spec = report.run.spec | {"flows": [vars(flow) for flow in report.run.flows]}  # names that are safe as paths
+        for trial in report.run.trials:
+            content = run_statistics.statistics(trial.folder, spec, trial.condition.name)
+            yield run_statistics.file_name(trial.condition.name, {}, trial.seed), content.encode()
+    pictures = report.study.pictures(report.results)
     yield from ((f"plots/{picture.name}", picture.png) for picture in pictures)
     context = _context(report, pictures)
     yield from ((name, pages.render(name, context).encode()) for name in ("answers.md", "report.html"))
 
 
-def _context(report: Report, pictures: list[draw.Picture]) -> dict[str, Any]:
+def _context(report: Report, pictures: list[Picture]) -> dict[str, Any]:
     run = report.run
     kernel = inner(run.manifest, "kernel")
     return {
         "report": report, "run": run, "table": report.table, "answers": report.answers,
+        "listings": report.listings, "published": report.lines, "reasons": reasons(report.published),
         "headline": report.answers[0].paragraphs[:2] if report.answers else (), "pictures": pictures,
         "claim": text(run.manifest, "claim") or text(run.spec, "claim"),
         "identity": text(run.manifest, "id", run.path.name),

@@ -12,6 +12,8 @@ from statistics import median
 from analysis.measure import Measured, measure
 from analysis.problems import Problems
 from analysis.rundirectory import Condition, Run, Trial
+from topologies.errors import UsageError
+from topologies.units import Rate
 
 NOTHING = "\N{EN DASH}"
 """What a table shows where nothing was measured or published."""
@@ -34,6 +36,14 @@ class Results:
         found = {(one.trial.seed, one.trial.condition): one.values[key] for one in self.measured if key in one.values}
         rows = (tuple(found.get((seed, condition)) for condition in conditions) for seed in self.run.seeds)
         return [tuple(value for value in row if value is not None) for row in rows if None not in row]
+
+    @property
+    def link_rate(self) -> float | None:
+        """The rate of the run's link in kbit/s, or None where its parameters do not say."""
+        try:
+            return Rate.parse(self.run.parameters.get("bw", "")).base / 1000
+        except UsageError:
+            return None
 
     @property
     def first(self) -> list[Measured]:
@@ -69,9 +79,8 @@ def written(value: float) -> str:
 
 
 def spread(values: Sequence[float]) -> str:
-    """The median, and the range where there are several values; a dash where there is none."""
+    """The median, and the range where several values differ as they are written; a dash where there is none."""
     if not values:
         return NOTHING
-    if len(values) == 1 or min(values) == max(values):
-        return written(median(values))
-    return f"{written(median(values))} ({written(min(values))} to {written(max(values))})"
+    low, high = written(min(values)), written(max(values))
+    return written(median(values)) + (f" ({low} to {high})" if low != high else "")

@@ -27,12 +27,13 @@ class Condition:
 
 @dataclass(frozen=True)
 class Flow:
-    """One iperf connection. `port` is the receiver's."""
+    """One iperf connection. `port` is the receiver's, `protocol` tcp or udp."""
 
     name: str
     sender: str
     receiver: str
     port: int
+    protocol: str = "tcp"
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,15 @@ def read_run(path: Path, problems: Problems) -> Run:
     return Run(path, manifest, spec, seeds, conditions, _flows(spec), present, captures)
 
 
+def run_of(raw: Path, spec: Object) -> Run:
+    """One seed's run from its `spec` and its raw files in `raw` (a raw/seed-N), without a run directory around them."""
+    problems = Problems()
+    conditions = _conditions(raw, spec, problems)
+    trials = tuple(Trial(1, case, raw / case.name) for case in conditions)
+    captures = tuple(name for name in texts(spec, "captures") if _NAME.fullmatch(name))
+    return Run(raw, {}, spec, (1,), conditions, _flows(spec), trials, captures)
+
+
 def changed_files(run: Run) -> list[str]:
     """The files whose SHA-256 is not the manifest's any more."""
     root = run.path.resolve()
@@ -175,7 +185,8 @@ def _flow(entry: Object) -> Flow:
     }
     if not all(_NAME.fullmatch(name) for name in names.values()):
         raise TcplabError("spec.json names a flow or host that cannot be a file's name.", "Run the experiment again.")
-    return Flow(names["name"], names["sender"], names["receiver"], int(number(entry, "port") or 5001))
+    protocol = "udp" if entry.get("rate") else "tcp"
+    return Flow(names["name"], names["sender"], names["receiver"], int(number(entry, "port") or 5001), protocol)
 
 
 def _is_present(trial: Trial, problems: Problems) -> bool:

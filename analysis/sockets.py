@@ -14,7 +14,8 @@ class Sample:
     """One socket at one instant: `time` in seconds since 1970, `rtt` in seconds, cwnd and ssthresh in segments.
 
     `ssthresh` is None until the first loss (the kernel's infinity). Bytes count payload, `bytes_sent` with its
-    retransmissions.
+    retransmissions. `reordering` is the threshold in segments, which the kernel raises when it sees reordering;
+    `least_rtt` is in seconds.
     """
 
     time: float
@@ -25,6 +26,8 @@ class Sample:
     bytes_sent: float
     bytes_retrans: float
     segments_retrans: float
+    reordering: float
+    least_rtt: float
 
 
 def read_samples(lines: Iterable[str], port: int) -> list[Sample]:
@@ -53,7 +56,10 @@ def _samples(instant: object) -> Iterator[tuple[str, Sample]]:
 def _sample(time: float, socket: Object) -> Sample:
     field = {
         name: number(socket, name) or 0.0
-        for name in ("cwnd", "rtt_us", "bytes_acked", "bytes_sent", "bytes_retrans", "total_retrans")
-    }
-    rtt, resent = field.pop("rtt_us") / 1e6, field.pop("total_retrans")
-    return Sample(time=time, ssthresh=number(socket, "ssthresh"), rtt=rtt, segments_retrans=resent, **field)
+        for name in (
+            "cwnd", "rtt_us", "bytes_acked", "bytes_sent", "bytes_retrans", "total_retrans", "reordering", "min_rtt_us",
+        )
+    }  # fmt: skip
+    rtt, least, resent = field.pop("rtt_us") / 1e6, field.pop("min_rtt_us") / 1e6, field.pop("total_retrans")
+    rest = {"rtt": rtt, "least_rtt": least, "segments_retrans": resent}
+    return Sample(time=time, ssthresh=number(socket, "ssthresh"), **rest, **field)

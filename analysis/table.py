@@ -9,13 +9,14 @@ from importlib.resources import files
 from statistics import median
 
 from analysis.results import MINUS, NOTHING, Results, spread
+from analysis.rundirectory import Condition
 
 
 @dataclass(frozen=True)
 class Quantity:
     """One row's meaning: its name and unit, the key of its measure, and the field that this is read from.
 
-    A `total` grows with the time that the flow sends.
+    A `total` grows with the time that the flow sends. `scale` brings the measure to `unit`.
     """
 
     name: str
@@ -23,6 +24,20 @@ class Quantity:
     key: str
     source: str
     total: bool = False
+    scale: float = 1.0
+
+    @property
+    def title(self) -> str:
+        """The name with the unit."""
+        return f"{self.name} ({self.unit})" if self.unit else self.name
+
+    def of(self, results: Results, condition: Condition) -> list[float]:
+        """The values under `condition` in `unit`, one per seed that has one."""
+        return [self.scale * value for value in results.values(self.key, condition)]
+
+    def pairs(self, results: Results, conditions: Sequence[Condition]) -> list[tuple[float, ...]]:
+        """For each seed with a value under every one of `conditions`: these values in `unit`."""
+        return [tuple(self.scale * value for value in row) for row in results.pairs(self.key, conditions)]
 
 
 @dataclass(frozen=True)
@@ -59,10 +74,25 @@ class Table:
         return any(row.published for row in self.rows)
 
 
+@dataclass(frozen=True)
+class Listing:
+    """A table of any form: rows as long as its `head`, all as text."""
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+
+
+def published_rows(name: str) -> list[dict[str, str]]:
+    """The rows of `analysis/published/<name>.csv`, by column."""
+    content = (files("analysis.published") / f"{name}.csv").read_text(encoding="utf-8")
+    return list(csv.DictReader(content.splitlines()))
+
+
 def read_published(name: str) -> dict[str, Published]:
     """The published figures in `analysis/published/<name>.csv`, by quantity."""
-    content = (files("analysis.published") / f"{name}.csv").read_text(encoding="utf-8")
-    rows = list(csv.DictReader(content.splitlines()))
+    rows = published_rows(name)
     about = {"quantity", "unit", "source"}
     return {
         row["quantity"]: Published(
@@ -75,7 +105,7 @@ def read_published(name: str) -> dict[str, Published]:
 def build_row(results: Results, quantity: Quantity, published: Published | None) -> Row:
     """One row; without `published` it holds ours alone."""
     conditions = results.run.conditions
-    values = [results.values(quantity.key, condition) for condition in conditions]
+    values = [quantity.of(results, condition) for condition in conditions]
     ours = tuple(map(spread, values))
     if published is None:
         return Row(quantity.name, quantity.unit, quantity.source, ours)

@@ -32,6 +32,7 @@ BROKEN = {
 
 _CUT_SHORT = re.compile(r"PCAP error: '(truncated dump file[^']*)'")
 _NUMBER = re.compile(r"\d{1,20}(\.\d{1,20})?")
+_VERSION = "tcplab knows tcptrace 6.6.7."
 _REMEDY = "Install it: sudo apt-get install tcptrace"
 
 
@@ -100,13 +101,24 @@ def find_tcptrace() -> str:
 def trace(capture: Path, graphs: bool = False) -> Trace:
     """Runs tcptrace over `capture`. Raises TcplabError where it is missing, hangs or fails."""
     with TemporaryDirectory(prefix="tcplab-tcptrace-") as folder:
-        command = [find_tcptrace(), *LONG_REPORT, *(GRAPHS if graphs else ()), str(capture.resolve())]
-        done = _run(command, folder)
-        if done.returncode:
-            raise CommandError(" ".join(command), done.returncode, done.stdout[-2000:] + done.stderr[-2000:], _REMEDY)
+        done = _report(capture, folder, GRAPHS if graphs else ())
         drawn = {path.stem: path.read_text(encoding="ascii", errors="replace") for path in Path(folder).glob("*.xpl")}
     fault = _CUT_SHORT.search(done.stderr + done.stdout)
     return Trace(read_connections(done.stdout), fault[1] if fault else None, drawn)
+
+
+def long_report(capture: Path) -> list[dict[str, str]]:
+    """All columns of each connection as tcptrace prints them, the broken ones too. Raises as `trace` does."""
+    with TemporaryDirectory(prefix="tcplab-tcptrace-") as folder:
+        return _rows(_report(capture, folder, ()).stdout)
+
+
+def _report(capture: Path, folder: str, graphs: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
+    command = [find_tcptrace(), *LONG_REPORT, *graphs, str(capture.resolve())]
+    done = _run(command, folder)
+    if done.returncode:
+        raise CommandError(" ".join(command), done.returncode, done.stdout[-2000:] + done.stderr[-2000:], _REMEDY)
+    return done
 
 
 def _run(command: list[str], folder: str) -> subprocess.CompletedProcess[str]:
@@ -126,20 +138,27 @@ def _run(command: list[str], folder: str) -> subprocess.CompletedProcess[str]:
 
 def read_connections(report: str) -> tuple[Connection, ...]:
     """The connections in the text that `tcptrace -l --csv` printed. Raises TcplabError where it does not parse."""
-    rows = [line.split(",") for line in report.splitlines() if line.strip() and not line.startswith("#")]
-    if not rows or rows[0][0] != "conn_#":
-        return ()
-    header = [name.strip() for name in rows[0]]
     try:
-        return tuple(_connection(dict(zip(header, map(str.strip, row), strict=True))) for row in rows[1:])
+        return tuple(map(_connection, _rows(report)))
     except (KeyError, ValueError) as error:
-        raise TcplabError(f"tcptrace's report does not parse ({error}).", "tcplab knows tcptrace 6.6.7.") from error
+        raise TcplabError(f"tcptrace's report does not parse ({error}).", _VERSION) from error
+
+
+def _rows(report: str) -> list[dict[str, str]]:
+    lines = [line.split(",") for line in report.splitlines() if line.strip() and not line.startswith("#")]
+    if not lines or lines[0][0] != "conn_#":
+        return []
+    header = [name.strip() for name in lines[0]]
+    try:
+        return [dict(zip(header, map(str.strip, line), strict=True)) for line in lines[1:]]
+    except ValueError as error:
+        raise TcplabError(f"tcptrace's report does not parse ({error}).", _VERSION) from error
 
 
 def _connection(row: dict[str, str]) -> Connection:
     return Connection(
         (row["host_a"], row["host_b"]), (int(row["port_a"]), int(row["port_b"])),
-        _seconds(row["first_packet"]), _seconds(row["last_packet"]), _direction(row, "_a2b"), _direction(row, "_b2a"),
+        seconds(row["first_packet"]), seconds(row["last_packet"]), _direction(row, "_a2b"), _direction(row, "_b2a"),
     )  # fmt: skip
 
 
@@ -148,7 +167,7 @@ def _direction(row: dict[str, str], ending: str) -> Direction:
     return Direction({name: value for name, value in columns.items() if not any(part in name for part in BROKEN)})
 
 
-def _seconds(printed: str) -> float:
+def seconds(printed: str) -> float:
     """`5.42` stands for 5 s and 42 us: tcptrace does not pad the microseconds."""
     whole, _, microseconds = printed.partition(".")
     return int(whole) + int(microseconds or 0) / 1e6

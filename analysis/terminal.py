@@ -9,7 +9,7 @@ from rich.text import Text
 from analysis.report import Report
 from analysis.results import spread
 from analysis.studies import quantities
-from analysis.table import Quantity
+from analysis.table import Listing, Quantity
 
 SHORT = (
     quantities.THROUGHPUT,
@@ -19,6 +19,14 @@ SHORT = (
     quantities.LOSS_SHARE,
 )
 
+MOST_SENTENCES = 3
+"""Paragraphs of the first answer; the page has all."""
+_WIDEST = 40
+"""Characters of a cell that still fits beside others."""
+_MOST_LINES = 10
+_BETWEEN = 3
+"""Characters of the frame beside each column."""
+
 
 def print_report(report: Report) -> None:
     """Prints the verdict, five quantities and the report's path to standard output."""
@@ -27,8 +35,12 @@ def print_report(report: Report) -> None:
         console.print(Text(f"Check: {sentence}", style="yellow"))
     if report.results.measured:
         console.print(_table(report))
+    for table in filter(None, (_listing(listing, console.width) for listing in report.listings[:1])):
+        console.print(table)
+    if report.published:
+        console.print(_published(report))
     if report.answers:
-        console.print(Text(" ".join(report.answers[0].paragraphs)))
+        console.print(Text(" ".join(report.answers[0].paragraphs[:MOST_SENTENCES])))
     if report.run.status != "complete":
         console.print(Text(f"This run is marked {report.run.status}: do not use its figures.", style="bold red"))
     console.print(Text(f"Report: {report.page}"))
@@ -40,14 +52,39 @@ def _table(report: Report) -> Table:
     table.add_column("Quantity")
     for condition in report.run.conditions:
         table.add_column(Text(condition.label), justify="right")
-    for quantity in (*quantities.FLOWS, *SHORT[1:3]) if len(report.run.flows) > 1 else SHORT:
-        table.add_row(_name(quantity), *(_cell(report, quantity, at) for at in range(len(report.run.conditions))))
+    for quantity in report.study.short or _plain(report):
+        found = [quantity.of(report.results, condition) for condition in report.run.conditions]
+        if any(found) or not report.study.short:
+            table.add_row(Text(quantity.title), *(Text(spread(values)) for values in found))
     return table
 
 
-def _name(quantity: Quantity) -> Text:
-    return Text(f"{quantity.name} ({quantity.unit})" if quantity.unit else quantity.name)
+def _plain(report: Report) -> tuple[Quantity, ...]:
+    return (*quantities.FLOWS, *SHORT[1:3]) if len(report.run.flows) > 1 else SHORT
 
 
-def _cell(report: Report, quantity: Quantity, at: int) -> Text:
-    return Text(spread(report.results.values(quantity.key, report.run.conditions[at])))
+def _listing(listing: Listing, width: int) -> Table | None:
+    """The listing without columns of long cells; None where it is still too large for the terminal."""
+    columns = zip(listing.head, *listing.rows, strict=True)
+    kept = [column for at, column in enumerate(columns) if at == 0 or max(map(len, column)) <= _WIDEST]
+    if sum(max(map(len, column)) + _BETWEEN for column in kept) >= width or len(listing.rows) > _MOST_LINES:
+        return None
+    table = Table(title=Text(listing.title))
+    for at, (name, *_) in enumerate(kept):
+        table.add_column(Text(name), justify="right" if at else "left")
+    for row in zip(*(cells for _, *cells in kept), strict=True):
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _published(report: Report) -> Table:
+    """The published numbers of this point, ours in both ways of running it, and the verdicts."""
+    table = Table(title=Text("Published, and ours"))
+    ways = [name for name, has in (("its time", report.has_period), ("today", report.has_today)) if has]
+    for at, name in enumerate(("Where", "Published", *(f"Ours, {way}" for way in ways))):
+        table.add_column(name, justify="right" if at == 1 else "left")
+    for one in report.lines:
+        cells = [cell for cell, has in ((one.period, report.has_period), (one.today, report.has_today)) if has]
+        said = (Text(f"{cell.median} ({cell.verdict})") for cell in cells)
+        table.add_row(Text(f"{one.where}, {one.quantity}"), Text(one.published), *said)
+    return table

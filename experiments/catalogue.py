@@ -45,6 +45,11 @@ class Named:
         """The column that its study is about."""
         return str(getattr(self._module(), "METRIC", "goodput_kbit_s"))
 
+    def progress(self) -> tuple[str, ...]:
+        """The columns that a line for each run of a sweep shows; empty for no such lines."""
+        found: tuple[str, ...] = getattr(self._module(), "PROGRESS", ())
+        return found
+
     def _module(self) -> Any:
         return importlib.import_module(f"experiments.{self.name}")
 

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from experiments.catalogue import Named, catalogue, find
+from experiments.machine import clean_up, doctor
 from experiments.messages import one_clear_message, ready_lab
 from experiments.options import QuantityType, parameter_options
 from experiments.own_cc import cc
@@ -23,6 +24,7 @@ from experiments.reproduce.commands import reproduce
 from experiments.runs import runs
 from experiments.seed import memory_for, needed_mib, refuse_modules
 from experiments.session import Request, carry_out, choose, reporter
+from experiments.shell import shell
 from experiments.sweep.commands import run_study, scheduler, sweep, worker
 from experiments.sweep.definition import single
 from testbed.kernel.module import build_all
@@ -93,7 +95,10 @@ def _callback(named: Named) -> Callable[..., None]:
             chosen = "virtual" if virtual else choose(testbed)
             if chosen == "virtual":
                 guests_at_once(needed_mib(spec), 1)
-            request = Request(spec, parameters, seeds, chosen, out, load_modules=load_modules)
+            from experiments.reproduce.beside import published_beside  # a tenth of a second that --help can do without
+
+            published = () if dry_run else tuple(published_beside(spec))
+            request = Request(spec, parameters, seeds, chosen, out, load_modules=load_modules, published=published)
             wall = limit.seconds if limit else max(600.0, 2 * request.expected_seconds() if chosen == "native" else 0)
             request = dataclasses.replace(request, limits=Limits(wall, memory_for(spec)))
             raise SystemExit(_describe(request) if dry_run else _run(request))
@@ -230,6 +235,13 @@ def bench_scale(quick: bool) -> None:
             Console().print(shown)
 
 
+@bench.command("analysis", context_settings={"ignore_unknown_options": True}, add_help_option=False)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def bench_analysis(arguments: tuple[str, ...]) -> None:
+    """What reading a capture costs, ours beside tcptrace and others."""
+    os.execv(sys.executable, [sys.executable, "-m", "analysis", "bench", *arguments])
+
+
 @tcplab.command(context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def report(arguments: tuple[str, ...]) -> None:
@@ -244,3 +256,6 @@ tcplab.add_command(worker)
 tcplab.add_command(scheduler)
 tcplab.add_command(reproduce)
 tcplab.add_command(runs)
+tcplab.add_command(doctor)
+tcplab.add_command(clean_up)
+tcplab.add_command(shell)

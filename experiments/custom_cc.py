@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.main import start
+from experiments.profiles import LINUX_2_6_FULL_LINE, under
 from experiments.spec import (
     ExperimentSpec,
     Flow,
@@ -23,9 +24,12 @@ from experiments.spec import (
 )
 from testbed.inside.modules import KernelModule, module_from
 from topologies.errors import UsageError
+from topologies.spec import Channel
 from topologies.star import star
 from topologies.units import Count, Duration, Rate, Share
 
+PROFILE = LINUX_2_6_FULL_LINE
+QUICK, FULL = {"duration": "20s"}, {"duration": "60s"}
 _PORT = 5001
 _MODULES = Path(__file__).parent / "modules"
 OWN = "own"
@@ -35,12 +39,13 @@ OWN = "own"
 @dataclass(frozen=True)
 class Parameters(LinkParameters):
     bw: Rate = parameter("100mbit", Rate, "Rate of each link, each way.")
-    delay: Duration = parameter("0ms", Duration, "Delay that the router adds towards each host.")
-    loss: Share = parameter("5%", Share, "Packets that the router loses at random towards each host.")
+    delay: Duration = parameter("0ms", Duration, "Delay of what the router sends to the receiver.")
+    loss: Share = parameter("5%", Share, "Packets lost at random on the way to the receiver; no ACK is lost.")
     duration: Duration = parameter("60s", Duration, "How long the sender sends.")
     module: str = word("exp", "The module: exp, or the path of a .c file.")
     cc: str = word("reno+own", "Congestion controls to compare, joined by +; own is the module's.")
     streams: Count = parameter("1", Count, "Connections at once.")
+    period: str = word("today", "The kernel's settings: today, period (as Linux 2.6), or today+period.")
 
     def __post_init__(self) -> None:
         if not 1 <= self.streams.base <= 1000:
@@ -60,19 +65,20 @@ class Parameters(LinkParameters):
 
 
 def experiment(parameters: Parameters) -> ExperimentSpec:
-    """From left to right through the router; all connections start together and run as long."""
+    """From right to left through the router; all connections start together and run as long."""
     module = parameters.loaded()
     algorithms = parameters.algorithms(module)
+    others = Channel(parameters.bw, queue=parameters.queue)
     flows = (
-        Flow(f"flow{number}", "left", "right", parameters.duration, port=_PORT + number - 1)
+        Flow(f"flow{number}", "right", "left", parameters.duration, port=_PORT + number - 1)
         for number in range(1, parameters.streams.base + 1)
     )
     return ExperimentSpec(
         name="custom_cc",
         claim=(__doc__ or "").partition("\n")[0],
-        topology=star(parameters.channel()),
+        topology=star(parameters.channel(), others),
         flows=tuple(flows),
-        conditions=tuple(sending_with(algorithm) for algorithm in algorithms),
+        conditions=under(PROFILE, parameters.period, map(sending_with, algorithms)),
         modules=(module,) if module.algorithm in algorithms else (),
     )
 

@@ -122,7 +122,7 @@ def smoke(file: Path, lab: Lab, wall_seconds: float = SPIN_SECONDS) -> str:
         verdict = judge(spec, 1, raw)
         if problems := [*verdict.failures, *verdict.warnings]:
             raise TcplabError(" ".join(problems), "The module does not carry a connection through loss.")
-        return _moved(spec, [*_windows(raw / spec.conditions[0].name / "left.sockets.jsonl")])
+        return _moved(spec, [*_windows(raw / spec.conditions[0].name / f"{spec.flows[0].sender}.sockets.jsonl")])
 
 
 @contextmanager

@@ -1,7 +1,10 @@
-"""Period profiles: sysctls that bring back what the kernels of a published study did, each with its reason.
+"""Period profiles: what brings back the kernels and networks of a published study, each line with its reason.
 
 A study measures every condition as today's kernel is (*today*) and under the profile of its time (*period*). Nothing
 here is chosen for a published number without saying so.
+
+The sysctls are a condition's, so `period=today+period` measures both over one network. What the network itself had is
+the profile's `path`: names and values as `--set` takes them. `tcplab reproduce` sets them for *period* only.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ PERIODS = ("today", "period")
 
 @dataclass(frozen=True)
 class Setting:
-    """A sysctl, its value, and why the period had it."""
+    """A sysctl, or in a path what `--set` takes; its value; and why the period had it."""
 
     name: str
     value: str
@@ -26,10 +29,11 @@ class Setting:
 
 @dataclass(frozen=True)
 class Profile:
-    """The settings of one time; `name` says which."""
+    """The settings of one time; `name` says which. `path` is what the published network had beside its parameters."""
 
     name: str
     settings: tuple[Setting, ...]
+    path: tuple[Setting, ...] = ()
 
 
 _NO_RACK = Setting(
@@ -46,8 +50,42 @@ _SMALL_WINDOWS = Setting(
     "which is what a receiver of that memory advertises.",
 )
 
-LINUX_2_6 = Profile("Linux 2.6.27 to 3.9", (_NO_RACK, _NO_PROBES, _SMALL_WINDOWS))
+_ROUND_TRIP = Setting(
+    "topology.links.1.rightward.delay",
+    "200us",
+    "The way back of a 100 Mbit/s laboratory with a router; no text states its round trip. A full frame takes 0.12 ms "
+    "out of the sender's own port, which has no rate here, and interrupts add as much. Chosen for that, not from a "
+    "rate: docs/studies.md shows what none to 2 ms would give.",
+)
+_ETHERNET = Setting(
+    "bw",
+    "98.44mbit",
+    "100 Mbit/s on the wire: a frame of 1514 bytes takes 24 more there (check sum, preamble, gap between frames), "
+    "which tc does not count.",
+)
+_SHORT_LINE = Setting(
+    "topology.links.0.rightward.line",
+    "1000",
+    "netem's own limit, which `tc qdisc add ... netem delay 500ms` leaves as it is: so many packets on their way.",
+)
+
+LINUX_2_6 = Profile("Linux 2.6.27 to 3.9", (_NO_RACK, _NO_PROBES, _SMALL_WINDOWS), (_ETHERNET, _ROUND_TRIP))
+LINUX_2_6_FULL_LINE = replace(LINUX_2_6, path=(*LINUX_2_6.path, _SHORT_LINE))
+LINUX_2_6_32 = Profile(
+    "Linux before 3.6",
+    (_NO_RACK, Setting("net.ipv4.tcp_max_reordering", "127", "A constant of 127 before Linux 3.19 made it a setting.")),
+    (
+        Setting(
+            "netem",
+            "old",
+            "With today's netem a correlation of 100 % reorders nothing; before Linux 3.6 every second packet left at "
+            "once. Chosen because the published hosts did reorder; which kernel they had is not published.",
+        ),
+    ),
+)
 LINUX_3_10 = Profile("Linux 3.10", (_NO_RACK,))
+DROPPER = "topology.links.1.rightward.bandwidth"
+"""Where the dropping router sends on."""
 LINUX_2_4 = Profile(
     "Linux 2.4",
     (
@@ -57,6 +95,15 @@ LINUX_2_4 = Profile(
         Setting("net.ipv4.tcp_frto", "0", "F-RTO, which takes back a needless time-out, came with 2.4.21 and was off."),
         Setting("net.ipv4.tcp_rmem", "4096 87380 174760", "The default of 2.4: no window above 64 to 128 KiB."),
         Setting("net.ipv4.tcp_wmem", "4096 16384 131072", "The default of 2.4 for the sender's buffer."),
+    ),
+    (
+        _ETHERNET,
+        Setting(
+            DROPPER,
+            "43.5mbit",
+            "What the router carries with the dropping module in it. Chosen from one published number: with hardly any "
+            "loss (0.1 %) all took 27.9 s, give or take 0.02; without the module, the row of 0 %, 12.4 s.",
+        ),
     ),
 )
 

@@ -13,11 +13,12 @@ from experiments.reordering_proof import reorderings
 from experiments.spec import Condition, ExperimentSpec, Flow, Proof
 from testbed.inside.programs import run
 from topologies.addresses import address_of
-from topologies.spec import Port
+from topologies.spec import MOST_PACKETS, Port
 
 _SYNS = "tcp[tcpflags] & tcp-syn != 0"
 _PORTS = re.compile(r"\.(\d+) > \S+\.(\d+): Flags")
 _NEGOTIATED, _WITHOUT_CONNECTION = "sack", ("SYN-SENT", "SYN-RECV")
+_HANDED_DOWN = "IpOutRequests"  # counted for each buffer that TCP hands to IP, however many segments it holds
 _CHANCE = 4.5  # standard deviations; once in 150 000 the right loss would be doubted
 
 Row = dict[str, Any]
@@ -134,27 +135,49 @@ _LOOKS: dict[str, Callable[[Proof, ExperimentSpec, Path], list[Row]]] = {
 def _losses(spec: ExperimentSpec, folder: Path) -> list[Row]:
     """Every delay line lost the share that it was to lose, within what chance allows."""
     readings = json.loads((folder / "qdiscs.json").read_text())
-    rows = (_loss(port, readings["before"][port.name], readings["after"][port.name]) for port in spec.topology.ports
-            if port.channel)  # fmt: skip
+    rows = (_loss(port, readings["before"][port.name], readings["after"][port.name], _handed_down(port, spec, folder))
+            for port in spec.topology.ports if port.channel)  # fmt: skip
     return [row for row in rows if row]
 
 
-def _loss(port: Port, before: list[Row], after: list[Row]) -> Row | None:
-    """netem's `drops` count the queue behind it as well; `packets` are those that left. None where nothing came."""
+def _handed_down(port: Port, spec: ExperimentSpec, folder: Path) -> int | None:
+    """Packets of up to 64 KB that the hosts behind `port` sent, where segmentation is left on; None where it is off.
+
+    netem draws once for each of them, while tc counts its `packets` as segments.
+    """
+    if spec.topology.segmentation == "off":
+        return None
+    ways = [way for flow in spec.flows for way in ((flow.sender, flow.receiver), (flow.receiver, flow.sender))]
+    hosts = {source for source, target in ways if port in spec.topology.path(source, target)}
+    counters: dict[str, dict[str, dict[str, int]]] = json.loads((folder / "counters.json").read_text())
+    return sum(counters["after"][host][_HANDED_DOWN] - counters["before"][host][_HANDED_DOWN] for host in hosts)
+
+
+def _loss(port: Port, before: list[Row], after: list[Row], handed_down: int | None) -> Row | None:
+    """netem's `drops` count the queue behind it as well; `packets` are those that left. None where nothing came.
+
+    The queue counts segments: of netem's drops it had, where segmentation is on, none to all of its own.
+    """
     assert port.channel is not None
     line, queue = (_growth(before, after, handle) for handle in ("1:", "3:"))
-    lost, came = line["drops"] - queue["drops"], line["packets"] + line["drops"]
+    least, most = max(0, line["drops"] - queue["drops"]), line["drops"]
+    came = handed_down if handed_down is not None else line["packets"] + line["drops"]
     if not came:
         return None
+    if handed_down is None:
+        most = least
     share = port.channel.loss.fraction
     middle, width = came * share, _CHANCE * math.sqrt(came * share * (1 - share))
     lowest, highest = max(0, math.floor(middle - width)), math.ceil(middle + width)
+    lost = f"{least} of {came}, {100 * least / came:.3g} %" if least == most else f"{least} to {most} of {came}"
+    full = port.channel.line < MOST_PACKETS  # netem counts what a full line drops with the lost ones
+    more = f" and those above {port.channel.line} on their way" if full else ""
     return {
-        "claim": f"{port.name} loses {port.channel.loss} of the packets that enter it",
+        "claim": f"{port.name} loses {port.channel.loss} of the packets that enter it{more}",
         "expected": str(port.channel.loss),
-        "observed": [f"{lost} of {came}, {100 * lost / came:.3g} % (chance allows {lowest} to {highest})"],
-        "held": lowest <= lost <= highest,
-        "source": "qdiscs.json (tc -s -j qdisc show)",
+        "observed": [f"{lost} (chance allows {lowest} to {highest})"],
+        "held": lowest <= most and (full or least <= highest),
+        "source": "qdiscs.json (tc -s -j qdisc show)" + (f", {_HANDED_DOWN}" if handed_down is not None else ""),
     }
 
 

@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from experiments.spec import ExperimentSpec
-from testbed.inside import baseline
+from testbed import realtime
+from testbed.changes import Wanted
+from testbed.inside import algorithms, baseline
 from testbed.kernel.crash import explained
 from testbed.kernel.module import attached, build_all, built_for_this_kernel
 from testbed.lab import Lab
 from testbed.native import run_natively
+from testbed.realtime import REALTIME
 from testbed.running import Limits, Progress, Usage
 from testbed.virtual import run_in_guest
 from topologies.data import from_data, to_data
@@ -70,9 +73,12 @@ class Verdict:
 
 
 def judge(spec: ExperimentSpec, seed: int, raw: Path) -> Verdict:
-    """Read evidence.json of each condition in `raw`: proofs that did not hold, transfers that were cut off."""
+    """Read evidence.json of each condition in `raw`: proofs that did not hold, transfers that were cut off.
+
+    And realtime.json of a native run: how late its timers were.
+    """
     failures: list[str] = []
-    warnings: list[str] = []
+    warnings = [f"Seed {seed}: {said}" for said in _untimely(raw / REALTIME)]
     for condition in spec.conditions:
         evidence = json.loads((raw / condition.name / "evidence.json").read_text())
         where = f"Seed {seed}, {condition.label}:"
@@ -83,6 +89,10 @@ def judge(spec: ExperimentSpec, seed: int, raw: Path) -> Verdict:
             if not proof["held"]
         ]
     return Verdict(tuple(failures), tuple(warnings))
+
+
+def _untimely(file: Path) -> list[str]:
+    return realtime.warnings(json.loads(file.read_text())) if file.exists() else []
 
 
 def carry_seed(data: Any, seed: int, out: str, limits: Limits, lab: Lab, progress: Progress) -> Usage:
@@ -100,8 +110,15 @@ def carry_natively(spec: ExperimentSpec, out: Path, limits: Limits, progress: Pr
     Raises UsageError for a spec with modules unless `load_modules` says that they may become part of that kernel.
     """
     refuse_modules(spec, load_modules)
-    modules = [built_for_this_kernel(module) for module in spec.modules]
-    return run_natively(PROCEDURE, to_data(spec), out, progress, limits, attached(modules))
+    modules = attached([built_for_this_kernel(module) for module in spec.modules])
+    wanted = Wanted({name.removesuffix(".ko"): content for name, content in modules.items()}, _algorithms(spec))
+    return run_natively(PROCEDURE, to_data(spec), out, progress, limits, modules, wanted)
+
+
+def _algorithms(spec: ExperimentSpec) -> list[str]:
+    """The congestion controls that conditions choose."""
+    chosen = (dict(condition.sysctls).get(algorithms.SYSCTL) for condition in spec.conditions)
+    return sorted({baseline.HOST[algorithms.SYSCTL], *filter(None, chosen)})
 
 
 def refuse_modules(spec: ExperimentSpec, load_modules: bool) -> None:

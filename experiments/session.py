@@ -45,6 +45,7 @@ class Request:
     out: Path
     limits: Limits = field(default_factory=Limits)
     load_modules: bool = False  # into the kernel of this computer, where the run is native
+    published: tuple[dict[str, Any], ...] = ()  # numbers with these very settings, for the report (reproduce.beside)
 
     def expected_seconds(self) -> float:
         """About how long one seed takes on its own clock."""
@@ -197,7 +198,7 @@ class _Record:
 
 
 def _prepare(run: Run, request: Request) -> None:
-    spec = {"parameters": to_data(request.parameters), **to_data(request.spec)}
+    spec = {"parameters": to_data(request.parameters), "published": request.published, **to_data(request.spec)}
     (run.folder / "spec.json").write_text(json.dumps(spec, indent=1) + "\n")
     (run.folder / "raw").mkdir()
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from experiments.main import start
+from experiments.profiles import LINUX_2_6_32, under
 from experiments.spec import Condition, ExperimentSpec, Flow, Proof, parameter, word
 from topologies.errors import UsageError
 from topologies.spec import Channel, HostReordering
 from topologies.two_hosts import two_hosts
-from topologies.units import WHOLE, Count, Duration, Packets, Rate, Share, Size
+from topologies.units import WHOLE, Duration, Packets, Rate, Share, Size
 
 CASES = {
     "1": ("200us", "99%"), "2": ("700us", "99%"), "3": ("800us", "99%"), "4": ("200us", "75%"), "5": ("700us", "75%"),
@@ -21,6 +22,9 @@ CASES = {
 }  # fmt: skip
 """netem's delay and reorder share of the published cases. `baseline` has no netem."""
 
+GRID = {"case": tuple(CASES), "correlation": ("on", "off")}
+PROFILE = LINUX_2_6_32
+QUICK, FULL = {"duration": "10s"}, {"duration": "60s"}
 _SWITCHES = {"correlation": ("on", "off"), "netem": ("today", "old"), "sack": ("on", "off"), "tso": ("off", "on")}
 
 
@@ -31,8 +35,6 @@ class Parameters:
     netem: str = word("today", "today, or old: as before Linux 3.6, where one packet waits ahead of every draw.")
     mtu: Size = parameter("9000B", Size, "Bytes of a packet. The published windows are multiples of 8948 bytes.")
     netem_limit: Packets = parameter("1000", Packets, "Packets that a host's netem holds; 1000 is its own default.")
-    recovery: Count = parameter("1", Count, "net.ipv4.tcp_recovery; 0 turns RACK off, until Linux 6.16.")
-    max_reordering: Count = parameter("300", Count, "net.ipv4.tcp_max_reordering; 127 before Linux 3.19.")
     sack: str = word("on", "on or off: selective acknowledgement.")
     tso: str = word("off", "on or off: segmentation offloads, so that netem sees packets of up to 64 KB.")
     bw: Rate = parameter("10gbit", Rate, "Rate of the path, each way.")
@@ -40,6 +42,7 @@ class Parameters:
     queue: Packets = parameter("100000", Packets, "Packets that can wait for the path, each way.")
     buffer: Size = parameter("93MB", Size, "Largest socket buffer, at both ends: a window of 85 MB, as published.")
     duration: Duration = parameter("60s", Duration, "How long the sender sends.")
+    period: str = word("today", "The kernel's settings: today, period (before Linux 3.19), or today+period.")
 
     def __post_init__(self) -> None:
         if self.case != "baseline" and self.case not in CASES:
@@ -61,8 +64,6 @@ class Parameters:
     def sysctls(self) -> tuple[tuple[str, str], ...]:
         """What this study sets beside the baseline."""
         return (
-            ("net.ipv4.tcp_recovery", str(self.recovery)),
-            ("net.ipv4.tcp_max_reordering", str(self.max_reordering)),
             ("net.ipv4.tcp_sack", "1" if self.sack == "on" else "0"),
             # The kernel's own limits carry a tenth of 10 Gbit/s over 70 ms.
             ("net.ipv4.tcp_rmem", f"4096 131072 {self.buffer.base}"),
@@ -82,7 +83,7 @@ def experiment(parameters: Parameters) -> ExperimentSpec:
         claim=(__doc__ or "").partition("\n")[0],
         topology=topology,
         flows=(Flow("flow1", "h1", "h2", parameters.duration),),
-        conditions=(Condition("reordering", label, parameters.sysctls(), proofs),),
+        conditions=under(PROFILE, parameters.period, [Condition("reordering", label, parameters.sysctls(), proofs)]),
     )
 
 

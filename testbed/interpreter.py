@@ -7,6 +7,7 @@ import os
 import sys
 from pathlib import Path
 
+_LIBRARIES = ("click", "distributed", "jinja2", "markdown_it", "matplotlib", "numpy", "polars", "rich", "scipy")
 _ENVIRONMENT = Path(__file__).resolve().parent.parent / ".venv"
 
 
@@ -15,7 +16,7 @@ def in_virtual_environment() -> None:
 
     Ends the program with a sentence where there is no `.venv` yet.
     """
-    if importlib.util.find_spec("click") and importlib.util.find_spec("rich"):
+    if all(map(importlib.util.find_spec, _LIBRARIES)):
         return
     python = _ENVIRONMENT / "bin" / "python"
     if not python.exists() or Path(sys.prefix) == _ENVIRONMENT:

@@ -1,8 +1,8 @@
 """The native testbed: the same job as root on the kernel that is running, in real time.
 
-It runs in network, mount, PID, IPC and UTS namespaces of its own, with its own Open vSwitch: no bridge, link, qdisc
-or sysctl of the machine is touched, two runs do not meet, and when this process dies, even by SIGKILL, the kernel
-removes everything with the namespaces.
+It runs in network, mount, PID, IPC and UTS namespaces of its own, with its own Open vSwitch: no bridge, link or qdisc
+of the machine is touched, two runs do not meet, and when this process dies, even by SIGKILL, the kernel removes
+everything with the namespaces. What must change in the kernel that all share is noted first (testbed.changes).
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from testbed.archive import job_archive, job_file
+from testbed.changes import Wanted, changed
 from testbed.packages import NATIVE, install_command, of_tools, present
+from testbed.realtime import watched
 from testbed.running import CONSOLE, Limits, Progress, Usage, follow, started
 from topologies.errors import TcplabError
 
@@ -28,19 +30,21 @@ _ROOM = 'mount -n -t tmpfs tmpfs /run && mount -n -t sysfs sysfs /sys && ip link
 
 def run_natively(
     module: str, data: Any, out: Path, progress: Progress, limits: Limits | None = None,
-    files: Mapping[str, bytes] | None = None,
+    files: Mapping[str, bytes] | None = None, wanted: Wanted | None = None,
 ) -> Usage:  # fmt: skip
     """Run `perform(data, room)` of `module` on this kernel; its results are in the empty folder `out` afterwards.
 
-    `files` go along, by name.
+    `files` go along, by name; the kernel has what is `wanted` meanwhile. What killed runs left is undone first.
     Raises TcplabError where this machine cannot (see `obstacles`), or where the job fails or is stopped.
     """
     for obstacle in obstacles():
         raise obstacle
     with (
+        changed(wanted or Wanted()),
         job_file(job_archive(module, data, files)) as job,
         (out / CONSOLE).open("wb") as console,
         started(_command(job, out), console, [job.fileno()]) as process,
+        watched(process.pid, out),
     ):
         return follow(process, out, progress, limits or Limits())
 

@@ -31,6 +31,15 @@ def scratch() -> Iterator[Path]:
             shutil.rmtree(place)
 
 
+def remove_orphans() -> list[Path]:
+    """Remove what killed processes of this user left; the folders that are gone."""
+    if not _place().exists():
+        return []
+    with (_base() / ".gate").open("w") as gate:
+        fcntl.flock(gate, fcntl.LOCK_EX)
+        return _remove_orphans(_place())
+
+
 def _made(base: Path) -> tuple[Path, IO[str]]:
     """A new place and its lock, held. The gate keeps others from taking it for an orphan before that."""
     with (base / ".gate").open("w") as gate:
@@ -43,9 +52,13 @@ def _made(base: Path) -> tuple[Path, IO[str]]:
         return place, lock
 
 
+def _place() -> Path:
+    return Path(tempfile.gettempdir()) / f"tcplab-{os.geteuid()}"
+
+
 def _base() -> Path:
     """One folder for each user, which nobody else could have made."""
-    base = Path(tempfile.gettempdir()) / f"tcplab-{os.geteuid()}"
+    base = _place()
     base.mkdir(mode=0o700, exist_ok=True)
     found = base.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
@@ -53,11 +66,37 @@ def _base() -> Path:
     return base
 
 
-def _remove_orphans(base: Path) -> None:
+def _remove_orphans(base: Path) -> list[Path]:
+    removed = []
     for place in base.iterdir():
-        try:
-            with (place / _LOCK).open() as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with _free_lock(place) as free:
+            if free:
                 shutil.rmtree(place)
-        except (BlockingIOError, FileNotFoundError, NotADirectoryError):
-            continue  # in use, on its way out, or the gate
+                removed.append(place)
+    return removed
+
+
+def orphans() -> list[Path]:
+    """What killed processes of this user left; removes nothing."""
+    found = []
+    for place in _place().iterdir() if _place().exists() else ():
+        with _free_lock(place) as free:
+            found += [place] if free else []
+    return found
+
+
+@contextmanager
+def _free_lock(place: Path) -> Iterator[bool]:
+    """Whether nobody held the lock of a folder, which we hold meanwhile."""
+    try:
+        lock = (place / _LOCK).open()
+    except (FileNotFoundError, NotADirectoryError):
+        yield False  # on its way out, or the gate
+        return
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        yield True

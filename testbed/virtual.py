@@ -28,11 +28,11 @@ _ALL_USERS = ["0", "0", "4294967295"]  # user_namespaces(7): every user is itsel
 
 def run_in_guest(
     lab: Lab, module: str, data: Any, seed: int, out: Path, progress: Progress, limits: Limits | None = None,
-    files: Mapping[str, bytes] | None = None,
+    files: Mapping[str, bytes] | None = None, real_time: bool = False,
 ) -> Usage:  # fmt: skip
     """Run `perform(data, room)` of `module` in a fresh guest; its results are in the empty folder `out` afterwards.
 
-    `files` go along, by name.
+    `files` go along, by name. In `real_time` nothing is repeatable: for a guest that somebody types into.
 
     Raises TcplabError with the guest's own message where it fails, is stopped or dies; what it had delivered by
     then stays in `out`.
@@ -46,7 +46,7 @@ def run_in_guest(
         (out / CONSOLE).open("wb") as console,
     ):
         pinned = ["taskset", "--cpu-list", str(processor)]
-        command = pinned + _sandbox(lab, out, job, user) + _kernel(lab, seed, limits, user)
+        command = pinned + _sandbox(lab, out, job, user) + _kernel(lab, seed, limits, user, real_time)
         with started(command, console, [job.fileno()]) as process:
             return follow(process, out, progress, limits)
 
@@ -98,12 +98,13 @@ def _sandbox(lab: Lab, out: Path, job: IO[bytes], user: tuple[int, int] | None) 
     ]  # fmt: skip
 
 
-def _kernel(lab: Lab, seed: int, limits: Limits, user: tuple[int, int] | None) -> list[str]:
+def _kernel(lab: Lab, seed: int, limits: Limits, user: tuple[int, int] | None, real_time: bool) -> list[str]:
     """The lab kernel's command line. It is mixed into the kernel's random pool: nothing in it but the seed varies."""
     become = ["/lab/init", str(user[0]), str(user[1])] if user else []
+    clock = [] if real_time else ["time-travel=inf-cpu", f"time-travel-start={_EPOCH}"]
     return [
         *become, "/lab/linux", f"mem={limits.memory_mib}M", "root=none", "rootfstype=hostfs", "rootflags=/", "ro",
-        "init=/init", "hostfs=/lab", f"seed={seed}", "time-travel=inf-cpu", f"time-travel-start={_EPOCH}",
-        "norandmaps", *(["seccomp=on"] if lab.seccomp else []), "uml_dir=/tmp/", "umid=lab", "con=null", "con0=null",
+        "init=/init", "hostfs=/lab", f"seed={seed}", *clock, "norandmaps",
+        *(["seccomp=on"] if lab.seccomp else []), "uml_dir=/tmp/", "umid=lab", "con=null", "con0=null",
         "console=stderr0", "stderr=1", "quiet",
     ]  # fmt: skip

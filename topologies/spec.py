@@ -30,7 +30,8 @@ class Channel:
     """One direction: delay line (delay, jitter, loss), then a queue of `queue` packets served at `bandwidth`.
 
     A packet is lost before it waits, as in Mininet's TCLink, whose HTB drops in its netem leaf. Jitter
-    reorders packets, as netem's does.
+    reorders packets, as netem's does. `line` is how many packets the delay line holds at once: by default more than
+    any path has on its way; netem's own default is 1000. Those that it drops are counted with the lost ones.
     """
 
     bandwidth: Rate
@@ -39,12 +40,14 @@ class Channel:
     jitter: Duration = Duration(0)
     queue: Packets = Packets(1000)
     discipline: Discipline = "fifo"
+    line: Packets = MOST_PACKETS
 
     def __post_init__(self) -> None:
         _within("bandwidth", self.bandwidth, SLOWEST, FASTEST)
         _within("delay", self.delay, Duration(0), LONGEST_DELAY)
         _within("loss", self.loss, Share(0), WHOLE)
         _within("queue", self.queue, Packets(1), MOST_PACKETS)
+        _within("delay line", self.line, Packets(1), MOST_PACKETS)
         if self.jitter > self.delay:
             raise UsageError(
                 f"A jitter of {self.jitter} is above the delay of {self.delay}: a packet would leave before it came.",

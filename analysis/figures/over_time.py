@@ -16,6 +16,8 @@ from analysis.xplot import TimeSequence
 Numbers = NDArray[np.float64]
 BIN = 1.0
 """Seconds over which acknowledged bytes are counted for one step of the throughput."""
+_IN_SIGHT = 5
+"""The link's rate is drawn up to so many times the fastest second: beyond, it would leave nothing else to see."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def _throughput(axes: Axes, course: Course) -> None:
     mean = sum(rates) * BIN / _latest(course) if rates else 0.0
     axes.stairs(rates, [BIN * edge for edge in range(len(rates) + 1)], color=GREEN, fill=True, alpha=0.55)
     axes.hlines(mean, 0, _latest(course), color=GREEN, linewidth=2)
-    if course.link:
+    if course.link and course.link < _IN_SIGHT * max(rates, default=0.0):
         axes.axhline(course.link, color=GREY, linestyle="--", linewidth=1)
         axes.text(
             0.99,
@@ -93,10 +95,15 @@ def _throughput(axes: Axes, course: Course) -> None:
 
 
 def _rtt(axes: Axes, course: Course) -> None:
-    axes.plot(
-        [time - course.start for time, _ in course.rtts], [rtt for _, rtt in course.rtts], ".", color=BLUE, markersize=5
-    )
-    axes.set_title(f"{course.label}: round-trip times")
+    """Single round trips from the capture, or else the socket's smoothed one."""
+    if course.rtts:
+        times, trips = zip(*course.rtts, strict=True)
+        axes.plot([time - course.start for time in times], trips, ".", color=BLUE, markersize=5)
+        axes.set_title(f"{course.label}: round-trip times")
+        return
+    smoothed = [(sample.time - course.start, 1000 * sample.rtt) for sample in course.samples if sample.rtt > 0]
+    axes.step([time for time, _ in smoothed], [trip for _, trip in smoothed], where="post", color=BLUE)
+    axes.set_title(f"{course.label}: smoothed round-trip time")
 
 
 def _windows(axes: Axes, course: Course) -> None:

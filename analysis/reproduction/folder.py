@@ -125,7 +125,7 @@ def read_reproduction(path: Path, problems: Problems) -> Reproduction:
 def _study(entry: Object, problems: Problems) -> Study:
     name = text(entry, "name", "unnamed study")
     listed = entry.get("rows")
-    rows = tuple(_row(one, name, problems) for one in objects(entry, "rows"))
+    rows = tuple(read_row(one, name, problems) for one in objects(entry, "rows"))
     if not rows or len(rows) < len(listed if isinstance(listed, list) else ()):
         problems.add(f"Study {name} has {'rows' if rows else 'no row'} that can be read{' in part' if rows else ''}.")
     _tell_doubles(rows, name, problems)
@@ -141,7 +141,8 @@ def _tell_doubles(rows: tuple[Row, ...], study: str, problems: Problems) -> None
         problems.add(f"Study {study} has several rows for '{twice[0][0]}', {twice[0][1]}; all are shown.")
 
 
-def _row(entry: Object, study: str, problems: Problems) -> Row:
+def read_row(entry: Object, study: str, problems: Problems) -> Row:
+    """The row that a JSON object describes; what of it cannot be used is a problem."""
     where, published = text(entry, "where", "unnamed"), number(entry, "published")
     if published is None and entry.get("published") is not None:
         problems.add(

@@ -16,7 +16,7 @@ from analysis.problems import Problems, printable
 from analysis.reproduction.folder import Reproduction, read_reproduction
 from analysis.reproduction.judged import Counts, JudgedStudy, count, judge_study
 from analysis.reproduction.pictures import picture
-from analysis.reproduction.table import csv_text, line
+from analysis.reproduction.table import csv_text, line, reasons
 from analysis.reproduction.verdict import TOLERANCE
 
 MOST_ROWS = 400
@@ -114,11 +114,11 @@ def _context(report: ReproductionReport, drawn: list[Picture | None]) -> dict[st
 
 
 def _shown(one: JudgedStudy, drawn: Picture | None) -> dict[str, Any]:
-    study = one.study
+    study, listed = one.study, reasons(one.rows)
     return {
-        "study": study, "counts": one.counts, "picture": drawn, "lines": [line(row) for row in one.rows[:MOST_ROWS]],
+        "study": study, "counts": one.counts, "picture": drawn, "reasons": listed,
+        "lines": [line(row, listed) for row in one.rows[:MOST_ROWS]],
         "left": len(one.rows[MOST_ROWS:]), "has_period": one.has_period, "has_today": one.has_today,
         "source": study.source if study.year in study.source else f"{study.source} ({study.year})",
         "failures": study.failures[:MOST_ROWS], "failures_left": len(study.failures[MOST_ROWS:]),
-        "has_reasons": any(judged.row.why or judged.row.command for judged in one.rows),
     }  # fmt: skip

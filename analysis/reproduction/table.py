@@ -9,7 +9,7 @@ from decimal import Decimal
 from io import StringIO
 
 from analysis.reproduction.judged import Judged, JudgedStudy
-from analysis.reproduction.verdict import ORDER, UNRUN, UNSTATED, Ours, Verdict
+from analysis.reproduction.verdict import DIFFERS, ORDER, UNRUN, UNSTATED, Ours, Verdict
 from analysis.results import MINUS, NOTHING
 from analysis.sweep.wording import signed
 
@@ -44,17 +44,29 @@ class Line:
     period: Cell
     today: Cell
     style: str
+    reason: int
     why: str
     command: str
 
 
-def line(judged: Judged) -> Line:
+UNEXPLAINED = "Not explained."
+
+
+def reasons(rows: Sequence[Judged]) -> list[str]:
+    """Why rows differ, each once, in the order of the rows."""
+    return list(dict.fromkeys(one.row.why for one in rows if one.row.why and one.outcome.word == DIFFERS))
+
+
+def line(judged: Judged, listed: Sequence[str]) -> Line:
+    """The row's line; `reason` is the place, from 1, of its own among those `listed`, or 0."""
     row, outcome = judged.row, judged.outcome.word
+    reason = listed.index(row.why) + 1 if outcome == DIFFERS and row.why else 0
     quantity = f"{row.quantity} ({row.unit})" if row.unit else row.quantity
     return Line(
         row.where, quantity, NOTHING if row.published is None else as_printed(row.printed), _published_range(judged),
         row.note, _cell(judged.period, judged.period_verdict, row.unit),
-        _cell(judged.today, judged.today_verdict, row.unit), STYLES[outcome], row.why, row.command,
+        _cell(judged.today, judged.today_verdict, row.unit), STYLES[outcome], reason,
+        UNEXPLAINED if outcome == DIFFERS and not row.why else "", row.command,
     )  # fmt: skip
 
 

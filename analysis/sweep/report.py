@@ -15,8 +15,10 @@ from analysis.problems import Problems, printable
 from analysis.sweep import cells
 from analysis.sweep.comparisons import Comparison, compare, csv_text, overall, row
 from analysis.sweep.folder import Sweep, read_sweep
+from analysis.sweep.listings import listings
 from analysis.sweep.pictures import pictures
 from analysis.sweep.samples import Samples, read_samples
+from analysis.sweep.studies import Study, study_of
 from analysis.sweep.wording import signed
 
 MOST_ROWS = 200
@@ -33,6 +35,7 @@ class SweepReport:
     comparisons: Sequence[Comparison]
     problems: tuple[str, ...]
     page: Path
+    study: Study | None = None
 
     @property
     def remarks(self) -> list[str]:
@@ -52,6 +55,10 @@ class SweepReport:
 
     @property
     def headline(self) -> list[str]:
+        """What was found: a study's first answer, else what differs."""
+        if self.study:
+            first = self.study.answers[0]
+            return [first.question, *first.paragraphs]
         return overall(self.comparisons, self.sweep, self.samples)
 
 
@@ -69,13 +76,17 @@ def make_sweep_report(path: Path, out: Path | None = None) -> SweepReport:
     sweep = read_sweep(path, problems)
     samples = read_samples(sweep, problems)
     comparisons = compare(sweep, samples)
-    report = SweepReport(sweep, samples, comparisons, tuple(problems.found), folder / "sweep.html")
+    report = SweepReport(sweep, samples, comparisons, tuple(problems.found), folder / "sweep.html",
+                         study_of(sweep, samples))  # fmt: skip
     pages.write(folder, _files(report), "sweep FOLDER")
     return report
 
 
 def _files(report: SweepReport) -> Iterator[tuple[str, bytes]]:
     drawn = pictures(report.sweep, report.samples, report.comparisons)
+    if report.study:
+        drawn.insert(0, report.study.picture)
+        yield "summary.csv", report.study.summary.csv.encode()
     yield from ((f"plots/{picture.name}", picture.png) for picture in drawn)
     yield "comparisons.csv", csv_text(report.comparisons, report.sweep, report.samples).encode()
     yield "sweep.html", pages.render("sweep.html", _context(report, drawn)).encode()
@@ -85,13 +96,14 @@ def _context(report: SweepReport, drawn: list[Picture]) -> dict[str, Any]:
     sweep, facts = report.sweep, report.sweep.facts
     kept = report.comparisons[:MOST_ROWS]
     return {
-        "report": report, "sweep": sweep, "metric": sweep.metric, "headline": report.headline, "pictures": drawn,
+        "report": report, "study": report.study, "sweep": sweep, "metric": sweep.metric,
+        "headline": report.headline, "pictures": drawn,
         "identity": text(facts, "id", sweep.path.name), "claim": text(facts, "claim"),
         "started": text(facts, "started"),
         "comparisons": [row(one, report.samples.unit) for one in kept], "comparison_count": len(report.comparisons),
         "comparisons_left": len(report.comparisons) - len(kept), "has_places": any(one.where for one in kept),
         "failures": sweep.failures[:MOST_ROWS], "failures_left": len(sweep.failures[MOST_ROWS:]),
-        **_cells(report), **_making(sweep, report.samples),
+        "listings": listings(sweep), **_cells(report), **_making(sweep, report.samples),
     }  # fmt: skip
 
 

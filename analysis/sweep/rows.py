@@ -5,7 +5,7 @@ They are computed where the run was made and are all that a sweep keeps of it, s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median, quantiles
@@ -16,6 +16,10 @@ from analysis.problems import Problems
 
 Row = dict[str, str | float | None]
 """`condition`, `flow` and the metrics; None where a metric could not be measured."""
+
+
+Samples = Mapping[str, Mapping[str, Sequence[sockets.Sample]]]
+"""The samples of sockets by the sending host and the receiver's port."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,7 @@ METRICS = (
     Metric("cwnd_median_segments", "Congestion window, median over time", "segments"),
     Metric("client_kbit_s", "Rate at the sender, as iperf's client says", "kbit/s"),
     Metric("client_seconds", "Time from the first to the last byte at the sender", "s"),
+    Metric("mean_second_kbit_s", "Mean of the seconds' rates at the sender", "kbit/s"),
     Metric("slowest_second_kbit_s", "Slowest second at the sender", "kbit/s"),
     Metric("fastest_second_kbit_s", "Fastest second at the sender", "kbit/s"),
     Metric("udp_lost_percent", "Datagrams lost", "%"),
@@ -71,14 +76,20 @@ def rows_of(raw: Path, spec: Object) -> list[Row]:
     return [row for name in names for row in rows_of_condition(raw / name, spec, name)]
 
 
-def rows_of_condition(folder: Path, spec: Object, condition: str) -> Iterator[Row]:
-    """The rows of one condition, a row for each flow. Raises ValueError where a file of samples is broken."""
+def rows_of_condition(folder: Path, spec: Object, condition: str, samples: Samples | None = None) -> Iterator[Row]:
+    """The rows of one condition, a row for each flow. Raises ValueError where a file of samples is broken.
+
+    `samples` are those of every sender's sockets; without them the files in `folder` are read.
+    """
     flows, problems = objects(spec, "flows"), Problems()
-    samples = {sender: _samples(folder, sender) for sender in {text(flow, "sender") for flow in flows}}
+    if samples is None:
+        samples = {sender: _samples(folder, sender) for sender in {text(flow, "sender") for flow in flows}}
     measured = [
         _flow(folder, flow) | _socket(samples[text(flow, "sender")].get(text(flow, "port"), [])) for flow in flows
     ]
     of_run = _of_run(folder, [text(flow, "sender") for flow in flows], measured, problems)
+    if text(inner(spec, "topology"), "segmentation") == "on":  # netem counts packets of up to 64 KB, tc its segments
+        of_run.pop("lost_percent", None)
     for flow, values in zip(flows, measured, strict=True):
         found = values | of_run
         yield {"condition": condition, "flow": text(flow, "name")} | {one.name: found.get(one.name) for one in METRICS}
@@ -98,9 +109,10 @@ def _flow(folder: Path, flow: Object) -> dict[str, float]:
         found |= {"goodput_kbit_s": summary.rate, "transfer_kbyte": summary.transfer, "seconds": summary.seconds}
     if datagrams := iperf.read_datagrams(server):
         found |= {"udp_lost_percent": datagrams.share, "udp_jitter_ms": datagrams.jitter}
-    if sent := iperf.read_summary(client):
+    if sent := iperf.read_summary(iperf.sent_part(client)):
         found |= {"client_kbit_s": sent.rate, "client_seconds": sent.seconds}
-    if seconds := iperf.read_intervals(client):
+    if seconds := [interval.rate for interval in iperf.read_intervals(client)]:
+        found |= {"mean_second_kbit_s": fmean(seconds)}
         found |= {"slowest_second_kbit_s": min(seconds), "fastest_second_kbit_s": max(seconds)}
     return found
 
@@ -109,7 +121,7 @@ def _said(file: Path) -> str:
     return file.read_text(errors="replace") if file.exists() else ""
 
 
-def _socket(samples: list[sockets.Sample]) -> dict[str, float]:
+def _socket(samples: Sequence[sockets.Sample]) -> dict[str, float]:
     """Round-trip times and windows of samples that the connection had, and its totals in the last of them."""
     established = [sample for sample in samples if sample.rtt > 0]
     if not established or not established[-1].bytes_sent:
@@ -151,6 +163,22 @@ def _reordering(folder: Path, nstat: Object, problems: Problems) -> dict[str, fl
         hosts = read_object(folder / "reordering.json", problems, "reordering.json")
         found["host_drops"] = sum(counters.host_drops(hosts, port) for port in inner(hosts, "after"))
     return found
+
+
+_SHARED = {"goodput_kbit_s", "client_kbit_s", "transfer_kbyte"}
+
+
+def value_of(rows: Iterable[Row], metric: str, flow: str = "") -> float | None:
+    """A run's value: of one `flow`, or of those whose names begin so (`tcp*`), or of all where `flow` is empty.
+
+    Rates and amounts add up; of what does not the mean is meant. None where one of the flows has no value.
+    """
+    prefix = flow.removesuffix("*")
+    values = [row.get(metric) for row in rows if str(row["flow"]).startswith(prefix)]
+    known = [float(value) for value in values if value is not None]
+    if not known or len(known) < len(values):
+        return None
+    return sum(known) if metric in _SHARED else fmean(known)
 
 
 def jain(rates: list[float]) -> float:

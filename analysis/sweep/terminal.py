@@ -9,6 +9,7 @@ from rich.text import Text
 from analysis.sweep.comparisons import UNSHOWN, sentence
 from analysis.sweep.folder import Sweep
 from analysis.sweep.report import SweepReport
+from analysis.sweep.studies import Study
 from analysis.sweep.wording import labelled, signed
 
 MOST_LINES = 12
@@ -20,15 +21,31 @@ def print_sweep(report: SweepReport) -> None:
     console = Console(highlight=False, soft_wrap=True)
     for remark in (*report.remarks, *report.sweep.warnings):
         console.print(Text(f"Check: {remark}", style="yellow"))
-    if not report.samples.is_empty:
+    if report.study:
+        _print_study(report.study, console)
+    elif not report.samples.is_empty:
         console.print(_table(report))
-    for line in report.headline:
+    for line in [] if report.study else report.headline:
         console.print(Text(line))
-    if len(report.comparisons) > 1:
+    if len(report.comparisons) > 1 and not report.study:
         _print_sentences(report, console)
     if report.sweep.status != "complete":
         console.print(Text(f"This sweep is marked {report.sweep.status}: it is not whole.", style="bold red"))
     console.print(Text(f"Report: {report.page}"))
+
+
+def _print_study(study: Study, console: Console) -> None:
+    """The whole table of the study, as long as it is, and its answers."""
+    table = Table(box=None)
+    for name in study.summary.head:
+        table.add_column(Text(name))
+    for row in study.summary.rows:
+        table.add_row(*map(Text, row))
+    console.print(table)
+    for answer in study.answers:
+        console.print(Text(answer.question, style="bold"))
+        for paragraph in answer.paragraphs:
+            console.print(Text(f"  {paragraph}"))
 
 
 def _print_sentences(report: SweepReport, console: Console) -> None:

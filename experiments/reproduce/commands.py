@@ -31,14 +31,14 @@ def reproduce(quick: bool, names: tuple[str, ...], workers: int | None, schedule
 
 
 def _run(quick: bool, names: tuple[str, ...], workers: int | None, scheduler: str | None, out: Path) -> int:
-    from experiments.reproduce.carry import carry_out, combinations
+    from experiments.reproduce.asked import specs
+    from experiments.reproduce.carry import carry_out
     from experiments.reproduce.targets import chosen
     from experiments.sweep.progress import watching
     from experiments.sweep.run import way_to_workers
 
     wanted = chosen(quick, names)
-    specs = [one.spec for one in combinations(wanted).values()]
-    way = way_to_workers(ready_lab(), specs, workers, scheduler, _LONGEST)
+    way = way_to_workers(ready_lab(), specs(wanted), workers, scheduler, _LONGEST)
     with watching("reproduce") as watch:
         folder = carry_out(wanted, quick, out, way, watch)
     return make_page("reproduction", folder)

@@ -9,9 +9,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import analysis
+from analysis.studies.quantities import TRANSFER
+from experiments.profiles import DROPPER
+from experiments.reproduce.reasons import reason
 from topologies.errors import UsageError
 
 Row = dict[str, str]
+_NO_MODULE = ((DROPPER, "98.44mbit"),)  # at 0 % the dropping module was not in the router
 _PUBLISHED = Path(analysis.__file__).parent / "published"
 
 
@@ -21,7 +25,9 @@ class Target:
 
     `settings` make the point of `experiment`; `condition` is the name of today's condition, to which `_period` is added
     for the other. `metric` is a column of the sweep's rows, taken of `flow` or where that is empty of the run (the sum
-    over flows where the metric is a flow's); `scale` brings it to `unit`. `x` and `series` place it in a plot.
+    over flows where the metric is a flow's); `scale` brings it to `unit`. `x` and `series` place it in a plot. Where it
+    is `captured`, `metric` is a key of analysis.measure and comes from the captures. `then` is what the network of
+    this row had in the study's time, other than the profile's path says.
     """
 
     experiment: str
@@ -40,15 +46,13 @@ class Target:
     series: str = ""
     x: float | None = None
     why: str = ""
+    captured: bool = False
+    then: tuple[tuple[str, str], ...] = ()
 
-
-_RACK = (
-    "With SACK, Linux from 6.17 on knows losses by time alone (RACK), and waits an eighth of the round trip at most "
-    "for what is late; the delay here varies by 150 ms, so tcp_reordering has no say, and tcp_recovery=0 changes "
-    "nothing. Without SACK duplicate ACKs are counted, and the threshold works as published: "
-    "./tcplab sweep reordering --set cc=cubic --set threshold=3,100 --set net.ipv4.tcp_sack=0,1 --seeds 3 gave 12.3 "
-    "and 46.6 Mbit/s with SACK off, 1.23 and 0.88 with SACK on."
-)
+    @property
+    def period_condition(self) -> str:
+        """The same condition under the profile of the study's time (experiments.profiles)."""
+        return f"{self.condition}_period"
 
 
 def published(name: str) -> list[Row]:
@@ -61,6 +65,18 @@ def _number(text: str) -> float | None:
     return float(text) if text else None
 
 
+def sack_table(_quick: bool) -> Iterator[Target]:
+    """17 quantities of one transfer without and one with SACK; the server's line without SACK is not published."""
+    measured = {quantity.name: quantity.key for quantity in TRANSFER}
+    for row in published("mininet_2014_sack"):
+        for condition, word in (("sack_off", "off"), ("sack_on", "on")):
+            if row[condition]:
+                yield Target(
+                    "sack", f"SACK {word}", row["quantity"], row["unit"], float(row[condition]),
+                    (("duration", "10s"),), condition, measured[row["quantity"]], captured=True, series=f"SACK {word}",
+                )  # fmt: skip
+
+
 def loss_sweep(quick: bool) -> Iterator[Target]:
     """The average rate at each of 28 loss rates, without and with SACK, with the slowest and fastest second."""
     duration = "30s" if quick else "300s"
@@ -68,7 +84,7 @@ def loss_sweep(quick: bool) -> Iterator[Target]:
         word, loss = ("on" if row["sack"] == "1" else "off"), f"{row['netem_loss_percent']}%"
         yield Target(
             "sack_loss_sweep", f"SACK {word}, loss {loss}", "average rate", "Mbit/s", float(row["avg_mbit_s"]),
-            (("loss", loss), ("duration", duration)), f"sack_{word}", "client_kbit_s", 1e-3,
+            (("loss", loss), ("duration", duration)), f"sack_{word}", "mean_second_kbit_s", 1e-3,
             note=f"seconds from {row['min_mbit_s']} to {row['max_mbit_s']}; "
                  f"{row['measured_retransmission_percent']} % of segments sent again",
             series=f"SACK {word}", x=float(row["netem_loss_percent"]),
@@ -82,6 +98,7 @@ def dropper(quick: bool) -> Iterator[Target]:
         yield Target(
             "packet_dropper", f"{row['drop_percent']} % dropped", "elapsed time", "s", float(row["elapsed_avg_s"]),
             (("loss", f"{row['drop_percent']}%"),), "dropping", "client_seconds",
+            then=() if float(row["drop_percent"]) else _NO_MODULE,
             low=min(times), high=max(times), series="elapsed", x=float(row["drop_percent"]),
         )  # fmt: skip
 
@@ -119,8 +136,8 @@ def _streams(row: Row) -> str:
 
 
 def _seconds(row: Row, quick: bool) -> str:
-    """Half an hour takes five minutes in short: far longer than slow start."""
-    return "300s" if quick and row["duration_s"] == "1800" else f"{row['duration_s']}s"
+    """Half an hour takes two minutes in short: far longer than slow start."""
+    return "120s" if quick and row["duration_s"] == "1800" else f"{row['duration_s']}s"
 
 
 def _path(text: str) -> dict[str, str]:
@@ -149,7 +166,7 @@ def _reordering(row: Row, quick: bool) -> Target:
         "cc": row["congestion_control"], "jitter": "75ms" if varied else "0s", "threshold": value,
         "duration": _seconds(row, quick),
     }  # fmt: skip
-    return replace(_assigned(row, "reordering", settings, row["congestion_control"]), why=_RACK if varied else "")
+    return _assigned(row, "reordering", settings, row["congestion_control"])
 
 
 def _sack(row: Row, quick: bool) -> Target:
@@ -171,8 +188,25 @@ _SECTIONS = {
 
 
 def targets(quick: bool) -> list[Target]:
-    """Every target that is a point of a sweep. The SACK table of 2014 comes from captures: sack_table.py."""
-    return [*loss_sweep(quick), *assignment(quick), *wan(quick), *dropper(quick)]
+    """Every target: all published numbers."""
+    every = (*sack_table(quick), *loss_sweep(quick), *assignment(quick), *wan(quick), *dropper(quick))
+    rows = ((one, f"{one.where}: {one.quantity}") for one in _with_repetitions(every))
+    return [replace(one, why=one.why or reason(one.experiment, row)) for one, row in rows]
+
+
+def _with_repetitions(found: Sequence[Target]) -> Iterator[Target]:
+    """Where the same was measured several times and each is a row: the range of all of them in each."""
+    groups: dict[object, list[float]] = {}
+    for target in found:
+        if target.published is not None:
+            groups.setdefault(_measured(target), []).append(target.published)
+    for target in found:
+        values = groups.get(_measured(target), [])
+        yield replace(target, low=min(values), high=max(values)) if len(values) > 1 else target
+
+
+def _measured(target: Target) -> object:
+    return target.experiment, target.settings, target.condition, target.metric, target.flow
 
 
 def chosen(quick: bool, names: Sequence[str]) -> list[Target]:

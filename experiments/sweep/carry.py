@@ -13,6 +13,7 @@ from statistics import fmean
 from typing import Any
 
 import testbed
+from analysis.run_statistics import file_name
 from analysis.sweep.statistics import precision
 from experiments.session import for_page, hand_over, lab_facts
 from experiments.store import new_run
@@ -124,6 +125,8 @@ def _write(folder: Path, progress: _Progress, facts: dict[str, Any]) -> None:
     found = list(progress.in_order())
     proved = [(point, record) for point, record in found if record["status"] == "complete"]
     table.write(table.table(plan.factors, proved), folder)
+    for point, record in found:
+        _keep_statistics(folder, plan, point, record)
     failures = [_failure(folder, plan, point, record) for point, record in found if record["status"] != "complete"]
     content = {
         "format": 1, **described(plan), **facts,
@@ -137,6 +140,16 @@ def _write(folder: Path, progress: _Progress, facts: dict[str, Any]) -> None:
         "cpu_seconds": round(progress.total("cpu_seconds"), 2),
     }  # fmt: skip
     (folder / "sweep.json").write_text(json.dumps(content, indent=1) + "\n")
+
+
+def _keep_statistics(folder: Path, plan: Plan, point: Point, record: Record) -> None:
+    """The statistics files of a run, where its study keeps any. The names say what is varied."""
+    values = dict(point.combination.values)
+    varied = {one.name: values[one.name] for one in plan.factors}
+    for condition, content in record.get("statistics", {}).items():
+        file = folder / file_name(condition, varied, point.seed)
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(content)
 
 
 def _failure(folder: Path, plan: Plan, point: Point, record: Record) -> dict[str, Any]:

@@ -112,7 +112,8 @@ def _run(found: Plan, out: Path, workers: int | None, scheduler: str | None, wal
 
     specs = [one.spec for one in found.combinations]
     way = way_to_workers(ready_lab(), specs, workers, scheduler, wall_seconds, force)
-    with watching(found.named.name) as watch:
+    varied = tuple(one.name for one in found.factors)
+    with watching(found.named.name, found.named.progress(), varied) as watch:
         try:
             folder = carry_out(found, out, way, watch)
         except KeyboardInterrupt:
@@ -129,7 +130,14 @@ def run_study(
 
     values = {name: (value,) for name, value in asked.items()} | named.grid() | dict(definition.settings(texts))
     found = plan(definition.Sweep(named.name, tuple(values.items()), tuple(seeds), metric=named.metric()))
-    return _run(found, out, None, None, limit.seconds if limit else 600.0, force=False)
+    return _run(found, out, None, None, limit.seconds if limit else _patience(found), force=False)
+
+
+def _patience(found: Plan) -> float:
+    """Wall seconds that a point may take: ten minutes, or twice its own clock where that is longer."""
+    clocks = (len(one.spec.conditions) * max(flow.duration.seconds for flow in one.spec.flows)
+              for one in found.combinations)  # fmt: skip
+    return max(600.0, 2 * max(clocks))
 
 
 @click.command()

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import analysis
-from analysis.sweep.rows import rows_of
+from analysis.measure import measure_raw
+from analysis.run_statistics import statistics_of
+from analysis.sweep.rows import Row, rows_of
 from experiments.seed import carry_seed, judge, memory_for
 from experiments.spec import ExperimentSpec
 from experiments.sweep.grid import Combination
@@ -20,11 +24,12 @@ from testbed.scratch import scratch
 from topologies.data import from_data
 from topologies.errors import TcplabError
 
-_MEASURING = ("sweep/rows.py", "iperf.py", "sockets.py", "counters.py", "jsonfile.py")
+_CAPTURES = ("measure.py", "rundirectory.py", "capture.py", "tcptrace.py")
+_MEASURING = ("sweep/rows.py", "run_statistics.py", "iperf.py", "sockets.py", "counters.py", "jsonfile.py")
 _LOG_BYTES = 20_000  # of each log of a failed point
 
 Record = dict[str, Any]
-"""What is kept of a point: status (complete, unproved, failed), rows, warnings, problem, log, usage.
+"""What is kept of a point: status (complete, unproved, failed), rows, warnings, problem, log, usage, statistics.
 
 A point that is *unproved* ran, but its own evidence does not show that its conditions held; it would end like that
 again. One that *failed* may not.
@@ -33,11 +38,12 @@ again. One that *failed* may not.
 
 @dataclass(frozen=True)
 class Point:
-    """One run of a sweep. Equal keys give equal records."""
+    """One run of a sweep. Equal keys give equal records. `captured`: what the captures tell is in its rows too."""
 
     key: str
     combination: Combination
     seed: int
+    captured: bool = False
 
 
 @dataclass(frozen=True)
@@ -48,22 +54,39 @@ class Origin:
     code: str
     measuring: str
 
-    def point(self, combination: Combination, seed: int) -> Point:
-        words = (combination.digest, seed, memory_for(combination.spec), self.lab, self.code, self.measuring)
-        return Point(hashlib.sha256(repr(words).encode()).hexdigest(), combination, seed)
+    def point(self, combination: Combination, seed: int, captured: bool = False) -> Point:
+        words: tuple[Any, ...] = (
+            combination.digest, seed, memory_for(combination.spec), self.lab, self.code, self.measuring
+        )  # fmt: skip
+        words += (_measuring_digest(_CAPTURES),) if captured else ()
+        return Point(hashlib.sha256(repr(words).encode()).hexdigest(), combination, seed, captured)
 
 
 def origin(lab: Lab) -> Origin:
     """Where records come from here and now."""
-    return Origin(lab.digests["whole"], code_digest(), _measuring_digest())
+    return Origin(lab.digests["whole"], code_digest(), _measuring_digest(_MEASURING))
 
 
-def _measuring_digest() -> str:
+@cache
+def _measuring_digest(names: tuple[str, ...]) -> str:
     folder = Path(analysis.__file__).parent
-    return hashlib.sha256(b"\n".join((folder / name).read_bytes() for name in _MEASURING)).hexdigest()
+    return hashlib.sha256(b"\n".join((folder / name).read_bytes() for name in names)).hexdigest()
 
 
-def carry_point(data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progress) -> Record:
+def carry_captured(data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progress) -> Record:
+    """As carry_point, with what the captures tell in the rows of the flow that they are about."""
+    return carry_point(data, seed, wall_seconds, lab, progress, _with_captures)
+
+
+def _with_captures(raw: Path, data: Any) -> list[Row]:
+    captured = measure_raw(raw, data)
+    return [{**row, **captured.get((str(row["condition"]), str(row["flow"])), {})} for row in rows_of(raw, data)]
+
+
+def carry_point(
+    data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progress,
+    measured: Callable[[Path, Any], list[Row]] = rows_of,
+) -> Record:  # fmt: skip
     """Run one point and keep its rows; its raw files go, since the same seed gives them again."""
     spec: ExperimentSpec = from_data(ExperimentSpec, data)
     with scratch() as raw:
@@ -75,7 +98,8 @@ def carry_point(data: Any, seed: int, wall_seconds: float, lab: Lab, progress: P
         problem = " ".join(verdict.failures)
         return {
             "status": "unproved" if problem else "complete", "problem": problem, "log": _logs(raw) if problem else "",
-            "rows": rows_of(raw, data), "warnings": list(verdict.warnings), "usage": asdict(usage),
+            "rows": measured(raw, data), "warnings": list(verdict.warnings), "usage": asdict(usage),
+            "statistics": statistics_of(raw, data),
         }  # fmt: skip
 
 

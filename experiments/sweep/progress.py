@@ -10,10 +10,16 @@ from dataclasses import dataclass, field
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from analysis.results import written
+from analysis.sweep.rows import METRICS, Metric
+from analysis.sweep.wording import called
 from experiments.sweep.point import Point, Record
 
 _BETWEEN = 30.0  # seconds between two lines where the output is no terminal
 _PROBLEM = 200  # characters of a failed point's problem; all of it is in its log
+
+
+_METRICS = {metric.name: metric for metric in METRICS}
 
 
 @dataclass
@@ -23,6 +29,8 @@ class Shown:
     console: Console
     bar: Progress
     task: TaskID
+    metrics: tuple[str, ...] = ()
+    varied: tuple[str, ...] = ()
     ended_seconds: float = 0.0
     points: int = 0
     done: int = 0
@@ -32,6 +40,8 @@ class Shown:
     def wanted(self, points: int, known: int) -> None:
         if not self.points:
             self.note(f"{points:,} points to know, {known:,} of them known already.")
+            if self.metrics and known < points:
+                self.note(f"Each run as it ends: {'; '.join(called(_METRICS[name]) for name in self.metrics)}.")
         self.points, self.done = points, max(self.done, known)
         # Not an update: points that were known would count for the speed, and the time left would be far too short.
         self.bar.reset(self.task, total=points, completed=self.done, clock=self._virtual())
@@ -50,8 +60,10 @@ class Shown:
             self.note(
                 f"{record['status']}: {point.combination.spec.name}, {point.combination}, seed {point.seed}: {first}"
             )
+        for line in _lines(point, record, self.metrics, self.varied):
+            self.note(line)
         self._tell()
-        if not self.console.is_terminal and time.monotonic() - self.said > _BETWEEN:
+        if not self.metrics and not self.console.is_terminal and time.monotonic() - self.said > _BETWEEN:
             self.said = time.monotonic()
             self.note(f"{self.done:,} of {self.points:,} points, {self._virtual()}")
 
@@ -65,12 +77,31 @@ class Shown:
         return f"{self.ended_seconds + sum(self.going.values()):,.0f} virtual s"
 
 
+def _lines(point: Point, record: Record, metrics: tuple[str, ...], varied: tuple[str, ...]) -> Iterator[str]:
+    """A line for each condition and flow of a run that has ended: what of it varies, and these metrics of its rows."""
+    labels = {condition.name: condition.label for condition in point.combination.spec.conditions}
+    several = len(point.combination.spec.flows) > 1
+    values = "".join(f"{name} {value}, " for name, value in point.combination.values if name in varied)
+    for row in record["rows"] if metrics else ():
+        flow = f", {row['flow']}" if several else ""
+        found = ", ".join(_written(_METRICS[name], row.get(name)) for name in metrics)
+        yield f"{values}{labels[row['condition']]}{flow}, seed {point.seed}: {found}"
+
+
+def _written(metric: Metric, value: float | None) -> str:
+    if value is None:
+        return "not measured"
+    if metric.unit == "kbit/s":
+        return f"{written(value / 1000)} Mbit/s"
+    return f"{written(value)} {metric.unit}".strip()
+
+
 @contextmanager
-def watching(name: str) -> Iterator[Shown]:
-    """Progress on standard error, which goes when the sweep is over."""
+def watching(name: str, metrics: tuple[str, ...] = (), varied: tuple[str, ...] = ()) -> Iterator[Shown]:
+    """Progress on standard error, which goes when the sweep is over; with `metrics`, a line for each run stays."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=20), MofNCompleteColumn(), TextColumn("points,"),
                TextColumn("{task.fields[clock]},"), TimeRemainingColumn(), TextColumn("left"))  # fmt: skip
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(name, total=None, clock="")
-        yield Shown(console, bar, task)
+        yield Shown(console, bar, task, metrics, varied)

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from experiments.seed import needed_mib
 from experiments.spec import ExperimentSpec
-from experiments.sweep.point import Origin, Point, Record, carry_point
+from experiments.sweep.point import Origin, Point, Record, carry_captured, carry_point
 from experiments.sweep.results import Results
 from testbed.engine.engine import Done, Engine, Listener, Task, cluster_engine, local_engine
 from testbed.lab import Lab
@@ -51,7 +51,7 @@ def way_to_workers(
 
 def run_points(
     points: Sequence[Point], way: Way, memory: Results, source: Origin, watch: Watch,
-    carry: Callable[..., Record] = carry_point,
+    carry: Callable[..., Record] | None = None,
 ) -> Iterator[tuple[Point, Record]]:  # fmt: skip
     """Run these points, in about this order. The engine starts with the first; without a point there is none.
 
@@ -68,7 +68,8 @@ def run_points(
             yield point, record
 
 
-def _task(point: Point, way: Way, carry: Callable[..., Record]) -> Task:
+def _task(point: Point, way: Way, carry: Callable[..., Record] | None) -> Task:
+    carry = carry or (carry_captured if point.captured else carry_point)
     return Task(point.key, carry, (point.combination.data, point.seed, way.wall_seconds))
 
 

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
-_SYSCTL = "net.ipv4.tcp_congestion_control"
+SYSCTL = "net.ipv4.tcp_congestion_control"
 _DEFAULT = Path("/proc/sys/net/ipv4/tcp_congestion_control")
+_ALLOWED = _DEFAULT.with_name("tcp_allowed_congestion_control")
 
 
 def available() -> list[str]:
     """Those that the kernel has now."""
     return _DEFAULT.with_name("tcp_available_congestion_control").read_text().split()
+
+
+def default() -> str:
+    """The thread's namespace's own."""
+    return _DEFAULT.read_text().strip()
+
+
+def allowed() -> list[str]:
+    """Those that every namespace may choose."""
+    return _ALLOWED.read_text().split()
+
+
+def allow(algorithms: Iterable[str]) -> None:
+    """Let every namespace choose exactly these. In the first namespace only."""
+    _ALLOWED.write_text(" ".join(dict.fromkeys(algorithms)))
 
 
 def permit(algorithm: str) -> None:
@@ -22,7 +39,7 @@ def permit(algorithm: str) -> None:
 
 def permit_those_of(sysctls: tuple[tuple[str, str], ...]) -> None:
     """The algorithm that these settings name, where it is there and still restricted."""
-    allowed = _DEFAULT.with_name("tcp_allowed_congestion_control").read_text().split()
+    free = allowed()
     for name, value in sysctls:
-        if name == _SYSCTL and value in available() and value not in allowed:
+        if name == SYSCTL and value in available() and value not in free:
             permit(value)

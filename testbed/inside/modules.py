@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -94,69 +94,62 @@ def loaded(modules: Sequence[KernelModule], room: Room) -> Iterator[list[dict[st
 
     Gives a row for each as it was found in the kernel. What uses one must have let it go by then: set another
     congestion control in every host. Raises TcplabError where one cannot be loaded or does not go.
+    Natively they are there before the job starts and until it is over (testbed.changes).
     """
-    if modules and room.virtual:
+    if not room.virtual:
+        yield [_row(module, room) for module in modules]
+        return
+    if modules:
         _LOUDNESS.write_text("7")  # a guest is loud: what the kernel says of a crash is the student's answer
-    rows: list[dict[str, Any]] = []
-    try:
-        for module in modules:
-            rows.append(_insert(module, room))
-        yield rows
-    except BaseException:
-        if not room.virtual:  # a guest ends with all that is in it; another kernel goes on
-            _remove_what_goes(modules)
-        raise
-    for module in reversed(modules):
-        _remove(module)
+    yield [_inserted(module, room) for module in modules]
+    for module in reversed(modules):  # a guest where something failed ends with all that is in it
+        remove(module.name)
 
 
-def _remove_what_goes(modules: Sequence[KernelModule]) -> None:
-    for module in reversed(modules):
-        with suppress(TcplabError):
-            _remove(module)
-
-
-def _insert(module: KernelModule, room: Room) -> dict[str, Any]:
-    """insmod(8), and what /proc/modules and TCP then say."""
+def _inserted(module: KernelModule, room: Room) -> dict[str, Any]:
+    """A guest's own: loaded, and every host may choose what it registered."""
     file = room.work / f"{module.name}.ko"
     file.write_bytes(room.attached(file.name))
     room.enter(f"loading {module.name}")
-    try:
-        run(["insmod", str(file)])
-    except CommandError as error:
-        problem = f"The kernel did not take {module.name}: {error.problem.splitlines()[-1]}."
-        left_over = f"Where a killed run left it loaded: sudo rmmod {module.name}. Else see dmesg."
-        remedy = "console.log in the run's folder has the kernel's reason." if room.virtual else left_over
-        raise TcplabError(problem, remedy) from error
-    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    insert(module.name, file)
     file.unlink()
-    _allow(module, room)
-    return {"module": module.name, "algorithm": module.algorithm, "digest": digest, "found": _found(module)}
+    row = _row(module, room)
+    permit(module.algorithm)
+    return row
 
 
-def _allow(module: KernelModule, room: Room) -> None:
-    """Hosts, which are namespaces, may choose what it registered. Raises TcplabError where that is nothing."""
+def _row(module: KernelModule, room: Room) -> dict[str, Any]:
+    """What /proc/modules and TCP say. Raises TcplabError where the module registered nothing of its name."""
     names = available()
     if module.algorithm not in names:
         raise TcplabError(
             f"{module.name} is loaded, but TCP knows no '{module.algorithm}': there are {', '.join(names)}.",
             "Its init function must return tcp_register_congestion_control(&...).",
         )
-    if room.virtual:
-        permit(module.algorithm)
+    digest = hashlib.sha256(room.attached(f"{module.name}.ko")).hexdigest()
+    return {"module": module.name, "algorithm": module.algorithm, "digest": digest, "found": _found(module.name)}
 
 
-def _found(module: KernelModule) -> str:
+def insert(name: str, file: Path) -> None:
+    """insmod(8). Raises TcplabError where the kernel does not take it."""
+    try:
+        run(["insmod", str(file)])
+    except CommandError as error:
+        problem = f"The kernel did not take {name}: {error.problem.splitlines()[-1]}."
+        raise TcplabError(problem, "The kernel's reason is in console.log of the run's folder, or in dmesg.") from error
+
+
+def _found(name: str) -> str:
     """The module's line of /proc/modules (proc_modules(5)): name, bytes, users, by whom, state, address, taints."""
     lines = Path("/proc/modules").read_text().splitlines()
-    return next((line for line in lines if line.split()[0] == module.name), "")
+    return next((line for line in lines if line.split()[0] == name), "")
 
 
-def _remove(module: KernelModule) -> None:
-    """rmmod(8) as soon as nothing uses the module."""
-    waited_for(lambda: _found(module).split()[2:3] == ["0"], _UNUSED, 0.1)
+def remove(name: str, patience: float = _UNUSED) -> None:
+    """rmmod(8) as soon as nothing uses the module, or after `patience` seconds. Raises TcplabError if it stays."""
+    waited_for(lambda: _found(name).split()[2:3] == ["0"], patience, 0.1)
     try:
-        run(["rmmod", module.name])
+        run(["rmmod", name])
     except CommandError as error:
-        problem = f"{module.name} does not leave the kernel: {error.problem.splitlines()[-1]}"
+        problem = f"{name} does not leave the kernel: {error.problem.splitlines()[-1]}"
         raise TcplabError(problem, "Its exit function must unregister what its init function registered.") from error

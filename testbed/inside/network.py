@@ -148,17 +148,17 @@ class LiveNetwork:
 
 
 @contextmanager
-def network(topology: TopologySpec, *, disposable: bool = False) -> Iterator[LiveNetwork]:
+def network(topology: TopologySpec, *, disposable: bool = False, shells: bool = False) -> Iterator[LiveNetwork]:
     """The topology, running and equal to its spec. Raises TcplabError where it is not.
 
     Needs root, Open vSwitch (testbed.openvswitch) and a network namespace in which names may be taken. A
     `disposable` network is left standing: it vanishes with the namespaces of the job, or the whole guest, and
-    removing two hundred hosts one by one takes longer than making them.
+    removing two hundred hosts one by one takes longer than making them. With `shells` somebody may type into nodes.
     """
     if nodes is None:
         raise TcplabError("Mininet is not installed for this Python.", "Install it: sudo apt-get install mininet")
     _prepare()
-    live = LiveNetwork(topology, nodes.empty_network())
+    live = LiveNetwork(topology, nodes.empty_network(shells))
     try:
         _assemble(live)
         nodes.lay(live.mininet)

@@ -77,6 +77,12 @@ class QuietSwitch(OVSBridge):  # type: ignore[misc]
         return switches
 
 
+class ShellSwitch(QuietSwitch):
+    """A switch that somebody types commands into, as Mininet's own have it."""
+
+    startShell, cmd, terminate = OVSBridge.startShell, OVSBridge.cmd, OVSBridge.terminate
+
+
 class QuietInterface(Intf):  # type: ignore[misc]
     """An interface that is configured in a batch with all others of its node."""
 
@@ -97,12 +103,16 @@ class QuietCable(Link):  # type: ignore[misc]
         return f"link add {left} type veth peer {right}"
 
 
-def empty_network() -> Any:
-    """A Mininet to which nodes and cables can be added; `lay` and `start` then make them."""
+def empty_network(shells: bool = False) -> Any:
+    """A Mininet to which nodes and cables can be added; `lay` and `start` then make them.
+
+    With `shells` each node holds the shell that Mininet's command line types into.
+    """
     Mininet.inited = True  # skips Mininet.init, which sets resource limits and sysctls of the machine
     mininet = Mininet(
-        switch=QuietSwitch, host=QuietHost, link=QuietCable, intf=QuietInterface, controller=None, build=False
-    )
+        switch=ShellSwitch if shells else QuietSwitch, host=Host if shells else QuietHost, link=QuietCable,
+        intf=QuietInterface, controller=None, build=False,
+    )  # fmt: skip
     mininet.built = True  # skips an `ifconfig lo up` for every host
     return mininet
 

@@ -20,7 +20,6 @@ from topologies.units import Duration, Rate, Share
 
 FRAME = 1514  # bytes that tc counts for a full Ethernet frame
 SHORTEST_DELAY = Duration.parse("10us")  # netem without delay, jitter or rate does not detach packets
-_ROOM = 1_000_000  # packets; the delay line itself never drops
 _BURST_TIME = Duration.parse("250us")  # how late a timer may fire in real time without losing rate
 _TOLERANCE = 1e-3  # relative; netem keeps probabilities in 32 bits and tc prints six digits
 TICK = 1001  # nanoseconds; tc prints whole microseconds and rounds down: 99us for 100us
@@ -44,7 +43,7 @@ def commands(interface: str, channel: Channel, frame: int = FRAME) -> list[str]:
     loss = f" loss {channel.loss}" if channel.loss.base else ""
     rate = f"rate {channel.bandwidth.base}bit burst {burst(channel, frame)} limit {channel.queue.base * frame}"
     return [
-        f"qdisc add {device} root handle 1: netem limit {_ROOM} {line}{loss}",
+        f"qdisc add {device} root handle 1: netem limit {channel.line} {line}{loss}",
         f"qdisc add {device} parent 1:1 handle 2: tbf {rate}",
         f"qdisc add {device} parent 2:1 handle 3: {_queue(channel)}",
     ]
@@ -102,7 +101,7 @@ def compare(interface: str, channel: Channel, rows: list[dict[str, Any]]) -> lis
     """
     netem, tbf, queue = (options_of(interface, rows, handle) for handle in ("1:", "2:", "3:"))
     delay, jitter = (float(netem.get("delay", {}).get(name, 0)) for name in ("delay", "jitter"))
-    limit = _limit(queue, channel)
+    limit, room = _limit(queue, channel), int(netem.get("limit", 0))
     loss = float(netem.get("loss-random", {}).get("loss", 0))
     pairs: list[tuple[str, str, float, str, float, float]] = [
         ("rate", str(channel.bandwidth), channel.bandwidth.base, str(Rate(tbf["rate"] * 8)), tbf["rate"] * 8, 0),
@@ -110,6 +109,7 @@ def compare(interface: str, channel: Channel, rows: list[dict[str, Any]]) -> lis
         ("jitter", *as_duration(channel.jitter), *as_duration(Duration(round(jitter * 1e9))), TICK),
         ("loss", str(channel.loss), channel.loss.fraction, str(Share(round(loss * 1e10))), loss, 2**-32),
         ("queue", f"{channel.queue} packets", channel.queue.base, f"{limit} packets", limit, 0),
+        ("delay line", f"{channel.line} packets", channel.line.base, f"{room} packets", room, 0),
     ]
     return [checked(interface, *pair) for pair in pairs]
 

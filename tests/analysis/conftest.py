@@ -6,8 +6,14 @@ import shutil
 import struct
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from analysis import flows
+from analysis.flows.read import engines
+from tests.analysis.captures import Capture, Flow
+from tests.analysis.looking import Look
 
 SAMPLE = Path(__file__).parent / "data" / "run"
 Packet = tuple[float, int, int, int, int]
@@ -42,3 +48,29 @@ def build_capture() -> Callable[[list[Packet]], bytes]:
         return content
 
     return build
+
+
+def _skip_unless_built(engine: str) -> None:
+    if engine not in engines():
+        assert engine != "compiled" or shutil.which("cargo") is None, "cargo is here, so the compiled engine must be"
+        pytest.skip(f"the {engine} engine is not built")
+
+
+@pytest.fixture(params=["compiled", "plain"])
+def engine(request: pytest.FixtureRequest) -> str:
+    """Each engine in turn."""
+    _skip_unless_built(request.param)
+    return str(request.param)
+
+
+@pytest.fixture
+def look(engine: str, tmp_path: Path) -> Look:
+    """Reads a made capture (or flow, or a file's bytes) with the engine under test, with packets."""
+
+    def looked(made: Capture | Flow | bytes, **settings: Any) -> flows.Reading:
+        capture = made.capture if isinstance(made, Flow) else made
+        path = tmp_path / "made.pcap"
+        path.write_bytes(capture if isinstance(capture, bytes) else capture.pcap())
+        return flows.read(path, **{"packets": True, "engine": engine, **settings})
+
+    return looked

@@ -65,6 +65,18 @@ go
 """
 
 
+def test_only_whole_intervals_are_seconds() -> None:
+    """The last write may take longer than the test lasts; iperf 2 prints what is left as a line of its own."""
+    lines = (
+        "[  1] 0.0000-1.0000 sec  27.6 MBytes   232 Mbits/sec",
+        "[  1] 1.0000-2.0003 sec  49.2 MBytes   413 Mbits/sec",
+        "[  1] 2.0003-2.3136 sec   128 KBytes  3.34 Mbits/sec",
+        "[  1] 0.0000-2.3136 sec  76.9 MBytes   279 Mbits/sec",
+    )
+    assert [one.rate for one in iperf.read_intervals("\n".join(lines))] == [232_000, 413_000]
+    assert iperf.read_intervals(lines[-1]) == []
+
+
 def test_iperf_prints_binary_kilobytes_and_decimal_kilobits() -> None:
     assert iperf.read_summary(CLIENT) == iperf.Summary(seconds=31.2972, transfer=1024.0, rate=268.0)
 

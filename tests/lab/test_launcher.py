@@ -62,6 +62,7 @@ def machine(tmp_path: Path) -> Machine:
     launcher = LAUNCHER.read_text().replace("/usr/bin/python3", str(made.programs / "python3"))
     (made.tree / "tcplab").write_text(launcher)
     (made.tree / "tcplab").chmod(0o755)
+    shutil.copy(LAUNCHER.with_name("provision.sh"), made.tree)
     (made.tree / "pyproject.toml").write_text("[project]\n")
     for name in REAL:
         found = shutil.which(name)
@@ -75,8 +76,9 @@ def machine(tmp_path: Path) -> Machine:
 
 
 def with_sudo(machine: Machine) -> Machine:
-    machine.program("sudo", '#!/bin/sh\necho "sudo $*" >> "$NOTES"\nexec "$@"\n')
-    machine.program("env", '#!/bin/sh\nshift\nexec "$@"\n')
+    """sudo, and what it starts is root."""
+    machine.program("sudo", '#!/bin/sh\necho "sudo $*" >> "$NOTES"\nROOT=yes exec "$@"\n')
+    machine.program("id", '#!/bin/sh\n[ -n "$ROOT" ] && echo 0 || echo 1000\n')
     return machine
 
 
@@ -121,20 +123,34 @@ def test_a_lost_cache_entry_is_looked_into(machine: Machine, tmp_path: Path) -> 
     assert machine.called("testbed.survey run")
 
 
+@pytest.mark.parametrize("command", ["doctor", "clean"])
+def test_what_looks_at_the_machine_installs_and_makes_nothing(machine: Machine, command: str) -> None:
+    status, errors = machine.start(command, "--json", MISSING="flex")
+    assert (status, errors) == (0, "")
+    assert machine.notes.read_text().splitlines()[-1] == f"python -B -P -m testbed.{command} --json"
+    assert not machine.called("apt-get") and not (machine.tree / ".venv").exists()
+
+
 def test_missing_packages_are_named_and_installed_with_sudo(machine: Machine) -> None:
     status, errors = with_sudo(machine).start("run", MISSING="flex bison")
     assert status == 0
     assert "missing and will be installed: flex bison" in errors
-    assert machine.called("sudo env DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends flex")
-    assert not machine.called("apt-get update")
-    assert not [line for line in machine.called("sudo") if "apt-get" not in line]
+    assert machine.called("sudo") == [f"sudo sh {machine.tree}/provision.sh packages flex bison"]
+    assert machine.called("apt-get") == ["apt-get install --yes --no-install-recommends flex bison"]
 
 
 def test_the_lists_are_fetched_where_a_package_is_not_found(machine: Machine) -> None:
-    machine.program("apt-cache", "#!/bin/sh\nexit 100\n")
-    machine.program("sudo", '#!/bin/sh\necho "sudo $*" >> "$NOTES"\n')
+    with_sudo(machine).program("apt-cache", "#!/bin/sh\nexit 100\n")
     machine.start("run", MISSING="flex")
-    assert [line.split()[-1] for line in machine.called("sudo")] == ["update", "flex"]
+    assert [line.split()[-1] for line in machine.called("apt-get")] == ["update", "flex"]
+
+
+def test_a_package_that_is_only_welcome_is_installed_or_gone_without(machine: Machine) -> None:
+    machine.program("id", "#!/bin/sh\necho 0\n")
+    machine.program("apt-get", '#!/bin/sh\necho "apt-get $*" >> "$NOTES"\ncase "$*" in *odd*) exit 100 ;; esac\n')
+    status, errors = machine.start("test", MISSING="?odd ?good")
+    assert status == 0 and "going on without odd" in errors and "without good" not in errors
+    assert machine.called("apt-get install --yes --no-install-recommends good")
 
 
 def test_without_root_and_sudo_the_command_is_printed(machine: Machine) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -100,3 +101,29 @@ def test_without_a_capture_sack_is_that_of_the_connected_socket(
     )
     condition = Condition("c", "c", proofs=(Proof("sack_permitted", "on"),))
     assert evidence(condition, spec("0%"), tmp_path)["held"] is held
+
+
+@pytest.mark.parametrize(
+    ("handed", "lost", "overflowed", "held"),
+    [
+        (1000, 100, 0, True),  # 20 000 segments, but 1000 draws
+        (20_000, 100, 0, False),
+        (1000, 160, 0, False),
+        (1000, 100, 40, True),  # the queue dropped segments: of netem's drops none to all were its own
+        (1000, 40, 60, True),
+        (1000, 160, 40, False),
+    ],
+)
+def test_with_segmentation_on_netem_draws_once_for_each_buffer(
+    tmp_path: Path, handed: int, lost: int, overflowed: int, held: bool
+) -> None:
+    before, after = rows(0, 0, 0), rows(20_000, lost, overflowed)
+    readings = {"before": dict.fromkeys(PORTS, before), "after": dict.fromkeys(PORTS, after)}
+    (tmp_path / "qdiscs.json").write_text(json.dumps(readings))
+    counters = {"before": {"IpOutRequests": 7}, "after": {"IpOutRequests": 7 + handed}}
+    (tmp_path / "counters.json").write_text(
+        json.dumps({when: {"h1": counters[when], "h2": counters[when]} for when in counters})
+    )
+    plain = spec("10%")
+    big = replace(plain, topology=replace(plain.topology, segmentation="on"))
+    assert evidence(Condition("c", "c"), big, tmp_path)["held"] is held

@@ -41,7 +41,8 @@ def test_a_channel_without_delay_still_detaches_packets_from_their_socket() -> N
 
 def test_what_the_kernel_has_is_the_channel() -> None:
     found = {setting.field: setting.found for setting in compare("s1-eth2", CHANNEL, REAL)}
-    assert found == {"rate": "1mbit", "delay": "40ms", "jitter": "0s", "loss": "10%", "queue": "1000 packets"}
+    assert found == {"rate": "1mbit", "delay": "40ms", "jitter": "0s", "loss": "10%", "queue": "1000 packets",
+                     "delay line": "1000000 packets"}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -52,6 +53,7 @@ def test_what_the_kernel_has_is_the_channel() -> None:
         ("loss", Share.parse("11%"), "11%", "10%"),
         ("jitter", Duration.parse("1ms"), "1ms", "0s"),
         ("queue", Packets(999), "999 packets", "1000 packets"),
+        ("line", Packets(1000), "1000 packets", "1000000 packets"),
     ],
 )
 def test_a_difference_names_interface_asked_and_found(field: str, value: object, asked: str, has: str) -> None:

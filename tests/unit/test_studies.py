@@ -8,25 +8,34 @@ from typing import Any
 
 import pytest
 
+from analysis.studies.quantities import TRANSFER
 from analysis.sweep.rows import METRICS
-from experiments.catalogue import Named, catalogue
-from experiments.profiles import LINUX_2_4, LINUX_2_6, LINUX_3_10, under
+from experiments.catalogue import Named, catalogue, find
+from experiments.profiles import DROPPER, LINUX_2_4, LINUX_2_6, LINUX_2_6_32, LINUX_2_6_FULL_LINE, LINUX_3_10, under
+from experiments.reproduce.asked import asked, combinations, times
+from experiments.reproduce.beside import published_beside
 from experiments.reproduce.carry import carry_out
 from experiments.reproduce.targets import Target, chosen, published, targets
 from experiments.spec import Condition, Proof, congestion_control
 from experiments.sweep.api import Silent
-from experiments.sweep.grid import combination, combinations, factor
-from experiments.sweep.point import Record
+from experiments.sweep.definition import Sweep, single
+from experiments.sweep.grid import combination, factor
+from experiments.sweep.grid import combinations as grid_of
+from experiments.sweep.plan import plan
+from experiments.sweep.point import Record, origin
 from experiments.sweep.run import Way
 from tests.unit.made_sweeps import LAB, Engine
 from topologies.errors import UsageError
 
+PROFILES = (LINUX_2_4, LINUX_2_6, LINUX_2_6_FULL_LINE, LINUX_2_6_32, LINUX_3_10)
 
-@pytest.mark.parametrize("profile", [LINUX_2_4, LINUX_2_6, LINUX_3_10], ids=lambda profile: profile.name)
+
+@pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.name)
 def test_a_profile_gives_a_reason_for_each_setting_once(profile: Any) -> None:
-    names = [setting.name for setting in profile.settings]
+    settings = [*profile.settings, *profile.path]
+    names = [setting.name for setting in settings]
     assert len(set(names)) == len(names)
-    assert all(setting.reason.endswith(".") and len(setting.reason) > 20 for setting in profile.settings)
+    assert all(setting.reason.endswith(".") and len(setting.reason) > 20 for setting in settings)
 
 
 def test_a_condition_keeps_its_own_settings_under_a_profile() -> None:
@@ -50,8 +59,9 @@ def test_forms_and_grid_of_an_experiment_are_possible(named: Named) -> None:
         preset = named.preset(word)
         made = combination(named, [factor(named, name, [value]) for name, value in preset.items()], preset)
         assert made.spec.name == named.name
-    factors = [factor(named, name, values) for name, values in named.grid().items()]
-    assert len(combinations(named, factors)) >= 1
+    for form in ({}, named.preset("quick"), named.preset("full")):
+        values = {name: (value,) for name, value in form.items()} | named.grid()
+        assert plan(Sweep(named.name, tuple(values.items()), (1,))).combinations
     assert named.metric() in {metric.name for metric in METRICS}
     assert named.claim.endswith(".")
 
@@ -60,19 +70,76 @@ def test_forms_and_grid_of_an_experiment_are_possible(named: Named) -> None:
 def test_every_published_number_has_a_target(quick: bool) -> None:
     found = targets(quick)
     rows = ("davids_2017_sack_loss_sweep", "geni_tcp_assignment", "esnet_2015_reordering", "packet_dropper")
-    assert len(found) == sum(len(published(name)) for name in rows)
+    pairs = [row[word] for row in published("mininet_2014_sack") for word in ("sack_off", "sack_on")]
+    assert len(found) == sum(len(published(name)) for name in rows) + len([one for one in pairs if one]) == 125 + 33
     assert len({(one.where, one.quantity, one.experiment) for one in found}) == len(found)
 
 
-def test_every_target_of_an_experiment_that_there_is_can_be_run() -> None:
-    there = {named.name: named for named in catalogue()}
-    metrics = {metric.name for metric in METRICS}
-    for target in targets(quick=False):
+def test_every_target_can_be_run_as_today_and_as_then() -> None:
+    metrics = {metric.name for metric in METRICS} | {quantity.key for quantity in TRANSFER}
+    for target, both in combinations(targets(quick=False)).items():
         assert target.metric in metrics
-        if named := there.get(target.experiment):
-            factors = [factor(named, name, [value]) for name, value in target.settings]
-            spec = combination(named, factors, dict(target.settings)).spec
-            assert target.condition in [condition.name for condition in spec.conditions], target.where
+        assert set(both) == set(times(target.experiment))
+        for time, one in both.items():
+            name = f"{target.condition}_period" if time == "period" else target.condition
+            assert name in [condition.name for condition in one.spec.conditions], target.where
+            assert not target.captured or one.spec.captures
+
+
+def test_a_network_of_its_time_is_in_the_runs_of_its_time_only() -> None:
+    (target,) = (one for one in targets(True) if one.where.startswith("section 3.1: 5 % loss, reno"))
+    both = combinations([target])[target]
+    back = {time: one.spec.topology.links[1].rightward for time, one in both.items()}
+    assert back["today"] and back["period"]
+    assert back["today"].delay < back["period"].delay
+    assert [condition.name for condition in both["today"].spec.conditions] == ["reno"]
+
+
+def beside(name: str, *settings: str, **options: str) -> list[tuple[str, str | None, str | None]]:
+    """Number, today's condition and the period's of what is published for these options."""
+    rows = published_beside(single(find(name), options, settings).spec)
+    return [(str(row["published"]), row["condition"], row["period_condition"]) for row in rows]
+
+
+def test_a_run_finds_the_published_numbers_of_its_very_settings() -> None:
+    assert beside("cubic_vs_reno", delay="300ms", cc="cubic+reno+bbr") == [
+        ("29.7", "cubic", None), ("29.8", "reno", None)
+    ]  # fmt: skip
+    path = [f"{one.name}={one.value}" for one in LINUX_2_6.path]
+    then = {"delay": "0.3s", "cc": "reno", "period": "today+period"}
+    assert beside("cubic_vs_reno", **then) == [("29.8", "reno", None)]  # the network is today's
+    assert beside("cubic_vs_reno", *path, **then) == [("29.8", None, "reno_period")]
+    assert beside("udp_fairness", *path, queueing="sfq", period="period") == [
+        ("9.4", None, "together_period"), ("86.0", None, "together_period")
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("other", [{"delay": "301ms"}, {"delay": "300ms", "duration": "59s"},
+                                   {"delay": "300ms", "streams": "2"}, {"delay": "300ms", "queue": "999"}])  # fmt: skip
+def test_another_setting_has_no_published_number(other: dict[str, str]) -> None:
+    assert beside("cubic_vs_reno", **other) == []
+
+
+def test_a_sysctl_of_ones_own_has_no_published_number() -> None:
+    assert beside("reordering") != []
+    assert beside("reordering", "net.ipv4.tcp_recovery=0") == []
+
+
+def test_the_metric_of_a_row_is_one_that_a_run_has() -> None:
+    names = {metric.name for metric in METRICS}
+    (row,) = published_beside(single(find("packet_dropper"), {"loss": "1%"}, ()).spec)
+    assert row["metric"] in names and row["published_low"] == 30.21
+
+
+def test_the_row_without_the_dropping_module_has_a_faster_router() -> None:
+    rates = [asked(one, "period")[DROPPER] for one in targets(True) if one.experiment == "packet_dropper"]
+    assert rates == ["98.44mbit"] + 7 * ["43.5mbit"]
+
+
+def test_repetitions_of_the_same_stand_for_their_range() -> None:
+    ranges = {one.where: (one.low, one.high) for one in targets(True) if "loss with SACK" in one.where}
+    assert len(ranges) == 5
+    assert set(ranges.values()) == {(1.97, 2.7)}
 
 
 def test_an_unknown_study_is_refused() -> None:
@@ -83,8 +150,8 @@ def test_an_unknown_study_is_refused() -> None:
 def dropped(data: Any, seed: int) -> Record:
     """Ten seconds and the seed, doubled under the profile."""
     rows = [
-        {"condition": condition["name"], "flow": "flow1", "client_seconds": (10.0 + seed) * factor_}
-        for condition, factor_ in zip(data["conditions"], (1, 2), strict=True)
+        {"condition": name, "flow": "flow1", "client_seconds": (10.0 + seed) * (1 + name.endswith("_period"))}
+        for name in (condition["name"] for condition in data["conditions"])
     ]
     return {"status": "complete", "problem": "", "log": "", "rows": rows, "warnings": [],
             "usage": {"clock_seconds": 5.0, "cpu_seconds": 1.0}}  # fmt: skip
@@ -101,11 +168,37 @@ def test_a_reproduction_puts_ours_beside_the_published_numbers(tmp_path: Path) -
     first = study["rows"][0]
     assert (first["today"], first["period"], first["seeds"]) == ([11.0, 12.0, 13.0], [22.0, 24.0, 26.0], [1, 2, 3])
     assert first["published_low"] == 12.33
-    assert {setting["name"] for setting in study["profile"]} >= {"net.ipv4.tcp_frto"}
+    assert {setting["name"] for setting in study["profile"]} >= {
+        "net.ipv4.tcp_frto", "topology.links.1.rightward.bandwidth"
+    }  # fmt: skip
     assert (content["mode"], content["status"]) == ("quick", "complete")
     again = carry_out(chosen(True, ["packet_dropper"]), True, tmp_path, Way(LAB, engine, "two"), Silent())
-    assert len(engine.ran) == 24
+    assert len(engine.ran) == 48
     assert json.loads((again / "reproduction.json").read_text())["studies"] == content["studies"]
+
+
+def test_what_captures_tell_fills_the_sack_table(tmp_path: Path) -> None:
+    """Each number is the value at its own key; the row is the flow that was captured."""
+
+    def captured(data: Any, seed: int) -> Record:
+        values = {quantity.key: float(place) for place, quantity in enumerate(TRANSFER)}
+        rows = [{"condition": one["name"], "flow": "flow1", **values} for one in data["conditions"]]
+        return {"status": "complete", "problem": "", "log": "", "rows": rows, "warnings": [], "usage": {}}
+
+    engine = Engine(captured)
+    folder = carry_out(chosen(True, ["sack"]), True, tmp_path, Way(LAB, engine, "two"), Silent())
+    (study,) = json.loads((folder / "reproduction.json").read_text())["studies"]
+    names = [quantity.name for quantity in TRANSFER]
+    assert [row["today"] for row in study["rows"]] == [
+        [float(names.index(row["quantity"]))] * len(engine.ran) for row in study["rows"]
+    ]
+    assert all(row["period"] == [] for row in study["rows"])
+
+
+def test_a_point_whose_captures_are_measured_is_another_one() -> None:
+    (one,) = grid_of(find("sack"), [])
+    source = origin(LAB)
+    assert source.point(one, 1).key != source.point(one, 1, captured=True).key
 
 
 def test_an_interrupted_reproduction_goes_on(tmp_path: Path) -> None:
@@ -114,7 +207,7 @@ def test_an_interrupted_reproduction_goes_on(tmp_path: Path) -> None:
         carry_out(wanted, True, tmp_path, Way(LAB, Engine(dropped, stop_after=5), "two"), Silent())
     engine = Engine(dropped)
     carry_out(wanted, True, tmp_path, Way(LAB, engine, "two"), Silent())
-    assert len(engine.ran) == 19
+    assert len(engine.ran) == 43
 
 
 def test_a_study_without_an_experiment_lists_its_published_numbers(tmp_path: Path) -> None:

@@ -48,6 +48,20 @@ def test_more_seeds_and_values_run_only_what_is_new(tmp_path: Path) -> None:
     assert len(engine.ran) == 2 + 4
 
 
+def test_a_resumed_sweep_has_all_statistics_files(tmp_path: Path) -> None:
+    def made(data: Any, seed: int) -> Record:
+        return record(200.0) | {"statistics": {"sack_off": f"seed {seed}\n", "sack_on": "on\n"}}
+
+    wanted = asked("loss=1%,5%", "duration=2s", seeds=(1, 2))
+    with pytest.raises(KeyboardInterrupt):
+        carry(wanted, tmp_path, Engine(made, stop_after=3))
+    folder = carry(wanted, tmp_path, Engine(made))
+    names = sorted(file.name for file in (folder / "statistics").iterdir())
+    assert names == [f"{condition}_loss_{loss}_seed-{seed}.txt" for condition in ("sack_off", "sack_on")
+                     for loss in ("1%", "5%") for seed in (1, 2)]  # fmt: skip
+    assert (folder / "statistics/sack_off_loss_5%_seed-2.txt").read_text() == "seed 2\n"
+
+
 def test_force_runs_everything_again(tmp_path: Path) -> None:
     engine = Engine(steady)
     carry(asked(seeds=(1, 2)), tmp_path, engine)

@@ -6,10 +6,7 @@ import ctypes
 import json
 import os
 import subprocess
-import sys
 import threading
-import time
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -93,75 +90,3 @@ def compare_with_ss(_data: Any, room: Room) -> None:
     text = subprocess.run(["ss", "-tinH"], capture_output=True, text=True, check=True).stdout
     (room.work / "both.json").write_text(json.dumps({"ours": tcp_sockets(), "ss": text}))
     room.deliver("both.json")
-
-
-def run_natively_inside(data: Any, room: Room) -> None:
-    """The native testbed, as root of the guest's kernel: it has netem and Open vSwitch, which this machine may lack.
-
-    First killed at each of `moments` (seconds), then to its end.
-    """
-    _checkout(data["code"])
-    (room.work / "native").mkdir()
-    Path("/tmp/spec.json").write_text(json.dumps(data["spec"]))
-    before = _machine()
-    killed = {str(moment): _native(f"/tmp/killed-{moment}", kill_after=moment) for moment in data["moments"]}
-    ended = _native(str(room.work / "native"))
-    (room.work / "native" / "machine.json").write_text(json.dumps({"before": before, **killed, "ended": ended}))
-    room.deliver("native")
-
-
-def load_natively_inside(data: Any, room: Room) -> None:
-    """An experiment with a module on the native testbed; afterwards what the kernel has of modules."""
-    _checkout(data["code"])
-    Path("/tmp/spec.json").write_text(json.dumps(data["spec"]))
-    Path("/tmp/exp.ko").write_bytes(room.attached("exp.ko"))
-    _native(str(room.work / "native"), files="{'exp.ko': Path('/tmp/exp.ko').read_bytes()}")
-    (room.work / "native" / "modules.txt").write_text(Path("/proc/modules").read_text())
-    room.deliver("native")
-
-
-def _checkout(code: dict[str, str]) -> None:
-    with zipfile.ZipFile(sys.argv[0]) as archive:
-        archive.extractall("/tmp/checkout")
-    for name, text in code.items():
-        Path("/tmp/checkout", name).write_text(text)
-
-
-def _native(out: str, kill_after: float | None = None, files: str = "{}") -> dict[str, Any]:
-    """The machine after a native run in a process of its own, which SIGKILL may end."""
-    os.makedirs(out, exist_ok=True)
-    program = (
-        "import json; from pathlib import Path; from testbed.native import run_natively; "
-        "spec = json.loads(Path('/tmp/spec.json').read_text()); "
-        f"run_natively('experiments.procedure', spec, Path('{out}'), print, files={files})"
-    )
-    process = subprocess.Popen([sys.executable, "-c", program], cwd="/tmp/checkout", stdout=subprocess.DEVNULL)
-    if kill_after is not None:
-        time.sleep(kill_after)
-        process.kill()
-    status = process.wait()
-    assert (status == 0) == (kill_after is None), f"the native run ended with {status}"
-    time.sleep(1)  # what the kernel still takes down; nothing outside could be waited for
-    return _machine()
-
-
-def _machine() -> dict[str, Any]:
-    """What a native run must leave as it was."""
-    commands = {
-        "namespaces": ["lsns", "-n", "-o", "TYPE"],
-        "bridges": ["ovs-vsctl", "list-br"],
-        "qdiscs": ["tc", "qdisc", "show"],
-    }
-    said = {
-        name: subprocess.run(words, capture_output=True, text=True, check=True).stdout
-        for name, words in commands.items()
-    }
-    programs = sorted(text for entry in Path("/proc").glob("[0-9]*/cmdline") if (text := entry.read_text()))
-    links, files = sorted(os.listdir("/sys/class/net")), sorted(os.listdir("/run"))
-    return {
-        **said,
-        "links": links,
-        "files": files,
-        "programs": programs,
-        "sack": Path("/proc/sys/net/ipv4/tcp_sack").read_text(),
-    }

@@ -14,10 +14,9 @@ from experiments.commands import tcplab
 from experiments.custom_cc import Parameters, experiment
 from experiments.seed import carry_seed, judge
 from testbed.inside.modules import KernelModule, module_from
-from testbed.kernel.module import attached, built
+from testbed.kernel.module import built
 from testbed.lab import Lab
 from testbed.running import Limits
-from testbed.virtual import run_in_guest
 from tests.virtual.conftest import digests, read
 from topologies.data import to_data
 from topologies.errors import TcplabError
@@ -44,7 +43,7 @@ def changed(tmp_path: Path) -> Callable[..., Path]:
 
 def run(file: Path, lab: Lab, out: Path, seconds: str = "2s", limit: float = 60.0) -> None:
     made = experiment(Parameters(module=str(file), cc="own", duration=Duration.parse(seconds)))
-    spec = dataclasses.replace(made, captures=("right-eth0",))
+    spec = dataclasses.replace(made, captures=("left-eth0",))
     out.mkdir()
     carry_seed(to_data(spec), 3, str(out), Limits(limit), lab, lambda phase, elapsed: None)
     assert judge(spec, 3, out).failures == ()
@@ -117,15 +116,3 @@ def test_a_try_is_a_smoke_test_and_a_comparison(ready_lab: Lab, monkeypatch: pyt
     assert done.exit_code == 0, done.output
     assert "exp works: loaded, proved in use, window from" in done.output
     assert all(f"Under {name} " in done.output for name in short)
-
-
-def test_natively_a_module_is_unloaded_at_the_end(ready_lab: Lab, tmp_path: Path) -> None:
-    """On the native testbed inside the lab kernel, whose modules are nobody's loss."""
-    spec = experiment(Parameters(cc="own", duration=Duration.parse("2s")))
-    code = {str(file.relative_to(ROOT)): file.read_text() for file in (ROOT / "testbed").glob("*.py")}
-    data = {"job": "load_natively_inside", "spec": to_data(spec), "code": code}
-    files = attached([built(module_from(EXP), ready_lab)])
-    run_in_guest(ready_lab, "tests.virtual.jobs", data, 1, tmp_path, lambda *_: None, Limits(120), files)
-    assert read(tmp_path / "native/environment.json")["modules"][0]["found"].startswith("exp ")
-    assert read(tmp_path / "native/exp/evidence.json")["held"]
-    assert (tmp_path / "native/modules.txt").read_text() == ""

@@ -13,7 +13,6 @@ import pytest
 from experiments.spec import Condition, ExperimentSpec, Flow, Proof
 from tests.virtual.conftest import read
 from topologies.chain import chain
-from topologies.data import to_data
 from topologies.dumbbell import dumbbell
 from topologies.errors import TcplabError
 from topologies.parking_lot import parking_lot
@@ -115,18 +114,3 @@ def test_the_sampler_says_what_ss_says(in_guest) -> None:
         assert int(re.search(rf"\b{name}:(\d+)", details)[1]) == ours[ours_name]
     rtt, variance = re.search(r"\brtt:([\d.]+)/([\d.]+)", details).groups()
     assert (float(rtt) * 1000, float(variance) * 1000) == pytest.approx((ours["rtt_us"], ours["rttvar_us"]), abs=1)
-
-
-def test_the_native_testbed_runs_on_the_lab_kernel_and_leaves_it_as_it_was(
-    in_guest, short_sack: ExperimentSpec
-) -> None:
-    """Also where it is killed: while Open vSwitch starts, while the network is built, in the middle of a transfer."""
-    code = {str(file.relative_to(ROOT)): file.read_text() for file in (ROOT / "testbed").glob("*.py")}
-    moments = [0.0005, 0.002, 0.004, 1.0, 6.0]
-    job = {"job": "run_natively_inside", "spec": to_data(short_sack), "code": code, "moments": moments}
-    folder = in_guest(job, module="tests.virtual.jobs")[0] / "native"
-    assert read(folder / "sack_on" / "evidence.json")["held"]
-    assert read(folder / "environment.json")["clock"] == "real"
-    machine = read(folder / "machine.json")
-    for moment in (*map(str, moments), "ended"):
-        assert machine[moment] == machine["before"], f"killed after {moment} s"

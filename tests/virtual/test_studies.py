@@ -8,8 +8,16 @@ from typing import Any
 import polars
 import pytest
 
+from analysis.report import make_report
+from analysis.studies.quantities import TRANSFER
+from experiments.catalogue import find
+from experiments.reproduce.asked import combinations
+from experiments.reproduce.targets import chosen
+from experiments.session import Request, carry_out
 from experiments.spec import CONGESTION_CONTROLS
 from experiments.sweep.api import sweep
+from experiments.sweep.definition import single
+from experiments.sweep.point import carry_captured
 from experiments.udp_fairness import DISCIPLINES
 from testbed.lab import Lab
 
@@ -64,12 +72,24 @@ def test_a_threshold_above_the_kernels_highest_is_set(ready_lab: Lab, tmp_path: 
 
 
 def test_with_sack_only_what_was_lost_is_sent_again(ready_lab: Lab, tmp_path: Path) -> None:
-    found = run("sack_loss_sweep", tmp_path, bw="100mbit", delay="1ms", loss="2%", duration="5s", period="today+period")
+    settings = {"bw": "100mbit", "delay": "1ms", "loss": "2%", "duration": "5s"}
+    found = run("sack_loss_sweep", tmp_path, **settings, tso="off", period="today+period")
     rows = {row["condition"]: row for row in found.to_dicts()}
     assert set(rows) == {"sack_off", "sack_off_period", "sack_on", "sack_on_period"}
     assert rows["sack_off"]["resent_percent"] > rows["sack_on"]["resent_percent"]
     assert rows["sack_on"]["resent_percent"] == pytest.approx(2, rel=0.3)
-    assert rows["sack_on"]["slowest_second_kbit_s"] <= rows["sack_on"]["client_kbit_s"]
+    assert rows["sack_on"]["slowest_second_kbit_s"] <= rows["sack_on"]["mean_second_kbit_s"]
+
+
+def test_with_segmentation_on_losses_come_together_and_cost_less(ready_lab: Lab, tmp_path: Path) -> None:
+    """The same share is lost, in fewer events; and a statistics file of each run says what the counters say."""
+    found = sweep("sack_loss_sweep", {"loss": "0.5%", "duration": "3s", "tso": ["off", "on"]}, out=tmp_path)
+    off, on = (found.table.filter(tso=word, condition="sack_on").to_dicts()[0] for word in ("off", "on"))
+    assert on["mean_second_kbit_s"] > 1.4 * off["mean_second_kbit_s"]
+    assert on["lost_percent"] is None
+    said = (found.folder / "statistics/sack_on_tso_on_seed-1.txt").read_text().splitlines()
+    before, after = ([int(word) for word in line.split() if word.isdigit()] for line in said if "segments" in line)
+    assert on["resent_percent"] == pytest.approx(100 * (after[1] - before[1]) / (after[0] - before[0]))
 
 
 def test_only_the_way_to_the_receiver_is_delayed(ready_lab: Lab, tmp_path: Path) -> None:
@@ -89,3 +109,45 @@ def test_every_congestion_control_of_the_lab_can_be_chosen(ready_lab: Lab, tmp_p
     """The kernel restricts most of them to the first namespace; hosts are others."""
     found = run("cubic_vs_reno", tmp_path, bw="10mbit", delay="5ms", duration="1s", cc="+".join(CONGESTION_CONTROLS))
     assert found["condition"].to_list() == list(CONGESTION_CONTROLS)
+
+
+def test_a_delay_line_holds_so_many_packets_at_once(ready_lab: Lab, tmp_path: Path) -> None:
+    """20 packets of 1500 bytes in 100 ms are 2.4 Mbit/s, however fast the link; UDP does not slow down for it."""
+    found = run("udp_fairness", tmp_path, bw="20mbit", udp="10mbit", delay="100ms", streams="1", duration="3s",
+                **{"topology.links.0.rightward.line": ["20", "1000"]})  # fmt: skip
+    short, long = found.filter(flow="udp")["goodput_kbit_s"]
+    assert short < 2400 * 1.1 < 9000 < long
+
+
+def test_only_the_way_to_the_receiver_loses_under_a_module(ready_lab: Lab, tmp_path: Path) -> None:
+    found = run("custom_cc", tmp_path, bw="10mbit", delay="50ms", loss="5%", duration="3s", period="today+period")
+    assert found["condition"].to_list() == ["reno", "reno_period", "exp", "exp_period"]
+    assert all(50 <= value < 90 for value in found["rtt_median_ms"])
+
+
+def test_what_captures_tell_is_kept_with_the_point(ready_lab: Lab, tmp_path: Path) -> None:
+    (target, *_) = chosen(True, ["sack"])
+    (one,) = combinations([target])[target].values()
+    record = carry_captured(one.data, 1, 100.0, ready_lab, lambda phase, elapsed: None)
+    assert record["status"] == "complete"
+    for row in record["rows"]:
+        assert {quantity.key for quantity in TRANSFER} <= row.keys()
+        assert row["receiver.total_packets"] + row["receiver.back.total_packets"] == row["receiver.both.total_packets"]
+        assert row["receiver.unique_bytes_sent"] == pytest.approx(1024 * row["client.transfer"], rel=0.02)
+
+
+def test_a_report_tells_the_order_of_packets_and_the_published_number(ready_lab: Lab, tmp_path: Path) -> None:
+    """The delay varies by 20 ms around 30, so no packet can be late by more than 40 ms, and none is lost."""
+    options = {"bw": "10mbit", "delay": "30ms", "jitter": "20ms", "duration": "3s", "cc": "cubic"}
+    made = single(find("reordering"), options, ())
+    number = {"where": "here", "unit": "Mbit/s", "published": 1.0, "condition": "cubic", "metric": "client_kbit_s"}
+    request = Request(made.spec, made.parameters, (1,), "virtual", tmp_path, published=(number,))
+    report = make_report(carry_out(request, ready_lab, lambda _: lambda phase, elapsed: None))
+    values = report.results.measured[0].values
+    assert values["order.lost"] == 0
+    assert values["order.sent"] == values["order.arrived"] > 100
+    assert 10 <= values["order.delay_least"] < values["order.delay_most"] < 55
+    assert 0 < values["order.time_most"] <= 40 + 1
+    assert values["order.late"] > 10 and values["nstat.TcpExtTCPDSACKRecv"] > 0
+    assert len(report.published[0].row.today) == 1
+    assert (report.page.parent / "plots/lateness.png").is_file()

@@ -34,6 +34,7 @@ def test_rows_are_the_same_for_one_worker_and_two_and_for_a_plain_run(ready_lab:
     assert one.table.height == 8
     empty = {name for name in one.table.columns if one.table[name].null_count()}
     assert empty == {
+        "mean_second_kbit_s",
         "slowest_second_kbit_s",
         "fastest_second_kbit_s",
         "udp_lost_percent",

@@ -1,0 +1,128 @@
+"""`python -m analysis bench`: figures of this machine, in one run; nothing is asserted."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from analysis.bench import made, readers
+from analysis.bench.readers import Reader, Taken
+from topologies.errors import TcplabError
+
+_IDLE = 50_000
+
+
+@click.command()
+@click.option(
+    "--packets", type=click.IntRange(1000, 10**9), default=10**6, show_default=True, help="Size of the capture."
+)
+@click.option("--times", type=click.IntRange(1, 99), default=3, show_default=True, help="Runs of each (median).")
+@click.option("--install", is_flag=True, help="Fetch dpkt and Scapy into an environment that is removed again.")
+def bench(packets: int, times: int, install: bool) -> None:
+    """What reading a capture costs here: ours, tcptrace, and what else is installed."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="tcplab-bench-") as folder, ExitStack() as stack:
+            python = stack.enter_context(readers.environment_with(("dpkt", "scapy"))) if install else None
+            _bench(Path(folder), packets, times, python)
+    except TcplabError as error:
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(error.exit_code)
+
+
+def _bench(folder: Path, packets: int, times: int, python: str | None) -> None:
+    console = Console()
+    console.print(_speeds(folder, packets, times, python))
+    console.print(_idle(folder, times))
+
+
+def _ours() -> list[Reader]:
+    from analysis.flows.read import engines
+
+    rows = [readers.ours(engine, packets) for engine in engines() for packets in (False, True)]
+    return [readers.nothing(), *rows]
+
+
+@dataclass(frozen=True)
+class _Row:
+    """What `reader` took for so many packets; `loading` of its seconds are the start of Python."""
+
+    reader: Reader
+    packets: int
+    taken: Taken
+    loading: float
+
+    def rate(self, without: float = 0.0) -> float:
+        return self.packets / max(self.taken.seconds - without, 0.001)
+
+    def cells(self, reference: float | None) -> tuple[str, ...]:
+        ratios = [f"{self.rate(without) / reference:.2f}" if reference else "" for without in (0.0, self.loading)]
+        figures = (f"{self.packets:,}", f"{self.taken.seconds:.2f}", f"{self.rate():,.0f}", *ratios)
+        return self.reader.name, *figures, _megabytes(self.taken.memory)
+
+
+def _speeds(folder: Path, packets: int, times: int, python: str | None) -> Table:
+    """All readers in turn, so that a change of the machine's mood meets all of them; the median of each."""
+    reference = readers.tcptrace()
+    chosen = [*_ours(), *filter(None, (readers.graphs(), reference)), *readers.others(python)]
+    captures = {share: _capture(folder, int(packets * share)) for share in {reader.share for reader in chosen}}
+    rounds: list[list[Taken]] = [[] for _ in chosen]
+    for turn in range(times):
+        for reader, taken in zip(chosen, rounds, strict=True):
+            click.echo(f"measuring {reader.name}, {turn + 1} of {times}", err=True)
+            taken.append(readers.take(reader, captures[reader.share][0]))
+    loading = _median(rounds[0])
+    rows = [
+        _Row(reader, captures[reader.share][1], _median(taken), loading.seconds if reader.name[:4] == "ours" else 0.0)
+        for reader, taken in zip(chosen, rounds, strict=True)
+    ]
+    return _table(loading, rows[1:], next((row.rate() for row in rows if row.reader == reference), None))
+
+
+def _capture(folder: Path, packets: int) -> tuple[Path, int]:
+    path = folder / f"{packets}.pcap"
+    return path, made.bulk(path, packets)
+
+
+def _median(taken: list[Taken]) -> Taken:
+    seconds, memory = (
+        statistics.median(values) for values in zip(*[(one.seconds, one.memory) for one in taken], strict=True)
+    )
+    return Taken(seconds, round(memory), taken[0].said)
+
+
+def _table(loading: Taken, rows: list[_Row], reference: float | None) -> Table:
+    names = ("reader", "packets", "seconds", "packets/s", "of tcptrace", "loading aside", "peak memory")
+    table = Table(*names, title="Reading a capture", title_justify="left")
+    table.add_row(readers.nothing().name, "", f"{loading.seconds:.2f}", "", "", "", _megabytes(loading.memory))
+    for row in rows:
+        table.add_row(*row.cells(reference))
+        if row.taken.said and row.reader == readers.graphs():
+            table.add_row("   its size", _megabytes(float(row.taken.said)))
+    return table
+
+
+def _idle(folder: Path, times: int) -> Table:
+    """Memory for connections that do nothing but be open."""
+    path = folder / "idle.pcap"
+    made.idle(path, _IDLE)
+    table = Table("reader", "seconds", "peak memory", "bytes a connection", title=f"{_IDLE:,} idle connections")
+    loaded = readers.take(readers.nothing(), path).memory
+    reference = readers.tcptrace()
+    for reader, base in [(readers.ours("compiled"), loaded), *([(reference, 0)] if reference else [])]:
+        click.echo(f"measuring {reader.name}, idle connections", err=True)
+        taken = _median([readers.take(reader, path) for _ in range(times)])
+        each = f"{(taken.memory - base) / _IDLE:,.0f}"
+        table.add_row(reader.name, f"{taken.seconds:.2f}", _megabytes(taken.memory), each)
+    return table
+
+
+def _megabytes(octets: float) -> str:
+    return f"{octets / 1e6:,.0f} MB"

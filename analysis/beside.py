@@ -1,0 +1,41 @@
+"""The published numbers that belong to a run, judged against what the run gave."""
+
+from __future__ import annotations
+
+from analysis.jsonfile import Object, number, objects, text
+from analysis.measure import Measured
+from analysis.problems import Problems
+from analysis.reproduction.folder import Row, read_row
+from analysis.reproduction.judged import Judged, judge_row
+from analysis.results import Results
+from analysis.sweep.rows import Row as SweepRow
+from analysis.sweep.rows import value_of
+
+
+def published_beside(results: Results, problems: Problems) -> tuple[Judged, ...]:
+    """Every number of `published` in the run's spec.json with a verdict: those with the run's very settings."""
+    return tuple(judge_row(_row(entry, results, problems)) for entry in objects(results.run.spec, "published"))
+
+
+def _row(entry: Object, results: Results, problems: Problems) -> Row:
+    """The row of a reproduction (analysis.reproduction.folder) with the run's own values in it."""
+    values = {
+        kind: _values(entry, results, text(entry, key))
+        for kind, key in (("today", "condition"), ("period", "period_condition"))
+    }
+    seeds = [str(seed) for seed in results.run.seeds]
+    return read_row({**entry, **values, "seeds": seeds}, results.run.experiment, problems)
+
+
+def _values(entry: Object, results: Results, condition: str) -> list[float]:
+    """One value for each seed that has one, in the published number's unit."""
+    metric, flow, scale = text(entry, "metric"), text(entry, "flow"), number(entry, "scale") or 1.0
+    trials = [one for one in results.measured if one.trial.condition.name == condition and one.flows]
+    found = (value_of(_rows(one), metric, flow) for one in trials)
+    return [scale * value for value in found if value is not None]
+
+
+def _rows(one: Measured) -> list[SweepRow]:
+    """The rows of all flows, the first with what its captures tell: a metric may be a key of analysis.measure."""
+    first, *others = (flow.row for flow in one.flows)
+    return [{**one.values, **first}, *others]

@@ -1,0 +1,234 @@
+//! The steps that count: packets, options, payload, windows, and tcptrace's outstanding window.
+
+use crate::connection::Step;
+use crate::direction::Direction;
+use crate::segment::{Segment, ACK, CWR, ECE, FIN, PSH, RST, SYN, URG};
+
+const TIMESTAMPS: usize = 512;
+
+#[inline(always)]
+pub fn count(segment: &Segment, this: &mut Direction, other: &mut Direction, step: &Step) {
+    let flags = segment.flags;
+    this.packets += 1;
+    if let Some(last) = this.last_time {
+        this.longest_pause = this.longest_pause.max(step.now - last);
+    }
+    this.last_time = Some(step.now);
+    if flags & (SYN | FIN | RST) != 0 {
+        this.syns += u32::from(flags & SYN != 0);
+        this.fins += u32::from(flags & FIN != 0);
+        this.resets += u32::from(flags & RST != 0);
+        if flags & SYN != 0 {
+            this.syn_number = segment.sequence;
+            other.last_ack = Some(step.first);
+        }
+        if flags & FIN != 0 {
+            this.fin_end = Some(step.end);
+        }
+    }
+    if flags & ACK != 0 {
+        this.window_end = u64::from(segment.acknowledgement) + step.window;
+    }
+    this.latest_end = step.end;
+    if segment.ecn != 0 || flags & (ECE | CWR) != 0 {
+        let established = flags & SYN == 0;
+        let rare = this.rare();
+        rare.ect1 += u64::from(segment.ecn == 1);
+        rare.ect0 += u64::from(segment.ecn == 2);
+        rare.ce += u64::from(segment.ecn == 3);
+        rare.ece += u64::from(established && flags & ECE != 0);
+        rare.cwr += u64::from(established && flags & CWR != 0);
+    }
+}
+
+#[inline(always)]
+pub fn options(segment: &Segment, this: &mut Direction, other: &mut Direction, step: &mut Step) {
+    let options = &segment.options;
+    if segment.flags & SYN != 0 {
+        this.mss = options.mss.unwrap_or(this.mss);
+        this.sack_permitted |= options.sack_permitted;
+        if let Some(scale) = options.scale {
+            (this.scale, this.scaled) = (scale, true);
+        }
+    } else if !this.scaled || !other.scaled {
+        (this.scale, other.scale) = (0, 0);
+    }
+    if let Some((value, echo)) = options.timestamps {
+        this.timestamped = true;
+        timestamps(segment, this, other, value, echo);
+    }
+    if options.block_count > 0 {
+        this.rare().sacks_sent += 1;
+        for (relative, block) in step.sacks.iter_mut().zip(options.sacks()) {
+            *relative = (other.relative(block.0), other.relative(block.1));
+        }
+        let ((left, right), second) = (step.sacks[0], step.sacks[1]);
+        let inside = options.block_count > 1 && left >= second.0 && right <= second.1;
+        step.dsack = matches!(step.ack, Some(ack) if right <= ack) || inside;
+    }
+}
+
+/// The first echo of a value is matched with its first packet that needs an answer.
+#[inline(always)]
+fn timestamps(segment: &Segment, this: &mut Direction, other: &mut Direction, value: u32, echo: u32) {
+    let known = matches!(this.timestamps.back(), Some(last) if (value.wrapping_sub(last.0) as i32) <= 0);
+    if !known && (segment.payload > 0 || segment.flags & SYN != 0) {
+        if this.timestamps.len() == TIMESTAMPS {
+            this.timestamps.pop_front();
+        }
+        this.timestamps.push_back((value, segment.time));
+    }
+    if segment.flags & ACK == 0 {
+        return;
+    }
+    while let Some((sent, time)) = other.timestamps.front().copied() {
+        let ahead = sent.wrapping_sub(echo) as i32;
+        if ahead > 0 {
+            return;
+        }
+        other.timestamps.pop_front();
+        if ahead == 0 {
+            let time = (segment.time - time).max(0);
+            other.smoothed.add(time);
+            other.rtts().timestamps.add(time);
+        }
+    }
+}
+
+#[inline(always)]
+pub fn payload(segment: &Segment, this: &mut Direction, step: &mut Step) {
+    if let Some(id) = segment.ip_id {
+        step.copy = duplicate(this, segment.sequence, id);
+    }
+    if segment.payload == 0 {
+        return;
+    }
+    this.data_packets += 1;
+    this.pushed += u64::from(segment.flags & PSH != 0);
+    this.data_bytes += u64::from(segment.payload);
+    if segment.flags & URG != 0 {
+        let rare = this.rare();
+        rare.urgent_packets += 1;
+        rare.urgent_bytes += u64::from(segment.urgent);
+    }
+    this.largest = this.largest.max(segment.payload);
+    if this.smallest == 0 || segment.payload < this.smallest {
+        this.smallest = segment.payload;
+    }
+    this.first_data.get_or_insert(step.now);
+    this.last_data = step.now;
+    if segment.missing > 0 {
+        this.truncated_bytes += u64::from(segment.missing);
+        this.truncated_packets += 1;
+    }
+}
+
+/// Same sequence number and identification as one of the eight remembered, neither being 0.
+#[inline(always)]
+fn duplicate(this: &mut Direction, number: u32, id: u16) -> bool {
+    let known = this.duplicate_numbers.iter().zip(&this.duplicate_ids);
+    let met = known.fold(false, |met, (one, two)| met | ((*one == number) & (*two == id)));
+    if met && number != 0 && id != 0 {
+        this.rare().hardware_duplicates += 1;
+        return true;
+    }
+    this.duplicate_numbers[usize::from(this.duplicate_slot)] = number;
+    this.duplicate_ids[usize::from(this.duplicate_slot)] = id;
+    this.duplicate_slot = (this.duplicate_slot + 1) & 7;
+    false
+}
+
+/// Windows, ACK counts and SACK counts of a segment without RST.
+#[inline(always)]
+pub fn windows(segment: &Segment, this: &mut Direction, other: &mut Direction, step: &Step) {
+    let flags = segment.flags;
+    let window = step.window;
+    this.last_window = window;
+    if flags & (ACK | SYN) != 0 {
+        let scaled = this.scaled && other.scaled && flags & SYN == 0;
+        if window > 0 && scaled && !this.window_restarted {
+            this.window_restarted = true;
+            (this.window_min, this.window_max) = (window, window);
+            (this.window_sum, this.window_count) = (0, 0);
+        } else if window > 0 && (this.window_min == 0 || window < this.window_min) {
+            this.window_min = window;
+        }
+        this.window_max = this.window_max.max(window);
+        this.window_sum += window;
+        this.window_count += 1;
+    }
+    if let Some(ack) = step.ack {
+        this.acks += 1;
+        this.pure_acks += u64::from(step.payload == 0 && flags & (SYN | FIN) == 0);
+        this.last_ack = Some(ack);
+        other.edge = Some(other.edge.unwrap_or(0).max(ack + window as i64));
+        zero_window(this, step.now, window == 0);
+        if segment.options.block_count > 0 {
+            let rare = this.rare();
+            rare.sack_packets += 1;
+            rare.dsacks += u64::from(step.dsack);
+            rare.most_blocks = rare.most_blocks.max(segment.options.block_count);
+        }
+    }
+}
+
+#[inline(always)]
+fn zero_window(this: &mut Direction, now: i64, zero: bool) {
+    if !zero && !this.advertises_zero {
+        return;
+    }
+    this.advertises_zero = zero;
+    let rare = this.rare();
+    rare.zero_windows += u64::from(zero);
+    match (rare.zero_window_since, zero) {
+        (None, true) => rare.zero_window_since = Some(now),
+        (Some(since), false) => {
+            rare.zero_window_time += (now - since).max(0);
+            rare.zero_window_since = None;
+        }
+        _ => {}
+    }
+}
+
+/// The initial window and tcptrace's outstanding window.
+#[inline(always)]
+pub fn outstanding(segment: &Segment, this: &mut Direction, other: &mut Direction, step: &Step, compatible: bool) {
+    let syn = segment.flags & SYN != 0;
+    if let Some(ack) = step.ack {
+        if !other.data_acked && (other.syns == 0 || ack != 1) {
+            other.data_acked = true;
+        }
+    }
+    if step.payload > 0 && !this.data_acked && !step.repeated {
+        this.initial_bytes += step.payload as u64;
+        this.initial_packets += 1;
+    }
+    if syn || step.added.out_of_order || step.repeated {
+        return;
+    }
+    let owin = match other.last_ack {
+        None => step.payload,
+        Some(ack) => (step.end - (ack - 1)).max(0),
+    };
+    this.owin_max = this.owin_max.max(owin);
+    if owin > 0 && (this.owin_min == 0 || owin < this.owin_min) {
+        this.owin_min = owin;
+    }
+    this.owin_sum += owin as u128;
+    this.owin_count += 1;
+    if this.owin_count > 1 {
+        let passed = (step.now - this.owin_since).max(0);
+        this.owin_weighted += weight(this.owin_last, passed, compatible);
+    }
+    (this.owin_since, this.owin_last) = (step.now, owin);
+}
+
+/// Bytes times nanoseconds; tcptrace sums whole bytes times seconds.
+#[inline(always)]
+fn weight(owin: i64, passed: i64, compatible: bool) -> u128 {
+    if compatible {
+        (owin as f64 * ((passed / 1000) as f64 / 1_000_000.0)) as u128
+    } else {
+        owin as u128 * passed as u128
+    }
+}

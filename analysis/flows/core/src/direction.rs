@@ -1,0 +1,235 @@
+//! What is remembered of one direction of a connection. Counters have tcptrace's names where they are tcptrace's.
+
+use crate::losses::Losses;
+use crate::ranges::Ranges;
+use crate::samples::{Histogram, Samples};
+use crate::scoreboard::Scoreboard;
+use std::collections::VecDeque;
+
+/// The kinds of packets; the table in columns.py has their meaning.
+pub mod kind {
+    pub const NONE: u8 = 0;
+    pub const NEW: u8 = 1;
+    pub const FAST: u8 = 2;
+    pub const SACK: u8 = 3;
+    pub const RTO: u8 = 4;
+    pub const TLP: u8 = 5;
+    pub const SPURIOUS: u8 = 6;
+    pub const KEEPALIVE: u8 = 7;
+    pub const PROBE: u8 = 8;
+    pub const SYN: u8 = 9;
+    pub const OTHER: u8 = 10;
+    pub const LATE: u8 = 11;
+    pub const COPY: u8 = 12;
+    pub const FIN: u8 = 13;
+    pub const COUNT: usize = 14;
+}
+
+/// What a plain connection without faults does not need.
+#[derive(Default)]
+pub struct Rare {
+    pub urgent_packets: u64,
+    pub urgent_bytes: u64,
+    pub probe_packets: u64,
+    pub probe_bytes: u64,
+    pub out_of_order: u64,
+    pub repeated_packets: u64,
+    pub repeated_bytes: u64,
+    pub hardware_duplicates: u64,
+    pub sack_packets: u64,
+    pub sacks_sent: u64,
+    pub dsacks: u64,
+    pub most_blocks: u8,
+    pub zero_windows: u64,
+    pub zero_window_since: Option<i64>,
+    pub zero_window_time: i64,
+    pub ect0: u64,
+    pub ect1: u64,
+    pub ce: u64,
+    pub ece: u64,
+    pub cwr: u64,
+    pub retransmission_times: Samples,
+    pub last_times: Samples,
+    pub most_again: u32,
+    pub duplicate_acks: u64,
+    pub triple_duplicates: u64,
+    pub after_loss: u64,
+    pub ambiguous: u64,
+    pub kinds: [u64; kind::COUNT],
+    pub kind_bytes: [u64; kind::COUNT],
+    pub losses: Losses,
+}
+
+/// RTT samples: tcptrace's, those of full-sized segments, and ours.
+#[derive(Default)]
+pub struct Rtts {
+    pub all: Samples,
+    pub full: Samples,
+    pub full_size: i64,
+    pub ours: Samples,
+    pub histogram: Histogram,
+    pub timestamps: Histogram,
+}
+
+/// The smoothed RTT of RFC 6298 in whole nanoseconds; the shift rounds down.
+#[derive(Default)]
+pub struct Smoothed {
+    known: Option<i64>,
+}
+
+impl Smoothed {
+    pub fn add(&mut self, time: i64) {
+        self.known = Some(self.known.map_or(time, |mean| mean + ((time - mean) >> 3)));
+    }
+
+    pub fn mean(&self) -> Option<i64> {
+        self.known
+    }
+}
+
+/// Bytes in flight over time, and what limited the sender meanwhile.
+#[derive(Default)]
+pub struct Usage {
+    pub since: i64,
+    pub began: Option<i64>,
+    pub flight: i64,
+    pub most: i64,
+    pub weighted: u128,
+    /// 0 nothing to send, 1 receiver, 2 network, 3 application.
+    pub state: u8,
+    pub limited: [i64; 4],
+}
+
+impl Usage {
+    #[inline(always)]
+    pub fn advance(&mut self, now: i64) {
+        let passed = now - self.since;
+        if passed > 0 {
+            self.weighted += (self.flight as u128) * (passed as u128);
+            self.limited[usize::from(self.state & 3)] += passed;
+            self.since = now;
+        }
+    }
+}
+
+#[derive(Default)]
+pub struct Direction {
+    /// The number before the first byte, and whether anything is known of this direction.
+    pub origin: u32,
+    pub known: bool,
+    /// The highest number sent or acknowledged: what numbers on the wire are unwrapped near to.
+    pub reference: i64,
+    /// The end of all that was sent (SYN and FIN count), of its payload, and what the peer has acknowledged.
+    pub next: i64,
+    pub data_end: i64,
+    pub acknowledged: i64,
+    pub acknowledged_time: i64,
+    pub data_acknowledged_time: i64,
+    pub last_received: i64,
+    pub duplicates: u32,
+    pub board: Scoreboard,
+    pub sacked: Ranges,
+    pub smoothed: Smoothed,
+    pub timestamps: VecDeque<(u32, i64)>,
+    pub usage: Usage,
+    pub short: bool,
+
+    /// As on the wire, for tcptrace's rules on new connections.
+    pub syn_number: u32,
+    pub fin_end: Option<i64>,
+    pub latest_end: i64,
+    pub window_end: u64,
+    /// The last ACK this direction carried, relative to the peer's numbers, and whether there was one.
+    pub last_ack: Option<i64>,
+    pub edge: Option<i64>,
+    pub last_window: u64,
+    pub advertises_zero: bool,
+
+    pub packets: u64,
+    pub acks: u64,
+    pub pure_acks: u64,
+    pub resets: u32,
+    pub syns: u32,
+    pub fins: u32,
+    pub mss: u16,
+    pub scale: u8,
+    pub scaled: bool,
+    pub timestamped: bool,
+    pub sack_permitted: bool,
+    pub data_acked: bool,
+    pub window_restarted: bool,
+    pub duplicate_slot: u8,
+    pub duplicate_numbers: [u32; 8],
+    pub duplicate_ids: [u16; 8],
+    pub unique_bytes: u64,
+    pub data_packets: u64,
+    pub data_bytes: u64,
+    pub pushed: u64,
+    pub largest: u32,
+    pub smallest: u32,
+    pub window_max: u64,
+    pub window_min: u64,
+    pub window_sum: u64,
+    pub window_count: u64,
+    pub owin_max: i64,
+    pub owin_min: i64,
+    pub owin_sum: u128,
+    pub owin_count: u64,
+    pub owin_weighted: u128,
+    pub owin_last: i64,
+    pub owin_since: i64,
+    pub initial_bytes: u64,
+    pub initial_packets: u64,
+    pub truncated_bytes: u64,
+    pub truncated_packets: u64,
+    pub first_data: Option<i64>,
+    pub last_data: i64,
+    pub last_time: Option<i64>,
+    pub longest_pause: i64,
+    pub cumulatively: u64,
+    pub last_sample: i64,
+    pub handshake_sample: i64,
+    pub rtts: Option<Box<Rtts>>,
+    pub rare: Option<Box<Rare>>,
+}
+
+impl Direction {
+    /// A number of this direction as on the wire, made relative and of 64 bit: the one nearest to what is known.
+    #[inline(always)]
+    pub fn relative(&self, number: u32) -> i64 {
+        let near = self.origin.wrapping_add(self.reference as u32);
+        self.reference + i64::from(number.wrapping_sub(near) as i32)
+    }
+
+    /// Fixes the origin at the first number that is seen.
+    #[inline(always)]
+    pub fn begin(&mut self, origin: u32) {
+        if !self.known {
+            self.known = true;
+            self.origin = origin;
+            (self.reference, self.next, self.data_end) = (0, 0, 1);
+        }
+    }
+
+    pub fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_with(Default::default)
+    }
+
+    pub fn rtts(&mut self) -> &mut Rtts {
+        self.rtts.get_or_insert_with(Default::default)
+    }
+
+    /// Payload sent and neither acknowledged nor SACKed.
+    #[inline(always)]
+    pub fn in_flight(&self) -> i64 {
+        (self.data_end - self.acknowledged.max(1) - self.sacked.total).max(0)
+    }
+
+    /// The largest payload, at most what the peer's SYN allows.
+    pub fn segment_size(&self, peer: &Direction) -> u32 {
+        match peer.mss {
+            0 => self.largest,
+            mss => self.largest.min(u32::from(mss)),
+        }
+    }
+}

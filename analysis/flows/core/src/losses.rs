@@ -1,0 +1,228 @@
+//! Which kind a repeated segment is, and what gaps and reports say of losses and reordering.
+//! docs/analysis.md has the rules in words; they use whole numbers only, so that every engine decides alike.
+
+use crate::direction::kind;
+use std::collections::VecDeque;
+
+const MILLISECOND: i64 = 1_000_000;
+/// No retransmission timer is taken to be shorter.
+const SHORTEST_TIMER: i64 = 10 * MILLISECOND;
+/// The same where no round trip was measured.
+const TIMER_UNMEASURED: i64 = 200 * MILLISECOND;
+/// What a tail loss probe waits beyond two round trips for a peer that delays its ACK (RFC 8985, section 7.2), and slack.
+const PROBE_DELAY: i64 = 210 * MILLISECOND;
+/// How long an overtaken packet takes at most where no round trip is known.
+const OVERTAKEN: i64 = 3 * MILLISECOND;
+/// Retransmissions and gaps that are remembered.
+const REMEMBERED: usize = 64;
+
+/// One retransmission, until it is known whether it was needless.
+#[derive(Clone, Copy, Debug)]
+pub struct Resent {
+    pub first: i64,
+    pub end: i64,
+    pub bytes: i64,
+    pub kind: u8,
+    pub row: usize,
+    pub timestamp: Option<u32>,
+    /// Known to be needless by an echo; named by a duplicate report.
+    pub needless: bool,
+    pub reported: bool,
+}
+
+/// Bytes that were passed over: from `left` to `right`, by a packet with `timestamp` at `time`.
+#[derive(Clone, Copy, Debug)]
+pub struct Gap {
+    pub left: i64,
+    pub right: i64,
+    pub time: i64,
+    pub timestamp: Option<u32>,
+    /// Segments with payload before that packet.
+    pub packets: u64,
+}
+
+#[derive(Default)]
+pub struct Losses {
+    /// Repairs go on until this is acknowledged, and whether the timer began them.
+    pub recover: i64,
+    pub by_timer: bool,
+    /// A tail loss probe stands for all up to here.
+    pub probed: i64,
+    pub episode_end: i64,
+    pub episodes: u64,
+    pub resent: VecDeque<Resent>,
+    pub gaps: Vec<Gap>,
+    pub reordered: u64,
+    pub reordering_packets: u64,
+    pub reordering_bytes: i64,
+    pub reordering_time: i64,
+}
+
+/// What is known of the sender when it repeats a segment.
+pub struct Situation {
+    pub now: i64,
+    pub first: i64,
+    pub end: i64,
+    /// The end of all that was sent, and what is acknowledged since when.
+    pub next: i64,
+    pub acknowledged: i64,
+    pub acknowledged_time: i64,
+    pub last_received: i64,
+    /// When this segment was sent last, and how often it was sent again before.
+    pub sent: i64,
+    pub again: u32,
+    /// Whether both sides permit SACK, and the end of the highest block.
+    pub sack: bool,
+    pub sacked_top: i64,
+    pub duplicates: u32,
+    /// Bytes that one segment holds at most, and the smoothed round trip if one was measured.
+    pub size: i64,
+    pub rtt: Option<i64>,
+}
+
+impl Situation {
+    fn timer(&self) -> i64 {
+        match self.rtt {
+            Some(mean) => (2 * mean).max(SHORTEST_TIMER),
+            None => TIMER_UNMEASURED,
+        }
+    }
+
+    fn passed(&self) -> i64 {
+        self.now - self.sent.max(self.acknowledged_time)
+    }
+
+    fn sign(&self) -> bool {
+        let few = (self.next - self.acknowledged) < 4 * self.size;
+        self.sacked_top > self.first || self.duplicates >= 3 || (few && self.duplicates >= 1)
+    }
+
+    /// An ACK that just came explains a repetition better than a timer does. Without SACK none tells the sender that
+    /// a retransmission was lost.
+    fn prompted(&self) -> bool {
+        let soon = self.rtt.map_or(MILLISECOND, |rtt| rtt >> 3);
+        let told = self.sacked_top > self.first || (self.again == 0 && self.sign());
+        told && self.now - self.last_received < soon
+    }
+
+    fn head(&self) -> bool {
+        self.first <= self.acknowledged
+    }
+
+    fn by_tail_probe(&self, probed: i64) -> bool {
+        let waited = self.rtt.map_or(TIMER_UNMEASURED, |rtt| 2 * rtt) + PROBE_DELAY;
+        self.sack
+            && self.end == self.next
+            && self.again == 0
+            && self.next > probed
+            && !self.sign()
+            && (!self.head() || self.passed() <= waited)
+    }
+
+    fn by_timer(&self) -> bool {
+        self.head() && self.passed() >= self.timer() && !self.prompted()
+    }
+}
+
+impl Losses {
+    /// The kind of a repetition by the sender, and what follows from it for the next ones.
+    pub fn classify(&mut self, about: &Situation) -> u8 {
+        let repairing = about.acknowledged < self.recover;
+        let chosen = if about.by_tail_probe(self.probed) {
+            self.probed = about.next;
+            kind::TLP
+        } else if about.by_timer() {
+            (self.recover, self.by_timer) = (about.next, true);
+            kind::RTO
+        } else if repairing && self.by_timer {
+            kind::RTO
+        } else if about.sign() || repairing {
+            if !repairing {
+                (self.recover, self.by_timer) = (about.next, false);
+            }
+            if about.sack {
+                kind::SACK
+            } else {
+                kind::FAST
+            }
+        } else {
+            kind::OTHER
+        };
+        if about.acknowledged >= self.episode_end {
+            self.episodes += 1;
+            self.episode_end = about.next;
+        }
+        chosen
+    }
+
+    pub fn remember(&mut self, resent: Resent) {
+        if self.resent.len() == REMEMBERED {
+            self.resent.pop_front();
+        }
+        self.resent.push_back(resent);
+    }
+
+    /// The newest retransmission that a duplicate report names: the peer had these bytes before. Each is named once;
+    /// None too where an echo told the same before.
+    pub fn reported(&mut self, left: i64, right: i64) -> Option<Resent> {
+        let named = |resent: &&mut Resent| !resent.reported && resent.first < right && resent.end > left;
+        let resent = self.resent.iter_mut().rev().find(named)?;
+        let before = *resent;
+        (resent.reported, resent.needless) = (true, true);
+        if before.needless {
+            None
+        } else {
+            Some(before)
+        }
+    }
+
+    /// The retransmissions that begin in what an ACK newly covers and whose timestamps are later than the ACK's echo:
+    /// an earlier transmission arrived.
+    pub fn echoed(&mut self, from: i64, to: i64, echo: u32) -> Vec<Resent> {
+        let mut found = Vec::new();
+        for resent in &mut self.resent {
+            let covered = resent.first >= from && resent.first < to && !resent.needless;
+            if covered && matches!(resent.timestamp, Some(sent) if (sent.wrapping_sub(echo) as i32) > 0) {
+                resent.needless = true;
+                found.push(*resent);
+            }
+        }
+        found
+    }
+
+    pub fn open(&mut self, gap: Gap) {
+        if self.gaps.len() == REMEMBERED {
+            self.gaps.remove(0);
+        }
+        self.gaps.push(gap);
+    }
+
+    /// A packet fills bytes passed over before: was it overtaken, or sent anew after a loss that was not seen?
+    pub fn fill(&mut self, first: i64, end: i64, now: i64, timestamp: Option<u32>, about: (i64, u64, Option<i64>)) {
+        let (next, packets, rtt) = about;
+        let at = match self.gaps.iter().position(|gap| first < gap.right && end > gap.left) {
+            Some(at) => at,
+            None => return,
+        };
+        let gap = self.gaps[at];
+        if first <= gap.left && end >= gap.right {
+            self.gaps.remove(at);
+        } else if first <= gap.left {
+            self.gaps[at].left = end;
+        } else if end >= gap.right {
+            self.gaps[at].right = first;
+        }
+        let passed = (now - gap.time).max(0);
+        let quick = rtt.map_or(passed < OVERTAKEN, |rtt| passed * 4 < rtt * 3);
+        let older = match (timestamp, gap.timestamp) {
+            (Some(mine), Some(its)) if mine != its => (mine.wrapping_sub(its) as i32) < 0,
+            _ => quick,
+        };
+        if older {
+            self.reordered += 1;
+            self.reordering_packets = self.reordering_packets.max(packets - gap.packets);
+            self.reordering_bytes = self.reordering_bytes.max(next - first);
+            self.reordering_time = self.reordering_time.max(passed);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Reading and parsing in one thread, the analysis in another; segments go over in batches that are used again.
+
+use crate::link::{Ignored, NAMES};
+use crate::records::{Record, Sink};
+use crate::segment::{parse, Segment};
+use crate::table::Table;
+use std::sync::mpsc::{channel, sync_channel, Receiver, Sender, SyncSender};
+
+/// Segments in a batch: few enough to stay in the processor's cache.
+const BATCH: usize = 1024;
+const BATCHES: usize = 4;
+/// Packets between two looks at whether the user wants to stop.
+const LOOK: u64 = 1 << 18;
+
+/// Segments with the numbers of their records; those from `filled` on are of no meaning.
+struct Batch {
+    segments: Vec<(u64, Segment)>,
+    filled: usize,
+}
+
+impl Batch {
+    fn new() -> Batch {
+        Batch { segments: (0..BATCH).map(|_| Default::default()).collect(), filled: 0 }
+    }
+}
+
+/// What the file says beside its segments.
+#[derive(Default)]
+pub struct Facts {
+    pub packets: u64,
+    pub segments: u64,
+    pub ignored: [u64; NAMES.len()],
+    pub first: Option<i64>,
+    pub last: Option<i64>,
+    pub link_types: Vec<u16>,
+    pub snaplen: u32,
+    /// Whether the user stopped the reading.
+    pub stopped: bool,
+}
+
+pub struct Parser<'a> {
+    facts: Facts,
+    batch: Batch,
+    full: SyncSender<Batch>,
+    empty: Receiver<Batch>,
+    go_on: &'a mut dyn FnMut() -> bool,
+}
+
+/// Lets `read` feed a parser while `table` takes the segments; `go_on` is asked now and then, in the caller's thread.
+pub fn run<T>(table: &mut Table, go_on: &mut dyn FnMut() -> bool, read: impl FnOnce(&mut Parser) -> T) -> (T, Facts) {
+    let (full, filled) = sync_channel(BATCHES);
+    let (used, empty) = channel();
+    for _ in 1..BATCHES {
+        // The other end is in this function: sending cannot fail.
+        let _ = used.send(Batch::new());
+    }
+    std::thread::scope(|scope| {
+        let analysis = scope.spawn(move || analyse(table, &filled, &used));
+        let mut parser = Parser { facts: Facts::default(), batch: Batch::new(), full, empty, go_on };
+        let result = read(&mut parser);
+        parser.hand_over();
+        let facts = std::mem::take(&mut parser.facts);
+        drop(parser);
+        if let Err(panic) = analysis.join() {
+            std::panic::resume_unwind(panic);
+        }
+        (result, facts)
+    })
+}
+
+fn analyse(table: &mut Table, filled: &Receiver<Batch>, used: &Sender<Batch>) {
+    for mut batch in filled {
+        for (number, segment) in &mut batch.segments[..batch.filled] {
+            table.take(*number, segment);
+        }
+        batch.filled = 0;
+        // At the end nobody takes it back.
+        let _ = used.send(batch);
+    }
+}
+
+impl Parser<'_> {
+    /// False if the analysis has ended, which it does early only by a panic.
+    #[cold]
+    fn hand_over(&mut self) -> bool {
+        match self.empty.recv() {
+            Ok(empty) => self.full.send(std::mem::replace(&mut self.batch, empty)).is_ok(),
+            Err(_) => false,
+        }
+    }
+}
+
+impl Sink for Parser<'_> {
+    #[inline(always)]
+    fn record(&mut self, record: &Record) -> bool {
+        let facts = &mut self.facts;
+        facts.packets += 1;
+        if facts.packets % LOOK == 0 && !(self.go_on)() {
+            facts.stopped = true;
+            return false;
+        }
+        facts.first.get_or_insert(record.time);
+        facts.last = Some(record.time);
+        let (number, segment) = &mut self.batch.segments[self.batch.filled];
+        *number = facts.packets;
+        if let Err(why) = parse(record, segment) {
+            ignore(facts, why);
+            return true;
+        }
+        facts.segments += 1;
+        self.batch.filled += 1;
+        self.batch.filled < BATCH || self.hand_over()
+    }
+
+    fn interface(&mut self, link: u16, snaplen: u32) {
+        if !self.facts.link_types.contains(&link) {
+            self.facts.link_types.push(link);
+        }
+        self.facts.snaplen = self.facts.snaplen.max(snaplen);
+    }
+}
+
+#[cold]
+fn ignore(facts: &mut Facts, why: Ignored) {
+    facts.ignored[why as usize] += 1;
+}

@@ -1,0 +1,127 @@
+//! What Python sees: one function that returns plain facts and the columns' bytes, for NumPy to read.
+
+use crate::frame::{Column, Frame, Values};
+use crate::link::NAMES;
+use crate::pipeline::Facts;
+use crate::rows::Piece;
+use crate::table::Table;
+use crate::{read, summary, Refused};
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList};
+use std::path::PathBuf;
+
+/// The facts of the file, `connections` as (name, type, values, valid), and `packets` as a list of such lists.
+#[pyfunction]
+fn analyse(py: Python<'_>, path: PathBuf, packets: bool, compatible: bool) -> PyResult<Bound<'_, PyDict>> {
+    let mut table = Table::new(compatible, packets);
+    let mut go_on = || Python::with_gil(|py| py.check_signals().is_ok());
+    let reading = py.allow_threads(|| read(&path, &mut table, &mut go_on));
+    let reading = match reading {
+        Ok(reading) => reading,
+        Err(Refused::Unreadable(error)) => return Err(PyOSError::new_err(error)),
+        Err(Refused::NoCapture) => return Err(PyValueError::new_err("no capture")),
+    };
+    if reading.facts.stopped {
+        // The signal's handler has run: Python's own raises KeyboardInterrupt.
+        return Err(pyo3::exceptions::PyKeyboardInterrupt::new_err(()));
+    }
+    let facts = PyDict::new(py);
+    facts.set_item("format", reading.format.name())?;
+    facts.set_item("compression", reading.compression.name())?;
+    facts.set_item("bytes", reading.bytes)?;
+    facts.set_item("fault", reading.fault.map(|fault| fault.0.name()))?;
+    facts.set_item("fault_offset", reading.fault.map(|fault| fault.1))?;
+    file(&facts, &reading.facts)?;
+    let frame = py.allow_threads(|| frame(&mut table));
+    facts.set_item("connections", columns(py, frame.columns)?)?;
+    if let Some(rows) = &table.rows {
+        let pieces = PyList::empty(py);
+        for piece in &rows.pieces {
+            pieces.append(packets_piece(py, piece)?)?;
+        }
+        facts.set_item("packets_pieces", pieces)?;
+    }
+    Ok(facts)
+}
+
+fn file(made: &Bound<'_, PyDict>, facts: &Facts) -> PyResult<()> {
+    made.set_item("link_types", facts.link_types.clone())?;
+    made.set_item("snaplen", facts.snaplen)?;
+    made.set_item("packets", facts.packets)?;
+    made.set_item("tcp_segments", facts.segments)?;
+    made.set_item("first", facts.first)?;
+    made.set_item("last", facts.last)?;
+    let ignored = PyDict::new(made.py());
+    for (name, count) in NAMES.iter().zip(facts.ignored) {
+        if count > 0 {
+            ignored.set_item(name, count)?;
+        }
+    }
+    made.set_item("ignored", ignored)
+}
+
+/// The connections' frame; each connection's memory is freed with its row.
+fn frame(table: &mut Table) -> Frame {
+    let mut frame = Frame::new(table.connections.len());
+    let compatible = table.compatible;
+    for (index, mut connection) in std::mem::take(&mut table.connections).into_iter().enumerate() {
+        summary::add(&mut frame, index + 1, &mut connection, compatible);
+    }
+    frame
+}
+
+/// Each column is freed as soon as Python has it.
+fn columns<'py>(py: Python<'py>, columns: Vec<Column>) -> PyResult<Bound<'py, PyDict>> {
+    let made = PyDict::new(py);
+    for column in columns {
+        let valid = PyBytes::new(py, &column.valid);
+        match &column.values {
+            Values::Unsigned(values) => made.set_item(&column.name, ("uint64", bytes(py, values), valid))?,
+            Values::Integer(values) => made.set_item(&column.name, ("int64", bytes(py, values), valid))?,
+            Values::Float(values) => made.set_item(&column.name, ("float64", bytes(py, values), valid))?,
+            Values::Text(values) => made.set_item(&column.name, ("text", PyList::new(py, values)?, valid))?,
+        }
+    }
+    Ok(made)
+}
+
+fn bytes<'py, T: bytemuck::NoUninit>(py: Python<'py>, values: &[T]) -> Bound<'py, PyBytes> {
+    PyBytes::new(py, bytemuck::cast_slice(values))
+}
+
+fn packets_piece<'py>(py: Python<'py>, piece: &Piece) -> PyResult<Bound<'py, PyDict>> {
+    let made = PyDict::new(py);
+    let always = |name: &str, kind: &str, values: Bound<'py, PyBytes>| {
+        made.set_item(name, (kind, values, PyBytes::new(py, b"")))
+    };
+    let maybe = |name: &str, kind: &str, values: Bound<'py, PyBytes>, valid: &[u8]| {
+        made.set_item(name, (kind, values, PyBytes::new(py, valid)))
+    };
+    always("number", "uint64", bytes(py, &piece.number))?;
+    always("time", "int64", bytes(py, &piece.time))?;
+    always("connection", "uint32", bytes(py, &piece.connection))?;
+    always("forward", "bool", bytes(py, &piece.forward))?;
+    always("sequence", "uint64", bytes(py, &piece.sequence))?;
+    maybe("acknowledgement", "uint64", bytes(py, &piece.acknowledgement), &piece.has_acknowledgement)?;
+    always("payload", "uint32", bytes(py, &piece.payload))?;
+    always("window", "uint64", bytes(py, &piece.window))?;
+    always("flags", "uint16", bytes(py, &piece.flags))?;
+    always("sack_row", "uint32", bytes(py, &piece.sack_row))?;
+    always("sack_value", "uint64", bytes(py, &piece.sack_value))?;
+    always("dsack", "bool", bytes(py, &piece.dsack))?;
+    maybe("timestamp", "uint32", bytes(py, &piece.timestamp), &piece.has_timestamp)?;
+    maybe("echo", "uint32", bytes(py, &piece.echo), &piece.has_timestamp)?;
+    maybe("ip_id", "uint16", bytes(py, &piece.ip_id), &piece.has_ip_id)?;
+    always("ecn", "uint8", bytes(py, &piece.ecn))?;
+    always("ttl", "uint8", bytes(py, &piece.ttl))?;
+    always("kind", "uint8", bytes(py, &piece.kind))?;
+    always("in_flight", "uint64", bytes(py, &piece.in_flight))?;
+    maybe("rtt", "int64", bytes(py, &piece.rtt), &piece.has_rtt)?;
+    Ok(made)
+}
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(analyse, module)?)
+}

@@ -1,0 +1,196 @@
+//! From a captured packet to a TCP segment: IPv4 (RFC 791), IPv6 (RFC 8200), TCP (RFC 9293).
+
+use crate::link::{ip_offset, pair, Ignored};
+use crate::options::{number, Options};
+use crate::records::Record;
+
+pub const FIN: u16 = 1;
+pub const SYN: u16 = 2;
+pub const RST: u16 = 4;
+pub const PSH: u16 = 8;
+pub const ACK: u16 = 16;
+pub const URG: u16 = 32;
+pub const ECE: u16 = 64;
+pub const CWR: u16 = 128;
+
+const TCP: u8 = 6;
+const EXTENSIONS: usize = 16;
+
+/// An address, high half first. IPv4 stands in the low half, with a high half that no IPv6 packet of ours has.
+pub type Address = [u64; 2];
+
+/// The high half of an IPv4 address: of the discard-only prefix (RFC 6666).
+pub const FOUR: u64 = 0x0100_0000_0000_0000;
+
+/// The two ends as in the packet. Whole words, compared one by one: what was just written word by word stalls the
+/// processor when it is read in larger pieces.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ends {
+    pub source: Address,
+    pub destination: Address,
+    /// The source's in the upper half.
+    pub ports: u32,
+}
+
+impl Ends {
+    #[inline(always)]
+    pub fn same(&self, other: &Ends) -> bool {
+        self.ports == other.ports && same(&self.source, &other.source) && same(&self.destination, &other.destination)
+    }
+
+    #[inline(always)]
+    pub fn opposite(&self, other: &Ends) -> bool {
+        self.ports.rotate_left(16) == other.ports
+            && same(&self.source, &other.destination)
+            && same(&self.destination, &other.source)
+    }
+}
+
+#[inline(always)]
+fn same(left: &Address, right: &Address) -> bool {
+    left[1] == right[1] && left[0] == right[0]
+}
+
+/// What an analysis needs of a segment; numbers as on the wire.
+#[derive(Default)]
+pub struct Segment {
+    pub time: i64,
+    pub ends: Ends,
+    pub sequence: u32,
+    pub acknowledgement: u32,
+    pub flags: u16,
+    pub window: u16,
+    pub urgent: u16,
+    /// Bytes of payload on the wire, and how many of them the capture lacks.
+    pub payload: u32,
+    pub missing: u32,
+    pub ip_id: Option<u16>,
+    pub ecn: u8,
+    pub ttl: u8,
+    pub options: Options,
+}
+
+/// Where TCP begins, and its bytes on the wire.
+type Found = Result<(usize, u32), Ignored>;
+
+/// Fills `segment` in place: moving it about costs more than parsing it.
+#[inline(always)]
+pub fn parse(record: &Record, segment: &mut Segment) -> Result<(), Ignored> {
+    let at = ip_offset(record.link, record.bytes)?;
+    let bytes = &record.bytes[at..];
+    let length = record.length - at as u32;
+    let (start, length) = match bytes.first().map(|byte| byte >> 4) {
+        Some(4) => version_four(bytes, length, segment)?,
+        Some(6) => version_six(bytes, length, segment)?,
+        _ => return Err(Ignored::NotIp),
+    };
+    segment.time = record.time;
+    tcp(bytes, start, length, segment)
+}
+
+#[inline(always)]
+fn version_four(bytes: &[u8], wire: u32, segment: &mut Segment) -> Found {
+    if bytes.len() < 20 {
+        return Err(Ignored::CutOff);
+    }
+    let bytes = &bytes[..20];
+    let header = u32::from(bytes[0] & 15) * 4;
+    // A total length of 0 stands in captures of offloaded and of jumbo packets (BIG TCP): the wire's counts.
+    let total = match pair(bytes, 2) {
+        0 => wire,
+        length => u32::from(length),
+    };
+    if header < 20 || total < header {
+        return Err(Ignored::DamagedIp);
+    }
+    if bytes[9] != TCP {
+        return Err(Ignored::NotTcp);
+    }
+    if pair(bytes, 6) & 0x1fff != 0 {
+        return Err(Ignored::Fragment);
+    }
+    segment.ends.source = [FOUR, u64::from(number(bytes, 12))];
+    segment.ends.destination = [FOUR, u64::from(number(bytes, 16))];
+    segment.ip_id = Some(pair(bytes, 4));
+    segment.ecn = bytes[1] & 3;
+    segment.ttl = bytes[8];
+    Ok((header as usize, total - header))
+}
+
+fn version_six(bytes: &[u8], wire: u32, segment: &mut Segment) -> Found {
+    if bytes.len() < 40 {
+        return Err(Ignored::CutOff);
+    }
+    let (start, jumbo) = extensions(bytes)?;
+    let after = match (u32::from(pair(bytes, 4)), jumbo) {
+        (0, Some(length)) => length,
+        (0, None) => wire.saturating_sub(40),
+        (length, _) => length,
+    };
+    let skipped = (start - 40) as u32;
+    if after < skipped {
+        return Err(Ignored::DamagedIp);
+    }
+    let half = |at: usize| u64::from(number(bytes, at)) << 32 | u64::from(number(bytes, at + 4));
+    segment.ends.source = [half(8), half(16)];
+    segment.ends.destination = [half(24), half(32)];
+    segment.ip_id = None;
+    segment.ecn = bytes[1] >> 4 & 3;
+    segment.ttl = bytes[7];
+    Ok((start, after - skipped))
+}
+
+/// Where TCP begins behind IPv6's extension headers, and the length of a jumbo payload (RFC 2675).
+fn extensions(bytes: &[u8]) -> Result<(usize, Option<u32>), Ignored> {
+    let (mut next, mut at, mut jumbo) = (bytes[6], 40, None);
+    for _ in 0..EXTENSIONS {
+        if next == TCP {
+            return Ok((at, jumbo));
+        }
+        if !matches!(next, 0 | 43 | 44 | 51 | 60 | 135 | 139 | 140) {
+            return Err(Ignored::NotTcp);
+        }
+        if bytes.len() < at + 8 {
+            return Err(Ignored::CutOff);
+        }
+        let size = match next {
+            44 => 8,
+            51 => (usize::from(bytes[at + 1]) + 2) * 4,
+            _ => (usize::from(bytes[at + 1]) + 1) * 8,
+        };
+        if next == 44 && pair(bytes, at + 2) & 0xfff8 != 0 {
+            return Err(Ignored::Fragment);
+        }
+        if next == 0 && bytes[at + 2] == 0xc2 && bytes[at + 3] == 4 {
+            jumbo = Some(number(bytes, at + 4));
+        }
+        next = bytes[at];
+        at += size;
+    }
+    Err(Ignored::NotTcp)
+}
+
+#[inline(always)]
+fn tcp(bytes: &[u8], start: usize, length: u32, segment: &mut Segment) -> Result<(), Ignored> {
+    let header = match bytes.get(start..) {
+        Some(header) if header.len() >= 20 => header,
+        _ => return Err(Ignored::CutOff),
+    };
+    let size = u32::from(header[12] >> 4) * 4;
+    if size < 20 || length < size {
+        return Err(Ignored::DamagedTcp);
+    }
+    let payload = length - size;
+    // Ethernet's padding behind a short packet is none of its payload.
+    let there = (header.len() as u32).saturating_sub(size).min(payload);
+    segment.ends.ports = number(header, 0);
+    segment.sequence = number(header, 4);
+    segment.acknowledgement = number(header, 8);
+    segment.flags = pair(header, 12) & 0x1ff;
+    segment.window = pair(header, 14);
+    segment.urgent = pair(header, 18);
+    segment.payload = payload;
+    segment.missing = payload - there;
+    segment.options.parse(&header[20..(size as usize).min(header.len())]);
+    Ok(())
+}

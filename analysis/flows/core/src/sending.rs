@@ -1,0 +1,196 @@
+//! The steps for what a segment sends: its place in the scoreboard, and its kind.
+
+use crate::connection::{Place, Step};
+use crate::direction::{kind, Direction};
+use crate::losses::{Gap, Resent, Situation};
+use crate::scoreboard::Sent;
+use crate::segment::{Segment, FIN, RST, SYN};
+
+/// The segment enters the scoreboard; what it repeats is counted as tcptrace does.
+#[inline(always)]
+pub fn transmit(segment: &Segment, this: &mut Direction, other: &Direction, step: &mut Step, compatible: bool) {
+    let (syn, fin) = (i64::from(segment.flags & SYN != 0), i64::from(segment.flags & FIN != 0));
+    let length = step.payload + syn + fin;
+    if length == 0 {
+        return;
+    }
+    if other.last_window == 0 && other.packets > 0 && syn == 0 {
+        step.probe = true;
+        let rare = this.rare();
+        rare.probe_packets += 1;
+        rare.probe_bytes += step.payload as u64;
+        return;
+    }
+    let rare = &mut this.rare;
+    let sent = Sent::new(step.first, step.first + length, step.now);
+    this.board.add(sent, other.packets == 0, &mut step.added, |time, again| {
+        let rare = rare.get_or_insert_with(Default::default);
+        rare.most_again = rare.most_again.max(again);
+        rare.retransmission_times.add(time, compatible);
+    });
+    let mut again = step.added.again;
+    if again > 0 || step.added.out_of_order {
+        let rare = this.rare();
+        rare.out_of_order += u64::from(step.added.out_of_order);
+        if again > 0 {
+            rare.repeated_packets += 1;
+            rare.repeated_bytes += again as u64;
+            step.repeated = true;
+        }
+    }
+    again -= i64::from(syn == 1 && this.syns > 1) + i64::from(fin == 1 && this.fins > 1);
+    this.unique_bytes += (step.payload - again).max(0) as u64;
+}
+
+#[inline(always)]
+pub fn classify(
+    segment: &Segment,
+    this: &mut Direction,
+    other: &Direction,
+    step: &Step,
+    receiver: bool,
+    trip: Option<i64>,
+    place: &Place,
+) -> u8 {
+    let flags = segment.flags;
+    if step.payload == 0 && flags & (SYN | FIN) == 0 {
+        return if flags & RST != 0 { kind::NONE } else { empty(this, other, step) };
+    }
+    if flags & SYN != 0 {
+        let first = if step.payload > 0 { kind::NEW } else { kind::NONE };
+        return again_or(this, this.syns > 1, kind::SYN, first);
+    }
+    if step.payload == 0 {
+        return again_or(this, this.fins > 1, kind::FIN, kind::NONE);
+    }
+    if step.first >= this.next && !(other.advertises_zero && step.end > this.acknowledged) {
+        if step.first > this.next && this.next > 0 {
+            let (left, right) = (this.next, step.first);
+            let timestamp = segment.options.timestamps.map(|pair| pair.0);
+            let packets = this.data_packets - 1;
+            this.rare().losses.open(Gap { left, right, time: step.now, timestamp, packets });
+        }
+        return kind::NEW;
+    }
+    repetition(segment, this, other, step, receiver, trip, place)
+}
+
+fn again_or(this: &mut Direction, again: bool, repeated: u8, first: u8) -> u8 {
+    if again {
+        this.rare().kinds[usize::from(repeated)] += 1;
+    }
+    if again {
+        repeated
+    } else {
+        first
+    }
+}
+
+/// A segment without payload: does it ask for an answer?
+#[inline(always)]
+fn empty(this: &mut Direction, other: &Direction, step: &Step) -> u8 {
+    if step.first >= this.next || step.first < 1 {
+        return kind::NONE;
+    }
+    let chosen = if other.advertises_zero && step.first == this.acknowledged - 1 {
+        kind::PROBE
+    } else if step.first == this.next - 1 && this.acknowledged >= this.next && this.fins == 0 {
+        kind::KEEPALIVE
+    } else {
+        return kind::NONE;
+    };
+    this.rare().kinds[usize::from(chosen)] += 1;
+    chosen
+}
+
+/// A segment with payload that does not simply go on where the last one ended.
+fn repetition(
+    segment: &Segment,
+    this: &mut Direction,
+    other: &Direction,
+    step: &Step,
+    receiver: bool,
+    trip: Option<i64>,
+    place: &Place,
+) -> u8 {
+    let again = step.added.again.min(step.payload);
+    let keepalive = step.payload == 1 && step.end == this.next && this.acknowledged >= this.next;
+    let timestamp = segment.options.timestamps.map(|pair| pair.0);
+    let chosen = if keepalive {
+        kind::KEEPALIVE
+    } else if step.probe || (other.advertises_zero && step.end > this.acknowledged) {
+        kind::PROBE
+    } else if again == 0 {
+        let (next, packets) = (this.next, this.data_packets - 1);
+        this.rare().losses.fill(step.first, step.end, step.now, timestamp, (next, packets, trip));
+        kind::LATE
+    } else if receiver || step.copy {
+        kind::COPY
+    } else {
+        let about = situation(this, other, step);
+        this.rare().losses.classify(&about)
+    };
+    let rare = this.rare();
+    rare.kinds[usize::from(chosen)] += 1;
+    rare.kind_bytes[usize::from(chosen)] += again as u64;
+    if matches!(chosen, kind::FAST | kind::SACK | kind::RTO | kind::TLP | kind::OTHER) {
+        let row = place.rows.as_deref().map_or(0, |rows| rows.count);
+        rare.losses.remember(Resent {
+            first: step.first,
+            end: step.end,
+            bytes: again,
+            kind: chosen,
+            row,
+            timestamp,
+            needless: false,
+            reported: false,
+        });
+    }
+    chosen
+}
+
+fn situation(this: &Direction, other: &Direction, step: &Step) -> Situation {
+    let (sent, again) = step.added.earlier.unwrap_or((step.now, 0));
+    Situation {
+        now: step.now,
+        first: step.first,
+        end: step.end,
+        next: this.next,
+        acknowledged: this.acknowledged.max(1),
+        acknowledged_time: this.acknowledged_time,
+        last_received: this.last_received,
+        sent,
+        again,
+        sack: this.sack_permitted && other.sack_permitted,
+        sacked_top: this.sacked.top(),
+        duplicates: this.duplicates,
+        size: i64::from(this.segment_size(other)).max(1),
+        rtt: this.smoothed.mean(),
+    }
+}
+
+/// The end of what was sent moves on; a probe into a closed window does not move it.
+#[inline(always)]
+pub fn advance(segment: &Segment, this: &mut Direction, step: &Step) {
+    if step.payload == 0 && segment.flags & (SYN | FIN) == 0 {
+        if this.next == 0 {
+            this.next = step.first;
+            this.data_end = step.first.max(1);
+            this.reference = this.reference.max(step.first);
+        }
+        return;
+    }
+    if step.kind == kind::PROBE {
+        return;
+    }
+    let flags = i64::from(segment.flags & SYN != 0) + i64::from(segment.flags & FIN != 0);
+    this.next = this.next.max(step.end + flags);
+    this.reference = this.reference.max(this.next);
+    if step.payload > 0 {
+        let end = step.end + i64::from(segment.flags & SYN != 0);
+        if end > this.data_end {
+            this.data_end = end;
+            this.short = i64::from(this.largest) > step.payload;
+        }
+    }
+}

@@ -1,0 +1,69 @@
+"""Polars frames of the columns that an engine hands over.
+
+A column is (type, values, valid): NumPy's name of the type and the values' bytes, or "text" and a list of strings;
+`valid` has a byte per value, 0 where it is missing, or is empty if none is. Nothing here goes row by row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy
+import polars
+
+from analysis.flows.columns import OURS, PACKETS, TCPTRACE, connection_names
+
+Handed = tuple[str, Any, bytes]
+
+_TYPES: dict[str, Any] = {
+    "integer": polars.Int64, "unsigned": polars.UInt64, "float": polars.Float64, "text": polars.String,
+    "truth": polars.Boolean,
+}  # fmt: skip
+_PACKET_TYPES: dict[str, Any] = {
+    "number": polars.UInt64, "time": polars.Int64, "connection": polars.UInt32, "forward": polars.Boolean,
+    "sequence": polars.UInt64, "acknowledgement": polars.UInt64, "payload": polars.UInt32, "window": polars.UInt64,
+    "flags": polars.UInt16, "sacks": polars.List(polars.UInt64), "dsack": polars.Boolean, "timestamp": polars.UInt32,
+    "echo": polars.UInt32, "ip_id": polars.UInt16, "ecn": polars.UInt8, "ttl": polars.UInt8, "kind": polars.UInt8,
+    "in_flight": polars.UInt64, "rtt": polars.Int64,
+}  # fmt: skip
+
+
+def connections_frame(columns: Mapping[str, Handed]) -> polars.DataFrame:
+    """The connections' frame, its columns named, typed and ordered as the table says."""
+    types = {name: _TYPES[column.type] for column in (*OURS, *TCPTRACE) for name in column.names()}
+    if not columns:
+        return polars.DataFrame(schema={name: types[name] for name in connection_names()})
+    return polars.DataFrame([_series(name, *columns[name]).cast(types[name]) for name in connection_names()])
+
+
+def packets_frame(pieces: Sequence[Mapping[str, Handed]]) -> polars.DataFrame:
+    """The packets' frame out of its pieces."""
+    if not pieces:
+        return polars.DataFrame(schema={column.name: _PACKET_TYPES[column.name] for column in PACKETS})
+    return polars.concat([_piece(piece) for piece in pieces], rechunk=False)
+
+
+def _piece(piece: Mapping[str, Handed]) -> polars.DataFrame:
+    plain = [column.name for column in PACKETS if column.name != "sacks"]
+    frame = polars.DataFrame([_series(name, *piece[name]) for name in plain])
+    return frame.with_columns(_sacks(piece, frame.height)).select([column.name for column in PACKETS])
+
+
+def _sacks(piece: Mapping[str, Handed], height: int) -> polars.Series:
+    """The lists of the edges: an engine hands over a row and a value for each edge, ordered by row."""
+    edges = polars.DataFrame([_series("row", *piece["sack_row"]), _series("sacks", *piece["sack_value"])])
+    lists = edges.group_by("row", maintain_order=True).agg(polars.col("sacks"))
+    rows = polars.DataFrame({"row": polars.arange(0, height, dtype=polars.UInt32, eager=True)})
+    joined = rows.join(lists, on="row", how="left", maintain_order="left")
+    return joined.get_column("sacks").fill_null(polars.Series([[]], dtype=polars.List(polars.UInt64)))
+
+
+def _series(name: str, kind: str, values: Any, valid: bytes) -> polars.Series:
+    if kind == "text":
+        return polars.Series(name, values, dtype=polars.String)
+    series = polars.Series(name, numpy.frombuffer(values, dtype=kind))
+    if not valid:
+        return series
+    present = polars.Series(numpy.frombuffer(valid, dtype=bool))
+    return polars.select(polars.when(present).then(series).alias(name)).to_series()

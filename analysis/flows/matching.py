@@ -1,0 +1,211 @@
+"""Two captures of one flow, packet by packet: what was lost on the way, how long each packet took, which overtook.
+
+A packet is known again by what the network leaves alone: its bytes (`sequence`, `payload`), `acknowledgement`, both
+timestamps and `ip_id`. Retransmissions carry the same bytes, but a new IP-ID or timestamp; where a sender gives
+neither (IPv6 without timestamps), equal packets are told apart by when they can have been sent.
+
+Clocks are taken as they are. In the lab both ends read one clock; elsewhere ask for `align_clocks`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+import polars as pl
+
+from analysis.flows.reordering import reordering
+from topologies.errors import TcplabError
+
+_KEY = ("sequence", "payload", "acknowledgement", "timestamp", "echo", "ip_id", "mark")
+_SYN_RST, _FIN = 0x06, 0x01
+
+
+class Span(Protocol):
+    """When a capture began and ended (ns): what passed outside cannot be missed by it."""
+
+    @property
+    def first(self) -> int | None: ...
+    @property
+    def last(self) -> int | None: ...
+
+
+@dataclass(frozen=True)
+class Way:
+    """One direction of a flow, at both ends.
+
+    `packets` has a row for each packet that was sent, in that order: the sender's columns, and
+    `arrival` UInt64? (its record in the receiver's file), `arrived` Int64? (ns), `delay` Int64? (ns, one way),
+    `lost` Bool? (null where the receiver's capture had not begun or had ended), `copies` UInt32 (further arrivals),
+    `needless` Bool (the same bytes had been sent before and that packet arrived),
+    `extent` UInt32 (packets), `extent_time` Int64 (ns), `extent_bytes` UInt64, `n_reordered` UInt32: how far it was
+    overtaken (RFC 4737; 0 for in order). `unsent` are the receiver's rows that the sender's capture does not have.
+    """
+
+    packets: pl.DataFrame
+    unsent: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A way in figures: packets, bytes of payload, and one-way delays in ns (None where nothing arrived)."""
+
+    sent: int
+    lost: int
+    lost_bytes: int
+    undecided: int
+    copies: int
+    unsent: int
+    needless: int
+    reordered: int
+    largest_extent: int
+    delay_least: int | None
+    delay_median: int | None
+    delay_greatest: int | None
+
+
+def match(sent: pl.DataFrame, arrived: pl.DataFrame, span: Span, mss: int | None = None) -> Way:
+    """Matches the packets of one direction of one connection, as `read(..., packets=True).packets` has them.
+
+    `sent` are the rows at the sender, `arrived` those at the receiver, whose capture covers `span`. With `mss` (bytes)
+    super-packets of either side (GSO, GRO) are first taken apart into segments of that size.
+    """
+    left, right = (_marked(_segments(frame, mss) if mss else frame) for frame in (sent, arrived))
+    pairs = _paired(left, right)
+    first = pairs.group_by("place", maintain_order=True).agg(
+        pl.first("arrival_place", "arrival", "arrived"), copies=pl.len() - 1
+    )
+    rows = left.join(first, on="place", how="left").sort("place").with_columns(pl.col("copies").fill_null(0))
+    rows = _judged(rows.with_columns(delay=pl.col("arrived") - pl.col("time")), span)
+    unsent = right.join(pairs, left_on="place", right_on="arrival_place", how="anti")
+    return Way(_with_reordering(rows).drop("mark", "place", "arrival_place"), unsent.drop("mark", "place"))
+
+
+def summary(way: Way) -> Summary:
+    """The figures of `way`."""
+    packets, delays = way.packets, way.packets["delay"].drop_nulls()
+    lost = packets.filter(pl.col("lost"))
+    return Summary(
+        len(packets), len(lost), int(lost["payload"].sum()), packets["lost"].null_count(),
+        int(packets["copies"].sum()), len(way.unsent), int(packets["needless"].sum()),
+        int((packets["extent"] > 0).sum()), _whole(packets["extent"].max()) or 0,
+        *(_whole(value) for value in (delays.min(), delays.median(), delays.max())),
+    )  # fmt: skip
+
+
+def align_clocks(forward: Way, back: Way) -> tuple[Way, Way, int]:
+    """Both ways with the clocks' offset taken out, and the offset (ns, receiver's clock less sender's).
+
+    The least delays of both ways are taken to be equal, as NTP does (RFC 5905, section 8): half of a difference of
+    the paths goes into the offset, and a drift of the clocks stays. Raises TcplabError where a way had no arrival.
+    """
+    least = [_whole(way.packets["delay"].min()) for way in (forward, back)]
+    if least[0] is None or least[1] is None:
+        raise TcplabError("The clocks cannot be aligned: in one direction no packet was matched.")
+    offset = (least[0] - least[1]) // 2
+    return _shifted(forward, -offset), _shifted(back, offset), offset
+
+
+def later(one: pl.DataFrame, two: pl.DataFrame) -> float:
+    """By how many ns (median) the same packets passed `two` later than `one`; 0 where there are none."""
+    left, right = _marked(one), _marked(two)
+    pairs = _paired(left, right).join(left.select("place", "time"), on="place")
+    return float((pairs["arrived"] - pairs["time"]).median() or 0)  # type: ignore[arg-type]
+
+
+def _shifted(way: Way, by: int) -> Way:
+    return replace(way, packets=way.packets.with_columns(pl.col("arrived") + by, pl.col("delay") + by))
+
+
+def _whole(value: object) -> int | None:
+    return round(value) if isinstance(value, int | float) else None
+
+
+def _marked(packets: pl.DataFrame) -> pl.DataFrame:
+    """With `place` (order in the file) and `mark` (the flags SYN and RST, and FIN where it stands alone)."""
+    lone_fin = pl.when(pl.col("payload") == 0).then(_FIN).otherwise(0)
+    mark = pl.col("flags") & (lone_fin + _SYN_RST).cast(pl.UInt16)
+    return packets.with_columns(mark=mark, place=pl.int_range(pl.len(), dtype=pl.Int64))
+
+
+def _segments(packets: pl.DataFrame, mss: int) -> pl.DataFrame:
+    """Super-packets as the segments that cross the wire. Segmentation counts the IP-ID up."""
+    count = pl.max_horizontal(1, (pl.col("payload") + mss - 1) // mss)
+    index = pl.int_ranges(0, count.cast(pl.Int64), dtype=pl.Int64)
+    parts = packets.with_columns(part=index, whole=pl.col("payload").cast(pl.Int64)).explode("part")
+    return parts.with_columns(
+        (pl.col("sequence").cast(pl.Int64) + pl.col("part") * mss).cast(pl.UInt64).alias("sequence"),
+        pl.min_horizontal(pl.col("whole") - pl.col("part") * mss, mss).cast(pl.UInt32).alias("payload"),
+        ((pl.col("ip_id").cast(pl.Int64) + pl.col("part")) % 2**16).cast(pl.UInt16).alias("ip_id"),
+    ).drop("part", "whole")
+
+
+def _paired(sent: pl.DataFrame, arrived: pl.DataFrame) -> pl.DataFrame:
+    """(`place` of the sent packet, `arrival_place`, `arrival`, `arrived`) in order of arrival.
+
+    As many arrivals as sent packets of one kind: the first is the first. More of a packet that was sent once: copies.
+    """
+    columns = (*_KEY, "time", "place", "number")
+    both = _counted(pl.concat([sent.select(*columns, there=False), arrived.select(*columns, there=True)]))
+    left = both.filter(~pl.col("there")).select("key", "turn", "place", sent="time")
+    right = both.filter("there").select(
+        "key", "turn", "of", "come", arrival_place="place", arrival="number", arrived="time"
+    )
+    once, even = pl.col("of") == 1, pl.col("of") == pl.col("come")
+    clear = right.filter(once | even).with_columns(turn=pl.when(once).then(0).otherwise("turn"))
+    pairs = clear.join(left, on=["key", "turn"])
+    delay = (pairs["arrived"] - pairs["sent"]).median()
+    nearest = _nearest(left, right.filter(~(once | even) & (pl.col("of") > 1)), _whole(delay) or 0)
+    wanted = ("place", "arrival_place", "arrival", "arrived")
+    return pl.concat([pairs.select(wanted), nearest.select(wanted)]).sort("arrival_place")
+
+
+def _counted(both: pl.DataFrame) -> pl.DataFrame:
+    """With `key` (one number for equal packets), `of` of them sent and `come`, and `turn` among them at its end."""
+    keyed = both.with_row_index("row").with_columns(key=pl.first("row").over(_KEY))
+    keyed = keyed.with_columns(of=(~pl.col("there")).sum().over("key"), come=pl.col("there").sum().over("key"))
+    alone = (pl.col("of") <= 1) & (pl.col("come") <= 1)
+    turn = pl.int_range(pl.len()).over("key", "there")  # costs most, and nearly all are alone
+    alike = [keyed.filter(alone).with_columns(turn=pl.lit(0, pl.Int64)), keyed.filter(~alone).with_columns(turn=turn)]
+    return pl.concat(alike)
+
+
+def _nearest(sent: pl.DataFrame, arrived: pl.DataFrame, delay: int) -> pl.DataFrame:
+    """Of equal packets, each arrival belongs to the one that was sent nearest to the usual delay before it."""
+    asked = arrived.with_columns(at=pl.col("arrived") - delay)
+    offered = sent.join(asked.select("key").unique(), on="key", how="semi").select("key", "place", "sent", at="sent")
+    line = pl.concat([offered, asked.drop("turn", "of", "come")], how="diagonal").sort("key", "at")
+    line = line.with_columns(
+        *(pl.col(name).forward_fill().over("key").alias(f"{name}_before") for name in ("place", "sent")),
+        *(pl.col(name).backward_fill().over("key").alias(f"{name}_after") for name in ("place", "sent")),
+    )
+    later = (pl.col("sent_after") - pl.col("at") < pl.col("at") - pl.col("sent_before")).fill_null(
+        pl.col("sent_before").is_null()
+    )
+    place = pl.when(later).then("place_after").otherwise("place_before")
+    return line.filter(pl.col("arrived").is_not_null()).with_columns(place=place)
+
+
+def _judged(rows: pl.DataFrame, span: Span) -> pl.DataFrame:
+    """With `lost` and `needless`."""
+    least = rows["delay"].min() or 0
+    due = pl.col("time") + least
+    covered = due.is_between(span.first, span.last, "none") if span.first is not None else pl.lit(False)
+    came = pl.col("arrived").is_not_null()
+    before = came.cast(pl.Int64).cum_sum().over("sequence", "payload") - came.cast(pl.Int64)
+    lost = pl.when(came).then(False).when(covered).then(True).otherwise(None)
+    return rows.with_columns(lost=lost, needless=(pl.col("payload") > 0) & (before > 0))
+
+
+def _with_reordering(rows: pl.DataFrame) -> pl.DataFrame:
+    arrivals = rows.filter(pl.col("arrived").is_not_null()).sort("arrival_place")
+    columns = [arrivals[name].cast(pl.Int64).to_numpy() for name in ("place", "arrived", "payload")]
+    found = reordering(*(np.ascontiguousarray(column) for column in columns))
+    names = {"extent": found.packets, "extent_time": found.time, "extent_bytes": found.octets, "n_reordered": found.n}
+    types = {"extent": pl.UInt32, "extent_time": pl.Int64, "extent_bytes": pl.UInt64, "n_reordered": pl.UInt32}
+    values = pl.DataFrame({"place": arrivals["place"], **names}).with_columns(
+        pl.col(name).cast(kind) for name, kind in types.items()
+    )
+    filled = rows.join(values, on="place", how="left", maintain_order="left")
+    return filled.with_columns(pl.col(name).fill_null(0) for name in names)

@@ -1,0 +1,135 @@
+"""Reads a capture with the engine that is there, and makes frames of what the engine gives."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import polars
+
+from analysis.flows.faults import FAULTS
+from analysis.flows.frames import connections_frame, packets_frame
+from topologies.errors import TcplabError, UsageError
+
+Engine = Literal["auto", "compiled", "plain"]
+ENGINES: dict[Engine, str] = {"compiled": "analysis.flows._core", "plain": "analysis.flows.plain"}
+"""The module of each engine, in the order in which `auto` takes them."""
+
+
+class Analyser(Protocol):
+    """An engine: a module with this function."""
+
+    def analyse(self, path: str, packets: bool, compatible: bool) -> dict[str, Any]:
+        """The file's facts, `connections` as columns, and `packets_pieces`; see frames.py for the columns."""
+
+
+@dataclass(frozen=True)
+class FileFacts:
+    """What the file says of itself. Times are ns since 1970; `fault_offset` counts bytes of the unpacked stream."""
+
+    path: str
+    format: str
+    compression: str
+    link_types: tuple[int, ...]
+    snaplen: int
+    packets: int
+    tcp_segments: int
+    ignored: dict[str, int]
+    bytes: int
+    first: int | None
+    last: int | None
+    fault: str | None
+    fault_offset: int | None
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One capture, read: a row per connection, with `packets` a row per TCP segment, and the facts of the file."""
+
+    connections: polars.DataFrame
+    packets: polars.DataFrame | None
+    file: FileFacts
+
+
+def read(
+    path: str | PathLike[str],
+    packets: bool = False,
+    partial: bool = True,
+    engine: Engine = "auto",
+    compatible: bool = False,
+) -> Reading:
+    """The connections (and `packets`) in the capture at `path`: pcap or pcapng, plain, gzip or zstd.
+
+    A damaged file gives what precedes the damage, and says so in `file.fault`; with `partial=False` it is an error.
+    `compatible=True` gives tcptrace's own definitions in tcptrace's columns.
+    Raises TcplabError where the file cannot be read, UsageError for an engine that is not there.
+    """
+    analyser = find_engine(engine)
+    path = Path(path)
+    try:
+        found = analyser.analyse(str(path), packets, compatible)
+    except OSError as error:
+        raise TcplabError(f"{path} cannot be read ({error.strerror or error}).", "Check the path.") from error
+    except ValueError as error:
+        raise TcplabError(
+            f"{path} is no capture ({error}).", "It must be pcap or pcapng; gzip and zstd are unpacked."
+        ) from error
+    facts = _facts(path, found)
+    if facts.fault and not partial:
+        raise TcplabError(
+            f"{path}: {facts.fault} (at byte {facts.fault_offset}).", "Without partial=False what is whole is read."
+        )
+    frame = packets_frame(found["packets_pieces"]) if packets else None
+    return Reading(connections_frame(found["connections"]), frame, facts)
+
+
+def find_engine(engine: Engine) -> Analyser:
+    """The engine of that name; `auto` takes the compiled one where it is installed."""
+    if engine not in ("auto", "compiled", "plain"):
+        raise UsageError(f"There is no engine {engine!r}.", "Take auto, compiled or plain.")
+    for name, module in ENGINES.items():
+        if engine in ("auto", name):
+            try:
+                return importlib.import_module(module)
+            except ImportError as error:
+                if engine == name:
+                    raise UsageError(f"The {name} engine is not installed ({error}).", _REMEDY[name]) from error
+    raise UsageError("No engine is installed.", _REMEDY["compiled"])
+
+
+_REMEDY = {
+    "compiled": "Install Rust's cargo and start ./tcplab again, or take engine='plain'.",
+    "plain": "Install tcplab again.",
+}
+
+
+def engines() -> tuple[Engine, ...]:
+    """The engines that are installed, the fastest first."""
+    return tuple(name for name in ENGINES if _is_installed(name))
+
+
+def _is_installed(engine: Engine) -> bool:
+    try:
+        find_engine(engine)
+    except UsageError:
+        return False
+    return True
+
+
+def _facts(path: Path, found: Mapping[str, Any]) -> FileFacts:
+    same = {name: found[name] for name in ("format", "compression", "snaplen", "packets", "tcp_segments", "bytes")}
+    fault = found["fault"]
+    return FileFacts(
+        path=str(path),
+        link_types=tuple(found["link_types"]),
+        ignored=dict(found["ignored"]),
+        first=found["first"],
+        last=found["last"],
+        fault=FAULTS[fault] if fault else None,
+        fault_offset=found["fault_offset"],
+        **same,
+    )

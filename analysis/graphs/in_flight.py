@@ -1,0 +1,31 @@
+"""Bytes in flight, beside what limits them: the congestion window and the receive window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from analysis.graphs.capture import Direction
+from analysis.graphs.layers import BYTES, Graph, Layer, graph
+from analysis.sockets import Sample
+
+CAPTION = (
+    "Bytes in flight are sent but neither acknowledged nor reported by SACK. Where they stay below both windows, the "
+    "application had nothing to send. The congestion window is counted in segments of the largest size that was seen."
+)
+
+
+def draw(one: Direction, samples: Sequence[Sample] = ()) -> Graph:
+    """In flight after each segment sent; windows as stairs. `samples` are of the sending socket."""
+    segment = int((one.sent.high - one.sent.low).max(initial=0))
+    at = np.array([round(sample.time * 1e9) - one.start for sample in samples], dtype=np.int64)
+    known = np.array([sample.ssthresh is not None for sample in samples], dtype=np.bool_)
+    thresholds = np.array([sample.ssthresh or 0 for sample in samples], dtype=np.float64)
+    return graph(
+        "in_flight", "Bytes in flight and windows", CAPTION, BYTES,
+        Layer("rwnd", "stairs", one.answers.time, one.answers.window),
+        Layer("in_flight", "stairs", one.sent.time, one.sent.in_flight, fields={"record": one.sent.number}),
+        Layer("ssthresh", "stairs", at[known], thresholds[known] * segment),
+        Layer("cwnd", "stairs", at, np.array([sample.cwnd for sample in samples], dtype=np.float64) * segment),
+    )  # fmt: skip

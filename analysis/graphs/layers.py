@@ -1,0 +1,71 @@
+"""A graph as data: layers of marks in plain numbers, which the page, the pictures and xplot's files all draw."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from analysis.graphs.capture import Numbers
+
+Shape = Literal["bars", "stairs", "line", "dots", "rate", "arrows"]
+"""bars: a stroke from (x, y) to (end or x, top). stairs: y holds until the next x. rate: the steepness of the
+sum y. arrows: from (x, y) to (end, top)."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What an axis shows: a number times `scale` is in `unit`.
+
+    `ticks` are names at values, where it has names. With `zero` it begins there.
+    """
+
+    label: str
+    unit: str
+    scale: float = 1.0
+    ticks: tuple[tuple[float, str], ...] = ()
+    zero: bool = False
+
+
+@dataclass(frozen=True)
+class Layer:
+    """Marks of one look, in the order of `x`. `fields` are told, by name, of the mark under the pointer.
+
+    `run` is the most segments that one mark stands for. `words` replaces the look's own in the legend.
+    """
+
+    look: str
+    shape: Shape
+    x: Numbers
+    y: Numbers
+    top: Numbers | None = None
+    end: Numbers | None = None
+    fields: Mapping[str, Numbers] = field(default_factory=dict)
+    words: str = ""
+    run: int = 1
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+
+@dataclass(frozen=True)
+class Graph:
+    """One picture. `over_time` says that x is time, which all such graphs of a page share."""
+
+    key: str
+    title: str
+    caption: str
+    x: Axis
+    y: Axis
+    layers: tuple[Layer, ...]
+    over_time: bool = True
+
+
+TIME = Axis("time since the first packet", "s", 1e-9)
+BYTES = Axis("bytes", "B", zero=True)
+SEQUENCE = Axis("sequence number, from the SYN", "B")
+
+
+def graph(key: str, title: str, caption: str, y: Axis, *layers: Layer) -> Graph:
+    """A graph over time, without the layers that have no marks."""
+    return Graph(key, title, caption, TIME, y, tuple(layer for layer in layers if len(layer)))

@@ -1,0 +1,48 @@
+"""A direction as the lines that tcptrace draws, so that analysis.figures does without tcptrace."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.graphs.capture import Direction, Whole
+from analysis.graphs.looks import KINDS, RETRANSMITTED
+from analysis.xplot import Lines, TimeSequence
+
+AGAIN = sorted(RETRANSMITTED | {code for code, name in KINDS.items() if name == "copy"})
+"""What tcptrace calls retransmitted: behind a loss it takes copies for it."""
+
+
+def time_sequence(one: Direction) -> TimeSequence:
+    """The lines, in seconds and bytes since the connection's first packet in either direction. The SYN has none."""
+    sent, answers = one.sent, one.answers
+    first = min(int(times.min()) for times in (sent.time, answers.time) if len(times))
+    again, payload = np.isin(sent.kind, AGAIN), (sent.high > sent.low) & (sent.low > 0)
+    strokes = _strokes(sent.time - first, sent.low, sent.high)
+    return TimeSequence(
+        start=(one.start + first) / 1e9, data=strokes[payload & ~again], resent=strokes[payload & again],
+        acks=_stairs(answers.time - first, answers.highest), window=_stairs(answers.time - first, answers.edge),
+        sacks=_strokes(one.blocks.time - first, one.blocks.left, one.blocks.right)[~one.blocks.duplicate],
+    )  # fmt: skip
+
+
+def rtts(one: Direction) -> list[tuple[float, float]]:
+    """Round trips as (seconds since 1970 at the ACK, ms)."""
+    some = one.answers.rtt >= 0
+    times, found = (one.answers.time[some] + one.start) / 1e9, one.answers.rtt[some] / 1e6
+    return list(zip(times.tolist(), found.tolist(), strict=True))
+
+
+def _strokes(times: Whole, low: Whole, high: Whole) -> Lines:
+    seconds = times / 1e9
+    return np.column_stack((seconds, low, seconds, high)).astype(np.float64)
+
+
+def _stairs(times: Whole, heights: Whole) -> Lines:
+    """A flat line to each point and, where it is at another height, an upright one."""
+    seconds: NDArray[np.float64] = times / 1e9
+    flat = np.column_stack((seconds[:-1], heights[:-1], seconds[1:], heights[:-1]))
+    upright = np.column_stack((seconds[1:], heights[:-1], seconds[1:], heights[1:]))
+    both = np.stack((flat, upright), axis=1).reshape(-1, 4)
+    moves = (both[:, 0] != both[:, 2]) | (both[:, 1] != both[:, 3])
+    return np.asarray(both[moves], dtype=np.float64)

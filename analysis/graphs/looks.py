@@ -1,0 +1,83 @@
+"""How each thing looks and what it is called: one table for the page, the pictures and xplot's files.
+
+Colours are those of Okabe and Ito; marks differ too, so that a print in grey still tells them apart. xplot's
+colours are tcptrace's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from analysis.figures.style import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION
+
+BLACK, SKY = "#000000", "#56B4E9"
+Mark = Literal["", "triangle", "circle", "square", "diamond", "cross", "plus", "ring"]
+
+
+@dataclass(frozen=True)
+class Look:
+    """`every` mark is drawn at every zoom; a look that does not `fit` may leave the graph's height; `width` in px."""
+
+    words: str
+    colour: str
+    mark: Mark = ""
+    letter: str = ""
+    every: bool = False
+    fit: bool = True
+    width: float = 1.5
+    dash: bool = False
+    xplot: str = "white"
+
+
+def _again(words: str, mark: Mark, colour: str = VERMILLION) -> Look:
+    return Look(words, colour, mark, "R", every=True, width=2, xplot="red")
+
+
+LOOKS: dict[str, Look] = {
+    "window": Look("limit of the receive window (may lie above)", ORANGE, fit=False, width=1.2, xplot="yellow"),
+    "ack": Look("acknowledged: all bytes below have arrived", GREEN, xplot="green"),
+    "sack": Look("S: block reported by SACK, arrived above a gap", PURPLE, letter="S", width=2.5, xplot="purple"),
+    "dsack": Look("D: reported as arrived twice (DSACK)", SKY, "diamond", "D", every=True, width=3, xplot="blue"),
+    "data": Look("segment sent for the first time", BLUE),
+    "fast": _again("R: sent again after duplicate ACKs (fast retransmission)", "triangle"),
+    "again_sack": _again("R: sent again because SACK reported a gap", "circle"),
+    "rto": _again("R: sent again after a time-out (RTO)", "square", BLACK),
+    "tlp": _again("R: tail loss probe", "diamond"),
+    "spurious": _again("R: sent again needlessly, as known afterwards", "cross", BLACK),
+    "keepalive": Look("keep-alive probe", GREY, "plus", "K", every=True),
+    "probe": Look("probe of a closed window", GREY, "ring", "P", every=True),
+    "syn": _again("R: SYN sent again", "plus", BLACK),
+    "other": _again("R: sent again, no sign says why", "ring"),
+    "late": Look("fills a gap: late or sent again, seen behind the loss", SKY, "triangle", "L", every=True, width=2),
+    "copy": Look("a copy of what had already come by", PURPLE, "cross", "C", every=True, width=2),
+    "fin": _again("R: FIN sent again", "plus", BLACK),
+    "throughput": Look("throughput: all data sent, with what was sent again", BLUE, xplot="red"),
+    "goodput": Look("goodput: bytes newly acknowledged", GREEN, width=2, xplot="blue"),
+    "rtt": Look("round trip of a segment that was sent once", BLUE, "circle", xplot="red"),
+    "smoothed": Look("the socket's smoothed round trip", VERMILLION, dash=True, xplot="yellow"),
+    "share": Look("share of round trips that were at most this long", BLUE, width=2),
+    "in_flight": Look("bytes in flight: sent, not yet acknowledged", BLUE, xplot="red"),
+    "cwnd": Look("congestion window of the socket", VERMILLION, width=2, xplot="purple"),
+    "ssthresh": Look("slow-start threshold of the socket", GREY, fit=False, dash=True),
+    "rwnd": Look("receive window (may lie above)", ORANGE, fit=False, width=1.2, xplot="yellow"),
+    "size": Look("payload of a segment", BLUE, "circle", xplot="red"),
+    "average": Look("average so far", GREEN, width=2, xplot="blue"),
+    "instant": Look("one segment by the time since the one before", SKY, "circle", xplot="yellow"),
+    "order": Look("first byte of each segment, in the order sent", BLUE, "circle"),
+    "ack_trip": Look("ACK without data", GREEN),
+    "lost": Look("seen by one capture only: lost on the way, or not captured", BLACK, "cross", every=True),
+    "waited": Look("waiting time beyond the quickest packet's", BLUE),
+    "queued": Look("bytes that waited ahead", BLUE),
+    "connection": Look("goodput of a connection", BLUE),
+    "jain": Look("Jain's index: 1 if all are equal, 1/n if one has all", GREEN, width=2),
+}
+KINDS: dict[int, str] = {
+    0: "data", 1: "data", 2: "fast", 3: "again_sack", 4: "rto", 5: "tlp", 6: "spurious", 7: "keepalive", 8: "probe",
+    9: "syn", 10: "other", 11: "late", 12: "copy", 13: "fin",
+}  # fmt: skip
+"""The codes of the packets' column `kind`, whose names and definitions are in analysis/flows/columns.py."""
+RETRANSMITTED = frozenset({2, 3, 4, 5, 6, 9, 10, 13})
+"""The kinds that are retransmissions, as seen before the loss."""
+SERIES = (BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY, BLACK)
+"""Colours of several connections in one graph; they come round again."""

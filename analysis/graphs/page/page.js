@@ -1,0 +1,121 @@
+// The page: which connection is shown, and its graphs above each other on one time axis.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const columns = new Columns(data.columns);
+const state = { plots: [], span: null, drawnAfter: null, turn: 0 };
+const choices = ["capture", "connection", "direction"].map((name) => document.getElementById(name));
+
+const watcher = new IntersectionObserver((entries) => {
+  for (const entry of entries) {
+    const plot = state.plots.find((one) => one.box === entry.target);
+    if (!plot) continue;
+    plot.shown = entry.isIntersecting;
+    if (plot.shown) plot.later();
+  }
+}, { rootMargin: "200px" });
+
+const tooltip = {
+  box: document.getElementById("told"),
+
+  show(plot, event) {
+    if (!plot.current) return;
+    const shown = plot.layers.filter((layer) => !layer.hidden);
+    const found = nearest(shown.reverse(), plot.current, event.offsetX, event.offsetY);
+    this.line(plot, event.offsetX);
+    plot.ring.hidden = this.box.hidden = !found;
+    if (!found) return;
+    Object.assign(plot.ring.style, { left: `${found.x}px`, top: `${found.y}px` });
+    this.box.textContent = description(found, plot.graph, plot.current).join("\n");
+    const beside = event.clientX + 16 + this.box.offsetWidth < window.innerWidth;
+    this.box.style.left = `${Math.max(4, beside ? event.clientX + 16 : event.clientX - this.box.offsetWidth - 16)}px`;
+    this.box.style.top = `${Math.min(event.clientY + 16, window.innerHeight - this.box.offsetHeight - 4)}px`;
+  },
+
+  // The same moment in every graph over time.
+  line(plot, x) {
+    for (const one of plot.span.plots) {
+      one.here.hidden = x < MARGIN.left || x > one.box.clientWidth - MARGIN.right;
+      one.here.style.left = `${x}px`;
+    }
+  },
+
+  hide(plot) {
+    this.box.hidden = plot.ring.hidden = true;
+    for (const one of plot.span.plots) one.here.hidden = true;
+  },
+};
+
+// The views that agree with the first `depth` choices.
+function agreeing(depth) {
+  return data.views.filter((view) => choices.slice(0, depth).every((box) => view[box.id] === box.value));
+}
+
+function offer(depth) {
+  choices.forEach((box, at) => {
+    if (at < depth) return;
+    const names = [...new Set(agreeing(at).map((view) => view[box.id]))];
+    const kept = box.value;
+    box.replaceChildren(...names.map((name) => element("option", { textContent: name, value: name })));
+    if (names.includes(kept)) box.value = kept;
+    box.parentElement.hidden = at === 0 && names.length < 2;
+  });
+}
+
+async function show() {
+  const [view] = agreeing(choices.length);
+  const turn = state.turn += 1;
+  const main = document.getElementById("graphs");
+  const links = document.getElementById("links");
+  watcher.disconnect();
+  main.replaceChildren();
+  links.replaceChildren();
+  state.plots = [];
+  if (!view) {
+    main.append(element("p", { textContent: "The capture has no TCP connection that could be drawn." }));
+    return;
+  }
+  state.span = new Span(...view.span);
+  state.plots = view.graphs.map((place) => new Plot(data.graphs[place], data.looks, data.series));
+  for (const plot of state.plots) {
+    main.append(plot.section);
+    links.append(element("a", { href: `#${plot.graph.key}`, textContent: plot.graph.title }), " ");
+  }
+  for (const plot of state.plots) {
+    await prepare(plot);
+    if (turn !== state.turn) return; // another connection was chosen meanwhile
+  }
+  state.drawnAfter = performance.now();
+}
+
+async function prepare(plot) {
+  await plot.load(columns);
+  plot.span = plot.graph.overTime ? state.span : ownSpan(plot);
+  plot.span.plots.push(plot);
+  plot.draw();
+  listen(plot, tooltip);
+  watcher.observe(plot.box);
+}
+
+function ownSpan(plot) {
+  const extents = plot.layers.map((layer) => extentOf(layer.x)).filter(Boolean);
+  return new Span(Math.min(...extents.map((one) => one[0])), Math.max(...extents.map((one) => one[1])));
+}
+
+choices.forEach((box, at) => box.addEventListener("change", () => {
+  offer(at + 1);
+  window.tcplabGraphs.ready = show();
+}));
+window.addEventListener("resize", () => state.plots.forEach((plot) => plot.later()));
+window.addEventListener("beforeprint", () => state.plots.forEach((plot) => plot.draw()));
+
+// For tests and for the curious: what is drawn now, by graph and look, and the shared range in ns.
+window.tcplabGraphs = {
+  ready: null,
+  counts: () => Object.fromEntries(state.plots.map((plot) => [plot.graph.key, { ...plot.drawn }])),
+  range: () => [state.span.left, state.span.right],
+  zoom: (left, right) => state.span.set(left, right),
+  drawAll: () => state.plots.forEach((plot) => plot.draw()),
+  drawnAfter: () => state.drawnAfter,
+};
+offer(0);
+window.tcplabGraphs.ready = show();

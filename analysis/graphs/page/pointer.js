@@ -1,0 +1,77 @@
+// Wheel, drag, pinch, double click and keys.
+
+function listen(plot, tooltip) {
+  const { canvas } = plot;
+  canvas.addEventListener("wheel", (event) => onWheel(plot, event), { passive: false });
+  canvas.addEventListener("dblclick", () => showAll(plot));
+  canvas.addEventListener("keydown", (event) => onKey(plot, event));
+  canvas.addEventListener("pointerleave", () => tooltip.hide(plot));
+  const fingers = new Map();
+  canvas.addEventListener("pointerdown", (event) => {
+    if (event.isTrusted) canvas.setPointerCapture(event.pointerId);
+    fingers.set(event.pointerId, [event.offsetX, event.offsetY]);
+  });
+  for (const name of ["pointerup", "pointercancel"]) {
+    canvas.addEventListener(name, (event) => fingers.delete(event.pointerId));
+  }
+  canvas.addEventListener("pointermove", (event) => onMove(plot, fingers, event, tooltip));
+}
+
+function showAll(plot) {
+  plot.height = null;
+  plot.span.reset();
+}
+
+function onWheel(plot, event) {
+  const frame = plot.current;
+  if (!frame || event.offsetX < frame.x) return; // beside the graph the page scrolls
+  event.preventDefault();
+  const factor = 1.0015 ** (event.deltaY || event.deltaX);
+  if (!event.shiftKey) {
+    plot.span.zoom(factor, frame.time(event.offsetX));
+    return;
+  }
+  const around = frame.value(event.offsetY);
+  plot.height = [around - (around - frame.low) * factor, around + (frame.high - around) * factor];
+  plot.later();
+}
+
+function onKey(plot, event) {
+  const middle = (plot.span.left + plot.span.right) / 2;
+  const actions = {
+    ArrowLeft: () => plot.span.move(-0.2), ArrowRight: () => plot.span.move(0.2),
+    "+": () => plot.span.zoom(0.6, middle), "=": () => plot.span.zoom(0.6, middle),
+    "-": () => plot.span.zoom(1 / 0.6, middle), 0: () => showAll(plot), Home: () => showAll(plot),
+  };
+  if (!actions[event.key] || event.ctrlKey || event.metaKey) return;
+  event.preventDefault();
+  actions[event.key]();
+}
+
+function onMove(plot, fingers, event, tooltip) {
+  const before = fingers.get(event.pointerId);
+  if (!before) {
+    tooltip.show(plot, event);
+    return;
+  }
+  const now = [event.offsetX, event.offsetY];
+  const other = [...fingers].find(([id]) => id !== event.pointerId);
+  fingers.set(event.pointerId, now);
+  if (other) pinch(plot, before[0], now[0], other[1][0]);
+  else drag(plot, now[0] - before[0], now[1] - before[1]);
+}
+
+function drag(plot, right, down) {
+  const { width, height } = plot.current;
+  if (plot.height) {
+    const by = down / height * (plot.height[1] - plot.height[0]);
+    plot.height = plot.height.map((value) => value + by);
+  }
+  plot.span.move(-right / width);
+}
+
+// The finger at `still` stays on its time.
+function pinch(plot, before, now, still) {
+  if (Math.abs(now - still) < 10) return;
+  plot.span.zoom(Math.min(2, Math.max(0.5, (before - still) / (now - still) || 1)), plot.current.time(still));
+}

@@ -1,0 +1,41 @@
+"""The queue between two captures, from how long packets took from one to the other."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from analysis.graphs.capture import Direction, Whole, whole
+from analysis.graphs.layers import BYTES, Axis, Graph, Layer, graph
+
+WAITED = (
+    "One-way delay less the quickest packet's, so that a difference of the two clocks does not matter (their drift "
+    "does). All connections of this direction are counted."
+)
+QUEUED = (
+    "Payload that arrived while a packet waited: what stood before it, if there is one queue and it keeps the order."
+)
+
+
+def draw(one: Direction, trips: pl.DataFrame) -> tuple[Graph, Graph]:
+    """Waiting time (ms) and bytes ahead of each packet, at the time when it left the first capture."""
+    both = pl.col("departure").is_not_null() & pl.col("arrival").is_not_null()
+    some = trips.filter(both & (pl.col("forward") == one.forward)).sort("departure")
+    left, came = whole(some["departure"]), whole(some["arrival"])
+    waited = came - left - (came - left).min(initial=np.iinfo(np.int64).max)
+    ahead = _arrived_in(came, whole(some["payload"]), waited)
+    fields = {"record": whole(some["number"])}
+    times = left - one.start
+    return (
+        graph("queue_time", "Queue: time waited", WAITED, Axis("waited", "ms", 1e-6, zero=True),
+              Layer("waited", "line", times, waited, fields=fields)),
+        graph("queue_bytes", "Queue: bytes ahead", QUEUED, BYTES, Layer("queued", "line", times, ahead, fields=fields)),
+    )  # fmt: skip
+
+
+def _arrived_in(came: Whole, payload: Whole, waited: Whole) -> Whole:
+    """Bytes whose arrival lies in the `waited` ns before each packet's own."""
+    order = np.argsort(came, kind="stable")
+    times, sums = came[order], np.concatenate(([0], np.cumsum(payload[order])))
+    before = np.searchsorted(times, came, side="left")
+    return np.asarray(sums[before] - sums[np.minimum(np.searchsorted(times, came - waited, side="left"), before)])

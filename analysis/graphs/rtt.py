@@ -1,0 +1,44 @@
+"""Round-trip times: over time, and how they are distributed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from analysis.graphs.capture import Direction
+from analysis.graphs.layers import Axis, Graph, Layer, graph
+from analysis.sockets import Sample
+
+RTT = Axis("round-trip time", "ms", 1e-6, zero=True)
+STEPS = 1000
+"""Points of the distribution."""
+CAPTION = "From a segment to the ACK that covers it; segments sent again give none, since the ACK may be for either."
+
+
+def draw(one: Direction, samples: Sequence[Sample] = ()) -> Graph:
+    """A dot for each sample at the time of the ACK; the socket's own smoothed value where samples are given."""
+    times, rtts, numbers = _measured(one)
+    at = np.array([round(sample.time * 1e9) - one.start for sample in samples], dtype=np.int64)
+    smoothed = np.array([round(sample.rtt * 1e9) for sample in samples], dtype=np.int64)
+    return graph(
+        "rtt", "Round-trip time", CAPTION, RTT,
+        Layer("rtt", "dots", times, rtts, fields={"record": numbers}), Layer("smoothed", "stairs", at, smoothed),
+    )  # fmt: skip
+
+
+def distribution(one: Direction) -> Graph:
+    """The cumulative distribution: y is the share of round trips that were at most x."""
+    _, rtts, _ = _measured(one)
+    shares = np.linspace(0, 1, min(STEPS, len(rtts)) + 1) if len(rtts) else np.zeros(0)
+    at = np.quantile(rtts, shares, method="inverted_cdf") if len(rtts) else shares
+    layer = Layer("share", "stairs", at, shares)
+    caption = "Read upwards: at half height stands the median. A steep part is a time that many round trips had."
+    layers = (layer,) if len(layer) else ()
+    share = Axis("share", "", zero=True)
+    return Graph("rtt_distribution", "Round-trip times, distribution", caption, RTT, share, layers, over_time=False)
+
+
+def _measured(one: Direction) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    some = one.answers.rtt >= 0
+    return one.answers.time[some], one.answers.rtt[some], one.answers.number[some]

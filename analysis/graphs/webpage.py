@@ -1,0 +1,128 @@
+"""All graphs as one HTML file that needs neither a network nor a server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from analysis.graphs.capture import Capture
+from analysis.graphs.collection import Samples, View, views
+from analysis.graphs.encode import Columns
+from analysis.graphs.layers import Axis, Graph, Layer
+from analysis.graphs.looks import LOOKS, SERIES
+from analysis.graphs.marks import merged
+
+MOST_CONNECTIONS = 64
+"""Connections of a capture that the page shows, those with most payload."""
+MOST_SEGMENTS = 1_000_000
+"""Segments up to which each has its own mark. Beyond, runs of neighbours are stored as one, with the same size in
+mind: about a third as many marks, since graphs then have no times in common. The page stays below 5 MB."""
+FINE_SEGMENTS = 100_000
+"""Segments up to which times are kept to the nanosecond; with more, to the microsecond."""
+
+
+def page(title: str, captures: Sequence[Capture], samples: Samples | None = None) -> str:
+    """The page's text. `samples` of the senders' sockets are by connection number of the first capture.
+
+    With two captures of the same traffic (the first two) the ladder has slanted arrows, and there are queues.
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    data = document(captures, samples)
+    environment = Environment(loader=PackageLoader("analysis.graphs", "page"), autoescape=True,
+                              undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)  # fmt: skip
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    return environment.get_template("page.html").render(title=title, notes=data["notes"], data=text)
+
+
+def document(captures: Sequence[Capture], samples: Samples | None = None) -> dict[str, Any]:
+    """What the page's scripts read: looks, columns, graphs, and which graphs belong to which direction."""
+    segments = sum(len(capture.packets) for capture in captures)
+    writer = _Writer(_step(segments), _run(segments))
+    shown = [writer.view(view) for view in views(captures, samples, MOST_CONNECTIONS)]
+    return {
+        "looks": {name: asdict(look) for name, look in LOOKS.items()}, "series": SERIES, "views": shown,
+        "graphs": writer.graphs, "columns": writer.columns.stored, "notes": _notes(captures, segments),
+    }  # fmt: skip
+
+
+def _step(segments: int) -> int:
+    return 1 if segments <= FINE_SEGMENTS else 1000
+
+
+def _run(segments: int) -> int:
+    """How many neighbours become one mark."""
+    return 1 if segments <= MOST_SEGMENTS else -(-3 * segments // MOST_SEGMENTS)
+
+
+def _notes(captures: Sequence[Capture], segments: int) -> list[str]:
+    """What the page leaves out."""
+    notes = []
+    for capture in captures:
+        count = capture.packets["connection"].n_unique()
+        if count > MOST_CONNECTIONS:
+            notes.append(f"{capture.label} has {count} connections; the {MOST_CONNECTIONS} largest are shown.")
+    if segments > FINE_SEGMENTS:
+        notes.append("Times are rounded to a microsecond.")
+    if segments > MOST_SEGMENTS:
+        notes.append(
+            f"There are {segments:,} segments. Beyond some zoom, one mark stands for up to {4 * _run(segments)} "
+            "neighbours. Every retransmission has its own."
+        )
+    return notes
+
+
+def _end(view: View) -> float:
+    """The latest time of the view's graphs, in ns."""
+    layers = (layer for graph in view.graphs if graph.over_time for layer in graph.layers)
+    return max((float(np.max(layer.x if layer.end is None else layer.end)) for layer in layers), default=0.0)
+
+
+class _Writer:
+    """Turns graphs into JSON, each graph and each column once."""
+
+    def __init__(self, step: int, run: int) -> None:
+        self.columns, self.graphs = Columns(), list[dict[str, Any]]()
+        self._step, self._run = step, run
+        self._places: dict[int, int] = {}
+        self._kept: list[Graph] = []  # alive, so that no other graph gets the same id
+
+    def view(self, view: View) -> dict[str, Any]:
+        one = view.direction
+        ends = (one.source, one.target) if one.forward else (one.target, one.source)
+        graphs = [self._graph(graph) for graph in view.graphs if graph.layers]
+        return {
+            "capture": one.capture, "connection": f"{one.connection}: {ends[0]} \N{EN DASH} {ends[1]}",
+            "direction": one.name, "span": [0, _end(view)], "graphs": graphs,
+        }  # fmt: skip
+
+    def _graph(self, graph: Graph) -> int:
+        if id(graph) not in self._places:
+            self._places[id(graph)] = len(self.graphs)
+            self._kept.append(graph)
+            layers = [self._layer(layer, graph) for layer in graph.layers]
+            self.graphs.append({
+                "key": graph.key, "title": graph.title, "caption": graph.caption, "x": asdict(graph.x),
+                "y": asdict(graph.y), "overTime": graph.over_time, "layers": layers,
+            })  # fmt: skip
+        return self._places[id(graph)]
+
+    def _layer(self, layer: Layer, graph: Graph) -> dict[str, Any]:
+        short = merged(layer, self._run) if graph.over_time else layer
+        put, across, up = self.columns.put, self._rounding(graph.x), self._rounding(graph.y)
+        columns = {"x": put(short.x, across), "y": put(short.y, up)}
+        if short.top is not None:
+            columns["top"] = put(short.top, up)
+        if short.end is not None:
+            columns["end"] = put(short.end, across)
+        fields = [[name, put(column)] for name, column in short.fields.items()]
+        return {"look": layer.look, "shape": layer.shape, "words": layer.words, "run": short.run, "marks": len(short),
+                "columns": columns, "fields": fields}  # fmt: skip
+
+    def _rounding(self, axis: Axis) -> int:
+        """Times are rounded to the page's step; bytes are not."""
+        return self._step if axis.unit in ("s", "ms") else 1

@@ -1,0 +1,140 @@
+"""The graphs as .xpl files for xplot (http://www.xplot.org), with the commands and colours that tcptrace 6.6.7 writes.
+
+Sequence numbers count from the SYN, as with tcptrace's option -z. Both axes of all files are of xplot's kinds
+`timeval` and `double`: a long transfer has more bytes than fit the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from analysis import pages
+from analysis.graphs import in_flight, rtt, segment_sizes, time_sequence
+from analysis.graphs.capture import Capture, Direction, Whole, all_directions
+from analysis.graphs.layers import Graph, Layer, graph
+from analysis.graphs.looks import LOOKS
+from analysis.graphs.marks import safe_name, taken
+from analysis.graphs.throughput import RATE
+
+TOGETHER = 10
+"""Segments over which tcptrace averages the red line of its throughput."""
+Text = pl.Expr
+
+
+def write_xplot(captures: Sequence[Capture], folder: Path) -> list[Path]:
+    """Five files a direction: tsg, tput, rtt, owin and ssize. Raises TcplabError where the folder cannot be written."""
+    files = {
+        f"{safe_name(one.capture)}_{one.short_name}_{ending}.xpl": text
+        for one in all_directions(captures)
+        for ending, text in _texts(one).items()
+    }
+    pages.write(folder, ((name, text.encode("ascii", "replace")) for name, text in files.items()), "graphs")
+    return [folder / name for name in files]
+
+
+def _texts(one: Direction) -> dict[str, str]:
+    """tcptrace's names of the graphs, and the files."""
+    later = replace(one, sent=taken(one.sent, ~_is_syn(one)))
+    drawn = {
+        "tput": throughput(one), "rtt": rtt.draw(one), "owin": in_flight.draw(one), "ssize": segment_sizes.draw(one),
+    }  # fmt: skip
+    whole = xplot(one, time_sequence.draw(later), _syn(one))
+    return {"tsg": whole} | {name: xplot(one, graph) for name, graph in drawn.items()}
+
+
+def _syn(one: Direction) -> list[str]:
+    """As in tcptrace's file it comes first and in orange, so that who reads the file counts from it."""
+    times = pl.DataFrame({"at": one.sent.time[_is_syn(one)] + one.start}).with_columns(at=_seconds(pl.col("at")))
+    return _filled(times, ["orange", "diamond {at} 0", "atext {at} 1", "SYN", "uarrow {at} 1", "line {at} 0 {at} 1"])
+
+
+def _is_syn(one: Direction) -> NDArray[np.bool_]:
+    return np.asarray((one.sent.low == 0) & (one.sent.kind == 0))
+
+
+def throughput(one: Direction) -> Graph:
+    """As tcptrace: each segment by the time since the one before, the average of ten, and that since the start."""
+    times, sums = one.sent.time, np.cumsum(one.sent.high - one.sent.low)
+    tenth = np.arange(0, len(times), TOGETHER)
+    layers = [
+        Layer("instant", "dots", times[1:], _rate(times, sums, np.arange(len(times)))),
+        Layer("throughput", "line", times[tenth[1:]], _rate(times, sums, tenth)),
+        Layer("average", "line", times[1:], (sums[1:] - sums[0]) / np.maximum(times[1:] - times[0], 1)),
+    ]
+    return graph("throughput", "Throughput", "", RATE, *layers)
+
+
+def _rate(times: Whole, sums: Whole, rows: Whole) -> np.ndarray:
+    return np.diff(sums[rows]) / np.maximum(np.diff(times[rows]), 1)
+
+
+def xplot(one: Direction, drawn: Graph, before: Sequence[str] = ()) -> str:
+    """The file's text, with commands that come `before` the graph's layers."""
+    unit = f" ({drawn.y.unit})" if drawn.y.unit else ""
+    title = f"{one.source}_==>_{one.target} ({drawn.title.lower()})"
+    head = ["timeval double", "title", title, "xlabel", "time", "ylabel", f"{drawn.y.label}{unit}"]
+    commands = (line for layer in drawn.layers for line in _commands(layer, one, drawn))
+    return "\n".join([*head, *before, *commands, "go", ""])
+
+
+def _commands(layer: Layer, one: Direction, drawn: Graph) -> list[str]:
+    top = layer.y if layer.top is None else layer.top
+    scale = drawn.y.scale
+    columns = {"at": layer.x.astype(np.int64) + one.start, "low": _shown(layer.y, scale), "high": _shown(top, scale)}
+    points = pl.DataFrame(columns).with_columns(at=_seconds(pl.col("at")))
+    commands = _FORMS[layer.shape](points, LOOKS[layer.look].letter)
+    return [LOOKS[layer.look].xplot, *commands]
+
+
+def _shown(values: np.ndarray, scale: float) -> np.ndarray:
+    return values if scale == 1 and values.dtype.kind == "i" else np.round(values * scale, 3)
+
+
+def _seconds(nanoseconds: Text) -> Text:
+    """With six digits after the point, cut from whole numbers: a float would not keep them all."""
+    microseconds = (nanoseconds % 10**9 // 1000).cast(pl.String).str.zfill(6)
+    return pl.format("{}.{}", nanoseconds // 10**9, microseconds)
+
+
+def _bars(points: pl.DataFrame, letter: str) -> list[str]:
+    ends = ("htick", "htick") if letter in ("S", "D") else ("darrow", "uarrow")
+    parts = ["line {at} {low} {at} {high}", f"{ends[0]} {{at}} {{low}}", f"{ends[1]} {{at}} {{high}}"]
+    return _filled(points, [*parts, "atext {at} {high}", letter] if letter else parts)
+
+
+def _stairs(points: pl.DataFrame, _: str) -> list[str]:
+    """tcptrace marks an ACK that repeats the one before by a small tick."""
+    steps = _with_before(points)
+    flat = _filled(steps, ["line {before} {was} {at} {was}", "line {at} {was} {at} {low}"])
+    return flat + _filled(steps.filter(pl.col("was") == pl.col("low")), ["dtick {at} {low}"])
+
+
+def _line(points: pl.DataFrame, _: str) -> list[str]:
+    return _filled(_with_before(points), ["line {before} {was} {at} {low}"])
+
+
+def _dots(points: pl.DataFrame, _: str) -> list[str]:
+    return _filled(points, ["dot {at} {low}"])
+
+
+def _with_before(points: pl.DataFrame) -> pl.DataFrame:
+    before = points.with_columns(before=pl.col("at").shift(1), was=pl.col("low").shift(1))
+    return before.slice(1)
+
+
+def _filled(points: pl.DataFrame, parts: list[str]) -> list[str]:
+    """The parts, a line each, for every row."""
+    text = "\n".join(parts)
+    names = [piece.split("}")[0] for piece in text.split("{")[1:]]
+    for name in set(names):
+        text = text.replace(f"{{{name}}}", "{}")
+    return points.select(pl.format(text, *names)).to_series().to_list()
+
+
+_FORMS = {"bars": _bars, "stairs": _stairs, "line": _line, "dots": _dots}

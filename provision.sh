@@ -1,0 +1,69 @@
+#!/bin/sh
+# Makes a Debian machine ready for tcplab. Doing it again does no harm and takes a second.
+#
+#   provision.sh packages NAME...   install Debian packages; ./tcplab installs with this what a command lacks
+#   provision.sh machine            all that native runs need, for a machine that is there for tcplab only (Vagrant):
+#                                   packages, modules at every start, libraries, and experiments that
+#                                   `sudo python3 -m experiments.sack` finds from any folder
+set -eu
+
+root=$(cd "$(dirname "$0")" && pwd -P)
+python=/usr/bin/python3
+# Outside of a folder that is shared with another computer, whose .venv is of no use here, nor ours there.
+venv=/var/lib/tcplab/venv
+modules='sch_netem openvswitch'
+export DEBIAN_FRONTEND=noninteractive
+
+say() { printf 'provision: %s\n' "$*" >&2; }
+
+# The lists are fetched only where they do not lead to the packages: none are here, or they are too old.
+install_packages() {
+    [ "$(id -u)" -eq 0 ] || { say "root is needed: sudo $0 packages $*"; exit 1; }
+    install='apt-get install --yes --no-install-recommends'
+    # shellcheck disable=SC2086 # the words of the command
+    apt-cache show --no-all-versions "$@" >/dev/null 2>&1 && $install "$@" >&2 && return
+    apt-get update >&2 || { say 'apt-get update failed; see above.'; exit 1; }
+    # shellcheck disable=SC2086
+    $install "$@" >&2 || { say 'the packages could not be installed; see above.'; exit 1; }
+}
+
+# One process for each, as modprobe -a goes on after a module that is not there.
+load_modules() {
+    mkdir -p /etc/modules-load.d
+    # shellcheck disable=SC2086 # a line for each
+    printf '%s\n' $modules >/etc/modules-load.d/tcplab.conf
+    for module in $modules; do
+        modprobe "$module" || say "this kernel has no $module: native runs cannot be. See ./tcplab doctor."
+    done
+}
+
+# Mounted over the checkout's own folder, which the launcher and sudo's python look into.
+make_place_for_libraries() {
+    mkdir -p "$venv" "$root/.venv"
+    mountpoint -q "$root/.venv" || mount --bind "$venv" "$root/.venv"
+    [ -z "${SUDO_UID-}" ] || chown "$SUDO_UID:${SUDO_GID-}" "$venv"
+}
+
+let_python_find_experiments() {
+    place=$("$python" -c 'import site; print(site.getsitepackages()[0])')
+    mkdir -p "$place"
+    printf '%s\n' "$root" >"$place/tcplab.pth"
+}
+
+prepare_machine() {
+    [ -x "$python" ] || install_packages python3
+    missing=$(cd "$root" && "$python" -B -m testbed.survey native)
+    # shellcheck disable=SC2086 # one word per package
+    [ -z "$missing" ] || install_packages $missing
+    load_modules
+    make_place_for_libraries
+    "$root/tcplab" run sack --list --testbed native >/dev/null
+    let_python_find_experiments
+    say 'ready: sudo python3 -m experiments.sack'
+}
+
+case "${1-}" in
+    packages) shift && install_packages "$@" ;;
+    machine) prepare_machine ;;
+    *) say "usage: $0 packages NAME... | machine"; exit 2 ;;
+esac

@@ -1,0 +1,95 @@
+"""`tcplab doctor`: every finding with its remedy, as a table or as JSON; what the findings mean for each testbed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from testbed import cache
+from testbed.doctor import kernel, system, timing
+from testbed.doctor.finding import Finding
+from testbed.doctor.machine import Machine
+from testbed.journal import stale
+from testbed.scratch import orphans
+from testbed.survey import entries
+
+BUILD_SPACE, RUN_SPACE = 4_000_000_000, 300_000_000
+"""Bytes that building the lab takes, and a run."""
+
+Check = Callable[[Machine], Finding | Iterable[Finding]]
+
+
+def _lab(_machine: Machine) -> Finding:
+    return system.lab([entry.name.partition("-")[0] for entry in entries() if not entry.exists()])
+
+
+def _disk(machine: Machine) -> Finding:
+    built = all(entry.exists() for entry in entries())
+    return timing.free_disk(machine, str(cache.folder()), RUN_SPACE if built else BUILD_SPACE)
+
+
+def _leftovers(_machine: Machine) -> Finding:
+    return system.leftovers(len(stale()), len(orphans()))
+
+
+CHECKS: tuple[Check, ...] = (
+    system.architecture, system.sandbox, system.privileges, system.container, system.windows, system.tools, _lab,
+    kernel.modules, kernel.queues, kernel.congestion_controls, kernel.open_vswitch, kernel.module_signatures,
+    timing.clock, timing.virtual_machine, timing.load, timing.available_memory, _disk, _leftovers,
+)  # fmt: skip
+
+
+def examine(machine: Machine, checks: Iterable[Check] = CHECKS) -> list[Finding]:
+    """What all checks find."""
+    answers = (check(machine) for check in checks)
+    return [finding for answer in answers for finding in ([answer] if isinstance(answer, Finding) else answer)]
+
+
+def verdict(findings: Iterable[Finding], testbed: str) -> list[Finding]:
+    """The problems that keep a testbed from running; none where it can."""
+    return [one for one in findings if one.state == "problem" and one.testbed in (testbed, "both")]
+
+
+def as_data(findings: Sequence[Finding]) -> dict[str, Any]:
+    """For --json: whether each testbed can run, and every finding."""
+    can = {testbed: not verdict(findings, testbed) for testbed in ("virtual", "native")}
+    return {**can, "findings": [asdict(one) for one in findings]}
+
+
+def as_text(findings: Sequence[Finding], width: int) -> str:
+    """The table, and a sentence for each testbed."""
+    lines: list[str] = []
+    for one in findings:
+        head = f"{one.state:<8} {one.testbed:<8} {one.what:<20} "
+        lines += textwrap.wrap(one.said, width, initial_indent=head, subsequent_indent=" " * len(head))
+        lines += [f"{'':<{len(head)}}Remedy: {one.remedy}"] if one.remedy else []
+    return "\n".join([*lines, "", *(_sentence(findings, testbed) for testbed in ("virtual", "native"))])
+
+
+def _sentence(findings: Iterable[Finding], testbed: str) -> str:
+    what = {"virtual": "The lab kernel (./tcplab run sack)", "native": "This kernel (--testbed native)"}[testbed]
+    problems = verdict(findings, testbed)
+    if not problems:
+        return f"{what} can be used."
+    return f"{what} cannot be used yet: {', '.join(one.what for one in problems)}."
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print what was found; exit status 1 where neither testbed can run."""
+    parser = argparse.ArgumentParser(prog="tcplab doctor", description="Say what this machine can do.")
+    parser.add_argument("--json", action="store_true", help="for programs")
+    asked = parser.parse_args(arguments)
+    findings = examine(Machine())
+    width = max(80, min(120, shutil.get_terminal_size().columns))
+    print(json.dumps(as_data(findings), indent=1) if asked.json else as_text(findings, width))
+    return 0 if any(not verdict(findings, testbed) for testbed in ("virtual", "native")) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

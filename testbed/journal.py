@@ -1,0 +1,190 @@
+"""What native runs change of the machine itself, written down before it is done: who dies cannot undo it.
+
+Each run that changes something has a file in /run/tcplab, a line for each change, and holds a lock on it (flock(2))
+that goes with the process. A file whose lock is free is stale: the next run, or `tcplab clean`, undoes what it says.
+/run is emptied when the machine starts, as are the changes.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import IO, Literal
+
+from topologies.errors import TcplabError
+
+FOLDER = Path("/run/tcplab")
+_SUFFIX = ".journal"
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change of the kernel that all share.
+
+    `module`: a module was loaded. `algorithm`: a congestion control was allowed to every namespace. `identity` tells
+    this load of the module from a later one of the same name; None where its loader died before it could look.
+    """
+
+    kind: Literal["module", "algorithm"]
+    name: str
+    identity: int | None = None
+
+    def is_of(self, other: Change) -> bool:
+        """Whether both are about the same thing."""
+        return (self.kind, self.name) == (other.kind, other.name)
+
+
+@dataclass
+class Journal:
+    """One run's changes, as far as they are not undone. Its lock is held as long as `file` is open."""
+
+    path: Path
+    file: IO[str]
+    changes: list[Change] = field(default_factory=list)
+
+    def beside(self, name: str) -> Path:
+        """The path of a file that goes with the journal."""
+        return self.path.with_suffix(f".{name}")
+
+    def note(self, change: Change) -> None:
+        """Add a change, or what is known of it now; on the disk before this returns."""
+        self._append("change", change)
+        self.changes = [one for one in self.changes if not one.is_of(change)] + [change]
+
+    def forget(self, change: Change) -> None:
+        """Take a change out: it was undone, or was never made."""
+        self._append("undone", change)
+        self.changes = [one for one in self.changes if not one.is_of(change)]
+
+    def _append(self, event: str, change: Change) -> None:
+        """Lines are only ever added: whenever we die, all before the last one are whole."""
+        self.file.write(json.dumps({event: asdict(change)}) + "\n")
+        self.file.flush()
+        os.fsync(self.file.fileno())
+
+
+@contextmanager
+def new_journal() -> Iterator[Journal]:
+    """A journal of our own, locked; its file goes at the end if all its changes were undone."""
+    with gate():
+        made = _created()
+    with made.file:
+        try:
+            yield made
+        finally:
+            _put_away(made)
+
+
+def _created() -> Journal:
+    try:
+        FOLDER.mkdir(mode=0o755, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(suffix=_SUFFIX, dir=FOLDER)
+    except OSError as error:
+        raise TcplabError(f"{FOLDER} cannot be written: {error.strerror}.", "Use sudo.") from error
+    os.fchmod(descriptor, 0o644)
+    file = os.fdopen(descriptor, "a")
+    fcntl.flock(file, fcntl.LOCK_EX)
+    file.write(json.dumps({"boot": _boot()}) + "\n")
+    return Journal(Path(name), file)
+
+
+def _put_away(journal: Journal) -> None:
+    """Remove a journal that holds nothing any more, what is beside it, and the folder with the last of them."""
+    if journal.changes:
+        return
+    with gate():
+        for path in FOLDER.glob(f"{journal.path.stem}.*"):
+            path.unlink()
+        with suppress(OSError):  # others are there
+            FOLDER.rmdir()
+
+
+@contextmanager
+def gate() -> Iterator[None]:
+    """Nobody else meanwhile makes, undoes or counts a change. The lock is on /run: no file of ours need stay there."""
+    place = os.open(FOLDER.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(place, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(place)
+
+
+def others_made(change: Change, mine: Journal) -> bool:
+    """Whether another journal holds the same, of a run that lives or died. Only behind the gate."""
+    return any(one.is_of(change) for path in _paths() if path != mine.path for one in _read(path))
+
+
+@contextmanager
+def taken_over() -> Iterator[list[Journal]]:
+    """The journals whose runs died, locked by us. Those with nothing left in them at the end are removed."""
+    journals: list[Journal] = []
+    try:
+        for path in _paths():
+            if journal := _adopted(path):
+                journals.append(journal)
+        yield journals
+    finally:
+        for journal in journals:
+            _put_away(journal)
+            journal.file.close()
+
+
+def stale() -> list[Path]:
+    """The files of runs that died. Changes nothing and needs no root."""
+    return [path for path in _paths() if not _locked(path)]
+
+
+def _paths() -> list[Path]:
+    return sorted(FOLDER.glob(f"*{_SUFFIX}"))
+
+
+def _locked(path: Path) -> bool:
+    """By another open file. A shared lock can be asked for by who may only read."""
+    try:
+        with path.open() as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except FileNotFoundError:
+        return True  # it ended meanwhile
+    return False
+
+
+def _adopted(path: Path) -> Journal | None:
+    """The journal with its lock; None where its run lives, or somebody else took it first."""
+    try:
+        file = path.open("a")
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        return None
+    return Journal(path, file, _read(path))
+
+
+def _read(path: Path) -> list[Change]:
+    """Its changes; none where the machine was started since, and none from a last line that is not whole."""
+    try:
+        first, *events = [json.loads(line) for line in path.read_text().split("\n")[:-1]] or [{}]
+    except FileNotFoundError:
+        return []
+    found: list[Change] = []
+    for event in events if first.get("boot") == _boot() else []:
+        ((what, fields),) = event.items()
+        change = Change(**fields)
+        found = [one for one in found if not one.is_of(change)] + ([change] if what == "change" else [])
+    return found
+
+
+def _boot() -> str:
+    return _BOOT.read_text().strip()

@@ -1,0 +1,122 @@
+"""How real the time of a native run was: how late timers were, and how long its programs waited for a processor.
+
+In real time packets leave late when nobody may run, and no figure of the run shows it. So a process of its own, which
+sleeps and looks, stands beside the run, and what it found is stated with the result.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+REALTIME = "realtime.json"
+_NAP = 0.01  # seconds between two looks at the clock
+_ROUND = 50  # naps between two looks at all processes of the run
+LATE = 0.001
+"""Seconds: queues and delay lines of the lab are made of timers, and the shortest usual delay is a millisecond."""
+_WAITING, _PRESSURE, _STOLEN = 0.05, 0.20, 0.01  # shares of the run's time from which on they are worth a warning
+
+Facts = dict[str, Any]
+
+
+@contextmanager
+def watched(process: int, out: Path) -> Iterator[None]:
+    """Measure meanwhile, for the tree of processes below `process`, and leave realtime.json in `out`."""
+    program = [sys.executable, "-I", "-B", str(Path(__file__)), str(process)]
+    with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as observer:
+        try:
+            yield
+        finally:
+            text, _ = observer.communicate()
+    if text:
+        (out / REALTIME).write_text(text)
+
+
+def warnings(facts: Facts) -> list[str]:
+    """Sentences with their figures, for what makes the figures of a run doubtful."""
+    seconds = float(facts["seconds"])
+    late, waited = facts["timer_late_seconds"], float(facts["waited_seconds"])
+    said = []
+    if late["one_in_a_hundred"] > LATE:
+        said.append(
+            f"Timers were late: one in a hundred by {1e3 * late['one_in_a_hundred']:.1f} ms or more, "
+            f"the latest by {1e3 * late['most']:.1f} ms."
+        )
+    if waited > _WAITING * seconds:
+        said.append(f"Its programs waited {waited:.1f} s for a processor in {seconds:.0f} s.")
+    for name, most, what in (
+        ("pressure_seconds", _PRESSURE, "something on this machine waited for a processor"),
+        ("stolen_seconds", _STOLEN, "another virtual machine had a processor of this one"),
+    ):
+        if facts[name] is not None and facts[name] > most * seconds:
+            said.append(f"In {100 * facts[name] / seconds:.0f} % of the time {what}.")
+    return said
+
+
+def observe(process: int, proc: Path = Path("/proc")) -> Facts:
+    """Sleep and look until standard input ends. Times are in seconds; None where the kernel does not count.
+
+    `stolen` is per processor; `waited` adds up the run-queue time of all threads (sched-stats.rst), of those that
+    ended since the last look without their last half second.
+    """
+    begun, before = time.monotonic(), _counted(proc)
+    late: list[float] = []
+    waited: dict[str, float] = {}
+    while True:
+        if len(late) % _ROUND == 0:
+            waited |= dict(_waits(process, proc))
+        due = time.monotonic() + _NAP
+        if select.select([sys.stdin], [], [], _NAP)[0]:
+            break
+        late.append(max(0.0, time.monotonic() - due))
+    after = _counted(proc)
+    differences = (None if old is None or new is None else new - old for old, new in zip(before, after, strict=True))
+    counted = dict(zip(("pressure_seconds", "stolen_seconds"), differences, strict=True))
+    return {"seconds": time.monotonic() - begun, "naps": len(late), "timer_late_seconds": _summary(late),
+            "waited_seconds": sum(waited.values()), **counted}  # fmt: skip
+
+
+def _summary(late: list[float]) -> dict[str, float]:
+    ordered = sorted(late) or [0.0]
+    return {
+        "median": ordered[len(ordered) // 2],
+        "one_in_a_hundred": ordered[min(len(ordered) - 1, math.ceil(0.99 * len(ordered)))],
+        "most": ordered[-1],
+    }
+
+
+def _counted(proc: Path) -> tuple[float | None, float | None]:
+    """Seconds so far of pressure (Documentation/accounting/psi.rst), and of steal per processor (proc_stat(5))."""
+    found = re.search(r"some .*total=(\d+)", _text(proc / "pressure/cpu"))
+    lines = [line.split() for line in _text(proc / "stat").splitlines() if line.startswith("cpu")]
+    stolen = int(lines[0][8]) / 100 / max(1, len(lines) - 1) if lines and len(lines[0]) > 8 else None
+    return int(found[1]) / 1e6 if found else None, stolen
+
+
+def _waits(process: int, proc: Path) -> Iterator[tuple[str, float]]:
+    """Each thread of a tree of processes, and the seconds that it has waited on a run queue."""
+    for task in (proc / str(process) / "task").glob("*"):
+        if words := _text(task / "schedstat").split():
+            yield task.name, int(words[1]) / 1e9
+        for child in _text(task / "children").split():
+            yield from _waits(int(child), proc)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:  # the kernel has it not, or the thread ended between two looks
+        return ""
+
+
+if __name__ == "__main__":
+    print(json.dumps(observe(int(sys.argv[1])), indent=1))

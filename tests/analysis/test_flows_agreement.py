@@ -1,0 +1,96 @@
+"""Our columns are tcptrace's where tcptrace is right, and the comparison tells where they are not."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+from analysis import flows, tcptrace
+from analysis.__main__ import main
+from analysis.flows.agreement.compare import compare
+from analysis.flows.agreement.policy import KINDS, POLICIES, policy
+from analysis.flows.columns import TCPTRACE
+from analysis.flows.read import Engine
+from tests.analysis.captures import Capture
+from tests.analysis.conversations import by_chance
+
+pytestmark = pytest.mark.skipif(shutil.which("tcptrace") is None, reason="tcptrace is not installed")
+
+
+def transfer(count: int = 40) -> Capture:
+    """Segments and ACKs, one of them lost and repaired."""
+    flow = Capture().flow().open()
+    for number in range(count):
+        at = 0.1 + number * 0.05
+        flow.a.send(at)
+        flow.b.ack(at + 0.04) if number != 7 else flow.a.send(at + 0.02, seq=1 + 7000)
+    flow.a.fin(9.0)
+    flow.b.fin(9.04)
+    flow.a.ack(9.05)
+    return flow.capture
+
+
+@pytest.mark.parametrize("name", ["sack_on/h1-eth0", "sack_on/h2-eth0", "sack_off/h1-eth0", "sack_off/h2-eth0"])
+def test_real_captures_agree(run_directory: Path, engine: Engine, name: str) -> None:
+    found = compare(run_directory / "raw" / "seed-5" / f"{name}.pcap", engine)
+    assert [(field.name, field.way, field.theirs, field.ours, field.faults) for field in found.disagreements] == []
+    assert found.sound
+
+
+def test_all_147_fields_of_tcptrace_are_compared(tmp_path: Path, engine: Engine) -> None:
+    path = transfer().write(tmp_path)
+    found = compare(path, engine)
+    assert len(found.fields) == 147
+    assert found.sound, found.disagreements
+    assert {(field.name, field.way != "") for field in found.fields} == {
+        (column.name, column.directed) for column in TCPTRACE
+    }
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_tcptraces_definitions_give_tcptraces_values(tmp_path: Path, engine: Engine, seed: int) -> None:
+    """Of conversations by chance."""
+    found = compare(by_chance(seed, decent=True).write(tmp_path), engine)
+    wrong = [(one.name, one.way, one.theirs, one.compatible) for one in found.disagreements if "defin" in one.faults[0]]
+    assert (wrong, found.strangers) == ([], ())
+
+
+def test_every_policy_is_of_a_field_that_there_is_and_says_why() -> None:
+    fields = {column.name for column in TCPTRACE}
+    for name, one in POLICIES.items():
+        assert name in fields and one.kind in KINDS and one.why
+        assert (one.kind == "tolerance") == (one.allowed > 0)
+    assert policy("unique_bytes_sent").kind == "exact"
+
+
+@pytest.mark.parametrize("column", ["unique_bytes_sent_a2b", "rexmt_data_pkts_a2b"])
+def test_a_wrong_exact_field_is_a_disagreement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, column: str) -> None:
+    path, read = transfer().write(tmp_path), flows.read
+
+    def wrong(*words: object, **settings: object) -> flows.Reading:
+        found = read(*words, **settings)  # type: ignore[arg-type]
+        object.__setattr__(found, "connections", found.connections.with_columns(pl.col(column) + 1))
+        return found
+
+    monkeypatch.setattr(flows, "read", wrong)
+    done = CliRunner().invoke(main, ["compare", str(path)], env={"COLUMNS": "200"})
+    assert done.exit_code == 1
+    assert done.output.index("1 disagreements") < done.output.index(column[:-4])
+
+
+def test_agreement_ends_with_0_and_prints_every_field(tmp_path: Path) -> None:
+    done = CliRunner().invoke(main, ["compare", str(transfer().write(tmp_path))], env={"COLUMNS": "200"})
+    assert done.exit_code == 0, done.output
+    assert "No disagreement in 147 fields of 1 captures." in done.output
+    for column in TCPTRACE:
+        assert column.name in done.output
+
+
+def test_the_report_of_tcptrace_is_whole(tmp_path: Path) -> None:
+    (row,) = tcptrace.long_report(transfer().write(tmp_path))
+    assert len([name for name in row if name]) == 147
+    assert "max_owin_a2b" in row

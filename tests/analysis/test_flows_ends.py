@@ -1,0 +1,122 @@
+"""The captures of both ends, as files: what was lost between them, and when each packet left and came."""
+
+from __future__ import annotations
+
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from analysis.flows.ends import Matched, match_captures
+from analysis.flows.matching import summary
+from analysis.flows.read import Engine
+from tests.analysis.captures import Capture
+from topologies.errors import TcplabError
+
+MS = 10**6
+DELAY = 0.02
+
+
+class Wire:
+    """Two ends and what goes between them; `ahead` is how far (s) the far clock is ahead of the near one."""
+
+    def __init__(self, ahead: float = 0.0, **settings: object) -> None:
+        self.ends = [Capture().flow(**settings), Capture().flow(**settings)]
+        self.ahead, self.numbers = (0.0, ahead), count(1)
+        self.put("a", "syn", 0.0)
+        self.put("b", "syn", 0.02)
+        self.put("a", "ack", 0.04)
+
+    def put(self, side: str, what: str, at: float, *arrivals: float, lost: bool = False, **fields: object) -> None:
+        """A packet that `side` sends at `at`, and that arrives `DELAY` later, or at each of `arrivals`, or never."""
+        start, end = (0, 1) if side == "a" else (1, 0)
+        fields = {"number": next(self.numbers), "stamp": round(at * 1000), "echo": 1, **fields}
+        getattr(getattr(self.ends[start], side), what)(at=at + self.ahead[start], **fields)
+        for time in () if lost else arrivals or (at + DELAY,):
+            getattr(getattr(self.ends[end], side), what)(at=time + self.ahead[end], **fields)
+
+    def write(self, folder: Path) -> tuple[Path, Path]:
+        near, far = (
+            flow.capture.write(folder, name=name) for flow, name in zip(self.ends, ("near", "far"), strict=True)
+        )
+        return near, far
+
+
+def only(found: tuple[Matched, ...]) -> Matched:
+    assert len(found) == 1
+    return found[0]
+
+
+def test_what_was_lost_is_known_in_both_directions(tmp_path: Path, engine: Engine) -> None:
+    path = Wire()
+    path.put("a", "send", 0.1, seq=1)
+    path.put("a", "send", 0.101, seq=1001, lost=True)
+    path.put("b", "ack", 0.12, to=1001, lost=True)
+    path.put("a", "send", 0.35, seq=1001)
+    path.put("b", "ack", 0.37, to=2001)
+    path.put("a", "ack", 0.5, to=1)
+    path.put("b", "ack", 0.6, to=2001)
+    found = only(match_captures(*path.write(tmp_path), engine=engine))
+    assert found.forward.packets["lost"].to_list() == [False, False, False, True, False, False]
+    assert found.back.packets["lost"].to_list() == [False, True, False, False]
+    assert set(found.forward.packets["delay"].drop_nulls()) == {20 * MS}
+    assert summary(found.back).lost == 1
+
+
+def test_the_order_of_the_captures_says_whose_way_is_forward(tmp_path: Path, engine: Engine) -> None:
+    path = Wire()
+    path.put("a", "send", 0.1, seq=1)
+    path.put("b", "ack", 0.12, to=1001)
+    near, far = path.write(tmp_path)
+    found = only(match_captures(far, near, engine=engine))
+    assert found.forward.packets["payload"].sum() == 0
+    assert found.back.packets["payload"].sum() == 1000
+    assert found.back.packets["delay"].min() == 20 * MS
+
+
+def test_a_capture_that_began_later_is_matched_all_the_same(tmp_path: Path, engine: Engine) -> None:
+    """The far one saw no handshake, and the ACK first: its a is the near one's b, and its numbers start elsewhere."""
+    path = Wire()
+    for number in range(20):
+        path.put("a", "send", 0.1 + number * 0.1, seq=1 + 1000 * number, lost=number == 15)
+        path.put("b", "ack", 0.12 + number * 0.1, to=1001 + 1000 * number - 1000 * (number >= 15))
+    path.ends[1].capture.records = path.ends[1].capture.sorted()[14:]
+    found = only(match_captures(*path.write(tmp_path), engine=engine))
+    assert summary(found.forward).lost == 1
+
+
+def test_the_clocks_offset_cancels_or_is_taken_out(tmp_path: Path, engine: Engine) -> None:
+    path = Wire(ahead=-3.0)
+    path.put("a", "send", 0.1, seq=1)
+    path.put("b", "ack", 0.12, to=1001)
+    files = path.write(tmp_path)
+    assert only(match_captures(*files, engine=engine)).forward.packets["delay"][0] == -2980 * MS
+    aligned = only(match_captures(*files, engine=engine, aligned=True))
+    assert aligned.offset == -3000 * MS
+    assert aligned.forward.packets["delay"][0] == aligned.back.packets["delay"][0] == 20 * MS
+
+
+def test_ports_used_again_are_matched_in_their_order(tmp_path: Path, engine: Engine) -> None:
+    captures = [Capture(), Capture()]
+    for place, capture in enumerate(captures):
+        for begin, first in ((0.0, 1000), (100.0, 2**31)):
+            flow = capture.flow(firsts=(first, first)).open(at=begin + place * DELAY, seen_at_b=place == 1)
+            flow.a.fin(begin + 0.2 + place * DELAY)
+            flow.b.fin(begin + 0.26 - place * DELAY)
+    found = match_captures(
+        *(capture.write(tmp_path, name=str(place)) for place, capture in enumerate(captures)), engine=engine
+    )
+    assert [one.near["connection"] for one in found] == [one.far["connection"] for one in found] == [1, 2]
+
+
+def test_captures_of_different_flows_have_nothing_in_common(tmp_path: Path, engine: Engine) -> None:
+    one = Capture().flow(ports=(1, 2)).open().capture.write(tmp_path, name="one")
+    two = Capture().flow(ports=(3, 4)).open().capture.write(tmp_path, name="two")
+    assert match_captures(one, two, engine=engine) == ()
+
+
+def test_a_file_that_is_no_capture_is_one_clear_error(tmp_path: Path, engine: Engine) -> None:
+    path = tmp_path / "text"
+    path.write_text("no capture\n" * 9)
+    with pytest.raises(TcplabError, match=r"\w"):
+        match_captures(path, path, engine=engine)

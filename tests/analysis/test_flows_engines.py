@@ -1,0 +1,101 @@
+"""Both engines give the same frames, whatever the capture; and no capture, however damaged, makes either fall over.
+
+    TCPLAB_FUZZ_MINUTES=10 ./tcplab test -n 2 tests/analysis/test_flows_engines.py
+
+damages files for that long; without it, for a few seconds.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from polars.testing import assert_frame_equal
+
+from analysis import flows
+from analysis.flows.read import Engine, engines
+from tests.analysis.captures import Capture
+from tests.analysis.conversations import by_chance, conversations, file_by_chance
+from topologies.errors import TcplabError
+
+MINUTES = float(os.environ.get("TCPLAB_FUZZ_MINUTES", "0"))
+CASES = 150
+
+
+@pytest.fixture
+def both() -> None:
+    if len(engines()) < 2:
+        pytest.skip("only one engine is built")
+
+
+def assert_same(path: Path, compatible: bool = False) -> None:
+    compiled, plain = (
+        flows.read(path, packets=True, engine=engine, compatible=compatible) for engine in ("compiled", "plain")
+    )
+    assert compiled.file == plain.file
+    assert_frame_equal(compiled.packets, plain.packets)
+    assert_frame_equal(compiled.connections, plain.connections, rel_tol=1e-9, abs_tol=1e-9)
+
+
+@pytest.mark.usefixtures("both")
+@pytest.mark.parametrize("compatible", [False, True])
+@given(capture=conversations())
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_both_engines_say_the_same(tmp_path: Path, compatible: bool, capture: Capture) -> None:
+    assert_same(capture.write(tmp_path), compatible)
+
+
+@pytest.mark.usefixtures("both")
+@pytest.mark.parametrize("name", ["h1-eth0", "h2-eth0"])
+@pytest.mark.parametrize("condition", ["sack_on", "sack_off"])
+@pytest.mark.parametrize("compatible", [False, True])
+def test_both_engines_say_the_same_of_real_captures(
+    run_directory: Path, condition: str, name: str, compatible: bool
+) -> None:
+    assert_same(run_directory / "raw" / "seed-5" / condition / f"{name}.pcap", compatible)
+
+
+def _seeds() -> Iterator[int]:
+    """A fixed few; with minutes given, ever new ones until they are over."""
+    if not MINUTES:
+        yield from range(CASES)
+        return
+    begun, seed = time.monotonic(), time.time_ns()
+    while time.monotonic() < begun + 60 * MINUTES:
+        seed += 1
+        yield seed
+
+
+def _said(path: Path, engine: Engine) -> flows.Reading | str:
+    try:
+        return flows.read(path, packets=True, engine=engine)
+    except TcplabError as error:
+        return str(error)
+
+
+def test_damaged_files_are_read_to_the_damage_or_refused_in_words(tmp_path: Path) -> None:
+    path = tmp_path / "damaged.pcap"
+    for seed in _seeds():
+        path.write_bytes(file_by_chance(seed))
+        said = [_said(path, engine) for engine in engines()]
+        for one, other in pairwise(said):
+            if isinstance(one, flows.Reading) and isinstance(other, flows.Reading):
+                assert_frame_equal(one.packets, other.packets, obj=f"file_by_chance({seed})")
+            assert isinstance(one, str) == isinstance(other, str), f"file_by_chance({seed}): {one}, {other}"
+        assert said, "no engine is built"
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_what_is_counted_twice_is_the_same(engine: Engine, tmp_path: Path, seed: int) -> None:
+    """The rows of packets add up to the columns of connections."""
+    read = flows.read(by_chance(seed).write(tmp_path), packets=True, engine=engine)
+    assert read.packets is not None
+    sums = read.connections.select(name for name in read.connections.columns if name.startswith("total_packets"))
+    assert sum(sums.sum_horizontal()) == len(read.packets) == read.file.tcp_segments
+    data = read.connections.select(name for name in read.connections.columns if name.startswith("actual_data_bytes"))
+    assert sum(data.sum_horizontal()) == read.packets["payload"].sum()

@@ -1,0 +1,298 @@
+"""Every container and link type tells the same of the same packets; what is cut or damaged is said, never a crash."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import struct
+import subprocess
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from analysis import flows
+from tests.analysis import frames
+from tests.analysis.captures import START, Capture, nanoseconds
+from tests.analysis.frames import ETHERNET, LINUX_COOKED, LINUX_COOKED_2, LOOPBACK, RAW, Interface, Record
+from tests.analysis.looking import Look, one, sent
+from topologies.errors import TcplabError
+
+FACTS = ("total_packets_a2b", "unique_bytes_sent_a2b", "rexmt_data_pkts_a2b", "req_sack_a2b", "mss_requested_a2b")
+
+
+def conversation(capture: Capture | None = None, **settings: object) -> Capture:
+    """Three segments, one of them sent again, and an end."""
+    flow = (capture or Capture()).flow(**settings).open()
+    flow.a.burst(0.1, 3)
+    flow.b.ack(0.14, to=1, sacks=[(1001, 3001)])
+    flow.a.send(0.34, seq=1)
+    flow.b.ack(0.38)
+    flow.a.fin(0.4)
+    flow.b.fin(0.44)
+    flow.a.ack(0.45)
+    return flow.capture
+
+
+def facts(read: flows.Reading) -> list[object]:
+    return [one(read)[name] for name in FACTS]
+
+
+PLAIN = [8, 3000, 1, "Y", 1460]
+IPV6 = {"hosts": ("fd00::1", "fd00::2")}
+
+
+@pytest.mark.parametrize(
+    ("capture", "settings"),
+    [
+        (Capture(), {}), (Capture(), IPV6), (Capture(tags=(7,)), {}), (Capture(tags=(7, 8)), {}),
+        (Capture(tags=(7, 8, 9)), IPV6), (Capture(LINUX_COOKED), {}), (Capture(LINUX_COOKED), IPV6),
+        (Capture(LINUX_COOKED_2), {}), (Capture(LINUX_COOKED_2), IPV6), (Capture(RAW), {}), (Capture(RAW), IPV6),
+        (Capture(LOOPBACK), {}), (Capture(LOOPBACK), IPV6), (Capture(), {"padded": 60}),
+    ],
+)  # fmt: skip
+def test_the_link_changes_nothing(look: Look, capture: Capture, settings: dict[str, object]) -> None:
+    read = look(conversation(Capture(capture.link, capture.tags), **settings))
+    assert facts(read) == PLAIN
+    assert read.file.link_types == (capture.link,)
+    assert (read.file.packets, read.file.tcp_segments, read.file.ignored, read.file.fault) == (12, 12, {}, None)
+
+
+@pytest.mark.parametrize("link", [228, 229])
+def test_links_that_carry_one_version_only(look: Look, link: int) -> None:
+    settings = IPV6 if link == 229 else {}
+    assert facts(look(conversation(Capture(link), **settings))) == PLAIN
+
+
+@pytest.mark.parametrize(
+    "extensions",
+    [
+        [(0, b"\0" + b"\1\4\0\0\0\0")], [(60, b"\0" + b"\1\4\0\0\0\0"), (43, b"\0" + bytes(6))],
+        [(0, b"\1" + b"\1\x0c" + bytes(12)), (60, b"\0" + b"\1\4\0\0\0\0")],
+    ],
+)  # fmt: skip
+def test_headers_between_ipv6_and_tcp_are_stepped_over(look: Look, extensions: list[tuple[int, bytes]]) -> None:
+    assert facts(look(conversation(extensions=extensions, **IPV6))) == PLAIN
+
+
+def test_options_of_ipv4_are_stepped_over(look: Look) -> None:
+    capture = Capture()
+    flow = capture.flow().open()
+    flow.a.send(0.1, extra=b"\x01" * 8)
+    assert sent(look(capture))["payload"].to_list() == [1000]
+
+
+@pytest.mark.parametrize(("order", "fine"), list(product("<>", [True, False])))
+def test_both_byte_orders_and_resolutions(look: Look, order: str, fine: bool) -> None:
+    read = look(conversation().pcap(order=order, nanoseconds=fine))
+    assert facts(read) == PLAIN
+    assert read.file.format == ("pcap-nanosecond" if fine else "pcap")
+    assert (read.file.first, read.file.last) == (START, START + 450_000_000)
+
+
+def test_nanoseconds_are_kept(look: Look) -> None:
+    capture = conversation()
+    record = capture.records[3]
+    capture.records[3] = Record(record.time + 7, record.data, record.wire)
+    assert sent(look(capture))["time"][0] == nanoseconds(0.1) + 7
+
+
+@pytest.mark.parametrize(("order", "resolution"), list(product("<>", [None, 6, 9, 3, 0x80 | 20, 0x80 | 30])))
+def test_every_resolution_of_pcapng(look: Look, order: str, resolution: int | None) -> None:
+    """9: nanoseconds; 0x80 | 20: 2^-20 s. Coarse ticks lose what they cannot say."""
+    interface = Interface(resolution=resolution)
+    read = look(frames.pcapng(conversation().sorted(), [interface], order, frames.other_block(order)))
+    assert facts(read) == PLAIN
+    assert read.file.format == "pcapng"
+    assert START - 10**6 <= read.file.first <= START
+    if resolution in (None, 6, 9, 3):
+        assert read.file.first == START
+
+
+def test_two_interfaces_with_resolutions_of_their_own(look: Look) -> None:
+    records = [
+        Record(record.time, record.data, record.wire, number % 2)
+        for number, record in enumerate(conversation().sorted())
+    ]
+    read = look(frames.pcapng(records, [Interface(resolution=9), Interface(resolution=6)]))
+    assert facts(read) == PLAIN
+    assert sent(read)["time"].to_list() == [nanoseconds(at) for at in (0.1, 0.1001, 0.1002, 0.34)]
+
+
+def test_an_interface_with_an_offset_of_its_clock(look: Look) -> None:
+    read = look(frames.pcapng(conversation().sorted(), [Interface(resolution=9, offset=1_600_000_000)]))
+    assert read.file.first == START
+
+
+def test_two_interfaces_of_two_kinds_of_link(look: Look) -> None:
+    ether, cooked = (conversation(Capture(link)).sorted() for link in (ETHERNET, LINUX_COOKED))
+    mixed = [
+        Record(old.time, new.data, new.wire, number % 2)
+        for number, (old, new) in enumerate(
+            zip(ether, [pair[i % 2] for i, pair in enumerate(zip(ether, cooked, strict=True))], strict=True)
+        )
+    ]
+    read = look(frames.pcapng(mixed, [Interface(ETHERNET), Interface(LINUX_COOKED)]))
+    assert facts(read) == PLAIN
+    assert set(read.file.link_types) == {ETHERNET, LINUX_COOKED}
+
+
+def test_two_sections_one_after_the_other(look: Look) -> None:
+    records = conversation().sorted()
+    content = frames.pcapng(records[:5]) + frames.pcapng(records[5:], [Interface(resolution=9)], ">")
+    assert facts(look(content)) == PLAIN
+
+
+def _zstd(content: bytes) -> bytes:
+    if shutil.which("zstd") is None:
+        pytest.skip("zstd is not installed")
+    return subprocess.run(["zstd", "-c"], input=content, capture_output=True, check=True).stdout
+
+
+@pytest.mark.parametrize(("pack", "name"), [(gzip.compress, "gzip"), (_zstd, "zstd")])
+@pytest.mark.parametrize("kind", ["pcap", "pcapng"])
+def test_compressed_files_are_read_as_they_are(
+    look: Look, pack: Callable[[bytes], bytes], name: str, kind: str
+) -> None:
+    capture = conversation()
+    read = look(pack(capture.pcap() if kind == "pcap" else frames.pcapng(capture.sorted())))
+    assert facts(read) == PLAIN
+    assert read.file.compression == name
+
+
+def test_a_compressed_file_that_ends_early_keeps_what_came_before(look: Look) -> None:
+    capture = Capture()
+    flow, chance = capture.flow().open(), Random(1)
+    for number in range(2000):
+        flow.a.send(1 + number * 0.001, 100 + chance.randrange(900))
+    packed = gzip.compress(capture.pcap())
+    read = look(packed[: len(packed) // 2])
+    assert 0 < read.file.packets < len(capture.records)
+    assert read.file.fault
+
+
+# Packets that are not TCP, or not all of it
+
+
+@pytest.mark.parametrize(
+    "packet",
+    [
+        frames.ipv4(("10.0.0.1", "10.0.0.2"), b"\0" * 40, 40, protocol=17),
+        frames.ipv4(("10.0.0.1", "10.0.0.2"), b"\0" * 40, 40, fragment=20),
+        frames.ipv4(("10.0.0.1", "10.0.0.2"), b"\0" * 12, 12),
+        b"\x45\0", b"", b"\x95" + b"\0" * 60, b"\x41" + b"\0" * 60,
+    ],
+)  # fmt: skip
+def test_what_is_no_tcp_segment_is_counted_and_left_out(look: Look, packet: bytes) -> None:
+    capture = conversation()
+    capture.add(0.12, packet)
+    read = look(capture)
+    assert facts(read) == PLAIN
+    assert (read.file.packets, read.file.tcp_segments, sum(read.file.ignored.values())) == (13, 12, 1)
+
+
+def test_a_first_fragment_counts_with_what_it_carries(look: Look) -> None:
+    capture = Capture()
+    flow = capture.flow().open()
+    flow.a.send(0.1, 1000, fragment=0x2000)
+    read = look(capture)
+    assert sum(read.file.ignored.values()) + len(sent(read)) == 1
+
+
+@pytest.mark.parametrize("cut", [14, 20, 33, 34, 40, 47, 53, 54, 60, 65, 66, 70])
+def test_headers_that_the_capture_cut(look: Look, cut: int) -> None:
+    """Half a TCP header is no segment; half its options are."""
+    capture = conversation()
+    capture.records.append(Record(nanoseconds(0.2), capture.records[4].data[:cut], capture.records[4].wire))
+    read = look(capture)
+    assert read.file.packets == 13
+    assert read.file.tcp_segments + sum(read.file.ignored.values()) == 13
+    assert read.file.tcp_segments == 12 or cut >= 54
+
+
+def test_options_that_make_no_sense_are_survived(look: Look) -> None:
+    for options in (b"\x08\x00", b"\x05\xff", b"\x03", b"\x05\x03\0", b"\x08\x0a\0", b"\x00\xff\xff\xff"):
+        capture = conversation()
+        head = frames.tcp((40000, 5001), 1_000_001, 9_000_001, 0x10, 512, options + b"\x01" * (-len(options) % 4))
+        capture.add(0.2, frames.ipv4(("10.0.0.1", "10.0.0.2"), head, len(head)))
+        assert look(capture).file.tcp_segments == 13
+
+
+def test_a_data_offset_beyond_the_packet_is_no_segment(look: Look) -> None:
+    capture = conversation()
+    head = bytearray(frames.tcp((40000, 5001), 1_000_001, 9_000_001, 0x10, 512))
+    for words in (0, 4, 15):
+        head[12] = words << 4
+        capture.add(0.2, frames.ipv4(("10.0.0.1", "10.0.0.2"), bytes(head), len(head)))
+    read = look(capture)
+    assert (read.file.tcp_segments, sum(read.file.ignored.values())) == (12, 3)
+
+
+# Cut and damaged files
+
+
+@pytest.mark.parametrize("kind", ["pcap", "pcapng"])
+def test_a_file_cut_at_any_byte_keeps_its_whole_records(look: Look, kind: str) -> None:
+    capture = Capture(snaplen=90)
+    flow = capture.flow().open()
+    flow.a.send(0.1)
+    records = capture.sorted()
+    make = frames.pcap if kind == "pcap" else frames.pcapng
+    ends = [len(make(records[:count])) for count in range(len(records) + 1)]
+    whole = make(records)
+    for length in range(ends[0], len(whole) + 1):
+        read = look(whole[:length])
+        assert read.file.packets == sum(end <= length for end in ends[1:])
+        assert (read.file.fault is None) == (length in ends)
+        assert read.file.fault is None or read.file.fault_offset <= length
+
+
+@pytest.mark.parametrize("kind", ["pcap", "pcapng"])
+def test_a_file_cut_in_its_head_is_one_clear_error_or_a_fault(look: Look, kind: str) -> None:
+    head = frames.pcap([]) if kind == "pcap" else frames.pcapng([])
+    for length in range(len(head)):
+        try:
+            assert look(head[:length]).file.packets == 0
+        except TcplabError as error:
+            assert str(error)
+
+
+def test_without_partial_a_fault_is_an_error(look: Look) -> None:
+    with pytest.raises(TcplabError, match=r"\w"):
+        look(conversation().pcap()[:-3], partial=False)
+
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 100, b"not a capture\n" * 9, b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd"])
+def test_what_is_no_capture_is_one_clear_error(look: Look, content: bytes) -> None:
+    with pytest.raises(TcplabError, match=r"\w"):
+        look(content)
+
+
+def test_a_file_that_is_not_there_is_one_clear_error(engine: str, tmp_path: Path) -> None:
+    for path in (tmp_path / "none.pcap", tmp_path):
+        with pytest.raises(TcplabError, match=r"\w"):
+            flows.read(path, engine=engine)
+
+
+def test_an_absurd_record_ends_the_reading_with_a_fault(look: Look) -> None:
+    whole = conversation().pcap()
+    read = look(whole + struct.pack("<IIII", 1_700_000_001, 0, 2**31, 2**31) + b"x" * 100)
+    assert read.file.packets == 12
+    assert read.file.fault_offset == len(whole)
+
+
+def test_time_that_runs_backwards_is_survived(look: Look) -> None:
+    records = conversation().sorted()
+    read = look(frames.pcap(records[:4] + records[:3:-1]))
+    assert read.file.packets == 12
+    assert read.packets is not None
+    assert read.packets["number"].to_list() == list(range(1, 13))
+
+
+def test_an_empty_capture_has_no_connections(look: Look) -> None:
+    read = look(frames.pcap([]))
+    assert (len(read.connections), read.file.packets, read.file.fault) == (0, 0, None)
+    assert read.packets is not None
+    assert read.packets.schema == look(conversation()).packets.schema

@@ -1,0 +1,491 @@
+"""What TCP did, in captures whose truth is known: one fact a test, for each engine."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.analysis.captures import Capture, Flow
+from tests.analysis.frames import ACK, CWR, ECE, SYN
+from tests.analysis.looking import Look, again, column, kinds, one, sent
+
+RTT = 0.04
+
+
+def opened(**settings: object) -> Flow:
+    """A connection whose handshake the sender a saw, in a capture of its own."""
+    return Capture().flow(**settings).open(rtt=RTT)
+
+
+# Sequence numbers, sizes, windows
+
+
+def test_sequence_numbers_go_on_past_2_to_the_32(look: Look) -> None:
+    flow = opened(firsts=(2**32 - 2500, 2**32 - 1))
+    flow.a.burst(0.1, 5)
+    flow.b.ack(0.2)
+    read = look(flow)
+    assert sent(read)["sequence"].to_list() == [1, 1001, 2001, 3001, 4001]
+    assert one(read)["unique_bytes_sent_a2b"] == 5000
+    assert column(read, "acknowledgement", forward=False)[-1] == 5001
+
+
+def test_bytes_in_flight_are_right_across_the_turn(look: Look) -> None:
+    flow = opened(firsts=(2**32 - 2500, 0))
+    flow.a.burst(0.1, 5)
+    assert sent(look(flow))["in_flight"].to_list() == [1000, 2000, 3000, 4000, 5000]
+
+
+def test_five_gigabytes_are_counted(look: Look) -> None:
+    size, count = 500_000, 10_400
+    flow = Capture(snaplen=128).flow(hosts=("fd00::1", "fd00::2")).open()
+    for number in range(count):
+        flow.a.send(1 + number * 0.001, size)
+        if number % 100 == 99:
+            flow.b.ack(1 + number * 0.001 + 0.0001)
+    read = look(flow)
+    assert one(read)["unique_bytes_sent_a2b"] == one(read)["actual_data_bytes_a2b"] == size * count > 5 * 10**9
+    assert sent(read)["sequence"][-1] == 1 + size * (count - 1)
+    assert again(read) == []
+
+
+def test_a_super_packet_is_one_packet_with_all_its_bytes(look: Look) -> None:
+    flow = opened()
+    flow.a.send(0.1, 64_000)
+    read = look(flow)
+    assert (one(read)["actual_data_pkts_a2b"], one(read)["actual_data_bytes_a2b"]) == (1, 64_000)
+
+
+@pytest.mark.parametrize("hosts", [("10.0.0.1", "10.0.0.2"), ("fd00::1", "fd00::2")])
+def test_big_tcp_takes_the_length_from_the_wire(look: Look, hosts: tuple[str, str]) -> None:
+    flow = Capture(snaplen=128).flow(hosts=hosts).open()
+    flow.a.send(0.1, 200_000)
+    assert sent(look(flow))["payload"].to_list() == [200_000]
+
+
+def test_the_payload_is_that_of_the_wire_however_little_was_captured(look: Look) -> None:
+    flow = Capture(snaplen=96).flow().open()
+    flow.a.send(0.1, 1448)
+    assert sent(look(flow))["payload"].to_list() == [1448]
+
+
+def test_padding_of_a_short_frame_is_no_payload(look: Look) -> None:
+    flow = opened(padded=60, timestamps=False)
+    flow.a.ack(0.1)
+    read = look(flow)
+    assert one(read)["actual_data_bytes_a2b"] == 0
+
+
+def test_windows_are_scaled_after_the_handshake_only(look: Look) -> None:
+    flow = opened(scales=(3, 9))
+    flow.b.ack(0.1, window=100)
+    flow.a.ack(0.2, window=100)
+    read = look(flow)
+    assert column(read, "window", forward=False) == [512, 100 << 9]
+    assert column(read, "window") == [512, 512 << 3, 100 << 3]
+
+
+def test_a_scale_that_only_one_end_offers_is_not_used(look: Look) -> None:
+    flow = opened(scales=(7, None))
+    flow.a.ack(0.1, window=100)
+    assert column(look(flow), "window")[-1] == 100
+
+
+# Beginnings and ends
+
+
+def test_a_whole_handshake_is_known_as_one(look: Look) -> None:
+    flow = opened()
+    flow.a.send(0.1)
+    flow.b.ack(0.14)
+    flow.a.fin(0.2)
+    flow.b.fin(0.24)
+    flow.a.ack(0.24)
+    row = one(look(flow))
+    assert (row["SYN/FIN_pkts_sent_a2b"], row["SYN/FIN_pkts_sent_b2a"]) == ("1/1", "1/1")
+    assert (row["host_a"], row["port_a"], row["host_b"], row["port_b"]) == ("10.0.0.1", 40000, "10.0.0.2", 5001)
+
+
+def test_a_connection_without_its_first_syn_starts_at_the_syn_ack(look: Look) -> None:
+    flow = opened()
+    flow.a.send(0.1)
+    flow.capture.records.pop(0)
+    row = one(look(flow))
+    assert (row["host_a"], row["unique_bytes_sent_b2a"]) == ("10.0.0.2", 1000)
+
+
+def test_a_connection_without_handshake_counts_from_its_first_byte(look: Look) -> None:
+    flow = Capture().flow(firsts=(2**32 - 1500, 77))
+    flow.a.next = flow.b.next = 1
+    flow.a.burst(0.1, 3)
+    flow.b.ack(0.14)
+    read = look(flow)
+    assert sent(read)["sequence"].to_list() == [1, 1001, 2001]
+    assert one(read)["unique_bytes_sent_a2b"] == 3000
+    assert again(read) == []
+
+
+def test_windows_are_unscaled_where_the_scale_is_not_known(look: Look) -> None:
+    flow = Capture().flow()
+    flow.a.next = flow.b.next = 1
+    flow.a.send(0.1, window=100)
+    assert column(look(flow), "window") == [100]
+
+
+def test_a_syn_that_is_answered_by_a_reset(look: Look) -> None:
+    flow = Capture().flow()
+    flow.a.syn(0.0)
+    flow.b.rst(0.04)
+    row = one(look(flow))
+    assert (row["total_packets_a2b"], row["resets_sent_b2a"]) == (1, 1)
+
+
+def test_a_syn_without_an_answer_is_a_connection(look: Look) -> None:
+    flow = Capture().flow()
+    for at in (0, 1, 3, 7):
+        flow.a.syn(at)
+    read = look(flow)
+    assert one(read)["total_packets_b2a"] == 0
+    assert again(read) == ["syn", "syn", "syn"]
+
+
+def test_syns_that_are_sent_again_belong_to_one_connection(look: Look) -> None:
+    flow = Capture().flow()
+    flow.a.syn(0.0)
+    flow.a.syn(1.0)
+    flow.b.syn(1.04)
+    flow.b.syn(2.04)
+    flow.a.ack(2.05)
+    read = look(flow)
+    assert (again(read), again(read, forward=False)) == (["syn"], ["syn"])
+
+
+def test_both_ends_may_open(look: Look) -> None:
+    flow = Capture().flow()
+    flow.a.syn(0.0)
+    flow.b.segment(0.01, 0, 0, SYN, asked={"mss": 1460, "scale": 7, "sack_permitted": True})
+    flow.b.next = 1
+    flow.a.segment(0.02, 0, 0, SYN | ACK, asked={"mss": 1460, "scale": 7, "sack_permitted": True})
+    flow.b.segment(0.04, 0, 0, SYN | ACK, asked={"mss": 1460, "scale": 7, "sack_permitted": True})
+    flow.a.send(0.05)
+    flow.b.ack(0.09)
+    read = look(flow)
+    assert sent(read)["sequence"].to_list() == [1]
+    assert column(read, "acknowledgement", forward=False)[-1] == 1001
+
+
+def test_ports_used_again_are_another_connection(look: Look) -> None:
+    capture = Capture()
+    for start, first in ((0.0, 1000), (10.0, 2**31)):
+        flow = capture.flow(firsts=(first, first)).open(at=start)
+        flow.a.send(start + 0.1)
+        flow.b.ack(start + 0.14)
+        flow.a.fin(start + 0.2)
+        flow.b.fin(start + 0.24)
+        flow.a.ack(start + 0.25)
+    read = look(capture)
+    assert read.connections["connection"].to_list() == [1, 2]
+    assert read.connections["unique_bytes_sent_a2b"].to_list() == [1000, 1000]
+
+
+def test_four_minutes_of_silence_do_not_split_a_connection(look: Look) -> None:
+    flow = opened()
+    for at in (0.1, 300.0, 900.0):
+        flow.a.send(at)
+        flow.b.ack(at + RTT)
+    read = look(flow)
+    assert one(read)["unique_bytes_sent_a2b"] == 3000
+    assert one(read)["last_packet"] - one(read)["first_packet"] == 900_040_000_000
+
+
+def test_three_hundred_resets_are_three_hundred(look: Look) -> None:
+    flow = opened()
+    for number in range(300):
+        flow.a.rst(0.1 + number / 1000)
+    assert one(look(flow))["resets_sent_a2b"] == 300
+
+
+def test_connections_are_numbered_by_their_first_packet(look: Look) -> None:
+    capture = Capture()
+    second = capture.flow(ports=(2, 80)).open(at=0.01)
+    first = capture.flow(ports=(1, 80)).open(at=0.0)
+    first.a.send(1.0, 7)
+    second.a.send(1.1, 9)
+    read = look(capture)
+    assert read.connections["port_a"].to_list() == [1, 2]
+    assert read.connections["unique_bytes_sent_a2b"].to_list() == [7, 9]
+
+
+def test_a_fin_sent_again_is_no_data(look: Look) -> None:
+    flow = opened()
+    flow.a.send(0.1)
+    flow.b.ack(0.14)
+    flow.a.fin(0.2)
+    flow.a.fin(0.5, seq=1001)
+    flow.b.ack(0.54)
+    read = look(flow)
+    assert again(read) == ["fin"]
+    assert one(read)["retransmissions_a2b"] == 0
+
+
+# Packets that carry nothing new
+
+
+def test_a_keepalive_is_no_retransmission(look: Look) -> None:
+    flow = opened()
+    flow.a.send(0.1)
+    flow.b.ack(0.14)
+    flow.a.ack(60.0)
+    flow.a.segment(75.0, 1000, 0, ACK)
+    flow.b.ack(75.04)
+    read = look(flow)
+    assert again(read) == ["keepalive"]
+    assert one(read)["rexmt_data_pkts_a2b"] == 0
+
+
+def test_a_keepalive_with_a_byte_is_no_retransmission(look: Look) -> None:
+    flow = opened()
+    flow.a.send(0.1)
+    flow.b.ack(0.14)
+    flow.a.send(75.0, 1, seq=1000)
+    flow.b.ack(75.04)
+    assert again(look(flow)) == ["keepalive"]
+
+
+def test_a_probe_of_a_closed_window_is_no_retransmission(look: Look) -> None:
+    flow = opened()
+    flow.a.send(0.1)
+    flow.b.ack(0.14, window=0)
+    flow.a.segment(0.4, 1000, 0, ACK)  # Linux: an old byte's number and no byte (tcp_xmit_probe_skb)
+    flow.b.ack(0.44, window=0)
+    flow.a.segment(0.9, 1000, 0, ACK)
+    flow.b.ack(0.94)
+    assert again(look(flow)) == ["probe", "probe"]
+
+
+def test_a_byte_that_probes_a_closed_window_is_a_probe(look: Look) -> None:
+    flow = opened()
+    flow.a.send(0.1)
+    flow.b.ack(0.14, window=0)
+    flow.a.send(0.4, 1)
+    flow.b.ack(0.44, to=1001, window=0)
+    flow.a.send(0.9, 1, seq=1001)
+    flow.b.ack(0.94)
+    read = look(flow)
+    assert kinds(read)[-2:] == ["probe", "probe"]
+    assert one(read)["rexmt_data_pkts_a2b"] == 0
+
+
+# Why data is sent again
+
+
+def test_an_unanswered_segment_is_sent_again_by_the_timer(look: Look) -> None:
+    flow = opened(sack=False)  # with SACK the first would be a tail loss probe
+    flow.a.send(0.1)
+    for at in (0.34, 0.82, 1.78):
+        flow.a.send(at, seq=1)
+    flow.b.ack(1.82)
+    read = look(flow)
+    assert again(read) == ["rto", "rto", "rto"]
+    assert (one(read)["rexmt_data_pkts_a2b"], one(read)["rexmt_data_bytes_a2b"]) == (3, 3000)
+
+
+def test_three_duplicate_acks_without_sack_are_a_fast_retransmission(look: Look) -> None:
+    flow = opened(sack=False)
+    flow.a.burst(0.1, 5)
+    for number in range(4):
+        flow.b.ack(0.14 + number * 0.0001, to=1)
+    flow.a.send(0.1405, seq=1)
+    flow.b.ack(0.1805)
+    assert again(look(flow)) == ["fast"]
+
+
+def test_a_gap_that_sack_reports_is_filled_by_sack_recovery(look: Look) -> None:
+    flow = opened()
+    flow.a.burst(0.1, 5)
+    for number in range(1, 5):
+        flow.b.ack(0.14 + number * 0.0001, to=1, sacks=[(1001, 1001 + number * 1000)])
+    flow.a.send(0.1405, seq=1)
+    flow.b.ack(0.1805)
+    read = look(flow)
+    assert again(read) == ["sack"]
+    assert column(read, "sacks", forward=False)[-2] == [1001, 5001]
+
+
+def test_what_sack_reported_is_not_in_flight(look: Look) -> None:
+    flow = opened()
+    flow.a.burst(0.1, 5)
+    flow.b.ack(0.14, to=1, sacks=[(1001, 5001)])
+    flow.a.send(0.141)
+    assert sent(look(flow))["in_flight"][-1] == 2000
+
+
+def test_a_tail_loss_probe_is_known_by_its_time(look: Look) -> None:
+    flow = opened()
+    flow.a.burst(0.1, 5)
+    flow.b.ack(0.14, to=4001)
+    flow.a.send(0.2404, seq=4001)  # the last segment again, after two round trips without an ACK (RFC 8985, 7.2)
+    flow.b.ack(0.2804)
+    assert again(look(flow)) == ["tlp"]
+
+
+def test_a_duplicate_that_dsack_reports_was_needless(look: Look) -> None:
+    flow = opened()
+    flow.a.send(0.1)
+    flow.a.send(0.34, seq=1)
+    flow.b.ack(0.35)
+    flow.b.ack(0.38, sacks=[(1, 1001)])
+    read = look(flow)
+    assert again(read) == ["spurious"]
+    assert column(read, "dsack", forward=False) == [False, False, True]
+
+
+def test_an_ack_that_echoes_the_first_timestamp_tells_of_a_needless_one(look: Look) -> None:
+    """The Eifel detection, RFC 3522."""
+    flow = opened(sack=False)
+    flow.a.send(0.1, stamp=100)
+    flow.a.send(0.34, seq=1, stamp=340)
+    flow.b.ack(0.35, echo=100)
+    assert again(look(flow)) == ["spurious"]
+
+
+def test_an_ack_that_echoes_the_second_timestamp_tells_that_it_was_needed(look: Look) -> None:
+    flow = opened(sack=False)
+    flow.a.send(0.1, stamp=100)
+    flow.a.send(0.34, seq=1, stamp=340)
+    flow.b.ack(0.38, echo=340)
+    assert again(look(flow)) == ["rto"]
+
+
+def test_a_delayed_ack_of_two_retransmissions_echoes_the_first_and_tells_nothing_of_the_second(look: Look) -> None:
+    """RFC 7323, section 4.3: a delayed ACK echoes the timestamp of the earliest segment that it acknowledges."""
+    flow = opened(sack=False)
+    flow.a.burst(0.1, 3)
+    flow.a.send(0.34, seq=1, stamp=340)
+    flow.b.ack(0.38, to=1001, echo=340)
+    flow.a.send(0.381, seq=1001, stamp=381)
+    flow.a.send(0.385, seq=2001, stamp=385)
+    flow.b.ack(0.425, echo=381)
+    assert again(look(flow)) == ["rto", "rto", "rto"]
+
+
+def test_retransmitted_bytes_count_in_mss_equivalents_with_super_packets(look: Look) -> None:
+    flow = opened(mss=1460)
+    flow.a.send(0.1, 10 * 1448)
+    flow.a.send(0.4, 10 * 1448, seq=1)
+    flow.b.ack(0.44)
+    row = one(look(flow))
+    assert (row["rexmt_data_pkts_a2b"], row["rexmt_data_bytes_a2b"]) == (1, 14480)
+
+
+def test_new_bytes_behind_old_ones_are_new(look: Look) -> None:
+    flow = opened()
+    flow.a.send(0.1)
+    flow.a.send(0.4, 1500, seq=1)
+    flow.b.ack(0.44)
+    assert one(look(flow))["unique_bytes_sent_a2b"] == 1500
+
+
+# Where the capture was made
+
+
+def receiver(**settings: object) -> Flow:
+    return Capture().flow(**settings).open(rtt=RTT, seen_at_b=True)
+
+
+def test_a_gap_that_is_filled_at_the_receiver_is_late_and_no_retransmission(look: Look) -> None:
+    flow = receiver()
+    flow.a.send(0.1)
+    flow.b.ack(0.1)
+    for number in range(3):
+        flow.a.send(0.1001 + number * 0.0001, seq=2001 + 1000 * number)
+        flow.b.ack(0.1001 + number * 0.0001, to=1001, sacks=[(2001, 3001 + 1000 * number)])
+    flow.a.send(0.142, seq=1001)
+    flow.b.ack(0.142)
+    read = look(flow)
+    assert again(read) == ["late"]
+    assert one(read)["rexmt_data_pkts_a2b"] == 0
+    assert one(read)["vantage"] == "b"
+
+
+def test_the_second_copy_at_the_receiver_is_a_copy(look: Look) -> None:
+    flow = receiver()
+    flow.a.send(0.1)
+    flow.b.ack(0.1)
+    flow.a.send(0.34, seq=1)
+    flow.b.ack(0.34, sacks=[(1, 1001)])
+    assert again(look(flow)) == ["copy"]
+
+
+def test_segments_that_changed_places_are_late_and_no_retransmission(look: Look) -> None:
+    flow = receiver()
+    for number, place in enumerate([0, 2, 1, 3]):
+        flow.a.send(0.1 + number * 0.0001, seq=1 + 1000 * place)
+        flow.b.ack(0.1 + number * 0.0001 + 0.00001, to=[1001, 1001, 3001, 4001][number])
+    read = look(flow)
+    assert again(read) == ["late"]
+    assert (one(read)["rexmt_data_pkts_a2b"], one(read)["outoforder_pkts_a2b"]) == (0, 1)
+
+
+def test_the_handshake_tells_where_the_capture_was_made(look: Look) -> None:
+    for place, (answer, last) in {"a": (0.04, 0.0401), "b": (0.0001, 0.04)}.items():
+        flow = Capture().flow()
+        flow.a.syn(0.0)
+        flow.b.syn(answer)
+        flow.a.ack(last)
+        flow.a.send(last + 0.001)
+        assert one(look(flow))["vantage"] == place
+
+
+# Round trips
+
+
+def test_the_ack_gives_the_round_trip_of_what_it_acknowledges(look: Look) -> None:
+    flow = opened()
+    flow.a.send(0.1)
+    flow.b.ack(0.15)
+    assert column(look(flow), "rtt", forward=False)[-1] == 50_000_000
+
+
+def test_an_ack_of_what_was_sent_twice_gives_no_round_trip(look: Look) -> None:
+    """Karn's rule."""
+    flow = opened(timestamps=False)
+    flow.a.send(0.1)
+    flow.a.send(0.4, seq=1)
+    flow.b.ack(0.44)
+    assert column(look(flow), "rtt", forward=False)[-1] is None
+
+
+# Congestion notification
+
+
+def test_marks_of_explicit_congestion_notification_are_counted(look: Look) -> None:
+    flow = Capture().flow()
+    flow.a.syn(0.0, ECE | CWR)
+    flow.b.syn(0.04, ECE)
+    flow.a.ack(0.04)
+    flow.a.send(0.1, ecn=2)
+    flow.a.send(0.1001, ecn=3)
+    flow.b.segment(0.14, 1, 0, ACK | ECE)
+    flow.a.segment(0.15, 2001, 1000, ACK | CWR, ecn=2)
+    read = look(flow)
+    assert column(read, "ecn")[-3:] == [2, 3, 2]
+    row = one(read)
+    assert [row[f"{name}_packets_a2b"] for name in ("ect0", "ce", "cwr")] == [2, 1, 1]
+    assert row["ece_packets_b2a"] == 1
+
+
+# Options
+
+
+def test_sack_blocks_that_the_capture_cut_are_left_out_not_guessed(look: Look) -> None:
+    """14 + 40 + 20 + 12 of timestamps + 4: the first block ends at byte 98, the second at 106."""
+    flow = Capture(snaplen=100).flow(hosts=("fd00::1", "fd00::2")).open()
+    flow.a.burst(0.1, 6)
+    flow.b.ack(0.14, to=1, sacks=[(1001, 2001), (3001, 4001)])
+    assert column(look(flow), "sacks", forward=False)[-1] in ([], [1001, 2001])
+
+
+def test_urgent_data_is_counted(look: Look) -> None:
+    flow = opened()
+    flow.a.segment(0.1, 1, 10, ACK | 0x20, urgent=10)
+    assert one(look(flow))["urgent_data_pkts_a2b"] == 1

@@ -1,0 +1,223 @@
+"""The interactive page in a real browser, from file:// and without a network."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from analysis import graphs
+from analysis.graphs import fairness, webpage
+from analysis.graphs.encode import Columns
+from analysis.graphs.looks import KINDS, LOOKS
+from tests.analysis.browser import CHROMIUM, Page, browser
+from tests.analysis.made_packets import MSS, Made, both_ends, large
+
+pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="no chromium to render the page")]
+SCRIPT = "</script><script>throw 1</script>&<b>"
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    with browser(tmp_path_factory.mktemp("chromium")) as page:
+        yield page
+
+
+@pytest.fixture
+def page(chromium: Page) -> Iterator[Page]:
+    """The module's browser; whatever a test did there, the page must not have complained."""
+    chromium.complaints.clear()
+    yield chromium
+    assert chromium.complaints == []
+
+
+def _open(page: Page, folder: Path, captures: Sequence[graphs.Capture], width: int = 1200) -> str:
+    file = folder / "graphs.html"
+    file.write_text(graphs.page("A page", captures), encoding="utf-8")
+    page.open(file, width)
+    return file.read_text(encoding="utf-8")
+
+
+def _marks(capture: graphs.Capture) -> Counter[str]:
+    """How many segments of each kind that is drawn one by one were sent."""
+    names = Counter(KINDS[kind] for kind in capture.packets["kind"])
+    return Counter({name: count for name, count in names.items() if LOOKS[name].every})
+
+
+def _place(page: Page, key: str) -> tuple[float, float]:
+    """The middle of a graph, scrolled into view."""
+    x, y = page.run(
+        f"(() => {{ const box = document.querySelector('#{key} canvas'); box.scrollIntoView({{block: 'center'}});"
+        "const {left, top, width, height} = box.getBoundingClientRect();"
+        "return [left + width / 2, top + height / 2] })()"
+    )
+    page.settle()
+    return x, y
+
+
+@pytest.mark.parametrize("made", [Made(), Made(loss=0.1), Made(loss=0.1, sack=False)], ids=["clean", "sack", "no sack"])
+def test_every_segment_of_a_small_capture_is_drawn(page: Page, tmp_path: Path, made: Made) -> None:
+    capture = both_ends(made)[0]
+    _open(page, tmp_path, [capture])
+    drawn = page.run("tcplabGraphs.counts()")["time_sequence"]
+    kinds = Counter(capture.packets["kind"])
+    assert drawn["data"] == kinds[1] + 1  # and the SYN
+    assert {name: drawn[name] for name in _marks(capture)} == _marks(capture)
+    assert ("sack" in drawn) == (made.loss > 0 and made.sack)
+    assert ("rto" in drawn or "fast" in drawn) == (made.loss > 0 and not made.sack)
+
+
+def test_wheel_drag_keys_and_double_click_move_all_graphs_together(page: Page, tmp_path: Path) -> None:
+    _open(page, tmp_path, [both_ends(Made(loss=0.05))[0]])
+    whole = page.run("tcplabGraphs.range()")
+    x, y = _place(page, "rtt")
+    edge = page.run("document.querySelector('canvas').getBoundingClientRect().left")
+    before = page.run(f"state.plots[0].current.time({x - edge})")
+    page.mouse("mouseWheel", x, y, deltaY=-800)
+    left, right = zoomed = page.run("tcplabGraphs.range()")
+    assert right - left == pytest.approx((whole[1] - whole[0]) * 1.0015**-800, rel=0.01)
+    assert left < before < right
+    page.mouse("mousePressed", x, y, button="left", clickCount=1)
+    page.mouse("mouseMoved", x + 100, y, button="left", buttons=1)
+    page.mouse("mouseReleased", x + 100, y, button="left", clickCount=1)
+    dragged = page.run("tcplabGraphs.range()")
+    assert dragged[0] < left
+    assert dragged[1] - dragged[0] == pytest.approx(right - left)
+    page.key("+")
+    inner = page.run("tcplabGraphs.range()")
+    assert inner[1] - inner[0] == pytest.approx(0.6 * (zoomed[1] - zoomed[0]))
+    page.run("tcplabGraphs.drawAll()")
+    linked = "state.plots.filter(plot => plot.graph.overTime).map(plot => plot.current)"
+    spans = page.run(f"{linked}.map(frame => [frame.left, frame.right])")
+    assert spans == [inner] * len(spans)
+    for _ in range(2):
+        page.mouse("mousePressed", x, y, button="left", clickCount=2)
+        page.mouse("mouseReleased", x, y, button="left", clickCount=2)
+    assert page.run("tcplabGraphs.range()") == whole
+
+
+def test_the_pointer_is_told_which_segment_it_is_on(page: Page, tmp_path: Path) -> None:
+    capture = both_ends(Made(loss=0.1))[0]
+    _open(page, tmp_path, [capture])
+    again = capture.packets.filter(capture.packets["kind"] == 3).row(5, named=True)
+    _place(page, "time_sequence")
+    x, y = page.run(
+        "(() => { const [plot] = state.plots; const box = plot.canvas.getBoundingClientRect();"
+        "const layer = plot.layers.find(one => one.name === 'again_sack');"
+        f"const at = layer.fields[0][1].indexOf({again['number']});"
+        "return [box.left + plot.current.X(layer.x[at]), box.top + plot.current.Y(layer.top[at])] })()"
+    )
+    page.mouse("mouseMoved", x, y)
+    told = page.run("document.getElementById('told').textContent")
+    low = again["sequence"]
+    assert LOOKS["again_sack"].words in told
+    assert f"bytes {low:,} to {low + MSS:,} ({MSS:,})" in told
+    assert f"record {again['number']:,}" in told
+    page.mouse("mouseMoved", 1, 1)
+    assert page.run("document.getElementById('told').hidden")
+
+
+def test_connection_and_direction_are_chosen(page: Page, tmp_path: Path) -> None:
+    made = [Made(connection=number, seed=number, size=40_000 * number) for number in range(1, 31)]
+    _open(page, tmp_path, both_ends(*made))
+    assert page.run("document.getElementById('connection').length") == 30
+    page.run("(() => { const box = document.getElementById('connection'); box.selectedIndex = 6;"
+             "box.dispatchEvent(new Event('change')); return tcplabGraphs.ready })()")  # fmt: skip
+    drawn = page.run("tcplabGraphs.counts()")
+    assert drawn["time_sequence"]["data"] == -(-280_000 // MSS) + 1
+    assert len(page.run("state.plots.find(plot => plot.graph.key === 'fairness').layers")) == 30
+    assert 0 < drawn["jain"]["jain"] <= fairness.BINS
+
+
+def test_two_captures_give_slanted_arrows_losses_and_queues(page: Page, tmp_path: Path) -> None:
+    near, far = both_ends(Made(loss=0.1))
+    _open(page, tmp_path, [near, far])
+    drawn = page.run("tcplabGraphs.counts()")
+    assert drawn["ladder"]["lost"] == len(near.packets) - len(far.packets) > 10
+    assert drawn["queue_time"]["waited"] == len(far.packets.filter(far.packets["forward"]))
+    took = page.run("(() => { const arrow = state.plots.find(one => one.graph.key === 'ladder').layers[0];"
+                    "return arrow.end[0] - arrow.x[0] })()")  # fmt: skip
+    assert took == pytest.approx(40e6, abs=1)
+
+
+def test_one_capture_gives_half_arrows(page: Page, tmp_path: Path) -> None:
+    _open(page, tmp_path, both_ends(Made())[:1])
+    ends = page.run("state.plots.find(one => one.graph.key === 'ladder').layers.map(one => [one.y[0], one.top[0]])")
+    assert sorted(map(tuple, ends)) == [(1, 2), (1, 2), (2, 1)]  # a's at the upper end leave, b's come from the middle
+
+
+def test_a_phone_shows_it_without_scrolling_sideways(page: Page, tmp_path: Path) -> None:
+    _open(page, tmp_path, both_ends(Made(loss=0.1)), width=360)
+    assert page.run("document.scrollingElement.scrollWidth") <= 360
+    assert page.run("document.querySelector('canvas').clientWidth") > 320
+    assert page.run("tcplabGraphs.counts()")["time_sequence"]["data"] > 200
+
+
+def test_a_line_is_hidden_by_a_click_in_the_legend(page: Page, tmp_path: Path) -> None:
+    _open(page, tmp_path, both_ends(Made())[:1])
+    page.run("document.querySelector('#time_sequence .legend button').click()")
+    page.settle()
+    assert "window" not in page.run("tcplabGraphs.counts()")["time_sequence"]
+
+
+def test_a_million_packets_keep_every_retransmission_in_five_megabytes(page: Page, tmp_path: Path) -> None:
+    capture = large()
+    text = _open(page, tmp_path, [capture])
+    assert len(text) <= 5_000_000
+    drawn = page.run("tcplabGraphs.counts()")
+    marks = _marks(capture)
+    assert sum(marks.values()) == 2000
+    assert {name: drawn["time_sequence"][name] for name in marks} == marks
+    assert {name: drawn["stevens"][name] for name in marks} == marks
+    assert max(drawn["time_sequence"][name] for name in ("data", "ack", "window")) < 5000
+    page.run("tcplabGraphs.zoom(5e9, 5.01e9)")
+    page.run("tcplabGraphs.drawAll()")
+    times = (capture.packets["time"].to_numpy() - capture.start + 500) // 1000 * 1000
+    seen = (times >= 5e9) & (times <= 5.01e9) & (capture.packets["kind"].to_numpy() == 1)
+    assert page.run("tcplabGraphs.counts()")["time_sequence"]["data"] == seen.sum() > 300
+
+
+def test_what_is_drawn_as_one_is_said(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(webpage, "MOST_SEGMENTS", 20_000)
+    capture = large(200_000, again=500)
+    text = _open(page, tmp_path, [capture])
+    assert "one mark stands for up to 120 neighbours" in text
+    assert page.run("document.querySelector('#time_sequence .finest').textContent") == ""
+    drawn = page.run("tcplabGraphs.counts()")["time_sequence"]
+    assert {name: drawn[name] for name in _marks(capture)} == _marks(capture)
+    page.run("tcplabGraphs.zoom(5e7, 5.1e7)")
+    page.settle()
+    said = page.run("document.querySelector('#time_sequence .finest').textContent")
+    assert said == "Beyond this zoom, one mark stands for up to 120 segments."
+
+
+def test_names_from_outside_stay_text(page: Page, tmp_path: Path) -> None:
+    capture = replace(both_ends(Made())[0], label=SCRIPT)
+    other = both_ends(Made())[1]
+    _open(page, tmp_path, [capture, other])
+    assert page.run("document.getElementById('capture').options[0].textContent") == SCRIPT
+
+
+def test_a_capture_without_connections_is_said(page: Page, tmp_path: Path) -> None:
+    capture = both_ends(Made())[0]
+    empty = replace(capture, packets=capture.packets.clear(), connections=capture.connections.clear())
+    _open(page, tmp_path, [empty])
+    assert "no TCP connection" in page.run("document.getElementById('graphs').textContent")
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [np.array([0, 5, -3, 2**40, 7]), np.array([], dtype=np.int64), np.arange(70_000) ** 2, np.array([0.25, 1e9, -3.5])],
+    ids=["signs", "none", "growing", "fractions"],
+)  # fmt: skip
+def test_the_browser_reads_the_numbers_that_were_stored(page: Page, tmp_path: Path, numbers: np.ndarray) -> None:
+    columns = Columns()
+    place = columns.put(numbers)
+    _open(page, tmp_path, both_ends(Made(size=3000))[:1])
+    read = page.run(f"decoded({json.dumps(columns.stored[place])}).then(values => Array.from(values))")
+    assert np.allclose(read, numbers, rtol=0, atol=0 if numbers.dtype.kind == "i" else 500)

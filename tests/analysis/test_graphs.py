@@ -1,0 +1,285 @@
+"""Graphs as data: what layers hold, and what becomes of it in pictures, in xplot's files and in a page's columns."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis import graphs, tcptrace, xplot
+from analysis.figures import over_time
+from analysis.figures import time_sequence as report_figure
+from analysis.graphs import collection, fairness, lines, marks, matching, queue, time_sequence, webpage, xplot_files
+from analysis.graphs.capture import Direction, all_directions
+from analysis.graphs.layers import Graph, Layer
+from analysis.graphs.looks import KINDS, LOOKS, RETRANSMITTED
+from analysis.sockets import Sample
+from tests.analysis.made_packets import MSS, START, Made, both_ends, large, read_sample
+from topologies.errors import TcplabError
+
+SVG = b"<svg"
+
+
+@pytest.fixture(scope="module")
+def lossy() -> tuple[graphs.Capture, graphs.Capture]:
+    return both_ends(Made(loss=0.1))
+
+
+@pytest.fixture(scope="module")
+def sender(lossy: tuple[graphs.Capture, graphs.Capture]) -> Direction:
+    return all_directions(lossy[:1])[0]
+
+
+def _graph(captures: tuple[graphs.Capture, ...], key: str, **more: object) -> Graph:
+    [view, *_] = collection.views(captures, **more)  # type: ignore[arg-type]
+    return next(graph for graph in view.graphs if graph.key == key)
+
+
+def _layer(graph: Graph, look: str) -> Layer:
+    return next(layer for layer in graph.layers if layer.look == look)
+
+
+def test_each_kind_is_a_layer_of_its_own_at_the_bytes_that_were_sent(
+    lossy: tuple[graphs.Capture, graphs.Capture], sender: Direction
+) -> None:
+    packets = lossy[0].packets
+    drawn = time_sequence.draw(sender)
+    kinds = Counter(packets.filter("forward")["kind"])
+    assert kinds.pop(0) == 1  # the SYN, which is drawn with the data
+    for kind, count in kinds.items():
+        assert len(_layer(drawn, KINDS[kind])) == count + (kind == 1)
+    again = packets.filter(pl.col("kind") == 3)
+    layer = _layer(drawn, "again_sack")
+    assert layer.y.tolist() == again["sequence"].to_list()
+    assert (np.asarray(layer.top) - layer.y).tolist() == again["payload"].to_list()
+    assert (layer.x + START).tolist() == again["time"].to_list()
+
+
+def test_only_the_first_block_of_a_dsack_is_a_duplicate(
+    lossy: tuple[graphs.Capture, graphs.Capture], sender: Direction
+) -> None:
+    reports = lossy[0].packets.filter("dsack")
+    assert len(reports) > 0
+    assert sender.blocks.duplicate.sum() == len(reports)
+    assert len(sender.blocks.time) == sum(map(len, lossy[0].packets["sacks"])) // 2
+    firsts = sender.blocks.left[sender.blocks.duplicate]
+    assert firsts.tolist() == [blocks[0] for blocks in reports["sacks"]]
+
+
+def test_a_reset_and_an_old_ack_do_not_bend_the_lines(lossy: tuple[graphs.Capture, graphs.Capture]) -> None:
+    packets = lossy[0].packets
+    last = packets.tail(1).with_columns(
+        forward=pl.lit(False), acknowledgement=pl.lit(1, pl.UInt64), time=pl.col("time") + 1
+    )
+    reset = last.with_columns(flags=pl.lit(4, pl.UInt16), window=pl.lit(0, pl.UInt64), time=pl.col("time") + 1)
+    changed = replace(lossy[0], packets=pl.concat([packets, last, reset]))
+    before, after = (all_directions([one])[0].answers for one in (lossy[0], changed))
+    assert after.highest[-1] == before.highest[-1]
+    assert len(after.time) == len(before.time) + 1
+
+
+def test_times_that_go_back_are_put_in_order(lossy: tuple[graphs.Capture, graphs.Capture]) -> None:
+    mixed = replace(lossy[0], packets=lossy[0].packets.reverse())
+    for one in all_directions([mixed]):
+        assert (np.diff(one.sent.time) >= 0).all()
+        assert (np.diff(one.answers.time) >= 0).all()
+
+
+def test_round_trips_and_their_distribution(lossy: tuple[graphs.Capture, graphs.Capture]) -> None:
+    measured = lossy[0].packets["rtt"].drop_nulls().to_numpy()
+    assert _layer(_graph(lossy, "rtt"), "rtt").y.tolist() == measured.tolist()
+    share = _layer(_graph(lossy, "rtt_distribution"), "share")
+    middle = share.x[np.searchsorted(share.y, 0.5)]
+    assert (measured <= middle).mean() >= 0.5 >= (measured < middle).mean()
+
+
+def test_samples_of_the_socket_stand_beside_the_bytes_in_flight(
+    lossy: tuple[graphs.Capture, graphs.Capture],
+) -> None:
+    samples = [Sample(START / 1e9 + 1, 10, None, 0.08, 0, 0, 0, 0), Sample(START / 1e9 + 2, 7, 6, 0.09, 0, 0, 0, 0)]
+    drawn = _graph(lossy, "in_flight", samples={1: samples})
+    assert _layer(drawn, "cwnd").y.tolist() == [10 * MSS, 7 * MSS]
+    assert _layer(drawn, "ssthresh").y.tolist() == [6 * MSS]
+    assert _layer(drawn, "cwnd").x == pytest.approx([1e9, 2e9], abs=1000)
+    assert "cwnd" not in {layer.look for layer in _graph(lossy, "in_flight").layers}
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_same_packets_are_found_in_both_captures(
+    lossy: tuple[graphs.Capture, graphs.Capture], turned: bool
+) -> None:
+    near, far = lossy
+    seen = far.packets.with_columns(kind=pl.when(pl.col("kind") == 3).then(11).otherwise("kind").cast(pl.UInt8))
+    far = replace(far, packets=seen)  # the receiver's capture takes them for late
+    both = matching.trips(far, near) if turned else matching.trips(near, far)
+    lost = both.filter(pl.col("arrival").is_null())
+    assert len(lost) == len(near.packets) - len(far.packets) > 10
+    assert both["departure"].null_count() == 0
+    assert Counter(both.filter("forward")["kind"]) == Counter(near.packets.filter("forward")["kind"])
+    took = both["arrival"] - both["departure"]
+    assert took.drop_nulls().min() == 40_000_000
+
+
+def test_a_wrong_clock_does_not_turn_the_arrows(lossy: tuple[graphs.Capture, graphs.Capture]) -> None:
+    late = replace(lossy[1], packets=lossy[1].packets.with_columns(pl.col("time") - 3_600 * 10**9))
+    both = matching.trips(lossy[0], late).drop_nulls("arrival")
+    forward = (both["arrival"] - both["departure"]).filter(both["forward"])
+    assert forward.min() == 40_000_000 - 3_600 * 10**9  # still from a to b, by the clocks as they are
+    [waited, _] = queue.draw(all_directions([lossy[0]])[0], both)
+    assert waited.layers[0].y.min() == 0
+
+
+def test_the_queue_is_what_waited_at_the_bottleneck() -> None:
+    """Ten segments at once on a link of one MSS per ms: the last waits 9 ms behind nine others."""
+    captures = both_ends(Made(size=10 * MSS, rate=MSS * 1000.0))
+    waited, ahead = _graph(captures, "queue_time").layers[0], _graph(captures, "queue_bytes").layers[0]
+    assert waited.y.max() / 1e6 == pytest.approx(10, abs=0.01)  # the SYN, which has no payload, was the quickest
+    assert ahead.y.max() == 9 * MSS
+
+
+def test_jains_index_is_one_for_equals_and_a_half_when_one_of_two_starves() -> None:
+    equal = both_ends(*(Made(connection=number) for number in (1, 2)))[0]
+    index = _layer(_graph((equal,), "jain"), "jain")
+    assert index.y == pytest.approx(1)
+    unequal = both_ends(Made(connection=1), Made(connection=2, size=3000, rate=1000))[0]
+    index = _layer(_graph((unequal,), "jain"), "jain")
+    assert index.y.min() == pytest.approx(0.5)
+    assert len(fairness.larger(all_directions([unequal]))) == 2
+
+
+@given(st.lists(st.integers(0, 10**6), min_size=1, max_size=200), st.integers(1, 50))
+def test_merged_marks_cover_what_they_stand_for(values: list[int], run: int) -> None:
+    x, y = np.arange(len(values)), np.array(values)
+    bars = marks.merged(Layer("data", "bars", x, y, y + 10), run)
+    assert bars.top is not None
+    assert (bars.y.min(), bars.top.max()) == (y.min(), y.max() + 10)
+    assert bars.run <= run
+    line = marks.merged(Layer("in_flight", "line", x, y), run)
+    assert (line.y.min(), line.y.max(), line.y[-1]) == (y.min(), y.max(), y[-1])
+    again = marks.merged(Layer("rto", "bars", x, y, y + 10), run)
+    assert len(again) == len(values)
+
+
+def test_a_run_never_covers_a_step_back() -> None:
+    """Segments 0, 10, 20, then 5 again: the stroke of the first three ends before the fourth."""
+    low = np.array([0, 10, 20, 5, 15])
+    merged = marks.merged(Layer("data", "bars", np.arange(5), low, low + 10), 5)
+    assert merged.y.tolist() == [0, 5]
+    assert (merged.run, np.asarray(merged.end).tolist()) == (3, [2, 4])
+
+
+def test_a_large_capture_is_stored_in_runs_but_its_retransmissions_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    capture = large(30_000, again=200)
+    whole = webpage.document([capture])
+    monkeypatch.setattr(webpage, "MOST_SEGMENTS", 3000)
+    short = webpage.document([capture])
+
+    def counted(document: dict[str, list[dict[str, list[dict[str, int]]]]]) -> Counter[str]:
+        layers = [layer for graph in document["graphs"] if graph["key"] == "time_sequence" for layer in graph["layers"]]
+        return Counter({str(layer["look"]): layer["marks"] for layer in layers})
+
+    assert {name: count for name, count in counted(short).items() if LOOKS[name].every} == {
+        name: count for name, count in counted(whole).items() if LOOKS[name].every
+    }
+    assert counted(short)["data"] < counted(whole)["data"] / 5
+    assert "up to 120 neighbours" in short["notes"][-1]
+
+
+def test_connections_beyond_the_largest_are_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(webpage, "MOST_CONNECTIONS", 2)
+    capture = both_ends(*(Made(connection=number, size=5000 * number) for number in (1, 2, 3)))[0]
+    document = webpage.document([capture])
+    assert [view["connection"][0] for view in document["views"]] == ["2", "3"]
+    assert document["notes"] == ["h1-eth0 has 3 connections; the 2 largest are shown."]
+
+
+def test_xplot_files_say_the_same_when_they_are_read_again(
+    lossy: tuple[graphs.Capture, graphs.Capture], sender: Direction, tmp_path: Path
+) -> None:
+    written = graphs.write_xplot(lossy[:1], tmp_path)
+    assert {path.name for path in written if "a2b" in path.name} == {
+        f"h1-eth0_1_a2b_{kind}.xpl" for kind in ("tsg", "tput", "rtt", "owin", "ssize")
+    }
+    shapes = list(xplot.read_xplot((tmp_path / "h1-eth0_1_a2b_tsg.xpl").read_text()))
+    read, ours = xplot.time_sequence(shapes), lines.time_sequence(sender)
+    assert read.resent[:, 1::2] - read.resent[:, 1:2] == pytest.approx(ours.resent[:, 1::2] - ours.resent[:, 1:2])
+    assert len(read.data) == len(ours.data)
+    assert read.acks[-1].tolist() == pytest.approx(ours.acks[-1].tolist())
+    letters = Counter(shape.text for shape in shapes if shape.kind == "atext")
+    assert letters["R"] == len(ours.resent)
+    assert letters["S"] == len(ours.sacks)
+    samples = xplot.dots(xplot.read_xplot((tmp_path / "h1-eth0_1_a2b_rtt.xpl").read_text()))
+    assert [rtt for _, rtt in samples] == pytest.approx([rtt for _, rtt in lines.rtts(sender)], abs=0.001)
+
+
+@pytest.mark.skipif(shutil.which("tcptrace") is None, reason="tcptrace is not installed")
+@pytest.mark.parametrize("condition", ["sack_on", "sack_off"])
+def test_the_lines_are_tcptraces(condition: str, tmp_path: Path) -> None:
+    """Of a real capture. Of stairs the upright lines are compared, for tcptrace also writes some without length."""
+    path = Path(__file__).parent / "data" / "run" / "raw" / "seed-5" / condition / "h1-eth0.pcap"
+    capture = read_sample(path)
+    ours = lines.time_sequence(all_directions([capture])[0])
+    drawn = tcptrace.trace(path, graphs=True).graphs["a2b_tsg"]
+    [written] = (one.read_text() for one in graphs.write_xplot([capture], tmp_path) if one.name.endswith("a2b_tsg.xpl"))
+    theirs, again = (xplot.time_sequence(xplot.read_xplot(text)) for text in (drawn, written))
+    assert ours.start == pytest.approx(theirs.start, abs=1e-5)
+    for name in ("data", "resent", "sacks", "acks", "window"):
+        three = [getattr(one, name) for one in (theirs, ours, again)]
+        uprights = [found[found[:, 1] != found[:, 3]] for found in three]
+        assert bool(len(uprights[0])) == (name != "sacks" or condition == "sack_on")
+        assert uprights[1] == pytest.approx(uprights[0], abs=2e-6)
+        assert uprights[2] == pytest.approx(uprights[0], abs=2e-6)
+
+
+def test_xplot_keeps_microseconds_exactly(sender: Direction) -> None:
+    text = xplot_files.xplot(sender, time_sequence.draw(sender))
+    assert text.startswith("timeval double\ntitle\n10.0.0.1:40001_==>_10.0.0.2:5001 (")
+    first = int(sender.sent.time[5]) + START
+    assert f"darrow {first // 10**9}.{first % 10**9 // 1000:06d} {sender.sent.low[5]}\n" in text
+    assert text.endswith("\ngo\n")
+
+
+def test_the_reports_figures_are_drawn_without_tcptrace(sender: Direction) -> None:
+    sequence = lines.time_sequence(sender)
+    again = int(np.isin(sender.sent.kind, list(RETRANSMITTED)).sum())
+    assert len(sequence.resent) == again > 10
+    course = over_time.Course("SACK", sequence, lines.rtts(sender), (), None)
+    assert sum(over_time.per_bin(course)) == pytest.approx(400_000 * 8 / 1000)
+    assert report_figure.draw([("SACK", sequence)], 0.5).startswith(b"\x89PNG")
+
+
+def test_pictures_are_written_in_each_format(lossy: tuple[graphs.Capture, graphs.Capture], tmp_path: Path) -> None:
+    written = graphs.write_pictures(lossy[:1], tmp_path, ("png", "svg"))
+    names = {path.stem for path in written}
+    assert {"h1-eth0_1_a2b_time_sequence", "h1-eth0_1_a2b_rtt", "h1-eth0_1_a2b_ladder"} <= names
+    for path in written:
+        content = path.read_bytes()
+        assert content.startswith(b"\x89PNG") if path.suffix == ".png" else SVG in content
+    assert len(written) == 2 * len(names)
+
+
+def test_a_folder_that_cannot_be_written_is_named(lossy: tuple[graphs.Capture, graphs.Capture], tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(TcplabError, match="cannot be written"):
+        graphs.write_xplot(lossy[:1], tmp_path / "file" / "folder")
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 12, 13, 40])
+@pytest.mark.parametrize("whole_way", [False, True])
+def test_any_beginning_of_a_capture_gives_graphs(
+    lossy: tuple[graphs.Capture, graphs.Capture], tmp_path: Path, count: int, whole_way: bool
+) -> None:
+    cut = [replace(one, packets=one.packets.head(count)) for one in lossy[: 1 + whole_way]]
+    document = webpage.document(cut)
+    assert len(document["views"]) == sum(len({True, False} & set(one.packets["forward"])) > 0 for one in cut)
+    written = graphs.write_xplot(cut, tmp_path)
+    assert all(list(xplot.read_xplot(path.read_text())) for path in written if path.name.endswith("a2b_tsg.xpl"))
+    if count == 12 and not whole_way:
+        assert len(graphs.write_pictures(cut, tmp_path)) >= 4

@@ -1,0 +1,96 @@
+"""A computer with Debian's own kernel, emulated by QEMU without KVM: any machine can have the native testbed for real.
+
+The kernel and busybox are fetched with apt and unpacked into the cache, not installed. The root is the lab's image,
+which holds Mininet, Open vSwitch and the tools; a job enters and its results leave through one folder (9p).
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from testbed.apt import Apt
+from testbed.archive import job_archive
+from testbed.building import Report, Workshop, need_tools
+from testbed.cache import Entry, Facts, Recipe, ready
+from testbed.image.build import SUITE
+from testbed.lab import Lab
+from testbed.running import CONSOLE, _verdict
+
+HERE = Path(__file__).parent
+QEMU = "qemu-system-x86_64"
+MEMORY = "1500M"
+_KERNELS = r"^linux-image-6\.1\.0-[0-9]+-amd64$"
+_MODULES = (  # of the kernel's tree: what the computer starts with, and what the testbed uses
+    "drivers/virtio", "drivers/block/virtio_blk.ko", "fs/squashfs", "fs/overlayfs", "fs/9p", "fs/netfs", "fs/fscache",
+    "net", "lib", "crypto", "arch/x86/crypto", "drivers/net/veth.ko", "drivers/net/dummy.ko", "drivers/net/ifb.ko",
+)  # fmt: skip
+
+
+def stock_kernel(report: Report | None = None) -> Entry:
+    """Kernel and initial RAM disk, fetched the first time. Raises TcplabError, CommandError."""
+    recipe = Recipe("stock", (Path(__file__), HERE / "start.sh"), ("vmlinuz", "initrd"), _build, SUITE)
+    return ready(recipe, report or Report())
+
+
+def run(entry: Entry, lab: Lab, module: str, data: Any, out: Path, seconds: float) -> float:
+    """Run `perform(data, room)` of `module` as root on that computer; the seconds of its own clock.
+
+    Its results are in the folder `out`. Raises TcplabError with the job's own message.
+    """
+    (out / "job.pyz").write_bytes(job_archive(module, data))
+    command = [
+        QEMU, "-accel", "tcg,thread=multi", "-smp", "2", "-m", MEMORY, "-nodefaults", "-display", "none", "-no-reboot",
+        "-kernel", str(entry.folder / "vmlinuz"), "-initrd", str(entry.folder / "initrd"), "-serial", "stdio",
+        "-append", "console=ttyS0 panic=-1 tsc=reliable quiet",
+        "-drive", f"if=virtio,format=raw,readonly=on,file={lab.image}",
+        "-virtfs", f"local,path={out},mount_tag=out,security_model=none",
+    ]  # fmt: skip
+    with (out / CONSOLE).open("wb") as console:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=console, stderr=console, timeout=seconds, check=False
+        )
+    return _verdict(out, done.returncode)
+
+
+def _build(workshop: Workshop) -> Facts:
+    need_tools(("bwrap", "dpkg-deb"))
+    apt = Apt(workshop, SUITE)
+    apt.update()
+    kernel = max(apt.names(_KERNELS), key=lambda name: int(name.split("-")[3]))
+    (workshop.folder / "unpacked").mkdir()
+    for package in (kernel, "busybox-static"):
+        deb = apt.download(package).name
+        workshop.run(f"Unpacking {package}", ["dpkg-deb", "--extract", deb, f"unpacked/{package}"])
+    release = kernel.removeprefix("linux-image-")
+    unpacked = workshop.folder / "unpacked"
+    shutil.copy(unpacked / kernel / "boot" / f"vmlinuz-{release}", workshop.folder / "vmlinuz")
+    _lay_out(workshop.folder / "disk", unpacked / kernel / "lib/modules" / release, unpacked / "busybox-static")
+    workshop.run("Listing the modules", ["disk/bin/busybox", "depmod", "-b", "disk", release])
+    pack = "cd disk && find . | sort | bin/busybox cpio -o -H newc -R 0:0 > ../initrd"
+    workshop.run("Packing the initial RAM disk", ["sh", "-c", pack])
+    return {"release": release}
+
+
+def _lay_out(disk: Path, modules: Path, busybox: Path) -> None:
+    for name in ("bin", "proc", "sys", "dev", "image", "written", "root"):
+        (disk / name).mkdir(parents=True)
+    (disk / "sbin").symlink_to("bin")  # where the kernel, which loads modules on demand, has its modprobe
+    shutil.copy(busybox / "bin/busybox", disk / "bin/busybox")
+    shutil.copy(HERE / "start.sh", disk / "init")
+    (disk / "init").chmod(0o755)
+    for file in _wanted(modules / "kernel"):
+        place = disk / "lib/modules" / modules.name / "kernel" / file.relative_to(modules / "kernel")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, place)
+    for name in ("modules.order", "modules.builtin", "modules.builtin.modinfo"):
+        shutil.copy(modules / name, disk / "lib/modules" / modules.name / name)
+
+
+def _wanted(tree: Path) -> Iterator[Path]:
+    for name in _MODULES:
+        place = tree / name
+        yield from place.rglob("*.ko") if place.is_dir() else [place]

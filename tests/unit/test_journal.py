@@ -1,0 +1,170 @@
+"""The journal of shared changes: what it holds whenever its run dies, and what undoing leaves alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from testbed import changes, clean, journal
+from testbed.changes import Wanted, changed, undo_stale
+from testbed.journal import Change, new_journal, stale, taken_over
+from topologies.errors import CommandError, TcplabError
+
+EXP, BBR = Change("module", "exp", 5), Change("algorithm", "bbr")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(journal, "FOLDER", tmp_path / "run" / "tcplab")
+    monkeypatch.setattr(journal, "_BOOT", tmp_path / "boot")
+    (tmp_path / "boot").write_text("first\n")
+    (tmp_path / "run").mkdir()
+    return tmp_path / "run" / "tcplab"
+
+
+class Kernel:
+    """What the changes are made of: modules with their numbers, and congestion controls."""
+
+    def __init__(self, sysfs: Path) -> None:
+        self.sysfs, self.free, self.stubborn = sysfs, ["reno", "cubic"], False
+
+    def insert(self, name: str, file: Path) -> None:
+        assert file.read_bytes() == b"code"
+        (self.sysfs / name).mkdir()
+
+    def remove(self, name: str, patience: float) -> None:
+        if self.stubborn:
+            raise CommandError("rmmod", 1, "in use")
+        (self.sysfs / name).rmdir()
+
+    def allow(self, words: Iterator[str]) -> None:
+        self.free = list(words)
+
+
+@pytest.fixture
+def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kernel:
+    made = Kernel(tmp_path)
+    monkeypatch.setattr(changes, "_LOADED", tmp_path)
+    for name in ("insert", "remove", "allow"):
+        monkeypatch.setattr(changes, name, getattr(made, name))
+    monkeypatch.setattr(changes, "allowed", lambda: list(made.free))
+    monkeypatch.setattr(changes, "available", lambda: ["reno", "cubic", "bbr"])
+    monkeypatch.setattr(changes, "default", lambda: "cubic")
+    return made
+
+
+def died(*noted: Change) -> None:
+    """A run that noted this and was killed: its file closed, nothing undone."""
+    with new_journal() as made:
+        for change in noted:
+            made.note(change)
+
+
+def test_a_living_journal_is_not_stale_and_an_empty_one_leaves_nothing(folder: Path) -> None:
+    with new_journal() as made:
+        made.note(EXP)
+        assert stale() == []
+        with taken_over() as journals:
+            assert journals == []
+        made.forget(EXP)
+    assert not folder.exists()
+
+
+def test_what_a_killed_run_noted_is_taken_over_without_what_it_undid() -> None:
+    died(Change("module", "exp"), BBR, EXP)
+    assert len(stale()) == 1
+    with taken_over() as (left,):
+        assert left.changes == [BBR, EXP]
+        left.forget(BBR)
+    with taken_over() as (left,):
+        assert left.changes == [EXP]
+
+
+@pytest.mark.parametrize("kept", range(1, 12))
+def test_a_last_line_that_is_not_whole_was_not_acted_on(kept: int) -> None:
+    died(BBR, EXP)
+    (path,) = stale()
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[:-1]) + lines[-1][:kept])
+    with taken_over() as (left,):
+        assert left.changes == [BBR]
+
+
+def test_a_journal_from_before_the_machine_was_started_is_only_removed(tmp_path: Path, kernel: Kernel) -> None:
+    died(BBR)
+    (tmp_path / "boot").write_text("second\n")
+    kernel.free.append("bbr")
+    assert undo_stale() == []
+    assert kernel.free == ["reno", "cubic", "bbr"] and stale() == []
+
+
+def test_changes_are_there_meanwhile_and_gone_afterwards(kernel: Kernel, tmp_path: Path, folder: Path) -> None:
+    with changed(Wanted({"exp": b"code"}, ("bbr", "cubic"))):
+        assert (tmp_path / "exp").exists() and kernel.free == ["reno", "cubic", "bbr"]
+    assert not (tmp_path / "exp").exists() and kernel.free == ["reno", "cubic"]
+    assert not folder.exists()
+
+
+def test_a_failure_undoes_and_what_cannot_be_undone_is_said_and_stays_noted(kernel: Kernel, tmp_path: Path) -> None:
+    with pytest.raises(TcplabError, match="no congestion control 'none'"), changed(Wanted({"exp": b"code"}, ("none",))):
+        pytest.fail("it began")
+    assert not (tmp_path / "exp").exists()
+    kernel.stubborn = True
+    with pytest.raises(TcplabError, match="in use"), changed(Wanted({"exp": b"code"}, ("bbr",))):
+        pass
+    assert kernel.free == ["reno", "cubic"], "the other change was undone all the same"
+    with taken_over() as (left,):
+        assert [change.name for change in left.changes] == ["exp"]
+
+
+def test_the_next_run_undoes_what_it_can_and_waits_only_for_what_it_needs(kernel: Kernel, tmp_path: Path) -> None:
+    (tmp_path / "exp").mkdir()
+    died(Change("module", "exp", (tmp_path / "exp").stat().st_ino))
+    kernel.stubborn = True
+    with changed(Wanted(algorithms=("bbr",))):
+        assert len(stale()) == 1
+    with pytest.raises(TcplabError, match="in use"), changed(Wanted({"exp": b"code"})):
+        pytest.fail("it began")
+    kernel.stubborn = False
+    with changed(Wanted({"exp": b"code"})):
+        assert stale() == []
+
+
+def test_a_later_module_of_the_same_name_and_an_earlier_permission_are_not_ours(kernel: Kernel, tmp_path: Path) -> None:
+    (tmp_path / "exp").mkdir()
+    died(Change("module", "exp", -1))
+    assert undo_stale() and (tmp_path / "exp").exists()
+    kernel.free.append("bbr")
+    with changed(Wanted(algorithms=("bbr",))):
+        pass
+    assert kernel.free == ["reno", "cubic", "bbr"]
+
+
+def test_two_runs_share_a_congestion_control_until_the_last_has_ended(kernel: Kernel) -> None:
+    with changed(Wanted(algorithms=("bbr",))):
+        with changed(Wanted(algorithms=("bbr",))):
+            pass
+        assert "bbr" in kernel.free
+    assert "bbr" not in kernel.free
+
+
+def test_a_module_that_is_there_is_somebodys(kernel: Kernel, tmp_path: Path) -> None:
+    (tmp_path / "exp").mkdir()
+    with pytest.raises(TcplabError, match="loaded by somebody else"), changed(Wanted({"exp": b"code"})):
+        pytest.fail("it began")
+    assert (tmp_path / "exp").exists()
+
+
+def test_clean_says_what_it_did(
+    kernel: Kernel, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(clean, "remove_orphans", list)
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    died(BBR)
+    assert clean.main([]) == 0 and "bbr is restricted" in capsys.readouterr().out
+    assert clean.main([]) == 0 and "Nothing was left behind." in capsys.readouterr().out
+    died(BBR)
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    assert clean.main([]) == 1 and "sudo ./tcplab clean" in capsys.readouterr().err

@@ -1,0 +1,42 @@
+"""Two captures of a path in the lab show what its kernels counted: sent again, lost, reported twice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from analysis.flows.agreement.kernel import truths
+from analysis.problems import Problems
+from analysis.rundirectory import read_run
+from experiments.sack import Parameters, experiment
+from experiments.spec import ExperimentSpec
+from topologies.data import to_data
+from topologies.units import Duration, Packets, Rate, Share
+
+LOSSY = experiment(Parameters(duration=Duration.parse("8s")))
+FULL_QUEUE = experiment(
+    Parameters(
+        bw=Rate.parse("10mbit"), delay=Duration.parse("10ms"), loss=Share.parse("0%"), queue=Packets.parse("12"),
+        duration=Duration.parse("4s"),
+    )
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("spec", [LOSSY, FULL_QUEUE], ids=["lossy", "full_queue"])
+def test_the_captures_show_what_the_kernels_counted(
+    in_guest: Callable[..., tuple[Path, object]], tmp_path: Path, spec: ExperimentSpec
+) -> None:
+    run = tmp_path / "run"
+    (run / "raw").mkdir(parents=True)
+    out, _usage = in_guest(spec)
+    out.rename(run / "raw" / "seed-7")
+    (run / "spec.json").write_text(json.dumps(to_data(spec)))
+    (run / "manifest.json").write_text("{}")
+    found = truths(read_run(run, Problems()), Problems())
+    names = {truth.name for truth in found}
+    assert {"segments sent again", "packets lost towards h2", "packets lost towards h1", "DSACKs sent"} <= names
+    assert [truth for truth in found if not truth.agrees] == []
+    assert sum(truth.counted for truth in found if truth.name == "packets lost towards h2") > 5

@@ -1,0 +1,82 @@
+"""The native testbed on the lab kernel: it leaves the machine as it was, whenever it is killed and whoever is there."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments.custom_cc import Parameters, experiment
+from experiments.spec import Condition, ExperimentSpec, Proof
+from testbed.inside.modules import module_from
+from testbed.kernel.module import attached, built
+from testbed.lab import Lab
+from testbed.running import Limits
+from testbed.virtual import run_in_guest
+from tests.virtual.conftest import read
+from topologies.data import to_data
+from topologies.units import Duration
+
+pytestmark = pytest.mark.virtual
+ROOT = Path(__file__).resolve().parents[2]
+EXP = ROOT / "experiments" / "modules" / "exp.c"
+RESTRICTED = "vegas"  # hosts, as namespaces, may not choose it until somebody allows it
+
+
+@pytest.fixture
+def inside(ready_lab: Lab, tmp_path: Path) -> Callable[..., Path]:
+    """Runs a job of native_jobs with a module and a restricted congestion control: gives the folder of its results."""
+
+    def run(job: str, spec: ExperimentSpec, modules: bool, **more: Any) -> Path:
+        code = {str(file.relative_to(ROOT)): file.read_text() for file in (ROOT / "testbed").glob("*.py")}
+        data = {"job": job, "spec": to_data(spec), "code": code, "algorithms": [RESTRICTED], **more}
+        files = attached([built(module_from(EXP), ready_lab)]) if modules else {}
+        run_in_guest(
+            ready_lab, "tests.virtual.native_jobs", data, 1, tmp_path, lambda *_: None, Limits(600, 2048), files
+        )
+        return tmp_path
+
+    return run
+
+
+def spec(own: bool) -> ExperimentSpec:
+    """Two short transfers: under a restricted congestion control, and under one that a module brings or CUBIC."""
+    made = experiment(Parameters(cc="own" if own else "cubic", duration=Duration.parse("2s")))
+    name = "net.ipv4.tcp_congestion_control"
+    restricted = Condition(RESTRICTED, RESTRICTED, ((name, RESTRICTED),), (Proof("congestion_control", RESTRICTED),))
+    return dataclasses.replace(made, conditions=(*made.conditions, restricted))
+
+
+def moments(count: int) -> list[float]:
+    """Starting takes hardly any virtual time: half of the moments lie there, half anywhere in the run."""
+    chance = random.Random(7)
+    return [10 ** chance.uniform(-4, -1) if number % 4 < 2 else chance.uniform(0.1, 9) for number in range(count)]
+
+
+def test_killed_at_any_moment_it_leaves_the_machine_and_strangers_as_they_were(
+    inside, pytestconfig: pytest.Config
+) -> None:
+    folder = inside("killed", spec(own=True), True, moments=moments(pytestconfig.getoption("--kills")))
+    found = read(folder / "found.json")
+    assert found["pings"] == found["pings_after"] == "loss 0.0"
+    assert {moment: lines for moment, lines in found["differences"].items() if lines} == {}
+    *undone, at_the_end = found["cleaned"]
+    assert at_the_end == "Nothing was left behind.\n"
+    assert any("module exp is unloaded" in said and f"control {RESTRICTED} is restricted" in said for said in undone)
+    for condition in ("exp", RESTRICTED):
+        assert read(folder / "whole" / condition / "evidence.json")["held"]
+    (module,) = read(folder / "whole/environment.json")["modules"]
+    assert module["found"].startswith("exp ")
+    assert read(folder / "whole/environment.json")["clock"] == "real"
+
+
+def test_two_at_once_do_not_meet(inside) -> None:
+    folder = inside("together", spec(own=False), False, runs=["left", "right"])
+    assert read(folder / "found.json") == {"statuses": [0, 0], "difference": {}}
+    for run in ("left", "right"):
+        for condition in ("cubic", RESTRICTED):
+            assert read(folder / run / condition / "evidence.json")["held"]
