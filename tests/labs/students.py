@@ -10,16 +10,20 @@ import shutil
 import struct
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from labs.assignment import ANSWERS, Assignment
+from labs.catalogue import key_module
 from labs.checking import check
+from labs.doing import do
 from labs.key import Key
+from labs.measuring import MeasuredRun, values_of
 from labs.packing import pack
-from labs.runs import run_folder
+from labs.runs import run_folder, variables_of
 from labs.spec import LabSpec
+from testbed.lab import lab as the_lab
 
 LAB = "sack"
 BY_HAND = 6
@@ -260,6 +264,22 @@ def _edit(student: Student) -> None:
     file.write_bytes(content)
 
 
+def honest_in_real_time(student: Student, lab: LabSpec, target: Path) -> None:
+    """What `vagrant up` gives: the own link and other packets. Made with another seed, since no two are alike."""
+    assert student.assignment
+    shutil.rmtree(student.folder / "runs")
+    other = replace(student.assignment, variant=replace(student.assignment.variant, seed=12345))
+    ready = the_lab()
+    run = do(other, lab.runs[0], "virtual", lambda: ready)
+    values = values_of(str(run))["values"]
+    key = key_module(LAB).key({LAB: MeasuredRun(tuple(values.values()))}, variables_of(lab, other.variant))
+    seed = student.assignment.variant.seed
+    (run / "raw" / "seed-12345").rename(run / "raw" / f"seed-{seed}")
+    _sign(run, json.loads((run / "manifest.json").read_text()) | {"testbed": "native", "seeds": [seed]})
+    sheet(student, written(lab, key))
+    packed(student, target)
+
+
 def said_to_be_native(student: Student, lab: LabSpec, target: Path) -> None:
     """Edited captures under the pretext that they were made in real time."""
     assert student.key
@@ -392,6 +412,7 @@ KINDS = (
     Kind("relabelled captures", "look", relabelled, frozenset({"captures", "same captures"})),
     Kind("edited", "look", edited, frozenset({"manifest", "captures"}), said="differs from packet"),
     Kind("edited and signed", "look", edited_and_signed, frozenset({"captures"}), said="differs from packet"),
+    Kind("honest in real time", "look", honest_in_real_time, frozenset({"real time"}), (POINTS, POINTS), "real time"),
     Kind("said to be native", "look", said_to_be_native, frozenset({"real time", "witnesses"})),
     Kind("cut short", "look", cut_short, frozenset({"manifest", "cut short"}), (POINTS, POINTS), "ends there"),
     Kind("damaged", "look", damaged, frozenset({"manifest", "captures"})),
