@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-_LIBRARIES = ("click", "distributed", "jinja2", "markdown_it", "matplotlib", "numpy", "polars", "rich", "scipy")
+_LIBRARIES = ("click", "distributed", "jinja2", "markdown_it", "matplotlib", "numpy", "polars", "rich", "scipy", "zstandard")
 _ENVIRONMENT = Path(__file__).resolve().parent.parent / ".venv"
 
 
