@@ -85,7 +85,7 @@ class Marker:
 
     def _mark(self, question: Question, answers: Answers) -> Mark:
         given = answers.get(question.id, [])
-        empty = Mark(question.id, ", ".join(given), self._expected(question), 0.0, "empty", "Nothing was given.")
+        empty = Mark(question.id, ", ".join(given), self.expected(question), 0.0, "empty", "Nothing was given.")
         if question.kind == "module":
             return replace(empty, points=0.0 if not given else None, verdict="read" if given else "empty", note="")
         if question.kind in ("text", "graph"):
@@ -96,7 +96,8 @@ class Marker:
             return self._options(question, set(given), empty)
         return self._number(question, given[0], answers, empty)
 
-    def _expected(self, question: Question) -> str:
+    def expected(self, question: Question) -> str:
+        """The answer as a page shows it; empty for what has none."""
         if question.options:
             right = self.key.choices.get(question.id, set())
             return "; ".join(option.text for option in question.options if option.id in right) or "none of them"

@@ -415,7 +415,7 @@ KINDS = (
     Kind("honest in real time", "look", honest_in_real_time, frozenset({"real time"}), (POINTS, POINTS), "real time"),
     Kind("said to be native", "look", said_to_be_native, frozenset({"real time", "witnesses"})),
     Kind("cut short", "look", cut_short, frozenset({"manifest", "cut short"}), (POINTS, POINTS), "ends there"),
-    Kind("damaged", "look", damaged, frozenset({"manifest", "captures"})),
+    Kind("damaged", "look", damaged, frozenset({"manifest", "captures", "unreadable"}), (POINTS, POINTS)),
     Kind("no run", "look", no_run, frozenset({"no run"}), points=(POINTS, POINTS)),
     Kind("half a zip", "could not grade", half_a_zip, said="no whole zip", runs=False),
     Kind("no zip", "could not grade", no_zip, said="no whole zip", runs=False),
