@@ -92,8 +92,9 @@ def test_of_real_captures(path: Path) -> None:
 
 
 LINKS = [
-    (Capture(ETHERNET), 4), (Capture(ETHERNET), 6), (Capture(ETHERNET, (7, 8, 9)), 4), (Capture(LINUX_COOKED), 4),
-    (Capture(LINUX_COOKED_2), 6), (Capture(LOOPBACK), 6), (Capture(RAW), 4), (Capture(228), 4), (Capture(229), 6),
+    (Capture(ETHERNET), 4), (Capture(ETHERNET), 6), (Capture(ETHERNET, range(1, 8)), 4),
+    (Capture(ETHERNET, range(1, 9)), 4), (Capture(LINUX_COOKED), 4), (Capture(LINUX_COOKED_2), 6),
+    (Capture(LOOPBACK), 6), (Capture(RAW), 4), (Capture(228), 4), (Capture(229), 6),
 ]  # fmt: skip
 
 
@@ -139,7 +140,7 @@ class _Wrapped(Interface):
 @pytest.mark.parametrize("order", "<>")
 def test_of_pcapng(same: Same, order: str) -> None:
     interfaces: list[Interface] = [_Wrapped(resolution=octet) for octet in (None, 9, 3, 0x80 | 20, 0x80 | 64, 127, 0)]
-    interfaces += [_Wrapped(RAW, 6, offset) for offset in (0, 10**9, -(10**15), 2**62)]
+    interfaces += [_Wrapped(ETHERNET, 6, offset) for offset in (0, 10**9, -(10**15), 3 * 10**9, 2**62)]
     records = [
         Record(one.time, one.data, one.wire, number % len(interfaces))
         for number, one in enumerate(eventful().capture.sorted())
@@ -185,13 +186,29 @@ def test_of_long_lists(same: Same) -> None:
         if number % 3 == 2:
             right = flow.a.next
             flow.b.ack(1.0005 + number * 0.001, to=1, sacks=[(right - 1000, right), (right - 5000, right - 4000)])
-    for number in range(1499, 0, -7):
-        flow.a.send(3 + number * 0.001, 2500, seq=1 + number * 2000)
-    for number in range(0, 1500, 5):
-        flow.b.ack(6 + number * 0.001, to=1 + number * 2000, echo=round(1000 + number) + 1)
+    for number in range(1499, 1400, -1):
+        flow.a.send(3 - number * 0.0001, 500, seq=1 + number * 2000 - 600, stamp=5)
+    for number in range(960, 1500, 3):
+        flow.b.ack(6 + number * 0.001, to=1 + number * 2000, echo=1001 + number)
+    for number in range(960):
+        flow.a.send(8 + number * 0.0005, 400, seq=1 + number * 2000 + 1300)
     for number in range(1100):
         flow.a.send(9 + number * 0.001)
         flow.b.ack(9.0005 + number * 0.001)
+    same(flow.capture.pcap())
+
+
+@pytest.mark.parametrize("timestamps", [False, True])
+def test_of_many_timestamps_and_needless_repeats(same: Same, timestamps: bool) -> None:
+    flow = Flow(Capture(snaplen=100), timestamps=timestamps).open()
+    flow.a.burst(1, 700, 0.001)
+    for number in range(80):
+        flow.a.send(2 + number * 0.001, seq=1 + number * 1000)
+    for number in range(80):
+        block = (1 + number * 1000, 1001 + number * 1000)
+        flow.b.ack(2.1 + number * 0.001, to=1 + number * 1000, echo=1001 + number, sacks=[block])
+    for number in range(80, 700):
+        flow.b.ack(2.2 + number * 0.001, to=1 + number * 1000, echo=1001 + number)
     same(flow.capture.pcap())
 
 
@@ -199,7 +216,8 @@ def test_of_one_direction_only(same: Same) -> None:
     flow = Flow(Capture(snaplen=100))
     for number in range(1300):
         flow.a.send(1 + number * 0.001, seq=1 + number * 1010)
-    flow.a.send(3, 5000, seq=300)
+    for number in range(330, 250, -1):
+        flow.a.send(4 - number * 0.001, 1010, seq=1 + number * 1010)
     same(flow.capture.pcap())
 
 

@@ -10,6 +10,7 @@ from analysis.flows.plain.step import Step
 _FARTHEST = 1 << 30
 """An ACK is not believed that is further above all that was sent."""
 _ENDLESS = 2**63 - 1
+_TURN = 1 << 32
 
 
 def acknowledge(step: Step, this: Direction, other: Direction) -> None:
@@ -17,13 +18,18 @@ def acknowledge(step: Step, this: Direction, other: Direction) -> None:
     ack = step.ack or 0
     duplicate = this.last_ack == ack and not step.payload and step.window == this.last_window and other.owin_sum > 0
     sample = other.board.acknowledge(ack, step.now, duplicate, other)
-    if other.syns == 1 and ack == other.relative(other.syn_number) + 1:
-        other.handshake_sample = other.last_sample
+    if step.acknowledgement == (other.syn_number + 1) % _TURN and other.syns == 1:
+        _handshake(ack, other)
     if step.flags & RST:
         return
     if sample is not None:
         _sample(step, sample, this, other)
     _proceed(step, ack, this, other)
+
+
+def _handshake(ack: int, other: Direction) -> None:
+    if ack == other.relative(other.syn_number) + 1:
+        other.handshake_sample = other.last_sample
 
 
 def _sample(step: Step, time: int, this: Direction, other: Direction) -> None:

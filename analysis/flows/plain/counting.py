@@ -162,7 +162,9 @@ def _advertised(step: Step, ack: int, this: Direction, other: Direction) -> None
     if not (step.payload or step.flags & (SYN | FIN)):
         this.pure_acks += 1
     this.last_ack = ack
-    other.edge = max(other.edge or 0, ack + step.window)
+    edge = ack + step.window
+    if other.edge is None or edge > other.edge:
+        other.edge = edge if edge > 0 else 0
     if this.advertises_zero or not step.window:
         _zero_window(this, step.now, step.window == 0)
     if step.blocks:
@@ -191,7 +193,9 @@ def outstanding(step: Step, this: Direction, other: Direction) -> None:
         this.initial_packets += 1
     if step.flags & SYN or step.repeated or step.added.out_of_order:
         return
-    owin = step.payload if other.last_ack is None else max(step.end - (other.last_ack - 1), 0)
+    owin = step.payload if other.last_ack is None else step.end - other.last_ack + 1
+    if owin < 0:
+        owin = 0
     if owin > this.owin_max:
         this.owin_max = owin
     if owin and (owin < this.owin_min or this.owin_min == 0):

@@ -174,7 +174,8 @@ class Direction:
 
     def in_flight(self) -> int:
         """Payload sent and neither acknowledged nor SACKed."""
-        flight = self.data_end - max(self.acknowledged, 1) - self.sacked.total
+        acknowledged = self.acknowledged
+        flight = self.data_end - (acknowledged if acknowledged > 1 else 1) - self.sacked.total
         return flight if flight > 0 else 0
 
     def segment_size(self, peer: Direction) -> int:

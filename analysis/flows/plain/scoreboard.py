@@ -123,7 +123,8 @@ class Scoreboard:
             if ack <= sent.first:
                 break
             covered += 1
-            latest = max(latest, sent.time)
+            if sent.time > latest:
+                latest = sent.time
             if sent.acknowledged:
                 exactly_again = duplicate and ack == sent.end
                 sent.acknowledged = sent.acknowledged + 1 if exactly_again else 1
@@ -131,9 +132,11 @@ class Scoreboard:
                     told.once_more(sent.acknowledged)
                 continue
             sent.acknowledged, changed = 1, True
-            latest_new = max(latest_new, sent.time)
-            time = max(now - sent.time, 0)
-            sample = time if sent.again == 0 and latest_new <= sent.time else None
+            time = now - sent.time if now > sent.time else 0
+            sample = None
+            if sent.time >= latest_new:
+                latest_new = sent.time
+                sample = None if sent.again else time
             if ack == sent.end:
                 told.exactly(time, sent.end - sent.first, _worth(sent, latest))
             else:

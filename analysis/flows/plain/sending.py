@@ -149,9 +149,12 @@ def advance(step: Step, this: Direction) -> None:
         return
     if step.kind == PROBE:
         return
-    syn = marks & SYN != 0
-    this.next = max(this.next, step.end + syn + (marks & FIN))
-    this.reference = max(this.reference, this.next)
-    if step.payload and step.end + syn > this.data_end:
-        this.data_end = step.end + syn
+    data_end = step.end + (marks & SYN != 0)
+    end = data_end + (marks & FIN)
+    if end > this.next:
+        this.next = end
+    if this.next > this.reference:
+        this.reference = this.next
+    if step.payload and data_end > this.data_end:
+        this.data_end = data_end
         this.short = this.largest > step.payload
