@@ -103,8 +103,11 @@ def _named_on_stdin() -> Path:
     import jinja2  # noqa: F401
     import scipy.special  # noqa: F401
 
+    from analysis import flows, graphs, packet_graphs  # noqa: F401
     from analysis.figures import over_time, repetitions, style, time_sequence  # noqa: F401
 
+    flows.find_engine("auto")
+    graphs.page("", [])  # the first page loads its template
     style.png(style.grid(1, 1, 1.0, share=False)[0])  # the first picture loads the fonts
     name = sys.stdin.readline().rstrip("\n")
     if not name:

@@ -30,34 +30,37 @@ def pictures(results: Results) -> list[Picture]:
 
 
 def _time_sequence(results: Results) -> Picture | None:
+    from analysis import packet_graphs
     from analysis.figures import time_sequence  # matplotlib takes a third of a second, and bad input ends earlier
 
-    shown = [
-        (one.trial.condition.label, one.sequence) for one in results.first if one.sequence and len(one.sequence.data)
-    ]
+    drawn = [(one.trial.condition.label, packet_graphs.drawn(one)[0]) for one in results.first]
+    shown = [(label, sequence) for label, sequence in drawn if sequence and len(sequence.data)]
     if not shown:
         return None
     caption = (
         f"Seed {results.first[0].trial.seed}, at the sender. Steeper is faster; flat is waiting. "
         "Each mark is one segment at the bytes that it carries. A green step up is an ACK: what lies below it has "
-        "arrived. Made by tcptrace -S."
+        "arrived. Letters and colours are those of tcptrace -S."
     )
     return Picture("time_sequence.png", "What was sent, and when", caption, time_sequence.draw(shown, PAUSE))
 
 
 def _over_time(results: Results) -> Picture | None:
+    from analysis import packet_graphs
     from analysis.figures import over_time
 
     link = results.link_rate
-    measured = [one for one in results.first if one.sequence or one.samples]
+    drawn = [(one, *packet_graphs.drawn(one)) for one in results.first]
     courses = [
-        over_time.Course(one.trial.condition.label, one.sequence, one.rtts, one.samples, link) for one in measured
+        over_time.Course(one.trial.condition.label, sequence, rtts, one.samples, link)
+        for one, sequence, rtts in drawn
+        if sequence or one.samples
     ]
     if not courses:
         return None
     caption = (
         f"Seed {results.first[0].trial.seed}, at the sender. Throughput counts newly acknowledged bytes (from the "
-        "capture). Round-trip times are tcptrace's samples (-R) of segments that were sent once. The congestion "
+        "capture). Round-trip times are samples of segments that were sent once (RFC 6298, section 3). The congestion "
         "window and the slow-start threshold are the socket's own, sampled like ss -ti."
     )
     return Picture(

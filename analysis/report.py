@@ -14,6 +14,7 @@ from analysis.commands import repeat_command
 from analysis.draw import Picture
 from analysis.evidence import Evidence, durations, read_evidence
 from analysis.jsonfile import inner, text
+from analysis.measure import Measured
 from analysis.problems import Problems
 from analysis.reproduction.judged import Judged
 from analysis.reproduction.table import Line, line, reasons
@@ -89,9 +90,7 @@ def write_report(report: Report, folder: Path) -> None:
 
 def _files(report: Report) -> Iterator[tuple[str, bytes]]:
     """Names and contents one by one: the graphs of a fast flow are too big to hold twice."""
-    for one in report.results.measured:
-        place = f"graphs/seed-{one.trial.seed}/{one.trial.condition.name}"
-        yield from ((f"{place}/{name}", content.encode()) for name, content in one.graphs.items())
+    yield from _packet_graphs(report)
     if report.run.experiment in run_statistics.STUDIES:
         spec = report.run.spec | {"flows": [vars(flow) for flow in report.run.flows]}  # names that are safe as paths
         for trial in report.run.trials:
@@ -101,6 +100,22 @@ def _files(report: Report) -> Iterator[tuple[str, bytes]]:
     yield from ((f"plots/{picture.name}", picture.png) for picture in pictures)
     context = _context(report, pictures)
     yield from ((name, pages.render(name, context).encode()) for name in ("answers.md", "report.html"))
+
+
+def _packet_graphs(report: Report) -> Iterator[tuple[str, bytes]]:
+    """Of the first seed: a page for each condition, and the files for xplot."""
+    from analysis import packet_graphs
+
+    for one in report.results.first:
+        if one.ends:
+            title = f"{report.run.experiment}: {one.trial.condition.label}, seed {one.trial.seed}"
+            yield _page_name(one), packet_graphs.page(title, one).encode()
+        place = f"graphs/seed-{one.trial.seed}/{one.trial.condition.name}"
+        yield from ((f"{place}/{name}", content) for name, content in packet_graphs.xplot(one))
+
+
+def _page_name(one: Measured) -> str:
+    return f"graphs/seed-{one.trial.seed}/{one.trial.condition.name}/graphs.html"
 
 
 def _context(report: Report, pictures: list[Picture]) -> dict[str, Any]:
@@ -116,5 +131,6 @@ def _context(report: Report, pictures: list[Picture]) -> dict[str, Any]:
         "kernel": text(kernel, "release"), "kernel_digest": text(kernel, "digest"),
         "image_digest": text(inner(run.manifest, "image"), "digest"), "testbed": text(run.manifest, "testbed"),
         "durations": durations(run.manifest), "command": repeat_command(run), "version": text(run.manifest, "tcplab"),
+        "packet_pages": [(one.trial.condition.label, _page_name(one)) for one in report.results.first if one.ends],
         "labels": [condition.label for condition in run.conditions],
     }  # fmt: skip

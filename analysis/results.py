@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from statistics import median
 
@@ -53,10 +52,9 @@ class Results:
 
 
 def measure_all(run: Run, problems: Problems) -> Results:
-    """Measures every trial, a process on each core: reading captures is Python's own work."""
+    """Measures every trial, a thread on each core: the engine reads captures without Python's lock."""
     drawn = run.trials[0].seed if run.trials else None
-    processes = min(os.cpu_count() or 1, len(run.trials)) or 1
-    with ProcessPoolExecutor(processes, multiprocessing.get_context("fork")) as pool:
+    with ThreadPoolExecutor(min(os.cpu_count() or 1, len(run.trials)) or 1) as pool:
         tasks = [pool.submit(_measure_apart, run, trial, trial.seed == drawn) for trial in run.trials]
         measured, apart = zip(*(task.result() for task in tasks), strict=True) if tasks else ((), ())
     for sentences in apart:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.ticker import ScalarFormatter
 
 from analysis.figures.style import BLUE, GREEN, GREY, ORANGE, VERMILLION, grid, png, settings
-from analysis.order import Late
 
 _LINEAR = 300
 """Packets up to which a linear axis shows all."""
@@ -19,10 +19,10 @@ _COLOURS = (BLUE, VERMILLION, GREEN, ORANGE)
 
 @dataclass(frozen=True)
 class Curve:
-    """A condition's late packets, of `arrived` in all."""
+    """A condition's late packets (order.late), of `arrived` in all."""
 
     label: str
-    late: Sequence[Late]
+    late: pl.DataFrame
     arrived: float
 
 
@@ -31,8 +31,8 @@ def draw(curves: Sequence[Curve], threshold: float | None, waits: float | None) 
     with settings():
         figure, ((places, times),) = grid(1, 2, 4.2, share=True)
         for curve, colour in zip(curves, _COLOURS, strict=False):
-            _curve(places, [one.extent for one in curve.late], curve, colour)
-            _curve(times, [1000 * one.time for one in curve.late], curve, colour)
+            _curve(places, curve.late["extent"], curve, colour)
+            _curve(times, curve.late["extent_time"] / 1e6, curve, colour)
         _mark(places, threshold, "tcp_reordering")
         _mark(times, waits, "a quarter of the\nleast round trip")
         places.set_xlabel("late by at least so many packets")
@@ -48,8 +48,8 @@ def draw(curves: Sequence[Curve], threshold: float | None, waits: float | None) 
         return png(figure)
 
 
-def _curve(axes: Axes, values: Sequence[float], curve: Curve, colour: str) -> None:
-    ordered = np.sort(np.array(values, dtype=np.float64))
+def _curve(axes: Axes, values: pl.Series, curve: Curve, colour: str) -> None:
+    ordered = np.sort(values.to_numpy())
     shares = 100 * np.arange(len(ordered), 0, -1) / max(curve.arrived, 1)
     axes.step(ordered, shares, color=colour, label=curve.label)
 

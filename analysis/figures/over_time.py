@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from analysis.figures.style import BLUE, GREEN, GREY, MOST_COLUMNS, ORANGE, VERMILLION, grid, png, settings
+from analysis.graphs.lines import TimeSequence
 from analysis.sockets import Sample
-from analysis.xplot import TimeSequence
 
 Numbers = NDArray[np.float64]
 BIN = 1.0

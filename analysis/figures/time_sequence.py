@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from analysis.figures.style import BLUE, GREEN, GREY, MOST_COLUMNS, ORANGE, PURPLE, VERMILLION, grid, png, settings
-from analysis.xplot import Lines, TimeSequence
+from analysis.graphs.lines import Lines, TimeSequence
 
 CLOSE_UP = 0.1
 """The share of the longest connection that the lower row shows."""

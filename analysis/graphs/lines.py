@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from analysis.graphs.capture import Direction, Whole
 from analysis.graphs.looks import KINDS, RETRANSMITTED
-from analysis.xplot import Lines, TimeSequence
 
 AGAIN = sorted(RETRANSMITTED | {code for code, name in KINDS.items() if name == "copy"})
 """What tcptrace calls retransmitted: behind a loss it takes copies for it."""
+
+
+Lines = NDArray[np.float64]
+"""One row per line: x, y, x2, y2 in seconds and bytes since the connection's start."""
+
+
+@dataclass(frozen=True)
+class TimeSequence:
+    """What a time-sequence graph shows, in seconds and bytes since the first packet; `start` is seconds since 1970.
+
+    `data` are segments sent for the first time and `resent` those that tcptrace calls retransmitted; `acks` and
+    `window` are the staircases of the cumulative ACK and of the highest byte that the receiver allows; `sacks`
+    are reported blocks.
+    """
+
+    start: float
+    data: Lines
+    resent: Lines
+    acks: Lines
+    window: Lines
+    sacks: Lines
 
 
 def time_sequence(one: Direction) -> TimeSequence:

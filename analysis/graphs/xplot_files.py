@@ -6,7 +6,7 @@ Sequence numbers count from the SYN, as with tcptrace's option -z. Both axes of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +22,8 @@ from analysis.graphs.looks import LOOKS
 from analysis.graphs.marks import safe_name, taken
 from analysis.graphs.throughput import RATE
 
+KINDS = ("tsg", "tput", "rtt", "owin", "ssize")
+"""tcptrace's names of the graphs."""
 TOGETHER = 10
 """Segments over which tcptrace averages the red line of its throughput."""
 Text = pl.Expr
@@ -29,23 +31,26 @@ Text = pl.Expr
 
 def write_xplot(captures: Sequence[Capture], folder: Path) -> list[Path]:
     """Five files a direction: tsg, tput, rtt, owin and ssize. Raises TcplabError where the folder cannot be written."""
-    files = {
-        f"{safe_name(one.capture)}_{one.short_name}_{ending}.xpl": text
-        for one in all_directions(captures)
-        for ending, text in _texts(one).items()
-    }
-    pages.write(folder, ((name, text.encode("ascii", "replace")) for name, text in files.items()), "graphs")
-    return [folder / name for name in files]
+    written: list[Path] = []
+
+    def each() -> Iterator[tuple[str, bytes]]:
+        for one in all_directions(captures):
+            for kind in KINDS:
+                name = f"{safe_name(one.capture)}_{one.short_name}_{kind}.xpl"
+                written.append(folder / name)
+                yield name, text(one, kind)
+
+    pages.write(folder, each(), "graphs")
+    return written
 
 
-def _texts(one: Direction) -> dict[str, str]:
-    """tcptrace's names of the graphs, and the files."""
-    later = replace(one, sent=taken(one.sent, ~_is_syn(one)))
-    drawn = {
-        "tput": throughput(one), "rtt": rtt.draw(one), "owin": in_flight.draw(one), "ssize": segment_sizes.draw(one),
-    }  # fmt: skip
-    whole = xplot(one, time_sequence.draw(later), _syn(one))
-    return {"tsg": whole} | {name: xplot(one, graph) for name, graph in drawn.items()}
+def text(one: Direction, kind: str) -> bytes:
+    """The file of one of KINDS."""
+    if kind == "tsg":
+        later = replace(one, sent=taken(one.sent, ~_is_syn(one)))
+        return xplot(one, time_sequence.draw(later), _syn(one)).encode("ascii", "replace")
+    draw = {"tput": throughput, "rtt": rtt.draw, "owin": in_flight.draw, "ssize": segment_sizes.draw}
+    return xplot(one, draw[kind](one)).encode("ascii", "replace")
 
 
 def _syn(one: Direction) -> list[str]:

@@ -1,4 +1,4 @@
-"""The quantities that reports name, with where each is read: iperf, tcptrace, the kernel's counters, the capture.
+"""The quantities that reports name, with where each is read: iperf, the captures, the kernel's counters.
 
 The kernel's counters are explained in its Documentation/networking/snmp_counter.rst.
 """
@@ -13,8 +13,8 @@ SERVER = "flow1.server.txt, last line"
 
 
 def at_receiver(name: str, unit: str, key: str, column: str, total: bool = False) -> Quantity:
-    """A column of tcptrace's long report on the capture at the receiver."""
-    return Quantity(name, unit, f"receiver.{key}", f"tcptrace -l, receiver's .pcap, {column}", total)
+    """A column of the capture at the receiver, by the name that tcptrace gives it."""
+    return Quantity(name, unit, f"receiver.{key}", f"receiver's .pcap, tcptrace's {column}", total)
 
 
 def counter(name: str, field: str) -> Quantity:
@@ -58,18 +58,18 @@ SENT_AGAIN = Quantity(
     "The same, counted in the sender's capture",
     "",
     "sender.rexmt_data_pkts",
-    "tcptrace -l, sender's .pcap, rexmt data pkts",
+    "sender's .pcap, tcptrace's rexmt data pkts",
 )
 NEEDLESS = Quantity(
     "Needless copies: data that the receiver had already", "packets", "receiver.rexmt_data_pkts",
-    "tcptrace -l, receiver's .pcap, rexmt data pkts",
+    "receiver's .pcap, tcptrace's rexmt data pkts",
 )  # fmt: skip
-UNIQUE = Quantity("Unique bytes", "bytes", "sender.unique_bytes_sent", "tcptrace -l, sender's .pcap, unique bytes sent")
+UNIQUE = Quantity("Unique bytes", "bytes", "sender.unique_bytes_sent", "sender's .pcap, tcptrace's unique bytes sent")
 ALL_BYTES = Quantity(
     "Bytes sent, repeats included",
     "bytes",
     "sender.actual_data_bytes",
-    "tcptrace -l, sender's .pcap, actual data bytes",
+    "sender's .pcap, tcptrace's actual data bytes",
 )
 LOST = Quantity(
     "Packets that the path lost towards the receiver", "", "path.lost", "qdiscs.json, netem drops less queue drops"
@@ -86,7 +86,7 @@ _GAPS = f"gaps of {PAUSE:g} s or more between data segments in the sender's .pca
 PAUSES = Quantity("Pauses of the sender", "", "pauses.count", f"{_GAPS}, their number")
 PAUSED = Quantity("Time spent in pauses", "s", "pauses.total", f"{_GAPS}, their sum")
 LONGEST = Quantity("Longest pause", "s", "pauses.longest", f"{_GAPS}, the longest")
-IDLE = Quantity("Longest idle time", "ms", "sender.idletime_max", "tcptrace -l, sender's .pcap, idletime max")
+IDLE = Quantity("Longest idle time", "ms", "sender.idletime_max", "sender's .pcap, tcptrace's idletime max")
 RENO = counter("Fast recoveries by counting duplicate ACKs", "TcpExtTCPRenoRecovery")
 SACK = counter("Fast recoveries by SACK", "TcpExtTCPSackRecovery")
 RENO_FAILED = counter("Recoveries of the first kind that ended in a time-out", "TcpExtTCPRenoRecoveryFail")

@@ -84,7 +84,7 @@ def _lateness(results: Results) -> Picture | None:
     curves = [
         lateness.Curve(one.trial.condition.label, one.late, one.values.get("order.arrived", 0.0))
         for one in results.first
-        if one.late
+        if one.late is not None and one.late.height
     ]
     if not curves:
         return None

@@ -24,7 +24,9 @@ from testbed.scratch import scratch
 from topologies.data import from_data
 from topologies.errors import TcplabError
 
-_CAPTURES = ("measure.py", "rundirectory.py", "capture.py", "tcptrace.py")
+_CAPTURES = (
+    "measure.py", "rundirectory.py", "ends.py", "order.py", "flows/*.py", "flows/plain/*.py", "flows/core/src/*.rs",
+)  # fmt: skip
 _MEASURING = ("sweep/rows.py", "run_statistics.py", "iperf.py", "sockets.py", "counters.py", "jsonfile.py")
 _LOG_BYTES = 20_000  # of each log of a failed point
 
@@ -68,9 +70,11 @@ def origin(lab: Lab) -> Origin:
 
 
 @cache
-def _measuring_digest(names: tuple[str, ...]) -> str:
+def _measuring_digest(patterns: tuple[str, ...]) -> str:
+    """Of the files of the analysis that match; an installed package has no sources of its compiled engine."""
     folder = Path(analysis.__file__).parent
-    return hashlib.sha256(b"\n".join((folder / name).read_bytes() for name in names)).hexdigest()
+    files = (file for pattern in patterns for file in sorted(folder.glob(pattern)))
+    return hashlib.sha256(b"\n".join(file.read_bytes() for file in files)).hexdigest()
 
 
 def carry_captured(data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progress) -> Record:

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from analysis import capture, tcptrace
+from analysis import tcptrace
+from analysis.ends import COLUMNS, End, pauses, read_end, resent
+from analysis.problems import Problems
+from analysis.rundirectory import run_of
 from topologies.errors import CommandError, TcplabError
 
 Build = Callable[[list[tuple[float, int, int, int, int]]], bytes]
@@ -24,15 +27,59 @@ SENT_TWICE = [
 needs_tcptrace = pytest.mark.skipif(shutil.which("tcptrace") is None, reason="tcptrace is not installed")
 
 
-def test_a_known_retransmission_is_counted_across_the_sequence_turn(build_capture: Build) -> None:
-    data = capture.data_towards(capture.read_capture(build_capture(SENT_TWICE)), 5001)
-    assert [segment.payload for segment in data] == [1000] * 4
-    assert capture.resent(data) == 1
+@pytest.fixture
+def end(tmp_path: Path) -> Callable[[bytes], tuple[End | None, list[str]]]:
+    """What is read of a capture at the sender, and the problems."""
+
+    def read(content: bytes) -> tuple[End | None, list[str]]:
+        spec = {"conditions": [{"name": "any", "label": "any"}], "captures": ["h1-eth0"],
+                "flows": [{"name": "flow1", "sender": "h1", "receiver": "h2", "port": 5001}]}  # fmt: skip
+        (tmp_path / "any").mkdir()
+        (tmp_path / "any" / "h1-eth0.pcap").write_bytes(content)
+        run, problems = run_of(tmp_path, spec), Problems()
+        return read_end(run, run.trials[0], "sender", "h1", problems), problems.found
+
+    return read
 
 
-def test_pauses_are_gaps_between_data(build_capture: Build) -> None:
-    data = capture.data_towards(capture.read_capture(build_capture(SENT_TWICE)), 5001)
-    assert capture.pauses(data, 0.25) == pytest.approx([0.8])
+Read = Callable[[bytes], tuple[End | None, list[str]]]
+
+
+def test_a_known_retransmission_is_counted_across_the_sequence_turn(build_capture: Build, end: Read) -> None:
+    found, problems = end(build_capture(SENT_TWICE))
+    assert found is not None
+    assert found.data["payload"].to_list() == [1000] * 4
+    assert resent(found.data) == 1
+    assert not problems
+
+
+def test_pauses_are_gaps_between_data(build_capture: Build, end: Read) -> None:
+    found, _ = end(build_capture(SENT_TWICE))
+    assert found is not None
+    assert pauses(found.data, 0.25) == pytest.approx([0.8])
+
+
+def test_the_values_are_of_the_data_and_of_the_acks(build_capture: Build, end: Read) -> None:
+    found, _ = end(build_capture(SENT_TWICE))
+    assert found is not None
+    values = dict(found.values())
+    assert (values["sender.rexmt_data_pkts"], values["sender.rexmt_data_bytes"]) == (1, 1000)
+    assert (values["sender.total_packets"], values["sender.back.total_packets"]) == (4, 1)
+    assert values["sender.both.total_packets"] == 5
+
+
+def test_data_that_the_connection_s_second_end_sent_is_found(build_capture: Build, end: Read) -> None:
+    """The capture begins with an ACK."""
+    found, _ = end(build_capture(SENT_TWICE[2:3] + SENT_TWICE))
+    assert found is not None
+    assert (found.by_a, found.data.height, dict(found.values())["sender.total_packets"]) == (False, 4, 4)
+
+
+def test_of_several_connections_the_largest_counts_and_the_others_are_told(build_capture: Build, end: Read) -> None:
+    found, problems = end(build_capture([(0.5, 39999, 5001, 1, 500), *SENT_TWICE]))
+    assert found is not None
+    assert found.data.height == 4
+    assert "there are 2 connections at port 5001, not one" in problems[0]
 
 
 @needs_tcptrace
@@ -49,19 +96,27 @@ def test_tcptrace_agrees_on_a_known_retransmission(build_capture: Build, tmp_pat
 
 
 @needs_tcptrace
-def test_our_count_is_tcptraces_in_a_real_capture(run_directory: Path) -> None:
-    path = run_directory / "raw/seed-5/sack_on/h1-eth0.pcap"
-    data = capture.data_towards(capture.read_capture(path.read_bytes()), 5001)
+@pytest.mark.parametrize("host", ["h1", "h2"])
+@pytest.mark.parametrize("condition", ["sack_on", "sack_off"])
+def test_the_values_are_tcptraces_in_a_real_capture(run_directory: Path, end: Read, host: str, condition: str) -> None:
+    """But for RTT_min, of which tcptrace takes 0 for none."""
+    path = run_directory / "raw" / "seed-5" / condition / f"{host}-eth0.pcap"
+    found, _ = end(path.read_bytes())
+    assert found is not None
     forward, _ = tcptrace.trace(path).towards(5001)[0].towards(5001)
-    assert capture.resent(data) == forward.number("rexmt_data_pkts") != 0
-    assert len(data) == forward.number("actual_data_pkts")
+    values = dict(found.values())
+    for name in COLUMNS:
+        if name != "RTT_min" or values["sender.RTT_min"]:
+            assert values[f"sender.{name}"] == pytest.approx(forward.number(name), abs=0.51, rel=1e-3), name
+    assert host == "h2" or resent(found.data) == forward.number("rexmt_data_pkts") != 0
 
 
 @pytest.mark.parametrize("missing", [1, 20, 1000])
-def test_a_cut_capture_is_noticed_and_the_rest_kept(build_capture: Build, missing: int) -> None:
-    read = capture.read_capture(build_capture(SENT_TWICE)[:-missing])
-    assert read.packets == 4
-    assert read.fault == "it is cut short after 4 packets"
+def test_a_cut_capture_is_noticed_and_the_rest_kept(build_capture: Build, end: Read, missing: int) -> None:
+    found, problems = end(build_capture(SENT_TWICE)[:-missing])
+    assert found is not None
+    assert found.reading.file.packets == 4
+    assert "cut short: the last record is not whole, after 4 packets" in problems[0]
 
 
 @needs_tcptrace
@@ -74,15 +129,11 @@ def test_tcptrace_tells_of_a_cut_capture(build_capture: Build, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 10, b"not a capture, but longer than a header"])
-def test_what_is_no_capture_is_no_crash(content: bytes) -> None:
-    read = capture.read_capture(content)
-    assert read.segments == ()
-    assert read.fault
-
-
-def test_a_record_with_an_absurd_length_ends_the_capture(build_capture: Build) -> None:
-    whole = build_capture(SENT_TWICE)
-    assert capture.read_capture(whole + b"\xff" * 16).packets == 5
+def test_what_is_no_capture_is_one_problem(content: bytes, end: Read) -> None:
+    found, problems = end(content)
+    assert found is None
+    assert len(problems) == 1
+    assert "h1-eth0.pcap" in problems[0]
 
 
 @needs_tcptrace

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from analysis import counters, iperf, sockets, xplot
+from analysis import counters, iperf, sockets
+from tests.analysis import xplot
 
 CLIENT = """\
 ------------------------------------------------------------

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis import graphs, tcptrace, xplot
+from analysis import graphs, tcptrace
 from analysis.figures import over_time
 from analysis.figures import time_sequence as report_figure
 from analysis.graphs import collection, fairness, lines, marks, matching, queue, time_sequence, webpage, xplot_files
@@ -21,6 +21,7 @@ from analysis.graphs.capture import Direction, all_directions
 from analysis.graphs.layers import Graph, Layer
 from analysis.graphs.looks import KINDS, LOOKS, RETRANSMITTED
 from analysis.sockets import Sample
+from tests.analysis import xplot
 from tests.analysis.made_packets import MSS, START, Made, both_ends, large, read_sample
 from topologies.errors import TcplabError
 
@@ -103,10 +104,7 @@ def test_round_trips_and_their_distribution(lossy: tuple[graphs.Capture, graphs.
 def test_samples_of_the_socket_stand_beside_the_bytes_in_flight(
     lossy: tuple[graphs.Capture, graphs.Capture],
 ) -> None:
-    samples = [
-        Sample(START / 1e9 + 1, 10, None, 0.08, 0, 0, 0, 0, 3, 0.08),
-        Sample(START / 1e9 + 2, 7, 6, 0.09, 0, 0, 0, 0, 3, 0.08),
-    ]
+    samples = [Sample(START / 1e9 + 1, 10, None, 0.08, 0, 0, 0, 0, 3, 0.08), Sample(START / 1e9 + 2, 7, 6, 0.09, 0, 0, 0, 0, 3, 0.08)]
     drawn = _graph(lossy, "in_flight", samples={1: samples})
     assert _layer(drawn, "cwnd").y.tolist() == [10 * MSS, 7 * MSS]
     assert _layer(drawn, "ssthresh").y.tolist() == [6 * MSS]

@@ -1,90 +1,83 @@
-"""The order of packets against sequences whose reordering is known, after the definitions of RFC 4737."""
+"""The order of packets as a report gives it: from two captures to counts, shares, extents and times (RFC 4737)."""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
+from pathlib import Path
 
+import polars as pl
 import pytest
 
-from analysis.capture import Segment, data_towards, read_capture
-from analysis.order import Late, order, values_of
+from analysis import flows
+from analysis.ends import End
+from analysis.order import late, order, values_of
 
+Build = Callable[[list[tuple[float, int, int, int, int]]], bytes]
 MSS = 1000
 
 
-def sent(count: int) -> list[Segment]:
-    """A packet each 10 ms."""
-    return [Segment(0.01 * place, 4000, 5001, 1 + MSS * place, MSS, place) for place in range(count)]
+@pytest.fixture
+def end(build_capture: Build, tmp_path: Path) -> Callable[..., End]:
+    """A capture of these data segments: time, place in the stream, identification (its 18th byte in a frame)."""
 
-
-def arriving(*places: int, every: float = 0.01) -> list[Segment]:
-    """The packets of `sent` in this order, one each `every` seconds from 1 s on."""
-    packets = sent(max(places) + 1)
-    return [Segment(1 + every * at, 4000, 5001, packets[place].sequence, MSS, place) for at, place in enumerate(places)]
-
-
-def test_in_order_nothing_is_late() -> None:
-    found = order(sent(5), arriving(0, 1, 2, 3, 4))
-    assert (found.sent, found.arrived, found.late) == (5, 5, ())
-    assert found.delays == pytest.approx([1.0] * 5)
-
-
-def test_a_late_packet_has_the_extent_of_those_that_overtook_it() -> None:
-    """Packet 1 comes after 2, 3 and 4: by three places and 30 ms late, and right after three that were sent later."""
-    (late,) = order(sent(6), arriving(0, 2, 3, 4, 1, 5)).late
-    assert (late.extent, late.directly) == (3, 3)
-    assert late.time == pytest.approx(0.03)
-
-
-def test_extent_counts_from_the_first_that_overtook_and_n_only_what_is_right_before() -> None:
-    """RFC 4737's own distinction: 4 came right after 7 alone (1-reordered) though 5, 6 and 7 had passed it."""
-    found = order(sent(8), arriving(0, 5, 1, 6, 2, 7, 4))
-    assert [(one.extent, one.directly) for one in found.late] == [(1, 1), (3, 1), (5, 1)]
-
-
-def test_against_the_definitions_written_out() -> None:
-    chance = random.Random(7)
-    places = sorted(range(300), key=lambda place: place + chance.uniform(0, 25))
-    expected = []
-    for at, place in enumerate(places):
-        ahead = [before for before in range(at) if places[before] > place]
-        if ahead:
-            directly = next(n for n in range(at + 1) if n == at or places[at - n - 1] < place)
-            expected.append((at - ahead[0], directly))
-    assert len(expected) > 100
-    assert [(one.extent, one.directly) for one in order(sent(300), arriving(*places)).late] == expected
-
-
-def test_a_lost_packet_and_one_that_was_sent_again_are_told_apart() -> None:
-    """The same bytes are sent twice; the first is lost. Nothing is late: what arrives last was sent last."""
-    again = Segment(0.5, 4000, 5001, 1, MSS, 77)
-    found = order([*sent(3), again], [*arriving(1, 2), Segment(2.0, 4000, 5001, 1, MSS, 77)])
-    assert (found.sent, found.arrived, found.late) == (4, 3, ())
-
-
-def test_the_values_are_in_percent_packets_and_milliseconds() -> None:
-    values = values_of(order(sent(5), arriving(0, 2, 3, 4, 1)))
-    assert (values["order.share"], values["order.share_3"]) == (20, 20)
-    assert (values["order.extent_median"], values["order.extent_most"]) == (3, 3)
-    assert values["order.time_median"] == pytest.approx(30)
-    assert values_of(order(sent(2), [])) == {}
-
-
-def test_from_captures_packets_are_recognised_by_their_identification(
-    build_capture: Callable[[list[tuple[float, int, int, int, int]]], bytes],
-) -> None:
-    """Two packets with the same bytes, of which only the second arrives, and before another one."""
-
-    def captured(*packets: tuple[float, int, int]) -> list[Segment]:
-        """Time, sequence number and identification, which stands 18 bytes into each frame."""
-        content = bytearray(build_capture([(time, 4000, 5001, sequence, 10) for time, sequence, _ in packets]))
+    def build(role: str, *packets: tuple[float, int, int]) -> End:
+        rows = [(time, 4000, 5001, 1 + MSS * place, MSS) for time, place, _ in packets]
+        content = bytearray(build_capture(rows))
         length = (len(content) - 24) // len(packets)
         for at, (*_, number) in enumerate(packets):
             start = 24 + at * length + 16 + 18
             content[start : start + 2] = number.to_bytes(2, "big")
-        return data_towards(read_capture(bytes(content)), 5001)
+        path = tmp_path / f"{role}.pcap"
+        path.write_bytes(content)
+        reading = flows.read(path, packets=True)
+        assert reading.packets is not None
+        return End(role, "h1-eth0", reading, reading.connections.row(0, named=True), reading.packets, by_a=True)
 
-    found = order(captured((0.1, 1, 7), (0.2, 11, 8), (0.3, 1, 9)), captured((1.0, 1, 9), (1.25, 11, 8)))
-    assert found.arrived == 2
-    assert found.late == (Late(1, pytest.approx(0.25), 1),)
+    return build
+
+
+def both(end: Callable[..., End], *places: int) -> pl.DataFrame:
+    """Sent one each 10 ms, arriving in the order of `places` one each 10 ms from 1 s on."""
+    sent = [(0.01 * place, place, place) for place in range(max(places) + 1)]
+    return order(
+        end("sender", *sent), end("receiver", *((1 + 0.01 * at, place, place) for at, place in enumerate(places)))
+    )
+
+
+def test_in_order_nothing_is_late(end: Callable[..., End]) -> None:
+    found = both(end, 0, 1, 2, 3, 4)
+    values = values_of(found)
+    assert (values["order.sent"], values["order.arrived"], values["order.late"]) == (5, 5, 0)
+    assert (values["order.delay_least"], values["order.delay_most"]) == (1000, 1000)
+    assert not late(found).height
+
+
+def test_the_values_are_in_percent_packets_and_milliseconds(end: Callable[..., End]) -> None:
+    """Packet 1 comes after 2, 3 and 4: by three places and 30 ms late, and right after three that were sent later."""
+    found = both(end, 0, 2, 3, 4, 1)
+    values = values_of(found)
+    assert late(found).rows() == [(3, 30_000_000, 3)]
+    assert (values["order.share"], values["order.share_3"]) == (20, 20)
+    assert (values["order.extent_median"], values["order.extent_most"]) == (3, 3)
+    assert values["order.time_median"] == pytest.approx(30)
+
+
+def test_extent_counts_from_the_first_that_overtook_and_n_only_what_is_right_before(end: Callable[..., End]) -> None:
+    """RFC 4737's own distinction: 4 came right after 7 alone (1-reordered) though 5, 6 and 7 had passed it."""
+    found = late(both(end, 0, 5, 1, 6, 2, 7, 4))
+    assert found.select("extent", "n_reordered").rows() == [(1, 1), (3, 1), (5, 1)]
+
+
+def test_a_packet_is_recognised_by_its_identification(end: Callable[..., End]) -> None:
+    """Two packets with the same bytes, of which only the second arrives, and before another one."""
+    found = order(
+        end("sender", (0.1, 0, 7), (0.2, 1, 8), (0.3, 0, 9)), end("receiver", (1.0, 0, 9), (1.25, 1, 8))
+    )  # fmt: skip
+    values = values_of(found)
+    assert (values["order.arrived"], values["order.lost"]) == (2, 1)
+    assert late(found).rows() == [(1, 250_000_000, 1)]
+
+
+def test_where_nothing_arrived_there_are_no_values(end: Callable[..., End]) -> None:
+    assert values_of(order(end("sender", (0.1, 0, 7)), end("receiver", (0.2, 0, 8)))) == {}
+    assert values_of(pl.DataFrame()) == {}

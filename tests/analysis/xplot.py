@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from analysis.graphs.lines import Lines, TimeSequence
 
 _COLOURS = frozenset({"white", "green", "red", "blue", "yellow", "purple", "orange", "magenta", "pink"})
 _TEXTS = frozenset({"atext", "btext", "ltext", "rtext", "ctext"})
@@ -39,27 +39,6 @@ class Shape(NamedTuple):
     y2: float
     colour: str
     text: str
-
-
-Lines = NDArray[np.float64]
-"""One row per line: x, y, x2, y2 in seconds and bytes since the connection's start."""
-
-
-@dataclass(frozen=True)
-class TimeSequence:
-    """What a time-sequence graph shows, in seconds and bytes since the first packet; `start` is seconds since 1970.
-
-    `data` are segments sent for the first time and `resent` those that tcptrace calls retransmitted; `acks` and
-    `window` are the staircases of the cumulative ACK and of the highest byte that the receiver allows; `sacks`
-    are reported blocks.
-    """
-
-    start: float
-    data: Lines
-    resent: Lines
-    acks: Lines
-    window: Lines
-    sacks: Lines
 
 
 def read_xplot(content: str) -> Iterator[Shape]:
