@@ -184,8 +184,8 @@ def _detection(results: Results, condition: Condition) -> str:
         return f"{name}: without SACK duplicate ACKs are counted, and the threshold decides."
     if settings.get("net.ipv4.tcp_recovery") == "0":
         return (
-            f"{name}: with tcp_recovery=0 the lab kernel, like Linux before 6.17, counts the segments that SACK reports "
-            "behind a hole, and the threshold decides (RFC 6675)."
+            f"{name}: with tcp_recovery=0 the lab kernel, like Linux before 6.17, counts the segments that SACK "
+            "reports behind a hole, and the threshold decides (RFC 6675)."
         )
     return _rack(results, condition)
 
