@@ -6,6 +6,7 @@ import datetime
 import json
 import os
 import platform
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -262,6 +263,9 @@ def reporter() -> Iterator[Callable[[Path], int]]:
 
     def report(run: Path) -> int:
         process.communicate(f"{run.resolve()}\n")
+        if process.returncode < 0:
+            problem = f"The analysis was ended by {signal.Signals(-process.returncode).name}; {run} has no report."
+            raise TcplabError(problem, "./tcplab doctor says whether this processor lacks instructions.")
         return int(process.returncode)
 
     try:

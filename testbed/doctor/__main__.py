@@ -39,7 +39,8 @@ def _leftovers(_machine: Machine) -> Finding:
 
 
 CHECKS: tuple[Check, ...] = (
-    system.architecture, system.sandbox, system.privileges, system.container, system.windows, system.tools, _lab,
+    system.architecture, system.instructions, system.sandbox, system.privileges, system.container, system.windows,
+    system.tools, _lab,
     kernel.modules, kernel.queues, kernel.congestion_controls, kernel.open_vswitch, kernel.module_signatures,
     timing.clock, timing.virtual_machine, timing.load, timing.available_memory, _disk, _leftovers,
 )  # fmt: skip

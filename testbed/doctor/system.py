@@ -25,6 +25,15 @@ def architecture(machine: Machine) -> Finding:
     return judged("virtual", "processor", good, "x86-64.", otherwise, "run natively: sudo ./tcplab run sack")
 
 
+def instructions(machine: Machine) -> Finding:
+    """The libraries of the analysis are built for processors since 2013; emulated ones may be older."""
+    flags = machine.text("/proc/cpuinfo").partition("flags")[2].partition("\n")[0].split()
+    if machine.architecture != "x86_64" or not flags or "avx2" in flags:
+        return Finding("both", "instructions", "ok", "The processor has what the libraries need.")
+    said = "The processor has no AVX2: the analysis may end with an illegal instruction, and there is no report."
+    return Finding("both", "instructions", "warning", said, "in a virtual machine: give it the host's CPU model")
+
+
 def sandbox(machine: Machine) -> Finding:
     """Namespaces for ordinary users; root needs none."""
     wrong = [f"{name.replace('/', '.')}={good}" for name, (bad, good) in _SWITCHES.items()

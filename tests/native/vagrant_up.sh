@@ -5,6 +5,8 @@
 #
 # libvirtd runs in network and mount namespaces of its own, whose uplink is slirp4netns: all of it ends with this script.
 # WHEELS is a folder for a machine that reaches no PyPI from inside:  pip download -d WHEELS . setuptools wheel
+# The machine's processor is an old one (qemu64), which the analysis of current libraries may refuse: then the run is
+# made, natively, and its report is not. A machine with KVM has its own processor and no such limit.
 # It takes 10 to 20 minutes, since QEMU emulates every instruction, and needs:
 #   apt-get install vagrant vagrant-libvirt libvirt-daemon libvirt-daemon-system libvirt-clients dnsmasq-base iptables \
 #       qemu-system-x86 qemu-utils mmdebstrap slirp4netns rsync

@@ -133,6 +133,12 @@ def test_who_asks_and_where(made) -> None:
     assert (found.state, found.remedy) == ("problem", "sudo sysctl -w kernel.unprivileged_userns_clone=1")
 
 
+def test_a_processor_that_is_too_old_for_the_libraries(made) -> None:
+    assert system.instructions(made({"proc/cpuinfo": "flags\t\t: fpu sse2 avx2\n"})).state == "ok"
+    old = made({"proc/cpuinfo": "flags\t\t: fpu sse2\nbugs: avx2\n"})
+    assert system.instructions(old).state == "warning"
+
+
 def test_windows(made) -> None:
     release = "proc/sys/kernel/osrelease"
     assert system.windows(made({release: "6.1.0-56-amd64\n"})).state == "ok"
