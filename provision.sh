@@ -57,7 +57,7 @@ prepare_machine() {
     [ -z "$missing" ] || install_packages $missing
     load_modules
     make_place_for_libraries
-    "$root/tcplab" run --list --testbed native >/dev/null
+    "$root/tcplab" run sack --list --testbed native >/dev/null
     let_python_find_experiments
     say 'ready: sudo python3 -m experiments.sack'
 }

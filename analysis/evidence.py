@@ -75,17 +75,13 @@ def _settings(environment: Object) -> tuple[Setting, ...]:
 
 def _sysctls(run: Run, problems: Problems) -> tuple[Setting, ...]:
     """The sysctls of the first seed's conditions, as spec.json asks for them and as each host had them."""
-    asked = {text(entry, "name"): inner(entry, "sysctls") for entry in objects(run.spec, "conditions")}
     found: list[Setting] = []
     for trial in run.trials:
         had = inner(read_object(trial.folder / "evidence.json", problems, f"{trial.name}/evidence.json"), "sysctls")
-        wanted = asked.get(trial.condition.name, {})
         rows = [
-            Setting(
-                f"{host}, {trial.condition.label}", name, text(wanted, name), text(inner(had, host), name, "unknown")
-            )
+            Setting(f"{host}, {trial.condition.label}", name, asked, text(inner(had, host), name, "unknown"))
             for host in had
-            for name in wanted
+            for name, asked in trial.condition.sysctls
         ]
         _note_differences(rows, problems)
         found += rows if trial.seed == run.trials[0].seed else []

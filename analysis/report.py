@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis import pages, run_statistics, studies
+from analysis import pages, run_statistics
 from analysis.answers import Answer
 from analysis.beside import published_beside
 from analysis.commands import repeat_command
@@ -20,7 +20,7 @@ from analysis.reproduction.judged import Judged
 from analysis.reproduction.table import Line, line, reasons
 from analysis.results import Results, measure_all
 from analysis.rundirectory import Run, read_run
-from analysis.studies import Study
+from analysis.studies.choice import Study, study_of
 from analysis.table import Listing, Table
 
 
@@ -72,7 +72,7 @@ def make_report(path: Path, out: Path | None = None) -> Report:
     results = measure_all(run, problems)
     if not results.measured:
         problems.add("The run holds no repetition: nothing was measured.")
-    study = studies.study_of(results)
+    study = study_of(results)
     table = study.table(results)
     published = () if table.compares else published_beside(results, problems)  # its table has them
     report = Report(

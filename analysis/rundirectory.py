@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from analysis.jsonfile import Object, inner, number, objects, read_object, text, texts
-from analysis.problems import Problems
+from analysis.problems import Problems, printable
 from topologies.errors import TcplabError, UsageError
 
 NEWEST_FORMAT = 1
@@ -19,10 +19,11 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
 
 @dataclass(frozen=True)
 class Condition:
-    """One of the cases that the experiment compares."""
+    """One of the cases that the experiment compares; `sysctls` are what it asks of every host, names and values."""
 
     name: str
     label: str
+    sysctls: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -165,7 +166,8 @@ def _seeds(path: Path, manifest: Object) -> tuple[int, ...]:
 
 
 def _conditions(path: Path, spec: Object, problems: Problems) -> tuple[Condition, ...]:
-    named = [Condition(text(entry, "name"), text(entry, "label")) for entry in objects(spec, "conditions")]
+    listed = objects(spec, "conditions")
+    named = [Condition(text(entry, "name"), text(entry, "label"), _sysctls(entry)) for entry in listed]
     usable = tuple(condition for condition in named if _NAME.fullmatch(condition.name))
     if len(usable) < len(named):
         problems.add("spec.json names a condition that cannot be a folder's name: it is left out.")
@@ -173,6 +175,12 @@ def _conditions(path: Path, spec: Object, problems: Problems) -> tuple[Condition
         return usable
     folders = {entry.name for entry in (path / "raw").glob("seed-*/*") if entry.is_dir()}
     return tuple(Condition(name, name) for name in sorted(folders) if _NAME.fullmatch(name))
+
+
+def _sysctls(entry: Object) -> tuple[tuple[str, str], ...]:
+    found = entry.get("sysctls")
+    pairs = [pair for pair in found if isinstance(pair, list) and len(pair) == 2] if isinstance(found, list) else []
+    return tuple((printable(name), printable(value)) for name, value in pairs)
 
 
 def _flows(spec: Object) -> tuple[Flow, ...]:

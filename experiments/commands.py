@@ -20,7 +20,6 @@ from experiments.machine import clean_up, doctor
 from experiments.messages import one_clear_message, ready_lab
 from experiments.options import QuantityType, parameter_options
 from experiments.own_cc import cc
-from experiments.reproduce.beside import published_beside
 from experiments.reproduce.commands import reproduce
 from experiments.runs import runs
 from experiments.seed import memory_for, needed_mib, refuse_modules
@@ -96,6 +95,8 @@ def _callback(named: Named) -> Callable[..., None]:
             chosen = "virtual" if virtual else choose(testbed)
             if chosen == "virtual":
                 guests_at_once(needed_mib(spec), 1)
+            from experiments.reproduce.beside import published_beside  # a tenth of a second that --help can do without
+
             published = () if dry_run else tuple(published_beside(spec))
             request = Request(spec, parameters, seeds, chosen, out, load_modules=load_modules, published=published)
             wall = limit.seconds if limit else max(600.0, 2 * request.expected_seconds() if chosen == "native" else 0)

@@ -39,8 +39,8 @@ class Profile:
 _NO_RACK = Setting(
     "net.ipv4.tcp_recovery",
     "0",
-    "RACK, which takes time instead of duplicate ACKs for loss, came with Linux 4.4. From 6.17 on there is no other "
-    "recovery, so on such a kernel this changes nothing.",
+    "RACK, which takes time instead of duplicate ACKs for loss, came with Linux 4.4. With 0 the lab kernel counts "
+    "duplicate ACKs (RFC 6675), as Linux did before 6.17; a later kernel without our change cannot.",
 )
 _NO_PROBES = Setting("net.ipv4.tcp_early_retrans", "0", "Tail loss probes came with Linux 3.10.")
 _SMALL_WINDOWS = Setting(

@@ -10,6 +10,7 @@ from typing import Any
 from analysis.pages import write
 from labs import catalogue
 from labs.course import Variant
+from labs.numbers import COUNT, unit_named
 from labs.runs import combination_of, command_of, seeds_of, variables_of
 from labs.spec import LabRun, LabSpec, Question
 from labs.templates import markdown_page, render, render_lab
@@ -76,19 +77,22 @@ def _part(run: LabRun, variant: Variant) -> dict[str, Any]:
     made = combination_of(run, variant)
     spec = made.spec
     flow = spec.flows[0]
+    besides = [text for text in run.settings if not hasattr(made.parameters, text.partition("=")[0])]
     trip = spec.topology.round_trip(flow.sender, flow.receiver)
     return {
         "name": run.name, "module": False, "command": command_of(run, variant), "seeds": seeds_of(run, variant),
-        "parameters": to_data(made.parameters), "conditions": spec.conditions, "flows": spec.flows,
+        "parameters": to_data(made.parameters), "besides": besides, "conditions": spec.conditions, "flows": spec.flows,
         "diagram": spec.topology.diagram, "round_trip": str(trip), "captures": spec.captures,
     }  # fmt: skip
 
 
 def asked(question: Question) -> str:
     """What kind of answer is wanted, in words."""
-    unit = f"in {question.unit} or another unit of that kind" if question.unit else "a plain number"
-    return {
-        "number": f"a number, {unit}", "choice": "one of the options", "choices": "all options that apply",
-        "text": "a short text", "graph": "the name of a picture in this folder (PNG or JPEG)",
+    counted = unit_named(question.unit) == COUNT
+    number = "a plain number" if counted else f"a number in {question.unit} or another unit of that kind"
+    kinds = {
+        "number": number, "choice": "one of the options", "choices": "all options that apply", "text": "a short text",
+        "graph": "the name of a picture in this folder (PNG or JPEG)",
         "module": "the name of your .c file in this folder",
-    }[question.kind]  # fmt: skip
+    }  # fmt: skip
+    return kinds[question.kind]

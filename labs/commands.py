@@ -148,6 +148,29 @@ def variants_command(name: str, roster: Path, course_file: Path | None, out: Pat
         click.echo(f"{target}: {len(ids)} variants. Students: {start}")
 
 
+@lab.command("key")
+@click.argument("name", metavar="LAB")
+@click.option("--student", required=True, metavar="ID", help="Whose run the key is computed from.")
+@_course
+@click.option(
+    "--module", type=click.Path(path_type=Path, dir_okay=False), metavar="mine.c", help="The student's module."
+)
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("runs"), show_default=True)
+def key_command(name: str, student: str, course_file: Path | None, module: Path | None, out: Path) -> None:
+    """The instructor's key of one student: do the student's runs and print every answer."""
+    from labs.grading.marking import Marker
+    from labs.ranges import carry_out
+
+    with one_clear_message():
+        found = catalogue.find(name)
+        mine = variant(read_course(course_file), found, student)
+        key = carry_out(found, [mine], out, module=module)[0].key(found)
+        marker = Marker(found, key, {}, {}, {}, {})
+        for number, question in enumerate(found.questions, 1):
+            answer = marker.expected(question) or f"read by a person. {question.rubric}"
+            click.echo(f"{number}. {question.ask}\n   {answer}\n   {question.how}")
+
+
 @lab.command("ranges")
 @click.argument("name", metavar="LAB")
 @click.option("--seeds", type=click.IntRange(1, 100), default=3, show_default=True, help="Seeds at each corner.")

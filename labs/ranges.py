@@ -1,9 +1,9 @@
-"""Whether a lab's lesson shows in all of its ranges: the corners and the middle, run under several seeds."""
+"""A lab's runs for any variant: an instructor's key, and whether the lesson shows in all of the ranges."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,57 +14,95 @@ from experiments.sweep.run import way_to_workers
 from labs import catalogue, runs
 from labs.course import Variant
 from labs.grading.references import References
+from labs.key import Key
 from labs.measuring import MeasuredRun
 from labs.spec import LabSpec
 from testbed.scratch import scratch
+from topologies.errors import TcplabError
+
+Values = tuple[tuple[str, str], ...]
+"""A value for each range, by name."""
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A variant that was run: its runs by name, or the problem that there was."""
+
+    variant: Variant
+    runs: dict[str, MeasuredRun]
+    problem: str = ""
+
+    def key(self, lab: LabSpec) -> Key:
+        """The answers. Raises TcplabError where the runs do not tell."""
+        if self.problem:
+            raise TcplabError(self.problem, "Look at it with ./tcplab run.")
+        try:
+            found: Key = catalogue.key_module(lab.name).key(self.runs, runs.variables_of(lab, self.variant))
+        except (KeyError, ZeroDivisionError) as error:
+            raise TcplabError(f"The key cannot be computed: {error!r}.", "Correct the lab's key.py.") from None
+        return found
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A variant that was run: whether the lesson showed, or what failed."""
+    """A variant: whether the lesson showed, or what failed."""
 
     variant: Variant
     lesson: bool
     problem: str = ""
 
 
-def corners(lab: LabSpec) -> list[tuple[tuple[str, str], ...]]:
+def carry_out(
+    lab: LabSpec, variants: Sequence[Variant], out: Path, workers: int | None = None, module: Path | None = None
+) -> list[Carried]:
+    """Run these variants, with `module` or the package's own; what was run is remembered in `out`."""
+    with scratch() as folder, results(out) as memory, watching(lab.name) as watch:
+        loaded = module or runs.example_module(folder)
+        specs = [runs.combination_of(run, variants[0], loaded).spec for run in lab.runs]
+        references = References(way_to_workers(ready_lab(), specs, workers, None), memory, watch)
+        points = {
+            (one, run.name): [references.point(runs.combination_of(run, one, loaded), seed)
+                              for seed in runs.seeds_of(run, one)]
+            for one in variants for run in lab.runs
+        }  # fmt: skip
+        references.ask(point for listed in points.values() for point in listed)
+        keys = {which: [point.key for point in listed] for which, listed in points.items()}
+        return [_carried(one, {run.name: keys[one, run.name] for run in lab.runs}, references) for one in variants]
+
+
+def _carried(variant: Variant, keys: dict[str, list[str]], references: References) -> Carried:
+    records = {name: [references.records[key] for key in listed] for name, listed in keys.items()}
+    problems = [record["problem"] for listed in records.values() for record in listed if record["problem"]]
+    if problems:
+        return Carried(variant, {}, problems[0])
+    return Carried(variant, {name: MeasuredRun(tuple(one["values"] for one in listed))
+                             for name, listed in records.items()})  # fmt: skip
+
+
+def corners(lab: LabSpec) -> list[Values]:
     """The ends of every range combined, and the middle of all."""
     ends = [[(one.name, value) for value in dict.fromkeys((one.values[0], one.values[-1]))] for one in lab.varies]
     middle = tuple((one.name, one.values[len(one.values) // 2]) for one in lab.varies)
     return [*itertools.product(*ends), middle]
 
 
-def check_ranges(lab: LabSpec, seeds: int, out: Path, workers: int | None = None) -> list[Shown]:
-    """Run every corner under that many seeds; what was run is remembered in `out`."""
-    variants = [Variant(lab.name, "", "", values, 1 + 1000 * seed) for values in corners(lab) for seed in range(seeds)]
-    with scratch() as folder, results(out) as memory, watching(f"ranges of {lab.name}") as watch:
-        module = runs.example_module(folder)
-        specs = [runs.combination_of(run, variants[0], module).spec for run in lab.runs]
-        references = References(way_to_workers(ready_lab(), specs, workers, None), memory, watch)
-        points = {
-            (one, run.name): [references.point(runs.combination_of(run, one, module), seed)
-                              for seed in runs.seeds_of(run, one)]
-            for one in variants for run in lab.runs
-        }  # fmt: skip
-        references.ask(point for listed in points.values() for point in listed)
-        keys = {which: [point.key for point in listed] for which, listed in points.items()}
-        return list(_shown(lab, variants, references, keys))
+def check_ranges(
+    lab: LabSpec, seeds: int, out: Path, workers: int | None = None, places: Sequence[Values] | None = None
+) -> list[Shown]:
+    """Run every corner, or these places, under that many seeds."""
+    chosen = corners(lab) if places is None else places
+    variants = [Variant(lab.name, "", "", values, 1 + 1000 * seed) for values in chosen for seed in range(seeds)]
+    return list(_shown(lab, carry_out(lab, variants, out, workers)))
 
 
-def _shown(
-    lab: LabSpec, variants: list[Variant], references: References, keys: dict[tuple[Variant, str], list[str]]
-) -> Iterator[Shown]:
-    module = catalogue.key_module(lab.name)
-    for one in variants:
-        records = {run.name: [references.records[key] for key in keys[one, run.name]] for run in lab.runs}
-        problems = [record["problem"] for listed in records.values() for record in listed if record["problem"]]
-        if problems:
-            yield Shown(one, False, problems[0])
-            continue
-        measured = {name: MeasuredRun(tuple(record["values"] for record in listed)) for name, listed in records.items()}
+def _shown(lab: LabSpec, carried: Sequence[Carried]) -> Iterator[Shown]:
+    for one in carried:
         try:
-            module.key(measured, runs.variables_of(lab, one))
-            yield Shown(one, bool(module.lesson(measured)))
-        except (KeyError, ZeroDivisionError) as error:
-            yield Shown(one, False, f"the key cannot be computed: {error!r}")
+            key = one.key(lab)
+        except TcplabError as error:
+            yield Shown(one.variant, False, str(error))
+            continue
+        odd = [f"{name} of {value:.4g} would not be plausible" for name, value in key.numbers.items()
+               if not lab.question(name).low <= value <= lab.question(name).high]  # fmt: skip
+        lesson = bool(catalogue.key_module(lab.name).lesson(one.runs))
+        yield Shown(one.variant, lesson and not odd, "; ".join(odd))

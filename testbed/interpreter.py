@@ -7,7 +7,9 @@ import os
 import sys
 from pathlib import Path
 
-_LIBRARIES = ("click", "distributed", "jinja2", "matplotlib", "numpy", "polars", "rich", "scipy")
+_LIBRARIES = (
+    "click", "distributed", "jinja2", "markdown_it", "matplotlib", "numpy", "polars", "rich", "scipy", "zstandard",
+)  # fmt: skip
 _ENVIRONMENT = Path(__file__).resolve().parent.parent / ".venv"
 
 

@@ -46,7 +46,15 @@ KINDS = {
 }
 """What each kind of command needs; `light` ones build and run nothing (analyze, image import, --help)."""
 
-TOOLS = {**ALWAYS, **REPORT, **VIRTUAL, **NATIVE, **KERNEL, **IMAGE}
+MORE_TESTS = {
+    "qemu-system-x86_64": "qemu-system-x86",
+    "mmdebstrap": "mmdebstrap",
+    "shellcheck": "shellcheck",
+    "vagrant": "vagrant",
+}
+"""Tests that need these say so and are left out; root, as whom a submission is tested, gets them."""
+
+TOOLS = {**MORE_TESTS, **ALWAYS, **REPORT, **VIRTUAL, **NATIVE, **KERNEL, **IMAGE}
 
 
 def present(tool: str) -> bool:

@@ -32,7 +32,9 @@ Facts = dict[str, Any]
 def watched(process: int, out: Path) -> Iterator[None]:
     """Measure meanwhile, for the tree of processes below `process`, and leave realtime.json in `out`."""
     program = [sys.executable, "-I", "-B", str(Path(__file__)), str(process)]
-    with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as observer:
+    with subprocess.Popen(
+        program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as observer:  # in a session of its own: Ctrl-C is not meant for it
         try:
             yield
         finally:

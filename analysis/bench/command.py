@@ -52,29 +52,38 @@ def _ours() -> list[Reader]:
 
 @dataclass(frozen=True)
 class _Row:
+    """What `reader` took for so many packets; `loading` of its seconds are the start of Python."""
+
     reader: Reader
     packets: int
     taken: Taken
+    loading: float
 
-    @property
-    def rate(self) -> float:
-        return self.packets / self.taken.seconds
+    def rate(self, without: float = 0.0) -> float:
+        return self.packets / max(self.taken.seconds - without, 0.001)
+
+    def cells(self, reference: float | None) -> tuple[str, ...]:
+        ratios = [f"{self.rate(without) / reference:.2f}" if reference else "" for without in (0.0, self.loading)]
+        figures = (f"{self.packets:,}", f"{self.taken.seconds:.2f}", f"{self.rate():,.0f}", *ratios)
+        return self.reader.name, *figures, _megabytes(self.taken.memory)
 
 
 def _speeds(folder: Path, packets: int, times: int, python: str | None) -> Table:
     """All readers in turn, so that a change of the machine's mood meets all of them; the median of each."""
     reference = readers.tcptrace()
-    chosen = [*_ours(), *([reference] if reference else []), *readers.others(python)]
+    chosen = [*_ours(), *filter(None, (readers.graphs(), reference)), *readers.others(python)]
     captures = {share: _capture(folder, int(packets * share)) for share in {reader.share for reader in chosen}}
     rounds: list[list[Taken]] = [[] for _ in chosen]
     for turn in range(times):
         for reader, taken in zip(chosen, rounds, strict=True):
             click.echo(f"measuring {reader.name}, {turn + 1} of {times}", err=True)
             taken.append(readers.take(reader, captures[reader.share][0]))
+    loading = _median(rounds[0])
     rows = [
-        _Row(reader, captures[reader.share][1], _median(taken)) for reader, taken in zip(chosen, rounds, strict=True)
+        _Row(reader, captures[reader.share][1], _median(taken), loading.seconds if reader.name[:4] == "ours" else 0.0)
+        for reader, taken in zip(chosen, rounds, strict=True)
     ]
-    return _table(rows, next((row.rate for row in rows if row.reader == reference), None))
+    return _table(loading, rows[1:], next((row.rate() for row in rows if row.reader == reference), None))
 
 
 def _capture(folder: Path, packets: int) -> tuple[Path, int]:
@@ -83,16 +92,20 @@ def _capture(folder: Path, packets: int) -> tuple[Path, int]:
 
 
 def _median(taken: list[Taken]) -> Taken:
-    return Taken(statistics.median(one.seconds for one in taken), round(statistics.median(one.memory for one in taken)))
+    seconds, memory = (
+        statistics.median(values) for values in zip(*[(one.seconds, one.memory) for one in taken], strict=True)
+    )
+    return Taken(seconds, round(memory), taken[0].said)
 
 
-def _table(rows: list[_Row], reference: float | None) -> Table:
-    table = Table("reader", "packets", "seconds", "packets/s", "of tcptrace", "peak memory", title="Reading a capture")
+def _table(loading: Taken, rows: list[_Row], reference: float | None) -> Table:
+    names = ("reader", "packets", "seconds", "packets/s", "of tcptrace", "loading aside", "peak memory")
+    table = Table(*names, title="Reading a capture", title_justify="left")
+    table.add_row(readers.nothing().name, "", f"{loading.seconds:.2f}", "", "", "", _megabytes(loading.memory))
     for row in rows:
-        loads = row.reader == readers.nothing()
-        rate, ratio = ("", "") if loads else (f"{row.rate:,.0f}", f"{row.rate / reference:.2f}" if reference else "")
-        count = "" if loads else f"{row.packets:,}"
-        table.add_row(row.reader.name, count, f"{row.taken.seconds:.2f}", rate, ratio, _megabytes(row.taken.memory))
+        table.add_row(*row.cells(reference))
+        if row.taken.said and row.reader == readers.graphs():
+            table.add_row("   its size", _megabytes(float(row.taken.said)))
     return table
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,6 +32,23 @@ import sys
 for packet in PcapReader(sys.argv[1]):
     packet[TCP].options
 """
+_WATCH = """
+import json, os, sys, time
+with open(sys.argv[1] + '/output', 'wb') as output:
+    begun = time.monotonic()
+    redirected = [(os.POSIX_SPAWN_DUP2, output.fileno(), 1), (os.POSIX_SPAWN_DUP2, output.fileno(), 2)]
+    child = os.posix_spawn(sys.argv[2], sys.argv[2:], os.environ, file_actions=redirected)
+    _, status, usage = os.wait4(child, 0)
+print(json.dumps([time.monotonic() - begun, usage.ru_maxrss]))
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+"""Starts a program and watches it. A process of its own, and small: a program's peak begins at that of its parent."""
+_PAGE = """
+from analysis import flows, graphs
+import sys
+read = flows.read(sys.argv[1], packets=True)
+print(len(graphs.page('bench', [graphs.Capture('made', read.packets, read.connections)]).encode()))
+"""
 
 
 @dataclass(frozen=True)
@@ -44,10 +62,11 @@ class Reader:
 
 @dataclass(frozen=True)
 class Taken:
-    """Wall seconds and the peak of the resident memory in bytes, from start to end of the process."""
+    """Wall seconds and the peak of the resident memory in bytes, from start to end of the process; what it printed."""
 
     seconds: float
     memory: int
+    said: str = ""
 
 
 def ours(engine: str, packets: bool = False) -> Reader:
@@ -59,7 +78,15 @@ def ours(engine: str, packets: bool = False) -> Reader:
 
 def nothing() -> Reader:
     """A process that only loads what ours needs: its seconds and bytes are in each of ours."""
-    return Reader("ours, loading only", (sys.executable, "-c", "from analysis import flows, tcptrace"))
+    return Reader(
+        "ours, loading only", (sys.executable, "-c", _OURS.format(engine="compiled", packets=False).partition(";")[0])
+    )
+
+
+def graphs() -> Reader | None:
+    """A process that reads a capture and makes the page of its graphs, and prints its size; None without graphs."""
+    found = importlib.util.find_spec("analysis.graphs")
+    return Reader("ours, with the page of graphs", (sys.executable, "-c", _PAGE)) if found else None
 
 
 def others(python: str | None) -> Iterator[Reader]:
@@ -84,19 +111,15 @@ def _has(python: str, module: str) -> bool:
 def take(reader: Reader, capture: Path) -> Taken:
     """Runs `reader` once. Raises CommandError where it fails."""
     root = Path(__file__).resolve().parents[2]
-    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as output:
+    with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "HOME": folder, "PYTHONPATH": str(root)}
-        begun = time.monotonic()
-        child = subprocess.Popen(
-            [*reader.command, str(capture)], cwd=folder, env=environment, stdout=output, stderr=subprocess.STDOUT
-        )
-        _, status, usage = os.wait4(child.pid, 0)
-        seconds = time.monotonic() - begun
-        child.returncode = os.waitstatus_to_exitcode(status)
-        if child.returncode:
-            output.seek(0)
-            raise CommandError(reader.name, child.returncode, output.read()[-2000:].decode(errors="replace"))
-    return Taken(seconds, usage.ru_maxrss * 1024)
+        command = [sys.executable, "-S", "-c", _WATCH, folder, *reader.command, str(capture)]
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        output = (Path(folder) / "output").read_text(errors="replace")
+    if done.returncode:
+        raise CommandError(reader.name, done.returncode, (output + done.stderr)[-2000:])
+    seconds, memory = json.loads(done.stdout)
+    return Taken(seconds, memory * 1024, output)
 
 
 @contextmanager

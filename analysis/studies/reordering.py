@@ -169,12 +169,25 @@ def _threshold(results: Results) -> Answer:
             f"{each(results, BY_SACK)} times by SACK, {each(results, BY_RENO)} times by duplicate ACKs and "
             f"{each(results, BY_TIME)} times by timestamps."
         )
-    said += [sentence for condition in results.run.conditions if (sentence := _rack(results, condition))]
+    said += [sentence for condition in results.run.conditions if (sentence := _detection(results, condition))]
     said.append(
         "Compare: ./tcplab sweep reordering --set threshold=3,10,100,1000 --set net.ipv4.tcp_sack=0,1 --seeds 5"
     )
     facts = (THRESHOLD, BY_SACK, BY_RENO, BY_TIME, UNDONE, LEAST_RTT)
     return Answer("What does tcp_reordering change?", tuple(said), tuple(fact(results, one) for one in facts))
+
+
+def _detection(results: Results, condition: Condition) -> str:
+    """How the condition's hosts tell a late packet from a lost one."""
+    settings, name = dict(condition.sysctls), called(results, condition)
+    if settings.get("net.ipv4.tcp_sack") == "0":
+        return f"{name}: without SACK duplicate ACKs are counted, and the threshold decides."
+    if settings.get("net.ipv4.tcp_recovery") == "0":
+        return (
+            f"{name}: with tcp_recovery=0 the lab kernel, like Linux before 6.17, counts the segments that SACK "
+            "reports behind a hole, and the threshold decides (RFC 6675)."
+        )
+    return _rack(results, condition)
 
 
 def _rack(results: Results, condition: Condition) -> str:

@@ -190,7 +190,8 @@ _SECTIONS = {
 def targets(quick: bool) -> list[Target]:
     """Every target: all published numbers."""
     every = (*sack_table(quick), *loss_sweep(quick), *assignment(quick), *wan(quick), *dropper(quick))
-    return [replace(target, why=reason(target.experiment, target.where)) for target in _with_repetitions(every)]
+    rows = ((one, f"{one.where}: {one.quantity}") for one in _with_repetitions(every))
+    return [replace(one, why=one.why or reason(one.experiment, row)) for one, row in rows]
 
 
 def _with_repetitions(found: Sequence[Target]) -> Iterator[Target]:

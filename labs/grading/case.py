@@ -40,6 +40,8 @@ class Case:
     authentic: dict[str, bool] = field(default_factory=dict)
     runs: dict[str, list[Values]] = field(default_factory=dict)
     """What is marked by: for each run the values of its seeds."""
+    repeated: dict[str, list[Values]] = field(default_factory=dict)
+    """The same of the repeated runs."""
     bands: dict[str, tuple[float, float]] = field(default_factory=dict)
     marks: list[Mark] = field(default_factory=list)
     flags: list[Flag] = field(default_factory=list)

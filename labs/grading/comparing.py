@@ -24,7 +24,7 @@ def compare(case: Case, run: LabRun, records: Sequence[Record], course: Course) 
     """Settle what is settled by digests alone. Whether the captures have to be compared packet by packet."""
     assert case.variant is not None
     found = case.inspected.runs.get(run.name)
-    case.runs[run.name] = [record["values"] for record in records]
+    case.repeated[run.name] = case.runs[run.name] = [record["values"] for record in records]
     if found is None:
         case.flag("no run", f"The run {run.name} was not handed in; the answers are marked by the repeated run.")
         return False

@@ -34,8 +34,10 @@ from testbed.archive import code_digest
 from testbed.lab import Lab
 from testbed.machine import allowed_processors
 from testbed.scratch import scratch
-from topologies.errors import TcplabError
+from topologies.errors import TcplabError, UsageError
 
+_WALL_SECONDS = 120.0
+"""Of one run; a module that spins stops virtual time, and only this ends it."""
 _SEEDS = 8
 """Seeds whose spread makes tolerances and bands."""
 
@@ -106,6 +108,7 @@ def grade_all(
         way = _way(lab, workers, module)
         grading = Grading(lab, course, people, References(way, memory, watch), work, module)
         cases = list(_inspected(found, grading))
+        _require_course(cases, course)
         graded(cases, grading, by_hand)
         output.write(out, lab, course, people, cases, by_hand)
     return out
@@ -114,7 +117,7 @@ def grade_all(
 def _way(lab: LabSpec, workers: int | None, module: Path) -> Way:
     nominal = Variant(lab.name, "", "", tuple((one.name, one.values[-1]) for one in lab.varies), 1)
     specs = [runs.combination_of(run, nominal, module).spec for run in lab.runs]
-    return way_to_workers(ready_lab(), specs, workers, None)
+    return way_to_workers(ready_lab(), specs, workers, None, _WALL_SECONDS)
 
 
 def _inspected(found: Sequence[HandIn], grading: Grading) -> Iterator[Case]:
@@ -148,6 +151,14 @@ def _identify(case: Case, grading: Grading) -> None:
     elif claimed and student_id(claimed) != case.person.id:
         case.flag("whose", f"It was handed in by {case.person.id} and says that it is of {claimed}.", claimed)
     case.variant = variant(grading.course, grading.lab, case.person.id if case.person else claimed)
+
+
+def _require_course(cases: Sequence[Case], course: Course) -> None:
+    """Raises UsageError where every hand-in was started in another course: then no variant would be right."""
+    said = {case.inspected.course for case in cases if not case.refused}
+    if said and course.name not in said:
+        problem = f"The hand-ins were started in the course '{min(said)}', and you grade '{course.name}'."
+        raise UsageError(problem, "Name the right file with --course.")
 
 
 def graded(cases: Sequence[Case], grading: Grading, by_hand: ByHand) -> None:
@@ -224,12 +235,15 @@ def _mark(cases: Sequence[Case], grading: Grading, tolerance: Mapping[str, float
         assert case.variant is not None
         key = grading.key(case.runs, case.variant)
         if key is None:
-            case.flag("unreadable", "No key can be computed from this hand-in; its numbers wait for a person.")
+            case.flag("unreadable", "What was handed in gives no key; the answers are marked by the repeated run.")
+            key = grading.key(case.repeated, case.variant)
         variables = runs.variables_of(grading.lab, case.variant)
         pictures = case.inspected.pictures
-        markers[id(case)] = Marker(grading.lab, key or Key(), tolerance, derived, variables, pictures)
+        case.bands = _bands_of(case, grading)
+        instead = case.bands if any(flag.kind == "unreadable" for flag in case.flags) else {}
+        markers[id(case)] = Marker(grading.lab, key or Key(), tolerance, derived, variables, pictures, instead)
         case.marks = markers[id(case)].marks(case.inspected.answers)
-        _check_band(case, grading)
+        _check_bands(case, key)
     pairs.same_student(open_cases)
     pairs.same_captures(open_cases)
     pairs.same_texts(open_cases, grading.lab)
@@ -238,19 +252,26 @@ def _mark(cases: Sequence[Case], grading: Grading, tolerance: Mapping[str, float
     )  # fmt: skip
 
 
-def _check_band(case: Case, grading: Grading) -> None:
-    """For runs in real time: what was measured must lie where repeated runs of the variant lie."""
-    if case not in _native([case]):
-        return
+def _bands_of(case: Case, grading: Grading) -> dict[str, tuple[float, float]]:
+    """For runs in real time: between which values repeated runs of the variant lie, widened by half on each side."""
+    if not _native([case]):
+        return {}
     assert case.variant is not None
     keys = grading.spread(case.variant, _module(case))
-    key = grading.key(case.runs, case.variant)
+    found = {}
     for question in grading.lab.questions:
-        values = [one.numbers[question.id] for one in keys if question.id in one.numbers]
-        if len(values) > 2 and key and question.id in key.numbers:
-            half = 0.5 * (max(values) - min(values)) + 0.05 * abs(max(values, key=abs))
-            low, high = min(values) - half, max(values) + half
-            case.bands[question.id] = (low, high)
-            if not low <= key.numbers[question.id] <= high:
-                case.flag("band", f"{question.id}: {key.numbers[question.id]:.4g} was captured, and repeated runs of "
-                                  f"this variant lie between {low:.4g} and {high:.4g}.")  # fmt: skip
+        values = [key.numbers[question.id] for key in keys if question.id in key.numbers]
+        if len(values) > 2:
+            half = 0.5 * (max(values) - min(values)) + 0.05 * max(map(abs, values))
+            found[question.id] = (min(values) - half, max(values) + half)
+    return found
+
+
+def _check_bands(case: Case, key: Key | None) -> None:
+    """Flag what was captured in real time and lies where no repeated run of the variant does."""
+    for name, (low, high) in case.bands.items():
+        value = key.numbers.get(name) if key else None
+        if value is not None and not low <= value <= high:
+            case.flag(
+                "band", f"{name}: {value:.4g} was captured, and repeated runs lie between {low:.4g} and {high:.4g}."
+            )

@@ -47,6 +47,7 @@ class Inspected:
 
     refused: str = ""
     student: str = ""
+    course: str = ""
     answers: Answers = field(default_factory=dict)
     runs: dict[str, FoundRun] = field(default_factory=dict)
     pictures: dict[str, str] = field(default_factory=dict)
@@ -68,17 +69,17 @@ def inspect(source: str, target: str, lab_name: str) -> dict[str, Any]:
     answers, problems = read_sheet(folder / ANSWERS, lab), Problems()
     runs = {run.name: found for run in lab.runs if (found := _run(folder, run.name, problems))}
     return {
-        "student": _claimed(folder, lab, problems), "answers": answers, "runs": runs,
+        **_claimed(folder, lab, problems), "answers": answers, "runs": runs,
         "pictures": _pictures(folder, lab, answers), "problems": [one[:300] for one in problems.found[:20]],
     }  # fmt: skip
 
 
-def _claimed(folder: Path, lab: LabSpec, problems: Problems) -> str:
-    """Whose the hand-in says that it is."""
+def _claimed(folder: Path, lab: LabSpec, problems: Problems) -> dict[str, str]:
+    """Whose the hand-in says that it is, and of which course."""
     variant = inner(_object(folder / FILE, problems), "variant")
     if text(variant, "lab", lab.name) != lab.name:
         raise TcplabError(f"It is for the lab '{text(variant, 'lab')[:40]}', not {lab.name}.", "Hand in the right one.")
-    return text(variant, "student")[:_SHOWN]
+    return {name: text(variant, name)[:_SHOWN] for name in ("student", "course")}
 
 
 def _object(file: Path, problems: Problems) -> Object:

@@ -7,7 +7,7 @@ the points are had without a unit, a quarter with a known factor between, such a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from statistics import median, stdev
 
 from labs import numbers
@@ -71,6 +71,8 @@ class Marker:
     derived: Mapping[str, Callable[[Mapping[str, float], Variables], float]]
     variables: Variables
     pictures: Mapping[str, str]
+    bands: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """By question, where it is all that a number can be judged by: runs in real time without readable captures."""
 
     def marks(self, answers: Answers) -> list[Mark]:
         """A mark for each question."""
@@ -83,7 +85,7 @@ class Marker:
 
     def _mark(self, question: Question, answers: Answers) -> Mark:
         given = answers.get(question.id, [])
-        empty = Mark(question.id, ", ".join(given), self._expected(question), 0.0, "empty", "Nothing was given.")
+        empty = Mark(question.id, ", ".join(given), self.expected(question), 0.0, "empty", "Nothing was given.")
         if question.kind == "module":
             return replace(empty, points=0.0 if not given else None, verdict="read" if given else "empty", note="")
         if question.kind in ("text", "graph"):
@@ -94,7 +96,8 @@ class Marker:
             return self._options(question, set(given), empty)
         return self._number(question, given[0], answers, empty)
 
-    def _expected(self, question: Question) -> str:
+    def expected(self, question: Question) -> str:
+        """The answer as a page shows it; empty for what has none."""
         if question.options:
             right = self.key.choices.get(question.id, set())
             return "; ".join(option.text for option in question.options if option.id in right) or "none of them"
@@ -146,8 +149,9 @@ class Marker:
         self, question: Question, value: float, expected: float, close: _Close, answers: Answers
     ) -> tuple[float, str, str, str]:
         """Share of the points, verdict, note and known mistake."""
-        if close(value, expected):
-            return 1.0, "right", "", ""
+        low, high = self.bands.get(question.id, (expected, expected))
+        if close(value, expected) or (low < high and low <= value <= high):
+            return 1.0, "right", "" if low == high else "It lies in the band of repeated runs.", ""
         followed = self._followed(question, answers)
         if followed is not None and close(value, followed):
             return 1.0, "follows", "It follows rightly from your earlier answers, which cost their own points.", ""

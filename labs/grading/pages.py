@@ -12,6 +12,7 @@ from labs.grading.case import Case
 from labs.grading.marking import Mark
 from labs.grading.overrides import ByHand
 from labs.grading.roster import Person
+from labs.runs import MODULE
 from labs.spec import LabSpec, Question
 from labs.templates import page_with_script, render
 
@@ -21,6 +22,7 @@ VERDICTS = {
     "empty": "not answered", "unreadable": "cannot be read by the program", "read": "read by a person",
     "by hand": "points given by a person",
 }  # fmt: skip
+_LONGEST_SOURCE = 64 * 1024  # characters on the page
 _WIDELY = 0.2  # of a class
 _CLASSES = {"right": "", "follows": "", "unit": "some", "factor": "some", "part": "some", "by hand": "",
             "mistake": "none", "wrong": "none", "empty": "none", "unreadable": "open", "read": "open"}  # fmt: skip
@@ -77,11 +79,20 @@ def _misunderstood(lab: LabSpec, cases: Sequence[Case]) -> list[dict[str, Any]]:
 
 def reading_page(lab: LabSpec, cases: Sequence[Case], names: dict[int, str], by_hand: ByHand) -> str:
     """What waits for a person, question by question, with fields that make lines for the file of overrides."""
-    queue = [(question, [(case, mark, _picture(case, mark, names)) for case in cases for mark in case.open
-                         if mark.question == question.id]) for question in lab.questions]  # fmt: skip
+    queue = [(question, [(case, mark, _picture(case, mark, names), _source(question, case)) for case in cases
+                         for mark in case.open if mark.question == question.id])
+             for question in lab.questions]  # fmt: skip
     decided = json.loads(by_hand.as_json())
     context = {"lab": lab, "queue": [(one, items) for one, items in queue if items], "decided": decided}
     return page_with_script("reading.html", "reading.js", context)
+
+
+def _source(question: Question, case: Case) -> str:
+    """The source of a module that was handed in."""
+    file = case.folder / MODULE
+    if question.kind != "module" or not file.is_file():
+        return ""
+    return file.read_text(errors="replace")[:_LONGEST_SOURCE]
 
 
 def _picture(case: Case, mark: Mark, names: dict[int, str]) -> str:

@@ -69,7 +69,7 @@ class References:
         if not again:
             return
         self.watch.note(f"Captures differ in {len(again):,} runs: these are repeated once more, to say where.")
-        self.watch.wanted(len(again), 0)
+        self.watch.wanted(len(self.records) + len(again), len(self.records))
         with self.way.engine(self.watch) as engine:
             tasks = (self._kept(key, point, folder) for key, point in again.items())
             for done in engine.run(tasks):

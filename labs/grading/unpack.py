@@ -6,10 +6,13 @@ whole, with a sentence for its owner. Files that no hand-in needs are passed ove
 
 from __future__ import annotations
 
+import lzma
 import os
 import re
 import stat
+import struct
 import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,9 +83,7 @@ def _zip(source: Path, target: Path) -> list[str]:
         raise Refused(f"It is no whole zip file ({str(error)[:120]}).", "Pack and hand it in again.") from None
     except OSError as error:
         raise Refused(f"It cannot be unpacked ({error.strerror}).", "Pack and hand it in again.") from None
-    except Exception as error:  # zlib.error and others of compressors have no common base
-        if type(error).__module__ not in ("zlib", "_lzma", "lzma", "bz2", "struct"):
-            raise
+    except (zlib.error, lzma.LZMAError, struct.error):
         raise Refused("Its compressed data is damaged.", "Pack and hand it in again.") from None
     return found
 

@@ -37,9 +37,8 @@ def key(runs: Runs, variables: Variables) -> Key:
 
 
 def lesson(runs: Runs) -> bool:
-    """Varying delay costs two thirds of the rate, nearly nothing is lost, and patience helps a sender that counts."""
+    """Varying delay costs half of the rate at least, and what was sent again had hardly ever been lost."""
     varied = runs["varied"]
     lost = varied(CUBIC, "path.lost") + varied(CUBIC, "path.dropped")
-    slow = varied(CUBIC, RATE) < runs["steady"](CUBIC, RATE) / 3
-    helped = runs["patient"](CUBIC, RATE) > 1.5 * runs["counting"](CUBIC, RATE)
-    return slow and helped and lost < 0.1 * varied(CUBIC, "nstat.TcpRetransSegs")
+    slow = varied(CUBIC, RATE) < runs["steady"](CUBIC, RATE) / 2
+    return slow and lost < 0.1 * varied(CUBIC, "nstat.TcpRetransSegs")

@@ -56,6 +56,7 @@ def _tell_mininet(live: LiveNetwork) -> None:
 def _command_line(live: LiveNetwork) -> None:
     from mininet.cli import CLI
 
+    CLI.readlineInited = True  # else it keeps a history in root's home, where nothing of a run may stay
     CLI(live.mininet)
 
 

@@ -52,7 +52,7 @@ def made_run(
     labels = {name: name.replace("_period", ", as it was") for name in said}
     spec = {
         "format": 1, "name": experiment, "parameters": parameters, "flows": flows, "published": published or [],
-        "conditions": [{"name": name, "label": label, "sysctls": {}} for name, label in labels.items()],
+        "conditions": [{"name": name, "label": label, "sysctls": []} for name, label in labels.items()],
         "captures": [], "topology": {"name": "star", "diagram": ""},
     }  # fmt: skip
     seeds = list(range(1, 1 + max(map(len, said.values()))))

@@ -104,8 +104,10 @@ def test_round_trips_and_their_distribution(lossy: tuple[graphs.Capture, graphs.
 def test_samples_of_the_socket_stand_beside_the_bytes_in_flight(
     lossy: tuple[graphs.Capture, graphs.Capture],
 ) -> None:
-    rest = (0, 0, 0, 0, 3, 0.08)
-    samples = [Sample(START / 1e9 + 1, 10, None, 0.08, *rest), Sample(START / 1e9 + 2, 7, 6, 0.09, *rest)]
+    windows = ((1, 10, None, 0.08), (2, 7, 6, 0.09))
+    samples = [
+        Sample(START / 1e9 + at, cwnd, ssthresh, rtt, 0, 0, 0, 0, 3, 0.08) for at, cwnd, ssthresh, rtt in windows
+    ]
     drawn = _graph(lossy, "in_flight", samples={1: samples})
     assert _layer(drawn, "cwnd").y.tolist() == [10 * MSS, 7 * MSS]
     assert _layer(drawn, "ssthresh").y.tolist() == [6 * MSS]

@@ -145,6 +145,14 @@ def test_the_lists_are_fetched_where_a_package_is_not_found(machine: Machine) ->
     assert [line.split()[-1] for line in machine.called("apt-get")] == ["update", "flex"]
 
 
+def test_a_package_that_is_only_welcome_is_installed_or_gone_without(machine: Machine) -> None:
+    machine.program("id", "#!/bin/sh\necho 0\n")
+    machine.program("apt-get", '#!/bin/sh\necho "apt-get $*" >> "$NOTES"\ncase "$*" in *odd*) exit 100 ;; esac\n')
+    status, errors = machine.start("test", MISSING="?odd ?good")
+    assert status == 0 and "going on without odd" in errors and "without good" not in errors
+    assert machine.called("apt-get install --yes --no-install-recommends good")
+
+
 def test_without_root_and_sudo_the_command_is_printed(machine: Machine) -> None:
     status, errors = machine.start("run", MISSING="flex bison")
     assert status == 1
@@ -174,7 +182,7 @@ def test_pip_is_heard_only_when_it_fails_and_is_tried_again(machine: Machine) ->
     assert machine.called("-m pip")
 
 
-@pytest.mark.parametrize("damage", ["rm -r .venv/bin", "rm .venv/made-for .venv/ready-run", "rm -r .venv; mkdir .venv"])
+@pytest.mark.parametrize("damage", ["rm -r .venv/bin", "rm .venv/made-for .venv/ready-run"])
 def test_a_broken_or_foreign_venv_is_made_anew(machine: Machine, damage: str) -> None:
     machine.start("run")
     subprocess.run(damage, shell=True, check=True, cwd=machine.tree)
@@ -182,6 +190,14 @@ def test_a_broken_or_foreign_venv_is_made_anew(machine: Machine, damage: str) ->
     assert status == 0
     assert "making it anew" in errors
     assert machine.called("-m venv")
+
+
+def test_an_empty_folder_may_be_a_mount_and_is_filled(machine: Machine) -> None:
+    (machine.tree / ".venv").mkdir()
+    before = (machine.tree / ".venv").stat().st_ino
+    status, errors = machine.start("run")
+    assert status == 0 and "anew" not in errors and machine.called("-m venv")
+    assert (machine.tree / ".venv").stat().st_ino == before
 
 
 def test_two_starts_at_once_make_one_venv(machine: Machine) -> None:

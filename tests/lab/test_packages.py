@@ -29,6 +29,14 @@ def test_a_full_cache_needs_nothing_to_build(nothing_here: None) -> None:
     assert survey.missing("run") == ["bubblewrap", "python3-venv", "tcptrace"]
 
 
+def test_root_gets_what_some_tests_need(nothing_here: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    assert "qemu-system-x86" in survey.welcome("test") and survey.welcome("run") == []
+    assert "qemu-system-x86" not in survey.missing("test")
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    assert survey.welcome("test") == []
+
+
 def test_a_lost_image_does_not_need_the_kernels_tools(nothing_here: None) -> None:
     for entry in survey.entries()[:2]:
         entry.mkdir(parents=True)

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from labs import catalogue
+from labs.commands import lab as lab_commands
 from labs.notebooks.__main__ import notebook
 
 LABS = Path(catalogue.__file__).parent
@@ -28,6 +30,15 @@ def test_the_notebooks_are_as_they_are_written(name: str) -> None:
 def test_scripts_are_whole(script: Path) -> None:
     subprocess.run(["sh", "-n", str(script)], check=True)
     assert script.stat().st_mode & 0o100
+
+
+@pytest.mark.virtual
+def test_the_key_of_a_student_is_printed(tmp_path: Path) -> None:
+    words = ["key", "packet_loss", "--student", "ann", "--out", str(tmp_path)]
+    done = CliRunner().invoke(lab_commands, words)
+    assert done.exit_code == 0, done.output
+    numbers = [line for line in done.output.splitlines() if line.endswith((" s", " %", " kB/s"))]
+    assert len(numbers) == 5 and "read by a person. 1 point:" in done.output
 
 
 @pytest.mark.virtual

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -22,6 +24,8 @@ from labs.sheet import read_sheet
 from labs.spec import LabSpec, Option, Question
 from tests.labs.conftest import COURSE
 from topologies.errors import TcplabError, UsageError
+
+ROOT = catalogue.FOLDER.parent
 
 
 @pytest.mark.parametrize(
@@ -192,6 +196,14 @@ def test_a_question_that_cannot_be_is_refused() -> None:
     with pytest.raises(UsageError, match="no unit"):
         Question("rate", "number", "How fast?", 3, "so", unit="furlong")
     assert Question("which", "choice", "Which?", 3, "so", options=(Option("a", "A"),)).points == 3
+
+
+def test_the_labs_are_reached_from_both_command_lines() -> None:
+    outputs = [
+        subprocess.run([sys.executable, "-m", *words, "list"], capture_output=True, check=True, cwd=ROOT)
+        for words in (["experiments.main", "lab"], ["labs"])
+    ]
+    assert outputs[0].stdout == outputs[1].stdout and b"sack" in outputs[0].stdout
 
 
 def test_the_command_line_starts_and_checks(tmp_path: Path) -> None:

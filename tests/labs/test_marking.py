@@ -51,6 +51,12 @@ def test_a_number_earns_what_it_says(marker: Marker, text: str, points: float | 
     assert (found.points, found.verdict) == (points, verdict)
 
 
+def test_without_captures_a_run_in_real_time_is_judged_by_its_band(sack: LabSpec, key: Key) -> None:
+    by_band = Marker(sack, key, {}, DERIVED, {}, {}, {"goodput_off": (180.0, 280.0)})
+    assert mark(by_band, goodput_off="200 kbit/s").points == 3
+    assert mark(by_band, goodput_off="300 kbit/s").points == 0
+
+
 def test_a_known_mix_up_is_named(marker: Marker) -> None:
     found = mark(marker, resent_off="61")
     assert found.points == 0 and found.mistake == "at_receiver" and "arrived there twice" in found.note

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,16 @@ HOME_OF_SOMEBODY = re.compile(r"(?<![\w.$}])/(?:home|Users)/(?!new\b|ann\b)\w+/"
 )
 def test_the_checker_is_content(command: list[str]) -> None:
     done = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="there is no cargo here")
+def test_the_compiled_engine_is_formatted() -> None:
+    done = subprocess.run(
+        ["cargo", "fmt", "--check"], cwd=ROOT / "analysis/flows/core", capture_output=True, text=True, check=False
+    )
+    if "no such command" in done.stderr or "not installed" in done.stderr:
+        pytest.skip("this cargo has no rustfmt")
     assert done.returncode == 0, done.stdout + done.stderr
 
 

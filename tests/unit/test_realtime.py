@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from experiments.sack import Parameters, experiment
+from experiments.seed import judge
 from testbed.realtime import REALTIME, _counted, _summary, _waits, warnings, watched
 
 GOOD: dict[str, Any] = {
@@ -36,6 +38,18 @@ def test_a_quiet_machine_needs_no_warning_nor_one_that_counts_little() -> None:
 def test_each_trouble_is_a_sentence_with_its_figures(change: dict[str, Any], said: str) -> None:
     (sentence,) = warnings(GOOD | change)
     assert said in sentence
+
+
+def test_a_native_seed_is_judged_with_its_warnings(tmp_path: Path) -> None:
+    spec = experiment(Parameters())
+    for condition in spec.conditions:
+        (tmp_path / condition.name).mkdir()
+        (tmp_path / condition.name / "evidence.json").write_text('{"warnings": [], "proofs": []}')
+    assert judge(spec, 3, tmp_path).warnings == ()
+    (tmp_path / REALTIME).write_text(json.dumps(GOOD | {"stolen_seconds": 2.0}))
+    assert judge(spec, 3, tmp_path).warnings == (
+        "Seed 3: In 10 % of the time another virtual machine had a processor of this one.",
+    )
 
 
 def test_lateness_is_summed_up() -> None:

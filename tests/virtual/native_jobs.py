@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from testbed.inside.mailbox import Mailbox
 from testbed.inside.room import Room
 
 _CHECKOUT = Path("/tmp/checkout")
@@ -54,6 +55,14 @@ try:
                  Wanted(modules, json.loads(sys.argv[2])))
 except TcplabError as error:
     sys.exit(f"Error: {error}")
+"""
+_SHELL = """
+import json, sys
+from pathlib import Path
+from testbed.native import run_natively
+from testbed.running import Limits
+data = {"topology": json.loads(Path("/tmp/checkout/spec.json").read_text())["topology"], "size": [24, 80]}
+run_natively("testbed.inside.shell", data, Path(sys.argv[1]), lambda *_: None, Limits(wall_seconds=float("inf")))
 """
 
 
@@ -99,6 +108,28 @@ def together(data: Any, room: Room) -> None:
     found = {"statuses": statuses, "difference": _difference(before, _machine())}
     Path("/tmp/out/found.json").write_text(json.dumps(found))
     _deliver(room, "found.json", *data["runs"])
+
+
+def typed(data: Any, room: Room) -> None:
+    """A native network that somebody types `keys` into, each after what it waits for was printed."""
+    before = _machine()
+    os.makedirs("/tmp/out/shell")
+    command = [sys.executable, "-B", "-c", _SHELL, "/tmp/out/shell"]
+    process = subprocess.Popen(command, cwd=_CHECKOUT, text=True)
+    mailbox, text, at = Mailbox(Path("/tmp/out/shell")), "", 0
+    deadline = time.monotonic() + 120
+    for awaited, keys in data["keys"]:
+        while awaited not in text[at:]:
+            assert process.poll() is None and time.monotonic() < deadline, f"no {awaited!r} in {text!r}"
+            time.sleep(0.1)
+            text += mailbox.printed().decode(errors="replace")
+        at = text.index(awaited, at) + len(awaited)
+        mailbox.type(keys.encode())
+    status = process.wait()
+    time.sleep(_SETTLED)
+    found = {"status": status, "text": text, "difference": _difference(before, _machine())}
+    Path("/tmp/out/found.json").write_text(json.dumps(found))
+    _deliver(room, "found.json")
 
 
 def _check_out(data: Any, room: Room) -> None:

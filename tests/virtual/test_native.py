@@ -80,3 +80,11 @@ def test_two_at_once_do_not_meet(inside) -> None:
     for run in ("left", "right"):
         for condition in ("cubic", RESTRICTED):
             assert read(folder / run / condition / "evidence.json")["held"]
+
+
+def test_a_native_network_can_be_typed_into(inside) -> None:
+    keys = [("mininet> ", "left ping -c 2 right\r"), ("0% packet loss", ""), ("mininet> ", "left sleep 1000\r"),
+            ("sleep 1000", "\x03"), ("mininet> ", "\x04")]  # fmt: skip
+    found = read(inside("typed", spec(own=False), False, keys=keys) / "found.json")
+    assert (found["status"], found["difference"]) == (0, {})
+    assert "2 received" in found["text"]

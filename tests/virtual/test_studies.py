@@ -151,3 +151,13 @@ def test_a_report_tells_the_order_of_packets_and_the_published_number(ready_lab:
     assert values["order.late"] > 10 and values["nstat.TcpExtTCPDSACKRecv"] > 0
     assert len(report.published[0].row.today) == 1
     assert (report.page.parent / "plots/lateness.png").is_file()
+
+
+def test_without_rack_the_threshold_decides_what_is_lost(ready_lab: Lab, tmp_path: Path) -> None:
+    """With SACK on nothing is lost, and packets are late by many places. A high threshold waits for them only where
+    duplicate ACKs are counted; RACK goes by time, and then a threshold of 100 helps no more than one of 3."""
+    found = run("reordering", tmp_path, cc="cubic", duration="5s", threshold=["3", "100"],
+                **{"net.ipv4.tcp_recovery": ["0", "1"]})  # fmt: skip
+    rate = {(row["net.ipv4.tcp_recovery"], row["threshold"]): row["goodput_kbit_s"] for row in found.to_dicts()}
+    assert rate["0", "100"] > 2 * rate["0", "3"]
+    assert rate["1", "100"] < 1.5 * rate["1", "3"]

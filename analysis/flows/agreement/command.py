@@ -51,6 +51,10 @@ def _compare(path: Path, engine: Engine, differing: bool) -> int:
     return 0 if all(one.sound for one in comparisons) and all(truth.agrees for truth in found) else 1
 
 
+def _name(comparison: Comparison) -> str:
+    return f"{comparison.capture.parent.name}/{comparison.capture.name}"
+
+
 def _table(title: str, rows: Iterable[Iterable[object]], *names: str) -> Table:
     table = Table(*names, title=title, title_justify="left")
     for row in rows:
@@ -60,7 +64,7 @@ def _table(title: str, rows: Iterable[Iterable[object]], *names: str) -> Table:
 
 def _print_disagreements(console: Console, comparisons: list[Comparison]) -> None:
     faults = [
-        (comparison.capture.name, field.connection, f"{field.name} {field.way}", field.theirs, field.compatible,
+        (_name(comparison), field.connection, f"{field.name} {field.way}", field.theirs, field.compatible,
          field.ours, field.policy.kind, "; ".join(field.faults))
         for comparison in comparisons for field in comparison.disagreements
     ]  # fmt: skip
@@ -77,7 +81,7 @@ def _print_disagreements(console: Console, comparisons: list[Comparison]) -> Non
 
 def _print_truths(console: Console, found: Iterable[Truth]) -> None:
     rows = [
-        (truth.trial, truth.name, truth.source, f"{truth.counted:g}", f"{truth.shown:g}",
+        (truth.trial, truth.name, truth.source, f"{truth.counted:,.0f}", f"{truth.shown:,.0f}",
          "yes" if truth.agrees else "NO", truth.policy.kind)
         for truth in found
     ]  # fmt: skip
@@ -93,5 +97,8 @@ def _print_fields(console: Console, comparison: Comparison, differing: bool) -> 
         for field in shown
     ]  # fmt: skip
     same = len(comparison.fields) - len(shown)
-    title = f"{comparison.capture.name}: {len(shown)} fields" + (f"; {same} more are printed the same" if same else "")
+    title = f"{_name(comparison)}: {len(shown)} fields" + (f"; {same} more are printed the same" if same else "")
+    if not rows:
+        console.print(title, markup=False)
+        return
     console.print(_table(title, rows, "no.", "field", "tcptrace", "compatible", "ours", "policy", "why"))

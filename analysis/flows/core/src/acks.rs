@@ -53,7 +53,10 @@ pub fn acknowledge(segment: &Segment, this: &mut Direction, other: &mut Directio
     }
     if let Some(time) = sample {
         step.rtt = Some(time);
-        other.smoothed.add(time);
+        // Timestamps tell more: they time retransmissions too.
+        if !(this.timestamped && other.timestamped) {
+            other.smoothed.add(time);
+        }
         let rtts = other.rtts();
         rtts.ours.add(time, false);
         rtts.histogram.add(time);
@@ -78,7 +81,7 @@ fn proceed(segment: &Segment, this: &Direction, other: &mut Direction, step: &St
             other.sacked.acknowledge(ack);
         }
         if other.rare.is_some() {
-            echoed(segment, other, before, ack, place);
+            echoed(segment, other, before, place);
         }
     } else if ack == before && step.payload == 0 && segment.flags & (SYN | FIN) == 0 && other.data_end > ack {
         let same = step.window == this.last_window || segment.options.block_count > 0;
@@ -98,9 +101,9 @@ fn proceed(segment: &Segment, this: &Direction, other: &mut Direction, step: &St
     }
 }
 
-fn echoed(segment: &Segment, other: &mut Direction, before: i64, ack: i64, place: &mut Place) {
+fn echoed(segment: &Segment, other: &mut Direction, before: i64, place: &mut Place) {
     if let Some((_, echo)) = segment.options.timestamps {
-        for resent in other.rare().losses.echoed(before, ack, echo) {
+        for resent in other.rare().losses.echoed(before.max(1), echo) {
             spurious(other, resent, place);
         }
     }

@@ -8,6 +8,8 @@ const INTERFACE: u32 = 1;
 const PACKET: u32 = 2;
 const SIMPLE: u32 = 3;
 const ENHANCED: u32 = 6;
+/// Later times than this, the year 2116, are taken for it: differences of times then never overflow.
+const LATEST: i64 = 1 << 62;
 /// More interfaces than this in a section are taken as damage.
 const MOST_INTERFACES: usize = 65536;
 
@@ -142,7 +144,7 @@ impl Interface {
             other => u128::from(units) * 1_000_000_000 / other,
         };
         let since = i64::try_from(since).unwrap_or(i64::MAX);
-        since.saturating_add(self.offset.saturating_mul(1_000_000_000))
+        since.saturating_add(self.offset.saturating_mul(1_000_000_000)).clamp(0, LATEST)
     }
 }
 

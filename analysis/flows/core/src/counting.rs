@@ -64,15 +64,15 @@ pub fn options(segment: &Segment, this: &mut Direction, other: &mut Direction, s
         }
         let ((left, right), second) = (step.sacks[0], step.sacks[1]);
         let inside = options.block_count > 1 && left >= second.0 && right <= second.1;
-        step.dsack = step.ack.map_or(false, |ack| right <= ack) || inside;
+        step.dsack = matches!(step.ack, Some(ack) if right <= ack) || inside;
     }
 }
 
 /// The first echo of a value is matched with its first packet that needs an answer.
 #[inline(always)]
 fn timestamps(segment: &Segment, this: &mut Direction, other: &mut Direction, value: u32, echo: u32) {
-    let later = this.timestamps.back().map_or(true, |last| (value.wrapping_sub(last.0) as i32) > 0);
-    if later && (segment.payload > 0 || segment.flags & SYN != 0) {
+    let known = matches!(this.timestamps.back(), Some(last) if (value.wrapping_sub(last.0) as i32) <= 0);
+    if !known && (segment.payload > 0 || segment.flags & SYN != 0) {
         if this.timestamps.len() == TIMESTAMPS {
             this.timestamps.pop_front();
         }
@@ -88,7 +88,9 @@ fn timestamps(segment: &Segment, this: &mut Direction, other: &mut Direction, va
         }
         other.timestamps.pop_front();
         if ahead == 0 {
-            other.rtts().timestamps.add((segment.time - time).max(0));
+            let time = (segment.time - time).max(0);
+            other.smoothed.add(time);
+            other.rtts().timestamps.add(time);
         }
     }
 }

@@ -71,22 +71,19 @@ pub struct Rtts {
     pub timestamps: Histogram,
 }
 
-/// The smoothed RTT of RFC 6298 in whole nanoseconds; shifts round down.
+/// The smoothed RTT of RFC 6298 in whole nanoseconds; the shift rounds down.
 #[derive(Default)]
 pub struct Smoothed {
-    pub known: bool,
-    pub mean: i64,
-    pub variation: i64,
+    known: Option<i64>,
 }
 
 impl Smoothed {
     pub fn add(&mut self, time: i64) {
-        if !self.known {
-            (self.known, self.mean, self.variation) = (true, time, time / 2);
-            return;
-        }
-        self.variation += ((self.mean - time).abs() - self.variation) >> 2;
-        self.mean += (time - self.mean) >> 3;
+        self.known = Some(self.known.map_or(time, |mean| mean + ((time - mean) >> 3)));
+    }
+
+    pub fn mean(&self) -> Option<i64> {
+        self.known
     }
 }
 
@@ -108,7 +105,7 @@ impl Usage {
     pub fn advance(&mut self, now: i64) {
         let passed = now - self.since;
         if passed > 0 {
-            self.weighted += (self.flight as u128) * (passed as u128);
+            self.weighted = self.weighted.saturating_add((self.flight as u128) * (passed as u128));
             self.limited[usize::from(self.state & 3)] += passed;
             self.since = now;
         }

@@ -15,7 +15,6 @@ pub struct Column {
 }
 
 /// A frame that is filled row by row, each row in the same order of columns.
-#[derive(Default)]
 pub struct Frame {
     pub columns: Vec<Column>,
     cursor: usize,
@@ -23,22 +22,28 @@ pub struct Frame {
 }
 
 impl Frame {
-    pub fn next_row(&mut self) {
-        self.cursor = 0;
-        self.rows += 1;
+    /// An empty frame with room for `rows` rows.
+    pub fn new(rows: usize) -> Frame {
+        Frame { columns: Vec::new(), cursor: 0, rows }
     }
 
-    fn column(&mut self, name: &str, ending: &str, new: fn() -> Values) -> &mut Column {
+    pub fn next_row(&mut self) {
+        self.cursor = 0;
+    }
+
+    fn column(&mut self, name: &str, ending: &str, new: fn(usize) -> Values) -> &mut Column {
         if self.cursor == self.columns.len() {
             let name = format!("{name}{ending}");
-            self.columns.push(Column { name, values: new(), valid: Vec::new() });
+            self.columns.push(Column { name, values: new(self.rows), valid: Vec::new() });
         }
         self.cursor += 1;
         &mut self.columns[self.cursor - 1]
     }
 
     pub fn unsigned(&mut self, name: &str, ending: &str, value: u64) {
-        if let Values::Unsigned(values) = &mut self.column(name, ending, || Values::Unsigned(Vec::new())).values {
+        if let Values::Unsigned(values) =
+            &mut self.column(name, ending, |rows| Values::Unsigned(Vec::with_capacity(rows))).values
+        {
             values.push(value);
         }
     }
@@ -49,7 +54,9 @@ impl Frame {
     }
 
     pub fn integer(&mut self, name: &str, ending: &str, value: i64) {
-        if let Values::Integer(values) = &mut self.column(name, ending, || Values::Integer(Vec::new())).values {
+        if let Values::Integer(values) =
+            &mut self.column(name, ending, |rows| Values::Integer(Vec::with_capacity(rows))).values
+        {
             values.push(value);
         }
     }
@@ -60,7 +67,9 @@ impl Frame {
     }
 
     pub fn float(&mut self, name: &str, ending: &str, value: f64) {
-        if let Values::Float(values) = &mut self.column(name, ending, || Values::Float(Vec::new())).values {
+        if let Values::Float(values) =
+            &mut self.column(name, ending, |rows| Values::Float(Vec::with_capacity(rows))).values
+        {
             values.push(value);
         }
     }
@@ -71,7 +80,9 @@ impl Frame {
     }
 
     pub fn text(&mut self, name: &str, ending: &str, value: String) {
-        if let Values::Text(values) = &mut self.column(name, ending, || Values::Text(Vec::new())).values {
+        if let Values::Text(values) =
+            &mut self.column(name, ending, |rows| Values::Text(Vec::with_capacity(rows))).values
+        {
             values.push(value);
         }
     }

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 const MILLISECOND: i64 = 1_000_000;
 /// No retransmission timer is taken to be shorter.
 const SHORTEST_TIMER: i64 = 10 * MILLISECOND;
-/// The timer where no round trip was measured (RFC 6298 says one second; Linux's shortest is this).
+/// The same where no round trip was measured.
 const TIMER_UNMEASURED: i64 = 200 * MILLISECOND;
 /// What a tail loss probe waits beyond two round trips for a peer that delays its ACK (RFC 8985, section 7.2), and slack.
 const PROBE_DELAY: i64 = 210 * MILLISECOND;
@@ -25,6 +25,9 @@ pub struct Resent {
     pub kind: u8,
     pub row: usize,
     pub timestamp: Option<u32>,
+    /// Known to be needless by an echo; named by a duplicate report.
+    pub needless: bool,
+    pub reported: bool,
 }
 
 /// Bytes that were passed over: from `left` to `right`, by a packet with `timestamp` at `time`.
@@ -72,15 +75,15 @@ pub struct Situation {
     pub sack: bool,
     pub sacked_top: i64,
     pub duplicates: u32,
-    /// Bytes that one segment holds at most, and the round trip if it was measured: mean and variation.
+    /// Bytes that one segment holds at most, and the smoothed round trip if one was measured.
     pub size: i64,
-    pub rtt: Option<(i64, i64)>,
+    pub rtt: Option<i64>,
 }
 
 impl Situation {
     fn timer(&self) -> i64 {
         match self.rtt {
-            Some((mean, variation)) => (2 * mean).max(mean + 4 * variation).max(SHORTEST_TIMER),
+            Some(mean) => (2 * mean).max(SHORTEST_TIMER),
             None => TIMER_UNMEASURED,
         }
     }
@@ -94,10 +97,12 @@ impl Situation {
         self.sacked_top > self.first || self.duplicates >= 3 || (few && self.duplicates >= 1)
     }
 
-    /// An ACK that just came explains a first repetition better than a timer does.
+    /// An ACK that just came explains a repetition better than a timer does. Without SACK none tells the sender that
+    /// a retransmission was lost.
     fn prompted(&self) -> bool {
-        let soon = self.rtt.map_or(MILLISECOND, |rtt| rtt.0 >> 3);
-        self.again == 0 && self.sign() && self.now - self.last_received < soon
+        let soon = self.rtt.map_or(MILLISECOND, |rtt| rtt >> 3);
+        let told = self.sacked_top > self.first || (self.again == 0 && self.sign());
+        told && self.now - self.last_received < soon
     }
 
     fn head(&self) -> bool {
@@ -105,7 +110,7 @@ impl Situation {
     }
 
     fn by_tail_probe(&self, probed: i64) -> bool {
-        let waited = self.rtt.map_or(TIMER_UNMEASURED, |rtt| 2 * rtt.0) + PROBE_DELAY;
+        let waited = self.rtt.map_or(TIMER_UNMEASURED, |rtt| 2 * rtt) + PROBE_DELAY;
         self.sack
             && self.end == self.next
             && self.again == 0
@@ -157,25 +162,32 @@ impl Losses {
         self.resent.push_back(resent);
     }
 
-    /// The newest retransmission that a duplicate report names: the peer had these bytes before.
+    /// The newest retransmission that a duplicate report names: the peer had these bytes before. Each is named once;
+    /// None too where an echo told the same before.
     pub fn reported(&mut self, left: i64, right: i64) -> Option<Resent> {
-        let at = self.resent.iter().rposition(|resent| resent.first < right && resent.end > left)?;
-        self.resent.remove(at)
+        let named = |resent: &&mut Resent| !resent.reported && resent.first < right && resent.end > left;
+        let resent = self.resent.iter_mut().rev().find(named)?;
+        let before = *resent;
+        (resent.reported, resent.needless) = (true, true);
+        if before.needless {
+            None
+        } else {
+            Some(before)
+        }
     }
 
-    /// The retransmissions that begin in what an ACK newly covers and whose timestamps are later than the ACK's echo:
-    /// the first transmission arrived. The others that begin there are settled as far as echoes tell.
-    pub fn echoed(&mut self, from: i64, to: i64, echo: u32) -> Vec<Resent> {
-        let mut needless = Vec::new();
-        self.resent.retain(|resent| {
-            let covered = resent.first >= from && resent.first < to;
-            let later = resent.timestamp.map_or(false, |sent| (sent.wrapping_sub(echo) as i32) > 0);
-            if covered && later {
-                needless.push(*resent);
+    /// The retransmissions of the first byte that an ACK newly covers whose timestamps are later than the ACK's echo: an
+    /// earlier transmission arrived. Of the bytes behind it a delayed ACK tells nothing (RFC 7323, section 4.3).
+    pub fn echoed(&mut self, from: i64, echo: u32) -> Vec<Resent> {
+        let mut found = Vec::new();
+        for resent in &mut self.resent {
+            let covered = resent.first <= from && resent.end > from && !resent.needless;
+            if covered && matches!(resent.timestamp, Some(sent) if (sent.wrapping_sub(echo) as i32) > 0) {
+                resent.needless = true;
+                found.push(*resent);
             }
-            !(covered && later)
-        });
-        needless
+        }
+        found
     }
 
     pub fn open(&mut self, gap: Gap) {
@@ -201,7 +213,7 @@ impl Losses {
             self.gaps[at].right = first;
         }
         let passed = (now - gap.time).max(0);
-        let quick = rtt.map_or(passed < OVERTAKEN, |rtt| passed * 4 < rtt * 3);
+        let quick = rtt.map_or(passed < OVERTAKEN, |rtt| passed < rtt - rtt / 4);
         let older = match (timestamp, gap.timestamp) {
             (Some(mine), Some(its)) if mine != its => (mine.wrapping_sub(its) as i32) < 0,
             _ => quick,

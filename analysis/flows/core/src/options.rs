@@ -71,3 +71,30 @@ impl Options {
 pub fn number(bytes: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(bytes: &[u8]) -> Options {
+        let mut options = Options::default();
+        options.parse(bytes);
+        options
+    }
+
+    #[test]
+    fn the_options_of_a_syn() {
+        let options = parsed(&[2, 4, 5, 0xb4, 4, 2, 8, 10, 0, 0, 0, 7, 0, 0, 0, 9, 1, 3, 3, 200]);
+        assert_eq!((options.mss, options.scale, options.sack_permitted), (Some(1460), Some(14), true));
+        assert_eq!(options.timestamps, Some((7, 9)));
+    }
+
+    #[test]
+    fn what_is_cut_off_or_damaged_ends_the_options_and_keeps_what_came_before() {
+        assert_eq!(parsed(&[2, 4, 5, 0xb4, 8, 10, 0, 0]).mss, Some(1460));
+        assert_eq!(parsed(&[8, 0, 1, 1]).timestamps, None);
+        assert_eq!(parsed(&[5, 10, 0, 0, 0, 1, 0, 0, 0, 2, 5, 10, 0, 0, 0, 3, 0, 0, 0, 4]).sacks(), [(3, 4)]);
+        let full: Vec<u8> = [5, 34].into_iter().chain([7; 32]).chain([5, 34]).chain([7; 32]).collect();
+        assert_eq!(parsed(&full).sacks().len(), 4);
+    }
+}

@@ -34,8 +34,6 @@ pub struct Facts {
     pub last: Option<i64>,
     pub link_types: Vec<u16>,
     pub snaplen: u32,
-    /// Whether the user stopped the reading.
-    pub stopped: bool,
 }
 
 pub struct Parser<'a> {
@@ -96,7 +94,6 @@ impl Sink for Parser<'_> {
         let facts = &mut self.facts;
         facts.packets += 1;
         if facts.packets % LOOK == 0 && !(self.go_on)() {
-            facts.stopped = true;
             return false;
         }
         facts.first.get_or_insert(record.time);

@@ -15,17 +15,20 @@ use std::path::PathBuf;
 #[pyfunction]
 fn analyse(py: Python<'_>, path: PathBuf, packets: bool, compatible: bool) -> PyResult<Bound<'_, PyDict>> {
     let mut table = Table::new(compatible, packets);
-    let mut go_on = || Python::with_gil(|py| py.check_signals().is_ok());
+    let mut raised = None;
+    let mut go_on = || {
+        raised = Python::with_gil(|py| py.check_signals().err());
+        raised.is_none()
+    };
     let reading = py.allow_threads(|| read(&path, &mut table, &mut go_on));
+    if let Some(error) = raised {
+        return Err(error);
+    }
     let reading = match reading {
         Ok(reading) => reading,
         Err(Refused::Unreadable(error)) => return Err(PyOSError::new_err(error)),
         Err(Refused::NoCapture) => return Err(PyValueError::new_err("no capture")),
     };
-    if reading.facts.stopped {
-        // The signal's handler has run: Python's own raises KeyboardInterrupt.
-        return Err(pyo3::exceptions::PyKeyboardInterrupt::new_err(()));
-    }
     let facts = PyDict::new(py);
     facts.set_item("format", reading.format.name())?;
     facts.set_item("compression", reading.compression.name())?;
@@ -34,7 +37,7 @@ fn analyse(py: Python<'_>, path: PathBuf, packets: bool, compatible: bool) -> Py
     facts.set_item("fault_offset", reading.fault.map(|fault| fault.1))?;
     file(&facts, &reading.facts)?;
     let frame = py.allow_threads(|| frame(&mut table));
-    facts.set_item("connections", columns(py, &frame.columns)?)?;
+    facts.set_item("connections", columns(py, frame.columns)?)?;
     if let Some(rows) = &table.rows {
         let pieces = PyList::empty(py);
         for piece in &rows.pieces {
@@ -63,7 +66,7 @@ fn file(made: &Bound<'_, PyDict>, facts: &Facts) -> PyResult<()> {
 
 /// The connections' frame; each connection's memory is freed with its row.
 fn frame(table: &mut Table) -> Frame {
-    let mut frame = Frame::default();
+    let mut frame = Frame::new(table.connections.len());
     let compatible = table.compatible;
     for (index, mut connection) in std::mem::take(&mut table.connections).into_iter().enumerate() {
         summary::add(&mut frame, index + 1, &mut connection, compatible);
@@ -71,7 +74,8 @@ fn frame(table: &mut Table) -> Frame {
     frame
 }
 
-fn columns<'py>(py: Python<'py>, columns: &[Column]) -> PyResult<Bound<'py, PyDict>> {
+/// Each column is freed as soon as Python has it.
+fn columns<'py>(py: Python<'py>, columns: Vec<Column>) -> PyResult<Bound<'py, PyDict>> {
     let made = PyDict::new(py);
     for column in columns {
         let valid = PyBytes::new(py, &column.valid);

@@ -50,3 +50,29 @@ impl Ranges {
         self.total = self.list.iter().map(|range| range.1 - range.0).sum();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_merge_and_shrink() {
+        let mut ranges = Ranges::default();
+        ranges.add(10, 20);
+        ranges.add(30, 40);
+        assert_eq!((ranges.total, ranges.top()), (20, 40));
+        ranges.add(20, 30);
+        assert_eq!((ranges.total, ranges.list.len()), (30, 1));
+        ranges.acknowledge(35);
+        assert_eq!(ranges.list, [(35, 40)]);
+        ranges.acknowledge(40);
+        assert!(ranges.is_empty() && ranges.total == 0);
+    }
+
+    #[test]
+    fn there_are_never_too_many() {
+        let mut ranges = Ranges::default();
+        (0..1000).for_each(|at| ranges.add(at * 10, at * 10 + 5));
+        assert_eq!((ranges.list.len(), ranges.total, ranges.top()), (MOST, 5 * MOST as i64, 9995));
+    }
+}

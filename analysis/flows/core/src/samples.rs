@@ -22,7 +22,7 @@ impl Samples {
         }
         self.count += 1;
         self.sum += i128::from(time);
-        self.squares += (time as u128) * (time as u128);
+        self.squares = self.squares.saturating_add((time as u128) * (time as u128));
     }
 
     /// Nanoseconds; tcptrace divides by a little more than the count.

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 /// Longest list; beyond it the two oldest entries become one, as if both were acknowledged.
-const LONGEST: usize = 32768;
+const LONGEST: usize = 65536;
 /// Longest list while the peer is not seen, so that nothing is ever acknowledged.
 const LONGEST_ALONE: usize = 1024;
 /// Most acknowledged pieces with gaps between them; beyond it the oldest gap counts as filled.
@@ -197,5 +197,58 @@ impl Scoreboard {
         for at in 0..kept {
             self.list[at] = self.list[at + 1];
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn add(board: &mut Scoreboard, first: i64, end: i64, now: i64) -> Added {
+        let mut added = Added::default();
+        board.add(Sent::new(first, end, now), false, &mut added, |_, _| {});
+        added
+    }
+
+    #[test]
+    fn what_was_seen_before_is_counted_once() {
+        let mut board = Scoreboard::default();
+        assert_eq!(add(&mut board, 0, 100, 1).again, 0);
+        assert_eq!(add(&mut board, 200, 300, 2).again, 0);
+        let across = add(&mut board, 50, 350, 3);
+        assert_eq!((across.again, across.out_of_order, across.earlier), (150, false, Some((1, 0))));
+        let inside = add(&mut board, 120, 130, 4);
+        assert_eq!((inside.again, inside.earlier), (10, Some((3, 0))));
+    }
+
+    #[test]
+    fn a_gap_that_is_filled_is_out_of_order_and_not_sent_again() {
+        let mut board = Scoreboard::default();
+        add(&mut board, 0, 100, 1);
+        add(&mut board, 200, 300, 2);
+        let filled = add(&mut board, 100, 200, 3);
+        assert_eq!((filled.again, filled.out_of_order), (0, true));
+    }
+
+    #[test]
+    fn only_segments_sent_once_and_last_give_samples() {
+        let mut board = Scoreboard::default();
+        add(&mut board, 0, 100, 10);
+        add(&mut board, 100, 200, 20);
+        assert_eq!(board.acknowledge(100, 50, false, |_| {}), Some(40));
+        add(&mut board, 100, 200, 60);
+        assert_eq!(board.acknowledge(200, 70, false, |_| {}), None);
+    }
+
+    #[test]
+    fn the_list_stays_short() {
+        let mut board = Scoreboard::default();
+        for at in 0..200_000 {
+            add(&mut board, at * 20, at * 20 + 10, at);
+        }
+        assert!(board.list.len() <= LONGEST);
+        board.acknowledge(4_000_000, 1, false, |_| {});
+        assert!(board.list.len() <= MOST_PIECES + 2);
+        assert_eq!(board.list[0].first, 0);
     }
 }

@@ -135,7 +135,16 @@ fn repetition(
     rare.kind_bytes[usize::from(chosen)] += again as u64;
     if matches!(chosen, kind::FAST | kind::SACK | kind::RTO | kind::TLP | kind::OTHER) {
         let row = place.rows.as_deref().map_or(0, |rows| rows.count);
-        rare.losses.remember(Resent { first: step.first, end: step.end, bytes: again, kind: chosen, row, timestamp });
+        rare.losses.remember(Resent {
+            first: step.first,
+            end: step.end,
+            bytes: again,
+            kind: chosen,
+            row,
+            timestamp,
+            needless: false,
+            reported: false,
+        });
     }
     chosen
 }
@@ -156,7 +165,7 @@ fn situation(this: &Direction, other: &Direction, step: &Step) -> Situation {
         sacked_top: this.sacked.top(),
         duplicates: this.duplicates,
         size: i64::from(this.segment_size(other)).max(1),
-        rtt: if this.smoothed.known { Some((this.smoothed.mean, this.smoothed.variation)) } else { None },
+        rtt: this.smoothed.mean(),
     }
 }
 

@@ -1,0 +1,74 @@
+"""The plain engine of `analysis.flows`: one streaming pass over a capture, in NumPy and Python.
+
+It gives what the compiled engine gives. Each file here is the twin of the one with its name in ../core/src, so that
+a rule stands at the same place in both.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from analysis.flows.plain import blocks, records, summary
+from analysis.flows.plain.frame import Frame
+from analysis.flows.plain.link import IGNORED
+from analysis.flows.plain.source import Source, open_source
+from analysis.flows.plain.table import Table
+
+
+def analyse(path: str, packets: bool, compatible: bool) -> dict[str, Any]:
+    """The facts of the file, `connections`, and `packets_pieces`; see analysis.flows.frames for the columns.
+
+    Raises OSError for a file that cannot be read, ValueError for one that is no capture.
+    """
+    table, headers = Table(compatible, packets), records.Headers()
+    with open(path, "rb") as file:
+        source, compression = open_source(file)
+        recognised = records.recognise(source)
+        if recognised is None:
+            raise ValueError("no capture")
+        fault = _read(source, *recognised, headers, table)
+    facts = _facts(table, headers)
+    facts.update(format=recognised[0], compression=compression, bytes=source.offset)
+    facts.update(fault=fault, fault_offset=source.offset if fault else None)
+    facts["connections"] = _connections(table)
+    if table.rows is not None:
+        facts["packets_pieces"] = table.rows.pieces()
+    return facts
+
+
+def _read(source: Source, format: str, order: str, headers: records.Headers, table: Table) -> str | None:
+    """Reads all records into the table; why reading ended before the end."""
+    if format == "pcapng":
+        batches = blocks.read_pcapng(source, headers)
+    else:
+        batches = records.read_pcap(source, format, order, headers)
+    while True:
+        try:
+            table.take(next(batches))
+        except StopIteration as end:
+            fault: str | None = end.value
+            return fault
+
+
+def _facts(table: Table, headers: records.Headers) -> dict[str, Any]:
+    counts = zip(IGNORED, table.ignored.tolist(), strict=True)
+    return {
+        "link_types": headers.link_types,
+        "snaplen": headers.snaplen,
+        "packets": table.packets,
+        "tcp_segments": table.segments,
+        "first": table.first,
+        "last": table.latest,
+        "ignored": {why: count for why, count in counts if count},
+    }
+
+
+def _connections(table: Table) -> dict[str, Any]:
+    """The connections' columns; empty if there is none. Each connection's memory is freed with its row."""
+    if not table.connections:
+        return {}
+    frame = Frame()
+    for at, connection in enumerate(table.connections):
+        summary.add(frame, connection, table.compatible)
+        table.connections[at] = None  # type: ignore[call-overload]
+    return frame.handed()

@@ -1,0 +1,104 @@
+"""The steps for what a segment acknowledges: samples of the round trip, SACK, needless repeats, bytes in flight."""
+
+from __future__ import annotations
+
+from analysis.flows.plain.direction import Direction
+from analysis.flows.plain.losses import SPURIOUS, Resent
+from analysis.flows.plain.segment import FIN, RST, SYN
+from analysis.flows.plain.step import Step
+
+_FARTHEST = 1 << 30
+"""An ACK is not believed that is further above all that was sent."""
+_ENDLESS = 2**63 - 1
+_TURN = 1 << 32
+
+
+def acknowledge(step: Step, this: Direction, other: Direction) -> None:
+    """What the ACK that this segment carries means for what `other` has sent."""
+    ack = step.ack or 0
+    duplicate = this.last_ack == ack and not step.payload and step.window == this.last_window and other.owin_sum > 0
+    sample = other.board.acknowledge(ack, step.now, duplicate, other)
+    if step.acknowledgement == (other.syn_number + 1) % _TURN and other.syns == 1:
+        _handshake(ack, other)
+    if step.flags & RST:
+        return
+    if sample is not None:
+        _sample(step, sample, this, other)
+    _proceed(step, ack, this, other)
+
+
+def _handshake(ack: int, other: Direction) -> None:
+    if ack == other.relative(other.syn_number) + 1:
+        other.handshake_sample = other.last_sample
+
+
+def _sample(step: Step, time: int, this: Direction, other: Direction) -> None:
+    step.rtt = time
+    # Timestamps tell more: they time retransmissions too.
+    if not (this.timestamped and other.timestamped):
+        other.smooth(time)
+    other.rtts.ours.add(time)
+    other.rtts.histogram.add(time)
+
+
+def _proceed(step: Step, ack: int, this: Direction, other: Direction) -> None:
+    """The peer's ACK and SACK move what `other` knows to have arrived."""
+    before = other.acknowledged
+    other.last_received = step.now
+    if ack > before and ack - other.reference < _FARTHEST:
+        other.acknowledged, other.acknowledged_time, other.duplicates = ack, step.now, 0
+        if ack > other.reference:
+            other.reference = ack
+        if before < other.data_end:
+            other.data_acknowledged_time = step.now
+        if other.sacked.list:
+            other.sacked.acknowledge(ack)
+        if other.some_rare is not None and step.value >= 0:
+            for resent in other.rare.losses.echoed(max(before, 1), step.echo):
+                _spurious(step, other, resent)
+    elif ack == before and not step.payload and not step.flags & (SYN | FIN) and other.data_end > ack:
+        other.duplicates += step.window == this.last_window or bool(step.blocks)
+    if step.sacks:
+        _selectively(step, other)
+
+
+def _selectively(step: Step, other: Direction) -> None:
+    for index, (left, right) in enumerate(step.sacks):
+        if index == 0 and step.dsack:
+            resent = other.rare.losses.reported(left, right)
+            if resent is not None:
+                _spurious(step, other, resent)
+            continue
+        left, right = max(left, other.acknowledged), min(right, other.data_end)
+        if left < right:
+            other.sacked.add(left, right)
+
+
+def _spurious(step: Step, other: Direction, resent: Resent) -> None:
+    rare = other.rare
+    for slot, one in ((resent.kind, -1), (SPURIOUS, 1)):
+        rare.kinds[slot] += one
+        rare.kind_bytes[slot] += one * resent.bytes
+    if step.kinds is not None:
+        step.kinds[resent.row] = SPURIOUS
+
+
+def used(this: Direction, other: Direction) -> None:
+    """Sets what is in flight and what limits the sender from now on."""
+    if this.first_data is None:
+        return
+    flight, usage = this.in_flight(), this.usage
+    usage.flight = flight
+    if flight > usage.most:
+        usage.most = flight
+    if usage.began is None:
+        usage.began = this.first_data
+    room = _ENDLESS if this.edge is None else this.edge - this.data_end
+    if this.fins or this.resets or other.resets:
+        usage.state = 0
+    elif room < this.largest and (flight > 0 or other.advertises_zero):
+        usage.state = 1
+    elif flight == 0 or this.short:
+        usage.state = 3
+    else:
+        usage.state = 2

@@ -1,0 +1,219 @@
+"""What is remembered of one direction of a connection. Counters have tcptrace's names where they are tcptrace's."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from analysis.flows.columns import KINDS
+from analysis.flows.plain.losses import Losses
+from analysis.flows.plain.ranges import Ranges
+from analysis.flows.plain.samples import Histogram, Samples
+from analysis.flows.plain.scoreboard import Scoreboard, Worth
+
+_TURN = 1 << 32
+_HALF = 1 << 31
+
+
+class Rare:
+    """What a plain connection without faults does not need."""
+
+    def __init__(self, compatible: bool) -> None:
+        self.urgent_packets = self.urgent_bytes = 0
+        self.probe_packets = self.probe_bytes = 0
+        self.out_of_order = self.repeated_packets = self.repeated_bytes = 0
+        self.hardware_duplicates = 0
+        self.sack_packets = self.sacks_sent = self.dsacks = self.most_blocks = 0
+        self.zero_windows = self.zero_window_time = 0
+        self.zero_window_since: int | None = None
+        self.ect0 = self.ect1 = self.ce = self.ece = self.cwr = 0
+        self.retransmission_times = Samples(compatible)
+        self.last_times = Samples(compatible)
+        self.most_again = self.duplicate_acks = self.triple_duplicates = 0
+        self.after_loss = self.ambiguous = 0
+        self.kinds, self.kind_bytes = [0] * len(KINDS), [0] * len(KINDS)
+        self.losses = Losses()
+
+
+class Rtts:
+    """RTT samples: tcptrace's, those of full-sized segments, and ours."""
+
+    def __init__(self, compatible: bool) -> None:
+        self.all, self.full, self.full_size = Samples(compatible), Samples(compatible), 0
+        self.ours, self.histogram, self.timestamps = Samples(), Histogram(), Histogram()
+
+
+@dataclass(slots=True)
+class Usage:
+    """Bytes in flight over time, and what limited the sender meanwhile."""
+
+    since: int
+    began: int | None = None
+    flight: int = 0
+    most: int = 0
+    weighted: int = 0
+    state: int = 0
+    """0 nothing to send, 1 receiver, 2 network, 3 application."""
+    limited: list[int] = field(default_factory=lambda: [0, 0, 0, 0])
+
+    def advance(self, now: int) -> None:
+        passed = now - self.since
+        if passed > 0:
+            self.weighted += self.flight * passed
+            self.limited[self.state] += passed
+            self.since = now
+
+
+@dataclass(slots=True)
+class Direction:
+    compatible: bool
+    usage: Usage
+
+    origin: int = 0
+    """The number before the first byte, and whether anything is known of this direction."""
+    known: bool = False
+    reference: int = 0
+    """The highest number sent or acknowledged: what numbers on the wire are unwrapped near to."""
+    next: int = 0
+    """The end of all that was sent (SYN and FIN count), of its payload, and what the peer has acknowledged."""
+    data_end: int = 0
+    acknowledged: int = 0
+    acknowledged_time: int = 0
+    data_acknowledged_time: int = 0
+    last_received: int = 0
+    duplicates: int = 0
+    board: Scoreboard = field(default_factory=Scoreboard)
+    sacked: Ranges = field(default_factory=Ranges)
+    smoothed: int | None = None
+    """The smoothed RTT of RFC 6298 in whole nanoseconds."""
+    timestamps: deque[tuple[int, int]] = field(default_factory=deque)
+    short: bool = False
+
+    syn_number: int = 0
+    """As on the wire, for tcptrace's rules on new connections."""
+    fin_end: int | None = None
+    latest_end: int = 0
+    window_end: int = 0
+    last_ack: int | None = None
+    """The last ACK this direction carried, relative to the peer's numbers."""
+    edge: int | None = None
+    last_window: int = 0
+    advertises_zero: bool = False
+
+    packets: int = 0
+    acks: int = 0
+    pure_acks: int = 0
+    resets: int = 0
+    syns: int = 0
+    fins: int = 0
+    mss: int = 0
+    scale: int = 0
+    scaled: bool = False
+    timestamped: bool = False
+    sack_permitted: bool = False
+    data_acked: bool = False
+    window_restarted: bool = False
+    last_marks: deque[tuple[int, int]] = field(default_factory=lambda: deque([(0, 0)] * 8, maxlen=8))
+    """Sequence number and IP identification of the last packets."""
+    unique_bytes: int = 0
+    data_packets: int = 0
+    data_bytes: int = 0
+    pushed: int = 0
+    largest: int = 0
+    smallest: int = 0
+    window_max: int = 0
+    window_min: int = 0
+    window_sum: int = 0
+    window_count: int = 0
+    owin_max: int = 0
+    owin_min: int = 0
+    owin_sum: int = 0
+    owin_count: int = 0
+    owin_weighted: int = 0
+    owin_last: int = 0
+    owin_since: int = 0
+    initial_bytes: int = 0
+    initial_packets: int = 0
+    truncated_bytes: int = 0
+    truncated_packets: int = 0
+    first_data: int | None = None
+    last_data: int = 0
+    last_time: int | None = None
+    longest_pause: int = 0
+    cumulative: int = 0
+    last_sample: int = 0
+    handshake_sample: int = 0
+    some_rtts: Rtts | None = None
+    some_rare: Rare | None = None
+
+    def relative(self, number: int) -> int:
+        """A number of this direction as on the wire, made relative and of 64 bit: the one nearest to what is known."""
+        near = self.origin + self.reference
+        return self.reference + (number - near + _HALF) % _TURN - _HALF
+
+    def begin(self, origin: int) -> None:
+        """Fixes the origin at the first number that is seen."""
+        self.known, self.origin = True, origin % _TURN
+        self.reference, self.next, self.data_end = 0, 0, 1
+
+    @property
+    def rare(self) -> Rare:
+        if self.some_rare is None:
+            self.some_rare = Rare(self.compatible)
+        return self.some_rare
+
+    @property
+    def rtts(self) -> Rtts:
+        if self.some_rtts is None:
+            self.some_rtts = Rtts(self.compatible)
+        return self.some_rtts
+
+    def smooth(self, time: int) -> None:
+        """Takes a sample of the RTT; the shift rounds down."""
+        self.smoothed = time if self.smoothed is None else self.smoothed + (time - self.smoothed >> 3)
+
+    def in_flight(self) -> int:
+        """Payload sent and neither acknowledged nor SACKed."""
+        acknowledged = self.acknowledged
+        flight = self.data_end - (acknowledged if acknowledged > 1 else 1) - self.sacked.total
+        return flight if flight > 0 else 0
+
+    def segment_size(self, peer: Direction) -> int:
+        """The largest payload, at most what the peer's SYN allows."""
+        return min(self.largest, peer.mss) if peer.mss else self.largest
+
+    # What the scoreboard tells.
+
+    def resent(self, time: int, again: int) -> None:
+        rare = self.rare
+        rare.most_again = max(rare.most_again, again)
+        rare.retransmission_times.add(time)
+
+    def exactly(self, time: int, size: int, worth: Worth) -> None:
+        if worth == "sample":
+            self.last_sample = time
+            self._sample(time, size)
+            return
+        self.last_sample, rare = 0, self.rare
+        if worth == "after loss":
+            rare.after_loss += 1
+        else:
+            rare.ambiguous += 1
+            rare.last_times.add(time)
+
+    def _sample(self, time: int, size: int) -> None:
+        rtts = self.rtts
+        rtts.all.add(time)
+        # tcptrace computes 2^32 for the size of a segment of one, such as a SYN.
+        size = _TURN if self.compatible and size == 1 else size
+        if size > rtts.full_size:
+            rtts.full_size, rtts.full = size, Samples(self.compatible)
+        if size == rtts.full_size:
+            rtts.full.add(time)
+
+    def cumulatively(self) -> None:
+        self.cumulative += 1
+
+    def once_more(self, times: int) -> None:
+        self.rare.duplicate_acks += 1
+        self.rare.triple_duplicates += times == 4

@@ -1,0 +1,160 @@
+"""The steps for what a segment sends: its place in the scoreboard, and its kind."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from analysis.flows.plain.direction import Direction
+from analysis.flows.plain.losses import (
+    COPY,
+    FAST,
+    FIN_AGAIN,
+    KEEPALIVE,
+    LATE,
+    NEW,
+    NONE,
+    OTHER,
+    PROBE,
+    RTO,
+    SACK,
+    SYN_AGAIN,
+    TLP,
+    Gap,
+    Resent,
+    Situation,
+)
+from analysis.flows.plain.segment import FIN, RST, SYN
+from analysis.flows.plain.step import Step
+
+_SENT_AGAIN = (FAST, SACK, RTO, TLP, OTHER)
+
+
+class Vantage(Protocol):
+    """Where the capture was taken."""
+
+    def at_receiver(self, forward: bool) -> bool:
+        """Whether the capture was taken where the segment arrives."""
+
+    def trip(self) -> int | None:
+        """The handshake's round trip."""
+
+
+def transmit(step: Step, this: Direction, other: Direction) -> None:
+    """The segment enters the scoreboard; what it repeats is counted as tcptrace does."""
+    syn, fin = step.flags & SYN != 0, step.flags & FIN != 0
+    length = step.payload + syn + fin
+    if not length:
+        return
+    if not other.last_window and other.packets and not syn:
+        step.probe = True
+        this.rare.probe_packets += 1
+        this.rare.probe_bytes += step.payload
+        return
+    added = step.added = this.board.add(step.first, step.first + length, step.now, other.packets == 0, this)
+    again = added.again
+    if again or added.out_of_order:
+        _repeats(step, this)
+    again -= (syn and this.syns > 1) + (fin and this.fins > 1)
+    if step.payload > again:
+        this.unique_bytes += step.payload - again
+
+
+def _repeats(step: Step, this: Direction) -> None:
+    rare = this.rare
+    rare.out_of_order += step.added.out_of_order
+    if step.added.again:
+        rare.repeated_packets += 1
+        rare.repeated_bytes += step.added.again
+        step.repeated = True
+
+
+def classify(step: Step, this: Direction, other: Direction, vantage: Vantage, forward: bool) -> int:
+    """The kind of the segment."""
+    flags = step.flags
+    if not step.payload and not flags & (SYN | FIN):
+        return NONE if flags & RST else _empty(step, this, other)
+    if flags & SYN:
+        return _again_or(this, this.syns > 1, SYN_AGAIN, NEW if step.payload else NONE)
+    if not step.payload:
+        return _again_or(this, this.fins > 1, FIN_AGAIN, NONE)
+    if step.first >= this.next and not (other.advertises_zero and step.end > this.acknowledged):
+        if step.first > this.next > 0:
+            gap = Gap(this.next, step.first, step.now, step.timestamp(), this.data_packets - 1)
+            this.rare.losses.open(gap)
+        return NEW
+    return _repetition(step, this, other, vantage, forward)
+
+
+def _again_or(this: Direction, again: bool, repeated: int, first: int) -> int:
+    if not again:
+        return first
+    this.rare.kinds[repeated] += 1
+    return repeated
+
+
+def _empty(step: Step, this: Direction, other: Direction) -> int:
+    """A segment without payload: does it ask for an answer?"""
+    if step.first >= this.next or step.first < 1:
+        return NONE
+    if other.advertises_zero and step.first == this.acknowledged - 1:
+        chosen = PROBE
+    elif step.first == this.next - 1 and this.acknowledged >= this.next and this.fins == 0:
+        chosen = KEEPALIVE
+    else:
+        return NONE
+    this.rare.kinds[chosen] += 1
+    return chosen
+
+
+def _repetition(step: Step, this: Direction, other: Direction, vantage: Vantage, forward: bool) -> int:
+    """A segment with payload that does not simply go on where the last one ended."""
+    again, rare = min(step.added.again, step.payload), this.rare
+    if step.payload == 1 and step.end == this.next and this.acknowledged >= this.next:
+        chosen = KEEPALIVE
+    elif step.probe or (other.advertises_zero and step.end > this.acknowledged):
+        chosen = PROBE
+    elif again == 0:
+        packets, trip = this.data_packets - 1, vantage.trip()
+        rare.losses.fill(step.first, step.end, step.now, step.timestamp(), this.next, packets, trip)
+        chosen = LATE
+    elif step.copy or vantage.at_receiver(forward):
+        chosen = COPY
+    else:
+        chosen = rare.losses.classify(_situation(step, this, other))
+    rare.kinds[chosen] += 1
+    rare.kind_bytes[chosen] += again
+    if chosen in _SENT_AGAIN:
+        row = 0 if step.kinds is None else len(step.kinds)
+        rare.losses.remember(Resent(step.first, step.end, again, chosen, row, step.timestamp()))
+    return chosen
+
+
+def _situation(step: Step, this: Direction, other: Direction) -> Situation:
+    sent, again = step.added.earlier or (step.now, 0)
+    return Situation(
+        now=step.now, first=step.first, end=step.end, next=this.next, acknowledged=max(this.acknowledged, 1),
+        acknowledged_time=this.acknowledged_time, last_received=this.last_received, sent=sent, again=again,
+        sack=this.sack_permitted and other.sack_permitted, sacked_top=this.sacked.top(), duplicates=this.duplicates,
+        size=max(this.segment_size(other), 1), rtt=this.smoothed,
+    )  # fmt: skip
+
+
+def advance(step: Step, this: Direction) -> None:
+    """The end of what was sent moves on; a probe into a closed window does not move it."""
+    marks = step.flags & (SYN | FIN)
+    if not step.payload and not marks:
+        if this.next == 0:
+            this.next, this.data_end = step.first, max(step.first, 1)
+            this.reference = max(this.reference, step.first)
+        return
+    if step.kind == PROBE:
+        return
+    data_end = step.end + (marks & SYN != 0)
+    end = data_end + (marks & FIN)
+    if end > this.next:
+        this.next = end
+    if this.next > this.reference:
+        this.reference = this.next
+    if step.payload and data_end > this.data_end:
+        this.data_end = data_end
+        this.short = this.largest > step.payload

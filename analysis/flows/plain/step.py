@@ -1,0 +1,55 @@
+"""What is known of the segment that a connection takes: its numbers on the wire, and what the steps find out."""
+
+from __future__ import annotations
+
+from analysis.flows.plain.scoreboard import Added
+
+
+class Step:
+    """One object serves all segments: the first group of fields is set anew for each, the second by the steps."""
+
+    __slots__ = (
+        "ack", "acknowledgement", "added", "blocks", "copy", "dsack", "echo", "ecn", "end", "first", "flags", "ip_id",
+        "kind", "kinds", "missing", "mss", "now", "payload", "probe", "repeated", "rtt", "sack_permitted",
+        "sacks", "scale", "sequence", "urgent", "value", "window", "window_field",
+    )  # fmt: skip
+
+    now: int
+    sequence: int
+    acknowledgement: int
+    flags: int
+    window_field: int
+    urgent: int
+    payload: int
+    missing: int
+    ip_id: int
+    """-1 for IPv6, and so are a missing `value` (with `echo` the timestamps), `mss` and `scale`."""
+    ecn: int
+    value: int
+    echo: int
+    mss: int
+    scale: int
+    sack_permitted: bool
+    blocks: tuple[tuple[int, int], ...]
+
+    first: int
+    """Relative numbers: the segment's first byte, the end of its payload, and its acknowledgement."""
+    end: int
+    ack: int | None
+    window: int
+    """Scaled."""
+    probe: bool
+    copy: bool
+    added: Added
+    repeated: bool
+    sacks: tuple[tuple[int, int], ...]
+    dsack: bool
+    rtt: int | None
+    kind: int
+
+    def __init__(self, kinds: bytearray | None) -> None:
+        self.kinds = kinds
+        """The kinds of all packets so far, where they are wanted: a later packet may change one."""
+
+    def timestamp(self) -> int | None:
+        return None if self.value < 0 else self.value

@@ -1,0 +1,122 @@
+"""Which connection a segment belongs to, and when the same ends begin another one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from analysis.flows.plain.connection import Connection
+from analysis.flows.plain.direction import Direction
+from analysis.flows.plain.link import FINE, IGNORED
+from analysis.flows.plain.records import Batch
+from analysis.flows.plain.rows import Rows
+from analysis.flows.plain.segment import ACK, SYN, Segments, segments
+from analysis.flows.plain.step import Step
+
+_PAUSE = 240_000_000_000
+"""tcptrace takes the ends for new after this pause, in ns."""
+
+
+class Table:
+    """All connections, and what the file says beside them."""
+
+    def __init__(self, compatible: bool, packets: bool) -> None:
+        self.connections: list[Connection] = []
+        self.compatible = compatible
+        self.rows = Rows() if packets else None
+        self.packets = self.segments = 0
+        self.ignored = np.zeros(len(IGNORED), np.int64)
+        self.first: int | None = None
+        self.latest: int | None = None
+        self._current: dict[bytes, tuple[Connection, bool]] = {}
+        """By the ends as either side has them: the newest connection, and whether a sends so."""
+        self._step = Step(self.rows.kinds if self.rows else None)
+
+    def take(self, batch: Batch) -> None:
+        """Takes the next records."""
+        if self.first is None:
+            self.first = int(batch.time[0])
+        self.latest = int(batch.time[-1])
+        found, why = segments(batch)
+        self.ignored += np.bincount(why[why != FINE], minlength=len(IGNORED))
+        if self.compatible:
+            found.time[:] -= found.time % 1000
+        for ends in self._each(found):
+            connection, forward = self._find(ends)
+            connection.segment(self._step, forward)
+            if self.rows is not None:
+                self.rows.push(self._step, connection, forward)
+        if self.rows is not None:
+            self.rows.finish(found, self.packets + 1)
+        self.packets += len(why)
+        self.segments += len(found.row)
+
+    def _each(self, found: Segments) -> Iterator[bytes]:
+        """The ends of each segment; what else is known of it stands in the step meanwhile."""
+        step, options = self._step, found.options
+        columns = (
+            found.ends, found.time, found.sequence, found.acknowledgement, found.flags, found.window, found.urgent,
+            found.payload, found.missing, found.ip_id, found.ecn, np.where(options.has_timestamps, options.value, -1),
+            options.echo, options.mss, options.scale, options.sack_permitted,
+        )  # fmt: skip
+        for (
+            ends, step.now, step.sequence, step.acknowledgement, step.flags, step.window_field, step.urgent,
+            step.payload, step.missing, step.ip_id, step.ecn, step.value,
+            step.echo, step.mss, step.scale, step.sack_permitted, step.blocks,
+        ) in zip(*(column.tolist() for column in columns), _blocks(found), strict=True):  # fmt: skip
+            yield ends
+
+    def _find(self, ends: bytes) -> tuple[Connection, bool]:
+        """The connection, and whether a sent this segment."""
+        found = self._current.get(ends)
+        if found is None or ((self._step.flags & SYN or self.compatible) and self._begins_anew(*found)):
+            return self._add(ends), True
+        return found
+
+    def _add(self, ends: bytes) -> Connection:
+        made = Connection(len(self.connections) + 1, ends, self._step.now, self.compatible)
+        self.connections.append(made)
+        self._current[_opposite(ends)] = (made, False)
+        self._current[ends] = (made, True)
+        return made
+
+    def _begins_anew(self, connection: Connection, forward: bool) -> bool:
+        this, other = (connection.a, connection.b) if forward else (connection.b, connection.a)
+        if self.compatible:
+            return _tcptrace_begins(connection, self._step, this, other)
+        return _begins(self._step, this, other)
+
+
+def _opposite(ends: bytes) -> bytes:
+    return ends[16:32] + ends[:16] + ends[34:36] + ends[32:34]
+
+
+def _blocks(found: Segments) -> list[tuple[tuple[int, int], ...]]:
+    """The SACK blocks of each segment."""
+    blocks: list[tuple[tuple[int, int], ...]] = [()] * len(found.row)
+    rows = np.flatnonzero(found.options.block_count)
+    counts = found.options.block_count[rows].tolist()
+    for row, count, edges in zip(rows.tolist(), counts, found.options.blocks[rows].tolist(), strict=True):
+        blocks[row] = tuple(zip(edges[: 2 * count : 2], edges[1 : 2 * count : 2], strict=True))
+    return blocks
+
+
+def _closed(this: Direction, other: Direction) -> bool:
+    return this.fins + other.fins + this.resets + other.resets > 0
+
+
+def _begins(step: Step, this: Direction, other: Direction) -> bool:
+    """Ours: a SYN with another number than this direction's begins a new connection, a SYN-ACK only after a close."""
+    another = this.known and step.sequence != this.origin
+    return another and (_closed(this, other) or not step.flags & ACK)
+
+
+def _tcptrace_begins(connection: Connection, step: Step, this: Direction, other: Direction) -> bool:
+    """tcptrace's rules: a pause of four minutes; a SYN beyond the window after a close; a third SYN that differs."""
+    if step.now - connection.last_time > _PAUSE:
+        return True
+    if not step.flags & SYN:
+        return False
+    outside = step.sequence > other.window_end or step.sequence < this.syn_number
+    return (_closed(this, other) and outside) or (this.syns > 1 and this.syn_number != step.sequence)
