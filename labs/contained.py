@@ -65,7 +65,7 @@ def _answer(receiver: Connection, seconds: float) -> dict[str, Any]:
 
 
 def _end(group: int | None) -> None:
-    """The process and what it started, such as tcptrace: it leads a group of its own."""
+    """The process and what it started: it leads a group of its own."""
     try:
         os.killpg(group or 0, signal.SIGKILL) if group else None
     except (ProcessLookupError, PermissionError):

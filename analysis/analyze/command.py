@@ -177,7 +177,7 @@ def _both(paths: Sequence[Path], asked: Asked, console: Console) -> int:
 def _file_only(reading: Reading, console: Console) -> None:
     from analysis.analyze.terminal import file_sentences
 
-    console.print(Text(f"\n{reading.file.path}", style="bold"))
+    console.print(Text(f"\n{reading.file.path}", style="bold"), soft_wrap=True)
     for sentence in file_sentences(reading):
         console.print(Text(sentence.strip()))
 

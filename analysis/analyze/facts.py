@@ -17,7 +17,7 @@ Row = Mapping[str, Any]
 Place = Literal["sender", "receiver", "middle", "unknown"]
 
 CALLED = {
-    "fast": "after duplicate ACKs", "sack": "by SACK", "rto": "by the timer", "tlp": "tail loss probe",
+    "fast": "after duplicate ACKs", "sack": "by SACK", "rto": "by the timer", "tlp": "as tail loss probe",
     "spurious": "needless", "other": "without a sign",
 }  # fmt: skip
 """The kinds of retransmissions in a student's words."""

@@ -28,7 +28,7 @@ _FIGURES = ("Bytes (each once)", "Segments with data", "Goodput", "RTT median, 9
 def show(reading: Reading, console: Console) -> None:
     """Prints the connections of a capture, then the facts of its file."""
     total = reading.connections.height
-    console.print(Text(reading.file.path, style="bold"))
+    console.print(Text(reading.file.path, style="bold"), soft_wrap=True)
     if 0 < total <= FEW:
         for row in reading.connections.iter_rows(named=True):
             _block(connection(row), console)

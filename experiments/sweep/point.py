@@ -25,7 +25,8 @@ from topologies.data import from_data
 from topologies.errors import TcplabError
 
 _CAPTURES = (
-    "measure.py", "rundirectory.py", "ends.py", "order.py", "flows/*.py", "flows/plain/*.py", "flows/core/src/*.rs",
+    "measure.py", "rundirectory.py", "every_flow.py", "problems.py", "ends.py", "order.py",
+    "flows/*.py", "flows/plain/*.py", "flows/core/src/*.rs",
 )  # fmt: skip
 _MEASURING = ("sweep/rows.py", "run_statistics.py", "iperf.py", "sockets.py", "counters.py", "jsonfile.py")
 _LOG_BYTES = 20_000  # of each log of a failed point
