@@ -190,8 +190,8 @@ def test_of_long_lists(same: Same) -> None:
         flow.a.send(3 - number * 0.0001, 500, seq=1 + number * 2000 - 600, stamp=5)
     for number in range(960, 1500, 3):
         flow.b.ack(6 + number * 0.001, to=1 + number * 2000, echo=1001 + number)
-    for number in range(960):
-        flow.a.send(8 + number * 0.0005, 400, seq=1 + number * 2000 + 1300)
+    for number in range(1420, 1500):
+        flow.a.send(7 + number * 0.001, 400, seq=1 + number * 2000 + 1000)
     for number in range(1100):
         flow.a.send(9 + number * 0.001)
         flow.b.ack(9.0005 + number * 0.001)
@@ -251,6 +251,15 @@ def test_of_empty_and_senseless_files(same: Same) -> None:
     for length in (11, 12, 13, 28, 2**28, 2**28 + 1, 2**32 - 1):
         same(frames.pcapng([]) + struct.pack("<III", 6, length, 0) + bytes(30))
         same(head + struct.pack("<IIII", 1, 2, length, 0) + bytes(30))
+
+
+def test_of_decent_conversations(same: Same) -> None:
+    """In one capture, so that many need little time."""
+    records: list[Record] = []
+    for seed in range(60):
+        made = by_chance(seed, decent=True).sorted()
+        records += [Record(one.time + seed * 10**13, one.data, one.wire) for one in made]
+    same(frames.pcap(records))
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=IN_ONE_FOLDER)

@@ -17,6 +17,7 @@ _COUNTED = {
     "syns_again": "syn", "fins_again": "fin", "keepalives": "keepalive", "probes": "probe", "late": "late",
     "copies": "copy",
 }  # fmt: skip
+_NO_RARE, _NO_RTTS = Rare(compatible=False), Rtts(compatible=False)
 _FOUR = b"\1" + bytes(7)
 Row = dict[str, Value]
 
@@ -67,7 +68,7 @@ class _Part:
 
     def __init__(self, connection: Connection, this: Direction, other: Direction, compatible: bool) -> None:
         self.this, self.other, self.compatible = this, other, compatible
-        self.rare, self.rtts = this.some_rare or Rare(compatible), this.some_rtts or Rtts(compatible)
+        self.rare, self.rtts = this.some_rare or _NO_RARE, this.some_rtts or _NO_RTTS
         self.began, self.end = connection.first_time, connection.last_time
 
     def row(self) -> Row:
