@@ -191,7 +191,7 @@ def test_of_long_lists(same: Same) -> None:
     for number in range(960, 1500, 3):
         flow.b.ack(6 + number * 0.001, to=1 + number * 2000, echo=1001 + number)
     for number in range(1420, 1500):
-        flow.a.send(7 + number * 0.001, 400, seq=1 + number * 2000 + 1000)
+        flow.a.send(7 + number * 0.001, seq=1 + number * 2000 + 1000)
     for number in range(1100):
         flow.a.send(9 + number * 0.001)
         flow.b.ack(9.0005 + number * 0.001)
@@ -260,6 +260,36 @@ def test_of_decent_conversations(same: Same) -> None:
         made = by_chance(seed, decent=True).sorted()
         records += [Record(one.time + seed * 10**13, one.data, one.wire) for one in made]
     same(frames.pcap(records))
+
+
+AFTER = (0.0001, 0.0045, 0.0055, 0.029, 0.031, 0.079, 0.081, 0.199, 0.201, 0.289, 0.291, 0.5)
+"""Seconds on both sides of every limit that a round trip of 40 ms sets."""
+
+
+def _repaired(capture: Capture, number: int, duplicates: int, count: int, after: float, **settings: bool) -> None:
+    """`count` segments, ACKs of the first, and later one of the segments again and one that fills a gap."""
+    seen_at_b, at = settings.pop("seen_at_b"), 10.0 * number
+    flow = capture.flow(ports=(number + 1, 80), **settings).open(at, seen_at_b=seen_at_b)
+    flow.a.burst(at + 1, count)
+    for again in range(duplicates + 1):
+        sacks = [(2001, 2001 + again * 300)] if flow.sack and again else []
+        flow.b.ack(at + 1.04 + again * 0.0001, to=1001, sacks=sacks)
+    later = at + 1.04 + duplicates * 0.0001 + after
+    flow.a.send(later, seq=1001 + number % count * 1000)
+    flow.a.send(later + 0.0001, seq=1001)
+    flow.b.ack(later + 0.04)
+    flow.a.send(later + 1, seq=flow.a.next + 2000)
+    flow.a.send(later + 1 + after, seq=flow.a.next - 2000, stamp=3 if number % 5 == 4 else None)
+
+
+def test_of_every_rule_of_repairs(same: Same) -> None:
+    """On both sides of each limit: duplicates, time, what is outstanding; with and without SACK and timestamps."""
+    capture = Capture(snaplen=100)
+    kinds = ({"sack": sack, "timestamps": stamps} for sack, stamps in product((False, True), repeat=2))
+    chosen = product(range(5), (3, 5, 9), AFTER, kinds)
+    for number, (duplicates, count, after, others) in enumerate(chosen):
+        _repaired(capture, number, duplicates, count, after, seen_at_b=number % 7 == 6, **others)
+    same(capture.pcap())
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=IN_ONE_FOLDER)
