@@ -123,7 +123,11 @@ TCPTRACE: tuple[Column, ...] = (
     _each("truncated_data", "unsigned", "B", "Payload on the wire that the capture's snap length cut off."),
     _each("truncated_packets", "unsigned", "", "Segments with such payload."),
     _each("data_xmit_time", "float", "s", "From the first to the last segment with payload."),
-    _each("idletime_max", "float", "ms", "The longest pause between two segments; null without a segment."),
+    _each(
+        "idletime_max", "float", "ms",
+        "The longest pause between two segments; null without a segment. tcptrace takes a direction for idle until the "
+        "file's last packet, whosever it is.",
+    ),
     _each("hardware_dups", "unsigned", "", "Same sequence and IPv4 identification as one of the 8 last, not 0."),
     _each("throughput", "float", "B/s", "Unique bytes by the connection's duration; null without duration."),
     _each("RTT_samples", "unsigned", "", "ACKs of a segment that was sent once, and later than all before it."),

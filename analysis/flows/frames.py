@@ -1,7 +1,8 @@
 """Polars frames of the columns that an engine hands over.
 
 A column is (type, values, valid): NumPy's name of the type and the values' bytes, or "text" and a list of strings;
-`valid` has a byte per value, 0 where it is missing, or is empty if none is. Nothing here goes row by row.
+`valid` has a byte per value, 0 where it is missing, or is empty if none is. Where all rows have the same, an engine may
+hand over one value, or one byte of `valid`; Polars then keeps it once too. Nothing here goes row by row.
 """
 
 from __future__ import annotations
@@ -34,7 +35,11 @@ def connections_frame(columns: Mapping[str, Handed]) -> polars.DataFrame:
     types = {name: _TYPES[column.type] for column in (*OURS, *TCPTRACE) for name in column.names()}
     if not columns:
         return polars.DataFrame(schema={name: types[name] for name in connection_names()})
-    return polars.DataFrame([_series(name, *columns[name]).cast(types[name]) for name in connection_names()])
+    made = [_series(name, *columns[name]).cast(types[name]) for name in connection_names()]
+    height = max(map(len, made))
+    whole = polars.DataFrame([series for series in made if len(series) == height])
+    shared = [polars.lit(series[0], series.dtype).alias(series.name) for series in made if len(series) < height]
+    return whole.with_columns(shared).select(connection_names())
 
 
 def packets_frame(pieces: Sequence[Mapping[str, Handed]]) -> polars.DataFrame:
@@ -62,8 +67,9 @@ def _sacks(piece: Mapping[str, Handed], height: int) -> polars.Series:
 def _series(name: str, kind: str, values: Any, valid: bytes) -> polars.Series:
     if kind == "text":
         return polars.Series(name, values, dtype=polars.String)
-    series = polars.Series(name, numpy.frombuffer(values, dtype=kind))
-    if not valid:
-        return series
-    present = polars.Series(numpy.frombuffer(valid, dtype=bool))
-    return polars.select(polars.when(present).then(series).alias(name)).to_series()
+    numbers = numpy.frombuffer(values, dtype=kind)
+    present = numpy.frombuffer(valid, dtype=bool)
+    if present.all():
+        return polars.Series(name, numbers)
+    series = polars.Series(name, numbers.repeat(len(present)) if len(numbers) < len(present) else numbers)
+    return polars.select(polars.when(polars.Series(present)).then(series).alias(name)).to_series()

@@ -190,8 +190,8 @@ def test_of_long_lists(same: Same) -> None:
         flow.a.send(3 - number * 0.0001, 500, seq=1 + number * 2000 - 600, stamp=5)
     for number in range(960, 1500, 3):
         flow.b.ack(6 + number * 0.001, to=1 + number * 2000, echo=1001 + number)
-    for number in range(960):
-        flow.a.send(8 + number * 0.0005, 400, seq=1 + number * 2000 + 1300)
+    for number in range(1420, 1500):
+        flow.a.send(7 + number * 0.001, seq=1 + number * 2000 + 1000)
     for number in range(1100):
         flow.a.send(9 + number * 0.001)
         flow.b.ack(9.0005 + number * 0.001)
@@ -251,6 +251,55 @@ def test_of_empty_and_senseless_files(same: Same) -> None:
     for length in (11, 12, 13, 28, 2**28, 2**28 + 1, 2**32 - 1):
         same(frames.pcapng([]) + struct.pack("<III", 6, length, 0) + bytes(30))
         same(head + struct.pack("<IIII", 1, 2, length, 0) + bytes(30))
+
+
+def test_of_decent_conversations(same: Same) -> None:
+    """In one capture, so that many need little time."""
+    records: list[Record] = []
+    for seed in range(60):
+        made = by_chance(seed, decent=True).sorted()
+        records += [Record(one.time + seed * 10**13, one.data, one.wire) for one in made]
+    same(frames.pcap(records))
+
+
+AFTER = (0.0001, 0.0045, 0.0055, 0.029, 0.031, 0.079, 0.081, 0.199, 0.201, 0.289, 0.291, 0.5)
+"""Seconds on both sides of every limit that a round trip of 40 ms sets."""
+
+
+def _repaired(
+    capture: Capture, number: int, duplicates: int, count: int, after: float, seen_at_b: bool = False, **settings: bool
+) -> None:
+    """`count` segments, duplicate ACKs, and `after` the first one a segment again, and one that fills a gap."""
+    at, since = 10.0 * number, min(after, (after, 0.0045, 0.0055)[number % 3])
+    flow = capture.flow(ports=(number + 1, 80), **settings)
+    measured = number % 11 != 10
+    if measured:
+        flow.open(at, seen_at_b=seen_at_b)
+    flow.a.burst(at + 1, count)
+    later = at + (1.04 if measured else 1) + after
+    if measured:
+        flow.b.ack(at + 1.04, to=1001)
+        for again in range(duplicates):
+            sacks = [(2001, 2301 + again * 300)] if flow.sack else []
+            flow.b.ack(later - since, to=1001, sacks=sacks)
+    first = 1001 if measured else 1
+    flow.a.send(later, seq=first + number % (count - 1) * 1000)
+    flow.a.send(later + 0.003, seq=first)
+    flow.b.ack(later + 0.102, to=first)
+    flow.a.send(later + 0.103, seq=first)
+    flow.b.ack(later + 0.14)
+    flow.a.send(later + 1, seq=flow.a.next + 2000)
+    flow.a.send(later + 1 + after, seq=flow.a.next - 2000, stamp=3 if number % 5 == 4 else None)
+
+
+def test_of_every_rule_of_repairs(same: Same) -> None:
+    """On both sides of each limit: duplicates, time, what is outstanding; with and without SACK and timestamps."""
+    capture = Capture(snaplen=100)
+    kinds = ({"sack": sack, "timestamps": stamps} for sack, stamps in product((False, True), repeat=2))
+    chosen = product(range(4), (2, 5, 9), AFTER, kinds)
+    for number, (duplicates, count, after, others) in enumerate(chosen):
+        _repaired(capture, number, duplicates, count, after, seen_at_b=number % 7 == 6, **others)
+    same(capture.pcap())
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=IN_ONE_FOLDER)

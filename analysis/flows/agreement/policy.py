@@ -43,7 +43,7 @@ POLICIES: dict[str, Policy] = {
     "RTT_full_sz_max": _FULL_SIZE,
     "RTT_full_sz_avg": _FULL_SIZE,
     "RTT_full_sz_stdev": _FULL_SIZE,
-    "idletime_max": Policy("broken", "tcptrace counts on to the last packet of the file, of any connection"),
+    "idletime_max": Policy("repaired", "tcptrace counts on to the last packet of the file, of any connection"),
     "segs_cum_acked": _QUARTERS,
     "dsack_pkts_sent": Policy("repaired", "tcptrace compares with the ACK as 32-bit numbers: wrong across 2^32"),
     "data_xmit_time": Policy("tolerance", "tcptrace cuts times to microseconds and prints milliseconds", 0.0011),

@@ -69,6 +69,8 @@ def _connections(table: Table) -> dict[str, Any]:
         return {}
     frame = Frame()
     for at, connection in enumerate(table.connections):
+        if table.compatible and table.latest is not None:
+            connection.idle_until(table.latest)
         summary.add(frame, connection, table.compatible)
         table.connections[at] = None  # type: ignore[call-overload]
     return frame.handed()

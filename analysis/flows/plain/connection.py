@@ -74,6 +74,12 @@ class Connection:
         """The handshake's round trip."""
         return None if self.outer is None else self.outer + (self.inner or 0)
 
+    def idle_until(self, last: int) -> None:
+        """tcptrace takes a direction for idle until the file's last packet, whosever it is."""
+        for direction in (self.a, self.b):
+            since = last if direction.last_time is None else direction.last_time
+            direction.longest_pause = max(direction.longest_pause, last - last % 1000 - since)
+
     def _handshake(self, step: Step, forward: bool) -> None:
         """Where the capture was taken: the two halves of the handshake are its round trips to either end."""
         flags = step.flags & (SYN | ACK)

@@ -7,6 +7,7 @@ from analysis.flows.plain.segment import ACK, CWR, ECE, FIN, PSH, RST, SYN, URG
 from analysis.flows.plain.step import Step
 
 _TIMESTAMPS = 512
+_MARKS = 8
 _TURN = 1 << 32
 _HALF = 1 << 31
 
@@ -82,7 +83,7 @@ def _timestamps(step: Step, this: Direction, other: Direction) -> None:
         sent = this.timestamps
         if not sent or 0 < (step.value - sent[-1][0]) % _TURN < _HALF:
             if len(sent) == _TIMESTAMPS:
-                sent.popleft()
+                del sent[0]
             sent.append((step.value, step.now))
     if not step.flags & ACK:
         return
@@ -92,7 +93,7 @@ def _timestamps(step: Step, this: Direction, other: Direction) -> None:
         ahead = (value - step.echo) % _TURN
         if 0 < ahead < _HALF:
             return
-        waiting.popleft()
+        del waiting[0]
         if ahead == 0:
             time = max(step.now - time, 0)
             other.smooth(time)
@@ -130,11 +131,13 @@ def _pushed(step: Step, this: Direction) -> None:
 
 def _duplicate(this: Direction, number: int, ip_id: int) -> bool:
     """Same sequence number and identification as one of the eight remembered, neither being 0."""
-    mark = (number, ip_id)
-    if mark in this.last_marks and number and ip_id:
+    mark, last = number << 16 | ip_id, this.last_marks
+    if mark in last and number and ip_id:
         this.rare.hardware_duplicates += 1
         return True
-    this.last_marks.append(mark)
+    last.append(mark)
+    if len(last) > _MARKS:
+        del last[0]
     return False
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, field
 
 from analysis.flows.columns import KINDS
@@ -86,7 +85,8 @@ class Direction:
     sacked: Ranges = field(default_factory=Ranges)
     smoothed: int | None = None
     """The smoothed RTT of RFC 6298 in whole nanoseconds."""
-    timestamps: deque[tuple[int, int]] = field(default_factory=deque)
+    timestamps: list[tuple[int, int]] = field(default_factory=list)
+    """Values that wait for their first echo, and when they were sent."""
     short: bool = False
 
     syn_number: int = 0
@@ -113,8 +113,8 @@ class Direction:
     sack_permitted: bool = False
     data_acked: bool = False
     window_restarted: bool = False
-    last_marks: deque[tuple[int, int]] = field(default_factory=lambda: deque([(0, 0)] * 8, maxlen=8))
-    """Sequence number and IP identification of the last packets."""
+    last_marks: list[int] = field(default_factory=list)
+    """Sequence number and IP identification of the last packets, in one number."""
     unique_bytes: int = 0
     data_packets: int = 0
     data_bytes: int = 0

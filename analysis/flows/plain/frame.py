@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from analysis.flows.columns import OURS, TCPTRACE, Column
@@ -11,38 +12,51 @@ from analysis.flows.frames import Handed
 
 Value = int | float | str | None
 _CODES = {"unsigned": ("Q", "uint64"), "integer": ("q", "int64"), "float": ("d", "float64")}
+_WHOLE = [column for column in (*OURS, *TCPTRACE) if not column.directed]
+_DIRECTED = [column for column in (*OURS, *TCPTRACE) if column.directed]
+_ROWS = 1024
+"""Rows that are put into the columns together."""
 
 
 class Frame:
     """Values by the columns' names; None is missing."""
 
     def __init__(self) -> None:
-        self._columns = {name: _Values(column) for column in (*OURS, *TCPTRACE) for name in column.names()}
-        self._whole = [column.name for column in (*OURS, *TCPTRACE) if not column.directed]
-        self._directed = [(column.name, *column.names()) for column in (*OURS, *TCPTRACE) if column.directed]
+        places = [(column, 0) for column in (*_WHOLE, *_DIRECTED)] + [(column, 1) for column in _DIRECTED]
+        self._columns = [_Values(column, place) for column, place in places]
+        self._whole_of = itemgetter(*(column.name for column in _WHOLE))
+        self._directed_of = itemgetter(*(column.name for column in _DIRECTED))
+        self._rows: list[tuple[Value, ...]] = []
 
     def add(self, whole: Mapping[str, Value], a2b: Mapping[str, Value], b2a: Mapping[str, Value]) -> None:
         """Adds a connection: its own columns, and those of either direction."""
-        for name in self._whole:
-            self._columns[name].add(whole[name])
-        for name, forward, back in self._directed:
-            self._columns[forward].add(a2b[name])
-            self._columns[back].add(b2a[name])
+        self._rows.append((*self._whole_of(whole), *self._directed_of(a2b), *self._directed_of(b2a)))
+        if len(self._rows) == _ROWS:
+            self._settle()
 
     def handed(self) -> dict[str, Handed]:
-        return {name: values.handed() for name, values in self._columns.items()}
+        self._settle()
+        return {column.name: column.handed() for column in self._columns}
+
+    def _settle(self) -> None:
+        if self._rows:
+            for column, values in zip(self._columns, zip(*self._rows, strict=True), strict=True):
+                column.extend(values)
+        self._rows = []
 
 
 class _Values:
-    def __init__(self, column: Column) -> None:
+    def __init__(self, column: Column, place: int) -> None:
+        self.name = column.names()[place]
         code, self._type = _CODES.get(column.type, ("", "text"))
         self._values: Any = array(code) if code else []
         self._valid = bytearray()
 
-    def add(self, value: Value) -> None:
-        self._values.append(0 if value is None else value)
-        self._valid.append(value is not None)
+    def extend(self, values: Sequence[Value]) -> None:
+        missing = None in values
+        self._valid += bytes(value is not None for value in values) if missing else b"\1" * len(values)
+        self._values.extend([0 if value is None else value for value in values] if missing else values)
 
     def handed(self) -> Handed:
         values = self._values if self._type == "text" else self._values.tobytes()
-        return (self._type, values, b"" if all(self._valid) else bytes(self._valid))
+        return (self._type, values, bytes(self._valid) if 0 in self._valid else b"")

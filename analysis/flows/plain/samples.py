@@ -99,6 +99,8 @@ class Histogram:
         """The value that `percent` of the times do not exceed: the bucket of the `ceil(percent * n / 100)`-th."""
         if self._pending:
             self._settle()
+        if not self._counts:
+            return None
         wanted, seen = (percent * self._counts.total() + 99) // 100, 0
         for bucket in sorted(self._counts):
             seen += self._counts[bucket]

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Callable, Iterator
-from typing import BinaryIO, Protocol
+from collections.abc import Iterator
+from typing import BinaryIO
 
-import zstandard
+from analysis.flows.plain.unpack import Damaged, gzip, pieces, unpacked, zstd
 
 PIECE = 1 << 22
 """Bytes that are read at once: enough packets for NumPy, and little memory."""
-_PACKED = 1 << 14
-"""Bytes that are unpacked at once: a hostile file makes a lot of few."""
-_ERRORS = (zlib.error, zstandard.ZstdError)
-
-
-class Damaged(Exception):
-    """What is compressed cannot be unpacked any further."""
 
 
 class Source:
@@ -54,65 +46,12 @@ class Source:
             return b""
 
 
-class Unpacker(Protocol):
-    """What zlib and zstandard have in common."""
-
-    def decompress(self, data: bytes, /) -> bytes: ...
-    @property
-    def eof(self) -> bool: ...
-    @property
-    def unused_data(self) -> bytes: ...
-
-
 def open_source(file: BinaryIO) -> tuple[Source, str]:
     """The stream in `file`, and how it is compressed: "", "gzip" or "zstd". Raises OSError if nothing can be read."""
     magic = file.read(4)
     file.seek(0)
     if magic.startswith(b"\x1f\x8b"):
-        return Source(_unpacked(file, lambda: zlib.decompressobj(31))), "gzip"
+        return Source(unpacked(file, gzip)), "gzip"
     if magic == b"\x28\xb5\x2f\xfd":
-        return Source(_unpacked(file, lambda: zstandard.ZstdDecompressor().decompressobj())), "zstd"
-    return Source(_read(file, PIECE)), ""
-
-
-def _read(file: BinaryIO, size: int) -> Iterator[bytes]:
-    while piece := file.read(size):
-        yield piece
-
-
-def _unpacked(file: BinaryIO, new: Callable[[], Unpacker]) -> Iterator[bytes]:
-    """All members (gzip) or frames (zstd), one after the other; then Damaged, if that is how it ends."""
-    unpacker, member, at = new(), 0, 0
-    for packed in _read(file, _PACKED):
-        while packed:
-            if unpacker.eof:
-                unpacker, member = new(), at
-            try:
-                made = unpacker.decompress(packed)
-            except _ERRORS:
-                yield _up_to_the_damage(file, member, at, new())
-                raise Damaged from None
-            if made:
-                yield made
-            rest = unpacker.unused_data if unpacker.eof else b""
-            packed, at = rest, at + len(packed) - len(rest)
-    if not unpacker.eof:
-        raise Damaged
-
-
-def _up_to_the_damage(file: BinaryIO, member: int, at: int, unpacker: Unpacker) -> bytes:
-    """What can be unpacked of the piece at `at`, which is damaged, in the member that begins at `member`.
-
-    An unpacker that meets an error keeps to itself what it has made of the piece. So a new one takes the member up to
-    the piece, and then octet by octet.
-    """
-    file.seek(member)
-    while file.tell() < at:
-        unpacker.decompress(file.read(min(at - file.tell(), _PACKED)))
-    made = []
-    try:
-        while octet := file.read(1):
-            made.append(unpacker.decompress(octet))
-    except _ERRORS:
-        pass
-    return b"".join(made)
+        return Source(unpacked(file, zstd)), "zstd"
+    return Source(pieces(file, PIECE)), ""

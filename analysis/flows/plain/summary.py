@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ipaddress
-
 from analysis.flows.columns import KINDS, PERCENTILES, RETRANSMISSIONS
 from analysis.flows.plain.connection import Connection
 from analysis.flows.plain.direction import Direction, Rare, Rtts
 from analysis.flows.plain.frame import Frame, Value
 from analysis.flows.plain.samples import Histogram, Samples
+from analysis.flows.plain.whole import whole
 
 _MILLISECOND = 1_000_000.0
 _SECOND = 1_000_000_000.0
@@ -17,7 +16,7 @@ _COUNTED = {
     "syns_again": "syn", "fins_again": "fin", "keepalives": "keepalive", "probes": "probe", "late": "late",
     "copies": "copy",
 }  # fmt: skip
-_FOUR = b"\1" + bytes(7)
+_NO_RARE, _NO_RTTS = Rare(compatible=False), Rtts(compatible=False)
 Row = dict[str, Value]
 
 
@@ -26,40 +25,7 @@ def add(frame: Frame, connection: Connection, compatible: bool) -> None:
     a, b = connection.a, connection.b
     a.usage.advance(connection.last_time)
     b.usage.advance(connection.last_time)
-    frame.add(_whole(connection), *(_Part(connection, *ends, compatible).row() for ends in ((a, b), (b, a))))
-
-
-def _whole(connection: Connection) -> Row:
-    ends, known = connection.ends, connection.vantage != "unknown"
-    return {
-        "connection": connection.number,
-        "complete": _complete(connection.a, connection.b),
-        "vantage": connection.vantage,
-        "vantage_source": "handshake" if known else "none",
-        "handshake_outer": connection.outer,
-        "handshake_inner": connection.inner,
-        "duration": max(connection.last_time - connection.first_time, 0),
-        "conn_#": connection.number,
-        "host_a": _address(ends[:16]),
-        "host_b": _address(ends[16:32]),
-        "port_a": int.from_bytes(ends[32:34], "big"),
-        "port_b": int.from_bytes(ends[34:36], "big"),
-        "first_packet": connection.first_time,
-        "last_packet": connection.last_time,
-    }
-
-
-def _complete(a: Direction, b: Direction) -> str:
-    if a.resets + b.resets:
-        return "reset"
-    return "yes" if min(a.syns, b.syns, a.fins, b.fins) else "no"
-
-
-def _address(octets: bytes) -> str:
-    if octets.startswith(_FOUR):
-        return str(ipaddress.IPv4Address(octets[12:]))
-    address = ipaddress.IPv6Address(octets)
-    return f"::ffff:{address.ipv4_mapped}" if address.ipv4_mapped else str(address)
+    frame.add(whole(connection), *(_Part(connection, *ends, compatible).row() for ends in ((a, b), (b, a))))
 
 
 class _Part:
@@ -67,7 +33,7 @@ class _Part:
 
     def __init__(self, connection: Connection, this: Direction, other: Direction, compatible: bool) -> None:
         self.this, self.other, self.compatible = this, other, compatible
-        self.rare, self.rtts = this.some_rare or Rare(compatible), this.some_rtts or Rtts(compatible)
+        self.rare, self.rtts = this.some_rare or _NO_RARE, this.some_rtts or _NO_RTTS
         self.began, self.end = connection.first_time, connection.last_time
 
     def row(self) -> Row:

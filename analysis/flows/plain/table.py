@@ -1,4 +1,4 @@
-"""Which connection a segment belongs to, and when the same ends begin another one."""
+"""Which connection a segment belongs to."""
 
 from __future__ import annotations
 
@@ -6,16 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from analysis.flows.plain.anew import ended_before
 from analysis.flows.plain.connection import Connection
-from analysis.flows.plain.direction import Direction
 from analysis.flows.plain.link import FINE, IGNORED
 from analysis.flows.plain.records import Batch
 from analysis.flows.plain.rows import Rows
-from analysis.flows.plain.segment import ACK, SYN, Segments, segments
+from analysis.flows.plain.segment import SYN, Segments, segments
 from analysis.flows.plain.step import Step
-
-_PAUSE = 240_000_000_000
-"""tcptrace takes the ends for new after this pause, in ns."""
 
 
 class Table:
@@ -70,7 +67,8 @@ class Table:
     def _find(self, ends: bytes) -> tuple[Connection, bool]:
         """The connection, and whether a sent this segment."""
         found = self._current.get(ends)
-        if found is None or ((self._step.flags & SYN or self.compatible) and self._begins_anew(*found)):
+        step = self._step
+        if found is None or ((step.flags & SYN or self.compatible) and ended_before(step, *found, self.compatible)):
             return self._add(ends), True
         return found
 
@@ -80,12 +78,6 @@ class Table:
         self._current[_opposite(ends)] = (made, False)
         self._current[ends] = (made, True)
         return made
-
-    def _begins_anew(self, connection: Connection, forward: bool) -> bool:
-        this, other = (connection.a, connection.b) if forward else (connection.b, connection.a)
-        if self.compatible:
-            return _tcptrace_begins(connection, self._step, this, other)
-        return _begins(self._step, this, other)
 
 
 def _opposite(ends: bytes) -> bytes:
@@ -100,23 +92,3 @@ def _blocks(found: Segments) -> list[tuple[tuple[int, int], ...]]:
     for row, count, edges in zip(rows.tolist(), counts, found.options.blocks[rows].tolist(), strict=True):
         blocks[row] = tuple(zip(edges[: 2 * count : 2], edges[1 : 2 * count : 2], strict=True))
     return blocks
-
-
-def _closed(this: Direction, other: Direction) -> bool:
-    return this.fins + other.fins + this.resets + other.resets > 0
-
-
-def _begins(step: Step, this: Direction, other: Direction) -> bool:
-    """Ours: a SYN with another number than this direction's begins a new connection, a SYN-ACK only after a close."""
-    another = this.known and step.sequence != this.origin
-    return another and (_closed(this, other) or not step.flags & ACK)
-
-
-def _tcptrace_begins(connection: Connection, step: Step, this: Direction, other: Direction) -> bool:
-    """tcptrace's rules: a pause of four minutes; a SYN beyond the window after a close; a third SYN that differs."""
-    if step.now - connection.last_time > _PAUSE:
-        return True
-    if not step.flags & SYN:
-        return False
-    outside = step.sequence > other.window_end or step.sequence < this.syn_number
-    return (_closed(this, other) and outside) or (this.syns > 1 and this.syn_number != step.sequence)

@@ -5,7 +5,7 @@ use crate::counting::{count, options, outstanding, payload, windows};
 use crate::direction::{kind, Direction};
 use crate::rows::{Row, Rows};
 use crate::scoreboard::Added;
-use crate::segment::{Ends, Segment, ACK, RST, SYN};
+use crate::segment::{Segment, ACK, RST, SYN};
 use crate::sending::{advance, classify, transmit};
 
 /// Where the capture was taken, as the handshake tells.
@@ -22,7 +22,6 @@ pub enum Vantage {
 const NEARER: i64 = 5;
 
 pub struct Connection {
-    pub ends: Ends,
     pub first_time: i64,
     pub last_time: i64,
     pub a: Direction,
@@ -62,9 +61,8 @@ pub struct Step {
 }
 
 impl Connection {
-    pub fn new(ends: Ends, time: i64) -> Connection {
+    pub fn new(time: i64) -> Connection {
         let mut connection = Connection {
-            ends,
             first_time: time,
             last_time: time,
             a: Direction::default(),
@@ -126,6 +124,14 @@ impl Connection {
                     rtt: step.rtt,
                 },
             );
+        }
+    }
+
+    /// tcptrace takes a direction for idle until the file's last packet, whosever it is.
+    pub fn idle_until(&mut self, last: i64) {
+        for direction in [&mut self.a, &mut self.b] {
+            let since = direction.last_time.unwrap_or(last);
+            direction.longest_pause = direction.longest_pause.max(last - last.rem_euclid(1000) - since);
         }
     }
 

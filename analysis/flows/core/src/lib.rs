@@ -1,6 +1,7 @@
 //! The compiled engine of `analysis.flows`: one streaming pass over a capture, and columns for Python.
 
 pub mod acks;
+pub mod anew;
 pub mod blocks;
 pub mod connection;
 pub mod counting;
@@ -20,6 +21,8 @@ pub mod sending;
 pub mod source;
 pub mod summary;
 pub mod table;
+pub mod unpack;
+pub mod whole;
 
 #[cfg(feature = "python")]
 mod python;

@@ -36,7 +36,7 @@ fn analyse(py: Python<'_>, path: PathBuf, packets: bool, compatible: bool) -> Py
     facts.set_item("fault", reading.fault.map(|fault| fault.0.name()))?;
     facts.set_item("fault_offset", reading.fault.map(|fault| fault.1))?;
     file(&facts, &reading.facts)?;
-    let frame = py.allow_threads(|| frame(&mut table));
+    let frame = py.allow_threads(|| frame(&mut table, reading.facts.last));
     facts.set_item("connections", columns(py, frame.columns)?)?;
     if let Some(rows) = &table.rows {
         let pieces = PyList::empty(py);
@@ -65,25 +65,30 @@ fn file(made: &Bound<'_, PyDict>, facts: &Facts) -> PyResult<()> {
 }
 
 /// The connections' frame; each connection's memory is freed with its row.
-fn frame(table: &mut Table) -> Frame {
+fn frame(table: &mut Table, last: Option<i64>) -> Frame {
     let mut frame = Frame::new(table.connections.len());
     let compatible = table.compatible;
-    for (index, mut connection) in std::mem::take(&mut table.connections).into_iter().enumerate() {
-        summary::add(&mut frame, index + 1, &mut connection, compatible);
+    for (index, known) in std::mem::take(&mut table.connections).into_iter().enumerate() {
+        let ends = known.ends;
+        let mut connection = known.counted(compatible);
+        if let (true, Some(last)) = (compatible, last) {
+            connection.idle_until(last);
+        }
+        summary::add(&mut frame, index + 1, &ends, &mut connection, compatible);
     }
     frame
 }
 
-/// Each column is freed as soon as Python has it.
+/// Each column is freed as soon as Python has it. A value that all rows share is handed over once.
 fn columns<'py>(py: Python<'py>, columns: Vec<Column>) -> PyResult<Bound<'py, PyDict>> {
     let made = PyDict::new(py);
     for column in columns {
-        let valid = PyBytes::new(py, &column.valid);
+        let valid = bytes(py, column.valid.values());
         match &column.values {
-            Values::Unsigned(values) => made.set_item(&column.name, ("uint64", bytes(py, values), valid))?,
-            Values::Integer(values) => made.set_item(&column.name, ("int64", bytes(py, values), valid))?,
-            Values::Float(values) => made.set_item(&column.name, ("float64", bytes(py, values), valid))?,
-            Values::Text(values) => made.set_item(&column.name, ("text", PyList::new(py, values)?, valid))?,
+            Values::Unsigned(cells) => made.set_item(&column.name, ("uint64", bytes(py, cells.values()), valid))?,
+            Values::Integer(cells) => made.set_item(&column.name, ("int64", bytes(py, cells.values()), valid))?,
+            Values::Float(cells) => made.set_item(&column.name, ("float64", bytes(py, cells.values()), valid))?,
+            Values::Text(cells) => made.set_item(&column.name, ("text", PyList::new(py, cells.values())?, valid))?,
         }
     }
     Ok(made)

@@ -52,7 +52,7 @@ fn same(left: &Address, right: &Address) -> bool {
 }
 
 /// What an analysis needs of a segment; numbers as on the wire.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Segment {
     pub time: i64,
     pub ends: Ends,

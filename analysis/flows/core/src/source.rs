@@ -1,5 +1,6 @@
 //! The file as a stream of bytes: unpacked where it is gzip (RFC 1952) or zstd (RFC 8878), read in large pieces.
 
+use crate::unpack::{gzip, zstd, Unpacked};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
@@ -45,10 +46,8 @@ impl Source {
         let length = read_up_to(&mut file, &mut magic)?;
         file.seek(SeekFrom::Start(0))?;
         Ok(match &magic[..length] {
-            [0x1f, 0x8b, ..] => {
-                (Source::over(Box::new(flate2::read::MultiGzDecoder::new(buffered(file)))), Compression::Gzip)
-            }
-            [0x28, 0xb5, 0x2f, 0xfd] => (Source::over(Box::new(Frames::new(buffered(file)))), Compression::Zstd),
+            [0x1f, 0x8b, ..] => (Source::over(Box::new(Unpacked::new(file, gzip)?)), Compression::Gzip),
+            [0x28, 0xb5, 0x2f, 0xfd] => (Source::over(Box::new(Unpacked::new(file, zstd)?)), Compression::Zstd),
             _ => (Source::over(Box::new(file)), Compression::None),
         })
     }
@@ -99,10 +98,6 @@ impl Source {
     }
 }
 
-fn buffered(file: File) -> io::BufReader<File> {
-    io::BufReader::with_capacity(PIECE, file)
-}
-
 fn read_up_to(file: &mut File, into: &mut [u8]) -> io::Result<usize> {
     let mut length = 0;
     while length < into.len() {
@@ -112,49 +107,4 @@ fn read_up_to(file: &mut File, into: &mut [u8]) -> io::Result<usize> {
         }
     }
     Ok(length)
-}
-
-/// All frames of a zstd file, one after the other; skippable ones are skipped.
-struct Frames {
-    input: Option<io::BufReader<File>>,
-    frame: Option<ruzstd::StreamingDecoder<io::BufReader<File>, ruzstd::FrameDecoder>>,
-}
-
-impl Frames {
-    fn new(input: io::BufReader<File>) -> Frames {
-        Frames { input: Some(input), frame: None }
-    }
-
-    /// Opens the next frame; false at the end of the file.
-    fn next(&mut self) -> io::Result<bool> {
-        use std::io::BufRead;
-        let mut input = match (self.frame.take(), self.input.take()) {
-            (Some(frame), _) => frame.into_inner(),
-            (None, Some(input)) => input,
-            (None, None) => return Ok(false),
-        };
-        if input.fill_buf()?.is_empty() {
-            return Ok(false);
-        }
-        let frame = ruzstd::StreamingDecoder::new(input)
-            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
-        self.frame = Some(frame);
-        Ok(true)
-    }
-}
-
-impl Read for Frames {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        loop {
-            if let Some(frame) = &mut self.frame {
-                let count = frame.read(into)?;
-                if count > 0 {
-                    return Ok(count);
-                }
-            }
-            if !self.next()? {
-                return Ok(0);
-            }
-        }
-    }
 }

@@ -1,11 +1,11 @@
 //! The connections' frame: tcptrace's 147 columns and ours, by the names that columns.py defines.
 
-use crate::connection::{Connection, Vantage};
+use crate::connection::Connection;
 use crate::direction::{kind, Direction, Rare, Rtts};
 use crate::frame::Frame;
 use crate::samples::{Histogram, Samples};
-use crate::segment::{Address, FOUR};
-use std::net::{Ipv4Addr, Ipv6Addr};
+use crate::segment::Ends;
+use crate::whole::whole;
 
 const MILLISECOND: f64 = 1_000_000.0;
 const SECOND: f64 = 1_000_000_000.0;
@@ -20,54 +20,16 @@ const CLASSES: [(u8, &str); 6] = [
 ];
 
 /// Adds the connection with this number as the next row.
-pub fn add(frame: &mut Frame, number: usize, connection: &mut Connection, compatible: bool) {
+pub fn add(frame: &mut Frame, number: usize, ends: &Ends, connection: &mut Connection, compatible: bool) {
     let end = connection.last_time;
     connection.a.usage.advance(end);
     connection.b.usage.advance(end);
     frame.next_row();
-    whole(frame, number, connection);
+    whole(frame, number, ends, connection);
     let (a, b) = (&connection.a, &connection.b);
     for (this, other, ending) in [(a, b, "_a2b"), (b, a, "_b2a")] {
         let scaled = a.window_restarted && b.window_restarted;
         Part { frame, this, other, ending, compatible, scaled, began: connection.first_time, end }.add();
-    }
-}
-
-fn whole(frame: &mut Frame, number: usize, connection: &Connection) {
-    let (a, b, ends) = (&connection.a, &connection.b, &connection.ends);
-    let complete = match (a.resets + b.resets > 0, a.syns.min(b.syns).min(a.fins).min(b.fins) > 0) {
-        (true, _) => "reset",
-        (_, true) => "yes",
-        _ => "no",
-    };
-    let vantage = match connection.vantage {
-        Vantage::A => "a",
-        Vantage::B => "b",
-        Vantage::Middle => "middle",
-        Vantage::Unknown => "unknown",
-    };
-    let source = if connection.vantage == Vantage::Unknown { "none" } else { "handshake" };
-    frame.unsigned("connection", "", number as u64);
-    frame.text("complete", "", complete.to_string());
-    frame.text("vantage", "", vantage.to_string());
-    frame.text("vantage_source", "", source.to_string());
-    frame.integer_or_none("handshake_outer", "", connection.outer);
-    frame.integer_or_none("handshake_inner", "", connection.inner);
-    frame.integer("duration", "", (connection.last_time - connection.first_time).max(0));
-    frame.unsigned("conn_#", "", number as u64);
-    frame.text("host_a", "", address(&ends.source));
-    frame.text("host_b", "", address(&ends.destination));
-    frame.unsigned("port_a", "", u64::from(ends.ports >> 16));
-    frame.unsigned("port_b", "", u64::from(ends.ports & 0xffff));
-    frame.integer("first_packet", "", connection.first_time);
-    frame.integer("last_packet", "", connection.last_time);
-}
-
-fn address(address: &Address) -> String {
-    if address[0] == FOUR {
-        Ipv4Addr::from(address[1] as u32).to_string()
-    } else {
-        Ipv6Addr::from(u128::from(address[0]) << 64 | u128::from(address[1])).to_string()
     }
 }
 

@@ -1,19 +1,55 @@
-//! Which connection a segment belongs to, and when the same ends begin another one.
+//! Which connection a segment belongs to.
 
 use crate::connection::{Connection, Place};
-use crate::direction::Direction;
 use crate::rows::Rows;
-use crate::segment::{Address, Ends, Segment, ACK, SYN};
+use crate::segment::{Address, Ends, Segment, SYN};
 use hashbrown::HashTable;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 
-/// tcptrace takes the ends for new after this pause.
-const PAUSE: i64 = 240_000_000_000;
+/// So many packets of a connection are kept as they are; with the next one all are counted.
+const KEPT: usize = 6;
+
+/// A connection as the table has it.
+pub struct Known {
+    pub ends: Ends,
+    state: State,
+}
+
+/// Few packets take less memory than all that is counted of them, and most connections of a scan have no more.
+enum State {
+    Kept(Vec<Segment>),
+    Counted(Box<Connection>),
+}
+
+impl Known {
+    fn new(ends: Ends, time: i64, keep: bool) -> Known {
+        let counted = || State::Counted(Box::new(Connection::new(time)));
+        Known { ends, state: if keep { State::Kept(Vec::with_capacity(KEPT / 2)) } else { counted() } }
+    }
+
+    /// What is counted of the connection, with the packets that were only kept so far.
+    pub fn counted(self, compatible: bool) -> Box<Connection> {
+        match self.state {
+            State::Counted(connection) => connection,
+            State::Kept(segments) => replay(&self.ends, &segments, compatible),
+        }
+    }
+}
+
+#[cold]
+fn replay(ends: &Ends, segments: &[Segment], compatible: bool) -> Box<Connection> {
+    let mut connection = Box::new(Connection::new(segments.first().map_or(0, |segment| segment.time)));
+    for segment in segments {
+        let mut place = Place { number: 0, connection: 0, compatible, rows: None };
+        connection.segment(segment, ends.same(&segment.ends), &mut place);
+    }
+    connection
+}
 
 /// All connections, and with `packets` a row for each segment.
 pub struct Table {
-    pub connections: Vec<Box<Connection>>,
+    pub connections: Vec<Known>,
     current: HashTable<u32>,
     seeds: [u64; 2],
     /// The last packet's connection: packets come in runs.
@@ -38,12 +74,23 @@ impl Table {
     /// Takes the segment of the file's record with this number.
     #[inline(always)]
     pub fn take(&mut self, number: u64, segment: &mut Segment) {
-        if self.compatible {
+        let compatible = self.compatible;
+        if compatible {
             segment.time -= segment.time.rem_euclid(1000);
         }
         let (at, forward) = self.find(segment);
-        let mut place = Place { number, connection: at + 1, compatible: self.compatible, rows: self.rows.as_mut() };
-        self.connections[at as usize].segment(segment, forward, &mut place);
+        let known = &mut self.connections[at as usize];
+        if let State::Kept(segments) = &mut known.state {
+            if segments.len() < KEPT {
+                segments.push(segment.clone());
+                return;
+            }
+            known.state = State::Counted(replay(&known.ends, segments, compatible));
+        }
+        if let State::Counted(connection) = &mut known.state {
+            let mut place = Place { number, connection: at + 1, compatible, rows: self.rows.as_mut() };
+            connection.segment(segment, forward, &mut place);
+        }
     }
 
     /// The connection's place and whether a sent this segment.
@@ -62,16 +109,16 @@ impl Table {
     }
 
     fn look_up(&mut self, segment: &Segment) -> (u32, bool) {
-        let ends = segment.ends;
-        let hash = hash(&ends, &self.seeds);
+        let ends = &segment.ends;
+        let hash = hash(ends, &self.seeds);
         let connections = &self.connections;
         let found = self.current.find(hash, |at| {
-            let known = connections[*at as usize].ends;
-            known.same(&ends) || known.opposite(&ends)
+            let known = &connections[*at as usize].ends;
+            known.same(ends) || known.opposite(ends)
         });
         let found = found.copied();
         if let Some(at) = found {
-            let forward = self.connections[at as usize].ends.same(&ends);
+            let forward = self.connections[at as usize].ends.same(ends);
             if !self.begins_anew(at, segment, forward) {
                 return (at, forward);
             }
@@ -81,7 +128,8 @@ impl Table {
 
     fn add(&mut self, segment: &Segment, hash: u64, replaced: Option<u32>) -> u32 {
         let at = self.connections.len() as u32;
-        self.connections.push(Box::new(Connection::new(segment.ends, segment.time)));
+        // A row of a packet is made when the packet comes.
+        self.connections.push(Known::new(segment.ends, segment.time, self.rows.is_none()));
         let (connections, seeds) = (&self.connections, &self.seeds);
         if let Some(old) = replaced {
             if let Some(entry) = self.current.find_mut(hash, |known| *known == old) {
@@ -98,34 +146,14 @@ impl Table {
         if segment.flags & SYN == 0 && !self.compatible {
             return false;
         }
-        let connection = &self.connections[at as usize];
-        let (this, other) = if forward { (&connection.a, &connection.b) } else { (&connection.b, &connection.a) };
-        if self.compatible {
-            tcptrace_begins(connection, segment, this, other)
-        } else {
-            begins(segment, this, other)
+        let known = &self.connections[at as usize];
+        match &known.state {
+            State::Counted(connection) => connection.ended_before(segment, forward, self.compatible),
+            State::Kept(segments) => {
+                replay(&known.ends, segments, self.compatible).ended_before(segment, forward, self.compatible)
+            }
         }
     }
-}
-
-/// Ours: a SYN with another number than this direction's begins a new connection, a SYN-ACK only after a close.
-fn begins(segment: &Segment, this: &Direction, other: &Direction) -> bool {
-    let closed = this.fins + other.fins + this.resets + other.resets > 0;
-    let another = this.known && segment.sequence != this.origin;
-    another && (closed || segment.flags & ACK == 0)
-}
-
-/// tcptrace's three rules: a pause of four minutes; a SYN beyond the window after a close; a third SYN that differs.
-fn tcptrace_begins(connection: &Connection, segment: &Segment, this: &Direction, other: &Direction) -> bool {
-    if segment.time - connection.last_time > PAUSE {
-        return true;
-    }
-    if segment.flags & SYN == 0 {
-        return false;
-    }
-    let closed = this.fins + other.fins + this.resets + other.resets > 0;
-    let outside = u64::from(segment.sequence) > other.window_end || segment.sequence < this.syn_number;
-    (closed && outside) || (this.syns > 1 && this.syn_number != segment.sequence)
 }
 
 /// The same for both directions. Seeds of the process keep chosen addresses from falling together.

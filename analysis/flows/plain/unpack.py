@@ -1,0 +1,79 @@
+"""What a gzip or zstd file has inside: all its members (gzip) or frames (zstd), one after the other."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator
+from typing import BinaryIO, Protocol
+
+import zstandard
+
+_PACKED = 1 << 14
+"""Bytes that are unpacked at once: a hostile file makes a lot of few."""
+_ERRORS = (zlib.error, zstandard.ZstdError)
+
+
+class Damaged(Exception):
+    """What is compressed cannot be unpacked any further."""
+
+
+class Unpacker(Protocol):
+    """What zlib and zstandard have in common."""
+
+    def decompress(self, data: bytes, /) -> bytes: ...
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+
+
+def gzip() -> Unpacker:
+    return zlib.decompressobj(31)
+
+
+def zstd() -> Unpacker:
+    return zstandard.ZstdDecompressor().decompressobj()
+
+
+def pieces(file: BinaryIO, size: int) -> Iterator[bytes]:
+    """The file in pieces of `size` bytes."""
+    while piece := file.read(size):
+        yield piece
+
+
+def unpacked(file: BinaryIO, new: Callable[[], Unpacker]) -> Iterator[bytes]:
+    """All members (gzip) or frames (zstd), one after the other; then Damaged, if that is how it ends."""
+    unpacker, member, at = new(), 0, 0
+    for packed in pieces(file, _PACKED):
+        while packed:
+            if unpacker.eof:
+                unpacker, member = new(), at
+            try:
+                made = unpacker.decompress(packed)
+            except _ERRORS:
+                yield _up_to_the_damage(file, member, at, new())
+                raise Damaged from None
+            if made:
+                yield made
+            rest = unpacker.unused_data if unpacker.eof else b""
+            packed, at = rest, at + len(packed) - len(rest)
+    if not unpacker.eof:
+        raise Damaged
+
+
+def _up_to_the_damage(file: BinaryIO, member: int, at: int, unpacker: Unpacker) -> bytes:
+    """What can be unpacked of the piece at `at`, which is damaged, in the member that begins at `member`.
+
+    An unpacker that meets an error keeps to itself what it has made of the piece. So a new one takes the member up to
+    the piece, and then octet by octet.
+    """
+    file.seek(member)
+    while file.tell() < at:
+        unpacker.decompress(file.read(min(at - file.tell(), _PACKED)))
+    made = []
+    try:
+        while octet := file.read(1):
+            made.append(unpacker.decompress(octet))
+    except _ERRORS:
+        pass
+    return b"".join(made)
