@@ -51,7 +51,8 @@ def unpacked(file: BinaryIO, new: Callable[[], Unpacker]) -> Iterator[bytes]:
             try:
                 made = unpacker.decompress(packed)
             except _ERRORS:
-                yield _up_to_the_damage(file, member, at, new())
+                if made := _up_to_the_damage(file, member, at, new()):
+                    yield made  # an empty piece would be the end of the stream
                 raise Damaged from None
             if made:
                 yield made
