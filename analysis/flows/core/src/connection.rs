@@ -107,23 +107,7 @@ impl Connection {
         used(this, other);
         used(other, this);
         if let Some(rows) = place.rows.as_deref_mut() {
-            let count = usize::from(segment.options.block_count);
-            rows.push(
-                segment,
-                &Row {
-                    number: place.number,
-                    connection: place.connection,
-                    forward,
-                    sequence: step.first,
-                    acknowledgement: step.ack,
-                    window: if segment.flags & (ACK | SYN) != 0 { step.window } else { u64::from(segment.window) },
-                    sacks: &step.sacks[..count],
-                    dsack: step.dsack,
-                    kind: step.kind,
-                    in_flight: this.in_flight(),
-                    rtt: step.rtt,
-                },
-            );
+            rows.push(segment, &row(segment, &step, forward, this.in_flight(), (place.number, place.connection)));
         }
     }
 
@@ -159,6 +143,23 @@ impl Connection {
         }
     }
 }
+
+fn row<'a>(segment: &Segment, step: &'a Step, forward: bool, in_flight: i64, place: (u64, u32)) -> Row<'a> {
+    Row {
+        number: place.0,
+        connection: place.1,
+        forward,
+        sequence: step.first,
+        acknowledgement: step.ack,
+        window: if segment.flags & (ACK | SYN) != 0 { step.window } else { u64::from(segment.window) },
+        sacks: &step.sacks[..usize::from(segment.options.block_count)],
+        dsack: step.dsack,
+        kind: step.kind,
+        in_flight,
+        rtt: step.rtt,
+    }
+}
+
 fn vantage(outer: i64, inner: i64) -> Vantage {
     match (inner.saturating_mul(NEARER) <= outer, outer.saturating_mul(NEARER) <= inner) {
         (true, true) => Vantage::Unknown,

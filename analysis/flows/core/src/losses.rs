@@ -51,6 +51,8 @@ pub struct Losses {
     pub episode_end: i64,
     pub episodes: u64,
     pub resent: VecDeque<Resent>,
+    /// The highest end of a retransmission.
+    resent_top: i64,
     pub gaps: Vec<Gap>,
     pub reordered: u64,
     pub reordering_packets: u64,
@@ -159,6 +161,7 @@ impl Losses {
         if self.resent.len() == REMEMBERED {
             self.resent.pop_front();
         }
+        self.resent_top = self.resent_top.max(resent.end);
         self.resent.push_back(resent);
     }
 
@@ -180,6 +183,9 @@ impl Losses {
     /// earlier transmission arrived. Of the bytes behind it a delayed ACK tells nothing (RFC 7323, section 4.3).
     pub fn echoed(&mut self, from: i64, echo: u32) -> Vec<Resent> {
         let mut found = Vec::new();
+        if from >= self.resent_top {
+            return found;
+        }
         for resent in &mut self.resent {
             let covered = resent.first <= from && resent.end > from && !resent.needless;
             if covered && matches!(resent.timestamp, Some(sent) if (sent.wrapping_sub(echo) as i32) > 0) {
