@@ -53,9 +53,9 @@ _REASONS = (
         "cubic_vs_reno",
         "% loss(,| with SACK)",
         _COUNTS
-        + "In the period's network that makes 7.7 (CUBIC) and 15.4 (Reno) at 5 %, 1.9 and 3.3 at 10 % (three seeds), where "
-        "RACK gave 11.9 and 54.4, 3.2 and 9.3. What is left is not explained, nor that CUBIC was published as faster "
-        "than Reno, which without SACK has 8.3 at 5 %. " + _NO_FACK,
+        + "In the period's network that makes 7.7 (CUBIC) and 15.4 (Reno) at 5 %, 1.9 and 3.3 at 10 % (three seeds), "
+        "where RACK gave 11.9 and 54.4, 3.2 and 9.3. What is left is not explained, nor that CUBIC was published as "
+        "faster than Reno, which without SACK has 8.3 at 5 %. " + _NO_FACK,
     ),
     (
         "cubic_vs_reno",
@@ -89,9 +89,8 @@ _REASONS = (
     (
         "custom_cc",
         "5 % loss, .*1 stream,",
-        _COUNTS
-        + "That makes 15.6 (Reno) and 19.1 (exp) of 65.4 and 89.1 (three seeds). What is left of Reno's is not explained; "
-        "without SACK it has 8.3, as published.",
+        _COUNTS + "That makes 15.6 (Reno) and 19.1 (exp) of 65.4 and 89.1 (three seeds). What is left of Reno's is not "
+        "explained; without SACK it has 8.3, as published.",
     ),
     (
         "custom_cc",
@@ -137,8 +136,8 @@ _REASONS = (
         "The dropping module alone made the router slower: its rate is in the period's network. "
         + _COUNTS
         + "In that network this makes 28.6 s at 0.5 %, 29.9 at 1 %, 36.8 at 2 %, 93.8 at 5 %, 393 at 10 % and 2145 at "
-        "20 % (three seeds). That the published router was slower at 1 and 2 % and faster from 5 % on is not explained. "
-        + _NO_FACK,
+        "20 % (three seeds). That the published router was slower at 1 and 2 % and faster from 5 % on is not "
+        "explained. " + _NO_FACK,
     ),
     (
         "wan_reordering",
