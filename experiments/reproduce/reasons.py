@@ -136,7 +136,7 @@ _REASONS = (
         "The dropping module alone made the router slower: its rate is in the period's network. "
         + _COUNTS
         + "In that network this makes 28.6 s at 0.5 %, 29.9 at 1 %, 36.8 at 2 %, 93.8 at 5 %, 393 at 10 % and 2145 at "
-        "20 % (three seeds). That the published router was slower at 1 and 2 % and faster from 5 % on is not "
+        "20 % (three seeds). That the published router was faster at 10 % is not "
         "explained. " + _NO_FACK,
     ),
     (
