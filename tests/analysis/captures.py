@@ -166,3 +166,12 @@ class End:
         wire = len(packet) - len(inner) + length
         missing = max(flow.padded - wire - len(frames.link_header(flow.capture.link, flow.version)), 0)
         flow.capture.add(at, packet + b"\0" * missing, wire + missing, flow.version, flow.interface)
+
+
+RTT = 0.04
+"""Of `opened` flows, in seconds."""
+
+
+def opened(**settings: object) -> Flow:
+    """A connection whose handshake the sender a saw, in a capture of its own."""
+    return Capture().flow(**settings).open(rtt=RTT)
