@@ -28,6 +28,7 @@ from topologies.errors import TcplabError
 
 _PATIENCE = 10.0  # seconds in which a scheduler must answer
 _LOOK = 0.1  # seconds between two looks for a worker
+_GRACE = 10  # seconds in which a worker of use may follow those that are refused
 _LOOPBACK = "127.0.0.1:0"  # Dask's own pages are for this machine only
 
 
@@ -117,17 +118,23 @@ class Engine:
 
     def _wait_for_worker(self) -> None:
         """Until one worker is let in: on a cluster the first may come hours later."""
-        begun, said = time.monotonic(), False
+        begun, said, hopeful = time.monotonic(), False, time.monotonic()
         while not self._hear_early_words():
-            if self.refused and set(self.client.nthreads()) <= set(self.refused):
-                raise TcplabError(
-                    f"No worker can be used: {'; '.join(f'{at}: {why}' for at, why in self.refused.items())}.",
-                    "Give every worker this version of tcplab and this lab: ./tcplab image export and import.",
-                )
+            if not self.refused or set(self.client.nthreads()) - set(self.refused):
+                hopeful = time.monotonic()
+            self._require_hope(hopeful)
             if time.monotonic() - begun > 1 and not said:
                 self.listener.note("No worker has come yet; waiting. Ctrl-C ends this, and loses nothing.")
                 said = True
             time.sleep(_LOOK)
+
+    def _require_hope(self, since: float) -> None:
+        """Workers of a cluster come one by one: that the first few are of no use says nothing yet."""
+        if time.monotonic() - since > _GRACE:
+            raise TcplabError(
+                f"No worker can be used: {'; '.join(f'{at}: {why}' for at, why in self.refused.items())}.",
+                "Give every worker this version of tcplab and this lab: ./tcplab image export and import.",
+            )
 
     def _hear_early_words(self) -> bool:
         """What workers said before we subscribed; whether one of all has been let in."""

@@ -16,6 +16,8 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
+from dask.distributed import Client
+
 from experiments.sweep.carry import carry_out
 from experiments.sweep.definition import Sweep
 from experiments.sweep.plan import plan
@@ -100,9 +102,16 @@ def main(out: Path, workers: list[str]) -> None:
         stack.enter_context(running([*inside, *dask], logs / "scheduler"))
         started = [_worker(stack, number, kind, logs) for number, kind in enumerate(workers, 3)]
         victim = next((one for one, kind in zip(started, workers, strict=True) if kind == "killed"), None)
+        _wait_for_all(len(workers))
         asked = Sweep("sack", (("duration", ("3s",)), ("loss", ("1%", "5%"))), (1, 2, 3, 4))
         way = Way(ready, partial(cluster_engine, ADDRESS, ready), "a cluster")
         print(carry_out(plan(asked), out, way, Killer(victim)))
+
+
+def _wait_for_all(workers: int) -> None:
+    """Which of them comes first is a matter of the machine's load, and not what is tested."""
+    with Client(ADDRESS) as client:
+        client.wait_for_workers(workers, timeout=60)
 
 
 def _worker(stack: ExitStack, number: int, kind: str, logs: Path) -> subprocess.Popen[bytes]:
