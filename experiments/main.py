@@ -7,15 +7,15 @@ from importlib import import_module
 from testbed.interpreter import in_virtual_environment
 
 
-def main() -> None:
-    """`tcplab`, the console script."""
+def main(typed: str = "tcplab") -> None:
+    """`tcplab`, the console script; `typed` is what its help calls it."""
     in_virtual_environment()
     from experiments.commands import tcplab
 
     labs = import_module("labs.commands")  # by name: imports point from labs to experiments
     tcplab.add_command(labs.lab)
     tcplab.add_command(labs.grade)
-    tcplab()
+    tcplab(prog_name=typed)
 
 
 def start(name: str) -> None:
@@ -36,4 +36,4 @@ def run() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main("./tcplab")  # which ends in this file
