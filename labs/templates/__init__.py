@@ -7,19 +7,19 @@ import hashlib
 from functools import cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, PrefixLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader, StrictUndefined
 from markdown_it import MarkdownIt
 
 from labs.catalogue import names
 
-_STYLE = PackageLoader("analysis")
+_FRAME = PackageLoader("analysis")
 
 
 @cache
 def _environment() -> Environment:
     loaders = {name: PackageLoader(f"labs.{name}", ".") for name in names()}
     environment = Environment(
-        loader=PrefixLoader({"labs": PackageLoader("labs"), "analysis": _STYLE, **loaders}), undefined=StrictUndefined,
+        loader=ChoiceLoader([PrefixLoader({"labs": PackageLoader("labs"), **loaders}), _FRAME]), undefined=StrictUndefined,
         autoescape=lambda name: bool(name and name.endswith(".html")), trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     environment.filters |= {"number": _number, "id": id}
