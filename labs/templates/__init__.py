@@ -19,8 +19,9 @@ _FRAME = PackageLoader("analysis")
 def _environment() -> Environment:
     loaders = {name: PackageLoader(f"labs.{name}", ".") for name in names()}
     environment = Environment(
-        loader=ChoiceLoader([PrefixLoader({"labs": PackageLoader("labs"), **loaders}), _FRAME]), undefined=StrictUndefined,
-        autoescape=lambda name: bool(name and name.endswith(".html")), trim_blocks=True, lstrip_blocks=True,
+        loader=ChoiceLoader([PrefixLoader({"labs": PackageLoader("labs"), **loaders}), _FRAME]),
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        autoescape=lambda name: bool(name and name.endswith(".html")),
     )  # fmt: skip
     environment.filters |= {"number": _number, "id": id}
     return environment
