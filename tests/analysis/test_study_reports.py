@@ -65,6 +65,16 @@ def test_udp_beside_tcp_is_told_apart(fair: Report) -> None:
     assert values["flows.total"] == pytest.approx(26_840)
 
 
+def test_a_udp_flow_has_its_own_sources_and_no_counters_of_tcp(tmp_path: Path) -> None:
+    counted = {"before": {}, "after": {"top": {"TcpRetransSegs": 0}, "right": {"TcpRetransSegs": 7}}}
+    files = {"udp.client.txt": UDP_CLIENT, "udp.server.txt": UDP_SERVER, "counters.json": json.dumps(counted)}
+    flows = [flow("udp", "top", 6001, "20mbit"), flow("tcp1", "right", 5001)]
+    made = make_report(made_run(tmp_path, "udp_fairness", FIFO, flows, {"together": [files]}))
+    sources = {row.name: row.source for row in made.table.rows}
+    assert sources["iperf server"] == "udp.server.txt, last line"
+    assert "Retransmitted segments" not in sources
+
+
 def test_an_even_share_is_not_called_unfair(fair: Report) -> None:
     assert "The queue enforces it" in " ".join(fair.answers[1].paragraphs)
     assert "| UDP jitter (ms) | 0.217 |" in (fair.page.parent / "answers.md").read_text()

@@ -28,7 +28,9 @@ from labs.packing import safe_name
 from labs.runs import variables_of
 from labs.spec import LabSpec
 from testbed.lab import lab as the_lab
-from tests.labs.students import KINDS, LAB, Kind, Student, honest, honest_in_other_units
+from tests.labs.honest_students import honest, honest_in_other_units
+from tests.labs.student import LAB, Kind, Student
+from tests.labs.students import KINDS
 
 COURSE = Course("made up", "a secret that only the tests know")
 

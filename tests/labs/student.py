@@ -1,0 +1,120 @@
+"""A made-up student of the SACK lab, and what any of them does: write answers, pack, spoil what was packed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from labs.assignment import ANSWERS, Assignment
+from labs.key import Key
+from labs.packing import pack
+from labs.runs import run_folder
+from labs.spec import LabSpec
+
+LAB = "sack"
+PICTURE = bytes.fromhex("89504e470d0a1a0a0000000d4948445200000001000000010806000000" "1f15c4890000000d49444154789c6360"
+                        "606060000000050001a5f645400000000049454e44ae426082")  # fmt: skip
+TEXT = "Without SACK an acknowledgement names only the first gap. {0} therefore waited for time-outs."
+
+
+@dataclass
+class Student:
+    """A student: what becomes of the honest hand-in. `other` is whose work is used."""
+
+    name: str
+    kind: Kind
+    assignment: Assignment | None = None
+    key: Key | None = None
+    other: Student | None = None
+    zip: Path = Path()
+
+    @property
+    def folder(self) -> Path:
+        assert self.assignment
+        return self.assignment.folder
+
+    @property
+    def run(self) -> Path:
+        found = run_folder(self.folder, LAB)
+        assert found
+        return found
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a kind of student does, and what the grader should say of it.
+
+    `state`; `flags` that must be among its flags (none allowed where it is empty and the state is graded); `points`,
+    from and to, of those that the program gives; `said`, a part of the feedback page.
+    """
+
+    name: str
+    state: str
+    hand_in: Callable[[Student, LabSpec, Path], None]
+    flags: frozenset[str] = frozenset()
+    points: tuple[float, float] | None = None
+    said: str = ""
+    runs: bool = True
+
+
+def written(lab: LabSpec, key: Key, change: Callable[[str, float], str] | None = None) -> dict[str, Any]:
+    """The answers of the key as a student writes them; `change(question, value)` writes a number otherwise."""
+    found: dict[str, Any] = {}
+    for question in lab.questions:
+        if question.id in key.numbers:
+            value = key.numbers[question.id]
+            plain = f"{value:.4g}" if question.unit in ("kbit/s", "%", "", "s") else f"{value:.0f}"
+            found[question.id] = change(question.id, value) if change else f"{plain} {question.unit}".strip()
+        elif question.id in key.choices:
+            found[question.id] = sorted(key.choices[question.id])
+    return found
+
+
+def sheet(student: Student, answers: dict[str, Any], text: str | None = None) -> None:
+    """Write answers.toml, with a text and a picture."""
+    answers = answers | {"why": text or TEXT.format(student.name), "graph": "graph.png"}
+    lines = [f"{name} = {_toml(value)}" for name, value in answers.items()]
+    (student.folder / ANSWERS).write_text("[answers]\n" + "\n".join(lines) + "\n")
+    (student.folder / "graph.png").write_bytes(PICTURE)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    return json.dumps(value)
+
+
+def packed(student: Student, target: Path) -> None:
+    assert student.assignment
+    pack(student.assignment, target)
+
+
+def borrowed(student: Student, target: Path) -> None:
+    """A whole hand-in to spoil: what is refused needs no run of its own."""
+    assert student.other
+    shutil.copyfile(student.other.zip, target)
+
+
+def rewritten(target: Path, change: Callable[[str, bytes], bytes | None], more: dict[str, bytes] | None = None) -> None:
+    """The zip again with each member as `change` gives it, without those that it drops."""
+    with zipfile.ZipFile(target) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            if (changed := change(name, content)) is not None:
+                archive.writestr(name, changed)
+        for name, content in (more or {}).items():
+            archive.writestr(name, content)
+
+
+def signed(run: Path, manifest: dict[str, Any]) -> None:
+    """Make the manifest fit the files."""
+    files = {file.relative_to(run).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest()
+             for file in sorted(run.rglob("*")) if file.is_file() and file.name != "manifest.json"}  # fmt: skip
+    (run / "manifest.json").write_text(json.dumps(manifest | {"files": files}))
