@@ -6,15 +6,17 @@ from analysis.jsonfile import Object, number, objects, text
 from analysis.measure import Measured
 from analysis.problems import Problems
 from analysis.reproduction.folder import Row, read_row
-from analysis.reproduction.judged import Judged, judge_row
+from analysis.reproduction.judged import judge_row
+from analysis.reproduction.numbers import PublishedNumbers
 from analysis.results import Results
 from analysis.sweep.rows import Row as SweepRow
 from analysis.sweep.rows import value_of
 
 
-def published_beside(results: Results, problems: Problems) -> tuple[Judged, ...]:
+def published_beside(results: Results, problems: Problems) -> PublishedNumbers:
     """Every number of `published` in the run's spec.json with a verdict: those with the run's very settings."""
-    return tuple(judge_row(_row(entry, results, problems)) for entry in objects(results.run.spec, "published"))
+    entries = objects(results.run.spec, "published")
+    return PublishedNumbers(tuple(judge_row(_row(entry, results, problems)) for entry in entries))
 
 
 def _row(entry: Object, results: Results, problems: Problems) -> Row:

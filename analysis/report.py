@@ -16,8 +16,7 @@ from analysis.evidence import Evidence, durations, read_evidence
 from analysis.jsonfile import inner, text
 from analysis.measure import Measured
 from analysis.problems import Problems
-from analysis.reproduction.judged import Judged
-from analysis.reproduction.table import Line, line, reasons
+from analysis.reproduction.numbers import PublishedNumbers
 from analysis.results import Results, measure_all
 from analysis.rundirectory import Run, read_run
 from analysis.studies.choice import Study, study_of
@@ -31,7 +30,7 @@ class Report:
     run: Run
     results: Results
     study: Study
-    published: tuple[Judged, ...]
+    published: PublishedNumbers
     table: Table
     listings: tuple[Listing, ...]
     answers: tuple[Answer, ...]
@@ -43,21 +42,6 @@ class Report:
     def sound(self) -> bool:
         """Whether the run is complete and all of it could be read and proved."""
         return self.run.status == "complete" and self.evidence.held and not (self.problems or self.run.failures)
-
-    @property
-    def lines(self) -> list[Line]:
-        """The published numbers as rows of a page."""
-        listed = reasons(self.published)
-        return [line(one, listed) for one in self.published]
-
-    @property
-    def has_period(self) -> bool:
-        """Whether a published number was measured with the settings of its time."""
-        return any(one.period for one in self.published)
-
-    @property
-    def has_today(self) -> bool:
-        return any(one.today for one in self.published)
 
 
 def make_report(path: Path, out: Path | None = None) -> Report:
@@ -74,7 +58,7 @@ def make_report(path: Path, out: Path | None = None) -> Report:
         problems.add("The run holds no repetition: nothing was measured.")
     study = study_of(results)
     table = study.table(results)
-    published = () if table.compares else published_beside(results, problems)  # its table has them
+    published = PublishedNumbers() if table.compares else published_beside(results, problems)  # its table has them
     report = Report(
         run, results, study, published, table, study.listings(results), study.answers(results), evidence,
         tuple(problems.found), folder / "report.html",
@@ -123,7 +107,7 @@ def _context(report: Report, pictures: list[Picture]) -> dict[str, Any]:
     kernel = inner(run.manifest, "kernel")
     return {
         "report": report, "run": run, "table": report.table, "answers": report.answers,
-        "listings": report.listings, "published": report.lines, "reasons": reasons(report.published),
+        "listings": report.listings, "published": report.published,
         "headline": report.answers[0].paragraphs[:2] if report.answers else (), "pictures": pictures,
         "claim": text(run.manifest, "claim") or text(run.spec, "claim"),
         "identity": text(run.manifest, "id", run.path.name),

@@ -38,7 +38,7 @@ def print_report(report: Report) -> None:
     for table in filter(None, (_listing(listing, console.width) for listing in report.listings[:1])):
         console.print(table)
     if report.published:
-        console.print(_published(report))
+        console.print(report.published.table(_MOST_LINES))
     if report.answers:
         console.print(Text(" ".join(report.answers[0].paragraphs[:MOST_SENTENCES])))
     if report.run.status != "complete":
@@ -74,17 +74,4 @@ def _listing(listing: Listing, width: int) -> Table | None:
         table.add_column(Text(name), justify="right" if at else "left")
     for row in zip(*(cells for _, *cells in kept), strict=True):
         table.add_row(*map(Text, row))
-    return table
-
-
-def _published(report: Report) -> Table:
-    """The published numbers of this point, ours in both ways of running it, and the verdicts."""
-    table = Table(title=Text("Published, and ours"))
-    ways = [name for name, has in (("its time", report.has_period), ("today", report.has_today)) if has]
-    for at, name in enumerate(("Where", "Published", *(f"Ours, {way}" for way in ways))):
-        table.add_column(name, justify="right" if at == 1 else "left")
-    for one in report.lines:
-        cells = [cell for cell, has in ((one.period, report.has_period), (one.today, report.has_today)) if has]
-        said = (Text(f"{cell.median} ({cell.verdict})") for cell in cells)
-        table.add_row(Text(f"{one.where}, {one.quantity}"), Text(one.published), *said)
     return table

@@ -95,9 +95,9 @@ def _callback(named: Named) -> Callable[..., None]:
             chosen = "virtual" if virtual else choose(testbed)
             if chosen == "virtual":
                 guests_at_once(needed_mib(spec), 1)
-            from experiments.reproduce.beside import published_beside  # a tenth of a second that --help can do without
+            from experiments.published.beside import published_beside  # a tenth of a second that --help can do without
 
-            published = () if dry_run else tuple(published_beside(spec))
+            published = () if dry_run else tuple(one.described() for one in published_beside(spec))
             request = Request(spec, parameters, seeds, chosen, out, load_modules=load_modules, published=published)
             wall = limit.seconds if limit else max(600.0, 2 * request.expected_seconds() if chosen == "native" else 0)
             request = dataclasses.replace(request, limits=Limits(wall, memory_for(spec)))

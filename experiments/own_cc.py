@@ -20,10 +20,10 @@ from rich.console import Console
 from rich.table import Table
 
 from experiments.catalogue import find
+from experiments.grid import combination, factor
 from experiments.messages import one_clear_message, ready_lab
 from experiments.seed import carry_seed, judge, memory_for, needed_mib
 from experiments.spec import ExperimentSpec
-from experiments.sweep.grid import combination, factor
 from experiments.sweep.point import Record, carry_point
 from testbed import cache
 from testbed.inside.modules import KernelModule, module_from

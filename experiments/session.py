@@ -46,7 +46,7 @@ class Request:
     out: Path
     limits: Limits = field(default_factory=Limits)
     load_modules: bool = False  # into the kernel of this computer, where the run is native
-    published: tuple[dict[str, Any], ...] = ()  # numbers with these very settings, for the report (reproduce.beside)
+    published: tuple[dict[str, Any], ...] = ()  # numbers with these very settings, for the report (published.beside)
 
     def expected_seconds(self) -> float:
         """About how long one seed takes on its own clock."""

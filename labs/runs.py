@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import get_type_hints
 
 from experiments.catalogue import find
+from experiments.grid import Combination
 from experiments.sweep.definition import single
-from experiments.sweep.grid import Combination
 from labs.course import Variant
 from labs.spec import LabRun, LabSpec
 from topologies.errors import UsageError

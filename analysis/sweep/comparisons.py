@@ -128,10 +128,12 @@ def overall(comparisons: Sequence[Comparison], sweep: Sweep, samples: Samples) -
     if not comparisons:
         return ["Nothing was compared: the sweep names no factor to compare. The medians are below."]
     if len(comparisons) == 1:
-        return [_capital(sentence(comparisons[0], sweep, samples)), *_too_few(comparisons)]
+        return [_capital(sentence(comparisons[0], sweep, samples)), *too_few(comparisons)]
+    if nothing := too_few(comparisons):
+        return nothing
     shown = sum(one.verdict != UNSHOWN for one in comparisons)
     first = f"{called(sweep.metric)} {verb(sweep.metric)} shown to differ."
-    return [f"In {shown} of {len(comparisons)} comparisons {first}", *_balances(comparisons), *_too_few(comparisons)]
+    return [f"In {shown} of {len(comparisons)} comparisons {first}", *_balances(comparisons)]
 
 
 def _capital(text: str) -> str:
@@ -150,14 +152,15 @@ def _balances(comparisons: Sequence[Comparison]) -> list[str]:
     ]
 
 
-def _too_few(comparisons: Sequence[Comparison]) -> list[str]:
+def too_few(comparisons: Sequence[Comparison]) -> list[str]:
     """Where the test can show nothing whatever the values are, a reader must not take it for agreement."""
     seeds = max((one.paired.count for one in comparisons if one.paired), default=0)
     needed = statistics.fewest_seeds(len(comparisons))
     if seeds >= needed:
         return []
+    those = "One seed" if seeds == 1 else f"{seeds} seeds"
     family = "" if len(comparisons) == 1 else f" in any of {len(comparisons)} comparisons"
-    return [f"{seeds} seeds cannot show a difference{family}: it takes at least {needed} (--seeds {needed})."]
+    return [f"{those} cannot show a difference{family}: it takes at least {needed} (--seeds {needed})."]
 
 
 def csv_text(comparisons: Sequence[Comparison], sweep: Sweep, samples: Samples) -> str:

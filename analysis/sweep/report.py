@@ -10,10 +10,13 @@ from typing import Any
 from analysis import pages
 from analysis.draw import Picture
 from analysis.evidence import durations
-from analysis.jsonfile import inner, number, text
+from analysis.jsonfile import inner, number, objects, text
 from analysis.problems import Problems, printable
+from analysis.reproduction.folder import read_row
+from analysis.reproduction.judged import judge_row
+from analysis.reproduction.numbers import PublishedNumbers
 from analysis.sweep import cells
-from analysis.sweep.comparisons import Comparison, compare, csv_text, overall, row
+from analysis.sweep.comparisons import Comparison, compare, csv_text, overall, row, too_few
 from analysis.sweep.folder import Sweep, read_sweep
 from analysis.sweep.listings import listings
 from analysis.sweep.pictures import pictures
@@ -35,6 +38,7 @@ class SweepReport:
     comparisons: Sequence[Comparison]
     problems: tuple[str, ...]
     page: Path
+    published: PublishedNumbers
     study: Study | None = None
 
     @property
@@ -54,12 +58,18 @@ class SweepReport:
         return self.sweep.status == "complete" and not self.remarks and not self.samples.is_empty
 
     @property
+    def too_few(self) -> bool:
+        """Whether no comparison could show anything with so few seeds."""
+        return bool(too_few(self.comparisons))
+
+    @property
     def headline(self) -> list[str]:
         """What was found: a study's first answer, else what differs."""
         if self.study:
             first = self.study.answers[0]
             return [first.question, *first.paragraphs]
-        return overall(self.comparisons, self.sweep, self.samples)
+        counted = [self.published.sentence] if self.published else []
+        return counted + overall(self.comparisons, self.sweep, self.samples)
 
 
 def _points(count: int) -> str:
@@ -76,10 +86,18 @@ def make_sweep_report(path: Path, out: Path | None = None) -> SweepReport:
     sweep = read_sweep(path, problems)
     samples = read_samples(sweep, problems)
     comparisons = compare(sweep, samples)
-    report = SweepReport(sweep, samples, comparisons, tuple(problems.found), folder / "sweep.html",
+    published = _published(sweep, problems)
+    report = SweepReport(sweep, samples, comparisons, tuple(problems.found), folder / "sweep.html", published,
                          study_of(sweep, samples))  # fmt: skip
     pages.write(folder, _files(report), "sweep FOLDER")
     return report
+
+
+def _published(sweep: Sweep, problems: Problems) -> PublishedNumbers:
+    """The numbers that were published with the settings of the sweep's points."""
+    found = inner(sweep.facts, "published")
+    rows = (read_row(entry, sweep.experiment, problems) for entry in objects(found, "rows"))
+    return PublishedNumbers(tuple(judge_row(row) for row in rows), text(found, "note"))
 
 
 def _files(report: SweepReport) -> Iterator[tuple[str, bytes]]:
@@ -96,7 +114,7 @@ def _context(report: SweepReport, drawn: list[Picture]) -> dict[str, Any]:
     sweep, facts = report.sweep, report.sweep.facts
     kept = report.comparisons[:MOST_ROWS]
     return {
-        "report": report, "study": report.study, "sweep": sweep, "metric": sweep.metric,
+        "report": report, "study": report.study, "sweep": sweep, "metric": sweep.metric, "published": report.published,
         "headline": report.headline, "pictures": drawn,
         "identity": text(facts, "id", sweep.path.name), "claim": text(facts, "claim"),
         "started": text(facts, "started"),

@@ -15,6 +15,8 @@ from analysis.sweep.wording import labelled, signed
 MOST_LINES = 12
 """Rows of the table, and sentences; the page and comparisons.csv have more."""
 
+_MOST_COLUMNS = 6
+
 
 def print_sweep(report: SweepReport) -> None:
     """Prints what to check, the medians, the verdicts and the page's path to standard output."""
@@ -25,9 +27,11 @@ def print_sweep(report: SweepReport) -> None:
         _print_study(report.study, console)
     elif not report.samples.is_empty:
         console.print(_table(report))
+    if report.published and not report.study:
+        console.print(report.published.table(MOST_LINES))
     for line in [] if report.study else report.headline:
         console.print(Text(line))
-    if len(report.comparisons) > 1 and not report.study:
+    if len(report.comparisons) > 1 and not report.study and not report.too_few:
         _print_sentences(report, console)
     if report.sweep.status != "complete":
         console.print(Text(f"This sweep is marked {report.sweep.status}: it is not whole.", style="bold red"))
@@ -61,21 +65,33 @@ def _print_sentences(report: SweepReport, console: Console) -> None:
 
 
 def _table(report: SweepReport) -> Table:
-    """A row for each combination of the other factors, a column for each level of the compared one."""
-    sweep, samples = report.sweep, report.samples
-    title = f"{sweep.experiment}: {labelled(sweep.metric, samples.unit)}, medians over the seeds"
-    table = Table(title=Text(title))
+    """The compared levels beside each other, and a row for each combination of the other factors.
+
+    Of more levels than combinations each has a row: more columns than rows seldom fit a terminal.
+    """
+    sweep, samples, levels = report.sweep, report.samples, _levels(report.sweep)
     axis = sweep.compare
-    table.add_column("")
-    for level in _levels(sweep):
-        table.add_column(Text(level), justify="right")
     others = tuple(place for place in range(len(sweep.factors)) if place != axis)
     first = [place for place in samples.places if axis is None or place[axis] == 0]
-    for place in first[:MOST_LINES]:
-        row = [place if axis is None else (*place[:axis], at, *place[axis + 1 :]) for at in range(len(_levels(sweep)))]
-        table.add_row(Text(sweep.described(place, others)), *(signed(float(samples.median[cell])) for cell in row))
-    if len(first) > MOST_LINES:
-        table.add_row(Text(f"... and {len(first) - MOST_LINES} more rows on the page"), *[""] * len(_levels(sweep)))
+    places = [[place if axis is None else (*place[:axis], at, *place[axis + 1 :]) for at in range(len(levels))]
+              for place in first]  # fmt: skip
+    rows, columns, corner = [sweep.described(place, others) for place in first], list(levels), ""
+    if len(columns) > _MOST_COLUMNS and len(rows) <= _MOST_COLUMNS:
+        rows, columns, places = (
+            columns,
+            [row or "median" for row in rows],
+            [list(column) for column in zip(*places, strict=True)],
+        )
+        corner = sweep.factors[axis].short if axis is not None else ""
+    title = f"{sweep.experiment}: {labelled(sweep.metric, samples.unit)}, medians over the seeds"
+    table = Table(title=Text(title))
+    table.add_column(Text(corner))
+    for column in columns:
+        table.add_column(Text(column), justify="right")
+    for row, cells in list(zip(rows, places, strict=True))[:MOST_LINES]:
+        table.add_row(Text(row), *(signed(float(samples.median[cell])) for cell in cells))
+    if len(rows) > MOST_LINES:
+        table.add_row(Text(f"... and {len(rows) - MOST_LINES} more rows on the page"), *[""] * len(columns))
     return table
 
 

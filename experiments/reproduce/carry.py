@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import testbed
-from experiments.reproduce.asked import combinations
+from experiments.published.asked import combinations
+from experiments.published.targets import Target
 from experiments.reproduce.listed import Carried, studies
-from experiments.reproduce.targets import Target
 from experiments.session import for_page, hand_over, lab_facts
 from experiments.store import new_run
 from experiments.sweep.point import Origin, Point, origin

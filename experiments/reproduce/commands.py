@@ -31,9 +31,9 @@ def reproduce(quick: bool, names: tuple[str, ...], workers: int | None, schedule
 
 
 def _run(quick: bool, names: tuple[str, ...], workers: int | None, scheduler: str | None, out: Path) -> int:
-    from experiments.reproduce.asked import specs
+    from experiments.published.asked import specs
+    from experiments.published.targets import chosen
     from experiments.reproduce.carry import carry_out
-    from experiments.reproduce.targets import chosen
     from experiments.sweep.progress import watching
     from experiments.sweep.run import way_to_workers
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from analysis.sweep.rows import value_of
 from experiments.catalogue import catalogue
-from experiments.reproduce.asked import TIMES, Time, command, described, profile_of
-from experiments.reproduce.targets import Target
-from experiments.sweep.grid import Combination
+from experiments.grid import Combination
+from experiments.published.asked import TIMES, Time, command, described, profile_of
+from experiments.published.beside import taken
+from experiments.published.targets import SHORT_FORMS, Target
 from experiments.sweep.point import Record
 
 
@@ -50,8 +50,8 @@ def _study(name: str, targets: Sequence[Target], carried: Carried, quick: bool) 
 def _row(target: Target, carried: Carried) -> dict[str, Any]:
     today, period = (_proved(carried.of(target, time)) for time in TIMES)
     return described(target) | {
-        "today": _values(target, target.condition, today),
-        "period": _values(target, target.period_condition, period),
+        "today": taken(target, target.condition, (record["rows"] for _, record in today)),
+        "period": taken(target, target.period_condition, (record["rows"] for _, record in period)),
         "seeds": sorted({seed for seed, _ in (*today, *period)}),
         "command": command(target) if carried.combinations.get(target) else None,
     }
@@ -59,13 +59,6 @@ def _row(target: Target, carried: Carried) -> dict[str, Any]:
 
 def _proved(found: Iterable[tuple[int, Record]]) -> list[tuple[int, Record]]:
     return [(seed, record) for seed, record in found if record["status"] == "complete"]
-
-
-def _values(target: Target, condition: str, proved: Iterable[tuple[int, Record]]) -> list[float]:
-    """One value a seed, in the target's unit; a seed that has none is left out."""
-    chosen = ([row for row in record["rows"] if row["condition"] == condition] for _, record in proved)
-    values = (value_of(rows, target.metric, target.flow) for rows in chosen)
-    return [round(value * target.scale, 6) for value in values if value is not None]
 
 
 def _failures(targets: Iterable[Target], carried: Carried) -> Iterable[dict[str, Any]]:
@@ -82,7 +75,7 @@ def _failures(targets: Iterable[Target], carried: Carried) -> Iterable[dict[str,
 def _notes(name: str, known: bool, quick: bool) -> list[str]:
     if not known:
         return ["This study is not an experiment of this version yet: its published numbers are listed, ours are not."]
-    return [_SHORT[name]] if quick and name in _SHORT else []
+    return [SHORT_FORMS[name]] if quick and name in SHORT_FORMS else []
 
 
 _ASSIGNMENT = "TCP assignment of the GENI project, solutions for instructors (2013)"
@@ -91,11 +84,6 @@ _SOURCES = {
     "sack_loss_sweep": "M. Davids, a shell script to measure the effects of retransmissions (2017)",
     "wan_reordering": "ESnet, experiments on TCP re-ordering (December 2015)",
     "packet_dropper": "Experiments with a packet dropper module on a static router (about 2001)",
-}
-_SHORT = {
-    "sack_loss_sweep": "Short form: 30 s for each loss rate instead of 300 s.",
-    "cubic_vs_reno": "Short form: 120 s where 1800 s were published.",
-    "wan_reordering": "Short form: 10 s for each case instead of 60 s.",
 }
 _PLOTS = {
     "sack_loss_sweep": {"kind": "loglog", "x": "loss", "x_unit": "%", "series": "SACK"},

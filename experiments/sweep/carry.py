@@ -15,10 +15,11 @@ from typing import Any
 import testbed
 from analysis.run_statistics import file_name
 from analysis.sweep.statistics import precision
+from experiments.grid import Combination
 from experiments.session import for_page, hand_over, lab_facts
 from experiments.store import new_run
 from experiments.sweep import table
-from experiments.sweep.grid import Combination
+from experiments.sweep.beside import Cell, published_of
 from experiments.sweep.plan import Plan, described
 from experiments.sweep.point import Point, Record, origin
 from experiments.sweep.results import Results, results
@@ -138,8 +139,16 @@ def _write(folder: Path, progress: _Progress, facts: dict[str, Any]) -> None:
         },
         "virtual_seconds": round(progress.total("clock_seconds"), 3),
         "cpu_seconds": round(progress.total("cpu_seconds"), 2),
+        "published": published_of(_by_combination(plan, proved)),
     }  # fmt: skip
     (folder / "sweep.json").write_text(json.dumps(content, indent=1) + "\n")
+
+
+def _by_combination(plan: Plan, proved: list[tuple[Point, Record]]) -> list[Cell]:
+    found: dict[int, Cell] = {id(one): (one.spec, {}) for one in plan.combinations}
+    for point, record in proved:
+        found[id(point.combination)][1][point.seed] = record["rows"]
+    return list(found.values())
 
 
 def _keep_statistics(folder: Path, plan: Plan, point: Point, record: Record) -> None:

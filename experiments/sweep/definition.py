@@ -11,7 +11,7 @@ from typing import Any
 
 from analysis.sweep.rows import METRICS
 from experiments.catalogue import Named
-from experiments.sweep.grid import Combination, combination, factor
+from experiments.grid import Combination, combination, factor
 from topologies.errors import UsageError
 from topologies.units import Share
 

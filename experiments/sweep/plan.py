@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from experiments.catalogue import Named, find
+from experiments.grid import Combination, Factor, combinations, factor
 from experiments.spec import Condition
 from experiments.sweep.definition import Sweep
-from experiments.sweep.grid import Combination, Factor, combinations, factor
 from topologies.data import to_data
 from topologies.errors import UsageError
 

@@ -13,9 +13,9 @@ import analysis
 from analysis.measure import measure_raw
 from analysis.run_statistics import statistics_of
 from analysis.sweep.rows import Row, rows_of
+from experiments.grid import Combination
 from experiments.seed import carry_seed, judge, memory_for
 from experiments.spec import ExperimentSpec
-from experiments.sweep.grid import Combination
 from testbed.archive import code_digest
 from testbed.inside.room import LOG
 from testbed.lab import Lab

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars
 
 from analysis.sweep.rows import METRICS
-from experiments.sweep.grid import Factor
+from experiments.grid import Factor
 from experiments.sweep.point import Point, Record
 
 

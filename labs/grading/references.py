@@ -11,9 +11,9 @@ from typing import Any
 
 import analysis
 import labs
+from experiments.grid import Combination
 from experiments.seed import carry_seed, judge, memory_for
 from experiments.spec import ExperimentSpec
-from experiments.sweep.grid import Combination
 from experiments.sweep.point import Origin, Point, Record
 from experiments.sweep.results import Results
 from experiments.sweep.run import Watch, Way, run_points

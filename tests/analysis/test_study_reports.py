@@ -102,7 +102,7 @@ def long_path(tmp_path: Path) -> Report:
 
 
 def test_a_published_number_gets_a_verdict_for_each_way(long_path: Report, capsys: pytest.CaptureFixture[str]) -> None:
-    (judged,) = long_path.published
+    (judged,) = long_path.published.judged
     assert (judged.row.period, judged.row.today) == ((29.6,), (59.4,))
     assert judged.period_verdict.word == "agrees"
     assert judged.today_verdict.text("Mbit/s") == "differs by a factor of 2.0 (ours is higher)"
@@ -120,7 +120,7 @@ def test_a_way_that_was_not_run_has_no_column(tmp_path: Path) -> None:
     number = published("cubic", period_condition=None)
     run = made_run(tmp_path, "cubic_vs_reno", LONG, [flow("flow1", "right", 5001)], {"cubic": [files]}, [number])
     report = make_report(run)
-    assert (report.has_today, report.has_period) == (True, False)
+    assert (report.published.has_today, report.published.has_period) == (True, False)
     assert "settings of its time" not in report.page.read_text()
 
 

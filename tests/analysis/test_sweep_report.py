@@ -24,6 +24,7 @@ from analysis.sweep.folder import Sweep, read_sweep
 from analysis.sweep.report import make_sweep_report
 from analysis.sweep.rows import METRICS
 from analysis.sweep.samples import Samples, read_samples
+from analysis.sweep.terminal import print_sweep
 from topologies.errors import TcplabError, UsageError
 
 ROOT = Path(__file__).parents[2]
@@ -322,3 +323,50 @@ def test_as_a_program_it_ends_without_a_traceback(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 2
     assert done.stderr.startswith("Error: ")
+
+
+PUBLISHED = {
+    "where": "300 ms", "series": "", "x": None, "quantity": "rate", "unit": "Mbit/s", "published": 29.7,
+    "published_low": None, "published_high": None, "published_note": "", "why": "Because.",
+    "command": "./tcplab run it", "today": [29.7, 29.8], "period": [], "seeds": [1, 2],
+}  # fmt: skip
+
+
+def test_published_numbers_stand_beside_the_sweeps_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [PUBLISHED, PUBLISHED | {"where": HOSTILE, "today": [90.0]}]
+    made = make_sweep_report(write_sweep(tmp_path, published={"note": "Short form.", "rows": rows}))
+    page = made.page.read_text()
+    print_sweep(made)
+    told = capsys.readouterr().out
+    for text in (page, told):
+        assert "2 numbers were published: 1 agree, 0 lie within our runs' range, 1 differ" in unfolded(text)
+        assert "differs by a factor of 3.0" in unfolded(text)
+    assert "Short form." in page and "Because." in page and "<script>alert" not in page
+
+
+def unfolded(text: str) -> str:
+    """Without the frame and the line ends of a table in the terminal, and without a page's own spelling."""
+    return " ".join(text.replace("\N{BOX DRAWINGS LIGHT VERTICAL}", " ").replace("&#39;", "'").split())
+
+
+def test_one_seed_is_said_to_show_nothing(tmp_path: Path) -> None:
+    made = make_sweep_report(write_sweep(tmp_path, seeds=1))
+    assert made.headline[0].startswith("One seed cannot show a difference")
+    assert len(made.headline) == 1
+    assert "How they compare" in made.page.read_text() and "really different" not in made.page.read_text()
+
+
+def test_many_levels_are_rows_of_the_terminals_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    levels = {f"{number}ms": number / 1000 for number in range(1, 10)}
+    rows = [
+        {"point": str(number), "delay": delay, "delay_s": value, "condition": "only", "flow": "flow1", "seed": 1}
+        | dict.fromkeys((metric.name for metric in METRICS), 1000.0 * number)
+        for number, (delay, value) in enumerate(levels.items(), 1)
+    ]
+    factor = {"name": "delay", "meaning": "Delay.", "kind": "duration", "values": list(levels), "column": "delay_s"}
+    folder = write_sweep(tmp_path, seeds=1, compare="delay", factors=[factor])
+    pl.DataFrame(rows).write_parquet(folder / "rows.parquet")
+    print_sweep(make_sweep_report(folder))
+    told = [unfolded(line) for line in capsys.readouterr().out.splitlines()]
+    assert told[2].split()[1::2] == ["delay", "median"]
+    assert "1ms 1,000" in told and "9ms 9,000" in told

@@ -50,7 +50,7 @@ def test_only_sweeps_and_reproductions_know_the_analysis() -> None:
     """A single run's report is made by a process of its own, so that it reads the run as anyone's."""
     for file in files("experiments"):
         if any(name.split(".")[0] == "analysis" for name in imported(file)):
-            assert file.parent.name in ("sweep", "reproduce"), file
+            assert file.parent.name in ("published", "sweep", "reproduce"), file
 
 
 def test_only_code_beside_the_network_imports_mininet() -> None:

@@ -9,10 +9,10 @@ from click.testing import CliRunner
 
 from experiments.commands import tcplab
 from experiments.custom_cc import Parameters, experiment
+from experiments.grid import combination
 from experiments.own_cc import Outcome
 from experiments.seed import carry_natively
 from experiments.spec import ExperimentSpec
-from experiments.sweep.grid import combination
 from testbed.inside.modules import LONGEST, KernelModule, module_from
 from testbed.kernel.crash import Frame, _frames, _meant
 from testbed.running import Limits
@@ -82,7 +82,7 @@ def test_the_spec_holds_the_source_and_is_another_with_another(tmp_path: Path) -
 
 def test_modules_and_their_algorithms_can_be_swept() -> None:
     from experiments.catalogue import find
-    from experiments.sweep.grid import factor
+    from experiments.grid import factor
 
     named = find("custom_cc")
     made = combination(named, [factor(named, "cc", ["own"])], {"cc": "own", "delay": "500ms"})

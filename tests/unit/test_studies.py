@@ -9,18 +9,19 @@ from typing import Any
 import pytest
 
 from analysis.studies.quantities import TRANSFER
-from analysis.sweep.rows import METRICS
+from analysis.sweep.rows import METRICS, Row
 from experiments.catalogue import Named, catalogue, find
+from experiments.grid import combination, factor
+from experiments.grid import combinations as grid_of
 from experiments.profiles import DROPPER, LINUX_2_4, LINUX_2_6, LINUX_2_6_32, LINUX_2_6_FULL_LINE, LINUX_3_10, under
-from experiments.reproduce.asked import asked, combinations, times
-from experiments.reproduce.beside import published_beside
+from experiments.published.asked import asked, combinations, times
+from experiments.published.beside import published_beside
+from experiments.published.targets import Target, chosen, published, targets
 from experiments.reproduce.carry import carry_out
-from experiments.reproduce.targets import Target, chosen, published, targets
-from experiments.spec import Condition, Proof, congestion_control
+from experiments.spec import Condition, ExperimentSpec, Proof, congestion_control
 from experiments.sweep.api import Silent
+from experiments.sweep.beside import published_of
 from experiments.sweep.definition import Sweep, single
-from experiments.sweep.grid import combination, factor
-from experiments.sweep.grid import combinations as grid_of
 from experiments.sweep.plan import plan
 from experiments.sweep.point import Record, origin
 from experiments.sweep.run import Way
@@ -98,7 +99,7 @@ def test_a_network_of_its_time_is_in_the_runs_of_its_time_only() -> None:
 def beside(name: str, *settings: str, **options: str) -> list[tuple[str, str | None, str | None]]:
     """Number, today's condition and the period's of what is published for these options."""
     rows = published_beside(single(find(name), options, settings).spec)
-    return [(str(row["published"]), row["condition"], row["period_condition"]) for row in rows]
+    return [(str(row.target.published), row.today, row.period) for row in rows]
 
 
 def test_a_run_finds_the_published_numbers_of_its_very_settings() -> None:
@@ -127,8 +128,38 @@ def test_a_sysctl_of_ones_own_has_no_published_number() -> None:
 
 def test_the_metric_of_a_row_is_one_that_a_run_has() -> None:
     names = {metric.name for metric in METRICS}
-    (row,) = published_beside(single(find("packet_dropper"), {"loss": "1%"}, ()).spec)
+    (found,) = published_beside(single(find("packet_dropper"), {"loss": "1%"}, ()).spec)
+    row = found.described()
     assert row["metric"] in names and row["published_low"] == 30.21
+
+
+def sent(condition: str, rate: float) -> list[Row]:
+    return [{"condition": condition, "flow": "flow1", "client_kbit_s": rate, "goodput_kbit_s": rate}]
+
+
+def swept(experiment: str, **options: str) -> ExperimentSpec:
+    return single(find(experiment), options, ()).spec
+
+
+def test_a_sweep_has_a_row_where_a_point_was_published() -> None:
+    reno, other = swept("cubic_vs_reno", cc="reno", delay="300ms"), swept("cubic_vs_reno", cc="reno", delay="200ms")
+    found = published_of([(other, {1: sent("reno", 9e3)}), (reno, {1: sent("reno", 3e4), 2: sent("reno", 29e3)})])
+    (row,) = found["rows"]
+    assert (row["published"], row["today"], row["period"], row["seeds"]) == (29.8, [30, 29], [], [1, 2])
+    assert found["note"] == ""
+
+
+def test_a_short_sweep_says_that_it_is_short() -> None:
+    (quick, full) = (swept("wan_reordering", case="8", duration=duration) for duration in ("10s", "60s"))
+    short = published_of([(quick, {1: sent("reordering", 6e6)})])
+    assert "10 s for each case instead of 60 s" in short["note"]
+    assert [row["today"] for row in short["rows"]] == [[6000]]
+    assert published_of([(full, {1: sent("reordering", 6e6)})])["note"] == ""
+
+
+def test_a_sweep_of_other_settings_has_no_published_row() -> None:
+    assert published_of([(swept("cubic_vs_reno", delay="301ms"), {1: sent("cubic", 1e3)})]) == {}
+    assert published_of([(swept("cubic_vs_reno", delay="300ms", cc="reno"), {})]) == {}
 
 
 def test_the_row_without_the_dropping_module_has_a_faster_router() -> None:

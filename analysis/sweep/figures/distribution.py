@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,6 +15,8 @@ from analysis.figures.style import GREY, png, settings
 from analysis.sweep.figures.panels import LETTER, WIDTH, Look, Room, board, figure_text, handles, scale, spans_decades
 from analysis.sweep.statistics import MedianInterval, Numbers
 
+_FIGURE = 0.8
+"""Inches that a level takes with its median's figure beside it; with less room the figure stands above."""
 _MOST_DOTS = 400
 """Dots of one level; of more, evenly spread quantiles are shown, which look the same."""
 
@@ -76,29 +79,30 @@ def draw_dots(shown: Sequence[Panel], value: str, compared: str) -> bytes:
     shown_looks = [sample.look for sample in shown[0].samples]
     room = Room(height=3.8 if len(shown) <= 2 else 2.9)
     crowded = LETTER * sum(len(look.label) + 2 for look in shown_looks) > WIDTH / min(room.columns, len(shown)) - 1
+    upright = _FIGURE * len(shown_looks) > WIDTH / min(room.columns, len(shown)) - 1
     with settings():
         made = board(len(shown), room, handles(shown_looks) if crowded else (), compared if crowded else "")
         made.name([panel.title for panel in shown])
         for axes, panel in zip(made.axes, shown, strict=True):
             for at, sample in enumerate(panel.samples):
-                _dots(axes, at, sample)
+                _dots(axes, at, sample, upright)
             axes.grid(False, axis="x")
         made.axes[0].set_xticks(range(len(shown_looks)), ["" if crowded else look.label for look in shown_looks])
         made.axes[0].set_xlim(-0.6, len(shown_looks) - 0.4)
-        _scale(made.axes[0], shown)
+        _scale(made.axes[0], shown, upright)
         made.label(value, "" if crowded else compared)
         return png(made.figure)
 
 
-def _scale(axes: Axes, shown: Sequence[Panel]) -> None:
+def _scale(axes: Axes, shown: Sequence[Panel], upright: bool) -> None:
     values = np.concatenate([sample.values for panel in shown for sample in panel.samples])
     logarithmic = spans_decades(values.tolist())
     scale(axes, "y", logarithmic)
     if not logarithmic and values.min() >= 0:
-        axes.set_ylim(0, max(axes.get_ylim()[1], 1.1 * float(values.max())) or 1.0)
+        axes.set_ylim(0, max(axes.get_ylim()[1], (1.25 if upright else 1.1) * float(values.max())) or 1.0)
 
 
-def _dots(axes: Axes, at: int, sample: Sample) -> None:
+def _dots(axes: Axes, at: int, sample: Sample, upright: bool) -> None:
     values = sample.values
     if not len(values):
         return
@@ -107,13 +111,14 @@ def _dots(axes: Axes, at: int, sample: Sample) -> None:
     spread = 0.14 * (np.arange(len(values)) * 0.618034 % 1 - 0.5)  # the golden ratio spreads without chance
     faint = max(0.25, min(0.8, 12 / len(values)))
     axes.plot(at - 0.12 + spread, values, "o", color=sample.look.color, alpha=faint, markersize=5, markeredgewidth=0)
-    _median(axes, at + 0.12, sample)
+    _median(axes, at + 0.12, sample, upright)
 
 
-def _median(axes: Axes, at: float, sample: Sample) -> None:
+def _median(axes: Axes, at: float, sample: Sample, upright: bool) -> None:
     middle, interval = float(np.median(sample.values)), sample.interval
     if interval:
         axes.vlines([at], interval.low, interval.high, color=sample.look.color, linewidth=3)
     axes.plot([at], [middle], sample.look.mark, color=sample.look.color, markeredgecolor="white", markersize=10)
-    axes.annotate(figure_text(middle), (at, middle), (9, 0), textcoords="offset points", va="center", fontweight="bold",
-                  color=sample.look.color)  # fmt: skip
+    place: dict[str, Any] = {"xytext": (0, 9), "rotation": 90, "ha": "center", "va": "bottom"}
+    axes.annotate(figure_text(middle), (at, middle), textcoords="offset points", fontweight="bold",
+                  **(place if upright else {"xytext": (9, 0), "va": "center"}))  # fmt: skip

@@ -11,11 +11,17 @@ from pathlib import Path
 import analysis
 from analysis.studies.quantities import TRANSFER
 from experiments.profiles import DROPPER
-from experiments.reproduce.reasons import reason
+from experiments.published.reasons import reason
 from topologies.errors import UsageError
 
 Row = dict[str, str]
 _NO_MODULE = ((DROPPER, "98.44mbit"),)  # at 0 % the dropping module was not in the router
+SHORT_FORMS = {
+    "sack_loss_sweep": "Short form: 30 s for each loss rate instead of 300 s.",
+    "cubic_vs_reno": "Short form: 120 s where 1800 s were published.",
+    "wan_reordering": "Short form: 10 s for each case instead of 60 s.",
+}
+"""Where the short form of a study, `quick`, is not as long as the published one."""
 _PUBLISHED = Path(analysis.__file__).parent / "published"
 
 

@@ -8,10 +8,10 @@ from importlib import import_module
 from typing import Any, Literal
 
 from experiments.catalogue import catalogue, find
+from experiments.grid import Combination, combination, factor
 from experiments.profiles import Profile
-from experiments.reproduce.targets import Target
+from experiments.published.targets import Target
 from experiments.spec import ExperimentSpec
-from experiments.sweep.grid import Combination, combination, factor
 
 Time = Literal["today", "period"]
 TIMES: tuple[Time, ...] = ("today", "period")
