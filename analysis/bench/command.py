@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -55,7 +56,7 @@ def _ours() -> list[Reader]:
 
 @dataclass(frozen=True)
 class _Row:
-    """What `reader` took for so many packets."""
+    """What `reader` took for so many packets, which are `reader.share` of the capture."""
 
     reader: Reader
     packets: int
@@ -70,8 +71,9 @@ class _Row:
         ratios = (
             [f"{ours / theirs:.2f}" for ours, theirs in zip(rates, reference, strict=True)] if reference else ["", ""]
         )
-        figures = (f"{self.packets:,}", f"{self.taken.seconds:.2f}", f"{self.taken.processor:.2f}", f"{rates[0]:,.0f}")
-        return self.reader.name, *figures, *ratios, _megabytes(self.taken.memory)
+        share = f", {self.reader.share:.0%}" if self.reader.share < 1 else ""
+        figures = (f"{self.taken.seconds:.2f}", f"{self.taken.processor:.2f}", f"{rates[0]:,.0f}")
+        return self.reader.name + share, *figures, *ratios, _megabytes(self.taken.memory)
 
 
 def _speeds(folder: Path, packets: int, times: int, python: str | None) -> Table:
@@ -102,17 +104,20 @@ def _median(taken: list[Taken]) -> Taken:
 
 
 def _table(rows: list[_Row], reference: tuple[float, float] | None) -> Table:
-    names = ("reader", "packets", "seconds", "CPU seconds", "packets/s", "of tcptrace", "by CPU time", "peak memory")
-    title = f"Reading a capture on {len(os.sched_getaffinity(0))} processors"
-    table = Table(*names, title=title, title_justify="left")
+    """Six figures of each reader: the ratios are packets/s by tcptrace's, and the same by processor seconds."""
+    packets, processors = max(row.packets for row in rows), len(os.sched_getaffinity(0))
+    title = f"Reading {packets:,} packets on {processors} processors (% is the share that a slow one read)"
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 0, 0, 1))
+    for name in ("reader", "wall s", "CPU s", "packets/s", "of tcp-\ntrace", "by CPU", "memory"):
+        table.add_column(name, justify="left" if name == "reader" else "right", no_wrap=True)
     for row in rows:
         if row.reader == readers.nothing():
             seconds = (f"{row.taken.seconds:.2f}", f"{row.taken.processor:.2f}")
-            table.add_row(row.reader.name, "", *seconds, "", "", "", _megabytes(row.taken.memory))
+            table.add_row(row.reader.name, *seconds, "", "", "", _megabytes(row.taken.memory))
             continue
         table.add_row(*row.cells(reference))
         if row.taken.said and row.reader == readers.graphs():
-            table.add_row("   its size", f"{float(row.taken.said) / 1e3:,.0f} kB")
+            table.add_row(f"  ({float(row.taken.said) / 1e3:,.0f} kB)")
     return table
 
 
@@ -120,7 +125,9 @@ def _idle(folder: Path, times: int) -> Table:
     """Memory for connections that do nothing but be open."""
     path = folder / "idle.pcap"
     made.idle(path, _IDLE)
-    table = Table("reader", "seconds", "peak memory", "bytes a connection", title=f"{_IDLE:,} idle connections")
+    title = f"{_IDLE:,} idle connections"
+    names = ("reader", "wall s", "peak memory", "bytes a connection")
+    table = Table(*names, title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     loaded = readers.take(readers.nothing(), path).memory
     reference = readers.tcptrace()
     for reader, base in [(readers.ours("compiled"), loaded), *([(reference, 0)] if reference else [])]:

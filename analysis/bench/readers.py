@@ -88,7 +88,7 @@ class Taken:
 def ours(engine: str, packets: bool = False) -> Reader:
     """A process that reads a capture with us, start of Python and imports included."""
     code = _OURS.format(engine=engine, packets=packets)
-    name = f"ours, {engine}" + (", a row a packet" if packets else "")
+    name = f"ours, {engine}, " + ("packets too" if packets else "frame")
     return Reader(name, (sys.executable, "-c", code), _share(engine))
 
 
@@ -99,7 +99,7 @@ def _share(engine: str) -> float:
 def alone(engine: str) -> Reader:
     """The reading alone, without the start of Python and without a frame."""
     command = (sys.executable, "-c", _ALONE.format(engine=engine))
-    return Reader(f"ours, {engine}, the reading alone", command, _share(engine), times_itself=True)
+    return Reader(f"ours, {engine}, reading", command, _share(engine), times_itself=True)
 
 
 def text() -> Reader:
@@ -115,13 +115,13 @@ def nothing() -> Reader:
 def graphs() -> Reader | None:
     """A process that reads a capture and makes the page of its graphs, and prints its size; None without graphs."""
     found = importlib.util.find_spec("analysis.graphs")
-    return Reader("ours, with the page of graphs", (sys.executable, "-c", _PAGE)) if found else None
+    return Reader("ours, page of graphs", (sys.executable, "-c", _PAGE)) if found else None
 
 
 def others(python: str | None) -> Iterator[Reader]:
     """Those that are installed; dpkt and Scapy in the environment of `python`."""
     if program := shutil.which("tshark"):
-        yield Reader("tshark", (program, "-n", "-q", "-z", "conv,tcp", "-r"))
+        yield Reader("tshark, conv,tcp", (program, "-n", "-q", "-z", "conv,tcp", "-r"))
     for name, code, share in (("dpkt", _DPKT, 0.1), ("scapy", _SCAPY, 0.02)):
         if _has(python or sys.executable, name):
             yield Reader(f"{name}, headers only", (python or sys.executable, "-W", "ignore", "-c", code), share)

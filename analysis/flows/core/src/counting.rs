@@ -73,22 +73,22 @@ pub fn options(segment: &Segment, this: &mut Direction, other: &mut Direction, s
 /// The first echo of a value is matched with its first packet that needs an answer.
 #[inline(always)]
 fn timestamps(step: &Step, this: &mut Direction, other: &mut Direction, value: u32, echo: u32) {
-    let known = matches!(this.timestamps.back(), Some(last) if (value.wrapping_sub(last.0) as i32) <= 0);
+    let known = matches!(this.timestamps.all().last(), Some(last) if (value.wrapping_sub(last.0) as i32) <= 0);
     if !known && (step.payload > 0 || step.flags & SYN != 0) {
         if this.timestamps.len() == TIMESTAMPS {
-            this.timestamps.pop_front();
+            this.timestamps.forget(1);
         }
-        this.timestamps.push_back((value, step.now));
+        this.timestamps.push((value, step.now));
     }
     if step.flags & ACK == 0 {
         return;
     }
-    while let Some((sent, time)) = other.timestamps.front().copied() {
+    while let Some((sent, time)) = other.timestamps.all().first().copied() {
         let ahead = sent.wrapping_sub(echo) as i32;
         if ahead > 0 {
             return;
         }
-        other.timestamps.pop_front();
+        other.timestamps.forget(1);
         if ahead == 0 {
             let time = (step.now - time).max(0);
             other.smoothed.add(time);

@@ -1,10 +1,10 @@
 //! What is remembered of one direction of a connection. Counters have tcptrace's names where they are tcptrace's.
 
 use crate::losses::Losses;
+use crate::queue::Queue;
 use crate::ranges::Ranges;
 use crate::samples::{Histogram, Samples};
 use crate::scoreboard::Scoreboard;
-use std::collections::VecDeque;
 
 /// The kinds of packets; the table in columns.py has their meaning.
 pub mod kind {
@@ -135,7 +135,7 @@ pub struct Direction {
     pub board: Scoreboard,
     pub sacked: Ranges,
     pub smoothed: Smoothed,
-    pub timestamps: VecDeque<(u32, i64)>,
+    pub timestamps: Queue<(u32, i64)>,
     pub usage: Usage,
     pub short: bool,
 

@@ -5,13 +5,15 @@ use hashbrown::HashTable;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 
+/// Pairs that are found by their ports alone, if none since had ports that fall on the same place.
+const RECENT: usize = 1024;
+
 pub struct Pairs {
     /// The ends as in the first packet of each pair.
     known: Vec<Ends>,
     places: HashTable<u32>,
     seeds: [u64; 2],
-    /// The last packet's pair: packets come in runs.
-    last: u32,
+    recent: Vec<u32>,
 }
 
 impl Default for Pairs {
@@ -21,7 +23,7 @@ impl Default for Pairs {
             known: Vec::new(),
             places: HashTable::new(),
             seeds: [state.hash_one(1u8), state.hash_one(2u8)],
-            last: 0,
+            recent: vec![0; RECENT],
         }
     }
 }
@@ -30,16 +32,19 @@ impl Pairs {
     /// The pair's number, from 0, and whether the ends are the other way round than in its first packet.
     #[inline(always)]
     pub fn find(&mut self, ends: &Ends) -> (u32, bool) {
-        if let Some(last) = self.known.get(self.last as usize) {
-            if last.same(ends) {
-                return (self.last, false);
+        let place = (ends.ports ^ ends.ports >> 16) as usize % RECENT;
+        let recent = self.recent[place];
+        if let Some(known) = self.known.get(recent as usize) {
+            if known.same(ends) {
+                return (recent, false);
             }
-            if last.opposite(ends) {
-                return (self.last, true);
+            if known.opposite(ends) {
+                return (recent, true);
             }
         }
-        self.last = self.look_up(ends);
-        (self.last, !self.known[self.last as usize].same(ends))
+        let found = self.look_up(ends);
+        self.recent[place] = found;
+        (found, !self.known[found as usize].same(ends))
     }
 
     fn look_up(&mut self, ends: &Ends) -> u32 {
