@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import sys
 import tempfile
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -44,46 +46,50 @@ def _bench(folder: Path, packets: int, times: int, python: str | None) -> None:
 
 
 def _ours() -> list[Reader]:
+    """The reading alone first, then what users start: whole processes."""
     from analysis.flows.read import engines
 
-    rows = [readers.ours(engine, packets) for engine in engines() for packets in (False, True)]
-    return [readers.nothing(), *rows]
+    alone = [readers.alone(engine) for engine in engines()]
+    frames = [readers.ours(engine, packets) for engine in engines() for packets in (False, True)]
+    return [*alone, readers.text(), *frames]
 
 
 @dataclass(frozen=True)
 class _Row:
-    """What `reader` took for so many packets; `loading` of its seconds are the start of Python."""
+    """What `reader` took for so many packets, which are `reader.share` of the capture."""
 
     reader: Reader
     packets: int
     taken: Taken
-    loading: float
 
-    def rate(self, without: float = 0.0) -> float:
-        return self.packets / max(self.taken.seconds - without, 0.001)
+    def rates(self) -> tuple[float, float]:
+        """Packets in a second of the clock, and in a second of a processor."""
+        return tuple(self.packets / max(seconds, 0.001) for seconds in (self.taken.seconds, self.taken.processor))  # type: ignore[return-value]
 
-    def cells(self, reference: float | None) -> tuple[str, ...]:
-        ratios = [f"{self.rate(without) / reference:.2f}" if reference else "" for without in (0.0, self.loading)]
-        figures = (f"{self.packets:,}", f"{self.taken.seconds:.2f}", f"{self.rate():,.0f}", *ratios)
-        return self.reader.name, *figures, _megabytes(self.taken.memory)
+    def cells(self, reference: tuple[float, float] | None) -> tuple[str, ...]:
+        rates = self.rates()
+        ratios = (
+            [f"{ours / theirs:.2f}" for ours, theirs in zip(rates, reference, strict=True)] if reference else ["", ""]
+        )
+        share = f", {self.reader.share:.0%}" if self.reader.share < 1 else ""
+        figures = (f"{self.taken.seconds:.2f}", f"{self.taken.processor:.2f}", f"{rates[0]:,.0f}")
+        return self.reader.name + share, *figures, *ratios, _megabytes(self.taken.memory)
 
 
 def _speeds(folder: Path, packets: int, times: int, python: str | None) -> Table:
     """All readers in turn, so that a change of the machine's mood meets all of them; the median of each."""
     reference = readers.tcptrace()
-    chosen = [*_ours(), *filter(None, (readers.graphs(), reference)), *readers.others(python)]
+    chosen = [readers.nothing(), *_ours(), *filter(None, (readers.graphs(), reference)), *readers.others(python)]
     captures = {share: _capture(folder, int(packets * share)) for share in {reader.share for reader in chosen}}
     rounds: list[list[Taken]] = [[] for _ in chosen]
     for turn in range(times):
         for reader, taken in zip(chosen, rounds, strict=True):
             click.echo(f"measuring {reader.name}, {turn + 1} of {times}", err=True)
             taken.append(readers.take(reader, captures[reader.share][0]))
-    loading = _median(rounds[0])
     rows = [
-        _Row(reader, captures[reader.share][1], _median(taken), loading.seconds if reader.name[:4] == "ours" else 0.0)
-        for reader, taken in zip(chosen, rounds, strict=True)
+        _Row(reader, captures[reader.share][1], _median(taken)) for reader, taken in zip(chosen, rounds, strict=True)
     ]
-    return _table(loading, rows[1:], next((row.rate() for row in rows if row.reader == reference), None))
+    return _table(rows, next((row.rates() for row in rows if row.reader == reference), None))
 
 
 def _capture(folder: Path, packets: int) -> tuple[Path, int]:
@@ -92,20 +98,26 @@ def _capture(folder: Path, packets: int) -> tuple[Path, int]:
 
 
 def _median(taken: list[Taken]) -> Taken:
-    seconds, memory = (
-        statistics.median(values) for values in zip(*[(one.seconds, one.memory) for one in taken], strict=True)
-    )
-    return Taken(seconds, round(memory), taken[0].said)
+    figures = [(one.seconds, one.processor, one.memory) for one in taken]
+    seconds, processor, memory = (statistics.median(values) for values in zip(*figures, strict=True))
+    return Taken(seconds, processor, round(memory), taken[0].said)
 
 
-def _table(loading: Taken, rows: list[_Row], reference: float | None) -> Table:
-    names = ("reader", "packets", "seconds", "packets/s", "of tcptrace", "loading aside", "peak memory")
-    table = Table(*names, title="Reading a capture", title_justify="left")
-    table.add_row(readers.nothing().name, "", f"{loading.seconds:.2f}", "", "", "", _megabytes(loading.memory))
+def _table(rows: list[_Row], reference: tuple[float, float] | None) -> Table:
+    """Six figures of each reader: the ratios are packets/s by tcptrace's, and the same by processor seconds."""
+    packets, processors = max(row.packets for row in rows), len(os.sched_getaffinity(0))
+    title = f"Reading {packets:,} packets on {processors} processors (% is the share that a slow one read)"
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 0, 0, 1))
+    for name in ("reader", "wall s", "CPU s", "packets/s", "of tcp-\ntrace", "by CPU", "memory"):
+        table.add_column(name, justify="left" if name == "reader" else "right", no_wrap=True)
     for row in rows:
+        if row.reader == readers.nothing():
+            seconds = (f"{row.taken.seconds:.2f}", f"{row.taken.processor:.2f}")
+            table.add_row(row.reader.name, *seconds, "", "", "", _megabytes(row.taken.memory))
+            continue
         table.add_row(*row.cells(reference))
         if row.taken.said and row.reader == readers.graphs():
-            table.add_row("   its size", _megabytes(float(row.taken.said)))
+            table.add_row(f"  ({float(row.taken.said) / 1e3:,.0f} kB)")
     return table
 
 
@@ -113,7 +125,9 @@ def _idle(folder: Path, times: int) -> Table:
     """Memory for connections that do nothing but be open."""
     path = folder / "idle.pcap"
     made.idle(path, _IDLE)
-    table = Table("reader", "seconds", "peak memory", "bytes a connection", title=f"{_IDLE:,} idle connections")
+    title = f"{_IDLE:,} idle connections"
+    names = ("reader", "wall s", "peak memory", "bytes a connection")
+    table = Table(*names, title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     loaded = readers.take(readers.nothing(), path).memory
     reference = readers.tcptrace()
     for reader, base in [(readers.ours("compiled"), loaded), *([(reference, 0)] if reference else [])]:

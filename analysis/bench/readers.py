@@ -1,4 +1,4 @@
-"""The programs that read a capture, and what one run of each took: seconds and peak memory of a process of its own."""
+"""The programs that read a capture, and what one run of each took: seconds, and peak memory of a process of its own."""
 
 from __future__ import annotations
 
@@ -18,6 +18,16 @@ from analysis.tcptrace import LONG_REPORT
 from topologies.errors import CommandError, TcplabError
 
 _OURS = "from analysis import flows; import sys; flows.read(sys.argv[1], engine={engine!r}, packets={packets})"
+_LOADING = "import analysis.flows.frames; from analysis.flows.read import find_engine; find_engine('compiled')"
+_ALONE = """
+import json, sys, time
+from analysis.flows.read import find_engine
+engine = find_engine({engine!r})
+begun, worked = time.perf_counter(), time.process_time()
+engine.analyse(sys.argv[1], False, False)
+print(json.dumps([time.perf_counter() - begun, time.process_time() - worked]))
+"""
+"""The reading from the first byte to the columns of all connections, timed by itself: no start of Python, no frame."""
 _DPKT = """
 import dpkt, sys
 with open(sys.argv[1], 'rb') as file:
@@ -39,7 +49,7 @@ with open(sys.argv[1] + '/output', 'wb') as output:
     redirected = [(os.POSIX_SPAWN_DUP2, output.fileno(), 1), (os.POSIX_SPAWN_DUP2, output.fileno(), 2)]
     child = os.posix_spawn(sys.argv[2], sys.argv[2:], os.environ, file_actions=redirected)
     _, status, usage = os.wait4(child, 0)
-print(json.dumps([time.monotonic() - begun, usage.ru_maxrss]))
+print(json.dumps([time.monotonic() - begun, usage.ru_utime + usage.ru_stime, usage.ru_maxrss]))
 sys.exit(os.waitstatus_to_exitcode(status))
 """
 """Starts a program and watches it. A process of its own, and small: a program's peak begins at that of its parent."""
@@ -53,18 +63,24 @@ print(len(graphs.page('bench', [graphs.Capture('made', read.packets, read.connec
 
 @dataclass(frozen=True)
 class Reader:
-    """`command` is put before the capture's path. `share` of the packets is read by one that is very slow."""
+    """`command` is put before the capture's path. `share` of the packets is read by one that is very slow.
+
+    `times_itself`: it prints its wall and processor seconds, and these count instead of the whole process's.
+    """
 
     name: str
     command: tuple[str, ...]
     share: float = 1.0
+    times_itself: bool = False
 
 
 @dataclass(frozen=True)
 class Taken:
-    """Wall seconds and the peak of the resident memory in bytes, from start to end of the process; what it printed."""
+    """Wall seconds, processor seconds (user and system, of all threads) and the peak of the resident memory in bytes,
+    from start to end of the process; what it printed."""
 
     seconds: float
+    processor: float
     memory: int
     said: str = ""
 
@@ -72,27 +88,40 @@ class Taken:
 def ours(engine: str, packets: bool = False) -> Reader:
     """A process that reads a capture with us, start of Python and imports included."""
     code = _OURS.format(engine=engine, packets=packets)
-    name = f"ours, {engine}" + (", a row a packet" if packets else "")
-    return Reader(name, (sys.executable, "-c", code), 1.0 if engine == "compiled" else 0.1)
+    name = f"ours, {engine}, " + ("packets too" if packets else "frame")
+    return Reader(name, (sys.executable, "-c", code), _share(engine))
+
+
+def _share(engine: str) -> float:
+    return 1.0 if engine == "compiled" else 0.1
+
+
+def alone(engine: str) -> Reader:
+    """The reading alone, without the start of Python and without a frame."""
+    command = (sys.executable, "-c", _ALONE.format(engine=engine))
+    return Reader(f"ours, {engine}, reading", command, _share(engine), times_itself=True)
+
+
+def text() -> Reader:
+    """A process that prints every column as text, which is what tcptrace does."""
+    return Reader("ours, printed as CSV", (sys.executable, "-m", "analysis.flows"))
 
 
 def nothing() -> Reader:
-    """A process that only loads what ours needs: its seconds and bytes are in each of ours."""
-    return Reader(
-        "ours, loading only", (sys.executable, "-c", _OURS.format(engine="compiled", packets=False).partition(";")[0])
-    )
+    """A process that only loads what ours needs for frames: its seconds and bytes are in each of those."""
+    return Reader("ours, loading only", (sys.executable, "-c", _LOADING))
 
 
 def graphs() -> Reader | None:
     """A process that reads a capture and makes the page of its graphs, and prints its size; None without graphs."""
     found = importlib.util.find_spec("analysis.graphs")
-    return Reader("ours, with the page of graphs", (sys.executable, "-c", _PAGE)) if found else None
+    return Reader("ours, page of graphs", (sys.executable, "-c", _PAGE)) if found else None
 
 
 def others(python: str | None) -> Iterator[Reader]:
     """Those that are installed; dpkt and Scapy in the environment of `python`."""
     if program := shutil.which("tshark"):
-        yield Reader("tshark", (program, "-n", "-q", "-z", "conv,tcp", "-r"))
+        yield Reader("tshark, conv,tcp", (program, "-n", "-q", "-z", "conv,tcp", "-r"))
     for name, code, share in (("dpkt", _DPKT, 0.1), ("scapy", _SCAPY, 0.02)):
         if _has(python or sys.executable, name):
             yield Reader(f"{name}, headers only", (python or sys.executable, "-W", "ignore", "-c", code), share)
@@ -118,8 +147,10 @@ def take(reader: Reader, capture: Path) -> Taken:
         output = (Path(folder) / "output").read_text(errors="replace")
     if done.returncode:
         raise CommandError(reader.name, done.returncode, (output + done.stderr)[-2000:])
-    seconds, memory = json.loads(done.stdout)
-    return Taken(seconds, memory * 1024, output)
+    seconds, processor, memory = json.loads(done.stdout)
+    if reader.times_itself:
+        seconds, processor = json.loads(output)
+    return Taken(seconds, processor, memory * 1024, output)
 
 
 @contextmanager

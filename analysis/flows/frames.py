@@ -1,8 +1,6 @@
-"""Polars frames of the columns that an engine hands over.
+"""Polars frames of the columns that an engine hands over (see handed.py).
 
-A column is (type, values, valid): NumPy's name of the type and the values' bytes, or "text" and a list of strings;
-`valid` has a byte per value, 0 where it is missing, or is empty if none is. Where all rows have the same, an engine may
-hand over one value, or one byte of `valid`; Polars then keeps it once too. Nothing here goes row by row.
+Where one value stands for all rows, Polars too keeps it once. Many rows go through NumPy, none by itself.
 """
 
 from __future__ import annotations
@@ -10,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy
 import polars
 
 from analysis.flows.columns import OURS, PACKETS, TCPTRACE, connection_names
-
-Handed = tuple[str, Any, bytes]
+from analysis.flows.handed import Handed, listed
 
 _TYPES: dict[str, Any] = {
     "integer": polars.Int64, "unsigned": polars.UInt64, "float": polars.Float64, "text": polars.String,
@@ -28,6 +24,14 @@ _PACKET_TYPES: dict[str, Any] = {
     "echo": polars.UInt32, "ip_id": polars.UInt16, "ecn": polars.UInt8, "ttl": polars.UInt8, "kind": polars.UInt8,
     "in_flight": polars.UInt64, "rtt": polars.Int64,
 }  # fmt: skip
+
+
+_HANDED: dict[str, Any] = {
+    "uint64": polars.UInt64, "int64": polars.Int64, "uint32": polars.UInt32, "uint16": polars.UInt16,
+    "uint8": polars.UInt8, "bool": polars.Boolean, "float64": polars.Float64, "text": polars.String,
+}  # fmt: skip
+_FEW = 1000
+"""Up to so many rows lists are quick enough; NumPy takes longer to load."""
 
 
 def connections_frame(columns: Mapping[str, Handed]) -> polars.DataFrame:
@@ -65,8 +69,10 @@ def _sacks(piece: Mapping[str, Handed], height: int) -> polars.Series:
 
 
 def _series(name: str, kind: str, values: Any, valid: bytes) -> polars.Series:
-    if kind == "text":
-        return polars.Series(name, values, dtype=polars.String)
+    if kind == "text" or len(values) <= 8 * _FEW >= len(valid):
+        return polars.Series(name, listed(kind, values, valid), dtype=_HANDED[kind])
+    import numpy
+
     numbers = numpy.frombuffer(values, dtype=kind)
     present = numpy.frombuffer(valid, dtype=bool)
     if present.all():

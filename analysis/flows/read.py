@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, Protocol
-
-import polars
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from analysis.flows.faults import FAULTS
-from analysis.flows.frames import connections_frame, packets_frame
 from topologies.errors import TcplabError, UsageError
+
+if TYPE_CHECKING:
+    import polars
 
 Engine = Literal["auto", "compiled", "plain"]
 ENGINES: dict[Engine, str] = {"compiled": "analysis.flows._core", "plain": "analysis.flows.plain"}
@@ -68,6 +68,22 @@ def read(
     `compatible=True` gives tcptrace's own definitions in tcptrace's columns.
     Raises TcplabError where the file cannot be read, UsageError for an engine that is not there.
     """
+    found, facts = columns(path, packets, partial, engine, compatible)
+    # Polars and NumPy take longer to load than a million packets to read: whoever wants no frame does without them.
+    from analysis.flows.frames import connections_frame, packets_frame
+
+    frame = packets_frame(found["packets_pieces"]) if packets else None
+    return Reading(connections_frame(found["connections"]), frame, facts)
+
+
+def columns(
+    path: str | PathLike[str],
+    packets: bool = False,
+    partial: bool = True,
+    engine: Engine = "auto",
+    compatible: bool = False,
+) -> tuple[dict[str, Any], FileFacts]:
+    """As `read`, but the columns as the engine hands them over (see frames.py), and the facts of the file."""
     analyser = find_engine(engine)
     path = Path(path)
     try:
@@ -84,8 +100,7 @@ def read(
         raise TcplabError(
             f"{path}: {facts.fault} (at byte {facts.fault_offset}).", "Without partial=False what is whole is read."
         )
-    frame = packets_frame(found["packets_pieces"]) if packets else None
-    return Reading(connections_frame(found["connections"]), frame, facts)
+    return found, facts
 
 
 def find_engine(engine: Engine) -> Analyser:

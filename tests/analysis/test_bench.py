@@ -47,6 +47,13 @@ def test_a_reader_is_measured_as_a_process_of_its_own(tmp_path: Path) -> None:
     taken = readers.take(readers.Reader("a large one", (sys.executable, "-c", code)), tmp_path / "any.pcap")
     assert taken.memory > 200_000_000
     assert taken.seconds > 0
+    assert taken.processor > 0
+
+
+def test_a_reader_that_times_itself_is_believed(tmp_path: Path) -> None:
+    command = (sys.executable, "-c", "print([3.5, 7.25])")
+    taken = readers.take(readers.Reader("its own clock", command, times_itself=True), tmp_path / "any.pcap")
+    assert (taken.seconds, taken.processor) == (3.5, 7.25)
 
 
 def test_a_reader_that_fails_is_one_clear_error(tmp_path: Path) -> None:
@@ -56,8 +63,9 @@ def test_a_reader_that_fails_is_one_clear_error(tmp_path: Path) -> None:
 
 def test_the_table_names_every_reader() -> None:
     words = ["bench", "--packets", "3000", "--times", "1"]
-    done = CliRunner().invoke(main, words, env={"COLUMNS": "200"})
+    done = CliRunner().invoke(main, words, env={"COLUMNS": "80"})
     assert done.exit_code == 0, done.output
-    for name in ("ours, loading only", "50,000 idle connections", *(f"ours, {engine}" for engine in engines())):
+    ours = [f"ours, {engine}, {what}" for engine in engines() for what in ("reading", "frame", "packets too")]
+    for name in ("ours, loading only", "ours, printed as CSV", "50,000 idle connections", " processors", *ours):
         assert name in done.output
     assert ("tcptrace " in done.output) == (shutil.which("tcptrace") is not None)

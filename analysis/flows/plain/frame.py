@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any
 
 from analysis.flows.columns import OURS, TCPTRACE, Column
-from analysis.flows.frames import Handed
+from analysis.flows.handed import Handed
 
 Value = int | float | str | None
 _CODES = {"unsigned": ("Q", "uint64"), "integer": ("q", "int64"), "float": ("d", "float64")}

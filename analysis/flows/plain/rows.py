@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from analysis.flows.frames import Handed
+from analysis.flows.handed import Handed
 from analysis.flows.plain.connection import Connection
 from analysis.flows.plain.segment import ACK, SYN, Segments
 from analysis.flows.plain.step import Step

@@ -5,7 +5,7 @@ use crate::counting::{count, options, outstanding, payload, windows};
 use crate::direction::{kind, Direction};
 use crate::rows::{Row, Rows};
 use crate::scoreboard::Added;
-use crate::segment::{Segment, ACK, RST, SYN};
+use crate::segment::{Segment, ACK, PSH, RST, SYN};
 use crate::sending::{advance, classify, transmit};
 
 /// Where the capture was taken, as the handshake tells.
@@ -24,14 +24,21 @@ const NEARER: i64 = 5;
 pub struct Connection {
     pub first_time: i64,
     pub last_time: i64,
+    /// The latest time so far: bytes in flight are weighed by a clock that never goes back.
+    pub clock: i64,
     pub a: Direction,
     pub b: Direction,
-    pub vantage: Vantage,
-    /// When the last SYN and the last SYN-ACK passed, and the handshake's halves.
+    pub handshake: Handshake,
+}
+
+/// When the last SYN and the last SYN-ACK passed, the handshake's halves, and what follows from them.
+#[derive(Default)]
+pub struct Handshake {
     pub syn_time: Option<i64>,
     pub syn_ack_time: Option<i64>,
     pub outer: Option<i64>,
     pub inner: Option<i64>,
+    pub vantage: Vantage,
 }
 
 /// What the caller knows of the run.
@@ -42,9 +49,15 @@ pub struct Place<'a> {
     pub rows: Option<&'a mut Rows>,
 }
 
+/// Blocks of SACK, relative like the ACK. As many as the segment has are of meaning.
+pub type Sacks = [(i64, i64); 4];
+
 /// A segment's numbers made relative, and what the steps find out on the way.
+#[derive(Clone, Copy)]
 pub struct Step {
     pub now: i64,
+    /// The segment's flags but for PSH: a constant in the steps of plain segments.
+    pub flags: u16,
     pub first: i64,
     pub end: i64,
     pub ack: Option<i64>,
@@ -54,7 +67,6 @@ pub struct Step {
     pub copy: bool,
     pub added: Added,
     pub repeated: bool,
-    pub sacks: [(i64, i64); 4],
     pub dsack: bool,
     pub rtt: Option<i64>,
     pub kind: u8,
@@ -65,49 +77,65 @@ impl Connection {
         let mut connection = Connection {
             first_time: time,
             last_time: time,
+            clock: time,
             a: Direction::default(),
             b: Direction::default(),
-            vantage: Vantage::Unknown,
-            syn_time: None,
-            syn_ack_time: None,
-            outer: None,
-            inner: None,
+            handshake: Handshake::default(),
         };
         connection.a.usage.since = time;
         connection.b.usage.since = time;
         connection
     }
 
-    #[inline]
-    pub fn segment(&mut self, segment: &Segment, forward: bool, place: &mut Place) {
+    #[inline(always)]
+    pub fn segment(&mut self, segment: &Segment, forward: bool, place: Place) {
+        if segment.flags & !PSH == ACK && !place.compatible && place.rows.is_none() {
+            self.plain(segment, forward);
+        } else {
+            self.any(segment, forward, place);
+        }
+    }
+
+    /// Nearly all segments are plain: ACK and perhaps PSH. What only other flags, rows and tcptrace's definitions need
+    /// is not compiled into their copy of the steps.
+    #[inline(never)]
+    fn plain(&mut self, segment: &Segment, forward: bool) {
+        self.steps(segment, ACK, forward, Place { number: 0, connection: 0, compatible: false, rows: None });
+    }
+
+    #[inline(never)]
+    fn any(&mut self, segment: &Segment, forward: bool, place: Place) {
+        self.steps(segment, segment.flags & !PSH, forward, place);
+    }
+
+    #[inline(always)]
+    fn steps(&mut self, segment: &Segment, flags: u16, forward: bool, mut place: Place) {
         let now = segment.time;
         self.last_time = now;
-        self.handshake(segment, forward);
-        let receiver = self.vantage == if forward { Vantage::B } else { Vantage::A };
-        let trip = self.outer.map(|outer| outer + self.inner.unwrap_or(0));
+        self.clock = self.clock.max(now);
+        self.shake(segment, flags, forward);
         let (this, other) = if forward { (&mut self.a, &mut self.b) } else { (&mut self.b, &mut self.a) };
-        this.usage.advance(now);
-        other.usage.advance(now);
-        let mut step = numbers(segment, this, other);
+        let mut step = numbers(segment, flags, this, other);
         count(segment, this, other, &step);
-        options(segment, this, other, &mut step);
+        let sacks = options(segment, this, other, &mut step);
         payload(segment, this, &mut step);
-        transmit(segment, this, other, &mut step, place.compatible);
-        step.kind = classify(segment, this, other, &step, receiver, trip, place);
-        advance(segment, this, &step);
+        transmit(this, other, &mut step, place.compatible);
+        step.kind = classify(segment, this, other, &step, (&self.handshake, forward), &place);
+        advance(this, &step);
         if step.ack.is_some() {
-            acknowledge(segment, this, other, &mut step, place);
+            acknowledge(segment, this, other, &mut step, &sacks, &mut place);
         }
-        if segment.flags & RST == 0 {
+        if flags & RST == 0 {
             windows(segment, this, other, &step);
-            outstanding(segment, this, other, &step, place.compatible);
+            outstanding(this, other, &step, place.compatible);
         } else if step.ack.is_some() {
             this.acks += 1;
         }
-        used(this, other);
-        used(other, this);
-        if let Some(rows) = place.rows.as_deref_mut() {
-            rows.push(segment, &row(segment, &step, forward, this.in_flight(), (place.number, place.connection)));
+        used(this, other, self.clock);
+        used(other, this, self.clock);
+        if let Some(rows) = place.rows {
+            let place = (place.number, place.connection, forward);
+            rows.push(segment, &row(segment, &step, &sacks, place, this.in_flight()));
         }
     }
 
@@ -121,20 +149,21 @@ impl Connection {
 
     /// Where the capture was taken: the two halves of the handshake are its round trips to either end.
     #[inline(always)]
-    fn handshake(&mut self, segment: &Segment, forward: bool) {
-        if self.inner.is_some() {
+    fn shake(&mut self, segment: &Segment, flags: u16, forward: bool) {
+        let known = &mut self.handshake;
+        if known.inner.is_some() {
             return;
         }
-        match (segment.flags & (SYN | ACK), forward) {
-            (SYN, true) => self.syn_time = Some(segment.time),
-            (flags, false) if flags == SYN | ACK && self.syn_time.is_some() => {
-                self.syn_ack_time = Some(segment.time);
-                self.outer = self.syn_time.map(|time| (segment.time - time).max(0));
+        match (flags & (SYN | ACK), forward) {
+            (SYN, true) => known.syn_time = Some(segment.time),
+            (flags, false) if flags == SYN | ACK && known.syn_time.is_some() => {
+                known.syn_ack_time = Some(segment.time);
+                known.outer = known.syn_time.map(|time| (segment.time - time).max(0));
             }
             (ACK, true) => {
-                self.inner = self.syn_ack_time.map(|time| (segment.time - time).max(0));
-                if let (Some(outer), Some(inner)) = (self.outer, self.inner) {
-                    self.vantage = vantage(outer, inner);
+                known.inner = known.syn_ack_time.map(|time| (segment.time - time).max(0));
+                if let (Some(outer), Some(inner)) = (known.outer, known.inner) {
+                    known.vantage = vantage(outer, inner);
                     self.a.smoothed.add(outer + inner);
                     self.b.smoothed.add(outer + inner);
                 }
@@ -144,19 +173,31 @@ impl Connection {
     }
 }
 
-fn row<'a>(segment: &Segment, step: &'a Step, forward: bool, in_flight: i64, place: (u64, u32)) -> Row<'a> {
+fn row<'a>(segment: &Segment, step: &Step, sacks: &'a Sacks, place: (u64, u32, bool), in_flight: i64) -> Row<'a> {
     Row {
         number: place.0,
         connection: place.1,
-        forward,
+        forward: place.2,
         sequence: step.first,
         acknowledgement: step.ack,
-        window: if segment.flags & (ACK | SYN) != 0 { step.window } else { u64::from(segment.window) },
-        sacks: &step.sacks[..usize::from(segment.options.block_count)],
+        window: if step.flags & (ACK | SYN) != 0 { step.window } else { u64::from(segment.window) },
+        sacks: &sacks[..usize::from(segment.options.block_count)],
         dsack: step.dsack,
         kind: step.kind,
         in_flight,
         rtt: step.rtt,
+    }
+}
+
+impl Handshake {
+    /// Whether the capture was taken at the receiver of what this end sends.
+    pub fn at_receiver(&self, forward: bool) -> bool {
+        self.vantage == if forward { Vantage::B } else { Vantage::A }
+    }
+
+    /// The round trip, as far as it is known.
+    pub fn trip(&self) -> Option<i64> {
+        self.outer.map(|outer| outer + self.inner.unwrap_or(0))
     }
 }
 
@@ -170,8 +211,7 @@ fn vantage(outer: i64, inner: i64) -> Vantage {
 }
 
 #[inline(always)]
-fn numbers(segment: &Segment, this: &mut Direction, other: &mut Direction) -> Step {
-    let flags = segment.flags;
+fn numbers(segment: &Segment, flags: u16, this: &mut Direction, other: &mut Direction) -> Step {
     this.begin(if flags & SYN != 0 { segment.sequence } else { segment.sequence.wrapping_sub(1) });
     let ack = if flags & ACK != 0 {
         other.begin(segment.acknowledgement.wrapping_sub(1));
@@ -185,6 +225,7 @@ fn numbers(segment: &Segment, this: &mut Direction, other: &mut Direction) -> St
     let window = u64::from(segment.window) << if scaled { this.scale } else { 0 };
     Step {
         now: segment.time,
+        flags,
         first,
         end: first + payload,
         ack,
@@ -194,7 +235,6 @@ fn numbers(segment: &Segment, this: &mut Direction, other: &mut Direction) -> St
         copy: false,
         added: Added::default(),
         repeated: false,
-        sacks: [(0, 0); 4],
         dsack: false,
         rtt: None,
         kind: kind::NONE,

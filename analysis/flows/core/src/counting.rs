@@ -1,6 +1,6 @@
 //! The steps that count: packets, options, payload, windows, and tcptrace's outstanding window.
 
-use crate::connection::Step;
+use crate::connection::{Sacks, Step};
 use crate::direction::Direction;
 use crate::segment::{Segment, ACK, CWR, ECE, FIN, PSH, RST, SYN, URG};
 
@@ -8,7 +8,7 @@ const TIMESTAMPS: usize = 512;
 
 #[inline(always)]
 pub fn count(segment: &Segment, this: &mut Direction, other: &mut Direction, step: &Step) {
-    let flags = segment.flags;
+    let flags = step.flags;
     this.packets += 1;
     if let Some(last) = this.last_time {
         this.longest_pause = this.longest_pause.max(step.now - last);
@@ -42,9 +42,9 @@ pub fn count(segment: &Segment, this: &mut Direction, other: &mut Direction, ste
 }
 
 #[inline(always)]
-pub fn options(segment: &Segment, this: &mut Direction, other: &mut Direction, step: &mut Step) {
+pub fn options(segment: &Segment, this: &mut Direction, other: &mut Direction, step: &mut Step) -> Sacks {
     let options = &segment.options;
-    if segment.flags & SYN != 0 {
+    if step.flags & SYN != 0 {
         this.mss = options.mss.unwrap_or(this.mss);
         this.sack_permitted |= options.sack_permitted;
         if let Some(scale) = options.scale {
@@ -55,40 +55,42 @@ pub fn options(segment: &Segment, this: &mut Direction, other: &mut Direction, s
     }
     if let Some((value, echo)) = options.timestamps {
         this.timestamped = true;
-        timestamps(segment, this, other, value, echo);
+        timestamps(step, this, other, value, echo);
     }
+    let mut sacks = [(0, 0); 4];
     if options.block_count > 0 {
         this.rare().sacks_sent += 1;
-        for (relative, block) in step.sacks.iter_mut().zip(options.sacks()) {
+        for (relative, block) in sacks.iter_mut().zip(options.sacks()) {
             *relative = (other.relative(block.0), other.relative(block.1));
         }
-        let ((left, right), second) = (step.sacks[0], step.sacks[1]);
+        let ((left, right), second) = (sacks[0], sacks[1]);
         let inside = options.block_count > 1 && left >= second.0 && right <= second.1;
         step.dsack = matches!(step.ack, Some(ack) if right <= ack) || inside;
     }
+    sacks
 }
 
 /// The first echo of a value is matched with its first packet that needs an answer.
 #[inline(always)]
-fn timestamps(segment: &Segment, this: &mut Direction, other: &mut Direction, value: u32, echo: u32) {
-    let known = matches!(this.timestamps.back(), Some(last) if (value.wrapping_sub(last.0) as i32) <= 0);
-    if !known && (segment.payload > 0 || segment.flags & SYN != 0) {
+fn timestamps(step: &Step, this: &mut Direction, other: &mut Direction, value: u32, echo: u32) {
+    let known = matches!(this.timestamps.all().last(), Some(last) if (value.wrapping_sub(last.0) as i32) <= 0);
+    if !known && (step.payload > 0 || step.flags & SYN != 0) {
         if this.timestamps.len() == TIMESTAMPS {
-            this.timestamps.pop_front();
+            this.timestamps.forget(1);
         }
-        this.timestamps.push_back((value, segment.time));
+        this.timestamps.push((value, step.now));
     }
-    if segment.flags & ACK == 0 {
+    if step.flags & ACK == 0 {
         return;
     }
-    while let Some((sent, time)) = other.timestamps.front().copied() {
+    while let Some((sent, time)) = other.timestamps.all().first().copied() {
         let ahead = sent.wrapping_sub(echo) as i32;
         if ahead > 0 {
             return;
         }
-        other.timestamps.pop_front();
+        other.timestamps.forget(1);
         if ahead == 0 {
-            let time = (segment.time - time).max(0);
+            let time = (step.now - time).max(0);
             other.smoothed.add(time);
             other.rtts().timestamps.add(time);
         }
@@ -100,13 +102,13 @@ pub fn payload(segment: &Segment, this: &mut Direction, step: &mut Step) {
     if let Some(id) = segment.ip_id {
         step.copy = duplicate(this, segment.sequence, id);
     }
-    if segment.payload == 0 {
+    if step.payload == 0 {
         return;
     }
     this.data_packets += 1;
     this.pushed += u64::from(segment.flags & PSH != 0);
     this.data_bytes += u64::from(segment.payload);
-    if segment.flags & URG != 0 {
+    if step.flags & URG != 0 {
         let rare = this.rare();
         rare.urgent_packets += 1;
         rare.urgent_bytes += u64::from(segment.urgent);
@@ -126,9 +128,8 @@ pub fn payload(segment: &Segment, this: &mut Direction, step: &mut Step) {
 /// Same sequence number and identification as one of the eight remembered, neither being 0.
 #[inline(always)]
 fn duplicate(this: &mut Direction, number: u32, id: u16) -> bool {
-    let known = this.duplicate_numbers.iter().zip(&this.duplicate_ids);
-    let met = known.fold(false, |met, (one, two)| met | ((*one == number) & (*two == id)));
-    if met && number != 0 && id != 0 {
+    // Nearly always no identification is the same.
+    if alike(&this.duplicate_ids, id) && number != 0 && id != 0 && both(this, number, id) {
         this.rare().hardware_duplicates += 1;
         return true;
     }
@@ -138,10 +139,25 @@ fn duplicate(this: &mut Direction, number: u32, id: u16) -> bool {
     false
 }
 
+/// Whether one of these is `id`. Compiles to a comparison of all at once.
+#[inline(always)]
+fn alike(known: &[u16; 8], id: u16) -> bool {
+    let mut same = [0u16; 8];
+    for (same, known) in same.iter_mut().zip(known) {
+        *same = u16::from(*known == id);
+    }
+    same.iter().fold(0, |any, same| any | same) != 0
+}
+
+#[cold]
+fn both(this: &Direction, number: u32, id: u16) -> bool {
+    this.duplicate_numbers.iter().zip(&this.duplicate_ids).any(|known| known == (&number, &id))
+}
+
 /// Windows, ACK counts and SACK counts of a segment without RST.
 #[inline(always)]
 pub fn windows(segment: &Segment, this: &mut Direction, other: &mut Direction, step: &Step) {
-    let flags = segment.flags;
+    let flags = step.flags;
     let window = step.window;
     this.last_window = window;
     if flags & (ACK | SYN) != 0 {
@@ -192,8 +208,8 @@ fn zero_window(this: &mut Direction, now: i64, zero: bool) {
 
 /// The initial window and tcptrace's outstanding window.
 #[inline(always)]
-pub fn outstanding(segment: &Segment, this: &mut Direction, other: &mut Direction, step: &Step, compatible: bool) {
-    let syn = segment.flags & SYN != 0;
+pub fn outstanding(this: &mut Direction, other: &mut Direction, step: &Step, compatible: bool) {
+    let syn = step.flags & SYN != 0;
     if let Some(ack) = step.ack {
         if !other.data_acked && (other.syns == 0 || ack != 1) {
             other.data_acked = true;

@@ -1,10 +1,10 @@
 //! What is remembered of one direction of a connection. Counters have tcptrace's names where they are tcptrace's.
 
 use crate::losses::Losses;
+use crate::queue::Queue;
 use crate::ranges::Ranges;
 use crate::samples::{Histogram, Samples};
 use crate::scoreboard::Scoreboard;
-use std::collections::VecDeque;
 
 /// The kinds of packets; the table in columns.py has their meaning.
 pub mod kind {
@@ -87,11 +87,10 @@ impl Smoothed {
     }
 }
 
-/// Bytes in flight over time, and what limited the sender meanwhile.
+/// Bytes in flight over time, and what limited the sender meanwhile. Summed up only when one of both changes.
 #[derive(Default)]
 pub struct Usage {
     pub since: i64,
-    pub began: Option<i64>,
     pub flight: i64,
     pub most: i64,
     pub weighted: u128,
@@ -101,14 +100,20 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// Sums up until `clock`, which never goes back.
     #[inline(always)]
-    pub fn advance(&mut self, now: i64) {
-        let passed = now - self.since;
-        if passed > 0 {
-            self.weighted = self.weighted.saturating_add((self.flight as u128) * (passed as u128));
-            self.limited[usize::from(self.state & 3)] += passed;
-            self.since = now;
-        }
+    pub fn advance(&mut self, clock: i64) {
+        let passed = clock - self.since;
+        self.weighted = self.weighted.saturating_add((self.flight as u128) * (passed as u128));
+        self.limited[usize::from(self.state & 3)] += passed;
+        self.since = clock;
+    }
+
+    #[inline(always)]
+    pub fn change(&mut self, flight: i64, state: u8, clock: i64) {
+        self.advance(clock);
+        (self.flight, self.state) = (flight, state);
+        self.most = self.most.max(flight);
     }
 }
 
@@ -130,7 +135,7 @@ pub struct Direction {
     pub board: Scoreboard,
     pub sacked: Ranges,
     pub smoothed: Smoothed,
-    pub timestamps: VecDeque<(u32, i64)>,
+    pub timestamps: Queue<(u32, i64)>,
     pub usage: Usage,
     pub short: bool,
 

@@ -10,7 +10,9 @@ pub mod frame;
 pub mod link;
 pub mod losses;
 pub mod options;
+pub mod pairs;
 pub mod pipeline;
+pub mod queue;
 pub mod ranges;
 pub mod records;
 pub mod rows;
@@ -27,6 +29,7 @@ pub mod whole;
 #[cfg(feature = "python")]
 mod python;
 
+use pairs::Pairs;
 use pipeline::Facts;
 use records::{Fault, Format};
 use source::{Compression, Source};
@@ -38,6 +41,7 @@ pub struct Reading {
     pub compression: Compression,
     pub bytes: u64,
     pub facts: Facts,
+    pub pairs: Pairs,
     pub fault: Option<(Fault, u64)>,
 }
 
@@ -52,6 +56,6 @@ pub enum Refused {
 pub fn read(path: &std::path::Path, table: &mut Table, go_on: &mut dyn FnMut() -> bool) -> Result<Reading, Refused> {
     let (mut source, compression) = Source::open(path).map_err(Refused::Unreadable)?;
     let (format, big) = records::recognise(&mut source).ok_or(Refused::NoCapture)?;
-    let (fault, facts) = pipeline::run(table, go_on, |parser| records::read(&mut source, format, big, parser));
-    Ok(Reading { format, compression, bytes: source.offset, facts, fault })
+    let (fault, facts, pairs) = pipeline::run(table, go_on, |parser| records::read(&mut source, format, big, parser));
+    Ok(Reading { format, compression, bytes: source.offset, facts, pairs, fault })
 }

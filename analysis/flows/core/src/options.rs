@@ -18,11 +18,16 @@ impl Options {
     #[inline(always)]
     pub fn parse(&mut self, bytes: &[u8]) {
         (self.mss, self.scale, self.sack_permitted, self.timestamps, self.block_count) = (None, None, false, None, 0);
-        // By far the most common: two NOPs and the timestamps.
-        if bytes.len() == 12 && bytes[..4] == [1, 1, 8, 10] {
-            self.timestamps = Some((number(bytes, 4), number(bytes, 8)));
-        } else if !bytes.is_empty() {
-            self.each(bytes);
+        // By far the most common: two NOPs and the timestamps, and nothing or SACK behind them.
+        let rest = match bytes {
+            [1, 1, 8, 10, a, b, c, d, e, f, g, h, rest @ ..] => {
+                self.timestamps = Some((u32::from_be_bytes([*a, *b, *c, *d]), u32::from_be_bytes([*e, *f, *g, *h])));
+                rest
+            }
+            _ => bytes,
+        };
+        if !rest.is_empty() {
+            self.each(rest);
         }
     }
 

@@ -1,13 +1,14 @@
 //! Reading and parsing in one thread, the analysis in another; segments go over in batches that are used again.
 
 use crate::link::{Ignored, NAMES};
+use crate::pairs::Pairs;
 use crate::records::{Record, Sink};
-use crate::segment::{parse, Segment};
+use crate::segment::{parse, Ends, Segment};
 use crate::table::Table;
 use std::sync::mpsc::{channel, sync_channel, Receiver, Sender, SyncSender};
 
 /// Segments in a batch: few enough to stay in the processor's cache.
-const BATCH: usize = 1024;
+const BATCH: usize = 4096;
 const BATCHES: usize = 4;
 /// Packets between two looks at whether the user wants to stop.
 const LOOK: u64 = 1 << 18;
@@ -38,6 +39,8 @@ pub struct Facts {
 
 pub struct Parser<'a> {
     facts: Facts,
+    pairs: Pairs,
+    ends: Ends,
     batch: Batch,
     full: SyncSender<Batch>,
     empty: Receiver<Batch>,
@@ -45,7 +48,11 @@ pub struct Parser<'a> {
 }
 
 /// Lets `read` feed a parser while `table` takes the segments; `go_on` is asked now and then, in the caller's thread.
-pub fn run<T>(table: &mut Table, go_on: &mut dyn FnMut() -> bool, read: impl FnOnce(&mut Parser) -> T) -> (T, Facts) {
+pub fn run<T>(
+    table: &mut Table,
+    go_on: &mut dyn FnMut() -> bool,
+    read: impl FnOnce(&mut Parser) -> T,
+) -> (T, Facts, Pairs) {
     let (full, filled) = sync_channel(BATCHES);
     let (used, empty) = channel();
     for _ in 1..BATCHES {
@@ -54,15 +61,15 @@ pub fn run<T>(table: &mut Table, go_on: &mut dyn FnMut() -> bool, read: impl FnO
     }
     std::thread::scope(|scope| {
         let analysis = scope.spawn(move || analyse(table, &filled, &used));
-        let mut parser = Parser { facts: Facts::default(), batch: Batch::new(), full, empty, go_on };
+        let mut parser = Parser::new(full, empty, go_on);
         let result = read(&mut parser);
         parser.hand_over();
-        let facts = std::mem::take(&mut parser.facts);
-        drop(parser);
+        let Parser { facts, pairs, full, .. } = parser;
+        drop(full);
         if let Err(panic) = analysis.join() {
             std::panic::resume_unwind(panic);
         }
-        (result, facts)
+        (result, facts, pairs)
     })
 }
 
@@ -77,7 +84,12 @@ fn analyse(table: &mut Table, filled: &Receiver<Batch>, used: &Sender<Batch>) {
     }
 }
 
-impl Parser<'_> {
+impl<'a> Parser<'a> {
+    fn new(full: SyncSender<Batch>, empty: Receiver<Batch>, go_on: &'a mut dyn FnMut() -> bool) -> Parser<'a> {
+        let (facts, pairs, ends) = Default::default();
+        Parser { facts, pairs, ends, batch: Batch::new(), full, empty, go_on }
+    }
+
     /// False if the analysis has ended, which it does early only by a panic.
     #[cold]
     fn hand_over(&mut self) -> bool {
@@ -100,10 +112,11 @@ impl Sink for Parser<'_> {
         facts.last = Some(record.time);
         let (number, segment) = &mut self.batch.segments[self.batch.filled];
         *number = facts.packets;
-        if let Err(why) = parse(record, segment) {
+        if let Err(why) = parse(record, segment, &mut self.ends) {
             ignore(facts, why);
             return true;
         }
+        (segment.pair, segment.turned) = self.pairs.find(&self.ends);
         facts.segments += 1;
         self.batch.filled += 1;
         self.batch.filled < BATCH || self.hand_over()

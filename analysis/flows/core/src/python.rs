@@ -2,6 +2,7 @@
 
 use crate::frame::{Column, Frame, Values};
 use crate::link::NAMES;
+use crate::pairs::Pairs;
 use crate::pipeline::Facts;
 use crate::rows::Piece;
 use crate::table::Table;
@@ -36,7 +37,7 @@ fn analyse(py: Python<'_>, path: PathBuf, packets: bool, compatible: bool) -> Py
     facts.set_item("fault", reading.fault.map(|fault| fault.0.name()))?;
     facts.set_item("fault_offset", reading.fault.map(|fault| fault.1))?;
     file(&facts, &reading.facts)?;
-    let frame = py.allow_threads(|| frame(&mut table, reading.facts.last));
+    let frame = py.allow_threads(|| frame(&mut table, &reading.pairs, reading.facts.last));
     facts.set_item("connections", columns(py, frame.columns)?)?;
     if let Some(rows) = &table.rows {
         let pieces = PyList::empty(py);
@@ -65,11 +66,11 @@ fn file(made: &Bound<'_, PyDict>, facts: &Facts) -> PyResult<()> {
 }
 
 /// The connections' frame; each connection's memory is freed with its row.
-fn frame(table: &mut Table, last: Option<i64>) -> Frame {
+fn frame(table: &mut Table, pairs: &Pairs, last: Option<i64>) -> Frame {
     let mut frame = Frame::new(table.connections.len());
     let compatible = table.compatible;
     for (index, known) in std::mem::take(&mut table.connections).into_iter().enumerate() {
-        let ends = known.ends;
+        let ends = pairs.ends(known.pair, known.turned);
         let mut connection = known.counted(compatible);
         if let (true, Some(last)) = (compatible, last) {
             connection.idle_until(last);

@@ -105,7 +105,8 @@ fn pcap<const BIG: bool>(source: &mut Source, tick: i64, sink: &mut impl Sink) -
     sink.interface(link, word(source.window(), 16, BIG));
     source.take(24);
     while source.need(16) {
-        let head = source.window();
+        // One check of the length for all that is read of it.
+        let head = &source.window()[..16];
         let captured = word(head, 8, BIG);
         if captured > LARGEST {
             return Some(Fault::Length);

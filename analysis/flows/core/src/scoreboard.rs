@@ -2,7 +2,7 @@
 //! was sent again, and whether it was acknowledged. Acknowledged neighbours at the front become one.
 //! The rules of counting are tcptrace's (its manual, and its behaviour); numbers are relative and of 64 bit.
 
-use std::collections::VecDeque;
+use crate::queue::Queue;
 
 /// Longest list; beyond it the two oldest entries become one, as if both were acknowledged.
 const LONGEST: usize = 65536;
@@ -31,15 +31,23 @@ pub struct Added {
     pub earlier: Option<(i64, u32)>,
 }
 
-/// What an ACK meant for one segment.
+/// What an ACK meant for the segment that ends where it points to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Acked {
-    /// Its end is acknowledged: the time since it was sent, its size, and what the time is worth.
-    Exactly { time: i64, size: i64, worth: Worth },
-    /// A later one's ACK covers it.
-    Cumulatively,
-    /// Its end is acknowledged again; how often by now.
+pub enum Exact {
+    /// It is acknowledged: the time since it was sent, its size, and what the time is worth.
+    Newly { time: i64, size: i64, worth: Worth },
+    /// It is acknowledged again; how often by now.
     Again(u32),
+}
+
+/// What an ACK meant.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Acked {
+    pub exact: Option<Exact>,
+    /// How many segments are acknowledged only by this one of a later segment.
+    pub cumulatively: u64,
+    /// The time of the newest data that it covers, if that is a sample.
+    pub sample: Option<i64>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,7 +59,7 @@ pub enum Worth {
 
 #[derive(Default, Debug)]
 pub struct Scoreboard {
-    list: VecDeque<Sent>,
+    list: Queue<Sent>,
 }
 
 impl Sent {
@@ -59,16 +67,46 @@ impl Sent {
     pub fn new(first: i64, end: i64, time: i64) -> Sent {
         Sent { first, end, time, again: 0, acknowledged: 0 }
     }
+
+    /// It was acknowledged before. Says so if that is told once more.
+    #[inline(always)]
+    fn acknowledge_again(&mut self, ack: i64, duplicate: bool) -> Option<Exact> {
+        if duplicate && ack == self.end {
+            self.acknowledged = self.acknowledged.saturating_add(1);
+            return Some(Exact::Again(self.acknowledged));
+        }
+        self.acknowledged = 1;
+        None
+    }
+
+    /// What the time until its ACK is worth; `latest` is when the newest that is covered with it was sent.
+    #[inline(always)]
+    fn worth(&self, latest: i64) -> Worth {
+        if latest > self.time {
+            Worth::AfterLoss
+        } else if self.again > 0 {
+            Worth::Ambiguous
+        } else {
+            Worth::Sample
+        }
+    }
 }
 
 impl Scoreboard {
     /// `resent` takes the time since the last transmission and the count of each unacknowledged segment sent again.
-    /// `added` stays as it is where nothing is repeated.
+    /// `added` stays as it is where nothing is repeated. What is sent comes in parts, so that it is made where it
+    /// stays: what was just written word by word stalls the processor when it is copied in larger pieces.
     #[inline(always)]
-    pub fn add(&mut self, sent: Sent, alone: bool, added: &mut Added, resent: impl FnMut(i64, u32)) {
-        match self.list.back() {
-            Some(last) if sent.first < last.end => self.insert(sent, added, resent),
-            _ => self.list.push_back(sent),
+    pub fn add(
+        &mut self,
+        (first, end, now): (i64, i64, i64),
+        alone: bool,
+        added: &mut Added,
+        resent: impl FnMut(i64, u32),
+    ) {
+        match self.list.all().last() {
+            Some(last) if first < last.end => self.insert(Sent::new(first, end, now), added, resent),
+            _ => self.list.push(Sent::new(first, end, now)),
         }
         if self.list.len() > LONGEST_ALONE && (alone || self.list.len() > LONGEST) {
             self.merge_oldest();
@@ -76,19 +114,20 @@ impl Scoreboard {
     }
 
     fn merge_oldest(&mut self) {
-        if let Some(oldest) = self.list.pop_front() {
-            let next = &mut self.list[0];
+        if let [oldest, next, ..] = self.list.all_mut() {
             next.first = oldest.first;
             next.time = next.time.max(oldest.time);
             next.acknowledged = next.acknowledged.max(1);
+            self.list.forget(1);
         }
     }
 
+    #[cold]
     fn insert(&mut self, sent: Sent, added: &mut Added, mut resent: impl FnMut(i64, u32)) {
         let Sent { mut first, end, .. } = sent;
-        let mut at = self.list.partition_point(|known| known.end <= first);
+        let mut at = self.list.all().partition_point(|known| known.end <= first);
         while at < self.list.len() {
-            let found = self.list[at];
+            let found = self.list.all()[at];
             if first < found.first {
                 added.out_of_order |= end < found.end;
                 self.list.insert(at, Sent { first, end: end.min(found.first), ..sent });
@@ -106,11 +145,11 @@ impl Scoreboard {
             first = found.end;
             at += 1;
         }
-        self.list.push_back(Sent { first, ..sent });
+        self.list.push(Sent { first, ..sent });
     }
 
     fn repeat(&mut self, at: usize, now: i64, added: &mut Added, resent: &mut impl FnMut(i64, u32)) {
-        let sent = &mut self.list[at];
+        let sent = &mut self.list.all_mut()[at];
         sent.again = sent.again.saturating_add(1);
         if added.earlier.is_some() {
             return;
@@ -122,82 +161,84 @@ impl Scoreboard {
         sent.time = now;
     }
 
-    /// Takes an ACK; `duplicate` says whether it is one. The time of the newest data it covers, if that is a sample.
+    /// Takes an ACK; `duplicate` says whether it is one.
     #[inline(always)]
-    pub fn acknowledge(&mut self, ack: i64, now: i64, duplicate: bool, mut told: impl FnMut(Acked)) -> Option<i64> {
-        let (mut covered, mut changed) = (0, false);
-        let (mut latest, mut latest_new, mut sample) = (i64::MIN, i64::MIN, None);
-        for sent in self.list.iter_mut() {
+    pub fn acknowledge(&mut self, ack: i64, now: i64, duplicate: bool) -> Acked {
+        let mut acked = Acked::default();
+        let (mut covered, mut newly, mut joined) = (0, 0, true);
+        let (mut latest, mut latest_new, mut end) = (i64::MIN, i64::MIN, i64::MIN);
+        for sent in self.list.all_mut() {
             if ack <= sent.first {
                 break;
             }
-            covered += 1;
+            joined &= covered == 0 || end == sent.first;
+            (covered, end) = (covered + 1, sent.end);
             latest = latest.max(sent.time);
-            let exact = ack == sent.end;
             if sent.acknowledged > 0 {
-                sent.acknowledged = if exact && duplicate { sent.acknowledged.saturating_add(1) } else { 1 };
-                if exact && duplicate {
-                    told(Acked::Again(sent.acknowledged));
-                }
+                acked.exact = sent.acknowledge_again(ack, duplicate);
                 continue;
             }
             sent.acknowledged = 1;
-            changed = true;
+            newly += 1;
             latest_new = latest_new.max(sent.time);
             let time = (now - sent.time).max(0);
-            sample = if sent.again == 0 && latest_new <= sent.time { Some(time) } else { None };
-            told(if exact {
-                let worth = if latest > sent.time {
-                    Worth::AfterLoss
-                } else if sent.again > 0 {
-                    Worth::Ambiguous
-                } else {
-                    Worth::Sample
-                };
-                Acked::Exactly { time, size: sent.end - sent.first, worth }
+            acked.sample = if sent.again == 0 && latest_new <= sent.time { Some(time) } else { None };
+            if ack == sent.end {
+                acked.exact = Some(Exact::Newly { time, size: sent.end - sent.first, worth: sent.worth(latest) });
+            }
+        }
+        acked.cumulatively = newly - u64::from(matches!(acked.exact, Some(Exact::Newly { .. })));
+        if newly > 0 && covered > 1 {
+            if joined {
+                self.join(covered, latest);
             } else {
-                Acked::Cumulatively
-            });
+                self.collapse(covered);
+            }
         }
-        if changed && covered > 1 {
-            self.collapse(covered);
-        }
-        sample
+        acked
+    }
+
+    /// Makes one of the first `covered` segments, between which there are no gaps.
+    #[inline(always)]
+    fn join(&mut self, covered: usize, latest: i64) {
+        let list = self.list.all_mut();
+        let Sent { first, again, .. } = list[0];
+        let last = &mut list[covered - 1];
+        (last.first, last.again, last.time) = (first, again, latest);
+        self.list.forget(covered - 1);
     }
 
     /// Makes one of acknowledged neighbours among the first `covered` segments.
+    #[cold]
     fn collapse(&mut self, covered: usize) {
+        let list = self.list.all_mut();
         let mut kept = 0;
         for at in 1..covered {
-            let next = self.list[at];
-            let last = &mut self.list[kept];
+            let next = list[at];
+            let last = &mut list[kept];
             if last.end == next.first {
                 last.end = next.end;
                 last.time = last.time.max(next.time);
                 last.acknowledged = next.acknowledged;
             } else {
                 kept += 1;
-                self.list[kept] = next;
+                list[kept] = next;
             }
             if kept > MOST_PIECES {
-                self.fill_oldest_gap(kept);
+                fill_oldest_gap(&mut list[..=kept]);
                 kept -= 1;
             }
         }
         let gone = covered - 1 - kept;
-        for at in (0..=kept).rev() {
-            self.list[at + gone] = self.list[at];
-        }
-        self.list.drain(..gone);
+        list.copy_within(..=kept, gone);
+        self.list.forget(gone);
     }
+}
 
-    fn fill_oldest_gap(&mut self, kept: usize) {
-        let (oldest, next) = (self.list[0], self.list[1]);
-        self.list[1] = Sent { first: oldest.first, time: oldest.time.max(next.time), ..next };
-        for at in 0..kept {
-            self.list[at] = self.list[at + 1];
-        }
-    }
+fn fill_oldest_gap(list: &mut [Sent]) {
+    let (oldest, next) = (list[0], list[1]);
+    list[1] = Sent { first: oldest.first, time: oldest.time.max(next.time), ..next };
+    list.copy_within(1.., 0);
 }
 
 #[cfg(test)]
@@ -206,7 +247,7 @@ mod tests {
 
     fn add(board: &mut Scoreboard, first: i64, end: i64, now: i64) -> Added {
         let mut added = Added::default();
-        board.add(Sent::new(first, end, now), false, &mut added, |_, _| {});
+        board.add((first, end, now), false, &mut added, |_, _| {});
         added
     }
 
@@ -235,9 +276,9 @@ mod tests {
         let mut board = Scoreboard::default();
         add(&mut board, 0, 100, 10);
         add(&mut board, 100, 200, 20);
-        assert_eq!(board.acknowledge(100, 50, false, |_| {}), Some(40));
+        assert_eq!(board.acknowledge(100, 50, false).sample, Some(40));
         add(&mut board, 100, 200, 60);
-        assert_eq!(board.acknowledge(200, 70, false, |_| {}), None);
+        assert_eq!(board.acknowledge(200, 70, false).sample, None);
     }
 
     #[test]
@@ -247,8 +288,8 @@ mod tests {
             add(&mut board, at * 20, at * 20 + 10, at);
         }
         assert!(board.list.len() <= LONGEST);
-        board.acknowledge(4_000_000, 1, false, |_| {});
+        board.acknowledge(4_000_000, 1, false);
         assert!(board.list.len() <= MOST_PIECES + 2);
-        assert_eq!(board.list[0].first, 0);
+        assert_eq!(board.list.all()[0].first, 0);
     }
 }

@@ -51,11 +51,12 @@ fn same(left: &Address, right: &Address) -> bool {
     left[1] == right[1] && left[0] == right[0]
 }
 
-/// What an analysis needs of a segment; numbers as on the wire.
+/// What an analysis needs of a segment; numbers as on the wire, and the ends by their number in `pairs`.
 #[derive(Clone, Default)]
 pub struct Segment {
     pub time: i64,
-    pub ends: Ends,
+    pub pair: u32,
+    pub turned: bool,
     pub sequence: u32,
     pub acknowledgement: u32,
     pub flags: u16,
@@ -73,23 +74,23 @@ pub struct Segment {
 /// Where TCP begins, and its bytes on the wire.
 type Found = Result<(usize, u32), Ignored>;
 
-/// Fills `segment` in place: moving it about costs more than parsing it.
+/// Fills `segment` in place, for moving it about costs more than parsing it; all but its pair, which `ends` tell.
 #[inline(always)]
-pub fn parse(record: &Record, segment: &mut Segment) -> Result<(), Ignored> {
+pub fn parse(record: &Record, segment: &mut Segment, ends: &mut Ends) -> Result<(), Ignored> {
     let at = ip_offset(record.link, record.bytes)?;
     let bytes = &record.bytes[at..];
     let length = record.length - at as u32;
     let (start, length) = match bytes.first().map(|byte| byte >> 4) {
-        Some(4) => version_four(bytes, length, segment)?,
-        Some(6) => version_six(bytes, length, segment)?,
+        Some(4) => version_four(bytes, length, segment, ends)?,
+        Some(6) => version_six(bytes, length, segment, ends)?,
         _ => return Err(Ignored::NotIp),
     };
     segment.time = record.time;
-    tcp(bytes, start, length, segment)
+    tcp(bytes, start, length, segment, ends)
 }
 
 #[inline(always)]
-fn version_four(bytes: &[u8], wire: u32, segment: &mut Segment) -> Found {
+fn version_four(bytes: &[u8], wire: u32, segment: &mut Segment, ends: &mut Ends) -> Found {
     if bytes.len() < 20 {
         return Err(Ignored::CutOff);
     }
@@ -109,15 +110,15 @@ fn version_four(bytes: &[u8], wire: u32, segment: &mut Segment) -> Found {
     if pair(bytes, 6) & 0x1fff != 0 {
         return Err(Ignored::Fragment);
     }
-    segment.ends.source = [FOUR, u64::from(number(bytes, 12))];
-    segment.ends.destination = [FOUR, u64::from(number(bytes, 16))];
+    ends.source = [FOUR, u64::from(number(bytes, 12))];
+    ends.destination = [FOUR, u64::from(number(bytes, 16))];
     segment.ip_id = Some(pair(bytes, 4));
     segment.ecn = bytes[1] & 3;
     segment.ttl = bytes[8];
     Ok((header as usize, total - header))
 }
 
-fn version_six(bytes: &[u8], wire: u32, segment: &mut Segment) -> Found {
+fn version_six(bytes: &[u8], wire: u32, segment: &mut Segment, ends: &mut Ends) -> Found {
     if bytes.len() < 40 {
         return Err(Ignored::CutOff);
     }
@@ -132,8 +133,8 @@ fn version_six(bytes: &[u8], wire: u32, segment: &mut Segment) -> Found {
         return Err(Ignored::DamagedIp);
     }
     let half = |at: usize| u64::from(number(bytes, at)) << 32 | u64::from(number(bytes, at + 4));
-    segment.ends.source = [half(8), half(16)];
-    segment.ends.destination = [half(24), half(32)];
+    ends.source = [half(8), half(16)];
+    ends.destination = [half(24), half(32)];
     segment.ip_id = None;
     segment.ecn = bytes[1] >> 4 & 3;
     segment.ttl = bytes[7];
@@ -171,7 +172,7 @@ fn extensions(bytes: &[u8]) -> Result<(usize, Option<u32>), Ignored> {
 }
 
 #[inline(always)]
-fn tcp(bytes: &[u8], start: usize, length: u32, segment: &mut Segment) -> Result<(), Ignored> {
+fn tcp(bytes: &[u8], start: usize, length: u32, segment: &mut Segment, ends: &mut Ends) -> Result<(), Ignored> {
     let header = match bytes.get(start..) {
         Some(header) if header.len() >= 20 => header,
         _ => return Err(Ignored::CutOff),
@@ -183,7 +184,7 @@ fn tcp(bytes: &[u8], start: usize, length: u32, segment: &mut Segment) -> Result
     let payload = length - size;
     // Ethernet's padding behind a short packet is none of its payload.
     let there = (header.len() as u32).saturating_sub(size).min(payload);
-    segment.ends.ports = number(header, 0);
+    ends.ports = number(header, 0);
     segment.sequence = number(header, 4);
     segment.acknowledgement = number(header, 8);
     segment.flags = pair(header, 12) & 0x1ff;

@@ -1,15 +1,14 @@
 //! The steps for what a segment sends: its place in the scoreboard, and its kind.
 
-use crate::connection::{Place, Step};
+use crate::connection::{Handshake, Place, Step};
 use crate::direction::{kind, Direction};
 use crate::losses::{Gap, Resent, Situation};
-use crate::scoreboard::Sent;
 use crate::segment::{Segment, FIN, RST, SYN};
 
 /// The segment enters the scoreboard; what it repeats is counted as tcptrace does.
 #[inline(always)]
-pub fn transmit(segment: &Segment, this: &mut Direction, other: &Direction, step: &mut Step, compatible: bool) {
-    let (syn, fin) = (i64::from(segment.flags & SYN != 0), i64::from(segment.flags & FIN != 0));
+pub fn transmit(this: &mut Direction, other: &Direction, step: &mut Step, compatible: bool) {
+    let (syn, fin) = (i64::from(step.flags & SYN != 0), i64::from(step.flags & FIN != 0));
     let length = step.payload + syn + fin;
     if length == 0 {
         return;
@@ -22,8 +21,7 @@ pub fn transmit(segment: &Segment, this: &mut Direction, other: &Direction, step
         return;
     }
     let rare = &mut this.rare;
-    let sent = Sent::new(step.first, step.first + length, step.now);
-    this.board.add(sent, other.packets == 0, &mut step.added, |time, again| {
+    this.board.add((step.first, step.first + length, step.now), other.packets == 0, &mut step.added, |time, again| {
         let rare = rare.get_or_insert_with(Default::default);
         rare.most_again = rare.most_again.max(again);
         rare.retransmission_times.add(time, compatible);
@@ -48,11 +46,10 @@ pub fn classify(
     this: &mut Direction,
     other: &Direction,
     step: &Step,
-    receiver: bool,
-    trip: Option<i64>,
+    handshake: (&Handshake, bool),
     place: &Place,
 ) -> u8 {
-    let flags = segment.flags;
+    let flags = step.flags;
     if step.payload == 0 && flags & (SYN | FIN) == 0 {
         return if flags & RST != 0 { kind::NONE } else { empty(this, other, step) };
     }
@@ -72,7 +69,8 @@ pub fn classify(
         }
         return kind::NEW;
     }
-    repetition(segment, this, other, step, receiver, trip, place)
+    let row = place.rows.as_deref().map_or(0, |rows| rows.count);
+    repetition(segment, this, other, *step, handshake, row)
 }
 
 fn again_or(this: &mut Direction, again: bool, repeated: u8, first: u8) -> u8 {
@@ -104,14 +102,14 @@ fn empty(this: &mut Direction, other: &Direction, step: &Step) -> u8 {
 }
 
 /// A segment with payload that does not simply go on where the last one ended.
+#[cold]
 fn repetition(
     segment: &Segment,
     this: &mut Direction,
     other: &Direction,
-    step: &Step,
-    receiver: bool,
-    trip: Option<i64>,
-    place: &Place,
+    step: Step,
+    (handshake, forward): (&Handshake, bool),
+    row: usize,
 ) -> u8 {
     let again = step.added.again.min(step.payload);
     let keepalive = step.payload == 1 && step.end == this.next && this.acknowledged >= this.next;
@@ -122,19 +120,18 @@ fn repetition(
         kind::PROBE
     } else if again == 0 {
         let (next, packets) = (this.next, this.data_packets - 1);
-        this.rare().losses.fill(step.first, step.end, step.now, timestamp, (next, packets, trip));
+        this.rare().losses.fill(step.first, step.end, step.now, timestamp, (next, packets, handshake.trip()));
         kind::LATE
-    } else if receiver || step.copy {
+    } else if step.copy || handshake.at_receiver(forward) {
         kind::COPY
     } else {
-        let about = situation(this, other, step);
+        let about = situation(this, other, &step);
         this.rare().losses.classify(&about)
     };
     let rare = this.rare();
     rare.kinds[usize::from(chosen)] += 1;
     rare.kind_bytes[usize::from(chosen)] += again as u64;
     if matches!(chosen, kind::FAST | kind::SACK | kind::RTO | kind::TLP | kind::OTHER) {
-        let row = place.rows.as_deref().map_or(0, |rows| rows.count);
         rare.losses.remember(Resent {
             first: step.first,
             end: step.end,
@@ -171,8 +168,8 @@ fn situation(this: &Direction, other: &Direction, step: &Step) -> Situation {
 
 /// The end of what was sent moves on; a probe into a closed window does not move it.
 #[inline(always)]
-pub fn advance(segment: &Segment, this: &mut Direction, step: &Step) {
-    if step.payload == 0 && segment.flags & (SYN | FIN) == 0 {
+pub fn advance(this: &mut Direction, step: &Step) {
+    if step.payload == 0 && step.flags & (SYN | FIN) == 0 {
         if this.next == 0 {
             this.next = step.first;
             this.data_end = step.first.max(1);
@@ -183,11 +180,11 @@ pub fn advance(segment: &Segment, this: &mut Direction, step: &Step) {
     if step.kind == kind::PROBE {
         return;
     }
-    let flags = i64::from(segment.flags & SYN != 0) + i64::from(segment.flags & FIN != 0);
+    let flags = i64::from(step.flags & SYN != 0) + i64::from(step.flags & FIN != 0);
     this.next = this.next.max(step.end + flags);
     this.reference = this.reference.max(this.next);
     if step.payload > 0 {
-        let end = step.end + i64::from(segment.flags & SYN != 0);
+        let end = step.end + i64::from(step.flags & SYN != 0);
         if end > this.data_end {
             this.data_end = end;
             this.short = i64::from(this.largest) > step.payload;

@@ -22,8 +22,8 @@ const CLASSES: [(u8, &str); 6] = [
 /// Adds the connection with this number as the next row.
 pub fn add(frame: &mut Frame, number: usize, ends: &Ends, connection: &mut Connection, compatible: bool) {
     let end = connection.last_time;
-    connection.a.usage.advance(end);
-    connection.b.usage.advance(end);
+    connection.a.usage.advance(connection.clock);
+    connection.b.usage.advance(connection.clock);
     frame.next_row();
     whole(frame, number, ends, connection);
     let (a, b) = (&connection.a, &connection.b);
@@ -220,7 +220,7 @@ impl Part<'_> {
         self.unsigned("rtt_timestamp_samples", rtts.timestamps.total());
         self.percentiles("rtt_timestamp", &rtts.timestamps);
         self.unsigned("in_flight_max", this.usage.most as u64);
-        let since = this.usage.began.map_or(0, |began| (self.end - began).max(0));
+        let since = this.first_data.map_or(0, |began| (self.end - began).max(0));
         let flight = this.usage.weighted.checked_div(since as u128).unwrap_or(0);
         self.unsigned("in_flight_mean", flight as u64);
         self.unsigned("dsacks", rare.dsacks);

@@ -12,19 +12,19 @@ pub fn whole(frame: &mut Frame, number: usize, ends: &Ends, connection: &Connect
         (_, true) => "yes",
         _ => "no",
     };
-    let vantage = match connection.vantage {
+    let vantage = match connection.handshake.vantage {
         Vantage::A => "a",
         Vantage::B => "b",
         Vantage::Middle => "middle",
         Vantage::Unknown => "unknown",
     };
-    let source = if connection.vantage == Vantage::Unknown { "none" } else { "handshake" };
+    let source = if connection.handshake.vantage == Vantage::Unknown { "none" } else { "handshake" };
     frame.unsigned("connection", "", number as u64);
     frame.text("complete", "", complete.to_string());
     frame.text("vantage", "", vantage.to_string());
     frame.text("vantage_source", "", source.to_string());
-    frame.integer_or_none("handshake_outer", "", connection.outer);
-    frame.integer_or_none("handshake_inner", "", connection.inner);
+    frame.integer_or_none("handshake_outer", "", connection.handshake.outer);
+    frame.integer_or_none("handshake_inner", "", connection.handshake.inner);
     frame.integer("duration", "", (connection.last_time - connection.first_time).max(0));
     frame.unsigned("conn_#", "", number as u64);
     frame.text("host_a", "", address(&ends.source));
