@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from analysis import graphs, tcptrace
 from analysis.figures import over_time
 from analysis.figures import time_sequence as report_figure
-from analysis.graphs import collection, fairness, lines, marks, matching, queue, time_sequence, webpage, xplot_files
+from analysis.flows.ends import journeys
+from analysis.graphs import collection, fairness, lines, marks, queue, time_sequence, webpage, xplot_files
 from analysis.graphs.capture import Direction, all_directions
 from analysis.graphs.layers import Graph, Layer
 from analysis.graphs.looks import KINDS, LOOKS, RETRANSMITTED
@@ -122,21 +123,21 @@ def test_the_same_packets_are_found_in_both_captures(
     near, far = lossy
     seen = far.packets.with_columns(kind=pl.when(pl.col("kind") == 3).then(11).otherwise("kind").cast(pl.UInt8))
     far = replace(far, packets=seen)  # the receiver's capture takes them for late
-    both = matching.trips(far, near) if turned else matching.trips(near, far)
-    lost = both.filter(pl.col("arrival").is_null())
+    both = journeys(far, near) if turned else journeys(near, far)
+    lost = both.filter(pl.col("arrived").is_null())
     assert len(lost) == len(near.packets) - len(far.packets) > 10
-    assert both["departure"].null_count() == 0
+    assert both["outward"].to_list() == [forward != turned for forward in both["forward"]]
     assert Counter(both.filter("forward")["kind"]) == Counter(near.packets.filter("forward")["kind"])
-    took = both["arrival"] - both["departure"]
+    took = both["arrived"] - both["time"]
     assert took.drop_nulls().min() == 40_000_000
 
 
 def test_a_wrong_clock_does_not_turn_the_arrows(lossy: tuple[graphs.Capture, graphs.Capture]) -> None:
     late = replace(lossy[1], packets=lossy[1].packets.with_columns(pl.col("time") - 3_600 * 10**9))
-    both = matching.trips(lossy[0], late).drop_nulls("arrival")
-    forward = (both["arrival"] - both["departure"]).filter(both["forward"])
+    both = journeys(lossy[0], late).drop_nulls("arrived")
+    forward = (both["arrived"] - both["time"]).filter(both["forward"])
     assert forward.min() == 40_000_000 - 3_600 * 10**9  # still from a to b, by the clocks as they are
-    [waited, _] = queue.draw(all_directions([lossy[0]])[0], both)
+    [waited, _] = queue.draw(all_directions([lossy[0]])[0], both.filter("outward"))
     assert waited.layers[0].y.min() == 0
 
 
