@@ -12,6 +12,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+import zstandard
 
 from analysis import flows
 from tests.analysis import frames
@@ -178,6 +179,15 @@ def test_compressed_files_are_read_as_they_are(
     read = look(pack(capture.pcap() if kind == "pcap" else frames.pcapng(capture.sorted())))
     assert facts(read) == PLAIN
     assert read.file.compression == name
+
+
+def test_a_frame_of_another_length_than_its_head_says_is_damage(look: Look) -> None:
+    """zstd notices it where it has the frame as a whole, and not octet by octet. Found by chance."""
+    packed = zstandard.ZstdCompressor(write_checksum=True).compress(conversation().pcap())
+    nothing = bytearray(zstandard.ZstdCompressor(write_checksum=True).compress(b""))
+    nothing[5] = 16
+    read = look(packed + bytes(nothing))
+    assert (read.file.packets, read.file.fault) == (12, "its compressed data is damaged or cut short")
 
 
 def test_a_compressed_file_that_ends_early_keeps_what_came_before(look: Look) -> None:
