@@ -21,6 +21,7 @@ TIME_LIMIT = 120
 """Seconds after which a tcptrace that has not ended is taken to hang."""
 
 _VERSION = "tcplab knows tcptrace 6.6.7."
+_CANNOT = "tcptrace may not know this kind of capture: it reads pcap files of Ethernet, Linux cooked 1, raw IP and PPP."
 _REMEDY = "Install it: sudo apt-get install tcptrace"
 
 
@@ -46,7 +47,7 @@ def run(capture: Path, folder: Path, *more: str) -> str:
     command = [find_tcptrace(), *LONG_REPORT, *more, str(capture.resolve())]
     done = _run(command, str(folder))
     if done.returncode:
-        raise CommandError(" ".join(command), done.returncode, done.stdout[-2000:] + done.stderr[-2000:], _REMEDY)
+        raise CommandError(" ".join(command), done.returncode, done.stdout[-2000:] + done.stderr[-2000:], _CANNOT)
     return done.stdout
 
 

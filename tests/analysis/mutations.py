@@ -69,9 +69,16 @@ def _container(records: list[Record], chance: Random) -> bytes:
     order = chance.choice("<>")
     if chance.random() < 0.5:
         link = chance.choice([ETHERNET, ETHERNET, ETHERNET, RAW, LINUX_COOKED, LINUX_COOKED_2, LOOPBACK])
-        return frames.pcap(records, link, order, chance.random() < 0.5, chance.choice([2**18, 2**18, 60, 0]))
-    interfaces = [Interface(chance.choice([ETHERNET, ETHERNET, RAW]), chance.choice([None, 9, 3, 0x80 | 20]), 0)] * 2
+        put = [_on(link, record) for record in records] if chance.random() < 0.9 else records
+        return frames.pcap(put, link, order, chance.random() < 0.5, chance.choice([2**18, 2**18, 2**18, 60]))
+    interfaces = [Interface(ETHERNET, chance.choice([None, 9, 3, 0x80 | 20]), 0), Interface(RAW)]
     return frames.pcapng(records, interfaces, order, frames.other_block(order))
+
+
+def _on(link: int, record: Record) -> Record:
+    """The packet of an Ethernet frame on another kind of link."""
+    head = frames.link_header(link, 6 if record.data[12:13] == b"\x86" else 4)
+    return Record(record.time, head + record.data[14:], max(record.wire + len(head) - 14, 0))
 
 
 def spliced(one: bytes, other: bytes, chance: Random) -> bytes:
@@ -95,7 +102,7 @@ def zstd_of(content: bytes, chance: Random) -> bytes:
 def damaged(content: bytes, chance: Random) -> bytes:
     """Some octets changed, a bit flipped, a run of octets doubled or left out, the end cut off; or none of it."""
     made = bytearray(content or b"\0")
-    for _ in range(chance.choice([0, 0, 1, 3, 20])):
+    for _ in range(chance.choice([0, 0, 0, 1, 3, 20])):
         made[chance.randrange(len(made))] = chance.choice([0, 1, 127, 128, 255, chance.randrange(256)])
     if chance.random() < 0.2:
         made[chance.randrange(len(made))] ^= 1 << chance.randrange(8)
@@ -104,4 +111,4 @@ def damaged(content: bytes, chance: Random) -> bytes:
         made[place:place] = made[place : place + length]
     elif chance.random() < 0.2:
         del made[place : place + length]
-    return bytes(made[: chance.randrange(len(made) + 1)] if chance.random() < 0.2 else made)
+    return bytes(made[: chance.randrange(len(made) + 1)] if chance.random() < 0.1 else made)

@@ -202,7 +202,8 @@ def test_connections_beyond_the_largest_are_left_out_and_said(monkeypatch: pytes
     capture = both_ends(*(Made(connection=number, size=5000 * number) for number in (1, 2, 3)))[0]
     document = webpage.document([capture])
     assert [view["connection"][0] for view in document["views"]] == ["2", "3"]
-    assert document["notes"] == ["h1-eth0 has 3 connections; the 2 largest are shown."]
+    (note,) = document["notes"]
+    assert note.startswith("h1-eth0 has 3 connections; the 2 largest are shown. ./tcplab analyze FILE --connection N")
 
 
 def test_xplot_files_say_the_same_when_they_are_read_again(
