@@ -141,6 +141,23 @@ def test_a_wrong_clock_does_not_turn_the_arrows(lossy: tuple[graphs.Capture, gra
     assert waited.layers[0].y.min() == 0
 
 
+def test_at_the_receiver_the_graphs_say_what_they_do_not_show(lossy: tuple[graphs.Capture, graphs.Capture]) -> None:
+    for capture, at_receiver in zip(lossy, (False, True), strict=True):
+        drawn = {graph.key: graph.caption for graph in collection.views([capture])[0].graphs}
+        assert drawn["rtt"].startswith("No round trips: this capture was taken at the receiver") == at_receiver
+        assert drawn["rtt_distribution"].startswith("No round trips") == at_receiver
+        assert drawn["in_flight"].startswith("This capture was taken at the receiver") == at_receiver
+
+
+def test_without_the_other_direction_no_bytes_in_flight_are_drawn(
+    lossy: tuple[graphs.Capture, graphs.Capture],
+) -> None:
+    alone = replace(lossy[0], packets=lossy[0].packets.filter("forward"))
+    drawn = {graph.key: len(graph.layers) for graph in collection.views([alone])[0].graphs}
+    assert drawn["in_flight"] == 0
+    assert drawn["time_sequence"] > 0
+
+
 def test_the_queue_is_what_waited_at_the_bottleneck() -> None:
     """Ten segments at once on a link of one MSS per ms: the last waits 9 ms behind nine others."""
     captures = both_ends(Made(size=10 * MSS, rate=MSS * 1000.0))
