@@ -29,6 +29,7 @@ class Asked:
     engine: Engine
     compatible: bool
     partial: bool
+    connection: tuple[int, ...]
     match: bool
     mss: int | None
     align: bool
@@ -45,6 +46,8 @@ class Asked:
 @click.option("--write", default=None, metavar="WORDS", help=f"What: some of {','.join(files.FORMATS)}  [default: "
               f"{files.USUAL}]")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print every column as JSON instead of the tables.")
+@click.option("--connection", type=click.IntRange(1), multiple=True, metavar="N",
+              help="Show, write and draw connection N alone; may be given several times.")  # fmt: skip
 @click.option("--match", is_flag=True, help="FILE... are two captures of the same flow, at two places of its path.")
 @click.option("--align-clocks", "align", is_flag=True, help="With --match: take out the difference of the clocks.")
 @click.option("--mss", type=click.IntRange(1, 2**16), metavar="BYTES",
@@ -57,7 +60,8 @@ class Asked:
 def analyze(paths: tuple[Path, ...], write: str | None, columns: bool, out: Path | None, **options: object) -> None:
     """What TCP did in the captures FILE...: connections, round trips, losses, and what limited them.
 
-    FILE is pcap or pcapng, plain or compressed by gzip or zstd, of any traffic. Ends with 1 where a file is damaged.
+    FILE is pcap or pcapng, plain or compressed by gzip or zstd, of any traffic; - is standard input. Ends with 1 where
+    a file is damaged.
     """
     try:
         if columns:
@@ -75,19 +79,22 @@ def analyze(paths: tuple[Path, ...], write: str | None, columns: bool, out: Path
 
 
 def _analyze(paths: Sequence[Path], asked: Asked) -> int:
+    paths = [Path("/dev/stdin") if str(path) == "-" else path for path in paths]
     _check(paths, asked)
     console = Console(highlight=False, stderr=asked.as_json)
     if asked.match:
         return _both(paths, asked, console)
     labels, faults, data = files.labels(paths), [], []
     for path, label in zip(paths, labels, strict=True):
-        reading = _read(path, asked)
+        whole = _read(path, asked)
+        reading = files.only(whole, asked.connection) if asked.connection else whole
         faults += _faults(reading)
         data += [files.as_data(reading)] if asked.as_json else []
-        _show(reading, asked, console)
+        _show(reading, asked, console, whole.connections.height)
         if asked.out:
             folder = asked.out if len(paths) == 1 else asked.out / label
             _told(_write(label, reading, folder, asked), console)
+            _told_of_rest([reading], asked, console)
     return _end(data, faults, asked)
 
 
@@ -100,6 +107,10 @@ def _check(paths: Sequence[Path], asked: Asked) -> None:
     if not asked.match and (asked.align or asked.mss):
         raise UsageError("--align-clocks and --mss are for two captures.", "Add --match.")
     for path in paths:
+        if str(path) == "/dev/stdin" and sys.stdin.isatty():
+            raise UsageError(
+                "- reads standard input, and that is this terminal.", "For example: ./tcplab analyze - < FILE"
+            )
         if path.is_dir():
             raise UsageError(f"{path} is a folder.", f"Name the files in it, for example: {path}/*.pcap")
         if not path.exists():
@@ -115,11 +126,11 @@ def _read(path: Path, asked: Asked) -> Reading:
         return read(path, packets=asked.packets, engine=asked.engine, compatible=asked.compatible)
 
 
-def _show(reading: Reading, asked: Asked, console: Console) -> None:
+def _show(reading: Reading, asked: Asked, console: Console, connections: int) -> None:
     if not asked.as_json:
         from analysis.analyze.terminal import show
 
-        show(reading, console)
+        show(reading, console, connections)
 
 
 def _write(label: str, reading: Reading, folder: Path, asked: Asked) -> list[Path]:
@@ -133,6 +144,11 @@ def _write(label: str, reading: Reading, folder: Path, asked: Asked) -> list[Pat
 def _told(written: Sequence[Path], console: Console) -> None:
     for path in written:
         console.print(Text(f"Written: {path}"), soft_wrap=True)
+
+
+def _told_of_rest(readings: Sequence[Reading], asked: Asked, console: Console) -> None:
+    for sentence in files.not_drawn(max(reading.connections.height for reading in readings), asked.write):
+        console.print(Text(sentence), soft_wrap=True)
 
 
 def _faults(reading: Reading) -> list[str]:
@@ -158,12 +174,16 @@ def _both(paths: Sequence[Path], asked: Asked, console: Console) -> int:
     from analysis.flows.ends import match_readings
 
     readings = [_read(path, asked) for path in paths]
+    if asked.connection:
+        readings[0] = files.only(readings[0], asked.connection)
     matched = match_readings(readings[0], readings[1], asked.mss, asked.align)
     if not matched:
         raise TcplabError(
             "The two captures have no TCP connection in common.",
             "Both must see the same addresses and ports (no NAT between them).",
         )
+    if asked.connection:  # numbered as in the first capture
+        readings[1] = files.only(readings[1], [one.far["connection"] for one in matched])
     faults = [sentence for reading in readings for sentence in _faults(reading)]
     if not asked.as_json:
         both.show(matched, console)
@@ -171,6 +191,7 @@ def _both(paths: Sequence[Path], asked: Asked, console: Console) -> int:
             _file_only(reading, console)
     if asked.out:
         _told(_write_both(paths, readings, both.rows(matched), asked, asked.out), console)
+        _told_of_rest(readings, asked, console)
     return _end([*map(files.as_data, readings), {"matched": both.rows(matched).to_dicts()}], faults, asked)
 
 
@@ -178,7 +199,7 @@ def _file_only(reading: Reading, console: Console) -> None:
     from analysis.analyze.terminal import file_sentences
 
     console.print(Text(f"\n{reading.file.path}", style="bold"), soft_wrap=True)
-    for sentence in file_sentences(reading):
+    for sentence in file_sentences(reading, reading.connections.height):
         console.print(Text(sentence.strip()))
 
 

@@ -38,6 +38,15 @@ class Side:
         """The column `name` of this direction."""
         return self.row[f"{name}_{self.ending}"]
 
+    def back(self, name: str) -> Any:
+        """The column `name` of the other direction."""
+        return self.row[f"{name}_{self.ending[::-1]}"]
+
+    @property
+    def answered(self) -> bool:
+        """Whether the capture has packets of the other direction."""
+        return bool(self.back("total_packets"))
+
     @property
     def carried(self) -> int:
         """Bytes of payload, each once."""
@@ -85,14 +94,16 @@ class Connection:
 
     @property
     def vantage(self) -> str:
-        """Where the capture was taken and how that is known, in words."""
+        """Where the capture was taken and how that is known, as a sentence."""
         where = self.row["vantage"]
+        if where == "middle":
+            return "Captured in the middle of the path (by the handshake)."
         if where not in ("a", "b"):
-            return "in the middle of the path (by the handshake)" if where == "middle" else "not known (no handshake)"
+            return "Where it was captured is not known (no handshake)."
         end = _end(self.row, where)
         main = self.sides[0]
         role = "sender" if main.source == end else "receiver"
-        return f"at {end}, the {role} (by the {self.row['vantage_source']})"
+        return f"Captured at {end}, the {role} (by the {self.row['vantage_source']})."
 
     @property
     def ended(self) -> str:

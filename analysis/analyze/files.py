@@ -5,12 +5,15 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from analysis import pages
+from analysis.analyze import words
+from analysis.analyze.doubts import doubts
 from analysis.flows import Reading
 from topologies.errors import UsageError
 
@@ -35,7 +38,34 @@ def formats(written: str) -> tuple[str, ...]:
 def as_data(reading: Reading) -> dict[str, Any]:
     """The file's facts and its connections as JSON's types; what is not known is null."""
     facts: dict[str, Any] = {**vars(reading.file), "link_types": list(reading.file.link_types)}
-    return {"file": facts, "connections": [_finite(row) for row in reading.connections.iter_rows(named=True)]}
+    rows = [_finite(row) for row in reading.connections.iter_rows(named=True)]
+    return {"file": facts, "doubts": doubts(reading), "connections": rows}
+
+
+def only(reading: Reading, numbers: Sequence[int]) -> Reading:
+    """The reading with these connections alone. Raises UsageError for one that it has not."""
+    missing = sorted(set(numbers) - set(reading.connections["connection"]))
+    if missing:
+        height = reading.connections.height
+        has = f"It has {height:,}, numbered from 1." if height else "No TCP connection is in it."
+        raise UsageError(f"{reading.file.path} has no connection {words.listed(list(map(str, missing)))}.", has)
+    chosen = pl.col("connection").is_in(list(numbers))
+    packets = None if reading.packets is None else reading.packets.filter(chosen)
+    return replace(reading, connections=reading.connections.filter(chosen), packets=packets)
+
+
+def not_drawn(connections: int, wanted: Collection[str]) -> list[str]:
+    """Which graphs are of the largest of so many connections only, and how to get the others."""
+    from analysis.graphs import pictures, webpage
+
+    drawn = (
+        ("The page has", {"html"}, webpage.MOST_CONNECTIONS),
+        ("Pictures are", {"png", "svg"}, pictures.MOST_CONNECTIONS),
+    )
+    return [
+        f"{what} the {most} largest of {connections:,} connections only; --connection N gives others."
+        for what, formats_of_it, most in drawn if formats_of_it & set(wanted) and connections > most
+    ]  # fmt: skip
 
 
 def _finite(row: dict[str, Any]) -> dict[str, Any]:
@@ -90,7 +120,10 @@ def write_graphs(
     ]
     written = []
     if "html" in wanted:
-        pages.write(folder, [("graphs.html", graphs.page(title, captures).encode())], _COMMAND)
+        notes = [f"{label}: {sentence}" for label, reading in readings for sentence in doubts(reading)]
+        count = max(reading.connections.height for _, reading in readings)
+        notes += not_drawn(count, GRAPHS & set(wanted) - {"html"})  # of its own the page says it itself
+        pages.write(folder, [("graphs.html", graphs.page(title, captures, notes=notes).encode())], _COMMAND)
         written.append(folder / "graphs.html")
     pictures = [word for word in ("png", "svg") if word in wanted]
     if pictures:

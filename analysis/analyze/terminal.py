@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from analysis.analyze import words
+from analysis.analyze.doubts import doubts
 from analysis.analyze.facts import CALLED, LIMITS, Connection, Side, connection
 from analysis.flows import FileFacts, Reading
 
@@ -22,11 +23,18 @@ MOST = 30
 _ARROW = "\N{RIGHTWARDS ARROW}"
 _NEXT_TO_IT = "not visible at the receiver"
 _FIGURES = ("Bytes (each once)", "Segments with data", "Goodput", "RTT median, 95 %", "Retransmissions",
-            "Loss episodes", "Gaps and copies", "Reordering", "ECN marks (CE)", "Limited by")  # fmt: skip
+            "Loss episodes", "Gaps and copies", "Reordering", "ECN marks (CE)", "Closed window", "Keep-alives",
+            "Limited by")  # fmt: skip
+_LEFT_OUT = {
+    "later fragment": "later IP fragments, which hold no TCP header: their bytes are missing above",
+    "link type not known": "of a link type that is not read",
+    "TCP header cut off": "with the TCP header cut off",
+}
+"""What is said of packets that are not read; the other reasons say it themselves."""
 
 
-def show(reading: Reading, console: Console) -> None:
-    """Prints the connections of a capture, then the facts of its file."""
+def show(reading: Reading, console: Console, connections: int) -> None:
+    """Prints the connections of a capture, then the facts of its file, which has `connections` in all."""
     total = reading.connections.height
     console.print(Text(reading.file.path, style="bold"), soft_wrap=True)
     if 0 < total <= FEW:
@@ -36,16 +44,16 @@ def show(reading: Reading, console: Console) -> None:
         _many(reading.connections, console)
     else:
         console.print("No TCP connection is in it.")
-    for sentence in file_sentences(reading):
+    for sentence in file_sentences(reading, connections):
         console.print(Text(sentence))
 
 
 def _block(one: Connection, console: Console) -> None:
     main = one.sides[0]
     console.print(Text(f"\nConnection {one.number}: {main.source} {_ARROW} {main.target}", style="bold cyan"))
-    console.print(Text(f"Captured {one.vantage}. {words.seconds(one.duration)}, {one.ended}."))
+    console.print(Text(f"{one.vantage} {words.seconds(one.duration)}, {one.ended}."))
     if not one.shown:
-        console.print("No data was sent.")
+        console.print("No data was captured.")
         return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("")
@@ -69,7 +77,12 @@ def figures(side: Side) -> dict[str, str]:
     }
     if side["ce_packets"]:
         found["ECN marks (CE)"] = words.count(side["ce_packets"])
-    if side.place != "receiver":
+    closed = int(side.back("zero_window_time") or 0)
+    if closed or side["probes"]:
+        found["Closed window"] = f"{words.seconds(closed)}, {words.counted(side['probes'], 'probe')} of it"
+    if side["keepalives"]:
+        found["Keep-alives"] = words.count(side["keepalives"])
+    if side.place != "receiver" and side.answered:
         found["Limited by"] = _limited(side)
     return found | _again(side)
 
@@ -91,7 +104,8 @@ def _again(side: Side) -> dict[str, str]:
         if side[name]
     )
     if not side.sees_sending and not side["retransmissions"]:
-        return {"Retransmissions": _NEXT_TO_IT, "Gaps and copies": filled or "none"}
+        said = _NEXT_TO_IT if side.place == "receiver" else "none seen; losses before this place show as gaps"
+        return {"Retransmissions": said, "Gaps and copies": filled or "none"}
     kinds = ", ".join(f"{number:,} {CALLED[kind]}" for kind, number in side.kinds.items())
     found = {"Retransmissions": words.count(side["retransmissions"]) + (f": {kinds}" if kinds else "")}
     found["Loss episodes"] = words.count(side["loss_episodes"])
@@ -128,6 +142,8 @@ def _many(rows: pl.DataFrame, console: Console) -> None:
     if left:
         rest = int(rows.select(total.sum()).item()) - sum(one.carried for one in shown)
         console.print(f"And {left:,} more, with {words.size(rest)} together; --out FOLDER writes them all.")
+        console.print("--connection N shows one of them alone.")
+    _endings(rows, console)
     _vantages(rows, console)
 
 
@@ -148,6 +164,13 @@ def _line(one: Connection) -> tuple[str, ...]:
 _SHORT = {"receiver": "window", "network": "network", "application": "appl."}
 
 
+def _endings(rows: pl.DataFrame, console: Console) -> None:
+    counts = dict(rows.group_by("complete").len().iter_rows())
+    said = {"yes": "opened and closed in the capture", "reset": "by a reset", "no": "not in the capture"}
+    found = ", ".join(f"{said[how]}: {counts[how]:,}" for how in said if how in counts)
+    console.print(f"How they ended: {found}.")
+
+
 def _vantages(rows: pl.DataFrame, console: Console) -> None:
     """Where the capture was taken, of how many connections that is known."""
     counts = dict(rows.group_by("vantage").len().iter_rows())
@@ -159,20 +182,21 @@ def _vantages(rows: pl.DataFrame, console: Console) -> None:
         console.print(f"{words.NOTHING}: this cannot be told where data is captured at its receiver.")
 
 
-def file_sentences(reading: Reading) -> list[str]:
-    """The facts of the file: format, counts, what was left out, and where a damaged one stopped."""
+def file_sentences(reading: Reading, connections: int) -> list[str]:
+    """The facts of the file: format, counts, what was left out, where a damaged one stopped, and what is doubtful."""
     file = reading.file
     packed = f", {file.compression}" if file.compression else ""
     begin = f", from {_clock(file.first)}" if file.first is not None else ""
     whole = [
         f"\nFile: {file.format}{packed}, {words.size(file.bytes)}, {words.counted(file.packets, 'packet')}, "
         f"{words.counted(file.tcp_segments, 'TCP segment')} in "
-        f"{words.counted(reading.connections.height, 'connection')}{begin}."
+        f"{words.counted(connections, 'connection')}{begin}."
     ]
     if file.ignored:
-        why = ", ".join(f"{number:,} {reason}" for reason, number in file.ignored.items())
+        why = ", ".join(f"{number:,} {_LEFT_OUT.get(reason, reason)}" for reason, number in file.ignored.items())
         whole.append(f"Left out: {why}.")
-    return whole + ([fault_sentence(file)] if file.fault else [])
+    whole += [fault_sentence(file)] if file.fault else []
+    return whole + [f"Note: {sentence}" for sentence in doubts(reading)]
 
 
 def fault_sentence(file: FileFacts) -> str:

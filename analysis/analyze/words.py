@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 NOTHING = "\N{EN DASH}"
 _STEPS = (("G", 1e9), ("M", 1e6), ("k", 1e3))
 
@@ -14,6 +16,11 @@ def count(value: int) -> str:
 def counted(value: int, thing: str, several: str = "") -> str:
     """`1 packet`, `2 packets`; `several` where an s does not do."""
     return f"{value:,} {thing if value == 1 else several or f'{thing}s'}"
+
+
+def listed(several: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join([*([", ".join(several[:-1])] if several[:-1] else []), *several[-1:]])
 
 
 def size(octets: int) -> str:

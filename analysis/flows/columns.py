@@ -51,6 +51,8 @@ KINDS: tuple[tuple[str, str], ...] = (
     ("fin", "a FIN again"),
 )
 """Name and meaning of the `kind` of a packet; the position is the number in the frame."""
+KIND = {name: code for code, (name, _) in enumerate(KINDS)}
+"""The number in the frame of each kind."""
 
 PERCENTILES = (5, 25, 50, 75, 95, 99)
 RETRANSMISSIONS = ("fast", "sack", "rto", "tlp", "spurious", "other")

@@ -18,9 +18,11 @@ import polars as pl
 from analysis.flows.reordering import reordering
 from topologies.errors import TcplabError
 
-_KEY = ("sequence", "payload", "acknowledgement", "timestamp", "echo", "ip_id", "mark")
+FLOW = "flow"
+"""The column that tells the flows of `arrivals` and `delays` apart: packets of two flows are never the same."""
+_KEY = (FLOW, "sequence", "payload", "acknowledgement", "timestamp", "echo", "ip_id", "mark")
 _SYN_RST, _FIN = 0x06, 0x01
-_SAMPLE = 20_000
+_ADDED = (FLOW, "mark", "place")
 
 
 class Span(Protocol):
@@ -72,15 +74,31 @@ def match(sent: pl.DataFrame, arrived: pl.DataFrame, span: Span, mss: int | None
     `sent` are the rows at the sender, `arrived` those at the receiver, whose capture covers `span`. With `mss` (bytes)
     super-packets of either side (GSO, GRO) are first taken apart into segments of that size.
     """
-    left, right = (_marked(_segments(frame, mss) if mss else frame) for frame in (sent, arrived))
+    one_flow = pl.lit(0, pl.UInt32).alias(FLOW)
+    left, right = (
+        _marked((_segments(frame, mss) if mss else frame).with_columns(one_flow)) for frame in (sent, arrived)
+    )
     pairs = _paired(left, right)
+    rows = _judged(_met(left, pairs).with_columns(delay=pl.col("arrived") - pl.col("time")), span)
+    unsent = right.join(pairs, left_on="place", right_on="arrival_place", how="anti")
+    return Way(_with_reordering(rows).drop(*_ADDED, "arrival_place"), unsent.drop(_ADDED))
+
+
+def arrivals(sent: pl.DataFrame, arrived: pl.DataFrame) -> pl.DataFrame:
+    """The packets of one direction of many flows (column `flow`) as they were sent, in the order of the file.
+
+    With `arrival` (the record in the other file) and `arrived` (ns), null where it is not there, and `copies`.
+    """
+    left, right = _marked(sent), _marked(arrived)
+    return _met(left, _paired(left, right)).drop("mark", "place", "arrival_place")
+
+
+def _met(sent: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
+    """The sent packets with the first arrival of each, and the count of further ones."""
     first = pairs.group_by("place", maintain_order=True).agg(
         pl.first("arrival_place", "arrival", "arrived"), copies=pl.len() - 1
     )
-    rows = left.join(first, on="place", how="left").sort("place").with_columns(pl.col("copies").fill_null(0))
-    rows = _judged(rows.with_columns(delay=pl.col("arrived") - pl.col("time")), span)
-    unsent = right.join(pairs, left_on="place", right_on="arrival_place", how="anti")
-    return Way(_with_reordering(rows).drop("mark", "place", "arrival_place"), unsent.drop("mark", "place"))
+    return sent.join(first, on="place", how="left").sort("place").with_columns(pl.col("copies").fill_null(0))
 
 
 def summary(way: Way) -> Summary:
@@ -108,17 +126,11 @@ def align_clocks(forward: Way, back: Way) -> tuple[Way, Way, int]:
     return _shifted(forward, -offset), _shifted(back, offset), offset
 
 
-def later(one: pl.DataFrame, two: pl.DataFrame) -> float:
-    """By how many ns (median) the same packets passed `two` later than `one`; 0 where there are none.
-
-    The first packets tell; all are looked at only where those have nothing in common.
-    """
-    for most in (_SAMPLE, max(len(one), len(two))):
-        left, right = _marked(one.head(most)), _marked(two.head(most))
-        pairs = _paired(left, right).join(left.select("place", "time"), on="place")
-        if len(pairs):
-            return float((pairs["arrived"] - pairs["time"]).median())  # type: ignore[arg-type]
-    return 0.0
+def delays(one: pl.DataFrame, two: pl.DataFrame) -> pl.DataFrame:
+    """By how many ns (`later`, median) the packets of each `flow` passed `two` later than `one`; none, no row."""
+    left, right = _marked(one), _marked(two)
+    pairs = _paired(left, right).join(left.select("place", "time", FLOW), on="place")
+    return pairs.group_by(FLOW).agg(later=(pl.col("arrived") - pl.col("time")).median())
 
 
 def _shifted(way: Way, by: int) -> Way:

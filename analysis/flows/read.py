@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from analysis.flows.faults import FAULTS
@@ -62,7 +65,7 @@ def read(
     engine: Engine = "auto",
     compatible: bool = False,
 ) -> Reading:
-    """The connections (and `packets`) in the capture at `path`: pcap or pcapng, plain, gzip or zstd.
+    """The connections (and `packets`) in the capture at `path`: pcap or pcapng, plain, gzip or zstd; also a pipe.
 
     A damaged file gives what precedes the damage, and says so in `file.fault`; with `partial=False` it is an error.
     `compatible=True` gives tcptrace's own definitions in tcptrace's columns.
@@ -87,7 +90,8 @@ def columns(
     analyser = find_engine(engine)
     path = Path(path)
     try:
-        found = analyser.analyse(str(path), packets, compatible)
+        with _seekable(path) as file:
+            found = analyser.analyse(str(file), packets, compatible)
     except OSError as error:
         raise TcplabError(f"{path} cannot be read ({error.strerror or error}).", "Check the path.") from error
     except ValueError as error:
@@ -101,6 +105,18 @@ def columns(
             f"{path}: {facts.fault} (at byte {facts.fault_offset}).", "Without partial=False what is whole is read."
         )
     return found, facts
+
+
+@contextmanager
+def _seekable(path: Path) -> Iterator[Path]:
+    """The file itself; what comes through a pipe is kept in a temporary file first, for the engines go back in it."""
+    if not path.is_fifo():
+        yield path
+        return
+    with path.open("rb") as pipe, NamedTemporaryFile(prefix="tcplab-") as kept:
+        shutil.copyfileobj(pipe, kept)
+        kept.flush()
+        yield Path(kept.name)
 
 
 def find_engine(engine: Engine) -> Analyser:

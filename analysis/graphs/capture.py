@@ -89,6 +89,11 @@ class Direction:
         return f"{self.source} \N{RIGHTWARDS ARROW} {self.target}"
 
     @property
+    def at_receiver(self) -> bool:
+        """Whether the capture was taken where this direction arrives."""
+        return self.vantage == ("b" if self.forward else "a")
+
+    @property
     def short_name(self) -> str:
         """Like tcptrace's: the number of the connection and the direction."""
         return f"{self.connection}_{'a2b' if self.forward else 'b2a'}"

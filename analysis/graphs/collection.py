@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from analysis.flows.ends import journeys
 from analysis.graphs import (
     fairness,
     in_flight,
@@ -20,7 +21,6 @@ from analysis.graphs import (
 )
 from analysis.graphs.capture import Capture, Direction, all_directions
 from analysis.graphs.layers import Graph
-from analysis.graphs.matching import trips
 from analysis.sockets import Sample
 
 Samples = Mapping[int, Sequence[Sample]]
@@ -79,19 +79,25 @@ def _shared(shown: Sequence[Direction]) -> dict[str, tuple[Graph, Graph]]:
 
 @dataclass(frozen=True)
 class _Travel:
-    """What two captures have together: every packet, and by capture those of a connection."""
+    """What two captures have together: every packet, and by capture those of a connection, `forward` as there."""
 
     everything: pl.DataFrame
     connections: dict[str, dict[int, pl.DataFrame]]
+
+    def alongside(self, matched: pl.DataFrame, forward: bool) -> pl.DataFrame:
+        """The packets of all connections that go the same way as those of a direction."""
+        (outward, *_) = (*matched.filter(pl.col("forward") == forward)["outward"], True)
+        return self.everything.filter(pl.col("outward") == outward)
 
 
 def _travels(captures: Sequence[Capture]) -> _Travel | None:
     """Of the first two captures; None with one, or if they have no connection together."""
     if len(captures) < 2:
         return None
-    found = trips(captures[0], captures[1])
-    columns = zip(captures, ("connection", "connection_two"), strict=False)
-    return _Travel(found, {one.label: _parts(found, name) for one, name in columns}) if len(found) else None
+    found = journeys(captures[0], captures[1])
+    far = found.with_columns(connection="connection_far", forward="forward_far")
+    seen = zip(captures, (found, far), strict=False)
+    return _Travel(found, {one.label: _parts(frame, "connection") for one, frame in seen}) if len(found) else None
 
 
 def _parts(frame: pl.DataFrame, column: str) -> dict[int, pl.DataFrame]:
@@ -104,4 +110,4 @@ def _on_the_way(
     matched = travel.connections.get(one.capture, {}).get(one.connection) if travel else None
     if travel is None or matched is None:
         return (ladder.draw(one, packets[one.capture][one.connection]),)
-    return (ladder.draw_trips(one, matched), *queue.draw(one, travel.everything))
+    return (ladder.draw_trips(one, matched), *queue.draw(one, travel.alongside(matched, one.forward)))

@@ -29,11 +29,11 @@ def draw(one: Direction, packets: pl.DataFrame) -> Graph:
 
 def draw_trips(one: Direction, trips: pl.DataFrame) -> Graph:
     """From two captures: slanted arrows; a packet that only one capture has ends in a cross halfway."""
-    known = trips.filter(pl.col("departure").is_not_null() & pl.col("arrival").is_not_null())
+    known = trips.filter(pl.col("arrived").is_not_null())
     start = np.where(known["forward"].to_numpy(), A, B)
-    left, came = (whole(known[name]) - one.start for name in ("departure", "arrival"))
-    lost = trips.filter(pl.col("arrival").is_null())
-    at, way = whole(lost["departure"]) - one.start, np.where(lost["forward"].to_numpy(), A, B)
+    left, came = (whole(known[name]) - one.start for name in ("time", "arrived"))
+    lost = trips.filter(pl.col("arrived").is_null())
+    at, way = whole(lost["time"]) - one.start, np.where(lost["forward"].to_numpy(), A, B)
     half = np.full(len(lost), HALFWAY)
     layers = [*_layers(known, left, came, start, A + B - start),
               Layer("lost", "arrows", at, way, half, at, {"record": whole(lost["number"])})]  # fmt: skip

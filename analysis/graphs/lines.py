@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.flows.columns import KIND
 from analysis.graphs.capture import Direction, Whole
-from analysis.graphs.looks import KINDS, RETRANSMITTED
+from analysis.graphs.looks import RETRANSMITTED
 
-AGAIN = sorted(RETRANSMITTED | {code for code, name in KINDS.items() if name == "copy"})
+AGAIN = sorted(RETRANSMITTED | {KIND["copy"]})
 """What tcptrace calls retransmitted: behind a loss it takes copies for it."""
 
 

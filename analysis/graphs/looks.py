@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from analysis.figures.style import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION
+from analysis.flows import columns
 
 BLACK, SKY = "#000000", "#56B4E9"
 Mark = Literal["", "triangle", "circle", "square", "diamond", "cross", "plus", "ring"]
@@ -72,12 +73,11 @@ LOOKS: dict[str, Look] = {
     "connection": Look("goodput of a connection", BLUE),
     "jain": Look("Jain's index: 1 if all are equal, 1/n if one has all", GREEN, width=2),
 }
-KINDS: dict[int, str] = {
-    0: "data", 1: "data", 2: "fast", 3: "again_sack", 4: "rto", 5: "tlp", 6: "spurious", 7: "keepalive", 8: "probe",
-    9: "syn", 10: "other", 11: "late", 12: "copy", 13: "fin",
-}  # fmt: skip
-"""The codes of the packets' column `kind`, whose names and definitions are in analysis/flows/columns.py."""
-RETRANSMITTED = frozenset({2, 3, 4, 5, 6, 9, 10, 13})
+_KINDS = {"none": "data", "new": "data", "sack": "again_sack"}
+"""The looks of kinds that are called otherwise."""
+KINDS: tuple[str, ...] = tuple(_KINDS.get(name, name) for name in columns.KIND)
+"""The look of each of the packets' kinds, whose codes, names and definitions are in analysis/flows/columns.py."""
+RETRANSMITTED = frozenset(columns.KIND[name] for name in (*columns.RETRANSMISSIONS, "syn", "fin"))
 """The kinds that are retransmissions, as seen before the loss."""
 SERIES = (BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY, BLACK)
 """Colours of several connections in one graph; they come round again."""

@@ -10,7 +10,7 @@ from analysis.graphs.layers import BYTES, Axis, Graph, Layer, graph
 
 WAITED = (
     "One-way delay less the quickest packet's, so that a difference of the two clocks does not matter (their drift "
-    "does). All connections of this direction are counted."
+    "does). All connections that go this way are counted."
 )
 QUEUED = (
     "Payload that arrived while a packet waited: what stood before it, if there is one queue and it keeps the order."
@@ -18,10 +18,12 @@ QUEUED = (
 
 
 def draw(one: Direction, trips: pl.DataFrame) -> tuple[Graph, Graph]:
-    """Waiting time (ms) and bytes ahead of each packet, at the time when it left the first capture."""
-    both = pl.col("departure").is_not_null() & pl.col("arrival").is_not_null()
-    some = trips.filter(both & (pl.col("forward") == one.forward)).sort("departure")
-    left, came = whole(some["departure"]), whole(some["arrival"])
+    """Waiting time (ms) and bytes ahead of each packet, at the time when it left the first capture.
+
+    `trips` are all that went the way of this direction, as analysis.flows.ends.journeys has them.
+    """
+    some = trips.filter(pl.col("arrived").is_not_null())
+    left, came = whole(some["time"]), whole(some["arrived"])
     waited = came - left - (came - left).min(initial=np.iinfo(np.int64).max)
     ahead = _arrived_in(came, whole(some["payload"]), waited)
     fields = {"record": whole(some["number"])}

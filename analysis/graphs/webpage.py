@@ -25,8 +25,11 @@ FINE_SEGMENTS = 100_000
 """Segments up to which times are kept to the nanosecond; with more, to the microsecond."""
 
 
-def page(title: str, captures: Sequence[Capture], samples: Samples | None = None) -> str:
-    """The page's text. `samples` of the senders' sockets are by connection number of the first capture.
+def page(
+    title: str, captures: Sequence[Capture], samples: Samples | None = None, notes: Sequence[str] = ()
+) -> str:  # fmt: skip
+    """The page's text, `notes` above the graphs. `samples` of the senders' sockets are by connection number of the
+    first capture.
 
     With two captures of the same traffic (the first two) the ladder has slanted arrows, and there are queues.
     """
@@ -36,7 +39,7 @@ def page(title: str, captures: Sequence[Capture], samples: Samples | None = None
     environment = Environment(loader=PackageLoader("analysis.graphs", "page"), autoescape=True,
                               undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)  # fmt: skip
     text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-    return environment.get_template("page.html").render(title=title, notes=data["notes"], data=text)
+    return environment.get_template("page.html").render(title=title, notes=[*notes, *data["notes"]], data=text)
 
 
 def document(captures: Sequence[Capture], samples: Samples | None = None) -> dict[str, Any]:
@@ -65,7 +68,8 @@ def _notes(captures: Sequence[Capture], segments: int) -> list[str]:
     for capture in captures:
         count = capture.packets["connection"].n_unique()
         if count > MOST_CONNECTIONS:
-            notes.append(f"{capture.label} has {count} connections; the {MOST_CONNECTIONS} largest are shown.")
+            notes.append(f"{capture.label} has {count} connections; the {MOST_CONNECTIONS} largest are shown. "
+                         "./tcplab analyze FILE --connection N --out FOLDER draws others.")  # fmt: skip
     if segments > FINE_SEGMENTS:
         notes.append("Times are rounded to a microsecond.")
     if segments > MOST_SEGMENTS:

@@ -1,16 +1,14 @@
-"""Captures by chance: connections that do what TCP does and what it must not do, and files that are damaged."""
+"""Captures by chance: connections that do what TCP does and what it must not do."""
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Callable, Sequence
 from random import Random
 
 from hypothesis import strategies as st
 
-from tests.analysis import frames
 from tests.analysis.captures import MSS, Capture, End
-from tests.analysis.frames import ACK, CWR, ECE, LINUX_COOKED, LINUX_COOKED_2, RAW, Interface
+from tests.analysis.frames import ACK, CWR, ECE
 
 Step = tuple[int, int, int, int, int]
 """Connection, end, action, amount, and pause before it: small numbers, so that a failure shrinks well."""
@@ -165,29 +163,3 @@ def by_chance(seed: int, decent: bool = False) -> Capture:
         for _ in range(chance.randrange(60))
     ]  # fmt: skip
     return held(settings, steps, actions)
-
-
-def file_by_chance(seed: int) -> bytes:
-    """A capture file of any kind that a number chooses, and whose bytes are damaged."""
-    chance, capture = Random(seed), by_chance(seed)
-    records, order = capture.sorted(), chance.choice("<>")
-    if chance.random() < 0.5:
-        content = frames.pcap(records, chance.choice([1, 1, 1, RAW, LINUX_COOKED, LINUX_COOKED_2]), order)
-    else:
-        interfaces = [Interface(resolution=chance.choice([None, 9, 3, 0x80 | 20]))]
-        content = frames.pcapng(records, interfaces, order, frames.other_block(order))
-    content = damaged(content, chance)
-    return damaged(gzip.compress(content, 1), chance) if chance.random() < 0.2 else content
-
-
-def damaged(content: bytes, chance: Random) -> bytes:
-    """Some octets changed, a run of them doubled or left out, the end cut off; or none of it."""
-    made = bytearray(content)
-    for _ in range(chance.choice([0, 0, 1, 3, 20])):
-        made[chance.randrange(len(made))] = chance.choice([0, 1, 127, 128, 255, chance.randrange(256)])
-    place, length = chance.randrange(len(made)), chance.randrange(100)
-    if chance.random() < 0.2:
-        made[place:place] = made[place : place + length]
-    elif chance.random() < 0.2:
-        del made[place : place + length]
-    return bytes(made[: chance.randrange(len(made) + 1)] if chance.random() < 0.2 else made)

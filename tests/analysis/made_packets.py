@@ -178,7 +178,7 @@ def frame(rows: Iterable[Row]) -> pl.DataFrame:
 def connections(numbers: Iterable[int], vantage: str = "a") -> pl.DataFrame:
     """The columns of the connections that graphs use."""
     rows = [{"connection": number, "host_a": "10.0.0.1", "port_a": 40000 + number, "host_b": "10.0.0.2",
-             "port_b": 5001, "vantage": vantage} for number in numbers]  # fmt: skip
+             "port_b": 5001, "vantage": vantage, "syns_a2b": 1, "syns_b2a": 1} for number in numbers]  # fmt: skip
     return pl.DataFrame(rows, schema_overrides={"connection": pl.UInt32})
 
 

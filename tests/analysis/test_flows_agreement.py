@@ -85,7 +85,7 @@ def test_a_wrong_exact_field_is_a_disagreement(tmp_path: Path, monkeypatch: pyte
 def test_agreement_ends_with_0_and_prints_every_field(tmp_path: Path) -> None:
     done = CliRunner().invoke(main, ["compare", str(transfer().write(tmp_path))], env={"COLUMNS": "200"})
     assert done.exit_code == 0, done.output
-    assert "No disagreement in 147 fields of 1 captures." in done.output
+    assert "No disagreement in 147 fields of 1 capture." in done.output
     for column in TCPTRACE:
         assert column.name in done.output
 

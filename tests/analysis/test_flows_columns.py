@@ -6,10 +6,19 @@ import math
 
 import pytest
 
+from analysis.flows.columns import PACKETS, TCPTRACE, connection_names
 from tests.analysis.captures import Capture, Flow
 from tests.analysis.looking import Look, one
 
 MS = 10**6
+
+
+def test_the_frames_have_the_columns_of_the_table_in_its_order(look: Look) -> None:
+    read = look(opened())
+    assert read.packets is not None
+    assert read.packets.columns == [column.name for column in PACKETS]
+    assert read.connections.columns == connection_names()
+    assert len([name for column in TCPTRACE for name in column.names()]) == 147
 
 
 def opened(**settings: object) -> Flow:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.flows.ends import Matched, match_captures
+from analysis import flows
+from analysis.flows.ends import Matched, journeys, match_captures
 from analysis.flows.matching import summary
 from analysis.flows.read import Engine
 from tests.analysis.captures import Capture
@@ -107,6 +108,36 @@ def test_ports_used_again_are_matched_in_their_order(tmp_path: Path, engine: Eng
         *(capture.write(tmp_path, name=str(place)) for place, capture in enumerate(captures)), engine=engine
     )
     assert [one.near["connection"] for one in found] == [one.far["connection"] for one in found] == [1, 2]
+
+
+def _both_ways(folder: Path) -> tuple[Path, Path]:
+    """One connection that the near host opened and one that the far host did; the far capture has no SYN of it."""
+    captures = [Capture(), Capture()]
+    for place, capture in enumerate(captures):
+        near, far = place * DELAY, DELAY - place * DELAY
+        opened = capture.flow(ports=(40000, 80), timestamps=False).open(near, seen_at_b=place == 1)
+        opened.a.send(0.1 + near, 700)
+        called = capture.flow(hosts=("10.0.0.2", "10.0.0.1"), ports=(40001, 80), timestamps=False)
+        called.open(1 + far, seen_at_b=place == 0)
+        called.a.send(1.1 + far, 500)
+        called.b.ack(1.2 + near)
+    captures[1].records = [one for one in captures[1].sorted() if one.data[47] != 0x02 or one.data[35] != 0x41]
+    near_file, far_file = (capture.write(folder, name=str(place)) for place, capture in enumerate(captures))
+    return near_file, far_file
+
+
+def test_every_packet_is_told_by_the_side_it_was_sent_on(tmp_path: Path, engine: Engine) -> None:
+    files = _both_ways(tmp_path)
+    near, far = (flows.read(path, packets=True, engine=engine) for path in files)
+    assert far.connections["host_a"].to_list() == ["10.0.0.1", "10.0.0.1"]  # the second one's a is another here
+    found = journeys(near, far)
+    assert len(found) == near.file.tcp_segments - 1  # the SYN that its sender's capture lacks is not known as sent
+    assert set(found["arrived"] - found["time"]) == {20 * MS}
+    data = found.filter(found["payload"] > 0)
+    assert data.select("payload", "outward", "forward", "forward_far").rows() == [
+        (700, True, True, True),
+        (500, False, True, False),
+    ]
 
 
 def test_captures_of_different_flows_have_nothing_in_common(tmp_path: Path, engine: Engine) -> None:

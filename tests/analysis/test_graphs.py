@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from analysis import graphs, tcptrace
 from analysis.figures import over_time
 from analysis.figures import time_sequence as report_figure
-from analysis.graphs import collection, fairness, lines, marks, matching, queue, time_sequence, webpage, xplot_files
+from analysis.flows.ends import journeys
+from analysis.graphs import collection, fairness, lines, marks, queue, time_sequence, webpage, xplot_files
 from analysis.graphs.capture import Direction, all_directions
 from analysis.graphs.layers import Graph, Layer
 from analysis.graphs.looks import KINDS, LOOKS, RETRANSMITTED
@@ -122,22 +123,39 @@ def test_the_same_packets_are_found_in_both_captures(
     near, far = lossy
     seen = far.packets.with_columns(kind=pl.when(pl.col("kind") == 3).then(11).otherwise("kind").cast(pl.UInt8))
     far = replace(far, packets=seen)  # the receiver's capture takes them for late
-    both = matching.trips(far, near) if turned else matching.trips(near, far)
-    lost = both.filter(pl.col("arrival").is_null())
+    both = journeys(far, near) if turned else journeys(near, far)
+    lost = both.filter(pl.col("arrived").is_null())
     assert len(lost) == len(near.packets) - len(far.packets) > 10
-    assert both["departure"].null_count() == 0
+    assert both["outward"].to_list() == [forward != turned for forward in both["forward"]]
     assert Counter(both.filter("forward")["kind"]) == Counter(near.packets.filter("forward")["kind"])
-    took = both["arrival"] - both["departure"]
+    took = both["arrived"] - both["time"]
     assert took.drop_nulls().min() == 40_000_000
 
 
 def test_a_wrong_clock_does_not_turn_the_arrows(lossy: tuple[graphs.Capture, graphs.Capture]) -> None:
     late = replace(lossy[1], packets=lossy[1].packets.with_columns(pl.col("time") - 3_600 * 10**9))
-    both = matching.trips(lossy[0], late).drop_nulls("arrival")
-    forward = (both["arrival"] - both["departure"]).filter(both["forward"])
+    both = journeys(lossy[0], late).drop_nulls("arrived")
+    forward = (both["arrived"] - both["time"]).filter(both["forward"])
     assert forward.min() == 40_000_000 - 3_600 * 10**9  # still from a to b, by the clocks as they are
-    [waited, _] = queue.draw(all_directions([lossy[0]])[0], both)
+    [waited, _] = queue.draw(all_directions([lossy[0]])[0], both.filter("outward"))
     assert waited.layers[0].y.min() == 0
+
+
+def test_at_the_receiver_the_graphs_say_what_they_do_not_show(lossy: tuple[graphs.Capture, graphs.Capture]) -> None:
+    for capture, at_receiver in zip(lossy, (False, True), strict=True):
+        drawn = {graph.key: graph.caption for graph in collection.views([capture])[0].graphs}
+        assert drawn["rtt"].startswith("No round trips: this capture was taken at the receiver") == at_receiver
+        assert drawn["rtt_distribution"].startswith("No round trips") == at_receiver
+        assert drawn["in_flight"].startswith("This capture was taken at the receiver") == at_receiver
+
+
+def test_without_the_other_direction_no_bytes_in_flight_are_drawn(
+    lossy: tuple[graphs.Capture, graphs.Capture],
+) -> None:
+    alone = replace(lossy[0], packets=lossy[0].packets.filter("forward"))
+    drawn = {graph.key: len(graph.layers) for graph in collection.views([alone])[0].graphs}
+    assert drawn["in_flight"] == 0
+    assert drawn["time_sequence"] > 0
 
 
 def test_the_queue_is_what_waited_at_the_bottleneck() -> None:
@@ -201,7 +219,8 @@ def test_connections_beyond_the_largest_are_left_out_and_said(monkeypatch: pytes
     capture = both_ends(*(Made(connection=number, size=5000 * number) for number in (1, 2, 3)))[0]
     document = webpage.document([capture])
     assert [view["connection"][0] for view in document["views"]] == ["2", "3"]
-    assert document["notes"] == ["h1-eth0 has 3 connections; the 2 largest are shown."]
+    (note,) = document["notes"]
+    assert note.startswith("h1-eth0 has 3 connections; the 2 largest are shown. ./tcplab analyze FILE --connection N")
 
 
 def test_xplot_files_say_the_same_when_they_are_read_again(
@@ -230,7 +249,8 @@ def test_the_lines_are_tcptraces(condition: str, tmp_path: Path) -> None:
     path = Path(__file__).parent / "data" / "run" / "raw" / "seed-5" / condition / "h1-eth0.pcap"
     capture = read_sample(path)
     ours = lines.time_sequence(all_directions([capture])[0])
-    drawn = tcptrace.trace(path, graphs=True).graphs["a2b_tsg"]
+    tcptrace.run(path, tmp_path, "-S")
+    drawn = (tmp_path / "a2b_tsg.xpl").read_text()
     [written] = (one.read_text() for one in graphs.write_xplot([capture], tmp_path) if one.name.endswith("a2b_tsg.xpl"))
     theirs, again = (xplot.time_sequence(xplot.read_xplot(text)) for text in (drawn, written))
     assert ours.start == pytest.approx(theirs.start, abs=1e-5)

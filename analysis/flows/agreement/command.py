@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from analysis.flows.agreement.compare import Comparison
 from analysis.flows.agreement.compare import compare as compare_capture
@@ -46,6 +46,9 @@ def _compare(path: Path, engine: Engine, differing: bool) -> int:
         _print_truths(console, found)
     for comparison in comparisons:
         _print_fields(console, comparison, differing)
+    for comparison in comparisons:
+        if comparison.fault:
+            problems.add(f"{_name(comparison)} is damaged: {comparison.fault}. What precedes it is compared.")
     for sentence in problems.found:
         console.print(f"warning: {sentence}", markup=False)
     return 0 if all(one.sound for one in comparisons) and all(truth.agrees for truth in found) else 1
@@ -56,7 +59,7 @@ def _name(comparison: Comparison) -> str:
 
 
 def _table(title: str, rows: Iterable[Iterable[object]], *names: str) -> Table:
-    table = Table(*names, title=title, title_justify="left")
+    table = Table(*(Column(name, overflow="fold") for name in names), title=title, title_justify="left")
     for row in rows:
         table.add_row(*map(str, row))
     return table
@@ -76,7 +79,9 @@ def _print_disagreements(console: Console, comparisons: list[Comparison]) -> Non
         console.print(_table(f"{len(faults)} disagreements", faults, *names))
     elif not strangers:
         fields = sum(len(comparison.fields) for comparison in comparisons)
-        console.print(f"No disagreement in {fields} fields of {len(comparisons)} captures.")
+        console.print(
+            f"No disagreement in {fields} fields of {len(comparisons)} capture{'s' * (len(comparisons) != 1)}."
+        )
 
 
 def _print_truths(console: Console, found: Iterable[Truth]) -> None:

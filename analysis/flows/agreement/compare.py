@@ -11,6 +11,7 @@ from typing import Any
 from analysis import flows, tcptrace
 from analysis.flows.agreement.policy import Policy, policy
 from analysis.flows.read import Engine
+from topologies.errors import TcplabError
 
 _ENDINGS = ("_a2b", "_b2a")
 _TIMES, _HOSTS = ("first_packet", "last_packet"), ("host_a", "host_b")
@@ -40,11 +41,15 @@ class Field:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Every field of every connection of `capture`; `strangers` are connections that only one reader found."""
+    """Every field of every connection of `capture`; `strangers` are connections that only one reader found.
+
+    `fault` says what is wrong with the file; both read what precedes it.
+    """
 
     capture: Path
     fields: tuple[Field, ...]
     strangers: tuple[str, ...]
+    fault: str | None
 
     @property
     def disagreements(self) -> list[Field]:
@@ -57,14 +62,18 @@ class Comparison:
 
 def compare(capture: Path, engine: Engine = "auto") -> Comparison:
     """Reads `capture` three times and judges each field by its policy. Raises TcplabError where it cannot be read."""
-    theirs = tcptrace.long_report(capture)
-    compatible = flows.read(capture, engine=engine, compatible=True).connections.to_dicts()
+    read = flows.read(capture, engine=engine, compatible=True)
+    if read.file.format == "pcapng":
+        raise TcplabError(
+            f"{capture} is pcapng, which tcptrace cannot read.", "Convert it with Wireshark's editcap -F pcap IN OUT."
+        )
+    theirs, compatible = tcptrace.long_report(capture), read.connections.to_dicts()
     ours = {_identity(row): row for row in flows.read(capture, engine=engine).connections.to_dicts()}
     strangers = [f"tcptrace counts {len(theirs)} connections, we {len(compatible)}"] * (len(theirs) != len(compatible))
     fields: list[Field] = []
     for their, row in zip(theirs, compatible, strict=False):
         fields += _fields(their, row, ours.get(_identity(row), row))
-    return Comparison(capture, tuple(fields), tuple(strangers))
+    return Comparison(capture, tuple(fields), tuple(strangers), read.file.fault)
 
 
 def _identity(row: dict[str, Any]) -> tuple[object, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.flows.columns import KINDS, PERCENTILES, RETRANSMISSIONS
+from analysis.flows.columns import KIND, PERCENTILES, RETRANSMISSIONS
 from analysis.flows.plain.connection import Connection
 from analysis.flows.plain.direction import Direction, Rare, Rtts
 from analysis.flows.plain.frame import Frame, Value
@@ -11,7 +11,6 @@ from analysis.flows.plain.whole import whole
 
 _MILLISECOND = 1_000_000.0
 _SECOND = 1_000_000_000.0
-_POSITIONS = {name: position for position, (name, _) in enumerate(KINDS)}
 _COUNTED = {
     "syns_again": "syn", "fins_again": "fin", "keepalives": "keepalive", "probes": "probe", "late": "late",
     "copies": "copy",
@@ -200,12 +199,12 @@ class _Part:
         rare, size = self.rare, float(max(self.this.segment_size(self.other), 1))
         made: Row = {}
         for name in RETRANSMISSIONS:
-            count, octets = rare.kinds[_POSITIONS[name]], rare.kind_bytes[_POSITIONS[name]]
+            count, octets = rare.kinds[KIND[name]], rare.kind_bytes[KIND[name]]
             made[f"retransmissions_{name}"], made[f"retransmitted_bytes_{name}"] = count, octets
             made[f"retransmitted_segments_{name}"] = octets / size
-        made["retransmissions"] = sum(rare.kinds[_POSITIONS[name]] for name in RETRANSMISSIONS)
-        made["retransmitted_bytes"] = sum(rare.kind_bytes[_POSITIONS[name]] for name in RETRANSMISSIONS)
-        made.update((column, rare.kinds[_POSITIONS[name]]) for column, name in _COUNTED.items())
+        made["retransmissions"] = sum(rare.kinds[KIND[name]] for name in RETRANSMISSIONS)
+        made["retransmitted_bytes"] = sum(rare.kind_bytes[KIND[name]] for name in RETRANSMISSIONS)
+        made.update((column, rare.kinds[KIND[name]]) for column, name in _COUNTED.items())
         return made
 
     def _reordering(self) -> Row:

@@ -142,6 +142,9 @@ impl Unpacked {
 impl Read for Unpacked {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         loop {
+            if self.ended && self.damage.is_some() {
+                return Err(io::ErrorKind::InvalidData.into()); // byte by byte not every check is made again
+            }
             if !self.holds_back && !self.fill()? {
                 return if self.ended { Ok(0) } else { Err(io::ErrorKind::UnexpectedEof.into()) };
             }

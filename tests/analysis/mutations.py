@@ -1,0 +1,114 @@
+"""Capture files that nobody made on purpose: conversations by chance and real captures, repacked, spliced and damaged.
+
+    TCPLAB_FUZZ_MINUTES=10 ./tcplab test -n 2 tests/analysis/test_flows_engines.py
+
+makes ever new ones, each from a number; `file_by_chance(number)` makes it again.
+"""
+
+from __future__ import annotations
+
+import gzip
+import struct
+from functools import cache
+from pathlib import Path
+from random import Random
+
+import zstandard
+
+from tests.analysis import frames
+from tests.analysis.conversations import by_chance
+from tests.analysis.frames import ETHERNET, LINUX_COOKED, LINUX_COOKED_2, LOOPBACK, RAW, Interface, Record
+
+REAL = sorted((Path(__file__).parent / "data" / "run").rglob("*.pcap"))
+"""Captures of real traffic with losses, SACK and timestamps; little-endian and with nanoseconds."""
+
+
+def file_by_chance(seed: int) -> bytes:
+    """A file that a number chooses: of any kind, perhaps two in one, perhaps packed, and most of them damaged."""
+    chance = Random(seed)
+    content = _container(_records(chance), chance)
+    if chance.random() < 0.15:
+        content = spliced(content, _container(_records(chance), chance), chance)
+    content = damaged(content, chance)
+    pack = chance.choice([None, None, None, gzip_of, zstd_of])
+    return damaged(pack(content, chance), chance) if pack else content
+
+
+def _records(chance: Random) -> list[Record]:
+    if chance.random() < 0.5:
+        return by_chance(chance.randrange(10**9)).sorted()
+    records = real_records(chance.choice(REAL))
+    begin = chance.randrange(len(records))
+    some = list(records[begin : begin + chance.randrange(1, 80)])
+    return [_shaken(record, chance) for record in some] if chance.random() < 0.5 else some
+
+
+def _shaken(record: Record, chance: Random) -> Record:
+    """A record whose packet is no longer what was sent: an octet of its headers, its length or its time is another."""
+    if chance.random() < 0.9:
+        return record
+    data = bytearray(record.data)
+    data[chance.randrange(min(len(data), 70))] = chance.choice([0, 1, 4, 5, 64, 127, 128, 255, chance.randrange(256)])
+    wire = chance.choice([record.wire, record.wire, 0, len(data), 2**16, 2**31])
+    time = record.time + chance.choice([0, 0, -1, 10**9, -(10**12)])
+    return Record(max(time, 0), bytes(data[: chance.choice([len(data), chance.randrange(len(data))])]), wire)
+
+
+@cache
+def real_records(path: Path) -> tuple[Record, ...]:
+    """The packets of a real capture."""
+    content, found, at = path.read_bytes(), [], 24
+    while at < len(content):
+        seconds, nanoseconds, captured, wire = struct.unpack_from("<IIII", content, at)
+        at += 16 + captured
+        found.append(Record(seconds * 10**9 + nanoseconds, content[at - captured : at], wire))
+    return tuple(found)
+
+
+def _container(records: list[Record], chance: Random) -> bytes:
+    order = chance.choice("<>")
+    if chance.random() < 0.5:
+        link = chance.choice([ETHERNET, ETHERNET, ETHERNET, RAW, LINUX_COOKED, LINUX_COOKED_2, LOOPBACK])
+        put = [_on(link, record) for record in records] if chance.random() < 0.9 else records
+        return frames.pcap(put, link, order, chance.random() < 0.5, chance.choice([2**18, 2**18, 2**18, 60]))
+    interfaces = [Interface(ETHERNET, chance.choice([None, 9, 3, 0x80 | 20]), 0), Interface(RAW)]
+    return frames.pcapng(records, interfaces, order, frames.other_block(order))
+
+
+def _on(link: int, record: Record) -> Record:
+    """The packet of an Ethernet frame on another kind of link."""
+    head = frames.link_header(link, 6 if record.data[12:13] == b"\x86" else 4)
+    return Record(record.time, head + record.data[14:], max(record.wire + len(head) - 14, 0))
+
+
+def spliced(one: bytes, other: bytes, chance: Random) -> bytes:
+    """The beginning of one file and the end of another."""
+    return one[: chance.randrange(len(one) + 1)] + other[chance.randrange(len(other)) :]
+
+
+def gzip_of(content: bytes, chance: Random) -> bytes:
+    """In one member or two."""
+    cut = chance.choice([len(content), chance.randrange(len(content) + 1)])
+    return b"".join(gzip.compress(part, 1) for part in (content[:cut], content[cut:]))
+
+
+def zstd_of(content: bytes, chance: Random) -> bytes:
+    """In one frame or two, with a checksum or without."""
+    pack = zstandard.ZstdCompressor(level=1, write_checksum=chance.random() < 0.5)
+    cut = chance.choice([len(content), chance.randrange(len(content) + 1)])
+    return pack.compress(content[:cut]) + pack.compress(content[cut:])
+
+
+def damaged(content: bytes, chance: Random) -> bytes:
+    """Some octets changed, a bit flipped, a run of octets doubled or left out, the end cut off; or none of it."""
+    made = bytearray(content or b"\0")
+    for _ in range(chance.choice([0, 0, 0, 1, 3, 20])):
+        made[chance.randrange(len(made))] = chance.choice([0, 1, 127, 128, 255, chance.randrange(256)])
+    if chance.random() < 0.2:
+        made[chance.randrange(len(made))] ^= 1 << chance.randrange(8)
+    place, length = chance.randrange(len(made)), chance.randrange(100)
+    if chance.random() < 0.2:
+        made[place:place] = made[place : place + length]
+    elif chance.random() < 0.2:
+        del made[place : place + length]
+    return bytes(made[: chance.randrange(len(made) + 1)] if chance.random() < 0.1 else made)

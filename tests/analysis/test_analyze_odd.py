@@ -1,0 +1,228 @@
+"""Captures that are not as they should be: what is doubtful is said, with what helps, and nothing else is."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from analysis import flows
+from analysis.__main__ import main
+from analysis.analyze.doubts import doubts
+from analysis.flows.agreement.compare import compare
+from analysis.flows.read import Engine
+from tests.analysis import frames
+from tests.analysis.captures import MSS, Capture, Flow
+from tests.analysis.conftest import SAMPLE
+from tests.analysis.frames import ACK, LINUX_COOKED_2, RST, Record
+from topologies.errors import CommandError, TcplabError
+
+REAL = sorted(SAMPLE.rglob("*.pcap"))
+ROOT = Path(__file__).parents[2]
+
+
+def talk(capture: Capture | None = None, count: int = 20, begin: float = 0.0, **settings: object) -> Flow:
+    """A whole connection at its sender: `count` segments, each acknowledged after a round trip."""
+    flow = (capture or Capture()).flow(**settings).open(begin)
+    for number in range(count):
+        flow.a.send(begin + 0.1 + number * 0.05)
+        flow.b.ack(begin + 0.14 + number * 0.05)
+    flow.a.fin(begin + 2)
+    flow.b.fin(begin + 2.04)
+    flow.a.ack(begin + 2.041)
+    return flow
+
+
+def analyze(*words: object) -> str:
+    found = CliRunner().invoke(main, ["analyze", *map(str, words)], env={"COLUMNS": "80"})
+    assert found.exit_code == 0, found.output
+    return " ".join(found.output.split())
+
+
+def _kept(chosen: Callable[[Record], bool]) -> bytes:
+    return frames.pcap([record for record in talk().capture.sorted() if chosen(record)])
+
+
+def _from_a(record: Record) -> bool:
+    return record.data[26:30] == bytes((10, 0, 0, 1))
+
+
+def _backwards() -> bytes:
+    records = talk().capture.sorted()
+    return frames.pcap([*records[:-3], *(Record(one.time - 5 * 10**9, one.data, one.wire) for one in records[-3:])])
+
+
+def _twice() -> bytes:
+    return frames.pcap([one for record in talk().capture.sorted() for one in (record, record)])
+
+
+ODD = {
+    "one way": (_kept(_from_a), "Connection 1: only one direction was captured"),
+    "the other way": (_kept(lambda record: not _from_a(record)), "Connection 1: only one direction was captured"),
+    "ACKs only": (_kept(lambda record: record.wire < MSS), "Connection 1: bytes were sent that are not in"),
+    "without SYNs": (_kept(lambda record: not record.data[47] & 2), "Connection 1: without both SYNs"),
+    "cut": (talk().capture.pcap(snaplen=54), "Only the first 54 bytes of each packet were kept."),
+    "backwards": (_backwards(), "Time goes backwards in this file"),
+    "twice": (_twice(), "Connection 1: many segments are in the capture twice"),
+    "of no known link": (frames.pcap(talk().capture.sorted(), link=127), "Of link type 127 not all is read"),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_what_is_doubtful_is_said_in_one_sentence(tmp_path: Path, engine: Engine, name: str) -> None:
+    content, sentence = ODD[name]
+    path = tmp_path / "odd.pcap"
+    path.write_bytes(content)
+    said = doubts(flows.read(path, engine=engine))
+    assert [one.startswith(sentence) for one in said] == [True], said
+    assert doubts(flows.read(path, packets=True, engine=engine))[0][:30] == said[0][:30]
+    assert f"Note: {sentence}" in analyze(path)
+    assert (
+        json.loads(CliRunner().invoke(main, ["analyze", "--json", str(path)]).stdout)["captures"][0]["doubts"] == said
+    )
+
+
+def test_of_captures_as_they_should_be_nothing_is_doubted(tmp_path: Path) -> None:
+    odd = Capture()
+    odd.flow(ports=(1, 80)).a.syn(0)  # that nobody answers
+    paths = [*REAL, talk().capture.write(tmp_path, name="one"), odd.write(tmp_path, name="two")]
+    assert [sentence for path in paths for sentence in doubts(flows.read(path, packets=True))] == []
+
+
+def test_a_tunnel_and_fragments_are_named(tmp_path: Path) -> None:
+    capture = Capture()
+    capture.add(0.1, frames.ipv4(("10.0.0.1", "10.0.0.2"), bytes(40), 40, protocol=47))
+    assert "Note: If this is a tunnel (such as GRE, VXLAN, MPLS)" in analyze(capture.write(tmp_path))
+    flow = talk()
+    flow.capture.add(3, frames.ipv4(("10.0.0.1", "10.0.0.2"), bytes(40), 40, fragment=100))
+    assert "Left out: 1 later IP fragments, which hold no TCP header" in analyze(flow.capture.write(tmp_path))
+
+
+def test_of_several_connections_those_that_are_doubtful_are_named(tmp_path: Path) -> None:
+    capture = Capture()
+    for number in range(8):
+        talk(capture, 3, ports=(1000 + number, 80), begin=number)
+    half = [one for one in capture.sorted() if _from_a(one) or one.data[36:38] == (1000).to_bytes(2)]
+    path = capture.write(tmp_path, frames.pcap(half))
+    assert "Note: Connections 2, 3, 4, 5, 6 and 2 more: only one direction" in analyze(path)
+    assert "Note: All 7 connections: " in analyze(path, *(f"--connection={number}" for number in range(2, 9)))
+
+
+def test_where_one_direction_is_missing_nothing_is_said_to_limit_the_sender(tmp_path: Path) -> None:
+    path = tmp_path / "one.pcap"
+    path.write_bytes(ODD["one way"][0])
+    said = analyze(path)
+    assert "Limited by" not in said
+    assert "Where it was captured is not known (no handshake)." in said
+
+
+def test_a_closed_window_and_its_probes_are_told(tmp_path: Path) -> None:
+    flow = Capture().flow(timestamps=False).open()
+    flow.a.burst(0.1, 5)
+    flow.b.ack(0.14, window=0)
+    for at in (0.5, 1.1):
+        flow.a.segment(at, flow.a.next - 1, 0, ACK)
+        flow.b.ack(at + 0.04, window=0)
+    flow.b.ack(2.14)
+    flow.a.segment(50, flow.a.next - 1, 0, ACK)
+    said = analyze(flow.capture.write(tmp_path))
+    assert "Closed window 2 s, 2 probes of it" in said
+    assert "Keep-alives 1" in said
+
+
+def test_how_many_connections_ended_is_told(tmp_path: Path) -> None:
+    capture = Capture()
+    for number in range(40):
+        flow = capture.flow(ports=(1000 + number, 80))
+        flow.a.syn(number)
+        flow.b.segment(number + 0.01, 0, 0, RST | ACK)
+    talk(capture, ports=(999, 80))
+    said = analyze(capture.write(tmp_path))
+    assert "How they ended: opened and closed in the capture: 1, by a reset: 40." in said
+    assert "And 11 more" in said
+    assert "--connection N shows one of them alone." in said
+
+
+def test_one_connection_alone_is_shown_written_and_drawn(tmp_path: Path) -> None:
+    capture, out = Capture(), tmp_path / "out"
+    for number in range(6):
+        talk(capture, 3 + number, ports=(1000 + number, 80), begin=number)
+    path = capture.write(tmp_path)
+    everything = analyze(path, "--out", out, "--write", "html,png")
+    assert "Pictures are the 4 largest of 6 connections only; --connection N gives others." in everything
+    assert "Pictures are the 4 largest of 6 connections only" in (out / "graphs.html").read_text()
+    assert not list((out / "pictures").glob("made_1_*"))
+    said = analyze(path, "--out", out, "--write", "html,png,csv,xpl,packets", "--connection", "1")
+    assert "Connection 1: 10.0.0.1:1000" in said
+    assert "in 6 connections" in said
+    assert "10.0.0.1:1005" not in said + (out / "graphs.html").read_text()
+    assert list((out / "pictures").glob("made_1_a2b_*"))
+    assert len((out / "connections.csv").read_text().splitlines()) == 2
+
+
+def test_a_connection_that_is_not_there_is_one_clear_error(tmp_path: Path) -> None:
+    path = talk().capture.write(tmp_path)
+    found = CliRunner().invoke(main, ["analyze", str(path), "--connection", "1", "--connection", "7"])
+    assert (found.exit_code, found.output) == (2, f"Error: {path} has no connection 7. It has 1, numbered from 1.\n")
+
+
+def test_a_pair_of_captures_is_matched_for_one_connection(tmp_path: Path) -> None:
+    for place, name in enumerate(("near", "far")):
+        capture = Capture()
+        for number in (2, 1) if place else (1, 2):  # the far one saw the second one first
+            begin = 1.0 if number == 1 and place else 0.0
+            flow = capture.flow(ports=(number, 80), timestamps=False).open(begin + 0.02 * place, seen_at_b=place == 1)
+            flow.a.send(3 + 0.02 * place)
+        capture.write(tmp_path, name=f"{name}.pcap")
+    said = analyze("--match", tmp_path / "near.pcap", tmp_path / "far.pcap", "--connection", "2", "--out", tmp_path)
+    assert "Connection 2: both captures together" in said
+    assert "Connection 1" not in said
+    page = (tmp_path / "graphs.html").read_text()
+    assert "10.0.0.1:2" in page
+    assert "10.0.0.1:1 " not in page
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdin"])
+def test_a_capture_comes_through_a_pipe(engine: Engine, name: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "analysis", "analyze", "--json", "--engine", engine, name],
+        input=REAL[0].read_bytes(), stdout=subprocess.PIPE, check=True, cwd=ROOT,
+    )  # fmt: skip
+    found = json.loads(done.stdout)["captures"][0]
+    assert found["connections"] == flows.read(REAL[0]).connections.to_dicts()
+
+
+def test_a_fifo_is_read_to_its_end(engine: Engine, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["/bin/sh", "-c", 'cat "$0" > "$1"', str(REAL[0]), str(pipe)]) as writer:
+        read = flows.read(pipe, engine=engine)
+    assert writer.returncode == 0
+    assert read.connections.equals(flows.read(REAL[0], engine=engine).connections)
+    assert read.file.path == str(pipe)
+
+
+def test_what_tcptrace_cannot_read_is_one_clear_error(tmp_path: Path, engine: Engine) -> None:
+    records = talk().capture.sorted()
+    (tmp_path / "new.pcapng").write_bytes(frames.pcapng(records))
+    with pytest.raises(TcplabError, match=r"is pcapng, which tcptrace cannot read\. .*editcap -F pcap"):
+        compare(tmp_path / "new.pcapng", engine)
+    with pytest.raises(CommandError, match="tcptrace may not know this kind of capture"):
+        compare(talk(Capture(link=LINUX_COOKED_2)).capture.write(tmp_path), engine)
+    for missing in (tmp_path / "none.pcap", tmp_path):
+        with pytest.raises(TcplabError, match="cannot be read"):
+            compare(missing, engine)
+
+
+def test_a_damaged_capture_is_compared_up_to_the_damage_which_is_told(tmp_path: Path) -> None:
+    path = talk().capture.write(tmp_path)
+    path.write_bytes(path.read_bytes()[:-10])
+    done = CliRunner().invoke(main, ["compare", str(path)], env={"COLUMNS": "200"})
+    assert done.exit_code == 0, done.output
+    assert "made.pcap is damaged: it is cut short: the last record is not whole." in done.output
