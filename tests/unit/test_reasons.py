@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from experiments.reproduce.reasons import _REASONS, reason
-from experiments.reproduce.targets import targets
+from experiments.published.reasons import _REASONS, reason
+from experiments.published.targets import targets
 
 ROWS = [(one.experiment, f"{one.where}: {one.quantity}") for one in targets(quick=True)]
 
