@@ -107,13 +107,23 @@ class Connection:
 
     @property
     def ended(self) -> str:
-        """How it ended, in words."""
+        """How it ended, in words; of one that never began why."""
+        if unopened := self._unopened():
+            return unopened
         said = {"yes": "opened and closed in the capture", "reset": "ended by a reset"}
         if self.row["complete"] in said:
             return said[self.row["complete"]]
         missing = [] if self.row["syns_a2b"] and self.row["syns_b2a"] else ["opening"]
         missing += [] if self.row["fins_a2b"] and self.row["fins_b2a"] else ["close"]
         return f"without its {' and '.join(missing)}" if missing else "not complete"
+
+    def _unopened(self) -> str:
+        """That a SYN had no answer, or a reset for one; empty where something else came of it."""
+        asked, answered = int(self.row["syns_a2b"]), int(self.row["total_packets_b2a"])
+        if not asked or self.row["total_packets_a2b"] > asked or answered > self.row["resets_sent_b2a"]:
+            return ""
+        times = "once" if asked == 1 else f"{asked} times"
+        return f"refused by a reset, {times}" if answered else f"its SYN was sent {times} and not answered"
 
 
 def connection(row: Row) -> Connection:

@@ -149,6 +149,18 @@ def test_how_many_connections_ended_is_told(tmp_path: Path) -> None:
     assert "--connection N shows one of them alone." in said
 
 
+def test_a_syn_that_nobody_answers_is_told_from_one_that_is_refused(tmp_path: Path) -> None:
+    capture = Capture()
+    silent, refused = capture.flow(ports=(1000, 80)), capture.flow(ports=(1001, 80))
+    for at in (0.0, 1.0, 3.0):
+        silent.a.syn(at)
+    refused.a.syn(4)
+    refused.b.segment(4.01, 0, 0, RST | ACK)
+    said = analyze(capture.write(tmp_path))
+    assert "its SYN was sent 3 times and not answered." in said
+    assert "refused by a reset, once." in said
+
+
 def test_one_connection_alone_is_shown_written_and_drawn(tmp_path: Path) -> None:
     capture, out = Capture(), tmp_path / "out"
     for number in range(6):
