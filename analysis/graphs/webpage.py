@@ -33,11 +33,13 @@ def page(
 
     With two captures of the same traffic (the first two) the ladder has slanted arrows, and there are queues.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     data = document(captures, samples)
-    environment = Environment(loader=PackageLoader("analysis.graphs", "page"), autoescape=True,
-                              undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)  # fmt: skip
+    folders = ChoiceLoader([PackageLoader("analysis.graphs", "page"), PackageLoader("analysis")])
+    environment = Environment(
+        loader=folders, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
     text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     return environment.get_template("page.html").render(title=title, notes=[*notes, *data["notes"]], data=text)
 
