@@ -5,8 +5,8 @@
 #
 # libvirtd runs in network and mount namespaces of its own, whose uplink is slirp4netns: all of it ends with this script.
 # WHEELS is a folder for a machine that reaches no PyPI from inside:  pip download -d WHEELS . setuptools wheel
-# QEMU is asked for all that it emulates (max): libvirt's choice without KVM is qemu64, which has no AVX2, and the
-# analysis needs it. A machine with KVM has its own processor and no such limit.
+# QEMU is asked for all that it emulates (max): libvirt's qemu64, the model of an old processor, has no AVX2, which the
+# analysis needs. A machine with KVM has its own processor and no such limit.
 # It takes 10 to 20 minutes, since QEMU emulates every instruction, and needs:
 #   apt-get install vagrant vagrant-libvirt libvirt-daemon libvirt-daemon-system libvirt-clients dnsmasq-base iptables \
 #       qemu-system-x86 qemu-utils mmdebstrap slirp4netns rsync
@@ -70,8 +70,8 @@ write_home() {
 Vagrant.configure("2") do |config|
   config.vm.boot_timeout = 900
   config.vm.provider "libvirt" do |box|
-    box.driver, box.cpu_mode, box.graphics_type = "qemu", "none", "none"
-    %w[-cpu max,la57=off].each { |word| box.qemuargs value: word }
+    box.driver, box.cpu_mode, box.cpu_model, box.graphics_type = "qemu", "custom", "qemu64", "none"
+    %w[-cpu max,la57=off].each { |word| box.qemuargs value: word } # the last -cpu counts
     box.kernel, box.initrd = "$WORK/vmlinuz", "$WORK/initrd"
     box.cmd_line = "root=/dev/vda rw net.ifnames=0 tsc=reliable"
   end
