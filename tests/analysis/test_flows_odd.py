@@ -23,6 +23,8 @@ from tests.analysis.looking import kinds
 OLD, NEW = (1_000_000, 5_000_000), (700_000_000, 900_000_000)
 """First sequence numbers of client and server, of two connections with the same ends."""
 SIZE = 500
+START = 1000
+"""Seconds since 1970: tcptrace takes the time 0 for none."""
 _LINK = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
 
 
@@ -46,9 +48,10 @@ class Wire:
         number = self._next[server]
         self._next[server] += number > 0
         below = IPv6(src=source, dst=target) if self.six else IP(src=source, dst=target, id=number)
-        packet = _LINK / below / TCP(sport=sport, dport=dport, flags=flags, seq=seq % 2**32, ack=ack % 2**32, window=60000)
+        numbers = {"seq": seq % 2**32, "ack": ack % 2**32}
+        packet = _LINK / below / TCP(sport=sport, dport=dport, flags=flags, window=60000, **numbers)
         packet = packet / Raw(bytes(size)) if size else packet
-        packet.time = at
+        packet.time = START + at
         self.packets.append(packet)
 
     def handshake(self, at: float, firsts: tuple[int, int]) -> None:
@@ -247,11 +250,11 @@ def test_a_syn_and_a_fin_that_are_really_sent_again_are_no_copies(read: Read) ->
 @pytest.mark.parametrize("packets", [False, True])
 def test_records_before_their_predecessor_are_counted(read: Read, packets: bool) -> None:
     wire = Wire()
-    wire.handshake(100.0, OLD)
+    wire.handshake(0.0, OLD)
     for number in range(4):
-        wire.ask(100.1 + number / 10, OLD, number * SIZE)
-    wire.packets[5].time = 99.0  # the middle of a connection, which neither ends nor begins before its time
-    wire.packets[8].time = 100.25
+        wire.ask(0.1 + number / 10, OLD, number * SIZE)
+    wire.packets[5].time = START - 1  # the middle of a connection, which neither ends nor begins before its time
+    wire.packets[8].time = START + 0.25
     facts = read(wire.packets, packets=packets).file
     assert (facts.backwards, facts.longest_back) == (2, 1_120_000_000)
 
