@@ -18,7 +18,7 @@ _NAMED = 5
 
 def doubts(reading: Reading) -> list[str]:
     """The sentences, those on the whole file first; none for a capture as it should be."""
-    return [*_of_file(reading.file), *_of_times(reading), *_of_connections(reading.connections)]
+    return [*_of_file(reading.file), *_of_times(reading.file), *_of_connections(reading.connections)]
 
 
 def _of_file(file: FileFacts) -> Iterator[str]:
@@ -34,15 +34,11 @@ def _of_file(file: FileFacts) -> Iterator[str]:
         yield "If this is a tunnel (such as GRE, VXLAN, MPLS), its outer packets are read only: capture inside it."
 
 
-def _of_times(reading: Reading) -> Iterator[str]:
-    """Each packet is looked at where there is a row for each; else a connection tells that ends before it begins."""
-    rows, packets = reading.connections, reading.packets
-    back = 0 if packets is None else int((packets["time"].diff() < -_STEP).sum())
-    ended_before = rows["last_packet"] - rows["first_packet"] < -_STEP
-    if back or ended_before.any() or (rows["first_packet"].diff() < -_STEP).any():
-        where = f" at {words.counted(back, 'packet')}" if back else ""
+def _of_times(file: FileFacts) -> Iterator[str]:
+    if file.longest_back >= _STEP:
+        where = f"at {words.counted(file.backwards, 'packet')}, by up to {words.seconds(file.longest_back)}"
         yield (
-            f"Time goes backwards in this file{where}: durations, rates, round trips and reordering may be wrong. "
+            f"Time goes backwards in this file {where}: durations, rates, round trips and reordering may be wrong. "
             "Wireshark's reordercap IN OUT puts the packets in order."
         )
 

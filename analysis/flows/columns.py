@@ -47,7 +47,7 @@ KINDS: tuple[tuple[str, str], ...] = (
     ("syn", "a SYN or SYN-ACK again"),
     ("other", "sent again without any of the signs above"),
     ("late", "fills a gap in what was seen: reordered, or a repair of a loss before the capture; no retransmission"),
-    ("copy", "bytes seen before that are no retransmission here: same IP identification, or seen at the receiver"),
+    ("copy", "seen before and no retransmission here: same IPv4 identification, or bytes at their receiver"),
     ("fin", "a FIN again"),
 )
 """Name and meaning of the `kind` of a packet; the position is the number in the frame."""

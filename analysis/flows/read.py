@@ -32,7 +32,11 @@ class Analyser(Protocol):
 
 @dataclass(frozen=True)
 class FileFacts:
-    """What the file says of itself. Times are ns since 1970; `fault_offset` counts bytes of the unpacked stream."""
+    """What the file says of itself. Times are ns since 1970; `fault_offset` counts bytes of the unpacked stream.
+
+    `backwards` counts the records whose time is before the previous record's; `longest_back` is the longest such
+    step in ns, 0 without one.
+    """
 
     path: str
     format: str
@@ -45,6 +49,8 @@ class FileFacts:
     bytes: int
     first: int | None
     last: int | None
+    backwards: int
+    longest_back: int
     fault: str | None
     fault_offset: int | None
 
@@ -152,15 +158,20 @@ def _is_installed(engine: Engine) -> bool:
     return True
 
 
+_SAME = (
+    "format", "compression", "snaplen", "packets", "tcp_segments", "bytes", "first", "last", "backwards",
+    "longest_back",
+)  # fmt: skip
+"""What the engines hand over as FileFacts has it."""
+
+
 def _facts(path: Path, found: Mapping[str, Any]) -> FileFacts:
-    same = {name: found[name] for name in ("format", "compression", "snaplen", "packets", "tcp_segments", "bytes")}
+    same = {name: found[name] for name in _SAME}
     fault = found["fault"]
     return FileFacts(
         path=str(path),
         link_types=tuple(found["link_types"]),
         ignored=dict(found["ignored"]),
-        first=found["first"],
-        last=found["last"],
         fault=FAULTS[fault] if fault else None,
         fault_offset=found["fault_offset"],
         **same,

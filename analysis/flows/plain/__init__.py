@@ -59,6 +59,8 @@ def _facts(table: Table, headers: records.Headers) -> dict[str, Any]:
         "tcp_segments": table.segments,
         "first": table.first,
         "last": table.latest,
+        "backwards": table.backwards,
+        "longest_back": table.longest_back,
         "ignored": {why: count for why, count in counts if count},
     }
 

@@ -1,14 +1,40 @@
-"""When the same ends begin another connection."""
+"""When the same ends begin another connection, and what still comes of the one before."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from analysis.flows.plain.connection import Connection
 from analysis.flows.plain.direction import Direction
-from analysis.flows.plain.segment import ACK, SYN
+from analysis.flows.plain.segment import ACK, RST, SYN
 from analysis.flows.plain.step import Step
 
 _PAUSE = 240_000_000_000
 """tcptrace takes the ends for new after this pause, in ns."""
+_NEAR = 1 << 20
+"""A number this far above a SYN's is of its connection, however much of that the capture lacks."""
+_TURN = 1 << 32
+
+
+@dataclass(slots=True)
+class Opening:
+    """Of a connection only the SYNs of a were seen, with this number: b may still speak of an older one."""
+
+    number: int
+    before: Connection | None
+    """The older connection, if one is known."""
+
+    def passes(self, step: Step, forward: bool) -> bool:
+        """Whether a segment without SYN is of the older connection: what a sends does not go on from its SYN, or b's
+        ACK is not of it. A reset alone is no sign of an older one, and only b speaks of one that nobody saw."""
+        number = step.sequence if forward else step.acknowledgement
+        tells = forward or step.flags & ACK != 0
+        known = self.before is not None or not (forward or step.flags & RST)
+        return tells and known and (number - self.number) % _TURN >= _NEAR
+
+
+def opening(step: Step, before: Connection | None) -> Opening | None:
+    return Opening(step.sequence, before) if step.flags & (SYN | ACK) == SYN else None
 
 
 def ended_before(step: Step, connection: Connection, forward: bool, compatible: bool) -> bool:

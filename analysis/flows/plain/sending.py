@@ -74,9 +74,9 @@ def classify(step: Step, this: Direction, other: Direction, vantage: Vantage, fo
     if not step.payload and not flags & (SYN | FIN):
         return NONE if flags & RST else _empty(step, this, other)
     if flags & SYN:
-        return _again_or(this, this.syns > 1, SYN_AGAIN, NEW if step.payload else NONE)
+        return _again_or(step, this, this.syns > 1, SYN_AGAIN, NEW if step.payload else NONE)
     if not step.payload:
-        return _again_or(this, this.fins > 1, FIN_AGAIN, NONE)
+        return _again_or(step, this, this.fins > 1, FIN_AGAIN, NONE)
     if step.first >= this.next and not (other.advertises_zero and step.end > this.acknowledged):
         if step.first > this.next > 0:
             gap = Gap(this.next, step.first, step.now, step.timestamp(), this.data_packets - 1)
@@ -85,11 +85,13 @@ def classify(step: Step, this: Direction, other: Direction, vantage: Vantage, fo
     return _repetition(step, this, other, vantage, forward)
 
 
-def _again_or(this: Direction, again: bool, repeated: int, first: int) -> int:
+def _again_or(step: Step, this: Direction, again: bool, repeated: int, first: int) -> int:
+    """Of a SYN or FIN."""
     if not again:
         return first
-    this.rare.kinds[repeated] += 1
-    return repeated
+    chosen = COPY if step.copy else repeated
+    this.rare.kinds[chosen] += 1
+    return chosen
 
 
 def _empty(step: Step, this: Direction, other: Direction) -> int:

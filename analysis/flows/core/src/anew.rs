@@ -1,11 +1,37 @@
-//! When the same ends begin another connection.
+//! When the same ends begin another connection, and what still comes of the one before.
 
 use crate::connection::Connection;
 use crate::direction::Direction;
-use crate::segment::{Segment, ACK, SYN};
+use crate::segment::{Segment, ACK, RST, SYN};
 
 /// tcptrace takes the ends for new after this pause.
 const PAUSE: i64 = 240_000_000_000;
+/// A number this far above a SYN's is of its connection, however much of that the capture lacks.
+const NEAR: u32 = 1 << 20;
+
+/// Of a connection only the SYNs of a were seen, with this number: b may still speak of an older one.
+#[derive(Clone, Copy)]
+pub struct Opening {
+    number: u32,
+    /// The older connection's place, if one is known.
+    pub before: Option<u32>,
+}
+
+impl Opening {
+    pub fn new(segment: &Segment, before: Option<u32>) -> Option<Opening> {
+        let opens = segment.flags & (SYN | ACK) == SYN;
+        opens.then_some(Opening { number: segment.sequence, before })
+    }
+
+    /// Whether a segment without SYN is of the older connection: what a sends does not go on from its SYN, or b's ACK
+    /// is not of it. A reset alone is no sign of an older one, and only b speaks of one that nobody saw.
+    pub fn passes(&self, segment: &Segment, forward: bool) -> bool {
+        let number = if forward { segment.sequence } else { segment.acknowledgement };
+        let tells = forward || segment.flags & ACK != 0;
+        let known = self.before.is_some() || (!forward && segment.flags & RST == 0);
+        tells && known && number.wrapping_sub(self.number) >= NEAR
+    }
+}
 
 impl Connection {
     /// Whether `segment` belongs to another connection of the same ends.

@@ -33,6 +33,9 @@ pub struct Facts {
     pub ignored: [u64; NAMES.len()],
     pub first: Option<i64>,
     pub last: Option<i64>,
+    /// Records whose time is before the previous one's, and the longest step back.
+    pub backwards: u64,
+    pub longest_back: i64,
     pub link_types: Vec<u16>,
     pub snaplen: u32,
 }
@@ -109,7 +112,11 @@ impl Sink for Parser<'_> {
             return false;
         }
         facts.first.get_or_insert(record.time);
-        facts.last = Some(record.time);
+        if let Some(last) = facts.last.replace(record.time) {
+            if record.time < last {
+                back(facts, last - record.time);
+            }
+        }
         let (number, segment) = &mut self.batch.segments[self.batch.filled];
         *number = facts.packets;
         if let Err(why) = parse(record, segment, &mut self.ends) {
@@ -128,6 +135,12 @@ impl Sink for Parser<'_> {
         }
         self.facts.snaplen = self.facts.snaplen.max(snaplen);
     }
+}
+
+#[cold]
+fn back(facts: &mut Facts, step: i64) {
+    facts.backwards += 1;
+    facts.longest_back = facts.longest_back.max(step);
 }
 
 #[cold]

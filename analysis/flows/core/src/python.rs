@@ -56,6 +56,8 @@ fn file(made: &Bound<'_, PyDict>, facts: &Facts) -> PyResult<()> {
     made.set_item("tcp_segments", facts.segments)?;
     made.set_item("first", facts.first)?;
     made.set_item("last", facts.last)?;
+    made.set_item("backwards", facts.backwards)?;
+    made.set_item("longest_back", facts.longest_back)?;
     let ignored = PyDict::new(made.py());
     for (name, count) in NAMES.iter().zip(facts.ignored) {
         if count > 0 {

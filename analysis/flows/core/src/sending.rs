@@ -55,10 +55,10 @@ pub fn classify(
     }
     if flags & SYN != 0 {
         let first = if step.payload > 0 { kind::NEW } else { kind::NONE };
-        return again_or(this, this.syns > 1, kind::SYN, first);
+        return again_or(this, step, this.syns > 1, kind::SYN, first);
     }
     if step.payload == 0 {
-        return again_or(this, this.fins > 1, kind::FIN, kind::NONE);
+        return again_or(this, step, this.fins > 1, kind::FIN, kind::NONE);
     }
     if step.first >= this.next && !(other.advertises_zero && step.end > this.acknowledged) {
         if step.first > this.next && this.next > 0 {
@@ -73,15 +73,14 @@ pub fn classify(
     repetition(segment, this, other, *step, handshake, row)
 }
 
-fn again_or(this: &mut Direction, again: bool, repeated: u8, first: u8) -> u8 {
-    if again {
-        this.rare().kinds[usize::from(repeated)] += 1;
+/// Of a SYN or FIN.
+fn again_or(this: &mut Direction, step: &Step, again: bool, repeated: u8, first: u8) -> u8 {
+    if !again {
+        return first;
     }
-    if again {
-        repeated
-    } else {
-        first
-    }
+    let chosen = if step.copy { kind::COPY } else { repeated };
+    this.rare().kinds[usize::from(chosen)] += 1;
+    chosen
 }
 
 /// A segment without payload: does it ask for an answer?

@@ -1,5 +1,6 @@
 //! Which connection a segment belongs to.
 
+use crate::anew::Opening;
 use crate::connection::{Connection, Place};
 use crate::rows::Rows;
 use crate::segment::{Segment, SYN};
@@ -13,6 +14,7 @@ const NONE: u32 = u32::MAX;
 pub struct Known {
     pub pair: u32,
     pub turned: bool,
+    opening: Option<Opening>,
     state: State,
 }
 
@@ -26,7 +28,7 @@ impl Known {
     fn new(segment: &Segment, keep: bool) -> Known {
         let counted = || State::Counted(Box::new(Connection::new(segment.time)));
         let state = if keep { State::Kept(Vec::with_capacity(KEPT / 2)) } else { counted() };
-        Known { pair: segment.pair, turned: segment.turned, state }
+        Known { pair: segment.pair, turned: segment.turned, opening: None, state }
     }
 
     /// What is counted of the connection, with the packets that were only kept so far.
@@ -89,17 +91,64 @@ impl Table {
     /// The connection's place; it may be a new one.
     #[inline(always)]
     fn find(&mut self, segment: &Segment) -> u32 {
-        match self.current.get(segment.pair as usize) {
-            Some(at) if *at != NONE && !self.begins_anew(*at, segment) => *at,
-            _ => self.add(segment),
+        let at = match self.current.get(segment.pair as usize) {
+            Some(at) if *at != NONE => *at,
+            _ => return self.begin(segment, None),
+        };
+        if segment.flags & SYN != 0 || self.compatible {
+            self.marked(at, segment)
+        } else if self.connections[at as usize].opening.is_some() {
+            self.answered(at, segment)
+        } else {
+            at
         }
     }
 
+    /// Of a segment with SYN, or by tcptrace's rules: the newest connection, or another one that it begins.
+    #[inline(always)]
+    fn marked(&mut self, at: u32, segment: &Segment) -> u32 {
+        let begins = self.begins_anew(at, segment);
+        let known = &mut self.connections[at as usize];
+        if begins {
+            let before = known.opening.map_or(Some(at), |opening| opening.before);
+            return self.begin(segment, before);
+        }
+        if segment.turned != known.turned {
+            known.opening = None;
+        }
+        at
+    }
+
+    /// Of the newest connection only the SYNs of a were seen: the segment is its own, or of an older one.
     #[cold]
-    fn add(&mut self, segment: &Segment) -> u32 {
-        let (at, pair) = (self.connections.len() as u32, segment.pair as usize);
-        // A row of a packet is made when the packet comes.
-        self.connections.push(Known::new(segment, self.rows.is_none()));
+    fn answered(&mut self, at: u32, segment: &Segment) -> u32 {
+        let known = &mut self.connections[at as usize];
+        let forward = segment.turned == known.turned;
+        match known.opening.filter(|opening| opening.passes(segment, forward)) {
+            None => {
+                known.opening = None;
+                at
+            }
+            Some(opening) => opening.before.unwrap_or_else(|| self.add_before(at, segment)),
+        }
+    }
+
+    /// An older connection than the one at this place: all else of it was before the capture.
+    fn add_before(&mut self, at: u32, segment: &Segment) -> u32 {
+        let before = self.add(segment);
+        if let Some(opening) = &mut self.connections[at as usize].opening {
+            opening.before = Some(before);
+        }
+        before
+    }
+
+    /// The newest connection of its ends begins.
+    #[cold]
+    fn begin(&mut self, segment: &Segment, before: Option<u32>) -> u32 {
+        let (at, pair) = (self.add(segment), segment.pair as usize);
+        if !self.compatible {
+            self.connections[at as usize].opening = Opening::new(segment, before);
+        }
         if self.current.len() <= pair {
             self.current.resize(pair + 1, NONE);
         }
@@ -107,11 +156,16 @@ impl Table {
         at
     }
 
+    #[cold]
+    fn add(&mut self, segment: &Segment) -> u32 {
+        let at = self.connections.len() as u32;
+        // A row of a packet is made when the packet comes.
+        self.connections.push(Known::new(segment, self.rows.is_none()));
+        at
+    }
+
     #[inline(always)]
     fn begins_anew(&self, at: u32, segment: &Segment) -> bool {
-        if segment.flags & SYN == 0 && !self.compatible {
-            return false;
-        }
         let known = &self.connections[at as usize];
         let forward = segment.turned == known.turned;
         match &known.state {
