@@ -7,7 +7,7 @@
 # WHEELS is a folder for a machine that reaches no PyPI from inside:  pip download -d WHEELS . setuptools setuptools-rust
 # QEMU is asked for all that it emulates (max): libvirt's qemu64, the model of an old processor, has no AVX2, which the
 # analysis needs. A machine with KVM has its own processor and no such limit.
-# It takes 10 to 20 minutes, since QEMU emulates every instruction, and needs:
+# It takes 7 minutes of two idle processors, since QEMU emulates every instruction, and needs:
 #   apt-get install vagrant vagrant-libvirt libvirt-daemon libvirt-daemon-system libvirt-clients dnsmasq-base iptables \
 #       qemu-system-x86 qemu-utils mmdebstrap slirp4netns rsync
 set -eu
