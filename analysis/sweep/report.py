@@ -18,10 +18,10 @@ from analysis.reproduction.numbers import PublishedNumbers
 from analysis.sweep import cells
 from analysis.sweep.comparisons import Comparison, compare, csv_text, overall, row, too_few
 from analysis.sweep.folder import Sweep, read_sweep
-from analysis.sweep.listings import listings
 from analysis.sweep.pictures import pictures
 from analysis.sweep.samples import Samples, read_samples
 from analysis.sweep.studies import Study, study_of
+from analysis.sweep.studies.listings import listings
 from analysis.sweep.wording import signed
 
 MOST_ROWS = 200

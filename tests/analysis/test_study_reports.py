@@ -14,8 +14,8 @@ from analysis.problems import Problems
 from analysis.report import Report, make_report
 from analysis.studies import packet_dropper
 from analysis.sweep.folder import read_sweep
-from analysis.sweep.listings import listings as of_sweep
 from analysis.sweep.rows import METRICS
+from analysis.sweep.studies.listings import listings as of_sweep
 from analysis.table import Listing, published_rows
 from analysis.terminal import print_report
 from tests.analysis.made_runs import UDP_CLIENT, UDP_SERVER, client, flow, line, made_run
