@@ -58,7 +58,7 @@ def make_report(path: Path, out: Path | None = None) -> Report:
         problems.add("The run holds no repetition: nothing was measured.")
     study = study_of(results)
     table = study.table(results)
-    published = PublishedNumbers() if table.compares else published_beside(results, problems)  # its table has them
+    published = PublishedNumbers(()) if table.compares else published_beside(results, problems)  # its table has them
     report = Report(
         run, results, study, published, table, study.listings(results), study.answers(results), evidence,
         tuple(problems.found), folder / "report.html",

@@ -58,10 +58,9 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class JudgedStudy:
-    """A study with all rows judged."""
+class JudgedRows:
+    """Rows that belong together."""
 
-    study: Study
     rows: tuple[Judged, ...]
 
     @cached_property
@@ -70,6 +69,7 @@ class JudgedStudy:
 
     @property
     def has_period(self) -> bool:
+        """Whether a number was measured with the settings of its time."""
         return any(one.period for one in self.rows)
 
     @property
@@ -77,8 +77,15 @@ class JudgedStudy:
         return any(one.today for one in self.rows)
 
 
+@dataclass(frozen=True)
+class JudgedStudy(JudgedRows):
+    """A study with all rows judged."""
+
+    study: Study
+
+
 def judge_study(study: Study) -> JudgedStudy:
-    return JudgedStudy(study, tuple(judge_row(row) for row in study.rows))
+    return JudgedStudy(tuple(judge_row(row) for row in study.rows), study)
 
 
 def judge_row(row: Row) -> Judged:

@@ -8,51 +8,35 @@ from functools import cached_property
 from rich.table import Table
 from rich.text import Text
 
-from analysis.reproduction.judged import Counts, Judged, count
+from analysis.reproduction.judged import JudgedRows
 from analysis.reproduction.table import Line, line, reasons
 
 
 @dataclass(frozen=True)
-class PublishedNumbers:
+class PublishedNumbers(JudgedRows):
     """The numbers with a verdict each; `note` is what holds for all of them."""
 
-    judged: tuple[Judged, ...] = ()
     note: str = ""
 
     def __bool__(self) -> bool:
-        return bool(self.judged)
+        return bool(self.rows)
 
     @cached_property
     def lines(self) -> list[Line]:
-        return [line(one, self.reasons) for one in self.judged]
+        return [line(one, self.reasons) for one in self.rows]
 
     @cached_property
     def reasons(self) -> list[str]:
         """Why rows differ, each once."""
-        return reasons(self.judged)
-
-    @property
-    def counts(self) -> Counts:
-        return count(self.judged)
-
-    @property
-    def has_period(self) -> bool:
-        """Whether a number was measured with the settings of its time."""
-        return any(one.period for one in self.judged)
-
-    @property
-    def has_today(self) -> bool:
-        return any(one.today for one in self.judged)
+        return reasons(self.rows)
 
     @property
     def sentence(self) -> str:
         """How many of them agree."""
-        counts, (first, verb) = self.counts, ("1 number", "was") if len(self.judged) == 1 else (
-            f"{len(self.judged)} numbers", "were"
-        )  # fmt: skip
+        counts, those = self.counts, "1 number was" if len(self.rows) == 1 else f"{len(self.rows)} numbers were"
         return (
-            f"With these settings {first} {verb} published: {counts.agree} agree, {counts.within} lie within our runs' "
-            f"range, {counts.differ} differ."
+            f"With these settings {those} published: {counts.agree} agree, {counts.within} lie within our runs' range, "
+            f"{counts.differ} differ."
         )
 
     def table(self, most: int) -> Table:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from analysis.sweep.rows import Row, value_of
 from experiments.grid import Combination
-from experiments.published.asked import Time, combinations, command, described
+from experiments.published.asked import combinations, command, described
 from experiments.published.targets import Target, targets
 from experiments.spec import ExperimentSpec
 from topologies.data import to_data
+
+_Published = tuple[ExperimentSpec, Any]
+"""What a target runs, and what of it matters."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +39,13 @@ def published_beside(spec: ExperimentSpec, quick: bool = False) -> list[Beside]:
 
     `quick` compares with the short forms of the published runs.
     """
-    of_study = [target for target in targets(quick) if target.experiment == spec.name]
-    rows = (_beside(target, both, spec) for target, both in combinations(of_study).items())
+    here = _what_matters(spec)
+    rows = (
+        Beside(
+            target, _shared(target.condition, today, spec, here), _shared(target.period_condition, period, spec, here)
+        )
+        for target, today, period in _of_study(spec.name, quick)
+    )
     return [row for row in rows if row.today or row.period]
 
 
@@ -48,24 +56,26 @@ def taken(target: Target, condition: str | None, runs: Iterable[Iterable[Row]]) 
     return [round(value * target.scale, 6) for value in values if value is not None]
 
 
-def _beside(target: Target, both: dict[Time, Combination], spec: ExperimentSpec) -> Beside:
-    return Beside(
-        target,
-        _shared(target.condition, both.get("today"), spec),
-        _shared(target.period_condition, both.get("period"), spec),
-    )
+@cache
+def _of_study(name: str, quick: bool) -> list[tuple[Target, _Published | None, _Published | None]]:
+    """Each target with what it runs today and then; a sweep asks this for all of its points."""
+    chosen = combinations(target for target in targets(quick) if target.experiment == name)
+    return [(target, _published(both.get("today")), _published(both.get("period"))) for target, both in chosen.items()]
 
 
-def _shared(name: str, published: Combination | None, spec: ExperimentSpec) -> str | None:
+def _published(asked: Combination | None) -> _Published | None:
+    return None if asked is None else (asked.spec, _what_matters(asked.spec))
+
+
+def _shared(name: str, published: _Published | None, spec: ExperimentSpec, here: Any) -> str | None:
     """The name of the condition where the run has it, the same and over the same network."""
-    if published is None or _what_matters(published.spec) != _what_matters(spec):
+    if published is None or published[1] != here:
         return None
-    there = set(published.spec.conditions) & set(spec.conditions)
-    with_modules = set(published.spec.modules) <= set(spec.modules)
+    there = set(published[0].conditions) & set(spec.conditions)
+    with_modules = set(published[0].modules) <= set(spec.modules)
     return name if with_modules and name in {condition.name for condition in there} else None
 
 
-@lru_cache(maxsize=4096)
 def _what_matters(spec: ExperimentSpec) -> Any:
     """What a run measures, without what is only watched and without the words that describe it."""
     data = to_data(spec)

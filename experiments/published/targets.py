@@ -6,6 +6,7 @@ import csv
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import analysis
@@ -193,11 +194,12 @@ _SECTIONS = {
 }  # fmt: skip
 
 
-def targets(quick: bool) -> list[Target]:
+@cache
+def targets(quick: bool) -> tuple[Target, ...]:
     """Every target: all published numbers."""
     every = (*sack_table(quick), *loss_sweep(quick), *assignment(quick), *wan(quick), *dropper(quick))
     rows = ((one, f"{one.where}: {one.quantity}") for one in _with_repetitions(every))
-    return [replace(one, why=one.why or reason(one.experiment, row)) for one, row in rows]
+    return tuple(replace(one, why=one.why or reason(one.experiment, row)) for one, row in rows)
 
 
 def _with_repetitions(found: Sequence[Target]) -> Iterator[Target]:

@@ -102,7 +102,7 @@ def long_path(tmp_path: Path) -> Report:
 
 
 def test_a_published_number_gets_a_verdict_for_each_way(long_path: Report, capsys: pytest.CaptureFixture[str]) -> None:
-    (judged,) = long_path.published.judged
+    (judged,) = long_path.published.rows
     assert (judged.row.period, judged.row.today) == ((29.6,), (59.4,))
     assert judged.period_verdict.word == "agrees"
     assert judged.today_verdict.text("Mbit/s") == "differs by a factor of 2.0 (ours is higher)"

@@ -149,7 +149,7 @@ def test_a_report_tells_the_order_of_packets_and_the_published_number(ready_lab:
     assert 10 <= values["order.delay_least"] < values["order.delay_most"] < 55
     assert 0 < values["order.time_most"] <= 40 + 1
     assert values["order.late"] > 10 and values["nstat.TcpExtTCPDSACKRecv"] > 0
-    assert len(report.published.judged[0].row.today) == 1
+    assert len(report.published.rows[0].row.today) == 1
     assert (report.page.parent / "plots/lateness.png").is_file()
 
 
