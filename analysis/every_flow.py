@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analysis import iperf, sockets
+from analysis.jsonfile import why_not
 from analysis.problems import Problems
 from analysis.rundirectory import Flow, Run, Trial
 from analysis.sweep.rows import METRICS, Row, jain, rows_of_condition, value_of
+from topologies import untrusted
 
 
 @dataclass(frozen=True)
@@ -65,17 +67,16 @@ def _of_socket(samples: Sequence[sockets.Sample]) -> dict[str, float]:
 
 
 def _said(trial: Trial, flow: Flow, side: str) -> str:
-    path = trial.folder / f"{flow.name}.{side}.txt"
-    return path.read_text(errors="replace") if path.is_file() else ""
+    return untrusted.text_if_any(trial.folder, f"{flow.name}.{side}.txt")
 
 
 def _samples(trial: Trial, sender: str, problems: Problems) -> dict[str, list[sockets.Sample]]:
     """The samples of a host by the receiver's port; of a file that was cut short all but its last line."""
     name = f"{sender}.sockets.jsonl"
     try:
-        lines = (trial.folder / name).read_text(errors="replace").splitlines()
-    except OSError as error:
-        why = "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
+        lines = untrusted.text(trial.folder, name).splitlines()
+    except (OSError, untrusted.StrangeFile) as error:
+        why = "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read ({why_not(error)})"
         problems.add(f"{trial.name}/{name} {why}: what it would have told is left out.")
         return {}
     try:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.problems import Problems, printable
+from topologies import untrusted
 from topologies.errors import TcplabError, UsageError
 
 Object = dict[str, Any]
@@ -18,12 +19,12 @@ _GREATEST = 1e300
 def read_object(path: Path, problems: Problems, name: str) -> Object:
     """The JSON object in `path`, or an empty one after noting under `name` why there is none."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8", errors="replace"))
+        content = json.loads(untrusted.text(path.parent, path.name))
     except FileNotFoundError:
         problems.add(f"{name} is missing: what it would have told is left out.")
         return {}
-    except OSError as error:
-        problems.add(f"{name} cannot be read ({error.strerror}): what it would have told is left out.")
+    except (OSError, untrusted.StrangeFile) as error:
+        problems.add(f"{name} cannot be read ({why_not(error)}): what it would have told is left out.")
         return {}
     except (ValueError, RecursionError) as error:
         problems.add(f"{name} is no valid JSON, perhaps cut short ({error}): what it would have told is left out.")
@@ -32,6 +33,11 @@ def read_object(path: Path, problems: Problems, name: str) -> Object:
         problems.add(f"{name} holds no JSON object: what it would have told is left out.")
         return {}
     return content
+
+
+def why_not(error: OSError | untrusted.StrangeFile) -> str:
+    """Why a file cannot be read, in words."""
+    return str(error.strerror) if isinstance(error, OSError) else error.reason
 
 
 def read_main(path: Path, name: str, command: str, newest: int) -> Object:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from analysis import counters, ends, every_flow, iperf, order, sockets
 from analysis.ends import End
 from analysis.every_flow import FlowMeasures
-from analysis.jsonfile import Object, inner, read_object, text
+from analysis.jsonfile import Object, inner, read_object, text, why_not
 from analysis.problems import Problems
 from analysis.rundirectory import Run, Trial, run_of
+from topologies import untrusted
 from topologies.errors import TcplabError
 
 if TYPE_CHECKING:
@@ -110,11 +111,10 @@ def _pauses(data: DataFrame) -> dict[str, float]:
 
 
 def _read(trial: Trial, name: str, problems: Problems) -> bytes | None:
-    path: Path = trial.folder / name
     try:
-        return path.read_bytes()
+        return untrusted.content(trial.folder, name)
     except FileNotFoundError:
         problems.add(f"{trial.name}/{name} is missing: what it would have told is left out.")
-    except OSError as error:
-        problems.add(f"{trial.name}/{name} cannot be read ({error.strerror}): what it would have told is left out.")
+    except (OSError, untrusted.StrangeFile) as error:
+        problems.add(f"{trial.name}/{name} cannot be read ({why_not(error)}): what it would have told is left out.")
     return None

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from analysis.jsonfile import Object, inner, number, objects, read_object, text
 from analysis.problems import Problems
+from topologies import untrusted
 
 STUDIES = frozenset({"sack_loss_sweep"})
 """The studies that keep such a file of each run; a sweep keeps the texts in its memory."""
@@ -91,7 +92,9 @@ def _options(options: Object) -> Iterator[str]:
 
 
 def _said(file: Path) -> list[str]:
-    return file.read_text(errors="replace").splitlines() if file.exists() else [f"{file.name} is missing"]
+    if not untrusted.is_file(file.parent, file.name):
+        return [f"{file.name} is missing"]
+    return untrusted.text(file.parent, file.name).splitlines()
 
 
 def _changed(counters: Object, host: str) -> Iterator[str]:

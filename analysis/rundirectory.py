@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from analysis.jsonfile import Object, inner, number, objects, read_object, text, texts
 from analysis.problems import Problems, printable
+from topologies import untrusted
 from topologies.errors import TcplabError, UsageError
 
 NEWEST_FORMAT = 1
@@ -120,18 +120,12 @@ def run_of(raw: Path, spec: Object) -> Run:
 
 def changed_files(run: Run) -> list[str]:
     """The files whose SHA-256 is not the manifest's any more."""
-    root = run.path.resolve()
-    changed = []
-    for name, digest in inner(run.manifest, "files").items():
-        path = (root / name).resolve()
-        if path.is_relative_to(root) and path.is_file() and _digest(path) != digest:
-            changed.append(name)
-    return changed
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    listed = inner(run.manifest, "files")
+    return [
+        name
+        for name, digest in listed.items()
+        if untrusted.is_file(run.path, name) and untrusted.digest(run.path, name) != digest
+    ]
 
 
 def _require_run_directory(path: Path) -> None:

@@ -22,7 +22,7 @@ from experiments.options import QuantityType, parameter_options
 from experiments.own_cc import cc
 from experiments.reproduce.commands import reproduce
 from experiments.runs import runs
-from experiments.seed import memory_for, needed_mib, refuse_modules
+from experiments.seed import limits_for, needed_mib, refuse_modules
 from experiments.session import Request, carry_out, choose, reporter
 from experiments.shell import shell
 from experiments.sweep.commands import run_study, scheduler, sweep, worker
@@ -30,7 +30,6 @@ from experiments.sweep.definition import single
 from testbed.kernel.module import build_all
 from testbed.lab import commands as lab_commands
 from testbed.machine import guests_at_once
-from testbed.running import Limits
 from topologies.data import to_data
 from topologies.errors import UsageError
 from topologies.units import Duration, Quantity
@@ -100,7 +99,7 @@ def _callback(named: Named) -> Callable[..., None]:
             published = () if dry_run else tuple(one.described() for one in published_beside(spec))
             request = Request(spec, parameters, seeds, chosen, out, load_modules=load_modules, published=published)
             wall = limit.seconds if limit else max(600.0, 2 * request.expected_seconds() if chosen == "native" else 0)
-            request = dataclasses.replace(request, limits=Limits(wall, memory_for(spec)))
+            request = dataclasses.replace(request, limits=limits_for(spec, wall))
             raise SystemExit(_describe(request) if dry_run else _run(request))
 
     return call

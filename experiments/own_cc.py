@@ -7,7 +7,6 @@ custom_cc under the three published conditions, each in a guest of its own.
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +21,7 @@ from rich.table import Table
 from experiments.catalogue import find
 from experiments.grid import combination, factor
 from experiments.messages import one_clear_message, ready_lab
-from experiments.seed import carry_seed, judge, memory_for, needed_mib
+from experiments.seed import carry_seed, judge, limits_for, needed_mib
 from experiments.spec import ExperimentSpec
 from experiments.sweep.point import Record, carry_point
 from testbed import cache
@@ -30,8 +29,9 @@ from testbed.inside.modules import KernelModule, module_from
 from testbed.kernel.module import built
 from testbed.lab import Lab
 from testbed.machine import guests_at_once
-from testbed.running import CONSOLE, Limits
+from testbed.running import CONSOLE
 from testbed.scratch import scratch
+from topologies import untrusted
 from topologies.data import to_data
 from topologies.errors import TcplabError
 
@@ -45,6 +45,7 @@ PUBLISHED = {
     "500 ms and 5 % loss": {"duration": _DURATION, "delay": "500ms", "loss": "5%"},
 }
 """The conditions of section 3.5 of the TCP assignment, for a third of its time."""
+_MOST_CONSOLE = 1 << 20  # bytes of what a guest's kernel said, from its end
 _LIKE = 0.05  # a smaller difference in one run is none
 
 
@@ -118,11 +119,11 @@ def smoke(file: Path, lab: Lab, wall_seconds: float = SPIN_SECONDS) -> str:
     spec = _spec(file, _SMOKE)
     with scratch() as raw:
         with _console_kept(raw, spec.modules[0].name):
-            carry_seed(to_data(spec), 1, str(raw), Limits(wall_seconds, memory_for(spec)), lab, _nobody)
+            carry_seed(to_data(spec), 1, str(raw), limits_for(spec, wall_seconds), lab, _nobody)
         verdict = judge(spec, 1, raw)
         if problems := [*verdict.failures, *verdict.warnings]:
             raise TcplabError(" ".join(problems), "The module does not carry a connection through loss.")
-        return _moved(spec, [*_windows(raw / spec.conditions[0].name / f"{spec.flows[0].sender}.sockets.jsonl")])
+        return _moved(spec, [*_windows(raw, f"{spec.conditions[0].name}/{spec.flows[0].sender}.sockets.jsonl")])
 
 
 @contextmanager
@@ -132,14 +133,14 @@ def _console_kept(raw: Path, name: str) -> Iterator[None]:
         yield
     except TcplabError as error:
         kept = cache.folder() / f"{name}.{CONSOLE}"
-        shutil.copyfile(raw / CONSOLE, kept)
+        kept.write_text(untrusted.tail(raw, CONSOLE, _MOST_CONSOLE))
         error.remedy = f"{error.remedy} ({CONSOLE} is kept as {kept}.)"
         raise
 
 
-def _windows(samples: Path) -> Iterator[tuple[int, int]]:
+def _windows(raw: Path, samples: str) -> Iterator[tuple[int, int]]:
     """Congestion window and segments sent again so far of the sender, sample by sample."""
-    for line in samples.read_text().splitlines():
+    for line in untrusted.text(raw, samples).splitlines():
         for socket in json.loads(line)["sockets"]:
             yield int(socket["cwnd"]), int(socket["total_retrans"])
 

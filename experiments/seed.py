@@ -18,6 +18,7 @@ from testbed.native import run_natively
 from testbed.realtime import REALTIME
 from testbed.running import Limits, Progress, Usage
 from testbed.virtual import run_in_guest
+from topologies import untrusted
 from topologies.data import from_data, to_data
 from topologies.errors import TcplabError, UsageError
 
@@ -64,6 +65,12 @@ def memory_for(spec: ExperimentSpec) -> int:
     return max(GUEST_MIB, -(-needed_mib(spec) // _STEP_MIB) * _STEP_MIB)
 
 
+def limits_for(spec: ExperimentSpec, wall_seconds: float) -> Limits:
+    """What a guest with this spec may take. It may write what its memory is estimated to hold, for each condition."""
+    written = len(spec.conditions) * needed_mib(spec) << 20
+    return Limits(wall_seconds, memory_for(spec), output_bytes=written)
+
+
 @dataclass(frozen=True)
 class Verdict:
     """What the evidence of a seed's conditions says: sentences about what is not proved, and what to check."""
@@ -78,9 +85,9 @@ def judge(spec: ExperimentSpec, seed: int, raw: Path) -> Verdict:
     And realtime.json of a native run: how late its timers were.
     """
     failures: list[str] = []
-    warnings = [f"Seed {seed}: {said}" for said in _untimely(raw / REALTIME)]
+    warnings = [f"Seed {seed}: {said}" for said in _untimely(raw)]
     for condition in spec.conditions:
-        evidence = json.loads((raw / condition.name / "evidence.json").read_text())
+        evidence = json.loads(untrusted.content(raw, f"{condition.name}/evidence.json"))
         where = f"Seed {seed}, {condition.label}:"
         warnings += [f"{where} {warning}" for warning in evidence["warnings"]]
         failures += [
@@ -91,8 +98,10 @@ def judge(spec: ExperimentSpec, seed: int, raw: Path) -> Verdict:
     return Verdict(tuple(failures), tuple(warnings))
 
 
-def _untimely(file: Path) -> list[str]:
-    return realtime.warnings(json.loads(file.read_text())) if file.exists() else []
+def _untimely(raw: Path) -> list[str]:
+    if not untrusted.is_file(raw, REALTIME):
+        return []
+    return realtime.warnings(json.loads(untrusted.content(raw, REALTIME)))
 
 
 def carry_seed(data: Any, seed: int, out: str, limits: Limits, lab: Lab, progress: Progress) -> Usage:

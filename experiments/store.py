@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime
 import fcntl
-import hashlib
 import itertools
 import json
 import os
@@ -18,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from topologies import untrusted
 from topologies.errors import TcplabError
 
 FORMAT = 1
@@ -111,8 +111,9 @@ def _settle(folder: Path, manifest: dict[str, Any]) -> Path:
 
 
 def _digests(folder: Path) -> dict[str, str]:
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    names = [path.relative_to(folder).as_posix() for path in files]
+    return {name: untrusted.digest(folder, name) for name in names}
 
 
 def point_latest(run: Path) -> None:

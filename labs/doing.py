@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from experiments.seed import memory_for
+from experiments.seed import limits_for
 from experiments.session import Request, carry_out, choose
 from labs.assignment import Assignment
 from labs.runs import FOLDER, MODULE, combination_of, run_folder, seeds_of
 from labs.spec import LabRun
 from testbed.kernel.module import build_all
 from testbed.lab import Lab
-from testbed.running import Limits
 
 _WALL_SECONDS = 600.0
 
@@ -33,5 +32,5 @@ def do(assignment: Assignment, run: LabRun, testbed: str, ready: Callable[[], La
     out = assignment.folder / FOLDER / run.name
     request = Request(made.spec, made.parameters, seeds_of(run, assignment.variant), chosen, out)
     wall = max(_WALL_SECONDS, 2 * request.expected_seconds() if chosen == "native" else 0.0)
-    request = Request(made.spec, made.parameters, request.seeds, chosen, out, Limits(wall, memory_for(made.spec)))
+    request = Request(made.spec, made.parameters, request.seeds, chosen, out, limits_for(made.spec, wall))
     return carry_out(request, lab, lambda _index: lambda _phase, _elapsed: None)

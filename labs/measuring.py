@@ -19,6 +19,7 @@ from analysis.problems import Problems
 from analysis.rundirectory import Run, Trial, read_run
 from analysis.sockets import by_port
 from analysis.sweep.rows import METRICS, rows_of_condition
+from topologies import untrusted
 
 Values = dict[str, dict[str, float]]
 """Condition to key to value."""
@@ -73,13 +74,13 @@ def _rows(run: Run, trial: Trial) -> dict[str, float]:
 def _witnesses(run: Run, trial: Trial) -> dict[str, float]:
     """What others than the capture say of what was sent: the sender's socket, and tcpdump's own count."""
     found: dict[str, float] = {}
-    file = trial.folder / f"{run.flow.sender}.sockets.jsonl"
-    samples = by_port(file.read_text().splitlines()).get(str(run.flow.port), []) if file.exists() else []
+    lines = untrusted.text_if_any(trial.folder, f"{run.flow.sender}.sockets.jsonl").splitlines()
+    samples = by_port(lines).get(str(run.flow.port), [])
     if samples:
         found |= {"ss.bytes_sent": samples[-1].bytes_sent, "ss.bytes_retrans": samples[-1].bytes_retrans}
     for role, host in (("sender", run.flow.sender), ("receiver", run.flow.receiver)):
-        said = trial.folder / f"{run.capture_of(host)}.tcpdump.txt"
-        if said.exists() and (count := _CAPTURED.search(said.read_text(errors="replace"))):
+        said = untrusted.text_if_any(trial.folder, f"{run.capture_of(host)}.tcpdump.txt")
+        if count := _CAPTURED.search(said):
             found[f"tcpdump.{role}"] = float(count[1])
     return found
 

@@ -26,11 +26,12 @@ from topologies.errors import TcplabError
 
 @dataclass(frozen=True)
 class Lab:
-    """A ready lab. `modules` is what building a module needs (testbed.kernel.tree).
+    """A ready lab. `confine` starts the kernel; `modules` is what building a module needs (testbed.kernel.tree).
 
     `digests` are SHA-256 of kernel, init, image and modules, and `whole`, which stands for all of them."""
 
     kernel: Path
+    confine: Path
     init: Path
     image: Path
     kernel_release: str
@@ -83,10 +84,11 @@ def _lab(entries: list[cache.Entry]) -> Lab:
     kernel, init, image = entries
     seccomp = bool(kernel.facts["seccomp"])
     parts = {"kernel": kernel.files["linux"], "init": init.files["init"], "image": image.files[IMAGE]}
-    parts["modules"] = kernel.files[MODULE_TREE]
+    parts |= {"confine": init.files["confine"], "modules": kernel.files[MODULE_TREE]}
     whole = hashlib.sha256(repr((sorted(parts.items()), seccomp)).encode()).hexdigest()
     return Lab(
         kernel=kernel.folder / "linux",
+        confine=init.folder / "confine",
         init=init.folder / "init",
         image=image.folder / IMAGE,
         modules=kernel.folder / MODULE_TREE,
@@ -153,6 +155,7 @@ def show_command() -> None:
 def _show(ready: Lab) -> None:
     seccomp = "on" if ready.seccomp else "not known to this kernel"
     click.echo(f"kernel  {ready.digests['kernel']}  Linux {ready.kernel_release}, seccomp {seccomp}: {ready.kernel}")
+    click.echo(f"confine {ready.digests['confine']}  {ready.confine}")
     click.echo(f"init    {ready.digests['init']}  {ready.init}")
     click.echo(f"image   {ready.digests['image']}  {len(ready.packages)} packages: {ready.image}")
     click.echo(f"modules {ready.digests['modules']}  what a module needs of the kernel's tree: {ready.modules}")

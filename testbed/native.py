@@ -19,7 +19,7 @@ from testbed.archive import job_archive, job_file
 from testbed.changes import Wanted, changed
 from testbed.packages import NATIVE, install_command, of_tools, present
 from testbed.realtime import watched
-from testbed.running import CONSOLE, Limits, Progress, Usage, follow, started
+from testbed.running import CONSOLE, Limits, Progress, Usage, follow, started, usage_of
 from topologies.errors import TcplabError
 
 PYTHON = "/usr/bin/python3"  # the distribution's: Mininet is a package of it
@@ -46,7 +46,8 @@ def run_natively(
         started(_command(job, out), console, [job.fileno()]) as process,
         watched(process.pid, out),
     ):
-        return follow(process, out, progress, limits or Limits())
+        ended = follow(process, out, progress, limits or Limits())
+    return usage_of(ended, out)
 
 
 def _command(job: IO[bytes], out: Path) -> list[str]:

@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from testbed.inside.programs import wait_until_ended
 from testbed.inside.room import EVENTS, LOG, RESULT
-from testbed.usage import cpu_and_memory
+from testbed.usage import Taken, taken_by
+from topologies import untrusted
 from topologies.errors import TcplabError
 
 CONSOLE = "console.log"
@@ -36,6 +37,9 @@ LIMIT, NO_RESULT = "at its limit of", "The run ended without a result"
 """Parts of what a run's error says: by these others know which it is."""
 _DYING = 10.0  # seconds that killed processes may take to be gone
 _FULL = 2**20  # bytes free
+_MOST_EVENTS, _MOST_RESULT = 2**20, 2**20  # bytes read at once
+_LONGEST, _LONGEST_LINE = 16_000, 300  # characters of a job's own words
+_LATEST = 1e12  # seconds of a job's clock
 _POLL = 0.05  # seconds between two looks at a running job
 
 Progress = Callable[[str, float], None]
@@ -57,10 +61,26 @@ class Usage:
 
 @dataclass(frozen=True)
 class Limits:
-    """`wall_seconds` is counted outside: a program that spins freezes virtual time, and its own time-outs with it."""
+    """What a run may take; a guest is ended at any of them.
+
+    `wall_seconds` is counted outside: a program that spins freezes virtual time, and its own
+    time-outs with it. `output_bytes` and `output_files` are what its folder may hold.
+    """
 
     wall_seconds: float = 600.0
     memory_mib: int = 1024
+    processes: int = 8192
+    output_bytes: int = 4 << 30
+    output_files: int = 20_000
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A job that has ended by itself: its exit status, and what it took."""
+
+    status: int
+    wall_seconds: float
+    taken: Taken
 
 
 @contextmanager
@@ -96,10 +116,23 @@ def _popen(command: list[str], console: IO[bytes], descriptors: list[int]) -> su
         raise TcplabError(f"{command[0]} is not installed.", "Run ./tcplab, which installs what is missing.") from None
 
 
-def follow(process: subprocess.Popen[bytes], out: Path, progress: Progress, limits: Limits) -> Usage:
-    """Follow a job to its end. Raises TcplabError at the wall-clock limit, or with the job's own message."""
+def _allowed(_taken: Taken) -> None:
+    """Nothing but the clock limits a job that is not a guest."""
+
+
+def follow(
+    process: subprocess.Popen[bytes],
+    out: Path,
+    progress: Progress,
+    limits: Limits,
+    check: Callable[[Taken], None] = _allowed,
+) -> Ended:
+    """Follow a job to its end; `check` hears again and again what it has taken.
+
+    Raises TcplabError at the wall-clock limit, and what `check` raises.
+    """
     begun = time.monotonic()
-    told, cpu, memory = _Told(out / EVENTS, progress), 0.0, 0
+    told, taken = _Told(out, progress), Taken()
     while not wait_until_ended(process, _POLL):
         if time.monotonic() - begun > limits.wall_seconds:
             raise TcplabError(
@@ -107,17 +140,23 @@ def follow(process: subprocess.Popen[bytes], out: Path, progress: Progress, limi
                 f"Look at {LOG} in the run's folder; raise the limit with --limit.",
             )
         told.again()
-        latest = cpu_and_memory(process.pid)
-        cpu, memory = max(cpu, latest[0]), max(memory, latest[1])
+        latest = taken_by(process.pid)
+        check(latest)
+        taken = Taken(max(taken.cpu, latest.cpu), max(taken.peak, latest.peak))
     told.again()
-    return Usage(_verdict(out, process.returncode), time.monotonic() - begun, cpu, memory)
+    return Ended(process.returncode, time.monotonic() - begun, taken)
+
+
+def usage_of(ended: Ended, out: Path) -> Usage:
+    """What an ended job says of itself in its folder. Raises TcplabError with the job's own message."""
+    return Usage(_verdict(out, ended.status), ended.wall_seconds, ended.taken.cpu, ended.taken.peak)
 
 
 @dataclass
 class _Told:
     """The job's events, as far as they have been read and handed on."""
 
-    events: Path
+    out: Path
     progress: Progress
     offset: int = 0
     phase: str = "starting"
@@ -125,35 +164,58 @@ class _Told:
 
     def again(self) -> None:
         """Read what is new, and tell what the last complete line says."""
-        if self.events.exists():
-            with self.events.open("rb") as file:
+        if untrusted.is_file(self.out, EVENTS):
+            with untrusted.opened(self.out, EVENTS) as file:
                 file.seek(self.offset)
-                self._read(file.read())
+                self._read(file.read(_MOST_EVENTS))
         self.progress(self.phase, self.elapsed)
 
     def _read(self, text: bytes) -> None:
         complete = text[: text.rfind(b"\n") + 1]
         self.offset += len(complete)
         for line in complete.splitlines()[-1:]:
-            event = json.loads(line)
-            self.phase, self.elapsed = str(event["phase"]), float(event["elapsed"])
+            event = _object(line, EVENTS)
+            self.phase = _sentence(event.get("phase"), self.phase)
+            self.elapsed = _number(event.get("elapsed"))
 
 
 def _verdict(out: Path, status: int) -> float:
     """The seconds that a job's clock showed at its good end. Raises TcplabError with its message otherwise."""
-    result_file = out / RESULT
-    if not result_file.exists():
+    if not untrusted.is_file(out, RESULT):
         if shutil.disk_usage(out).free < _FULL:
             raise TcplabError(f"The disk of {out} is full.", "Free space and run again; what was measured is kept.")
         words = _last_words(out)
         remedy = next(remedy for sign, remedy in _REMEDIES.items() if sign in words)
         raise TcplabError(f"{NO_RESULT} (status {status}). Its last words:\n{words}\n", remedy)
-    result = json.loads(result_file.read_text())
-    if not result["ok"]:
-        raise TcplabError(str(result["problem"]), str(result["remedy"]))
-    return float(result["elapsed"])
+    result = _object(untrusted.content(out, RESULT, _MOST_RESULT), RESULT)
+    if result.get("ok") is not True:
+        raise TcplabError(_sentence(result.get("problem"), NO_RESULT), _sentence(result.get("remedy")))
+    return _number(result.get("elapsed"))
+
+
+def _object(text: bytes, name: str) -> dict[str, Any]:
+    """What a job wrote as JSON; a guest may have written anything. Raises TcplabError."""
+    try:
+        parsed = json.loads(text)
+    except (ValueError, RecursionError):
+        parsed = None
+    if not isinstance(parsed, dict):
+        raise TcplabError(f"The run's {name} is not what a run writes.", "Run it again.")
+    return parsed
+
+
+def _sentence(value: object, otherwise: str = "") -> str:
+    """A text of a job, of a length that a message can have and without control characters but ends of lines."""
+    text = value if isinstance(value, str) else otherwise
+    return "".join(letter for letter in text[:_LONGEST] if letter.isprintable() or letter == "\n")
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) and abs(value) < _LATEST else 0.0
 
 
 def _last_words(out: Path) -> str:
-    texts = ((out / name).read_text(errors="replace") for name in (CONSOLE, LOG) if (out / name).exists())
-    return "\n".join(line for text in texts for line in text.splitlines()[-8:]).strip() or "(none)"
+    names = (name for name in (CONSOLE, LOG) if untrusted.is_file(out, name))
+    texts = (untrusted.tail(out, name, _LONGEST) for name in names)
+    lines = [line[:_LONGEST_LINE] for text in texts for line in text.splitlines()[-8:]]
+    return _sentence("\n".join(lines)).strip() or "(none)"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from topologies.errors import TcplabError
+from topologies.untrusted import remove
 
 _LOCK = "lock"
 
@@ -28,7 +28,7 @@ def scratch() -> Iterator[Path]:
         try:
             yield place / "work"
         finally:
-            shutil.rmtree(place)
+            remove(place)
 
 
 def remove_orphans() -> list[Path]:
@@ -71,7 +71,7 @@ def _remove_orphans(base: Path) -> list[Path]:
     for place in base.iterdir():
         with _free_lock(place) as free:
             if free:
-                shutil.rmtree(place)
+                remove(place)
                 removed.append(place)
     return removed
 

@@ -6,26 +6,43 @@ bubblewrap does not wait for what it started, so the usual accounting of ended c
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def cpu_and_memory(pid: int) -> tuple[float, int]:
-    """CPU seconds of a process, its descendants and those it has waited for; peak memory in bytes of the largest."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        peak = _peak(Path(f"/proc/{pid}/status").read_text())
-    except (FileNotFoundError, ProcessLookupError):  # it ended between two looks
-        return 0.0, 0
-    cpu = sum(int(ticks) for ticks in fields[11:15]) / _TICKS
-    for child in children:
-        more, larger = cpu_and_memory(int(child))
-        cpu, peak = cpu + more, max(peak, larger)
-    return cpu, peak
+@dataclass(frozen=True)
+class Taken:
+    """CPU seconds of a process, its descendants and those it has waited for; bytes of memory.
+
+    `peak` is the most that the largest of them had, `private` what no file holds, of all together.
+    """
+
+    cpu: float = 0.0
+    peak: int = 0
+    private: int = 0
+
+    def __add__(self, other: Taken) -> Taken:
+        return Taken(self.cpu + other.cpu, max(self.peak, other.peak), self.private + other.private)
 
 
-def _peak(status: str) -> int:
-    lines = (line.split() for line in status.splitlines())
-    return next((int(words[1]) * 1024 for words in lines if words and words[0] == "VmHWM:"), 0)
+def taken_by(pid: int) -> Taken:
+    """What a process and its descendants have taken so far; nothing of those that end meanwhile."""
+    waiting, total = [pid], Taken()
+    while waiting:
+        process = waiting.pop()
+        try:
+            total += _of_process(process)
+            waiting += map(int, Path(f"/proc/{process}/task/{process}/children").read_text().split())
+        except (FileNotFoundError, ProcessLookupError):  # it ended between two looks
+            continue
+    return total
+
+
+def _of_process(pid: int) -> Taken:
+    ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:15]
+    lines = (line.split() for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    kilobytes = {words[0]: int(words[1]) for words in lines if words and words[0] in ("VmHWM:", "RssAnon:")}
+    peak, private = (1024 * kilobytes.get(name, 0) for name in ("VmHWM:", "RssAnon:"))
+    return Taken(sum(map(int, ticks)) / _TICKS, peak, private)

@@ -1,27 +1,26 @@
 """The virtual testbed: a job inside the lab kernel, sandboxed, in virtual time, repeatable from its seed.
 
-bubblewrap gives the kernel namespaces of its own, in which every path, the environment and the command line are
-always the same, nothing of the host is seen but one folder, and everything dies with this process. The options of
-the kernel are those of Documentation/virt/uml and of the design's measurements.
+The options of the kernel are those of Documentation/virt/uml and of the design's measurements. What the guest may do
+to this computer is in testbed/sandbox.py, guest_processes.py and adoption.py.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
+from testbed.adoption import adopted
 from testbed.archive import job_archive, job_file
 from testbed.caller import who_typed_sudo
+from testbed.guest_processes import Bounds, Namespace
 from testbed.lab import Lab
 from testbed.machine import claimed_processor
-from testbed.running import CONSOLE, Limits, Progress, Usage, follow, started
-from topologies.errors import TcplabError
+from testbed.running import CONSOLE, Limits, Progress, Usage, follow, started, usage_of
+from testbed.sandbox import Sandbox
 
 _EPOCH = 1_700_000_000_000_000_000  # nanoseconds since 1970 at which every guest starts
-_SANDBOX_USER = 1000
 _NOBODY = 65534
 _ALL_USERS = ["0", "0", "4294967295"]  # user_namespaces(7): every user is itself
 
@@ -41,14 +40,18 @@ def run_in_guest(
     user = _ordinary_user()
     with (
         claimed_processor() as processor,
-        _owned_by(out, user),
+        adopted(out, user),
         job_file(job_archive(module, data, files)) as job,
         (out / CONSOLE).open("wb") as console,
+        Namespace() as namespace,
     ):
+        sandbox = Sandbox(lab, out, job.fileno(), namespace.report, user, limits)
         pinned = ["taskset", "--cpu-list", str(processor)]
-        command = pinned + _sandbox(lab, out, job, user) + _kernel(lab, seed, limits, user, real_time)
-        with started(command, console, [job.fileno()]) as process:
-            return follow(process, out, progress, limits)
+        command = pinned + sandbox.command() + _kernel(lab, seed, limits, real_time)
+        with started(command, console, [job.fileno(), namespace.report]) as process:
+            namespace.started()
+            ended = follow(process, out, progress, limits, Bounds(out, limits, namespace).check)
+    return usage_of(ended, out)
 
 
 def _ordinary_user() -> tuple[int, int] | None:
@@ -61,49 +64,11 @@ def _ordinary_user() -> tuple[int, int] | None:
     return who_typed_sudo() or (_NOBODY, _NOBODY)
 
 
-@contextmanager
-def _owned_by(folder: Path, user: tuple[int, int] | None) -> Iterator[None]:
-    """The folder handed to the guest's user, and with all that is in it back to ours.
-
-    A guest is not trusted: a link that it left could lead our readers to a file of the host, so links go.
-    """
-    if user:
-        os.chown(folder, *user)
-        if folder.stat().st_uid != user[0]:
-            raise TcplabError(f"{folder} is on a file system without owners.", "Use --out with a folder on a disk.")
-    try:
-        yield
-    finally:
-        for path in (folder, *folder.rglob("*")):
-            if path.is_symlink() or not (path.is_file() or path.is_dir()):
-                path.unlink()
-            elif user:
-                os.chown(path, os.geteuid(), os.getegid())
-
-
-def _sandbox(lab: Lab, out: Path, job: IO[bytes], user: tuple[int, int] | None) -> list[str]:
-    """bwrap(1): as an ordinary user in a user namespace; as root without one, then the kernel changes user."""
-    identity = ["--unshare-user", "--uid", str(_SANDBOX_USER), "--gid", str(_SANDBOX_USER)]
-    privileges = ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
-    namespaces = ["--unshare-net", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--hostname", "lab"]
-    writable = [option for folder in ("/dev/shm", "/tmp") for option in ("--perms", "1777", "--tmpfs", folder)]
-    files = {lab.kernel: "/lab/linux", lab.init: "/lab/init", lab.image: "/lab/image.squashfs"}
-    binds = [option for file, place in files.items() for option in ("--ro-bind", str(file), place)]
-    return [
-        "bwrap", "--die-with-parent", "--new-session", "--clearenv", *namespaces, *(privileges if user else identity),
-        "--proc", "/proc", "--dev", "/dev", *writable, "--dir", "/lab/dev", "--dir", "/lab/image", *binds,
-        "--perms", "0444", "--ro-bind-data", str(job.fileno()), "/lab/job.pyz",
-        "--bind", str(out.resolve()), "/lab/out",
-        "--setenv", "TMPDIR", "/dev/shm", "--setenv", "HOME", "/", "--setenv", "PATH", "/lab", "--chdir", "/",
-    ]  # fmt: skip
-
-
-def _kernel(lab: Lab, seed: int, limits: Limits, user: tuple[int, int] | None, real_time: bool) -> list[str]:
+def _kernel(lab: Lab, seed: int, limits: Limits, real_time: bool) -> list[str]:
     """The lab kernel's command line. It is mixed into the kernel's random pool: nothing in it but the seed varies."""
-    become = ["/lab/init", str(user[0]), str(user[1])] if user else []
     clock = [] if real_time else ["time-travel=inf-cpu", f"time-travel-start={_EPOCH}"]
     return [
-        *become, "/lab/linux", f"mem={limits.memory_mib}M", "root=none", "rootfstype=hostfs", "rootflags=/", "ro",
+        "/lab/linux", f"mem={limits.memory_mib}M", "root=none", "rootfstype=hostfs", "rootflags=/", "ro",
         "init=/init", "hostfs=/lab", f"seed={seed}", *clock, "norandmaps",
         *(["seccomp=on"] if lab.seccomp else []), "uml_dir=/tmp/", "umid=lab", "con=null", "con0=null",
         "console=stderr0", "stderr=1", "quiet",

@@ -13,6 +13,7 @@ from statistics import fmean, median, quantiles
 from analysis import counters, iperf, sockets
 from analysis.jsonfile import Object, inner, objects, read_object, text
 from analysis.problems import Problems
+from topologies import untrusted
 
 Row = dict[str, str | float | None]
 """`condition`, `flow` and the metrics; None where a metric could not be measured."""
@@ -97,13 +98,13 @@ def rows_of_condition(folder: Path, spec: Object, condition: str, samples: Sampl
 
 def _samples(folder: Path, sender: str) -> dict[str, list[sockets.Sample]]:
     """What the sender's sockets looked like over time, by the receiver's port."""
-    file = folder / f"{sender}.sockets.jsonl"
-    return sockets.by_port(file.read_text().splitlines()) if file.exists() else {}
+    return sockets.by_port(untrusted.text_if_any(folder, f"{sender}.sockets.jsonl").splitlines())
 
 
 def _flow(folder: Path, flow: Object) -> dict[str, float]:
     """What iperf's server and client said of the flow."""
-    server, client = (_said(folder / f"{text(flow, 'name')}.{side}.txt") for side in ("server", "client"))
+    name = text(flow, "name")
+    server, client = (untrusted.text_if_any(folder, f"{name}.{side}.txt") for side in ("server", "client"))
     found: dict[str, float] = {}
     if summary := iperf.read_summary(server):
         found |= {"goodput_kbit_s": summary.rate, "transfer_kbyte": summary.transfer, "seconds": summary.seconds}
@@ -115,10 +116,6 @@ def _flow(folder: Path, flow: Object) -> dict[str, float]:
         found |= {"mean_second_kbit_s": fmean(seconds)}
         found |= {"slowest_second_kbit_s": min(seconds), "fastest_second_kbit_s": max(seconds)}
     return found
-
-
-def _said(file: Path) -> str:
-    return file.read_text(errors="replace") if file.exists() else ""
 
 
 def _socket(samples: Sequence[sockets.Sample]) -> dict[str, float]:

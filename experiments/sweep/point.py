@@ -14,13 +14,14 @@ from analysis.measure import measure_raw
 from analysis.run_statistics import statistics_of
 from analysis.sweep.rows import Row, rows_of
 from experiments.grid import Combination
-from experiments.seed import carry_seed, judge, memory_for
+from experiments.seed import carry_seed, judge, limits_for, memory_for
 from experiments.spec import ExperimentSpec
 from testbed.archive import code_digest
 from testbed.inside.room import LOG
 from testbed.lab import Lab
-from testbed.running import CONSOLE, Limits, Progress
+from testbed.running import CONSOLE, Progress
 from testbed.scratch import scratch
+from topologies import untrusted
 from topologies.data import from_data
 from topologies.errors import TcplabError
 
@@ -96,7 +97,7 @@ def carry_point(
     spec: ExperimentSpec = from_data(ExperimentSpec, data)
     with scratch() as raw:
         try:
-            usage = carry_seed(data, seed, str(raw), Limits(wall_seconds, memory_for(spec)), lab, progress)
+            usage = carry_seed(data, seed, str(raw), limits_for(spec, wall_seconds), lab, progress)
         except TcplabError as error:
             return {"status": "failed", "problem": str(error), "log": _logs(raw), "rows": [], "warnings": []}
         verdict = judge(spec, seed, raw)
@@ -109,6 +110,5 @@ def carry_point(
 
 
 def _logs(raw: Path) -> str:
-    files = (raw / name for name in (LOG, CONSOLE))
-    texts = (f"--- {file.name}\n{file.read_text(errors='replace')[-_LOG_BYTES:]}" for file in files if file.exists())
-    return "\n".join(texts)
+    names = (name for name in (LOG, CONSOLE) if untrusted.is_file(raw, name))
+    return "\n".join(f"--- {name}\n{untrusted.tail(raw, name, _LOG_BYTES)}" for name in names)

@@ -5,7 +5,6 @@ Runs in a process of its own (labs.contained), and answers in JSON.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from labs.pictures import picture_kind
 from labs.runs import run_folder
 from labs.sheet import Answers, read_sheet
 from labs.spec import LabSpec
+from topologies import untrusted
 from topologies.errors import TcplabError
 
 _LARGEST_JSON = 8 << 20  # bytes of a manifest or spec
@@ -94,8 +94,9 @@ def _run(folder: Path, name: str, problems: Problems) -> dict[str, Any] | None:
     if place is None:
         return None
     manifest, spec = _object(place / "manifest.json", problems), _object(place / "spec.json", problems)
-    files = {file.relative_to(place / "raw").as_posix(): _digest(file) for file in sorted((place / "raw").rglob("*"))
-             if file.is_file()}  # fmt: skip
+    raw = place / "raw"
+    names = sorted(file.relative_to(raw).as_posix() for file in raw.rglob("*") if file.is_file())
+    files = {name: untrusted.digest(raw, name) for name in names}
     seeds = manifest.get("seeds")
     parameters = inner(spec, "parameters")
     return {
@@ -123,11 +124,6 @@ def _misfits(files: dict[str, str], listed: Object) -> list[str]:
     known = {name.removeprefix("raw/"): digest for name, digest in listed.items() if name.startswith("raw/")}
     changed = [name for name, digest in files.items() if known.get(name) != digest]
     return changed + [printable(name)[:_SHOWN] for name in known if name not in files]
-
-
-def _digest(file: Path) -> str:
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _pictures(folder: Path, lab: LabSpec, answers: Answers) -> dict[str, str]:

@@ -44,8 +44,8 @@ def kernel_recipe(given: Path | None = None) -> Recipe:
 
 
 def init_recipe() -> Recipe:
-    """The recipe for `init`, the guest's first process."""
-    return Recipe("init", (HERE / "init.c",), ("init",), build_init)
+    """The recipe for `init`, the guest's first process, and `confine`, the host's last program before the kernel."""
+    return Recipe("init", (HERE / "init.c", HERE / "confine.c"), ("init", "confine"), build_init)
 
 
 def build_kernel(workshop: Workshop, given: Path | None) -> Facts:
@@ -126,9 +126,10 @@ def lines(file: Path) -> int:
 
 
 def build_init(workshop: Workshop) -> Facts:
-    """Leave the first process in the workshop as `init`, linked statically."""
+    """Leave both programs in the workshop, linked statically."""
     need_tools(("bwrap", "gcc"))
     flags = ["-O2", "-Wall", "-Wextra", "-static", "-s", "-Wl,--build-id=none"]
-    command = ["gcc", *flags, "-x", "c", "-o", "init", "-"]
-    workshop.run("Compiling the guest's first process", command, source=HERE / "init.c")
+    for name in ("init", "confine"):
+        command = ["gcc", *flags, "-x", "c", "-o", name, "-"]
+        workshop.run(f"Compiling the guest's {name}", command, source=HERE / f"{name}.c")
     return {}

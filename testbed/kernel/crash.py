@@ -7,6 +7,7 @@ in the sealed build's world.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import time
@@ -19,6 +20,7 @@ from testbed.inside.room import EVENTS
 from testbed.kernel.module import LIMITS, Built
 from testbed.running import CONSOLE, LIMIT, NO_RESULT
 from testbed.scratch import scratch
+from topologies import untrusted
 from topologies.errors import CommandError, TcplabError
 
 _PANIC = re.compile(r"Kernel panic - not syncing: (.*)")
@@ -78,14 +80,16 @@ def _meant(words: str) -> str:
 
 
 def _console(out: Path) -> str:
-    file = out / CONSOLE
-    return file.read_bytes()[-_LOG_BYTES:].decode(errors="replace") if file.exists() else ""
+    return untrusted.tail(out, CONSOLE, _LOG_BYTES) if untrusted.is_file(out, CONSOLE) else ""
 
 
 def _stood_still(out: Path) -> bool:
     """Whether virtual time did not pass in the end: the job writes an event each second of it."""
-    file = out / EVENTS
-    return file.exists() and time.time() - file.stat().st_mtime > _STANDSTILL
+    try:
+        with untrusted.opened(out, EVENTS) as file:
+            return time.time() - os.fstat(file.fileno()).st_mtime > _STANDSTILL
+    except (FileNotFoundError, untrusted.StrangeFile):
+        return False
 
 
 def _backtrace(console: str, modules: Sequence[Built]) -> str:

@@ -14,7 +14,7 @@ def kitchen(oven: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A lab of small files in place of kernel, first process and image."""
     recipes = [
         oven.recipe("kernel", "k", "linux", "modules.tar.gz"),
-        oven.recipe("init", "i", "init"),
+        oven.recipe("init", "i", "init", "confine"),
         oven.recipe("image", "s", "image.squashfs"),
     ]
     monkeypatch.setattr(lab, "_recipes", lambda source=None: recipes)
@@ -28,7 +28,7 @@ def test_a_lab_names_its_files_and_digests(kitchen: None) -> None:
     ready = lab.lab()
     assert (ready.kernel_release, ready.seccomp, ready.packages) == ("7.2", True, {"iperf": "2.1"})
     assert ready.kernel.read_text() == "k" * 100
-    assert sorted(ready.digests) == ["image", "init", "kernel", "modules", "whole"]
+    assert sorted(ready.digests) == ["confine", "image", "init", "kernel", "modules", "whole"]
     assert ready == lab.lab()
 
 

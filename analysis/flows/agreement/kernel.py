@@ -19,6 +19,7 @@ from analysis.flows.read import Engine
 from analysis.jsonfile import Object, inner, read_object
 from analysis.problems import Problems
 from analysis.rundirectory import Flow, Run, Trial
+from topologies import untrusted
 
 _PRINTED = Policy("tolerance", "iperf prints three digits, and counts what the kernel still held back", 1.0)
 """In percent."""
@@ -93,12 +94,12 @@ def _ports(run: Run) -> list[Flow]:
 
 def _bytes(run: Run, trial: Trial, near: flows.Reading) -> Iterator[Truth]:
     for flow in run.flows:
-        file = trial.folder / f"{flow.name}.client.txt"
-        said = iperf.read_summary(file.read_text(errors="replace")) if file.is_file() else None
+        name = f"{flow.name}.client.txt"
+        said = iperf.read_summary(untrusted.text_if_any(trial.folder, name))
         if said and len(_ports(run)) == len(run.flows):
             shown = _sent(near, flow.port, "unique_bytes_sent")
             yield Truth(
-                trial.name, f"bytes of {flow.name}", f"iperf, {file.name}", said.transfer * _KBYTE, shown, _PRINTED
+                trial.name, f"bytes of {flow.name}", f"iperf, {name}", said.transfer * _KBYTE, shown, _PRINTED
             )
 
 
