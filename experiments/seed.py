@@ -87,15 +87,25 @@ def judge(spec: ExperimentSpec, seed: int, raw: Path) -> Verdict:
     failures: list[str] = []
     warnings = [f"Seed {seed}: {said}" for said in _untimely(raw)]
     for condition in spec.conditions:
-        evidence = json.loads(untrusted.content(raw, f"{condition.name}/evidence.json"))
         where = f"Seed {seed}, {condition.label}:"
-        warnings += [f"{where} {warning}" for warning in evidence["warnings"]]
-        failures += [
-            f"{where} not proved that {proof['claim']} ({'; '.join(proof['observed'])})."
-            for proof in evidence["proofs"]
-            if not proof["held"]
-        ]
+        try:
+            warned, failed = _told_by(raw, condition.name)
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+            warned, failed = [], [f"its evidence cannot be read ({type(error).__name__})."]
+        warnings += [f"{where} {warning}" for warning in warned]
+        failures += [f"{where} {failure}" for failure in failed]
     return Verdict(tuple(failures), tuple(warnings))
+
+
+def _told_by(raw: Path, condition: str) -> tuple[list[str], list[str]]:
+    """Warnings, and sentences about what is not proved, of a condition's evidence."""
+    evidence = json.loads(untrusted.content(raw, f"{condition}/evidence.json"))
+    failures = [
+        f"not proved that {proof['claim']} ({'; '.join(proof['observed'])})."
+        for proof in evidence["proofs"]
+        if not proof["held"]
+    ]
+    return list(evidence["warnings"]), failures
 
 
 def _untimely(raw: Path) -> list[str]:

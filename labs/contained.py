@@ -13,10 +13,12 @@ import resource
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from typing import Any, NoReturn
 
 from topologies.errors import TcplabError
@@ -135,8 +137,16 @@ def _inside(
         answer = {"problem": error.problem, "remedy": error.remedy}
     except (MemoryError, RecursionError):
         answer = {"problem": "It is nested too deeply or too large to be read.", "remedy": "Look at it by hand."}
+    except Exception as error:  # whatever a stranger's file does to a reader ends here, in a sentence
+        answer = {"problem": f"Reading it failed: {_where(error)}.", "remedy": "Look at it by hand."}
     _send(sender, answer)
     sender.close()
+
+
+def _where(error: Exception) -> str:
+    """Kind and place of an error, without its words, which may be the stranger's."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} in {Path(frame.filename).name}, line {frame.lineno}"
 
 
 def _limit(allowance: Allowance) -> None:

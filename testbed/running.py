@@ -35,6 +35,12 @@ _REMEDIES = {  # what a dead run's last words may contain, and what to do then
 }
 LIMIT, NO_RESULT = "at its limit of", "The run ended without a result"
 """Parts of what a run's error says: by these others know which it is."""
+_BY_SIGNAL = 128  # bwrap(1) exits with this and the number of the signal that ended the guest
+_SIGNALS: dict[int, str] = {
+    signal.SIGSYS: "its kernel made a system call of this computer that no guest makes",
+    signal.SIGXFSZ: "it wrote a file that is larger than any of a run",
+    signal.SIGXCPU: "it took more processor time than the run may",
+}
 _DYING = 10.0  # seconds that killed processes may take to be gone
 _FULL = 2**20  # bytes free
 _MOST_EVENTS, _MOST_RESULT = 2**20, 2**20  # bytes read at once
@@ -181,6 +187,8 @@ class _Told:
 
 def _verdict(out: Path, status: int) -> float:
     """The seconds that a job's clock showed at its good end. Raises TcplabError with its message otherwise."""
+    if why := _SIGNALS.get(status - _BY_SIGNAL):
+        raise TcplabError(f"{NO_RESULT}: {why}.", "Its guest was ended, and nothing else.")
     if not untrusted.is_file(out, RESULT):
         if shutil.disk_usage(out).free < _FULL:
             raise TcplabError(f"The disk of {out} is full.", "Free space and run again; what was measured is kept.")

@@ -135,9 +135,10 @@ static void enter_landlock(void)
 }
 
 /*
- * The system calls of the kernel's process and of its stubs, as strace(1) counted them in runs of every kind, and
- * those of the same functions of arch/um/os-Linux and fs/hostfs that were not reached. What a guest's own programs
- * call is trapped before this filter says no: of two filters the trap counts (seccomp(2)).
+ * The system calls of the kernel's process and of its stubs, as strace(1) counted them in runs of every kind, those
+ * of the same functions of arch/um/os-Linux and fs/hostfs that were not reached, and those with which C libraries
+ * start. Any other ends the guest by SIGSYS. What the guest's own programs call is trapped in the stub's own filter
+ * in just the same way, and there the lab kernel has a handler.
  *
  * `argument` of a call must be from `low` to `high` under `mask`; mask 0 asks nothing.
  */
@@ -165,7 +166,9 @@ static const struct call calls[] = {
 	ANY(clock_gettime), ANY(clock_nanosleep), ANY(timer_create), ANY(timer_settime), ANY(timer_gettime),
 	ANY(timer_delete), ANY(epoll_create), ANY(epoll_create1), ANY(epoll_ctl), ANY(epoll_wait), ANY(poll),
 	ANY(signalfd4),
-	/* the start; the lab kernel forbids memfd_create after it (lab.patch, pin_stub) */
+	{ SYS_tgkill, 0, ~0u, 2, 0x7fffffff }, ANY(time), ANY(gettimeofday), ANY(nanosleep), ANY(sched_yield),
+	/* the start; the lab kernel forbids memfd_create after it (lab.patch, forbid_uncounted_memory) */
+	ANY(madvise), ANY(sysinfo), ANY(readlinkat), ANY(faccessat2), ANY(sched_getaffinity),
 	ANY(memfd_create), ANY(uname), WITH(prlimit64, 0, 0), ANY(set_tid_address), ANY(set_robust_list), ANY(rseq),
 	ANY(getrandom), WITH(personality, 0, PER_LINUX | ADDR_NO_RANDOMIZE),
 	MASKED(ioctl, 1, ~3u, 0x5400) /* TCGETS, TCSETS and its like */,
@@ -173,7 +176,10 @@ static const struct call calls[] = {
 	WITH(ioctl, 1, 0x5441) /* TIOCGPTPEER */,
 };
 
-static struct sock_filter filter[8 + 7 * LENGTH(calls)];
+/* What the lab kernel tries in vain: to trace stubs that have ended, and to end its group when it crashes. */
+static const unsigned short refused[] = { SYS_ptrace, SYS_kill, SYS_tgkill, SYS_clone3 };
+
+static struct sock_filter filter[8 + 7 * LENGTH(calls) + 2 * LENGTH(refused)];
 static unsigned short filled;
 
 static void say(unsigned short code, unsigned int value, unsigned char when_true, unsigned char when_false)
@@ -202,17 +208,25 @@ static void allow_call(const struct call *call)
 		load(offsetof(struct seccomp_data, nr));
 }
 
+static void refuse_call(unsigned short number)
+{
+	say(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1);
+	say(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (number == SYS_clone3 ? ENOSYS : EPERM), 0, 0);
+}
+
 static void enter_filter(void)
 {
 	struct sock_fprog program = { 0, filter };
 
 	load(offsetof(struct seccomp_data, arch));
 	say(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0);
-	say(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM, 0, 0);
+	say(BPF_RET | BPF_K, SECCOMP_RET_TRAP, 0, 0);
 	load(offsetof(struct seccomp_data, nr));
 	for (size_t i = 0; i < LENGTH(calls); i++)
 		allow_call(&calls[i]);
-	say(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM, 0, 0);
+	for (size_t i = 0; i < LENGTH(refused); i++)
+		refuse_call(refused[i]);
+	say(BPF_RET | BPF_K, SECCOMP_RET_TRAP, 0, 0);
 	program.len = filled;
 	check(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), "enter the seccomp filter");
 }

@@ -15,9 +15,15 @@ from labs.grading import grade
 from labs.packing import pack
 from testbed.lab import lab
 from tests.labs.conftest import COURSE
+from tests.virtual.hostile_modules import FILES, FORGERY, source
 
 pytestmark = pytest.mark.virtual
 CRASH = ("u32 before = tcp_snd_cwnd(tp);", "u32 before = *(volatile u32 *)8;")
+HOSTILE = {
+    "linking": (FILES[:1], "system call of this computer"),
+    "blocking": (FILES[2:3], "system call of this computer"),
+    "forging": ([FORGERY], "evidence cannot be read"),
+}
 SPIN = ("u32 before = tcp_snd_cwnd(tp);", "u32 before = tcp_snd_cwnd(tp); for (;;) barrier();")
 
 
@@ -48,3 +54,22 @@ def test_only_the_sound_module_is_graded_and_the_others_say_why(
     for name, said in (("crash", "crashed"), ("spin", "was stopped at its limit"), ("wrong", "retrun")):
         assert report[name]["state"] == "could not grade" and said in report[name]["refused"], report[name]
     assert "mine_slow_start" in (tmp_path / "grades" / "reading.html").read_text()
+
+
+def test_a_hostile_module_reads_nothing_and_the_class_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The grader stands in the folder of the course's file, as one does who types the command."""
+    monkeypatch.setattr(grade, "_SEEDS", 3)
+    monkeypatch.chdir(tmp_path)
+    Path("canary").write_text(COURSE.secret)
+    spec = catalogue.find("own_congestion_control")
+    for name, (attacks, _) in HOSTILE.items():
+        folder = start(spec, variant(COURSE, spec, name), tmp_path / "class" / name).folder
+        (folder / "mine.c").write_text(source(attacks, "mine"))
+        (folder / ANSWERS).write_text('[answers]\nsource = "mine.c"\nreno = "1 kbit/s"\n')
+    grade.grade_all(tmp_path / "class", spec, COURSE, [], tmp_path / "grades", 2)
+    report = {case["student"]: case for case in json.loads((tmp_path / "grades" / "report.json").read_text())}
+    assert set(report) == set(HOSTILE)
+    for name, (_, words) in HOSTILE.items():
+        assert report[name]["state"] == "could not grade" and words in report[name]["refused"], report[name]
+    written = [file.read_bytes() for file in (tmp_path / "grades").rglob("*") if file.is_file()]
+    assert len(written) > 5 and not any(COURSE.secret.encode() in content for content in written)

@@ -52,8 +52,15 @@ def look_around(_data: Any, room: Room) -> None:
         "host_root": _mount_of_host_root(),
     }
     (room.work / "seen.json").write_text(json.dumps(found))
-    os.symlink("/etc/passwd", room.delivery / "link")
     room.deliver("seen.json")
+
+
+def attack(data: Any, room: Room) -> None:
+    """Load the module `attack`, which attacks in the way that `which` says, and take it out again."""
+    file = room.work / "attack.ko"
+    file.write_bytes(room.attached(file.name))
+    subprocess.run(["insmod", str(file), f"which={data['which']}"], check=True)
+    subprocess.run(["rmmod", "attack"], check=True)
 
 
 def _writable(path: str) -> bool:

@@ -1,0 +1,145 @@
+"""What a stranger left is read only if it is a regular file, below its folder and no larger than wanted."""
+
+from __future__ import annotations
+
+import errno
+import os
+import pickle
+import socket
+from pathlib import Path
+
+import pytest
+
+from testbed.adoption import adopted
+from topologies import untrusted
+from topologies.errors import TcplabError
+from topologies.untrusted import StrangeFile
+
+SECRET = "the secret of the course"
+
+
+@pytest.fixture(params=["openat2", "each component"])
+def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder beside a secret, read in both ways that there are."""
+    if request.param == "each component":
+
+        def unknown(_base: int, name: object) -> int:
+            raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS), str(name))
+
+        monkeypatch.setattr(untrusted, "_openat2", unknown)
+    (tmp_path / "secret").write_text(SECRET)
+    place = tmp_path / "out"
+    (place / "inner").mkdir(parents=True)
+    (place / "inner" / "file").write_text("content")
+    return place
+
+
+def test_a_regular_file_is_read(folder: Path) -> None:
+    assert untrusted.text(folder, "inner/file") == "content"
+    assert untrusted.tail(folder, "inner/file", 4) == "tent"
+    assert untrusted.is_file(folder, "inner/file")
+    assert untrusted.text_if_any(folder, "absent") == ""
+    with pytest.raises(FileNotFoundError):
+        untrusted.content(folder, "absent")
+
+
+def test_its_own_folder_may_be_reached_through_a_link(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "latest").symlink_to(folder)
+    assert untrusted.text(tmp_path / "latest", "inner/file") == "content"
+
+
+@pytest.mark.parametrize("name", ["link", "away/secret", "../secret", "inner/../../secret", "fifo", "socket", "inner"])
+def test_nothing_else_is(folder: Path, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "link").symlink_to(tmp_path / "secret")
+    (folder / "away").symlink_to(tmp_path)
+    os.mkfifo(folder / "fifo")
+    monkeypatch.chdir(folder)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("socket")
+    with pytest.raises(StrangeFile) as caught:
+        untrusted.content(folder, name)
+    assert SECRET not in str(caught.value)
+    assert not untrusted.is_file(folder, name)
+    with pytest.raises(StrangeFile):
+        untrusted.content(folder, str(tmp_path / "secret"))
+
+
+def test_no_more_is_read_than_wanted(folder: Path) -> None:
+    with (folder / "sparse").open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(StrangeFile, match="more than 1,000 bytes"):
+        untrusted.content(folder, "sparse", 1000)
+    assert untrusted.tail(folder, "sparse", 10) == "\0" * 10
+
+
+def test_the_error_survives_a_process_boundary(folder: Path) -> None:
+    with pytest.raises(StrangeFile) as caught:
+        untrusted.content(folder, "inner")
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (str(again), again.reason) == (str(caught.value), caught.value.reason)
+
+
+def test_a_walk_ends_whatever_was_left(tmp_path: Path) -> None:
+    deep = tmp_path.joinpath(*"abcdefgh")
+    deep.mkdir(parents=True)
+    (tmp_path / "loop").symlink_to(tmp_path)
+    assert len(list(untrusted.entries(tmp_path, 3, 100))) == 4
+    for number in range(50):
+        (tmp_path / str(number)).touch()
+    assert len(list(untrusted.entries(tmp_path, 20, 30))) == 30
+
+
+def _deep_and_locked(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    for _ in range(3000):
+        os.mkdir("d", dir_fd=descriptor)
+        inner = os.open("d", os.O_RDONLY, dir_fd=descriptor)
+        os.close(descriptor)
+        descriptor = inner
+    os.fchmod(descriptor, 0)
+    os.close(descriptor)
+
+
+def test_anything_can_be_removed(tmp_path: Path) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    _deep_and_locked(place)
+    (place / "link").symlink_to(tmp_path / "kept")
+    (tmp_path / "kept").mkdir()
+    untrusted.remove(place)
+    assert os.listdir(tmp_path) == ["kept"]
+
+
+def test_an_adopted_folder_holds_plain_files_only(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text(SECRET)
+    out = tmp_path / "out"
+    out.mkdir()
+
+    def leave() -> None:
+        (out / "good").mkdir()
+        (out / "good" / "file").write_text("x")
+        (out / "good" / "file").chmod(0o4777)
+        (out / "job.log").symlink_to(tmp_path / "secret")
+        os.mkfifo(out / "good" / "fifo")
+        os.link(tmp_path / "secret", out / "again")
+        (out / "a\nb").write_text("x")
+        (out / "deep").mkdir()
+        _deep_and_locked(out / "deep")
+        out.chmod(0)
+
+    with pytest.raises(TcplabError, match="what no run leaves") as caught, adopted(out, None):
+        leave()
+    assert SECRET not in str(caught.value)
+    left = [path.relative_to(out).as_posix() for path, _ in untrusted.entries(out, 9, 100)]
+    assert sorted(left) == ["deep", "deep/d", "deep/d/d", "good", "good/file"]
+    assert (out / "good" / "file").stat().st_mode & 0o7777 == 0o644
+    assert (tmp_path / "secret").stat().st_nlink == 1
+
+
+def test_the_guests_own_error_is_kept_beside_what_it_left(tmp_path: Path) -> None:
+    with pytest.raises(TcplabError, match="its own words"), adopted(tmp_path, None):
+        raise TcplabError("its own words")
+    with pytest.raises(TcplabError, match="a FIFO") as caught, adopted(tmp_path, None):
+        os.mkfifo(tmp_path / "fifo")
+        raise TcplabError("its own words")
+    assert isinstance(caught.value.__cause__, TcplabError)

@@ -1,0 +1,64 @@
+"""What a hostile module tries against this computer ends with its guest, or is refused."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from testbed.inside.modules import KernelModule
+from testbed.kernel.module import Built, attached, built
+from testbed.lab import Lab
+from testbed.running import CONSOLE, Limits
+from testbed.virtual import run_in_guest
+from tests.virtual.hostile_modules import ATTACKS, source
+from topologies.errors import TcplabError
+from topologies.untrusted import entries, tail
+
+pytestmark = pytest.mark.virtual
+CANARY = "the canary that nobody may see"
+LIMITS = Limits(wall_seconds=300, output_bytes=500 << 20)
+SPINNING = replace(LIMITS, wall_seconds=10)
+
+
+@pytest.fixture
+def out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The guest's folder; who runs it stands beside a canary."""
+    (tmp_path / "canary").write_text(CANARY)
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "out"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture(scope="session")
+def hostile(ready_lab: Lab) -> Built:
+    return built(KernelModule("attack", source(ATTACKS)), ready_lab)
+
+
+def run(number: int, module: Built, lab: Lab, out: Path) -> str:
+    """Load the module in a guest; what the error says that ended the run, empty if it ended well."""
+    data = {"job": "attack", "which": number}
+    limits = SPINNING if "limit" in ATTACKS[number].said else LIMITS
+    try:
+        run_in_guest(lab, "tests.virtual.jobs", data, 1, out, lambda phase, elapsed: None, limits, attached([module]))
+    except TcplabError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("number", range(len(ATTACKS)), ids=lambda number: ATTACKS[number].name)
+def test_an_attack_ends_with_its_guest(number: int, hostile: Built, ready_lab: Lab, out: Path) -> None:
+    attack = ATTACKS[number]
+    error = run(number, hostile, ready_lab, out)
+    assert (attack.said in error) if attack.said else not error, error
+    if attack.refused:
+        results = re.findall(r"attack (-?\d+)", tail(out, CONSOLE, 1 << 20))
+        assert len(results) == 1 and re.fullmatch(attack.refused, results[0]), results
+    assert CANARY not in error and len(error) < 20_000
+    for path, status in entries(out, 10, 100_000):
+        assert path.is_file() or path.is_dir()
+        assert not path.is_symlink() and status.st_mode & 0o7022 == 0
+        assert CANARY not in (tail(out, path.relative_to(out), 4096) if path.is_file() else "")
