@@ -65,7 +65,9 @@ def _carried(folder: str, data: Any, seed: int, wall_seconds: float, lab: Lab, p
     raw.mkdir(parents=True)
     usage = carry_seed(data, seed, str(raw), limits_for(spec, wall_seconds), lab, progress)
     as_run_directory(place, data, [seed])
-    values: Values = values_of(folder)["values"][str(seed)]
+    values: Values | None = values_of(folder)["values"].get(str(seed))
+    if values is None:
+        raise TcplabError("The guest left nothing that can be measured.", "Its module may have ended it.")
     problem = " ".join(judge(spec, seed, raw).failures)
     return {
         "status": "unproved" if problem else "complete",
