@@ -1,0 +1,127 @@
+"""What an instructor downloads: a folder or an archive with the hand-ins of a class, listed and taken out.
+
+An archive is opened in a process of its own (labs.contained), as each hand-in is. A file in it that cannot be taken
+out is refused alone; only a download that cannot be read on is refused as a whole, since nobody knows what follows.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from labs.contained import contained
+from labs.grading.archives import (
+    Allowance,
+    Opener,
+    Refused,
+    copied,
+    damage_refused,
+    link_problem,
+    members,
+    name_problem,
+    strangers_file,
+)
+from labs.grading.unpack import LARGEST_ARCHIVE
+from topologies.errors import TcplabError, UsageError
+
+_MOST_FILES = 50_000  # in an archive
+_MOST_IN_FOLDER = 500_000
+_LARGEST = 20 << 30  # bytes of a whole class
+_ALLOWANCE = Allowance(_MOST_FILES, LARGEST_ARCHIVE, _LARGEST)
+_LONGEST_LIST = 8 << 20  # characters of all names together
+_SECONDS = 1800.0
+_REMEDY = "Download it again, or unpack it yourself and name the folder."
+
+
+@dataclass(frozen=True)
+class DownloadFile:
+    """A file as it lies in a download. `problem` is why it is not opened; `hostile`: its name."""
+
+    path: str
+    size: int = 0
+    time: float = 0.0
+    problem: str = ""
+    hostile: bool = False
+
+
+def files_in(submissions: Path) -> list[DownloadFile]:
+    """Every file of a download, in its order. Raises UsageError if that cannot be known."""
+    if submissions.is_dir():
+        return _in_folder(submissions)
+    if not submissions.is_file():
+        raise UsageError(f"There is no '{submissions}'.", "Name the folder or the archive with the hand-ins.")
+    try:
+        found = contained(in_archive, str(submissions.resolve()), seconds=_SECONDS)
+    except TcplabError as error:
+        raise UsageError(f"{submissions} cannot be opened. {error.problem}", _REMEDY) from None
+    return [DownloadFile(*entry) for entry in found]
+
+
+def _in_folder(folder: Path) -> list[DownloadFile]:
+    found = []
+    for place, folders, names in os.walk(folder, followlinks=False):
+        folders.sort()
+        links = [name for name in folders if Path(place, name).is_symlink()]
+        found += [_on_disk(Path(place, name), folder) for name in (*sorted(names), *links)]
+        if len(found) > _MOST_IN_FOLDER:
+            raise UsageError(f"'{folder}' holds more than {_MOST_IN_FOLDER} files.", "Name the folder of one class.")
+    return found
+
+
+def _on_disk(file: Path, folder: Path) -> DownloadFile:
+    path, status = file.relative_to(folder).as_posix(), file.lstat()
+    hostile = name_problem(path)
+    problem = hostile if stat.S_ISREG(status.st_mode) else link_problem(file.name)
+    return DownloadFile(path, status.st_size, status.st_mtime, str(problem or ""), hostile is not None)
+
+
+def in_archive(file: str) -> list[list[Any]]:
+    """The fields of a DownloadFile for each file of an archive. Runs in a process of its own. Raises Refused."""
+    found: list[list[Any]] = []
+    length = 0
+    with strangers_file(Path(file)) as stream:
+        for member, _ in members(stream, _ALLOWANCE):
+            length += len(member.name)
+            if length > _LONGEST_LIST:
+                raise Refused("The names in it are too many or too long.")
+            hostile = name_problem(member.name) is not None
+            found.append([member.name, member.size, member.time, str(member.problem or ""), hostile])
+    if sum(size for _, size, *_ in found) > _LARGEST:
+        raise Refused(f"Unpacked it would be larger than {_LARGEST >> 30} GiB.")
+    return found
+
+
+def taken_out(archive: Path, targets: Mapping[int, Path]) -> dict[int, str]:
+    """Take files out of an archive, by their places in its order; why some could not be. Raises TcplabError."""
+    if not targets:
+        return {}
+    places = {str(index): str(target) for index, target in targets.items()}
+    found = contained(take_out, str(archive.resolve()), places, seconds=_SECONDS)
+    return {int(index): problem for index, problem in found.items()}
+
+
+def take_out(archive: str, targets: dict[str, str]) -> dict[str, str]:
+    """The same in a process of its own, which speaks JSON."""
+    problems = {}
+    try:
+        with strangers_file(Path(archive)) as stream:
+            for index, (member, opened) in enumerate(members(stream, _ALLOWANCE)):
+                if target := targets.get(str(index)):
+                    problems[str(index)] = _problem(opened, Path(target), member.size)
+    except OSError as error:
+        raise TcplabError(f"The download cannot be unpacked: {error.strerror}.", "Free space, or set TMPDIR.") from None
+    return {index: problem for index, problem in problems.items() if problem}
+
+
+def _problem(opened: Opener, target: Path, size: int) -> str:
+    """Take out one file; why it could not be."""
+    try:
+        with damage_refused(), opened() as content:
+            copied(content, target, size)
+    except Refused as refused:
+        return str(refused)
+    return ""
