@@ -1,4 +1,6 @@
-"""Text files as people's editors leave them: UTF-8 with or without a mark, and UTF-16 of Windows' Notepad and Excel."""
+"""Text files as people's editors leave them: UTF-8 with or without a mark, and UTF-16 of Windows'
+Notepad and Excel.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ _MARKS = (
 def decoded(content: bytes) -> str:
     """The text of a file, without its byte order mark. Raises ValueError with a reason for people.
 
-    UTF-16 without a mark is known by its zero bytes, which no text in UTF-8 has (RFC 4627, section 3).
+    UTF-16 without a mark is known by its zero bytes, which no text in UTF-8 has (RFC 4627, section
+    3).
     """
     for mark, encoding in _MARKS:
         if content.startswith(mark):
@@ -32,7 +35,8 @@ def _strict(content: bytes, encoding: str) -> str:
         text = content.decode(encoding)
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        raise ValueError(f"line {line} is no text in {encoding.upper()}; save it as UTF-8") from None
+        problem = f"line {line} is no text in {encoding.upper()}; save it as UTF-8"
+        raise ValueError(problem) from None
     if "\0" in text:
         raise ValueError("it holds zero bytes, so it is no text; save it as UTF-8")
     return text

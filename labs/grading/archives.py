@@ -1,7 +1,8 @@
 """What is in a zip or a tar of a stranger's, read within limits.
 
-A zip says in its directory what it holds, and what comes out is checked against it. A tar says nothing before it is
-read, and a compressed one may swell without end: its bytes are counted while they are read.
+A zip says in its directory what it holds, and what comes out is checked against it. A tar says
+nothing before it is read, and a compressed one may swell without end: its bytes are counted while
+they are read.
 """
 
 from __future__ import annotations
@@ -60,9 +61,11 @@ class Allowance:
 
 @dataclass(frozen=True)
 class Member:
-    """A file in an archive or a folder: its name with slashes, its size as claimed, when it was last changed.
+    """A file in an archive or a folder: its name with slashes, its size as claimed, when it was
+    last changed.
 
-    `time` is in seconds, and tells only which of two in one archive is newer. `problem` is why it is not to be read.
+    `time` is in seconds, and tells only which of two in one archive is newer. `problem` is why it
+    is not to be read.
     """
 
     name: str
@@ -80,7 +83,9 @@ Opener = Callable[[], IO[bytes]]
 
 
 def strangers_file(file: Path) -> IO[bytes]:
-    """A regular file, opened without following a link or waiting for a writer. Raises Refused, OSError."""
+    """A regular file, opened without following a link or waiting for a writer. Raises Refused,
+    OSError.
+    """
     descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -91,7 +96,8 @@ def strangers_file(file: Path) -> IO[bytes]:
 def members(stream: IO[bytes], allowance: Allowance) -> Iterator[tuple[Member, Opener]]:
     """Each file of a zip or tar in its order, and how to read it until the next is asked for.
 
-    What an archive is, its first bytes say and not its name. Raises Refused if it cannot be read on.
+    What an archive is, its first bytes say and not its name. Raises Refused if it cannot be read
+    on.
     """
     with damage_refused():
         packed = os.fstat(stream.fileno()).st_size
@@ -101,7 +107,10 @@ def members(stream: IO[bytes], allowance: Allowance) -> Iterator[tuple[Member, O
             if beginning.startswith(magic):
                 yield from _tar(unpacked(stream), packed, allowance)
                 return
-        yield from _tar(stream, packed, allowance) if _is_tar(beginning) else _zip(stream, allowance)
+        if _is_tar(beginning):
+            yield from _tar(stream, packed, allowance)
+        else:
+            yield from _zip(stream, allowance)
 
 
 @contextmanager
@@ -109,7 +118,13 @@ def damage_refused() -> Iterator[None]:
     """Whatever the libraries raise at a damaged archive becomes Refused; a full disk does not."""
     try:
         yield
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, RuntimeError, ValueError) as error:
+    except (
+        zipfile.BadZipFile,
+        zipfile.LargeZipFile,
+        NotImplementedError,
+        RuntimeError,
+        ValueError,
+    ) as error:
         raise Refused(f"It is no whole zip file ({str(error)[:120]}).", AGAIN) from None
     except (zlib.error, lzma.LZMAError, struct.error, EOFError):
         raise Refused("Its compressed data is damaged.", AGAIN) from None
@@ -122,7 +137,9 @@ def damage_refused() -> Iterator[None]:
 
 
 def copied(stream: IO[bytes], target: Path, limit: int) -> int:
-    """Copy at most `limit` bytes, whatever size was claimed: how many they were. Raises Refused for more."""
+    """Copy at most `limit` bytes, whatever size was claimed: how many they were. Raises Refused for
+    more.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
     written = 0
     with target.open("xb") as out:
@@ -150,15 +167,21 @@ def link_problem(name: str) -> Refused:
 
 
 def _slashed(name: str) -> str:
-    """A name as it is compared: Windows' programs write backslashes, tar writes `./` in front of every name.
+    """A name as it is compared: Windows' programs write backslashes, tar writes `./` in front of
+    every name.
 
-    Only slashes are allowed in a zip (APPNOTE.TXT, section 4.4.17); what begins with one is left for name_problem.
+    Only slashes are allowed in a zip (APPNOTE.TXT, section 4.4.17); what begins with one is left
+    for name_problem.
     """
     return re.sub(r"(?<![^/])\./", "", name.replace("\\", "/"))
 
 
 def _too_many(allowance: Allowance) -> Refused:
     return Refused(f"It holds more than {allowance.files} files.", PACK)
+
+
+def _too_large(allowance: Allowance) -> Refused:
+    return Refused(f"Unpacked it would be larger than {allowance.whole >> 20} MiB.", PACK)
 
 
 def _size_problem(size: int, packed: int, allowance: Allowance) -> Refused | None:
@@ -209,11 +232,14 @@ def _tar(stream: IO[bytes], packed: int, allowance: Allowance) -> Iterator[tuple
             if number > allowance.files:
                 raise _too_many(allowance)
             if entry.size > allowance.whole:
-                raise Refused(f"Unpacked it would be larger than {allowance.whole >> 20} MiB.", PACK)
+                raise _too_large(allowance)
             if not entry.isdir():
                 name = _slashed(entry.name)
                 problem = _tar_problem(entry, name, allowance)
-                yield Member(name, entry.size, entry.mtime, problem), partial(_opened, archive, entry)
+                yield (
+                    Member(name, entry.size, entry.mtime, problem),
+                    partial(_opened, archive, entry),
+                )
 
 
 def _tar_problem(entry: tarfile.TarInfo, name: str, allowance: Allowance) -> Refused | None:
@@ -232,7 +258,9 @@ def _opened(archive: tarfile.TarFile, entry: tarfile.TarInfo) -> IO[bytes]:
 
 
 class _Counted(io.RawIOBase):
-    """What is read of a tar, counted: Refused if it is more than a tar may be, or very much more than it was packed."""
+    """What is read of a tar, counted: Refused if it is more than a tar may be, or very much more
+    than it was packed.
+    """
 
     def __init__(self, stream: IO[bytes], packed: int, allowance: Allowance) -> None:
         super().__init__()
@@ -242,14 +270,14 @@ class _Counted(io.RawIOBase):
         chunk = self._stream.read(size)
         self._count += len(chunk)
         if self._count > self._allowance.whole + _HEADERS * self._allowance.files:
-            raise Refused(f"Unpacked it would be larger than {self._allowance.whole >> 20} MiB.", PACK)
+            raise _too_large(self._allowance)
         if self._count > _RATIO_FROM and self._count > _LARGEST_RATIO * max(1, self._packed):
             raise Refused("It would unpack to very much more than it is.", PACK)
         return chunk
 
 
 class _Header(tarfile.TarInfo):
-    """A tar's header. tarfile takes a damaged one for the end, and all that follows would vanish."""
+    """A tar's header. tarfile takes a damaged one for the end, and what follows would vanish."""
 
     @classmethod
     def frombuf(cls, buf: Any, encoding: str, errors: str) -> _Header:

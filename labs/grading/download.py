@@ -1,7 +1,9 @@
-"""What an instructor downloads: a folder or an archive with the hand-ins of a class, listed and taken out.
+"""What an instructor downloads: a folder or an archive with the hand-ins of a class, listed and
+taken out.
 
-An archive is opened in a process of its own (labs.contained), as each hand-in is. A file in it that cannot be taken
-out is refused alone; only a download that cannot be read on is refused as a whole, since nobody knows what follows.
+An archive is opened in a process of its own (labs.contained), as each hand-in is. A file in it that
+cannot be taken out is refused alone; only a download that cannot be read on is refused as a whole,
+since nobody knows what follows.
 """
 
 from __future__ import annotations
@@ -53,55 +55,62 @@ def files_in(submissions: Path) -> list[DownloadFile]:
     if submissions.is_dir():
         return _in_folder(submissions)
     if not submissions.is_file():
-        raise UsageError(f"There is no '{submissions}'.", "Name the folder or the archive with the hand-ins.")
+        remedy = "Name the folder or the archive with the hand-ins."
+        raise UsageError(f"There is no '{submissions}'.", remedy)
     try:
-        found = contained(in_archive, str(submissions.resolve()), seconds=_SECONDS)
+        entries = contained(in_archive, str(submissions.resolve()), seconds=_SECONDS)
     except TcplabError as error:
         raise UsageError(f"{submissions} cannot be opened. {error.problem}", _REMEDY) from None
-    return [DownloadFile(*entry) for entry in found]
+    return [DownloadFile(*entry) for entry in entries]
 
 
 def _in_folder(folder: Path) -> list[DownloadFile]:
-    found = []
+    files: list[DownloadFile] = []
     for place, folders, names in os.walk(folder, followlinks=False):
         folders.sort()
         links = [name for name in folders if Path(place, name).is_symlink()]
-        found += [_on_disk(Path(place, name), folder) for name in (*sorted(names), *links)]
-        if len(found) > _MOST_IN_FOLDER:
-            raise UsageError(f"'{folder}' holds more than {_MOST_IN_FOLDER} files.", "Name the folder of one class.")
-    return found
+        files += [_on_disk(Path(place, name), folder) for name in (*sorted(names), *links)]
+        if len(files) > _MOST_IN_FOLDER:
+            problem = f"'{folder}' holds more than {_MOST_IN_FOLDER} files."
+            raise UsageError(problem, "Name the folder of one class.")
+    return files
 
 
 def _on_disk(file: Path, folder: Path) -> DownloadFile:
     path, status = file.relative_to(folder).as_posix(), file.lstat()
     hostile = name_problem(path)
     problem = hostile if stat.S_ISREG(status.st_mode) else link_problem(file.name)
-    return DownloadFile(path, status.st_size, status.st_mtime, str(problem or ""), hostile is not None)
+    size, time = status.st_size, status.st_mtime
+    return DownloadFile(path, size, time, str(problem or ""), hostile is not None)
 
 
 def in_archive(file: str) -> list[list[Any]]:
-    """The fields of a DownloadFile for each file of an archive. Runs in a process of its own. Raises Refused."""
-    found: list[list[Any]] = []
+    """The fields of a DownloadFile for each file of an archive. Runs in a process of its own.
+    Raises Refused.
+    """
+    entries: list[list[Any]] = []
     length = 0
     with strangers_file(Path(file)) as stream:
         for member, _ in members(stream, _ALLOWANCE):
             length += len(member.name)
             if length > _LONGEST_LIST:
                 raise Refused("The names in it are too many or too long.")
-            hostile = name_problem(member.name) is not None
-            found.append([member.name, member.size, member.time, str(member.problem or ""), hostile])
-    if sum(size for _, size, *_ in found) > _LARGEST:
+            problem, hostile = str(member.problem or ""), name_problem(member.name) is not None
+            entries.append([member.name, member.size, member.time, problem, hostile])
+    if sum(size for _, size, *_ in entries) > _LARGEST:
         raise Refused(f"Unpacked it would be larger than {_LARGEST >> 30} GiB.")
-    return found
+    return entries
 
 
 def taken_out(archive: Path, targets: Mapping[int, Path]) -> dict[int, str]:
-    """Take files out of an archive, by their places in its order; why some could not be. Raises TcplabError."""
+    """Take files out of an archive, by their places in its order; why some could not be. Raises
+    TcplabError.
+    """
     if not targets:
         return {}
     places = {str(index): str(target) for index, target in targets.items()}
-    found = contained(take_out, str(archive.resolve()), places, seconds=_SECONDS)
-    return {int(index): problem for index, problem in found.items()}
+    problems = contained(take_out, str(archive.resolve()), places, seconds=_SECONDS)
+    return {int(index): problem for index, problem in problems.items()}
 
 
 def take_out(archive: str, targets: dict[str, str]) -> dict[str, str]:
@@ -113,7 +122,8 @@ def take_out(archive: str, targets: dict[str, str]) -> dict[str, str]:
                 if target := targets.get(str(index)):
                     problems[str(index)] = _problem(opened, Path(target), member.size)
     except OSError as error:
-        raise TcplabError(f"The download cannot be unpacked: {error.strerror}.", "Free space, or set TMPDIR.") from None
+        problem = f"The download cannot be unpacked: {error.strerror}."
+        raise TcplabError(problem, "Free space, or set TMPDIR.") from None
     return {index: problem for index, problem in problems.items() if problem}
 
 

@@ -1,4 +1,4 @@
-"""A download of hand-ins taken in: each hand-in where it can be opened, and what each file of the download is."""
+"""A download taken in: each hand-in where it can be opened, and what each file of it belongs to."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from labs.grading.sorting import Parcel, Reason, sorted_out
 from labs.grading.unpack import LARGEST_ARCHIVE, wanted, wanted_or_above
 from topologies.errors import UsageError
 
-_OPENED = "hand-in"
-"""The name of an archive that was taken out of a download: what it is, its content says."""
+_TAKEN_OUT = "hand-in"
+"""The name of an archive that was taken out of a download; what it is, its content says."""
 
 
 @dataclass(frozen=True)
 class HandIn:
-    """One hand-in: where it is, what it is called there, and whose it is by the words of Moodle or Canvas.
+    """One hand-in: where it is, its path in the download, and whose it is by Moodle or Canvas.
 
-    `moodle` and `canvas` are the numbers by which these name it, `uploader` is the name, empty if it tells nobody.
-    `upload` is the same for all that one student uploaded, empty if no course system says it. `time` is in seconds and
-    tells which is newer, as does `file`, Canvas's number. `problem` is why it could not be taken out of the download.
+    `moodle` and `canvas` are the numbers by which these name it, `uploader` is the name, empty if
+    it tells nobody. `upload` is the same for all that one student uploaded, empty if no course
+    system says it. `time` in seconds tells which is newer, as does `file`, Canvas's number.
+    `problem` is why it could not be taken out of the download.
     """
 
     place: Path
@@ -39,14 +40,14 @@ class HandIn:
     @property
     def words(self) -> str:
         """Who uploaded it, by the word of the course system; empty if it says nothing."""
-        number = self.moodle or self.canvas
-        return f"{self.uploader} ({number})" if self.uploader and number else self.uploader or number
+        return " ".join(word for word in (self.uploader, self.moodle or self.canvas) if word)
 
 
 @dataclass(frozen=True)
 class Intake:
-    """A download and its hand-ins. Each file is, by its place, a part of one of them or has a reason why of none.
+    """A download and its hand-ins.
 
+    Each file is, by its place, of a hand-in (`belongs`) or has a reason why of none (`others`).
     `passed` are the files of hand-ins that no hand-in needs.
     """
 
@@ -58,75 +59,86 @@ class Intake:
 
 
 def receive(submissions: Path, work: Path) -> Intake:
-    """Sort out a download and take its hand-ins out of it, below `work`. Raises UsageError if there is none."""
+    """Sort out a download and take its hand-ins out, below `work`. Raises UsageError for none."""
     files = files_in(submissions)
     sorting = sorted_out(files)
-    if not sorting.parcels:
-        refused = next((f" {file.path[:80]}: {file.problem}" for file in files if file.problem), "")
-        remedy = "It should hold a zip or a folder for each student."
-        raise UsageError(f"There is no hand-in in '{submissions}'.{refused}", remedy)
-    if _alone(sorting.parcels, submissions):
-        hand_ins = [HandIn(submissions, submissions.resolve().name)]
-    else:
-        opened = [
-            _Opened(parcel, work / str(number), _problem(parcel, files))
-            for number, parcel in enumerate(sorting.parcels)
-        ]
-        places = _on_disk(opened, files, submissions) if submissions.is_dir() else _from_archive(opened, submissions)
-        telling = _telling(sorting.parcels)
-        hand_ins = [_hand_in(one.parcel, files, telling, *place) for one, place in zip(opened, places, strict=True)]
-    belongs = {
-        index: hand_in for parcel, hand_in in zip(sorting.parcels, hand_ins, strict=True) for index in parcel.files
-    }
-    passed = {
-        index
-        for parcel in sorting.parcels
-        if not parcel.packed
-        for index, name in parcel.files.items()
-        if not wanted(name)
-    }
-    return Intake(files, hand_ins, belongs, sorting.others, frozenset(passed))
+    parcels = sorting.parcels
+    if not parcels:
+        raise _nothing(submissions, files)
+    hand_ins = _hand_ins(submissions, files, parcels, work)
+    pairs = list(zip(parcels, hand_ins, strict=True))
+    belongs = {place: hand_in for parcel, hand_in in pairs for place in parcel.files}
+    loose = (parcel.files.items() for parcel in parcels if not parcel.packed)
+    passed = frozenset(place for names in loose for place, name in names if not wanted(name))
+    return Intake(files, hand_ins, belongs, sorting.others, passed)
 
 
-def _alone(parcels: Sequence[Parcel], submissions: Path) -> bool:
+def _nothing(submissions: Path, files: Sequence[DownloadFile]) -> UsageError:
+    refused = next((f" {file.path[:80]}: {file.problem}" for file in files if file.problem), "")
+    remedy = "It should hold a zip or a folder for each student."
+    return UsageError(f"There is no hand-in in '{submissions}'.{refused}", remedy)
+
+
+def _hand_ins(
+    submissions: Path,
+    files: Sequence[DownloadFile],
+    parcels: Sequence[Parcel],
+    work: Path,
+) -> list[HandIn]:
+    """The hand-in of each parcel."""
+    if _is_one_hand_in(submissions, parcels):
+        return [HandIn(submissions, submissions.resolve().name)]
+    folders = (work / str(number) for number in range(len(parcels)))
+    trips = [_Trip(parcel, next(folders), _problem(parcel, files)) for parcel in parcels]
+    take = _from_folder if submissions.is_dir() else _from_archive
+    places = take(submissions, files, trips)
+    telling = _telling(parcels)
+    pairs = zip(parcels, places, strict=True)
+    return [_hand_in(parcel, files, telling, *place) for parcel, place in pairs]
+
+
+def _is_one_hand_in(submissions: Path, parcels: Sequence[Parcel]) -> bool:
     """Whether the download is itself a hand-in, and is opened as one."""
-    first, *more = parcels
+    first, *others = parcels
     whole = first.folder == "" if submissions.is_dir() else not first.packed
-    return not more and whole and first.upload is None
+    return not others and whole and first.upload is None
 
 
 def _telling(parcels: Sequence[Parcel]) -> frozenset[str]:
-    """Names that tell who uploaded: with anonymous marking, Moodle calls everybody a participant of a number."""
-    numbers = {(parcel.upload.name, parcel.upload.number) for parcel in parcels if parcel.upload}
-    count = Counter(name for name, _ in numbers)
+    """Names that tell who uploaded. With anonymous marking Moodle calls everybody the same."""
+    uploads = {(parcel.upload.name, parcel.upload.key) for parcel in parcels if parcel.upload}
+    count = Counter(name for name, _ in uploads)
     return frozenset(name for name in count if count[name] == 1)
 
 
 def _hand_in(
-    parcel: Parcel, files: Sequence[DownloadFile], telling: frozenset[str], place: Path, problem: str
+    parcel: Parcel,
+    files: Sequence[DownloadFile],
+    telling: frozenset[str],
+    place: Path,
+    problem: str,
 ) -> HandIn:
     time, upload = max(files[index].time for index in parcel.files), parcel.upload
     if upload is None:
         return HandIn(place, parcel.label, time=time, problem=problem)
     name = upload.name if upload.name in telling else ""
-    moodle, canvas = (upload.number, "") if upload.system == "moodle" else ("", upload.number)
-    return HandIn(place, parcel.label, moodle, canvas, name, upload.key, time, upload.file, problem)
+    is_moodle = upload.system == "moodle"
+    moodle, canvas = (upload.number, "") if is_moodle else ("", upload.number)
+    label, key = parcel.label, upload.key
+    return HandIn(place, label, moodle, canvas, name, key, time, upload.file, problem)
 
 
 def _problem(parcel: Parcel, files: Sequence[DownloadFile]) -> str:
-    """Why a parcel cannot be taken out: one of its files cannot be opened, or is there twice."""
+    """Why a parcel cannot be taken out: a file of it cannot be opened, or is there twice."""
+    for place, name in parcel.files.items():
+        if files[place].problem and (parcel.packed or wanted_or_above(name)):
+            return files[place].problem
     names = [name for name in parcel.files.values() if wanted(name)]
-    refused = (
-        files[index].problem
-        for index, name in parcel.files.items()
-        if files[index].problem and (parcel.packed or wanted_or_above(name))
-    )
-    twice = "It holds a file twice." if len(set(names)) < len(names) else ""
-    return next(refused, twice)
+    return "It holds a file twice." if len(set(names)) < len(names) else ""
 
 
 @dataclass(frozen=True)
-class _Opened:
+class _Trip:
     """A parcel on its way out of a download: into which folder of ours, and why it stays."""
 
     parcel: Parcel
@@ -139,39 +151,54 @@ class _Opened:
         if self.problem:
             return {}
         if self.parcel.packed:
-            return dict.fromkeys(self.parcel.files, self.folder / _OPENED)
-        return {index: self.folder / name for index, name in self.parcel.files.items() if wanted(name)}
+            return dict.fromkeys(self.parcel.files, self.folder / _TAKEN_OUT)
+        names = self.parcel.files.items()
+        return {place: self.folder / name for place, name in names if wanted(name)}
 
 
-def _from_archive(opened: Sequence[_Opened], archive: Path) -> list[tuple[Path, str]]:
+def _from_archive(
+    archive: Path,
+    _files: Sequence[DownloadFile],
+    trips: Sequence[_Trip],
+) -> list[tuple[Path, str]]:
     """Where each parcel of an archive can be opened, and why it cannot."""
-    for one in opened:
-        one.folder.mkdir(parents=True)
-    damaged = taken_out(archive, {index: target for one in opened for index, target in one.targets.items()})
-    return [
-        (
-            one.folder / _OPENED if one.parcel.packed else one.folder,
-            one.problem or next((damaged[index] for index in one.parcel.files if index in damaged), ""),
-        )
-        for one in opened
-    ]
+    for trip in trips:
+        trip.folder.mkdir(parents=True)
+    targets = {place: target for trip in trips for place, target in trip.targets.items()}
+    damage = taken_out(archive, targets)
+    places = []
+    for trip in trips:
+        problems = (trip.problem, *(damage.get(place, "") for place in trip.parcel.files))
+        folder = trip.folder / _TAKEN_OUT if trip.parcel.packed else trip.folder
+        places.append((folder, next(filter(None, problems), "")))
+    return places
 
 
-def _on_disk(opened: Sequence[_Opened], files: Sequence[DownloadFile], folder: Path) -> list[tuple[Path, str]]:
-    """The same of a folder, in which it may stay where it is."""
-    return [_stays(one, files, folder) for one in opened]
+def _from_folder(
+    folder: Path,
+    files: Sequence[DownloadFile],
+    trips: Sequence[_Trip],
+) -> list[tuple[Path, str]]:
+    """The same of a folder: most can be opened where they are, what is scattered is gathered."""
+    places = []
+    for trip in trips:
+        parcel = trip.parcel
+        if parcel.packed:
+            places.append((folder / files[min(parcel.files)].path, trip.problem))
+        elif parcel.folder is not None:
+            places.append((folder / parcel.folder, trip.problem))
+        else:
+            places.append((trip.folder, trip.problem or _gathered(trip, folder, files)))
+    return places
 
 
-def _stays(one: _Opened, files: Sequence[DownloadFile], folder: Path) -> tuple[Path, str]:
-    if one.parcel.packed:
-        return folder / files[min(one.parcel.files)].path, one.problem
-    if one.parcel.folder is not None:
-        return folder / one.parcel.folder, one.problem
-    one.folder.mkdir(parents=True)
+def _gathered(trip: _Trip, folder: Path, files: Sequence[DownloadFile]) -> str:
+    """Copy the files of a scattered parcel; why that failed."""
+    trip.folder.mkdir(parents=True)
     try:
-        for index, target in one.targets.items():
-            with strangers_file(folder / files[index].path) as stream:
+        for place, target in trip.targets.items():
+            with strangers_file(folder / files[place].path) as stream:
                 copied(stream, target, LARGEST_ARCHIVE)
     except (OSError, Refused) as error:
-        return one.folder, one.problem or str(error)
-    return one.folder, one.problem
+        return str(error)
+    return ""

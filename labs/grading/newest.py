@@ -1,8 +1,9 @@
 """Which of several hand-ins of one upload counts.
 
-A hand-in that can be read comes before one that cannot, and one that says that it is the uploader's own before one
-that says that it is another's. Among those the newest counts: by Canvas's numbers of files, or if the download gives
-times that are further apart than packing takes. If nothing tells which is newer, all are graded, and a person decides.
+A hand-in that can be read comes before one that cannot, and one that says that it is the uploader's
+own before one that says that it is another's. Among those the newest counts: by Canvas's numbers of
+files, or if the download gives times that are further apart than packing takes. If nothing tells
+which is newer, all are graded, and a person decides.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from labs.grading.case import Case
 from topologies.errors import UsageError
 
 _APART = 60.0
-"""Seconds. Moodle gives all files the time of the download (files/classes/local/archive_writer/zip_writer.php names
-none), and then the order is that of packing."""
+"""Seconds. Moodle gives all files the time of the download
+(files/classes/local/archive_writer/zip_writer.php names none), and then the order is that of
+packing.
+"""
 
 
 @dataclass
@@ -35,20 +38,22 @@ def newest(cases: Sequence[Case]) -> Chosen:
         groups[case.hand_in.upload or f"alone {number}"].append(case)
     chosen = Chosen()
     for group in groups.values():
-        for one_students in _by_student(group):
-            _choose(one_students, chosen)
+        for cases_of_one in _by_student(group):
+            _choose(cases_of_one, chosen)
     return chosen
 
 
 def _by_student(group: Sequence[Case]) -> list[list[Case]]:
-    """A group's upload may hold the hand-ins of its members; what cannot be read is then left apart."""
+    """A group's upload may hold the hand-ins of its members; what cannot be read is then left
+    apart.
+    """
     students = {case.student for case in group if not case.refused}
     if len(students) <= 1:
         return [list(group)]
-    found: dict[str, list[Case]] = defaultdict(list)
+    by_student: dict[str, list[Case]] = defaultdict(list)
     for case in group:
-        found[case.student].append(case)
-    return list(found.values())
+        by_student[case.student].append(case)
+    return list(by_student.values())
 
 
 def _choose(group: Sequence[Case], chosen: Chosen) -> None:

@@ -24,8 +24,8 @@ Became = Literal["graded", "could not grade", "not graded", "ignored", "refused"
 class IntakeLine:
     """One file of a download. `size` is in bytes; `look` says that a person should know.
 
-    What became of it: it is of a hand-in that was graded, or could not be, or was not since another of the same
-    student counts; or of none, and was ignored, or refused for what it is.
+    What became of it: it is of a hand-in that was graded, or could not be, or was not since another
+    of the same student counts; or of none, and was ignored, or refused for what it is.
     """
 
     file: str
@@ -81,7 +81,7 @@ NOTHING = Received()
 
 
 def received(intake: Intake, chosen: Chosen) -> Received:
-    """A line for each file. Raises TcplabError if a file or a hand-in has none: it would be lost."""
+    """A line for each file. Raises TcplabError if a file or a hand-in has none, and is lost."""
     outcomes = {id(case.hand_in): _Outcome(case) for case in chosen.cases}
     outcomes |= {id(case.hand_in): _Outcome(case, why) for case, why in chosen.left}
     lines = [line for index in range(len(intake.files)) if (line := _line(index, intake, outcomes))]
@@ -115,8 +115,10 @@ def _line(index: int, intake: Intake, outcomes: Mapping[int, _Outcome]) -> Intak
     name = _shown(file.path)
     if hand_in is None:
         became: Became = "refused" if file.problem else "ignored"
-        why = file.problem or (reason.text if reason else "")
-        return IntakeLine(name, reason.whose, file.size, became, why, reason.look) if reason else None
+        why = _shown(file.problem) or (reason.text if reason else "")
+        if reason is None:
+            return None
+        return IntakeLine(name, reason.whose, file.size, became, why, reason.look)
     outcome = outcomes.get(id(hand_in))
     if outcome is None:
         return None

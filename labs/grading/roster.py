@@ -1,9 +1,10 @@
-"""The class: a table of the instructor, such as Moodle's or Canvas's own export, or a list of ids."""
+"""The class: a table of the instructor, such as an export of Moodle or Canvas, or a list of ids."""
 
 from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,7 +91,8 @@ _PARTICIPANT = re.compile(
 )
 """What Moodle writes in English, German, Spanish, French, Italian, Portuguese, Dutch, Catalan and
 Swedish, by its language packs: `idnumber`, `username`, `email`, `fullname`, `firstname`, `lastname`
-of moodle.php; `recordid` above a worksheet's numbers and `hiddenuser` before each, of assign.php."""
+of moodle.php; `recordid` above a worksheet's numbers and `hiddenuser` before each, of assign.php.
+"""
 _COLUMNS = {
     "id": (
         *("id", "student id", "sis user id", *_NUMBER, *_USERNAME),
@@ -105,7 +107,8 @@ _COLUMNS = {
     "section": ("section",),
 }
 """What a column is for, and the headings under which it is looked for, in order."""
-_REMEDY = "Give it a first line that names its columns, with one called id; or write one id in a line."
+_REMEDY = "Begin it with a line that names the columns, one called id; or write one id in a line."
+_SAVE = 'Save it as CSV in UTF-8; Excel calls that "CSV UTF-8".'
 _DELIMITERS = ",;\t"
 
 
@@ -137,18 +140,15 @@ def read_roster(file: Path) -> list[Person]:
         raise UsageError(f"{file} names no student.", _REMEDY)
     people = list(_people(file, max(tables.values(), key=_fits)))
     ids = [person.id for person in people]
-    if twice := next((one for one in ids if ids.count(one) > 1), None):
+    if twice := next((student for student, count in Counter(ids).items() if count > 1), None):
         raise UsageError(f"{file} names {twice} twice.", "Give everybody an id of their own.")
     return people
-
-
-_SAVE = 'Save it as CSV in UTF-8; Excel calls that "CSV UTF-8".'
 
 
 def _rows(text: str, delimiter: str) -> list[list[str]]:
     """The rows that are not empty. Excel may begin a file with a line that names the delimiter."""
     lines = text.splitlines()
-    if lines and re.fullmatch(r"sep=.", lines[0].strip(), re.IGNORECASE):
+    if lines and re.fullmatch("sep=.", lines[0], re.IGNORECASE):
         lines = lines[1:]
     rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=delimiter)]
     return [row for row in rows if any(row)]
@@ -161,21 +161,22 @@ def _fits(rows: Sequence[Sequence[str]]) -> tuple[bool, int]:
 
 
 def _heading(row: Sequence[str]) -> list[str]:
-    return [" ".join(cell.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").split()) for cell in row]
+    plain = (cell.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'") for cell in row)
+    return [" ".join(cell.split()) for cell in plain]
 
 
 def _people(file: Path, rows: Sequence[Sequence[str]]) -> Iterator[Person]:
     heading = _heading(rows[0])
     if any(name in _COLUMNS["id"] for name in heading):
-        cells = [dict(zip(heading, row, strict=False)) for row in rows[1:] if _heading(row) != heading]
-        found = [_person(one, heading) for one in cells]
-        if not any(person.id for person in found):
+        others = (row for row in rows if _heading(row) != heading)
+        people = [_person(dict(zip(heading, row, strict=False)), heading) for row in others]
+        if not any(person.id for person in people):
             raise UsageError(f"{file} has no column that tells ids.", _REMEDY)
-        yield from (person for person in found if person.id)
+        yield from (person for person in people if person.id)
         return
     if max(map(len, rows)) > 1 or _is_heading(heading[0], rows[1:]):
-        named = ", ".join(f"'{cell[:40]}'" for cell in rows[0][:6])
-        raise UsageError(f"{file} begins with {named}, and none is known to be a column of ids.", _REMEDY)
+        names = ", ".join(f"'{cell[:40]}'" for cell in rows[0][:6])
+        raise UsageError(f"{file} begins with {names}, and none is a column of ids.", _REMEDY)
     yield from (Person(student_id(row[0])) for row in rows)
 
 
@@ -187,7 +188,9 @@ def _is_heading(first: str, others: Sequence[Sequence[str]]) -> bool:
 
 
 def _person(cells: dict[str, str], heading: Sequence[str]) -> Person:
-    """A row of a table by its headings. Canvas's `ID` is its own number, Moodle's may be one of a participant."""
+    """A row of a table by its headings. Canvas's `ID` is its own number, Moodle's may be one of a
+    participant.
+    """
     canvas_export = "sis user id" in heading or "sis login id" in heading
     numbers = (_participant(name, cells.get(name, "")) for name in _IDENTIFIER)
     participant = next(filter(None, numbers), "")
@@ -198,16 +201,15 @@ def _person(cells: dict[str, str], heading: Sequence[str]) -> Person:
         names = (name for name in _COLUMNS[what] if what != "id" or name not in other)
         return next((cells[name] for name in names if cells.get(name)), "")
 
-    found = cell("id")
     name = cell("name") or f"{cell('first')} {cell('last')}".strip()
     canvas = cell("canvas") or (cells.get("id", "") if canvas_export else "")
     moodle = participant or _PARTICIPANT.sub(r"\1", cell("moodle"))
-    student = student_id(found) if found else ""
+    student = student_id(cell("id")) if cell("id") else ""
     return Person(student, name, cell("email"), moodle, canvas, cell("section"))
 
 
 def _participant(heading: str, cell: str) -> str:
-    """Moodle's number of a participant, in a worksheet's first column; that is called ID in German."""
-    if found := _PARTICIPANT.fullmatch(cell):
-        return found[1]
+    """Moodle's number of a participant, in a worksheet's first column, which is ID in German."""
+    if words := _PARTICIPANT.fullmatch(cell):
+        return words[1]
     return cell if heading == "identifier" and cell.isdecimal() else ""

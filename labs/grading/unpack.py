@@ -1,7 +1,9 @@
-"""A stranger's zip, tar or folder into an empty folder of ours: the files that a hand-in has, and nothing else.
+"""A stranger's zip, tar or folder into an empty folder of ours: the files that a hand-in has, and
+nothing else.
 
-Nothing is trusted: not the names, not the kinds, not the sizes that an archive claims. What is refused is refused as a
-whole, with a sentence for its owner. Files that no hand-in needs are passed over.
+Nothing is trusted: not the names, not the kinds, not the sizes that an archive claims. What is
+refused is refused as a whole, with a sentence for its owner. Files that no hand-in needs are passed
+over.
 """
 
 from __future__ import annotations
@@ -35,11 +37,15 @@ LARGEST_ARCHIVE = 256 << 20  # bytes
 _LARGEST_FILE = 256 << 20
 _LARGEST_WHOLE = 512 << 20
 _NAME = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}"
+_RAW = rf"raw/seed-\d{{1,19}}/(?:{_NAME}/)?{_NAME}"
 _RUN = re.compile(
-    rf"{FOLDER}/{_NAME}(?:/{_NAME}/{_NAME})?/(?:manifest\.json|spec\.json|raw/seed-\d{{1,19}}/(?:{_NAME}/)?{_NAME})"
+    rf"{FOLDER}/{_NAME}(?:/{_NAME}/{_NAME})?/(?:manifest\.json|spec\.json|{_RAW})",
 )
 _BESIDE = re.compile(rf"{_NAME}\.(?:png|jpg|jpeg|c)", re.IGNORECASE)
-_NOTICED = re.compile(r"(^|/)(__MACOSX|\.git)/|(^|/)(\.[^/]*|Thumbs\.db|desktop\.ini)$", re.IGNORECASE)
+_BY_MACHINE = re.compile(
+    r"(^|/)(__MACOSX|\.git)/|(^|/)(\.[^/]*|Thumbs\.db|desktop\.ini)$",
+    re.IGNORECASE,
+)
 
 
 def wanted(name: str) -> bool:
@@ -49,7 +55,7 @@ def wanted(name: str) -> bool:
 
 def by_machine(name: str) -> bool:
     """Whether macOS, Windows or git left that file beside what a person wrote."""
-    return bool(_NOTICED.search(name))
+    return bool(_BY_MACHINE.search(name))
 
 
 def unpack(source: Path, target: Path) -> list[str]:
@@ -67,14 +73,14 @@ def _unpacked(source: Path, target: Path) -> list[str]:
     offered = [member for member, _ in _offered(source)]
     root = _root([member.name for member in offered if not by_machine(member.name)])
     _check(offered, root, strict=not source.is_dir())
-    found, left = [], _LARGEST_WHOLE
+    names, left = [], _LARGEST_WHOLE
     for member, opened in _offered(source):
         inside = _inside(member.name, root)
         if wanted(inside) and not by_machine(member.name):
             with damage_refused(), opened() as stream:
                 left -= copied(stream, target / inside, min(left, _limit(inside)))
-            found.append(inside)
-    return found
+            names.append(inside)
+    return names
 
 
 def _offered(source: Path) -> Iterator[tuple[Member, Opener]]:
@@ -88,7 +94,7 @@ def _offered(source: Path) -> Iterator[tuple[Member, Opener]]:
 
 
 def _check(offered: list[Member], root: str, strict: bool) -> None:
-    """Raises Refused. In a folder a link is refused if it stands for something wanted; in an archive, always."""
+    """Raises Refused. Of a folder, only links that stand for something wanted are refused."""
     for member in offered:
         if member.problem and (strict or wanted_or_above(_inside(member.name, root))):
             raise member.problem
@@ -96,15 +102,18 @@ def _check(offered: list[Member], root: str, strict: bool) -> None:
     if len(set(names)) < len(names):
         raise Refused("It holds a file twice.", PACK)
     if sum(member.size for member in offered) > _LARGEST_WHOLE and strict:
-        raise Refused(f"Unpacked it would be larger than {_LARGEST_WHOLE >> 20} MiB.", "Hand in shorter captures.")
+        raise Refused(
+            f"Unpacked it would be larger than {_LARGEST_WHOLE >> 20} MiB.",
+            "Hand in shorter captures.",
+        )
 
 
 def _root(names: list[str]) -> str:
-    """The one folder around everything, if someone has packed the folder instead of what is in it."""
+    """The one folder around everything, if the folder was packed instead of what is in it."""
     if ANSWERS in names:
         return ""
-    places = [name.removesuffix(ANSWERS) for name in names if name.endswith(f"/{ANSWERS}") and name.count("/") <= 2]
-    return places[0] if len(places) == 1 else ""
+    sheets = [name for name in names if name.endswith(f"/{ANSWERS}") and name.count("/") <= 2]
+    return sheets[0].removesuffix(ANSWERS) if len(sheets) == 1 else ""
 
 
 def _inside(name: str, root: str) -> str:
@@ -134,5 +143,6 @@ def _files(root: Path) -> Iterator[tuple[Member, Opener]]:
 
 
 def wanted_or_above(name: str) -> bool:
-    """Whether a link of that name would stand for something wanted; `latest` of a lab's own folder does not."""
-    return wanted(name) or (name.startswith(f"{FOLDER}/") and not name.endswith("/latest")) or name == FOLDER
+    """Whether a link of that name would stand for something wanted; `latest` of a lab does not."""
+    in_runs = name.startswith(f"{FOLDER}/") and not name.endswith("/latest")
+    return wanted(name) or in_runs or name == FOLDER

@@ -1,15 +1,17 @@
 """Who uploaded a file, by the name that Moodle or Canvas gives it in a download.
 
-Moodle (mod/assign/classes/downloader.php) writes a folder `NAME_NUMBER_assignsubmission_PLUGIN` for each student, or
-without folders that in front of each file's name; it takes underscores out of names. Of a group's assignment the name
-and the number are the group's, and students without a group have no number; older ones put `GROUP-` in front.
+Moodle (mod/assign/classes/downloader.php) writes a folder `NAME_NUMBER_assignsubmission_PLUGIN` for
+each student, or without folders that in front of each file's name; it takes underscores out of
+names. Of a group's assignment the name and the number are the group's, and students without a group
+have no number; older ones put `GROUP-` in front.
 
-Canvas (lib/content_zipper.rb) writes `NAME[_LATE]_NUMBER_FILE_ORIGINAL`, where FILE is its number of the file and grows
-from upload to upload, or `anon_WORD` for name and number, and for typed text `..._text.html` and `..._link.html`. To
-the name of a file that was handed in before, it appends -1, -2 and so on.
+Canvas (lib/content_zipper.rb) writes `NAME[_LATE]_NUMBER_FILE_ORIGINAL`, where FILE is its number
+of the file and grows from upload to upload, or `anon_WORD` for name and number, and for typed text
+`..._text.html` and `..._link.html`. To the name of a file that was handed in before, it appends -1,
+-2 and so on.
 
-What follows the system's own words is the student's: the first match counts, so that no name of a file can speak of
-another student.
+What follows the system's own words is the student's: the first match counts, so that no name of a
+file can speak of another student.
 """
 
 from __future__ import annotations
@@ -57,7 +59,7 @@ class Upload:
     @property
     def words(self) -> str:
         """As a person reads it."""
-        return f"{self.name} ({self.number})" if self.name and self.number else self.name or self.number
+        return " ".join(word for word in (self.name, self.number) if word)
 
 
 def upload_of(path: str) -> Upload | None:
@@ -66,12 +68,26 @@ def upload_of(path: str) -> Upload | None:
     for depth, part in enumerate(parts[: _AROUND_MOODLE + 1]):
         rest = "/".join(parts[depth + 1 :])
         folder = "/".join(parts[: depth + 1]) if rest else ""
-        if found := _MOODLE.fullmatch(part):
-            inside, typed = rest or found["original"] or part, found["plugin"] in _TYPED
-            return Upload("moodle", found["name"], found["number"] or "", folder, inside, typed=typed)
-        found = _ANONYMOUS.fullmatch(part) or _CANVAS.fullmatch(part)
-        if found and depth <= _AROUND_CANVAS:
-            inside = rest or _AGAIN.sub(r"\1\2", found["original"] or part)
-            file, typed = int(found["file"] or 0), bool(found["typed"])
-            return Upload("canvas", found["name"], found["number"], folder, inside, file, typed)
+        upload = _by_moodle(part, folder, rest)
+        if upload is None and depth <= _AROUND_CANVAS:
+            upload = _by_canvas(part, folder, rest)
+        if upload:
+            return upload
     return None
+
+
+def _by_moodle(part: str, folder: str, rest: str) -> Upload | None:
+    words = _MOODLE.fullmatch(part)
+    if words is None:
+        return None
+    inside, typed = rest or words["original"] or part, words["plugin"] in _TYPED
+    return Upload("moodle", words["name"], words["number"] or "", folder, inside, typed=typed)
+
+
+def _by_canvas(part: str, folder: str, rest: str) -> Upload | None:
+    words = _ANONYMOUS.fullmatch(part) or _CANVAS.fullmatch(part)
+    if words is None:
+        return None
+    inside = rest or _AGAIN.sub(r"\1\2", words["original"] or part)
+    file, typed = int(words["file"] or 0), bool(words["typed"])
+    return Upload("canvas", words["name"], words["number"], folder, inside, file, typed)
