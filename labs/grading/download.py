@@ -8,12 +8,13 @@ since nobody knows what follows.
 
 from __future__ import annotations
 
+import json
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from labs.contained import contained
 from labs.grading.archives import (
@@ -34,7 +35,7 @@ _MOST_FILES = 50_000  # in an archive
 _MOST_IN_FOLDER = 500_000
 _LARGEST = 20 << 30  # bytes of a whole class
 _ALLOWANCE = Allowance(_MOST_FILES, LARGEST_ARCHIVE, _LARGEST)
-_LONGEST_LIST = 8 << 20  # characters of all names together
+_LONGEST_LIST = 12 << 20  # characters of JSON, which labs.contained limits
 _SECONDS = 1800.0
 _REMEDY = "Download it again, or unpack it yourself and name the folder."
 
@@ -85,21 +86,29 @@ def _on_disk(file: Path, folder: Path) -> DownloadFile:
 
 
 def in_archive(file: str) -> list[list[Any]]:
-    """The fields of a DownloadFile for each file of an archive. Runs in a process of its own.
+    """The fields of a DownloadFile for each file of an archive, in a process of its own.
+
     Raises Refused.
     """
-    entries: list[list[Any]] = []
-    length = 0
-    with strangers_file(Path(file)) as stream:
-        for member, _ in members(stream, _ALLOWANCE):
-            length += len(member.name)
-            if length > _LONGEST_LIST:
-                raise Refused("The names in it are too many or too long.")
-            problem, hostile = str(member.problem or ""), name_problem(member.name) is not None
-            entries.append([member.name, member.size, member.time, problem, hostile])
+    try:
+        with strangers_file(Path(file)) as stream:
+            entries = list(_entries(stream))
+    except OSError as error:
+        raise Refused(f"It cannot be read ({error.strerror}).") from None
     if sum(size for _, size, *_ in entries) > _LARGEST:
         raise Refused(f"Unpacked it would be larger than {_LARGEST >> 30} GiB.")
     return entries
+
+
+def _entries(stream: IO[bytes]) -> Iterator[list[Any]]:
+    length = 0
+    for member, _ in members(stream, _ALLOWANCE):
+        problem, hostile = str(member.problem or ""), name_problem(member.name) is not None
+        entry = [member.name, member.size, member.time, problem, hostile]
+        length += len(json.dumps(entry))
+        if length > _LONGEST_LIST:
+            raise Refused("The names in it are too many or too long.")
+        yield entry
 
 
 def taken_out(archive: Path, targets: Mapping[int, Path]) -> dict[int, str]:
