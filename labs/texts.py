@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import codecs
 
+from analysis.problems import printable
+
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark begins it
@@ -28,6 +30,12 @@ def decoded(content: bytes) -> str:
     if b"\0" in content[:2]:
         return _strict(content, "utf-16-be" if content[:1] == b"\0" else "utf-16-le")
     return _strict(content, "utf-8")
+
+
+def shown(name: str) -> str:
+    """A file's name as pages, tables and terminals can show it: on a disk it may hold anything."""
+    text = printable(name.encode(errors="replace").decode())
+    return text.replace("\n", "\N{REPLACEMENT CHARACTER}")
 
 
 def _strict(content: bytes, encoding: str) -> str:

@@ -18,10 +18,10 @@ import struct
 import tarfile
 import zipfile
 import zlib
-from calendar import timegm
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, cast
@@ -201,9 +201,16 @@ def _zip(stream: IO[bytes], allowance: Allowance) -> Iterator[tuple[Member, Open
             name = _slashed(entry.filename)
             if not name.endswith("/"):
                 problem = _zip_problem(entry, name, allowance)
-                time = timegm((*entry.date_time, 0, 0, 0))
-                member = Member(name, entry.file_size, time, problem)
+                member = Member(name, entry.file_size, _time(entry), problem)
                 yield member, partial(archive.open, entry)
+
+
+def _time(entry: zipfile.ZipInfo) -> float:
+    """When a file was changed; programs that do not know it write zeros, which are no date."""
+    try:
+        return datetime(*entry.date_time, tzinfo=UTC).timestamp()
+    except ValueError:
+        return 0.0
 
 
 def _zip_problem(entry: zipfile.ZipInfo, name: str, allowance: Allowance) -> Refused | None:

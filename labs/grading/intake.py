@@ -11,6 +11,7 @@ from labs.grading.archives import Refused, copied, strangers_file
 from labs.grading.download import DownloadFile, files_in, taken_out
 from labs.grading.sorting import Parcel, Reason, sorted_out
 from labs.grading.unpack import LARGEST_ARCHIVE, wanted, wanted_or_above
+from labs.texts import shown
 from topologies.errors import UsageError
 
 _TAKEN_OUT = "hand-in"
@@ -87,7 +88,7 @@ def _hand_ins(
 ) -> list[HandIn]:
     """The hand-in of each parcel."""
     if _is_one_hand_in(submissions, parcels):
-        return [HandIn(submissions, submissions.resolve().name)]
+        return [HandIn(submissions, shown(submissions.resolve().name))]
     folders = (work / str(number) for number in range(len(parcels)))
     trips = [_Trip(parcel, next(folders), _problem(parcel, files)) for parcel in parcels]
     take = _from_folder if submissions.is_dir() else _from_archive
@@ -120,11 +121,11 @@ def _hand_in(
 ) -> HandIn:
     time, upload = max(files[index].time for index in parcel.files), parcel.upload
     if upload is None:
-        return HandIn(place, parcel.label, time=time, problem=problem)
-    name = upload.name if upload.name in telling else ""
+        return HandIn(place, shown(parcel.label), time=time, problem=problem)
+    name = shown(upload.name) if upload.name in telling else ""
     is_moodle = upload.system == "moodle"
     moodle, canvas = (upload.number, "") if is_moodle else ("", upload.number)
-    label, key = parcel.label, upload.key
+    label, key = shown(parcel.label), upload.key
     return HandIn(place, label, moodle, canvas, name, key, time, upload.file, problem)
 
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from typing import Literal
 
-from analysis.problems import printable
 from labs.grading.case import Case
 from labs.grading.intake import Intake
 from labs.grading.newest import Chosen
+from labs.texts import shown
 from topologies.errors import TcplabError
 
 FILE = "intake.csv"
@@ -130,8 +130,8 @@ def _line(index: int, intake: Intake, outcomes: Mapping[int, _Outcome]) -> Intak
 
 
 def _shown(text: str) -> str:
-    """As a page and a table can show it: names on a disk may hold anything."""
-    return printable(text.encode(errors="replace").decode())[:_SHOWN]
+    """What may hold a stranger's words, at a length that a table can show."""
+    return shown(text)[:_SHOWN]
 
 
 def _number(count: int, noun: str) -> str:

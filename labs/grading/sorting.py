@@ -108,11 +108,12 @@ def sorted_out(files: Sequence[DownloadFile]) -> Sorting:
     unnamed: dict[int, str] = {}
     owned: dict[int, str] = {}
     for place, file in enumerate(files):
-        if by_machine(file.path):
+        upload = upload_of(file.path)
+        if by_machine(upload.inside if upload else file.path):
             sorting.leave([place], _BY_MACHINE, False)
         elif file.hostile:
             sorting.leave([place], file.problem, True)
-        elif upload := upload_of(file.path):
+        elif upload:
             groups[upload.key][place] = upload
             owned[place] = file.path
         else:

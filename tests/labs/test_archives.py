@@ -190,6 +190,17 @@ def test_backslashes_of_windows_are_slashes(tmp_path: Path, target: Path) -> Non
     assert sorted(unpack(source, target)) == sorted([ANSWERS, CAPTURE])
 
 
+def test_a_zip_without_dates_is_read(tmp_path: Path, target: Path) -> None:
+    source = tmp_path / "undated.zip"
+    content = zip_of({ANSWERS: SHEET})
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        directory = archive.start_dir
+    for header, place in ((0, 10), (directory, 12)):
+        content = content[: header + place] + bytes(4) + content[header + place + 4 :]
+    source.write_bytes(content)
+    assert unpack(source, target) == [ANSWERS]
+
+
 def test_a_linked_folder_in_a_folder_is_not_followed(tmp_path: Path, target: Path) -> None:
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / ANSWERS).write_bytes(SHEET)

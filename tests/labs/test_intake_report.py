@@ -200,6 +200,18 @@ def test_the_report_is_written_and_shown(tmp_path: Path, sack: LabSpec) -> None:
     assert "&lt;b&gt;.txt" in page and "\u202e" not in page
 
 
+def test_names_that_are_no_text_are_shown_all_the_same(tmp_path: Path, sack: LabSpec) -> None:
+    place = folder_of(tmp_path / "class", MOODLE)
+    for name, content in ((b"\xff.zip", EVE), (b"\xfe.zip", b""), (b"\xfd\n.txt", b"")):
+        Path(os.fsdecode(os.fsencode(place) + b"/" + name)).write_bytes(content)
+    found = opened(place, tmp_path)
+    assert set(found.graded) == {"ann", "ben", "eve"}
+    cases, out = found.chosen.cases, tmp_path / "grades"
+    output.write(out, sack, COURSE, PEOPLE, cases, ByHand(), found.report)
+    assert len((out / "intake.csv").read_text().splitlines()) == 6
+    assert not any("\n" in line for line in found.report.told())
+
+
 def test_a_file_without_a_line_is_an_error(tmp_path: Path) -> None:
     found = taken_in(MOODLE, tmp_path)
     for belongs in ({}, {0: found.intake.hand_ins[0]}):
