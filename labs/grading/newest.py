@@ -44,9 +44,7 @@ def newest(cases: Sequence[Case]) -> Chosen:
 
 
 def _by_student(group: Sequence[Case]) -> list[list[Case]]:
-    """A group's upload may hold the hand-ins of its members; what cannot be read is then left
-    apart.
-    """
+    """A group's upload may hold its members' hand-ins; what cannot be read then stands alone."""
     students = {case.student for case in group if not case.refused}
     if len(students) <= 1:
         return [list(group)]
@@ -61,7 +59,7 @@ def _choose(group: Sequence[Case], chosen: Chosen) -> None:
     first, *others = sorted((case for case in group if _rank(case) == best), key=_age, reverse=True)
     counts = [first, *(case for case in others if not _told(first, case))]
     for case in group:
-        if case not in counts:
+        if not any(case is counting for counting in counts):
             why = _why(case, first)
             chosen.left.append((case, f"{why}; what counts is {first.hand_in.label}"))
             first.flag("twice", f"{case.hand_in.label} was uploaded too and is not graded: {why}.")
