@@ -14,6 +14,7 @@ from labs.numbers import COUNT, unit_named
 from labs.runs import combination_of, command_of, seeds_of, variables_of
 from labs.spec import LabRun, LabSpec, Question
 from labs.templates import markdown_page, render, render_lab
+from labs.texts import decoded
 from topologies.data import from_data, to_data
 from topologies.errors import TcplabError, UsageError
 
@@ -49,7 +50,7 @@ def start(lab: LabSpec, variant: Variant, folder: Path) -> Assignment:
 def read_assignment(folder: Path) -> Assignment:
     """The assignment in a folder that `lab start` made. Raises UsageError, TcplabError."""
     try:
-        content = json.loads((folder / FILE).read_text())
+        content = json.loads(decoded((folder / FILE).read_bytes()))
     except FileNotFoundError:
         remedy = "Name the folder that ./tcplab lab start made, or change into it."
         raise UsageError(f"'{folder}' is no lab's folder: it has no {FILE}.", remedy) from None

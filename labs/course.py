@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from labs.spec import LabSpec
+from labs.texts import decoded
 from topologies.data import from_data
 from topologies.errors import TcplabError, UsageError
 
@@ -93,8 +94,8 @@ def read_course(file: Path | None) -> Course:
     if file is None:
         return SELF_STUDY
     try:
-        content = tomllib.loads(file.read_text())
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        content = tomllib.loads(decoded(file.read_bytes()))
+    except (OSError, ValueError) as error:
         raise UsageError(f"{file} cannot be read as a course: {error}.", "Make one: ./tcplab lab course FILE") from None
     course: Course = from_data(Course, content, str(file))
     if len(course.secret) < 16:
@@ -112,7 +113,7 @@ def variant_from(file: Path, lab: LabSpec, student: str) -> Variant:
     """The student's variant out of the class's file. Raises UsageError, TcplabError."""
     student = student_id(student)
     try:
-        content = json.loads(file.read_text())
+        content = json.loads(decoded(file.read_bytes()))
         variants = content["variants"] if content["lab"] == lab.name else {}
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise TcplabError(f"{file} cannot be read as a file of variants: {error}.", "Ask for it again.") from None

@@ -6,6 +6,7 @@ import tomllib
 from pathlib import Path
 
 from labs.spec import LabSpec, Question
+from labs.texts import decoded
 from topologies.errors import TcplabError
 
 LARGEST = 64 * 1024  # bytes
@@ -24,8 +25,8 @@ def read_sheet(file: Path, lab: LabSpec) -> Answers:
     if len(content) > LARGEST:
         raise TcplabError(f"{file.name} is larger than {LARGEST // 1024} KiB.", "It should hold short answers only.")
     try:
-        table = tomllib.loads(content.decode()).get("answers")
-    except (ValueError, RecursionError) as error:  # UnicodeDecodeError and TOMLDecodeError are ValueErrors
+        table = tomllib.loads(decoded(content)).get("answers")
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError is a ValueError
         remedy = 'Write each answer in quotation marks, on its line: goodput = "231 kbit/s".'
         raise TcplabError(f"{file.name} cannot be read: {str(error)[:200]}.", remedy) from None
     if not isinstance(table, dict):

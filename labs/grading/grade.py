@@ -22,11 +22,14 @@ from labs.grading import output, pairs
 from labs.grading.case import Case
 from labs.grading.comparing import compare, settle
 from labs.grading.inspection import from_json, inspect
-from labs.grading.intake import HandIn, hand_ins
+from labs.grading.intake import HandIn, receive
 from labs.grading.marking import Marker, tolerances
+from labs.grading.newest import newest
 from labs.grading.overrides import ByHand, apply, read_by_hand
+from labs.grading.received import received
 from labs.grading.references import References, place_of
 from labs.grading.roster import Person
+from labs.grading.whose import doubt, owner
 from labs.key import Key
 from labs.measuring import MeasuredRun, Values
 from labs.spec import LabRun, LabSpec
@@ -103,14 +106,18 @@ def grade_all(
         results(out) as memory,
         watching(f"grade {lab.name}") as watch,
     ):
-        found = hand_ins(submissions, work / "class")
+        intake = receive(submissions, work / "class")
         module = runs.example_module(Path(modules))
         way = _way(lab, workers, module)
         grading = Grading(lab, course, people, References(way, memory, watch), work, module)
-        cases = list(_inspected(found, grading))
+        chosen = newest(list(_inspected(intake.hand_ins, grading)))
+        cases = chosen.cases
         _require_course(cases, course)
         graded(cases, grading, by_hand)
-        output.write(out, lab, course, people, cases, by_hand)
+        report = received(intake, chosen)
+        output.write(out, lab, course, people, cases, by_hand, report)
+        for line in report.told():
+            watch.note(line)
     return out
 
 
@@ -129,7 +136,9 @@ def _inspected(found: Sequence[HandIn], grading: Grading) -> Iterator[Case]:
 
 def _case(hand_in: HandIn, folder: Path, grading: Grading) -> Case:
     folder.mkdir(parents=True)
-    case = Case(hand_in, folder, person=hand_in.owner(list(grading.people)))
+    case = Case(hand_in, folder, person=owner(hand_in, grading.people), refused=hand_in.problem)
+    if case.refused:
+        return case
     try:
         found = contained(inspect, str(hand_in.place.absolute()), str(folder), grading.lab.name)
         case.inspected = from_json(found)
@@ -148,6 +157,8 @@ def _identify(case: Case, grading: Grading) -> None:
         case.person = known.get(student)
         if known and case.person is None:
             raise TcplabError(f"'{student}' is not in the class.", "Start the lab with the id of the course.")
+        if reason := doubt(case.hand_in, grading.people, case.person):
+            case.flag("whose", reason, claimed)
     elif claimed and student_id(claimed) != case.person.id:
         case.flag("whose", f"It was handed in by {case.person.id} and says that it is of {claimed}.", claimed)
     case.variant = variant(grading.course, grading.lab, case.person.id if case.person else claimed)

@@ -18,6 +18,7 @@ from labs.pictures import picture_kind
 from labs.runs import run_folder
 from labs.sheet import Answers, read_sheet
 from labs.spec import LabSpec
+from labs.texts import decoded
 from topologies import untrusted
 from topologies.errors import TcplabError
 
@@ -76,10 +77,20 @@ def inspect(source: str, target: str, lab_name: str) -> dict[str, Any]:
 
 def _claimed(folder: Path, lab: LabSpec, problems: Problems) -> dict[str, str]:
     """Whose the hand-in says that it is, and of which course."""
-    variant = inner(_object(folder / FILE, problems), "variant")
+    variant = inner(_assignment(folder / FILE, problems), "variant")
     if text(variant, "lab", lab.name) != lab.name:
         raise TcplabError(f"It is for the lab '{text(variant, 'lab')[:40]}', not {lab.name}.", "Hand in the right one.")
     return {name: text(variant, name)[:_SHOWN] for name in ("student", "course")}
+
+
+def _assignment(file: Path, problems: Problems) -> Object:
+    """What `lab start` wrote, in UTF-8 again if an editor has saved it in another encoding."""
+    if file.is_file() and file.stat().st_size <= _LARGEST_JSON:
+        try:
+            file.write_text(decoded(file.read_bytes()), encoding="utf-8")
+        except ValueError as error:
+            problems.add(f"{file.name} cannot be read: {error}.")
+    return _object(file, problems)
 
 
 def _object(file: Path, problems: Problems) -> Object:

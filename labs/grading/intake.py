@@ -1,89 +1,205 @@
-"""Which hand-ins there are: folders and zips, as students or Moodle or Canvas left them."""
+"""A download taken in: each hand-in where it can be opened, and what each file of it belongs to."""
 
 from __future__ import annotations
 
-import re
-import zipfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from labs.assignment import ANSWERS
-from labs.grading.roster import Person
-from labs.grading.unpack import Refused, require_inside
+from labs.grading.archives import Refused, copied, strangers_file
+from labs.grading.download import DownloadFile, files_in, taken_out
+from labs.grading.sorting import Parcel, Reason, sorted_out
+from labs.grading.unpack import LARGEST_ARCHIVE, wanted, wanted_or_above
+from labs.texts import shown
 from topologies.errors import UsageError
 
-_MOODLE = re.compile(r"(?P<name>.{1,200})_(?P<number>\d{1,12})_assignsubmission_file(?:_.*)?")
-_CANVAS = re.compile(r"(?P<name>[^_]{1,200})_(?:LATE_)?(?P<number>\d{1,12})_\d{1,12}_.{1,200}")
-_MOST = 10_000
-_LARGEST = 20 << 30  # bytes of a whole class
+_TAKEN_OUT = "hand-in"
+"""The name of an archive that was taken out of a download; what it is, its content says."""
 
 
 @dataclass(frozen=True)
 class HandIn:
-    """One hand-in: where it is, what it is called there, and whose it is by the words of Moodle or Canvas."""
+    """One hand-in: where it is, its path in the download, and whose it is by Moodle or Canvas.
+
+    `moodle` and `canvas` are the numbers by which these name it, `uploader` is the name, empty if
+    it tells nobody. `upload` is the same for all that one student uploaded, empty if no course
+    system says it. `time` in seconds tells which is newer, as does `file`, Canvas's number.
+    `problem` is why it could not be taken out of the download.
+    """
 
     place: Path
     label: str
     moodle: str = ""
     canvas: str = ""
+    uploader: str = ""
+    upload: str = ""
+    time: float = 0.0
+    file: int = 0
+    problem: str = ""
 
-    def owner(self, people: list[Person]) -> Person | None:
-        """Who handed it in by the course system's word; None where it says nothing."""
-        for person in people:
-            if (self.moodle and self.moodle == person.moodle) or (self.canvas and self.canvas == person.canvas):
-                return person
-        return None
-
-
-def hand_ins(submissions: Path, work: Path) -> list[HandIn]:
-    """All hand-ins in a folder or in a zip that Moodle or Canvas gave. Raises UsageError where there is none."""
-    place = _opened(submissions, work) if submissions.is_file() else submissions
-    if not place.is_dir():
-        raise UsageError(f"There is no '{submissions}'.", "Name the folder or the zip with the hand-ins.")
-    if (place / ANSWERS).is_file():
-        return [HandIn(place, place.resolve().name)]
-    found = [one for entry in sorted(place.iterdir()) if not entry.name.startswith((".", "__")) for one in _of(entry)]
-    if not found:
-        raise UsageError(f"There is no hand-in in '{submissions}'.", "It should hold a zip for each student.")
-    return found
+    @property
+    def words(self) -> str:
+        """Who uploaded it, by the word of the course system; empty if it says nothing."""
+        return " ".join(word for word in (self.uploader, self.moodle or self.canvas) if word)
 
 
-def _of(entry: Path) -> list[HandIn]:
-    label = entry.name
-    if entry.is_dir() and not entry.is_symlink() and (found := _MOODLE.fullmatch(label)):
-        inside = sorted(entry.iterdir()) or [entry]
-        chosen = next((file for file in inside if file.suffix.lower() == ".zip"), entry)
-        return [HandIn(chosen, label, moodle=found["number"])]
-    if found := _CANVAS.fullmatch(label):
-        return [HandIn(entry, label, canvas=found["number"])]
-    return [HandIn(entry, label)]
+@dataclass(frozen=True)
+class Intake:
+    """A download and its hand-ins.
+
+    Each file is, by its place, of a hand-in (`belongs`) or has a reason why of none (`others`).
+    `passed` are the files of hand-ins that no hand-in needs.
+    """
+
+    files: Sequence[DownloadFile]
+    hand_ins: Sequence[HandIn]
+    belongs: Mapping[int, HandIn]
+    others: Mapping[int, Reason]
+    passed: frozenset[int]
 
 
-def _opened(file: Path, work: Path) -> Path:
-    """A download of a whole class, unpacked; or a single hand-in, which stays as it is."""
+def receive(submissions: Path, work: Path) -> Intake:
+    """Sort out a download and take its hand-ins out, below `work`. Raises UsageError for none."""
+    files = files_in(submissions)
+    sorting = sorted_out(files)
+    parcels = sorting.parcels
+    if not parcels:
+        raise _nothing(submissions, files)
+    hand_ins = _hand_ins(submissions, files, parcels, work)
+    pairs = list(zip(parcels, hand_ins, strict=True))
+    belongs = {place: hand_in for parcel, hand_in in pairs for place in parcel.files}
+    loose = (parcel.files.items() for parcel in parcels if not parcel.packed)
+    passed = frozenset(place for names in loose for place, name in names if not wanted(name))
+    return Intake(files, hand_ins, belongs, sorting.others, passed)
+
+
+def _nothing(submissions: Path, files: Sequence[DownloadFile]) -> UsageError:
+    refused = next((f" {file.path[:80]}: {file.problem}" for file in files if file.problem), "")
+    remedy = "It should hold a zip or a folder for each student."
+    return UsageError(f"There is no hand-in in '{submissions}'.{refused}", remedy)
+
+
+def _hand_ins(
+    submissions: Path,
+    files: Sequence[DownloadFile],
+    parcels: Sequence[Parcel],
+    work: Path,
+) -> list[HandIn]:
+    """The hand-in of each parcel."""
+    if _is_one_hand_in(submissions, parcels):
+        return [HandIn(submissions, shown(submissions.resolve().name))]
+    folders = (work / str(number) for number in range(len(parcels)))
+    trips = [_Trip(parcel, next(folders), _problem(parcel, files)) for parcel in parcels]
+    take = _from_folder if submissions.is_dir() else _from_archive
+    places = take(submissions, files, trips)
+    telling = _telling(parcels)
+    pairs = zip(parcels, places, strict=True)
+    return [_hand_in(parcel, files, telling, *place) for parcel, place in pairs]
+
+
+def _is_one_hand_in(submissions: Path, parcels: Sequence[Parcel]) -> bool:
+    """Whether the download is itself a hand-in, and is opened as one."""
+    first, *others = parcels
+    whole = first.folder == "" if submissions.is_dir() else not first.packed
+    return not others and whole and first.upload is None
+
+
+def _telling(parcels: Sequence[Parcel]) -> frozenset[str]:
+    """Names that tell who uploaded. With anonymous marking Moodle calls everybody the same."""
+    uploads = {(parcel.upload.name, parcel.upload.key) for parcel in parcels if parcel.upload}
+    count = Counter(name for name, _ in uploads)
+    return frozenset(name for name in count if count[name] == 1)
+
+
+def _hand_in(
+    parcel: Parcel,
+    files: Sequence[DownloadFile],
+    telling: frozenset[str],
+    place: Path,
+    problem: str,
+) -> HandIn:
+    time, upload = max(files[index].time for index in parcel.files), parcel.upload
+    if upload is None:
+        return HandIn(place, shown(parcel.label), time=time, problem=problem)
+    name = shown(upload.name) if upload.name in telling else ""
+    is_moodle = upload.system == "moodle"
+    moodle, canvas = (upload.number, "") if is_moodle else ("", upload.number)
+    label, key = shown(parcel.label), upload.key
+    return HandIn(place, label, moodle, canvas, name, key, time, upload.file, problem)
+
+
+def _problem(parcel: Parcel, files: Sequence[DownloadFile]) -> str:
+    """Why a parcel cannot be taken out: a file of it cannot be opened, or is there twice."""
+    for place, name in parcel.files.items():
+        if files[place].problem and (parcel.packed or wanted_or_above(name)):
+            return files[place].problem
+    names = [name for name in parcel.files.values() if wanted(name)]
+    return "It holds a file twice." if len(set(names)) < len(names) else ""
+
+
+@dataclass(frozen=True)
+class _Trip:
+    """A parcel on its way out of a download: into which folder of ours, and why it stays."""
+
+    parcel: Parcel
+    folder: Path
+    problem: str
+
+    @property
+    def targets(self) -> dict[int, Path]:
+        """Where to each of its files is taken."""
+        if self.problem:
+            return {}
+        if self.parcel.packed:
+            return dict.fromkeys(self.parcel.files, self.folder / _TAKEN_OUT)
+        names = self.parcel.files.items()
+        return {place: self.folder / name for place, name in names if wanted(name)}
+
+
+def _from_archive(
+    archive: Path,
+    _files: Sequence[DownloadFile],
+    trips: Sequence[_Trip],
+) -> list[tuple[Path, str]]:
+    """Where each parcel of an archive can be opened, and why it cannot."""
+    for trip in trips:
+        trip.folder.mkdir(parents=True)
+    targets = {place: target for trip in trips for place, target in trip.targets.items()}
+    damage = taken_out(archive, targets)
+    places = []
+    for trip in trips:
+        problems = (trip.problem, *(damage.get(place, "") for place in trip.parcel.files))
+        folder = trip.folder / _TAKEN_OUT if trip.parcel.packed else trip.folder
+        places.append((folder, next(filter(None, problems), "")))
+    return places
+
+
+def _from_folder(
+    folder: Path,
+    files: Sequence[DownloadFile],
+    trips: Sequence[_Trip],
+) -> list[tuple[Path, str]]:
+    """The same of a folder: most can be opened where they are, what is scattered is gathered."""
+    places = []
+    for trip in trips:
+        parcel = trip.parcel
+        if parcel.packed:
+            places.append((folder / files[min(parcel.files)].path, trip.problem))
+        elif parcel.folder is not None:
+            places.append((folder / parcel.folder, trip.problem))
+        else:
+            places.append((trip.folder, trip.problem or _gathered(trip, folder, files)))
+    return places
+
+
+def _gathered(trip: _Trip, folder: Path, files: Sequence[DownloadFile]) -> str:
+    """Copy the files of a scattered parcel; why that failed."""
+    trip.folder.mkdir(parents=True)
     try:
-        with zipfile.ZipFile(file) as archive:
-            entries = [entry for entry in archive.infolist() if not entry.is_dir()]
-            if any(entry.filename.split("/")[-1] == ANSWERS for entry in entries):
-                return _alone(file, work)
-            if len(entries) > _MOST or sum(entry.file_size for entry in entries) > _LARGEST:
-                raise UsageError(f"{file} is too large for a class.", "Unpack it yourself and name the folder.")
-            for entry in entries:
-                require_inside(entry.filename)
-                if entry.filename.lower().endswith(".zip"):
-                    archive.extract(entry, work)
-    except (OSError, zipfile.BadZipFile, ValueError) as error:
-        raise UsageError(f"{file} cannot be opened: {error}.", "Download it again, or name a folder.") from None
-    except Refused as error:
-        raise UsageError(f"{file}: {error.problem}", "Unpack it yourself and name the folder.") from None
-    return work
-
-
-def _alone(file: Path, work: Path) -> Path:
-    work.mkdir(parents=True, exist_ok=True)
-    (work / file.name).hardlink_to(file) if file.stat().st_dev == work.stat().st_dev else _copied(file, work)
-    return work
-
-
-def _copied(file: Path, work: Path) -> None:
-    (work / file.name).write_bytes(file.read_bytes())
+        for place, target in trip.targets.items():
+            with strangers_file(folder / files[place].path) as stream:
+                copied(stream, target, LARGEST_ARCHIVE)
+    except (OSError, Refused) as error:
+        return str(error)
+    return ""

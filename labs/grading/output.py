@@ -18,6 +18,8 @@ from labs.course import Course
 from labs.grading import pages
 from labs.grading.case import Case
 from labs.grading.overrides import ByHand
+from labs.grading.received import FILE as INTAKE
+from labs.grading.received import Received
 from labs.grading.roster import Person
 from labs.packing import safe_name
 from labs.spec import LabSpec
@@ -26,14 +28,16 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
 
 
 def write(
-    out: Path, lab: LabSpec, course: Course, people: Sequence[Person], cases: Sequence[Case], by_hand: ByHand
-) -> None:
+    out: Path, lab: LabSpec, course: Course, people: Sequence[Person], cases: Sequence[Case], by_hand: ByHand,
+    received: Received,
+) -> None:  # fmt: skip
     """Everything but the file of overrides, which belongs to people."""
     names = file_names(cases)
     files: list[tuple[str, str]] = [
         ("grades.csv", _grades(lab, cases)), ("moodle.csv", _moodle(lab, cases)), ("canvas.csv", _canvas(lab, cases)),
         ("report.json", json.dumps([case.described() for case in cases], indent=1) + "\n"),
-        ("class.html", pages.class_page(lab, course, people, cases, names)),
+        ("class.html", pages.class_page(lab, course, people, cases, names, received)),
+        (INTAKE, _table(*received.table())),
         ("reading.html", pages.reading_page(lab, cases, names, by_hand)),
     ]  # fmt: skip
     for case in cases:

@@ -11,6 +11,7 @@ from labs.course import Course
 from labs.grading.case import Case
 from labs.grading.marking import Mark
 from labs.grading.overrides import ByHand
+from labs.grading.received import NOTHING, Received
 from labs.grading.roster import Person
 from labs.runs import MODULE
 from labs.spec import LabSpec, Question
@@ -35,8 +36,9 @@ def feedback_page(lab: LabSpec, case: Case) -> str:
 
 
 def class_page(
-    lab: LabSpec, course: Course, people: Sequence[Person], cases: Sequence[Case], names: dict[int, str]
-) -> str:
+    lab: LabSpec, course: Course, people: Sequence[Person], cases: Sequence[Case], names: dict[int, str],
+    received: Received = NOTHING,
+) -> str:  # fmt: skip
     """Distributions per question, pairs that are flagged, what was widely misunderstood."""
     handed_in = {case.student for case in cases}
     return render("class.html", {
@@ -46,7 +48,7 @@ def class_page(
         "looks": [(case, flag) for case in cases for flag in case.flags],
         "misunderstood": list(_misunderstood(lab, cases)), "open": sum(len(case.open) for case in cases),
         "missing": [person for person in people if person.id not in handed_in],
-        "refused": [case for case in cases if case.refused],
+        "refused": [case for case in cases if case.refused], "received": received,
     })  # fmt: skip
 
 

@@ -1,20 +1,115 @@
-"""The class: a CSV table of the instructor, such as Moodle's or Canvas's own export of grades."""
+"""The class: a table of the instructor, such as an export of Moodle or Canvas, or a list of ids."""
 
 from __future__ import annotations
 
 import csv
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from labs.course import student_id
+from labs.texts import decoded
 from topologies.errors import UsageError
 
+_NUMBER = (
+    "id number",
+    "id-nummer",
+    "número de id",
+    "numéro d'identification",
+    "codice identificativo",
+    "número de identificação (id)",
+    "nummer (id)",
+    "número id",
+    "id nummer",
+)
+_USERNAME = (
+    "username",
+    "anmeldename",
+    "nombre de usuario",
+    "nom d'utilisateur",
+    "nome de utilizador",
+    "gebruikersnaam",
+    "nom d'usuari",
+    "användarnamn",
+)
+_EMAIL = (
+    "email address",
+    "e-mail-adresse",
+    "dirección de correo",
+    "adresse de courriel",
+    "indirizzo email",
+    "e-mail",
+    "e-mailadres",
+    "adreça electrònica",
+    "e-postadress",
+)
+_FULL_NAME = (
+    "full name",
+    "vollständiger name",
+    "nombre completo",
+    "nom complet",
+    "nome completo",
+    "volledige naam",
+    "fullständigt namn",
+)
+_FIRST_NAME = (
+    "first name",
+    "vorname",
+    "nombre",
+    "prénom",
+    "nome",
+    "voornaam",
+    "nom",
+    "förnamn",
+)
+_LAST_NAME = (
+    "last name",
+    "surname",
+    "nachname",
+    "apellido(s)",
+    "nom de famille",
+    "cognome",
+    "apelido",
+    "achternaam",
+    "cognoms",
+    "efternamn",
+)
+_IDENTIFIER = (
+    "identifier",
+    "identificador",
+    "identifiant",
+    "identificativo",
+    "identificatie",
+    "identifierare",
+    "id",
+)
+_PARTICIPANT = re.compile(
+    r"(?:participante?|teilnehmer/in|partecipante|deelnemer|deltagare)\s*([0-9]{1,12})",
+    re.IGNORECASE,
+)
+"""What Moodle writes in English, German, Spanish, French, Italian, Portuguese, Dutch, Catalan and
+Swedish, by its language packs: `idnumber`, `username`, `email`, `fullname`, `firstname`, `lastname`
+of moodle.php; `recordid` above a worksheet's numbers and `hiddenuser` before each, of assign.php.
+"""
 _COLUMNS = {
-    "id": ("id", "student id", "sis user id", "id number", "username", "sis login id", "login id", "email address"),
-    "name": ("name", "full name", "student"), "email": ("email", "email address", "sis login id"),
-    "moodle": ("moodle", "identifier"), "canvas": ("canvas", "id"), "section": ("section",),
-}  # fmt: skip
-"""What a column is for, and the names under which it is looked for, in order."""
+    "id": (
+        *("id", "student id", "sis user id", *_NUMBER, *_USERNAME),
+        *("sis login id", "login id", *_IDENTIFIER[:-1], *_EMAIL),
+    ),
+    "name": ("name", *_FULL_NAME, "student"),
+    "first": _FIRST_NAME,
+    "last": _LAST_NAME,
+    "email": ("email", *_EMAIL, "sis login id"),
+    "moodle": ("moodle",),
+    "canvas": ("canvas",),
+    "section": ("section",),
+}
+"""What a column is for, and the headings under which it is looked for, in order."""
+_REMEDY = "Begin it with a line that names the columns, one called id; or write one id in a line."
+_SAVE = 'Save it as CSV in UTF-8; Excel calls that "CSV UTF-8".'
+_DELIMITERS = ",;\t"
 
 
 @dataclass(frozen=True)
@@ -30,32 +125,91 @@ class Person:
 
 
 def read_roster(file: Path) -> list[Person]:
-    """Everybody in a table with a heading, or with one id in a line. Raises UsageError."""
+    """Everybody in a table with a heading, or with one id in a line. Raises UsageError.
+
+    Cells may be separated by commas, semicolons or tabs, in UTF-8 or UTF-16, as Excel saves them.
+    """
     try:
-        with file.open(newline="", encoding="utf-8-sig") as stream:
-            rows = [[cell.strip() for cell in row] for row in csv.reader(stream) if any(cell.strip() for cell in row)]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UsageError(f"{file} cannot be read as a table of students: {error}.", "Write it as CSV.") from None
-    if not rows:
-        raise UsageError(f"{file} names no student.", "Write one id in a line, or a table with a column id.")
-    heading = [cell.lower() for cell in rows[0]]
-    is_table = any(name in heading for name in _COLUMNS["id"])
-    people = [_person(heading, row) for row in rows[1:]] if is_table else [Person(student_id(row[0])) for row in rows]
-    people = [person for person in people if person.id]
-    if twice := next((one.id for one in people if sum(one.id == other.id for other in people) > 1), None):
+        text = decoded(file.read_bytes())
+        tables = {delimiter: _rows(text, delimiter) for delimiter in _DELIMITERS}
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}.", "Name another.") from None
+    except (ValueError, csv.Error) as error:
+        raise UsageError(f"{file} cannot be read as a table of students: {error}.", _SAVE) from None
+    if not any(tables.values()):
+        raise UsageError(f"{file} names no student.", _REMEDY)
+    people = list(_people(file, max(tables.values(), key=_fits)))
+    ids = [person.id for person in people]
+    if twice := next((student for student, count in Counter(ids).items() if count > 1), None):
         raise UsageError(f"{file} names {twice} twice.", "Give everybody an id of their own.")
     return people
 
 
-def _person(heading: list[str], row: list[str]) -> Person:
-    cells = dict(zip(heading, row, strict=False))
-    canvas_export = "sis user id" in heading or "sis login id" in heading  # there `ID` is Canvas's own number
+def _rows(text: str, delimiter: str) -> list[list[str]]:
+    """The rows that are not empty. Excel may begin a file with a line that names the delimiter."""
+    lines = text.splitlines()
+    if lines and re.fullmatch("sep=.", lines[0], re.IGNORECASE):
+        lines = lines[1:]
+    rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=delimiter)]
+    return [row for row in rows if any(row)]
+
+
+def _fits(rows: Sequence[Sequence[str]]) -> tuple[bool, int]:
+    """How well a delimiter fits: it gives a column of ids, and many columns."""
+    heading = _heading(rows[0])
+    return any(name in _COLUMNS["id"] for name in heading), max(map(len, rows))
+
+
+def _heading(row: Sequence[str]) -> list[str]:
+    plain = (cell.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'") for cell in row)
+    return [" ".join(cell.split()) for cell in plain]
+
+
+def _people(file: Path, rows: Sequence[Sequence[str]]) -> Iterator[Person]:
+    heading = _heading(rows[0])
+    if any(name in _COLUMNS["id"] for name in heading):
+        others = (row for row in rows if _heading(row) != heading)
+        people = [_person(dict(zip(heading, row, strict=False)), heading) for row in others]
+        if not any(person.id for person in people):
+            raise UsageError(f"{file} has no column that tells ids.", _REMEDY)
+        yield from (person for person in people if person.id)
+        return
+    if max(map(len, rows)) > 1 or _is_heading(heading[0], rows[1:]):
+        names = ", ".join(f"'{cell[:40]}'" for cell in rows[0][:6])
+        raise UsageError(f"{file} begins with {names}, and none is a column of ids.", _REMEDY)
+    yield from (Person(student_id(row[0])) for row in rows)
+
+
+def _is_heading(first: str, others: Sequence[Sequence[str]]) -> bool:
+    """Whether the first line of a list is its heading: it is known as one, or unlike all ids."""
+    known = any(first in names for names in _COLUMNS.values())
+    telling = [bool(re.search(r"[0-9@]", row[0])) for row in others]
+    return known or (bool(telling) and all(telling) and not re.search(r"[0-9@]", first))
+
+
+def _person(cells: dict[str, str], heading: Sequence[str]) -> Person:
+    """A row of a table by its headings. Canvas's `ID` is its own number, Moodle's may be one of a
+    participant.
+    """
+    canvas_export = "sis user id" in heading or "sis login id" in heading
+    numbers = (_participant(name, cells.get(name, "")) for name in _IDENTIFIER)
+    participant = next(filter(None, numbers), "")
+    other = {"id"} if canvas_export else set()
+    other |= {name for name in _IDENTIFIER if _participant(name, cells.get(name, ""))}
 
     def cell(what: str) -> str:
-        names = [name for name in _COLUMNS[what] if not (name == "id" and (what == "id") == canvas_export)]
+        names = (name for name in _COLUMNS[what] if what != "id" or name not in other)
         return next((cells[name] for name in names if cells.get(name)), "")
 
-    found = cell("id")
-    number = cell("moodle").removeprefix("Participant").strip()
-    return Person(student_id(found) if found else "", cell("name"), cell("email"), number, cell("canvas"),
-                  cell("section"))  # fmt: skip
+    name = cell("name") or f"{cell('first')} {cell('last')}".strip()
+    canvas = cell("canvas") or (cells.get("id", "") if canvas_export else "")
+    moodle = participant or _PARTICIPANT.sub(r"\1", cell("moodle"))
+    student = student_id(cell("id")) if cell("id") else ""
+    return Person(student, name, cell("email"), moodle, canvas, cell("section"))
+
+
+def _participant(heading: str, cell: str) -> str:
+    """Moodle's number of a participant, in a worksheet's first column, which is ID in German."""
+    if words := _PARTICIPANT.fullmatch(cell):
+        return words[1]
+    return cell if heading == "identifier" and cell.isdecimal() else ""

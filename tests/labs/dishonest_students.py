@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 from labs.spec import LabSpec
-from tests.labs.student import Student, packed, sheet, signed, written
+from tests.labs.student import Student, borrowed, packed, sheet, signed, written
 
 
 def fabricated(student: Student, lab: LabSpec, target: Path) -> None:
@@ -82,3 +82,8 @@ def said_to_be_native(student: Student, lab: LabSpec, target: Path) -> None:
     file.write_bytes(content[: len(content) // 3])
     signed(student.run, json.loads((student.run / "manifest.json").read_text()) | {"testbed": "native"})
     packed(student, target)
+
+
+def zip_of_another(student: Student, _lab: LabSpec, target: Path) -> None:
+    """The neighbour's hand-in as it is, uploaded under the own name."""
+    borrowed(student, target)

@@ -1,13 +1,18 @@
-"""Hand-ins that broke on their way: cut short, damaged, empty, or no zip at all."""
+"""Hand-ins that broke or changed on their way: cut short, damaged, no zip, packed otherwise."""
 
 from __future__ import annotations
 
+import codecs
+import os
 import random
+import shutil
 import struct
 import zipfile
 from pathlib import Path
 
+from labs.assignment import ANSWERS, FILE
 from labs.spec import LabSpec
+from tests.labs.downloads import tar_of
 from tests.labs.honest_students import honest
 from tests.labs.student import Student, borrowed, rewritten
 
@@ -51,3 +56,31 @@ def no_zip(student: Student, _lab: LabSpec, target: Path) -> None:
 def empty(student: Student, _lab: LabSpec, target: Path) -> None:
     with zipfile.ZipFile(target, "w"):
         pass
+
+
+def as_a_tar(student: Student, lab: LabSpec, target: Path) -> None:
+    """Packed by hand, with the folder around it."""
+    honest(student, lab, target)
+    with zipfile.ZipFile(target) as archive:
+        members = {f"./my lab/{name}": archive.read(name) for name in archive.namelist()}
+    target.unlink()
+    target.with_suffix(".tar.gz").write_bytes(tar_of(members))
+
+
+def by_windows(student: Student, lab: LabSpec, target: Path) -> None:
+    """Names with backslashes, and texts that Notepad saved."""
+    honest(student, lab, target)
+    with zipfile.ZipFile(target) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    members[ANSWERS] = codecs.BOM_UTF16_LE + members[ANSWERS].decode().encode("utf-16-le")
+    members[FILE] = codecs.BOM_UTF8 + members[FILE]
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name.replace("/", "\\"), content)
+
+
+def twice(student: Student, lab: LabSpec, target: Path) -> None:
+    """A day later once more."""
+    honest(student, lab, target.with_name("again.zip"))
+    shutil.copyfile(target.with_name("again.zip"), target)
+    os.utime(target, (0, target.stat().st_mtime - 86_400))

@@ -10,6 +10,7 @@ from tests.labs.dishonest_students import (
     numbers_of_another,
     relabelled,
     said_to_be_native,
+    zip_of_another,
 )
 from tests.labs.honest_students import (
     follows,
@@ -32,12 +33,15 @@ from tests.labs.hostile_students import (
     zip_slip,
 )
 from tests.labs.spoilt_hand_ins import (
+    as_a_tar,
+    by_windows,
     cut_short,
     damaged,
     empty,
     half_a_zip,
     no_run,
     no_zip,
+    twice,
 )
 from tests.labs.student import Kind
 
@@ -73,4 +77,8 @@ KINDS = (
     Kind("hostile words", "graded", hostile_words, points=(POINTS - 3, POINTS - 3), said="&lt;script&gt;"),
     Kind("manifest elsewhere", "look", manifest_elsewhere, frozenset({"manifest"}), points=(POINTS, POINTS)),
     Kind("empty", "could not grade", empty, said="answers.toml", runs=False),
+    Kind("honest, as a tar", "graded", as_a_tar, points=(POINTS, POINTS)),
+    Kind("honest by Windows", "graded", by_windows, points=(POINTS, POINTS)),
+    Kind("handed in twice", "look", twice, frozenset({"twice"}), points=(POINTS, POINTS)),
+    Kind("zip of another", "look", zip_of_another, frozenset({"whose", "captures"})),
 )  # fmt: skip

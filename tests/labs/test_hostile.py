@@ -15,11 +15,9 @@ from labs.assignment import ANSWERS
 from labs.contained import NotContained, contained
 from labs.grading.authentic import differences, inconsistencies
 from labs.grading.inspection import inspect
-from labs.grading.intake import hand_ins
-from labs.grading.roster import Person
 from labs.grading.unpack import Refused, unpack
 from labs.pictures import picture_kind
-from topologies.errors import TcplabError, UsageError
+from topologies.errors import TcplabError
 
 SHEET = b'[answers]\ngoodput_off = "231 kbit/s"\n'
 CAPTURE = "runs/sack/raw/seed-1/sack_on/h1-eth0.pcap"
@@ -241,33 +239,3 @@ def test_pictures_are_pictures(tmp_path: Path) -> None:
         assert picture_kind(tmp_path / name) == kind
     (tmp_path / "link.png").symlink_to(tmp_path / "a.png")
     assert picture_kind(tmp_path / "link.png") is None
-
-
-def test_hand_ins_are_found_as_course_systems_leave_them(tmp_path: Path) -> None:
-    good = zipped(tmp_path / "x.zip", {ANSWERS: SHEET}).read_bytes()
-    place = tmp_path / "class"
-    moodle = place / "Ann A_17_assignsubmission_file"
-    moodle.mkdir(parents=True)
-    (moodle / "sack-ann.zip").write_bytes(good)
-    (place / "aben_LATE_4711_99_sack-ben.zip").write_bytes(good)
-    (place / "sack-eve.zip").write_bytes(good)
-    people = [Person("ann", moodle="17"), Person("ben", canvas="4711")]
-    found = {
-        (owner.id if (owner := one.owner(people)) else None, one.place.name) for one in hand_ins(place, tmp_path / "w")
-    }
-    assert found == {("ann", "sack-ann.zip"), ("ben", "aben_LATE_4711_99_sack-ben.zip"), (None, "sack-eve.zip")}
-    download = zipped(
-        tmp_path / "all.zip", {f"Ann A_17_assignsubmission_file/{name}": good for name in ("sack-ann.zip",)}
-    )
-    assert [one.moodle for one in hand_ins(download, tmp_path / "work")] == ["17"]
-    slip = zipped(tmp_path / "slip.zip", {"../../owned.zip": good})
-    with pytest.raises(UsageError, match="leave its folder"):
-        hand_ins(slip, tmp_path / "other")
-    with pytest.raises(UsageError, match="no hand-in"):
-        hand_ins(target_of(tmp_path), tmp_path / "third")
-
-
-def target_of(tmp_path: Path) -> Path:
-    folder = tmp_path / "empty"
-    folder.mkdir()
-    return folder

@@ -1,0 +1,232 @@
+"""The files of a download sorted into hand-ins, by their names alone.
+
+Whose a file is, the course system says (labs.grading.uploads). Of what one student uploaded, each
+archive and each folder with answers is a hand-in; so it is with files of which no course system
+speaks. Every file ends in one parcel, or among the others with its reason.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from labs.assignment import ANSWERS, FILE
+from labs.grading.download import DownloadFile
+from labs.grading.unpack import by_machine
+from labs.grading.uploads import Upload, upload_of
+
+_ARCHIVE = re.compile(
+    r".*\.(zip|tar|tgz|tbz2?|txz|tar\.(gz|bz2|xz))",
+    re.IGNORECASE | re.DOTALL,
+)
+_LAST = "\U0010ffff"  # sorts behind every name
+_BY_MACHINE = "left by a computer, not by a student"
+_TYPED = "typed into the course system, no file"
+_BESIDE = "no hand-in, beside one of the same student"
+_NOBODYS = "no hand-in, and in no folder of one"
+_LOOSE = "loose beside hand-ins, so nobody knows whose it is"
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """A hand-in before it is opened.
+
+    `files` are its files by their places in the download, with their names inside it. `packed` says
+    that it is one archive; `folder` is the path of the folder that it is, None if it is scattered.
+    """
+
+    label: str
+    files: Mapping[int, str]
+    upload: Upload | None = None
+    packed: bool = False
+    folder: str | None = None
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a file is in no hand-in. `look` says that a person should know.
+
+    `whose` is the word of the course system.
+    """
+
+    text: str
+    look: bool = False
+    whose: str = ""
+
+
+@dataclass
+class Sorting:
+    """How files are sorted: each is in a parcel or has a reason, by its place in the download."""
+
+    parcels: list[Parcel] = field(default_factory=list)
+    others: dict[int, Reason] = field(default_factory=dict)
+
+    def leave(self, places: Iterable[int], text: str, look: bool, whose: str = "") -> None:
+        """These are in no hand-in."""
+        self.others |= {place: Reason(text, look, whose) for place in places}
+
+
+@dataclass(frozen=True)
+class _Group:
+    """What belongs together: names by their places in the download, as the student gave them."""
+
+    names: dict[int, str]
+    in_order: list[tuple[str, int]]
+
+    @classmethod
+    def of(cls, names: dict[int, str]) -> _Group:
+        return cls(names, sorted((name, place) for place, name in names.items()))
+
+    def beneath(self, root: str) -> dict[int, str]:
+        """The names below a folder, whose path ends in a slash or is empty."""
+        first = bisect_left(self.in_order, (root,))
+        last = bisect_left(self.in_order, (root + _LAST,))
+        return {place: name.removeprefix(root) for name, place in self.in_order[first:last]}
+
+    def roots(self) -> list[str]:
+        """The folders with answers, an outer one before what is in it."""
+        sheets = (name for name, _ in self.in_order if name.rpartition("/")[2] == ANSWERS)
+        return sorted({name.removesuffix(ANSWERS) for name in sheets})
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A hand-in in a group: names inside it, the folder around them, whether it is an archive."""
+
+    names: dict[int, str]
+    root: str
+    packed: bool
+
+
+def sorted_out(files: Sequence[DownloadFile]) -> Sorting:
+    """Every file in one parcel or among the others."""
+    sorting = Sorting()
+    groups: dict[str, dict[int, Upload]] = defaultdict(dict)
+    unnamed: dict[int, str] = {}
+    owned: dict[int, str] = {}
+    for place, file in enumerate(files):
+        upload = upload_of(file.path)
+        if by_machine(upload.inside if upload else file.path):
+            sorting.leave([place], _BY_MACHINE, False)
+        elif file.hostile:
+            sorting.leave([place], file.problem, True)
+        elif upload:
+            groups[upload.key][place] = upload
+            owned[place] = file.path
+        else:
+            unnamed[place] = file.path
+    for uploads in groups.values():
+        _sort_uploads(sorting, owned, uploads)
+    _sort_unnamed(sorting, _Group.of(unnamed), _Group.of(owned))
+    return sorting
+
+
+def _sort_uploads(
+    sorting: Sorting,
+    paths: Mapping[int, str],
+    uploads: Mapping[int, Upload],
+) -> None:
+    """What one student, or one group, uploaded.
+
+    If nothing of it is a hand-in, all of it is taken for one, so that the student is told.
+    """
+    folders: dict[str, dict[int, str]] = defaultdict(dict)
+    for place, upload in uploads.items():
+        if not upload.typed:
+            folders[upload.folder][place] = upload.inside
+    pieces: list[tuple[str, _Piece]] = []
+    for folder, names in folders.items():
+        pieces += [(folder, piece) for piece in _pieces(_Group.of(names), named=True)]
+    if not pieces:
+        wholes = {folder: _Piece(names, "", len(names) == 1) for folder, names in folders.items()}
+        pieces = list(wholes.items())
+    sorting.parcels += [_parcel(piece, folder, paths, uploads) for folder, piece in pieces]
+    taken = {place for _, piece in pieces for place in piece.names}
+    typed = {place for place, upload in uploads.items() if upload.typed}
+    whose = next(iter(uploads.values())).words
+    sorting.leave(uploads.keys() - taken - typed, _BESIDE, False, whose)
+    sorting.leave(typed, _TYPED, not pieces, whose)
+
+
+def _parcel(
+    piece: _Piece,
+    folder: str,
+    paths: Mapping[int, str],
+    uploads: Mapping[int, Upload],
+) -> Parcel:
+    first = min(piece.names)
+    if piece.packed or not folder:
+        return Parcel(paths[first], piece.names, uploads[first], piece.packed)
+    whole = f"{folder}/{piece.root}".rstrip("/")
+    return Parcel(whole, piece.names, uploads[first], folder=whole)
+
+
+def _pieces(group: _Group, named: bool, owned: _Group | None = None) -> Iterator[_Piece]:
+    """The hand-ins of a group.
+
+    Loose answers that lie above other hand-ins are one too if it is known whose they are.
+    """
+    taken: set[int] = set()
+    roots = group.roots()
+    for root in roots:
+        beneath = group.beneath(root)
+        rivals = owned.beneath(root) if owned else {}
+        if not taken & beneath.keys() and not rivals and _is_whole(set(beneath.values())):
+            taken |= beneath.keys()
+            yield _Piece(beneath, root, False)
+    for place, name in group.names.items():
+        if place not in taken and _ARCHIVE.fullmatch(name):
+            taken.add(place)
+            yield _Piece({place: name}, "", True)
+    for root in reversed(roots) if named else ():
+        rest = {place: name for place, name in group.beneath(root).items() if place not in taken}
+        if rest:
+            taken |= rest.keys()
+            yield _Piece(rest, root, False)
+
+
+def _is_whole(names: set[str]) -> bool:
+    """Whether a folder with answers is one hand-in: nothing else in it is.
+
+    In a lab's own folder lies the zip that `lab pack` made of it, and perhaps a copy of answers.
+    """
+    is_lab = FILE in names
+    folders = {name.removesuffix(ANSWERS) for name in names if name.endswith(f"/{ANSWERS}")}
+    rivals = [folder for folder in folders if not is_lab or folder + FILE in names]
+    archives = [name for name in names if _ARCHIVE.fullmatch(name)]
+    copies = 1 if is_lab and len(archives) == 1 and "/" not in archives[0] else 0
+    return not rivals and len(archives) == copies
+
+
+def _sort_unnamed(sorting: Sorting, group: _Group, owned: _Group) -> None:
+    """Files of which no course system speaks."""
+    pieces = list(_pieces(group, False, owned))
+    for piece in pieces:
+        path = group.names[min(piece.names)]
+        folder = None if piece.packed else piece.root.rstrip("/")
+        label = path if folder is None else folder
+        sorting.parcels.append(Parcel(label, piece.names, None, piece.packed, folder))
+    taken = {place for piece in pieces for place in piece.names}
+    paths = [*owned.names.values(), *(group.names[place] for place in taken)]
+    rest = {place: name for place, name in group.names.items() if place not in taken}
+    loose = {place for root in group.roots() for place in group.beneath(root)}
+    _sort_rest(sorting, rest, {_top(path) for path in paths}, loose)
+
+
+def _sort_rest(sorting: Sorting, rest: Mapping[int, str], known: set[str], loose: set[int]) -> None:
+    """Files in no hand-in. A folder beside other students' is taken for one, to tell its owner."""
+    folders: dict[str, dict[int, str]] = defaultdict(dict)
+    for place, name in rest.items():
+        top, _, inside = name.partition("/")
+        if inside and known and top not in known:
+            folders[top][place] = inside
+        else:
+            sorting.leave([place], _LOOSE if place in loose else _NOBODYS, True)
+    sorting.parcels += [Parcel(top, names, folder=top) for top, names in folders.items()]
+
+
+def _top(path: str) -> str:
+    return path.partition("/")[0]

@@ -1,0 +1,286 @@
+"""Every file of a download ends in one line: which of two counts, what is refused, and the sums."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import os
+import zipfile
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+from labs.assignment import ANSWERS, FILE
+from labs.grading import output
+from labs.grading.case import Case
+from labs.grading.download import DownloadFile
+from labs.grading.intake import Intake, receive
+from labs.grading.newest import Chosen, newest
+from labs.grading.overrides import ByHand
+from labs.grading.received import received
+from labs.grading.sorting import sorted_out
+from labs.spec import LabSpec
+from tests.labs.conftest import COURSE
+from tests.labs.downloads import SHEET, WHEN, below, folder_of, hand_in, tar_of, written, zip_of
+from tests.labs.taken_in import ANN, BEN, EVE, FORMS, MOODLE, PEOPLE, opened, taken_in
+from topologies.errors import TcplabError, UsageError
+
+
+def test_canvas_numbers_tell_which_of_two_is_newer(tmp_path: Path) -> None:
+    older, newer = "årgårdann_4711_100_b.zip", "årgårdann_4711_101_a.zip"
+    found = taken_in({older: ANN, newer: ANN}, tmp_path)
+    assert found.graded == {"ann": newer} and found.flags == {("ann", "twice")}
+    assert found.became == {older: "not graded", newer: "graded"}
+    assert found.report.summary.endswith("1 other hand-in of the same students not graded.")
+    assert any(older in line for line in found.report.told())
+
+
+@pytest.mark.parametrize("newer", ["a.zip", "b.zip"])
+def test_times_tell_if_they_are_apart(newer: str, tmp_path: Path) -> None:
+    folder = "Ann Årgård_17_assignsubmission_file"
+    names = [f"{folder}/a.zip", f"{folder}/b.zip"]
+    download = tmp_path / "download.zip"
+    times = {name: WHEN + 3600 * name.endswith(newer) for name in names}
+    download.write_bytes(zip_of(dict.fromkeys(names, ANN), times))
+    found = opened(download, tmp_path)
+    assert found.graded == {"ann": f"{folder}/{newer}"} and found.flags == {("ann", "twice")}
+
+
+def test_if_nothing_tells_both_are_graded(tmp_path: Path) -> None:
+    folder = "Ann Årgård_17_assignsubmission_file"
+    found = taken_in({f"{folder}/a.zip": ANN, f"{folder}/b.zip": ANN}, tmp_path)
+    assert [case.student for case in found.chosen.cases] == ["ann", "ann"]
+    assert set(found.became.values()) == {"graded"}
+
+
+def test_the_own_and_readable_one_counts(tmp_path: Path) -> None:
+    members = {"årgårdann_4711_100_a.zip": ANN, "årgårdann_4711_101_b.zip": ANN[:40]}
+    members["årgårdann_4711_102_sack-ben.zip"] = BEN
+    found = taken_in(members, tmp_path)
+    assert found.graded == {"ann": "årgårdann_4711_100_a.zip"}
+    assert found.flags == {("ann", "twice")}
+    reasons = {line.file: line.why for line in found.report.lines}
+    assert "cannot be read" in reasons["årgårdann_4711_101_b.zip"]
+    assert "says that it is of ben" in reasons["årgårdann_4711_102_sack-ben.zip"]
+
+
+def test_a_labs_own_folder_is_one_hand_in_with_the_zip_that_was_packed_of_it(
+    tmp_path: Path,
+) -> None:
+    members = below("sack-ann", hand_in("ann") | {"sack-ann.zip": ANN, "old/answers.toml": SHEET})
+    found = taken_in(members | {"sack-ben.zip": BEN}, tmp_path / "class", "folder")
+    assert found.graded == {"ann": "sack-ann", "ben": "sack-ben.zip"} and found.flags == set()
+    lab = folder_of(tmp_path / "sack-ann", hand_in("ann") | {"sack-ann.zip": ANN})
+    alone = opened(lab, tmp_path / "alone")
+    assert alone.graded == {"ann": "sack-ann"}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("root", ["", "sack-ann/"])
+def test_a_single_hand_in_is_graded_as_it_is(root: str, form: str, tmp_path: Path) -> None:
+    members = {f"{root}{name}": content for name, content in hand_in("ann").items()}
+    found = taken_in(members, tmp_path, form)
+    assert set(found.graded) == {"ann"} and len(found.report.lines) == 2
+
+
+def test_an_entry_that_cannot_be_taken_out_refuses_itself_only(tmp_path: Path) -> None:
+    members = {
+        "../../owned.zip": EVE,
+        "C:\\owned.zip": EVE,
+        "/owned.zip": EVE,
+        next(iter(MOODLE)): ANN,
+    }
+    members |= {"Ben de la Cruz_18_assignsubmission_file/lab.zip": BEN, "..\\..\\owned.zip": EVE}
+    download = tmp_path / "download.zip"
+    download.write_bytes(_encrypted(zip_of(members), "lab.zip"))
+    found = opened(download, tmp_path)
+    assert set(found.graded) == {"ann"}
+    assert "encrypted" in next(case.refused for case in found.chosen.cases if case.student == "ben")
+    became = Counter(line.became for line in found.report.lines)
+    assert became == {"refused": 4, "graded": 1, "could not grade": 1}
+    assert not list(tmp_path.parent.rglob("owned*"))
+
+
+def _encrypted(content: bytes, name: str) -> bytes:
+    """The zip with the bit set that says that an entry is encrypted, in its central directory."""
+    place = content.rindex(b"PK\x01\x02", 0, content.rindex(name.encode()))
+    return content[: place + 8] + bytes([content[place + 8] | 1]) + content[place + 9 :]
+
+
+def test_damaged_contents_refuse_that_hand_in_only(tmp_path: Path) -> None:
+    name = list(MOODLE)[1]
+    content = bytearray(zip_of(MOODLE))
+    header = content.index(name.encode())
+    content[header + len(name.encode()) + 4] ^= 0xFF
+    (tmp_path / "download.zip").write_bytes(bytes(content))
+    found = opened(tmp_path / "download.zip", tmp_path)
+    assert set(found.graded) == {"ann"}
+    assert [case.student for case in found.chosen.cases if case.refused] == ["ben"]
+
+
+def test_names_that_are_there_twice_have_a_line_each(tmp_path: Path) -> None:
+    download = tmp_path / "download.zip"
+    with pytest.warns(UserWarning, match="Duplicate"), zipfile.ZipFile(download, "w") as archive:
+        for content in (ANN, ANN):
+            archive.writestr(next(iter(MOODLE)), content)
+        for _ in range(2):
+            archive.writestr("Ben de la Cruz_18_assignsubmission_file/answers.toml", SHEET)
+    found = opened(download, tmp_path)
+    assert len(found.report.lines) == 4
+    assert "twice" in next(case.refused for case in found.chosen.cases if case.student == "ben")
+
+
+def test_a_download_that_breaks_off_is_refused_as_a_whole(tmp_path: Path) -> None:
+    for form in FORMS[1:]:
+        file = written(tmp_path / form, MOODLE, form)
+        content = file.read_bytes()
+        end_of_files = len(content.rstrip(b"\0")) if form == "tar" else len(content)
+        for end in (1, *(end_of_files * part // 16 for part in range(1, 16))):
+            file.write_bytes(content[:end])
+            with pytest.raises(UsageError, match="cannot be opened"):
+                receive(file, tmp_path / "work" / f"{form} {end}")
+
+
+def test_a_tar_that_ends_between_two_files_is_broken_off(tmp_path: Path) -> None:
+    """tarfile itself takes that for the end, and the hand-ins behind would vanish."""
+    first = tar_of({"Ann_17_assignsubmission_file_a.zip": ANN}, "").rstrip(b"\0")
+    (tmp_path / "download.tar").write_bytes(first + bytes(-len(first) % 512))
+    with pytest.raises(UsageError, match="cannot be opened"):
+        receive(tmp_path / "download.tar", tmp_path / "work")
+
+
+def test_without_a_hand_in_there_is_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no hand-in"):
+        receive(folder_of(tmp_path / "empty", {}), tmp_path / "a")
+    with pytest.raises(UsageError, match="leave its folder"):
+        receive(written(tmp_path, {"../../owned.zip": ANN}, "zip"), tmp_path / "b")
+    with pytest.raises(UsageError, match="There is no"):
+        receive(tmp_path / "nothing", tmp_path / "c")
+
+
+def test_links_and_devices_beside_hand_ins_have_their_lines(tmp_path: Path) -> None:
+    place = folder_of(tmp_path / "class", MOODLE | {"x/real.zip": EVE})
+    (place / "link.zip").symlink_to(place / "x" / "real.zip")
+    (place / "folder").symlink_to("/etc")
+    os.mkfifo(place / "fifo")
+    found = opened(place, tmp_path)
+    assert set(found.graded) == {"ann", "ben", "eve"}
+    assert found.became["folder"] == found.became["fifo"] == "refused"
+    assert found.became["link.zip"] == "could not grade"
+
+
+def test_what_computers_leave_is_ignored_and_needs_nobody(tmp_path: Path) -> None:
+    left = ["__MACOSX/._sack-ann.zip", ".DS_Store", "Thumbs.db", "x/desktop.ini", ".git/config"]
+    found = taken_in(MOODLE | dict.fromkeys(left, b""), tmp_path)
+    assert found.report.summary == "7 files: 2 hand-ins of 2 students, 5 ignored."
+    assert found.report.looks == []
+
+
+def test_the_report_is_written_and_shown(tmp_path: Path, sack: LabSpec) -> None:
+    members = MOODLE | {"=cmd|'!A0": b"", "<b>.txt": b"", "\u202elive.txt": b""}
+    found = taken_in(members, tmp_path)
+    cases, out = found.chosen.cases, tmp_path / "grades"
+    output.write(out, sack, COURSE, PEOPLE, cases, ByHand(), found.report)
+    rows = list(csv.DictReader((out / "intake.csv").read_text().splitlines()))
+    assert len(rows) == 5
+    assert rows[0] == {
+        "file": next(iter(MOODLE)),
+        "whose": "ann",
+        "size": str(len(ANN)),
+        "became": "graded",
+        "why": "",
+        "look": "",
+    }
+    assert "'=cmd|'!A0" in {row["file"] for row in rows}
+    page = (out / "class.html").read_text()
+    assert "5 files: 2 hand-ins of 2 students, 3 ignored." in page
+    assert "&lt;b&gt;.txt" in page and "\u202e" not in page
+
+
+def test_names_that_are_no_text_are_shown_all_the_same(tmp_path: Path, sack: LabSpec) -> None:
+    place = folder_of(tmp_path / "class", MOODLE)
+    for name, content in ((b"\xff.zip", EVE), (b"\xfe.zip", b""), (b"\xfd\n.txt", b"")):
+        Path(os.fsdecode(os.fsencode(place) + b"/" + name)).write_bytes(content)
+    found = opened(place, tmp_path)
+    assert set(found.graded) == {"ann", "ben", "eve"}
+    cases, out = found.chosen.cases, tmp_path / "grades"
+    output.write(out, sack, COURSE, PEOPLE, cases, ByHand(), found.report)
+    assert len((out / "intake.csv").read_text().splitlines()) == 6
+    assert not any("\n" in line for line in found.report.told())
+
+
+def test_a_file_without_a_line_is_an_error(tmp_path: Path) -> None:
+    found = taken_in(MOODLE, tmp_path)
+    for belongs in ({}, {0: found.intake.hand_ins[0]}):
+        broken = Intake(found.intake.files, found.intake.hand_ins, belongs, {}, frozenset())
+        with pytest.raises(TcplabError, match="accounted for"):
+            received(broken, found.chosen)
+    lost = Chosen(found.chosen.cases[:1])
+    with pytest.raises(TcplabError, match="accounted for"):
+        received(found.intake, lost)
+
+
+_NAMES = some.sampled_from(
+    [
+        ANSWERS,
+        FILE,
+        "a.zip",
+        "b.tar.gz",
+        "graph.png",
+        "report.pdf",
+        ".DS_Store",
+        "notes_1_2_x.txt",
+        "sack-ann",
+        "Group 1",
+        "Ann_17_assignsubmission_file",
+        "Ann_17_assignsubmission_file_a.zip",
+        "B_o_18_assignsubmission_file_",
+        "Ann_17_assignsubmission_onlinetext_onlinetext.html",
+        "annlee_LATE_4711_99_a.zip",
+        "annlee_4711_100_answers-1.toml",
+        "anon_x_3_a.zip",
+        "..",
+        "x\\y",
+        "\udcff",
+    ]
+)
+_PATHS = some.lists(some.lists(_NAMES, min_size=1, max_size=5).map("/".join), max_size=30)
+
+
+@settings(max_examples=500, deadline=None)
+@given(_PATHS)
+def test_every_file_of_any_download_has_one_line(paths: list[str]) -> None:
+    """Names alone, as they stand in an archive: also twice, and also a file where another has a
+    folder.
+    """
+    files = [DownloadFile(path, number, hostile=".." in path) for number, path in enumerate(paths)]
+    sorting = sorted_out(files)
+    places = [index for parcel in sorting.parcels for index in parcel.files] + list(sorting.others)
+    assert sorted(places) == list(range(len(paths)))
+
+
+@settings(max_examples=40, deadline=None)
+@given(paths=_PATHS)
+def test_the_sums_hold_for_any_folder(
+    tmp_path_factory: pytest.TempPathFactory,
+    paths: list[str],
+) -> None:
+    place = tmp_path_factory.mktemp("tree")
+    for path in paths:
+        file = place / path.replace("..", "dots")
+        if not file.exists() and not any(parent.is_file() for parent in file.parents):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(b"x")
+    count = sum(len(names) for _, _, names in os.walk(place))
+    try:
+        intake = receive(place, tmp_path_factory.mktemp("work"))
+    except UsageError:
+        return
+    refusals = itertools.cycle(["", "It is empty."])
+    chosen = newest([Case(entry, entry.place, refused=next(refusals)) for entry in intake.hand_ins])
+    report = received(intake, chosen)
+    assert len(report.lines) == len({line.file for line in report.lines}) == count
+    assert report.summary.startswith(f"{count} file")
