@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -142,7 +143,7 @@ def parse(text: str) -> Number:
     written = " ".join(str(text)[: _LONGEST + 1].split())
     if not written:
         raise ValueError("it is empty")
-    plain = _REMARK.sub("", written.translate(_FULL_WIDTH))
+    plain = _REMARK.sub("", _in_ascii(written))
     found = _NUMBER.fullmatch(plain) if len(written) <= _LONGEST else None
     if not found:
         raise ValueError(f"'{written[:40]}' is not a number with a unit, such as 231 kbit/s")
@@ -153,6 +154,12 @@ def parse(text: str) -> Number:
         hint = "write one such as kbit/s, Mbps, kB/s, s, ms or %"
         raise ValueError(f"the unit '{name[:20]}' is not known; {hint}")
     return Number(value, unit if name else None, written, half_step, others)
+
+
+def _in_ascii(written: str) -> str:
+    """The digits of all scripts as 0 to 9; of ½ and ², which are no decimal digits, none."""
+    letters = written.translate(_FULL_WIDTH)
+    return "".join(str(unicodedata.decimal(letter, letter)) for letter in letters)
 
 
 def _value(found: re.Match[str]) -> tuple[float, float, tuple[float, ...]]:

@@ -31,8 +31,8 @@ DOUBTFUL = (
     "twelve|9-10 %|9 - 10 %|9 \u2013 10 %|9 to 10 %|9..10 %|9 or 10|231 and 445 kbit/s|231; 445"
     "|231 \u00b1 5 kbit/s|< 9 %|> 9 %|\u2264 9|1/1.3|445/231|1:1.3|1:05|231 kbit/s = 0.231 Mbit/s"
     "|231 kbit/s (445 with SACK)|1,234 kbit/s|231,445|231 kbit|2 MBIT|1 KBYTES/s|231 KBPS"
-    "|3.2 x 105 bit/s|10\u2075 bit/s|1.3 times faster|1 min 5 s|5 m|\u0662\u0663\u0661 kbit/s"
-    "|\u096f %|\u00bd|5\u00b2|0x1F|1.2.3|12,34,5|- 231|9 \u2030|1e5e5 s|--5|5%%|\u221e|9 percentage points"
+    "|3.2 x 105 bit/s|10\u2075 bit/s|1.3 times faster|1 min 5 s|5 m|\u00bd %"
+    "|\u00bd|5\u00b2|0x1F|1.2.3|12,34,5|- 231|9 \u2030|1e5e5 s|--5|5%%|\u221e|9 percentage points"
     "|231k|1_000|231 kbit/s/s|1 234 567 8 s"
 )
 AFTER = ("", " ", ".", " (iperf)", " (last line)", " (from the server's report)")
@@ -47,6 +47,7 @@ def plain(whole: int, cents: int) -> str:
 
 
 FULL_WIDTH = {ord(letter): ord(letter) + 0xFEE0 for letter in "0123456789."}
+ARABIC = {ord(str(digit)): 0x660 + digit for digit in range(10)}
 WAYS = {
     "with a point": plain,
     "with a comma": lambda whole, cents: f"{whole},{cents:02d}",
@@ -59,6 +60,7 @@ WAYS = {
     "as a product": lambda whole, cents: f"{100 * whole + cents} * 10^-2",
     "raised": lambda whole, cents: f"{100 * whole + cents}\u00b710\u207b\u00b2",
     "in full width": lambda whole, cents: plain(whole, cents).translate(FULL_WIDTH),
+    "in Arabic digits": lambda whole, cents: plain(whole, cents).translate(ARABIC),
 }
 
 
