@@ -1,25 +1,43 @@
-"""Numbers with units as people write them: `231 kbit/s`, `0.231 Mbps`, `28.9 kB/s`.
+"""Numbers with units as people write them: `231 kbit/s`, `0.231 Mbps`, `28.9 kB/s`, `≈ 9 %`, `15 RTOs`.
 
 A small b is a bit and a capital B a byte. kB is 1000 bytes and KiB 1024; iperf's KBytes are 1024 (iperf(1)).
+
+What may mean two things is refused, and a person reads it. So are ranges, two numbers, and whatever
+else stands beside the number, except words without digits in parentheses at the end.
 """
 
 from __future__ import annotations
 
 import math
 import re
+import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from topologies.errors import UsageError
 
 _LONGEST = 80  # characters; a longer text is no number
-_NUMBER = re.compile(
-    r"(?:about|approx\.?|ca\.?|~|≈|=)?\s*"
-    r"(?P<sign>[-+\u2212]?)(?P<whole>\d{1,3}(?:[ ',\u00a0\u202f]\d{3})+|\d{1,18})(?P<rest>[.,]\d{1,18})?"
-    r"(?:\s*[eE](?P<power>[-+]?\d{1,2}))?\s*(?P<unit>.*)",
-    re.DOTALL,
+_ABOUT = (
+    r"(?:(?i:about|around|roughly|approximately|approx\.?|circa|ca\.?)\s"
+    r"|[~\u223c\u2248\u2243\u2245=])?\s*"
 )
-_AMBIGUOUS = re.compile(r"\d{1,3},\d{3}")
-_PREFIX = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "m": 1e6, "G": 1e9, "g": 1e9, "Ki": 1024.0, "Mi": 1024.0**2}
+_DIGITS = (
+    r"(?:[0-9]{1,3}(?:[ '\u2019][0-9]{3})+(?:[.,][0-9]{1,18})?"  # 1 234.5
+    r"|[0-9]{1,3}(?:,[0-9]{3})+\.[0-9]{1,18}|[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]{1,18}"  # 1,234.5
+    r"|[0-9]{1,3}(?:(?:,[0-9]{3}){2,}|(?:\.[0-9]{3}){2,})"  # 1,234,567
+    r"|[0-9]{1,18}[.,][0-9]{1,18}|\.[0-9]{1,18}|[0-9]{1,18})"
+)
+_SIGN = r"[-+\u2212]?"
+_POWER = (
+    rf"(?:\s*[eE](?P<e>{_SIGN}[0-9]{{1,2}})|\s*[*x\u00d7\u00b7\u22c5]\s*10"  # 3.2e5, 3.2 x 10
+    rf"(?:(?:\^|\*\*)(?P<power>{_SIGN}[0-9]{{1,2}})|(?P<raised>[⁻⁺]?[⁰¹²³⁴-⁹]{{1,2}})))?"
+)
+_UNIT = r"(?P<unit>(?![0-9]).*)"
+_NUMBER = re.compile(rf"{_ABOUT}(?P<sign>{_SIGN})(?P<digits>{_DIGITS}){_POWER}{_UNIT}")
+_REMARK = re.compile(r"\s*\([^()0-9]*\)$")
+_FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
+"""East Asian keyboards' doubles of ASCII (Unicode, Halfwidth and Fullwidth Forms)."""
+_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺\u2212", "0123456789-+-")
 
 
 @dataclass(frozen=True)
@@ -32,15 +50,17 @@ class Unit:
 
 @dataclass(frozen=True)
 class Number:
-    """What was written: `value` as it stands, and the unit, None where none was written.
+    """What was written: `value` as it stands, and the unit, None if none was written.
 
-    `half_step` is half of its last digit, by which an honest rounding may be off; 0 where it has only one digit.
+    `half_step` is half of its last digit, by which an honest rounding may be off. `others` are the
+    values that the same digits may also mean: 1.234 as 1234, or `231 445` as two numbers.
     """
 
     value: float
     unit: Unit | None
     written: str
     half_step: float = 0.0
+    others: tuple[float, ...] = ()
 
     def scale(self, unit: Unit) -> float:
         """What the value is multiplied with to be in `unit`."""
@@ -55,42 +75,67 @@ class Number:
 
 
 COUNT = Unit("number", 1.0)
-
-
-def _units() -> dict[str, Unit]:
-    found = {"": COUNT, "x": COUNT, "times": COUNT, "fold": COUNT, "-fold": COUNT}
-    things = "segment segments packet packets retransmissions timeouts time-outs pauses copies losses drops flows"
-    found |= dict.fromkeys(things.split(), COUNT)
-    for word in ("%", "percent", "per cent"):
-        found[word] = Unit("share", 0.01)
-    times = {"s": 1.0, "sec": 1.0, "secs": 1.0, "second": 1.0, "seconds": 1.0, "ms": 1e-3, "msec": 1e-3, "us": 1e-6,
-             "µs": 1e-6, "μs": 1e-6, "min": 60.0, "minutes": 60.0}  # fmt: skip
-    found |= {word: Unit("time", factor) for word, factor in times.items()}
-    for prefix, factor in _PREFIX.items():
-        if prefix not in ("Ki", "Mi"):
-            found |= {f"{prefix}{bit}": Unit("rate", factor) for bit in
-                      ("bit/s", "bits/s", "bit/sec", "bits/sec", "bps", "b/s", "bits per second")}  # fmt: skip
-        octets = {"byte": factor, "bytes": factor, "Byte": _iperf(prefix, factor), "Bytes": _iperf(prefix, factor)}
-        for byte, bytes_factor in {"B": factor, **octets}.items():
-            found[f"{prefix}{byte}"] = Unit("size", bytes_factor)
-            found |= {f"{prefix}{byte}{per}": Unit("rate", 8 * bytes_factor) for per in ("/s", "/sec", "ps")}
-    return found
-
-
-def _iperf(prefix: str, factor: float) -> float:
-    """iperf prints KBytes and MBytes and means powers of 1024."""
-    return {"K": 1024.0, "M": 1024.0**2, "G": 1024.0**3}.get(prefix, factor)
-
-
-_UNITS = _units()
-_CASELESS = {name.lower(): unit for name, unit in reversed(_UNITS.items()) if "b" not in name.lower()}
+_SHARE = Unit("share", 0.01)
+_TIMES = {
+    "s": "s sec secs second seconds sekunden",
+    "ms": "ms msec msecs millisecond milliseconds",
+    "us": "us µs μs usec usecs microsecond microseconds",
+    "min": "min mins minute minutes",
+}
+_SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0}
+_NAMES = {
+    "": COUNT,
+    **dict.fromkeys(("%", "percent", "per cent", "pct", "prozent"), _SHARE),
+    **{name: Unit("time", _SECONDS[unit]) for unit in _TIMES for name in _TIMES[unit].split()},
+}
+_FACTOR = re.compile(r"[x\u00d7]|-?fold|-?fach|: ?1|times(?: as [a-z]+(?: as [a-z ]+)?)?")
+_THING = re.compile(
+    r"(?:(?:data|lost|dropped|repeated|retransmitted|retransmission|tcp) )*"
+    r"(?:segments?|segs?|packets?|pkts?|datagrams?|retransmi(?:t|ssion)s?|time[- ]?outs?|rtos?"
+    r"|pauses?|cop(?:y|ies)|loss(?:es)?|drops?|flows?|mss)"
+)
+_DATA = re.compile(
+    r"(?P<prefix>(?i:kilo|mega|giga)|[kKmM]i|[kKmMgG])?[- ]?"
+    r"(?P<what>b|B|(?i:bits?|bytes?|octets?))(?P<per>/s)?"
+)
+_PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "kilo": 1e3, "mega": 1e6, "giga": 1e9}
+_PREFIXES |= {"ki": 1024.0, "mi": 1024.0**2}
+_IPERF = {"K": 1024.0, "M": 1024.0**2, "G": 1024.0**3}
+"""iperf prints KBytes and MBytes and means powers of 1024."""
 
 
 def unit_named(name: str) -> Unit:
     """The unit of that name, as lab.toml has it. Raises UsageError."""
-    if name not in _UNITS:
-        raise UsageError(f"'{name[:40]}' is no unit that answers can be in.", "Use kbit/s, KByte, s, ms, % or nothing.")
-    return _UNITS[name]
+    unit = _unit(name)
+    if unit is None:
+        problem = f"'{name[:40]}' is no unit that answers can be in."
+        raise UsageError(problem, "Use kbit/s, KByte, s, ms, % or nothing.")
+    return unit
+
+
+def _unit(written: str) -> Unit | None:
+    """What a text names, None if it is not known or may mean two units."""
+    text = " ".join(written.split()).rstrip(".,;! ")
+    text = re.sub(r" ?/ ?| per (?!cent)", "/", text)
+    text = re.sub(r"(?i:/(?:second|sec|s))$|(?<=[bB])ps$", "/s", text)
+    data = _DATA.fullmatch(text)
+    if data:
+        return _data_unit(data["prefix"] or "", data["what"], bool(data["per"]))
+    text = text.lower()
+    return COUNT if _FACTOR.fullmatch(text) or _THING.fullmatch(text) else _NAMES.get(text)
+
+
+def _data_unit(prefix: str, what: str, rate: bool) -> Unit | None:
+    """Bits or bytes; None for bits that lack a time, and for KBYTES: 1000 bytes or iperf's 1024?"""
+    factor = _PREFIXES[prefix.lower()]
+    if what == "b" or what.lower().startswith("bit"):
+        return Unit("rate", factor) if rate else None
+    if what == "B" or what[0] != "B":
+        return Unit("rate", 8 * factor) if rate else Unit("size", factor)
+    if what.isupper() and prefix:
+        return None
+    factor = _IPERF.get(prefix, factor)
+    return Unit("rate", 8 * factor) if rate else Unit("size", factor)
 
 
 def parse(text: str) -> Number:
@@ -98,30 +143,59 @@ def parse(text: str) -> Number:
     written = " ".join(str(text)[: _LONGEST + 1].split())
     if not written:
         raise ValueError("it is empty")
-    found = _NUMBER.fullmatch(written) if len(written) <= _LONGEST else None
+    plain = _REMARK.sub("", _in_ascii(written))
+    found = _NUMBER.fullmatch(plain) if len(written) <= _LONGEST else None
     if not found:
         raise ValueError(f"'{written[:40]}' is not a number with a unit, such as 231 kbit/s")
-    value, half_step = _value(found)
-    unit = found["unit"].strip().rstrip(".")
-    if not unit:
-        return Number(value, None, written, half_step)
-    meant = _UNITS.get(unit) or _UNITS.get(unit.replace(" ", "")) or _CASELESS.get(unit.lower())
-    if meant is None:
-        raise ValueError(f"the unit '{unit[:20]}' is not known; write one such as kbit/s, Mbps, kB/s, s, ms or %")
-    return Number(value, meant, written, half_step)
+    value, half_step, others = _value(found)
+    name = found["unit"].strip(" .,;!")
+    unit = _unit(name)
+    if unit is None:
+        hint = "write one such as kbit/s, Mbps, kB/s, s, ms or %"
+        raise ValueError(f"the unit '{name[:20]}' is not known; {hint}")
+    return Number(value, unit if name else None, written, half_step, others)
 
 
-def _value(found: re.Match[str]) -> tuple[float, float]:
-    whole, rest = found["whole"], found["rest"] or ""
-    if _AMBIGUOUS.fullmatch(whole) and not rest:
-        if not whole.startswith("0,"):
-            raise ValueError(f"'{whole}' may mean {whole.replace(',', '')} or {whole.replace(',', '.')}: no comma")
-        whole, rest = "0", "." + whole[2:]
-    digits = re.sub(r"[ ',\u00a0\u202f]", "", whole) + rest.replace(",", ".")
-    power = int(found["power"] or 0)
-    value = float(f"{digits}e{power}")
-    if not math.isfinite(value) or abs(value) > 1e30:
+def _in_ascii(written: str) -> str:
+    """The digits of all scripts as 0 to 9; of ½ and ², which are no decimal digits, none."""
+    letters = written.translate(_FULL_WIDTH)
+    return "".join(str(unicodedata.decimal(letter, letter)) for letter in letters)
+
+
+def _value(found: re.Match[str]) -> tuple[float, float, tuple[float, ...]]:
+    """The value, half of its last digit, and what else the digits may mean."""
+    digits = found["digits"]
+    if re.fullmatch(r"[1-9][0-9]{0,2},[0-9]{3}", digits):
+        one, other = digits.replace(",", ""), digits.replace(",", ".")
+        raise ValueError(f"'{digits}' may mean {one} or {other}; write it without the comma")
+    power = _power(found)
+    factor = -1.0 if found["sign"] in ("-", "\u2212") else 1.0
+    plain = _without_groups(digits)
+    value = float(f"{plain}e{power}")
+    if not math.isfinite(value) or value > 1e30:
         raise ValueError("the number is too large to be meant")
-    decimals = len(digits.partition(".")[2])
-    half_step = 0.5 * 10.0 ** (power - decimals) if len(digits.replace(".", "").lstrip("0")) > 1 else 0.0
-    return (-value if found["sign"] in ("-", "\u2212") else value), half_step
+    half_step = 0.5 * 10.0 ** (power - len(plain.partition(".")[2]))
+    others = tuple(factor * float(f"{text}e{power}") for text in _other_digits(digits))
+    return factor * value, half_step, others
+
+
+def _power(found: re.Match[str]) -> int:
+    text = found["e"] or found["power"] or found["raised"] or "0"
+    return int(text.translate(_RAISED))
+
+
+def _without_groups(digits: str) -> str:
+    """The digits with a decimal point at most. Of points and commas together the last is decimal."""
+    plain = re.sub(r"[ '\u2019]", "", digits)
+    last = max(plain.rfind("."), plain.rfind(","))
+    if last < 0 or plain.count(plain[last]) > 1:
+        return plain.replace(".", "").replace(",", "")
+    return plain[:last].replace(".", "").replace(",", "") + "." + plain[last + 1 :]
+
+
+def _other_digits(digits: str) -> Iterator[str]:
+    """What the same digits may also mean: a German 1.234, or two numbers with a space between."""
+    if re.fullmatch(r"[1-9][0-9]{0,2}\.[0-9]{3}", digits):
+        yield digits.replace(".", "")
+    if " " in digits:
+        yield from (_without_groups(part) for part in digits.split(" "))

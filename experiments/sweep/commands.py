@@ -5,10 +5,7 @@ What they need is imported when they are called: a single run does not.
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +17,6 @@ from experiments.seed import GUEST_MIB
 from experiments.session import make_page
 from experiments.sweep import definition
 from testbed.machine import guests_at_once
-from testbed.scratch import scratch
 from topologies.units import Duration
 
 if TYPE_CHECKING:
@@ -140,6 +136,12 @@ def _patience(found: Plan) -> float:
     return max(600.0, 2 * max(clocks))
 
 
+def _host(shown: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The option --host; `shown` is its default, in words."""
+    text = "Listen on this address of this machine: whoever reaches it runs code as you."
+    return click.option("--host", metavar="ADDRESS", help=f"{text}  [default: {shown}]")
+
+
 @click.command()
 @click.argument("scheduler", metavar="tcp://HOST:8786")
 @click.option(
@@ -148,28 +150,45 @@ def _patience(found: Plan) -> float:
     metavar="NUMBER",
     help="Guests at once.  [default: one for each processor that this job may use]",
 )
-def worker(scheduler: str, slots: int | None) -> None:
-    """Work for the Dask scheduler at tcp://HOST:8786 until that ends: build the lab if need be, then take points."""
+@_host("the one that the scheduler is reached from")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="Where the scheduler calls back; name one for an ssh tunnel.  [default: any that is free]",
+)
+def worker(scheduler: str, slots: int | None, host: str | None, port: int) -> None:
+    """Work for the Dask scheduler at tcp://HOST:8786 until that ends.
+
+    Builds the lab if need be, then takes points.
+    """
     with one_clear_message():
+        from testbed.engine import members
+
+        place = host or members.towards(scheduler)
+        _warn(members.warning(place, "worker"))
         ready_lab()
         number = guests_at_once(GUEST_MIB // 4, slots)
-        with scratch() as folder:
-            command = [
-                sys.executable, "-m", "distributed.cli.dask_worker", scheduler, "--nworkers", "1", "--nthreads",
-                str(number), "--memory-limit", "0", "--no-dashboard", "--no-nanny", "--local-directory", str(folder),
-            ]  # fmt: skip
-            environment = os.environ | {"DASK_TEMPORARY_DIRECTORY": str(folder)}
-            raise SystemExit(subprocess.run(command, env=environment, check=False).returncode)
+        members.run_worker(scheduler, number, place, port)
 
 
 @click.command()
+@_host("127.0.0.1")
 @click.option("--port", type=click.IntRange(1, 65535), default=8786, show_default=True)
-def scheduler(port: int) -> None:
-    """Run a Dask scheduler until Ctrl-C: workers and sweeps on other machines meet at tcp://THIS_MACHINE:8786.
+def scheduler(host: str | None, port: int) -> None:
+    """Run a Dask scheduler until Ctrl-C: workers and sweeps meet at tcp://127.0.0.1:8786.
 
-    Whoever reaches the port can run code on the workers: use it inside a network that you trust.
+    Other machines reach it through ssh tunnels, or by --host in a network that you trust: see
+    docs/sweeps.md.
     """
-    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", str(port), "--no-dashboard"]
-    with one_clear_message(), scratch() as folder:
-        environment = os.environ | {"DASK_TEMPORARY_DIRECTORY": str(folder)}
-        raise SystemExit(subprocess.run(command, env=environment, check=False).returncode)
+    with one_clear_message():
+        from testbed.engine import members
+
+        place = host or members.LOOPBACK
+        _warn(members.warning(place, "scheduler"))
+        members.run_scheduler(place, port)
+
+
+def _warn(text: str) -> None:
+    if text:
+        click.echo(text, err=True)

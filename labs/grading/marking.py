@@ -1,7 +1,9 @@
 """Points for answers: by the key of the student's own run, with what is known of how answers go wrong.
 
-A number is right within its tolerance, or where it is the right value rounded to the digits that were written. Half of
-the points are had without a unit, a quarter with a known factor between, such as 8 of bits and bytes.
+A number is right within its tolerance, or if it is the right value rounded to the digits that were
+written. Half of the points are had without a unit, a quarter with a known factor between, such as 8
+of bits and bytes. A number that may mean two things never costs points: if another of its readings
+earns more, a person reads it.
 """
 
 from __future__ import annotations
@@ -12,24 +14,39 @@ from statistics import median, stdev
 
 from labs import numbers
 from labs.key import Key, Variables
+from labs.numbers import Number
 from labs.sheet import Answers
 from labs.spec import LabSpec, Question
 
 LEAST_TOLERANCE, MOST_TOLERANCE = 0.01, 0.05
 """iperf prints three digits; nothing wider than a twentieth is a reading of one's own run."""
+MOST_ROUNDING = 0.1
+"""By how much of itself a rounded number may be off: of one digit 5 to 9, of two or more always."""
 WITHOUT_UNIT, BY_A_FACTOR = 0.5, 0.25
-_FACTORS = {
+_OF_BYTES = {
     8.0: "It is 8 times too large: bytes were taken for bits, or the other way round.",
     1 / 8: "It is 8 times too small: bits were taken for bytes, or the other way round.",
+    1.024: "It is off by 1024/1000: iperf's KBytes are 1024 bytes, its Kbits are 1000 bits.",
+    1000 / 1024: "It is off by 1000/1024: iperf's KBytes are 1024 bytes, its Kbits are 1000 bits.",
+}
+_OF_PREFIXES = {
     1000.0: "It is 1000 times too large: check the unit's prefix (k, M, m).",
     0.001: "It is 1000 times too small: check the unit's prefix (k, M, m).",
     1e6: "It is a million times too large: check the unit's prefix.",
     1e-6: "It is a million times too small: check the unit's prefix.",
-    1.024: "It is off by 1024/1000: iperf's KBytes are 1024 bytes, its Kbits are 1000 bits.",
-    1000 / 1024: "It is off by 1000/1024: iperf's KBytes are 1024 bytes, its Kbits are 1000 bits.",
 }
-_OF_SHARES = {0.01: "It is 100 times too small: a fraction was written as percent.",
-              100.0: "It is 100 times too large: percent was written as a fraction."}  # fmt: skip
+_OF_SHARES = {
+    0.01: "It is 100 times too small: a fraction was written as percent.",
+    100.0: "It is 100 times too large: percent was written as a fraction.",
+}
+_FACTORS = {
+    "rate": _OF_BYTES | _OF_PREFIXES,
+    "size": _OF_BYTES | _OF_PREFIXES,
+    "time": _OF_PREFIXES,
+    "share": _OF_SHARES,
+}
+"""Known factors by what is asked for; a number of things can be off by none of them."""
+_RIGHT = ("right", "follows")
 
 
 @dataclass(frozen=True)
@@ -125,30 +142,47 @@ class Marker:
         return replace(empty, given=shown, points=_rounded(share * question.points), verdict=verdict, note="")
 
     def _number(self, question: Question, text: str, answers: Answers, empty: Mark) -> Mark:
-        unit, expected = numbers.unit_named(question.unit), self.key.numbers.get(question.id)
-        if expected is None:
-            return replace(empty, points=None, verdict="read", note="No key could be computed; a person looks at it.")
+        if question.id not in self.key.numbers:
+            note = "No key could be computed; a person looks at it."
+            return replace(empty, points=None, verdict="read", note=note)
         try:
             number = numbers.parse(text)
         except ValueError as error:
-            note = f"{str(error).capitalize()}. A person reads it."
+            note = f"{_sentence(error)}. A person reads it."
             return replace(empty, points=None, verdict="unreadable", note=note)
-        same = number.unit is None or number.unit.dimension == unit.dimension
-        scale = number.scale(unit) if same else 1.0
-        value, slack = number.value * scale, number.half_step * scale
-        close = _Close(self.tolerance.get(question.id, LEAST_TOLERANCE), slack)
-        share, verdict, note, mistake = self._judge(question, value, expected, close, answers)
-        if verdict in ("right", "follows") and (not same or (number.unit is None and unit.dimension != "number")):
-            share = WITHOUT_UNIT if same else BY_A_FACTOR
-            verdict, note = "unit", f"The number is right; {'the unit is missing' if same else 'its unit is another'}."
-        return replace(
-            empty, points=_rounded(share * question.points), verdict=verdict, note=note, mistake=mistake, given=text
-        )
+        mark = self._best(question, number, answers, empty)
+        if mark.points == question.points or not number.others:
+            return mark
+        for value in number.others:
+            other = self._best(question, replace(number, value=value), answers, empty)
+            if (other.points or 0.0) > (mark.points or 0.0):
+                note = f"'{number.written}' may mean {value:g}. A person reads it."
+                return replace(empty, points=None, verdict="unreadable", note=note)
+        return mark
+
+    def _best(self, question: Question, number: Number, answers: Answers, empty: Mark) -> Mark:
+        """What the number earns: the first of its readings that is right, else the last."""
+        readings = _readings(question, number)
+        marks = [self._judged(question, reading, answers, empty) for reading in readings]
+        return next((mark for mark in marks if mark.verdict in (*_RIGHT, "unit")), marks[-1])
+
+    def _judged(self, question: Question, reading: _Reading, answers: Answers, empty: Mark) -> Mark:
+        close = _Close(self.tolerance.get(question.id, LEAST_TOLERANCE), reading.half_step)
+        share, verdict, note, mistake = self._judge(question, reading.value, close, answers)
+        if verdict in _RIGHT and reading.note:
+            share, verdict, note = reading.most, "unit", reading.note
+        points = _rounded(share * question.points)
+        return replace(empty, points=points, verdict=verdict, note=note, mistake=mistake)
 
     def _judge(
-        self, question: Question, value: float, expected: float, close: _Close, answers: Answers
+        self,
+        question: Question,
+        value: float,
+        close: _Close,
+        answers: Answers,
     ) -> tuple[float, str, str, str]:
         """Share of the points, verdict, note and known mistake."""
+        expected = self.key.numbers[question.id]
         low, high = self.bands.get(question.id, (expected, expected))
         if close(value, expected) or (low < high and low <= value <= high):
             return 1.0, "right", "" if low == high else "It lies in the band of repeated runs.", ""
@@ -159,8 +193,8 @@ class Marker:
         for mistake in question.mistakes:
             if mistake.id in wrong and close(value, wrong[mistake.id]):
                 return 0.0, "mistake", mistake.note, mistake.id
-        factors = _FACTORS | (_OF_SHARES if question.unit == "%" else {})
-        for factor, note in factors.items() if question.unit else ():
+        dimension = numbers.unit_named(question.unit).dimension
+        for factor, note in _FACTORS.get(dimension, {}).items():
             if close(value, factor * expected):
                 return BY_A_FACTOR, "factor", note, f"factor {factor:g}"
         return 0.0, "wrong", "", ""
@@ -178,6 +212,39 @@ class Marker:
 
 
 @dataclass(frozen=True)
+class _Reading:
+    """What a number may be in the question's unit; `note` says why it earns only `most` of it."""
+
+    value: float
+    half_step: float
+    most: float = 1.0
+    note: str = ""
+
+
+def _readings(question: Question, number: Number) -> list[_Reading]:
+    """The number in the question's unit; without one it may be a fraction if a percentage is asked.
+
+    A fraction is the same number as the percentage (ISO 80000-1); so are 130 % and a factor of 1.3.
+    """
+    unit = numbers.unit_named(question.unit)
+    own = number.unit or unit
+    asked = {own.dimension, unit.dimension}
+    plain = question.unit in ("", "%")  # neither is a number of things
+    same = len(asked) == 1 or (plain and asked == {"number", "share"})
+    scale = number.scale(unit) if same else 1.0
+    reading = _Reading(number.value * scale, number.half_step * scale)
+    if not same:
+        note = "The number is right; its unit is another."
+        return [replace(reading, most=BY_A_FACTOR, note=note)]
+    if number.unit or unit.dimension == "number":
+        return [reading]
+    unitless = replace(reading, most=WITHOUT_UNIT, note="The number is right; the unit is missing.")
+    whole = 1 / unit.factor if unit.dimension == "share" else 0.0
+    fraction = _Reading(number.value * whole, number.half_step * whole)
+    return [fraction, unitless] if whole else [unitless]
+
+
+@dataclass(frozen=True)
 class _Close:
     """Whether a value is another: within a share of it, or within the rounding of what was written."""
 
@@ -185,10 +252,17 @@ class _Close:
     half_step: float
 
     def __call__(self, value: float, other: float) -> bool:
-        # A rounding to two digits or more may be off by half of the last, never by more than a tenth of the value.
-        rounding = min(self.half_step * 1.000001, 0.1 * abs(other))
+        # A rounding that may be off by more than a tenth (one digit below 5) tells too little.
+        step = self.half_step * 1.000001
+        rounding = step if step <= MOST_ROUNDING * abs(value) * 1.00001 else 0.0
         return abs(value - other) <= max(self.share * abs(other), rounding, 1e-9)
 
 
 def _rounded(points: float) -> float:
     return round(points, 2)
+
+
+def _sentence(words: object) -> str:
+    """With a capital at its beginning; `capitalize` would also write Mbit/s as mbit/s."""
+    text = str(words)
+    return text[:1].upper() + text[1:]

@@ -32,6 +32,6 @@ def key(runs: Runs, variables: Variables) -> Key:
 
 
 def lesson(runs: Runs) -> bool:
-    """The package's own bolder Reno is a fifth faster than Reno at least."""
+    """More arrives with the package's own bolder Reno, which gives up less after a loss."""
     run = runs["lossy"]
-    return run(MINE, RATE) > 1.2 * run(RENO, RATE)
+    return run(MINE, RATE) > run(RENO, RATE)

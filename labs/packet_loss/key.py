@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from labs.key import Key, Variables, percent
 from labs.measuring import Runs
 
-DROPPING, SECONDS = "dropping", "flow1.client_seconds"
+DROPPING, SECONDS, LOST = "dropping", "flow1.client_seconds", "run.lost_percent"
 ON_THE_WIRE, REQUEST = 1526, 1448
 """Bytes of a request: with all its headers by the study's formula, and by itself."""
 
@@ -28,15 +28,12 @@ DERIVED = {"slower": slower, "throughput": throughput}
 def key(runs: Runs, variables: Variables) -> Key:
     """The values, and where known mistakes lead."""
     none, few, many = (runs[name](DROPPING, SECONDS) for name in ("none", "few", "many"))
-    counted, share = runs["few"](DROPPING, "run.lost_percent"), percent(variables["few.loss"])
+    counted, share = runs["few"](DROPPING, LOST), percent(variables["few.loss"])
     times = {"time_none": none, "time_few": few}
-    extra = (many - none) / (few - none)
-    times_the_drops = percent(variables["many.loss"]) / share
-    grown = "more" if extra > 1.05 * times_the_drops else "less" if extra < 0.95 * times_the_drops else "same"
     return Key(
         numbers={**times, "time_many": many, "slower": slower(times, variables),
                  "throughput": throughput(times, variables), "counted": counted},
-        choices={"faster_than": {grown}},
+        choices={"faster_than": {cost_of_more(runs)}},
         mistakes={
             "slower": {"upside_down": none / few},
             "throughput": {"payload": throughput(times, variables) * REQUEST / ON_THE_WIRE},
@@ -45,7 +42,15 @@ def key(runs: Runs, variables: Variables) -> Key:
     )  # fmt: skip
 
 
-def lesson(runs: Runs) -> bool:
-    """A percent or so of drops makes it half as long again, and five percent more than that."""
+def cost_of_more(runs: Runs) -> str:
+    """How the extra time grew from run `few` to `many` beside the drops: more, the same or less."""
     none, few, many = (runs[name](DROPPING, SECONDS) for name in ("none", "few", "many"))
-    return none * 1.5 < few < many
+    drops = runs["many"](DROPPING, LOST) / runs["few"](DROPPING, LOST)
+    ratio = (many - none) / (few - none) / drops
+    return "more" if ratio > 1.05 else "less" if ratio < 0.95 else "same"
+
+
+def lesson(runs: Runs) -> bool:
+    """Few drops make it three times as long; many longer still, but less than in proportion."""
+    none, few, many = (runs[name](DROPPING, SECONDS) for name in ("none", "few", "many"))
+    return 3 * none < few < many and cost_of_more(runs) == "less"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from labs.key import Key, Variables
 from labs.measuring import Runs
 
-CUBIC, RATE = "cubic", "flow1.goodput_kbit_s"
+CUBIC, RATE, RESENT = "cubic", "flow1.goodput_kbit_s", "nstat.TcpRetransSegs"
 
 
 def factor(answers: Mapping[str, float], _: Variables) -> float:
@@ -18,17 +18,23 @@ def factor(answers: Mapping[str, float], _: Variables) -> float:
 DERIVED = {"factor": factor}
 
 
+def lost(runs: Runs) -> float:
+    """Packets of run `varied` that the router lost or dropped on their way to the receiver."""
+    varied = runs["varied"]
+    return varied(CUBIC, "path.lost") + varied(CUBIC, "path.dropped")
+
+
 def key(runs: Runs, variables: Variables) -> Key:
     """The values, and where known mistakes lead."""
     steady, varied = runs["steady"](CUBIC, RATE), runs["varied"](CUBIC, RATE)
     counting, patient = runs["counting"](CUBIC, RATE), runs["patient"](CUBIC, RATE)
-    lost = runs["varied"](CUBIC, "path.lost") + runs["varied"](CUBIC, "path.dropped")
+    resent = runs["varied"](CUBIC, RESENT)
     return Key(
         numbers={
-            "steady_rate": steady, "varied_rate": varied, "factor": steady / varied, "lost": lost,
-            "resent": runs["varied"](CUBIC, "nstat.TcpRetransSegs"), "patient_factor": patient / counting,
+            "steady_rate": steady, "varied_rate": varied, "factor": steady / varied,
+            "lost": lost(runs), "resent": resent, "patient_factor": patient / counting,
         },
-        choices={"needless": {"copies"}},
+        choices={"needless": {"copies" if lost(runs) < resent / 10 else "repairs"}},
         mistakes={
             "varied_rate": {"other_run": steady}, "factor": {"upside_down": varied / steady},
             "patient_factor": {"upside_down": counting / patient},
@@ -37,8 +43,8 @@ def key(runs: Runs, variables: Variables) -> Key:
 
 
 def lesson(runs: Runs) -> bool:
-    """Varying delay costs half of the rate at least, and what was sent again had hardly ever been lost."""
-    varied = runs["varied"]
-    lost = varied(CUBIC, "path.lost") + varied(CUBIC, "path.dropped")
-    slow = varied(CUBIC, RATE) < runs["steady"](CUBIC, RATE) / 2
-    return slow and lost < 0.1 * varied(CUBIC, "nstat.TcpRetransSegs")
+    """Packets overtook each other, nothing was lost, and the sender sent again and slowed down."""
+    varied, steady = runs["varied"], runs["steady"]
+    reordered = varied(CUBIC, "run.reorderings") > 0
+    needless = lost(runs) == 0 < varied(CUBIC, RESENT)
+    return reordered and needless and varied(CUBIC, RATE) < steady(CUBIC, RATE)

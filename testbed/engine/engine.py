@@ -13,9 +13,10 @@ import os
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from itertools import count, islice
+from pathlib import Path
 from typing import Any, Protocol
 
 import dask
@@ -29,7 +30,11 @@ from topologies.errors import TcplabError
 _PATIENCE = 10.0  # seconds in which a scheduler must answer
 _LOOK = 0.1  # seconds between two looks for a worker
 _GRACE = 10  # seconds in which a worker of use may follow those that are refused
-_LOOPBACK = "127.0.0.1:0"  # Dask's own pages are for this machine only
+PAGES = "127.0.0.1:0"
+"""Where Dask's HTTP servers listen: each member starts one, even with --no-dashboard."""
+_ROUTES = ("distributed.scheduler.http.routes", "distributed.worker.http.routes")
+_NO_PAGES: dict[str, Any] = {name: [] for name in _ROUTES}
+"""Dask's configuration for no page there: nobody asks for them, and one is a proxy to elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -164,13 +169,18 @@ def _done(future: Future[Any]) -> Done:
     return Done(key, error=error, trace="".join(traceback.format_exception(error)).strip())
 
 
+def configured(folder: Path) -> AbstractContextManager[Any]:
+    """Dask's configuration meanwhile: no pages, and `folder` for what it writes."""
+    return dask.config.set(_NO_PAGES | {"temporary-directory": str(folder)})
+
+
 @contextmanager
 def local_engine(lab: Lab, slots: int, listener: Listener) -> Iterator[Engine]:
     """An engine on this machine with `slots` guests at once. Its workers are threads: guests are processes anyway."""
-    with _quiet(), scratch() as folder, dask.config.set({"temporary-directory": str(folder)}):
+    with _quiet(), scratch() as folder, configured(folder):
         cluster = LocalCluster(
             processes=False, n_workers=1, threads_per_worker=slots, memory_limit=0, local_directory=str(folder),
-            dashboard_address=_LOOPBACK, worker_dashboard_address=_LOOPBACK,
+            dashboard_address=PAGES, worker_dashboard_address=PAGES,
         )  # fmt: skip
         with cluster, Client(cluster) as client, _engine(client, lab, listener) as engine:
             yield engine
@@ -185,7 +195,7 @@ def cluster_engine(address: str, lab: Lab, listener: Listener) -> Iterator[Engin
     try:
         client = Client(address, timeout=_PATIENCE, name=f"tcplab-{os.getpid()}")
     except (OSError, ValueError) as error:
-        remedy = "Start one with: dask scheduler. Its address is in its first lines, such as tcp://10.0.0.1:8786."
+        remedy = "Start one with ./tcplab scheduler; its first lines say its address."
         raise TcplabError(f"No Dask scheduler answers at {address}: {error}.", remedy) from error
     with _quiet(), client, _engine(client, lab, listener) as engine:
         yield engine

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from distributed import Worker, WorkerPlugin, get_worker
+from distributed.core import Status
 
 import testbed
 from testbed.lab import Lab, found
@@ -24,6 +25,7 @@ PROGRESS, WORKERS = "tcplab-progress", "tcplab-workers"
 """Topics of the scheduler's event log."""
 _ROOT = Path(testbed.__file__).resolve().parent.parent
 _PACKAGES = ("topologies", "testbed", "experiments", "analysis", "labs")
+_AT_WORK = (Status.running, Status.paused)
 _BETWEEN = 0.25  # seconds between two words about the progress of a task
 
 
@@ -96,13 +98,13 @@ def perform(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
 
 
 def _progress(worker: Worker, key: str) -> Progress:
-    """Tells the client how far the task is, and ends it where the client has cancelled it."""
+    """Tells the client how far the task is; ends it if it is cancelled or the worker closes."""
     told = 0.0
 
     def tell(phase: str, elapsed: float) -> None:
         nonlocal told
         state = worker.state.tasks.get(key)
-        if state is None or state.state == "cancelled":
+        if state is None or state.state == "cancelled" or worker.status not in _AT_WORK:
             raise Stopped(key)
         if time.monotonic() - told > _BETWEEN:
             told = time.monotonic()

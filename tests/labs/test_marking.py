@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,88 @@ def mark(marker: Marker, **answers: str) -> Mark:
 def test_a_number_earns_what_it_says(marker: Marker, text: str, points: float | None, verdict: str) -> None:
     found = mark(marker, goodput_off=text)
     assert (found.points, found.verdict) == (points, verdict)
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "points", "verdict"),
+    [
+        ("resent_share_on", "\u2248 9 %", 3, "right"),
+        ("resent_share_on", "8.5%", 3, "right"),
+        ("resent_share_on", "0.0852", 3, "right"),
+        ("resent_share_on", "0.085", 3, "right"),
+        ("resent_share_on", "8.52", 1.5, "unit"),
+        ("resent_share_on", "0.0852 %", 0.75, "factor"),
+        ("resent_share_on", "852 %", 0.75, "factor"),
+        ("resent_share_on", "8.72 %", 0, "wrong"),
+        ("resent_share_on", "68.2 %", 0, "wrong"),
+        ("factor", "1.93\u00d7", 2, "right"),
+        ("factor", "193 %", 2, "right"),
+        ("factor", "2", 0, "wrong"),
+        ("factor", "1.97", 0, "wrong"),
+        ("factor", "+93 %", 0, "wrong"),
+        ("factor", "445/231", None, "unreadable"),
+        ("resent_off", "306 pkts", 3, "right"),
+        ("resent_off", "306", 3, "right"),
+        ("resent_off", "306 %", 0.75, "unit"),
+        ("resent_off", "2448", 0, "wrong"),
+        ("resent_off", "313", 0, "wrong"),
+        ("timeouts_on", "15 RTOs", 2, "right"),
+        ("timeouts_on", "9 RTOs", 0, "wrong"),
+        ("silence_off", "53870 s", 0.75, "factor"),
+        ("silence_off", "431 s", 0, "wrong"),
+        ("silence_off", "52.6 s", 0, "wrong"),
+        ("goodput_off", "231 445 kbit/s", None, "unreadable"),
+        ("goodput_off", "225.6 kbit/s", 0.75, "factor"),
+    ],
+)
+def test_a_factor_is_a_diagnosis_only_if_the_unit_allows_it(
+    marker: Marker,
+    question: str,
+    text: str,
+    points: float | None,
+    verdict: str,
+) -> None:
+    found = mark(marker, **{question: text})
+    assert (found.points, found.verdict) == (points, verdict)
+
+
+@pytest.mark.parametrize(("expected", "points"), [(1234.0, None), (1.234, 3), (5.0, 0)])
+def test_a_german_thousand_is_read_by_a_person_if_it_would_be_right(
+    marker: Marker,
+    expected: float,
+    points: float | None,
+) -> None:
+    silent = replace(marker, key=Key({"silence_off": expected}))
+    assert mark(silent, silence_off="1.234 s").points == points
+
+
+@pytest.mark.parametrize(
+    ("expected", "text", "verdict"),
+    [
+        (8.8, "9 %", "right"),
+        (9.4, "9 %", "right"),
+        (9.6, "9 %", "wrong"),
+        (5.4, "5 %", "right"),
+        (4.4, "4 %", "wrong"),
+        (1.04, "1 %", "wrong"),
+        (10.4, "10 %", "right"),
+        (10.6, "10 %", "wrong"),
+    ],
+)
+def test_one_digit_tells_enough_from_five_up(
+    marker: Marker,
+    expected: float,
+    text: str,
+    verdict: str,
+) -> None:
+    one = replace(marker, key=Key({"resent_share_on": expected}))
+    assert mark(one, resent_share_on=text).verdict == verdict
+
+
+def test_notes_keep_the_capitals_of_units(marker: Marker) -> None:
+    found = mark(marker, goodput_off="231 Mbit/fortnight")
+    known = "write one such as kbit/s, Mbps, kB/s, s, ms or %"
+    assert found.note.startswith(f"The unit 'Mbit/fortnight' is not known; {known}.")
 
 
 def test_without_captures_a_run_in_real_time_is_judged_by_its_band(sack: LabSpec, key: Key) -> None:

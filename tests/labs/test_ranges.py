@@ -1,13 +1,21 @@
-"""Each lab's runs, carried out in the middle of its ranges: the lesson shows, and the key's numbers are plausible."""
+"""Claims: no lesson in what contradicts one, its key agrees with it, and the ranges show it."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as some
 
 from labs import catalogue
+from labs.course import variant
+from labs.key import Key
+from labs.measuring import Runs
 from labs.ranges import check_ranges, corners
+from labs.runs import variables_of
+from tests.labs.conftest import COURSE
+from tests.labs.made_measurements import LABS, MadeLab, runs_of
 
 
 def test_corners_are_all_ends_and_the_middle() -> None:
@@ -15,6 +23,61 @@ def test_corners_are_all_ends_and_the_middle() -> None:
     assert [tuple(value for _, value in one) for one in found] == [
         ("18mbit", "7"), ("18mbit", "12"), ("30mbit", "7"), ("30mbit", "12"), ("24mbit", "10"),
     ]  # fmt: skip
+
+
+def lesson(name: str, runs: Runs) -> bool:
+    return bool(catalogue.key_module(name).lesson(runs))
+
+
+def key(name: str, runs: Runs) -> Key:
+    lab = catalogue.find(name)
+    variables = variables_of(lab, variant(COURSE, lab, "ann"))
+    found: Key = catalogue.key_module(name).key(runs, variables)
+    return found
+
+
+def agrees(made: MadeLab, found: Key) -> bool:
+    """Whether the key ticks what the claim says."""
+    right = all(options <= found.choices[question] for question, options in made.right.items())
+    return right and all(not options & found.choices[ask] for ask, options in made.wrong.items())
+
+
+def test_every_lab_has_made_up_runs() -> None:
+    assert sorted(LABS) == sorted(catalogue.names())
+
+
+@pytest.mark.parametrize("name", LABS)
+def test_a_lesson_is_what_the_claim_says_and_nothing_that_contradicts_it(name: str) -> None:
+    made = LABS[name]
+    assert lesson(name, runs_of(made.shown)) and agrees(made, key(name, runs_of(made.shown)))
+    for change in made.contradictions:
+        assert set(change) <= set(made.shown)
+        assert not lesson(name, runs_of({**made.shown, **change})), change
+
+
+@pytest.mark.parametrize("name", LABS)
+@given(some.data())
+def test_the_key_agrees_with_the_claim_whenever_the_runs_show_it(
+    name: str,
+    data: some.DataObject,
+) -> None:
+    made = LABS[name]
+    factors = some.floats(0.1, 10)
+    values = {place: value * data.draw(factors) for place, value in made.shown.items()}
+    runs = runs_of(values)
+    assert agrees(made, key(name, runs)) or not lesson(name, runs)
+
+
+@pytest.mark.parametrize("name", LABS)
+def test_a_factor_has_a_direction_and_the_other_one_is_a_known_mix_up(name: str) -> None:
+    found = key(name, runs_of(LABS[name].shown))
+    for question in catalogue.find(name).questions:
+        known = set(found.mistakes.get(question.id, {}))
+        assert {mistake.id for mistake in question.mistakes} == known
+        if "how many times" in question.ask.lower():
+            assert " is how many times " in question.ask
+            other = found.mistakes[question.id]["upside_down"]
+            assert other == pytest.approx(1 / found.numbers[question.id])
 
 
 @pytest.mark.virtual

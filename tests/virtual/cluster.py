@@ -13,7 +13,9 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 from dask.distributed import Client
@@ -26,8 +28,11 @@ from testbed.engine.engine import cluster_engine
 from testbed.lab import lab
 from topologies.errors import TcplabError
 
-SCHEDULER = "10.9.0.2"
-ADDRESS = f"tcp://{SCHEDULER}:8786"
+SCHEDULER, PORT = "10.9.0.2", 8786
+ADDRESS = f"tcp://{SCHEDULER}:{PORT}"
+TCPLAB = [sys.executable, "-m", "experiments.main"]
+TUNNEL = Path(__file__).with_name("tunnel.py").resolve()
+_NUMBERS = count()
 
 
 def ip(*words: str) -> None:
@@ -54,12 +59,9 @@ def namespace(number: int) -> Iterator[list[str]]:
 
 @contextmanager
 def running(command: list[str], log: Path, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
-    with (
-        log.open("wb") as said,
-        subprocess.Popen(
-            command, stdout=said, stderr=said, env=os.environ | environment, start_new_session=True
-        ) as one,
-    ):
+    """A process in the folder of its log, which takes what it prints."""
+    own = {"env": os.environ | environment, "cwd": log.parent, "start_new_session": True}
+    with log.open("wb") as said, subprocess.Popen(command, stdout=said, stderr=said, **own) as one:
         try:
             yield one
         finally:
@@ -90,35 +92,82 @@ class Killer:
 
 
 def main(out: Path, workers: list[str]) -> None:
-    """`workers`: "good", "killed" halfway, or "foreign" with another cache, in which there is no lab."""
+    """`workers`: "good", "killed" halfway, or "foreign" with another cache, where there is no lab.
+
+    Or all "tunnelled": then the scheduler and the workers listen on loopback only.
+    """
     ready, logs = lab(), out / "logs"
     logs.mkdir(parents=True)
-    ip("link", "add", "br0", "type", "bridge")
-    ip("link", "set", "br0", "up")
-    ip("address", "add", "10.9.0.1/24", "dev", "br0")
+    _make_bridge()
     with ExitStack() as stack:
         inside = stack.enter_context(namespace(2))
-        dask = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", SCHEDULER, "--no-dashboard"]
-        stack.enter_context(running([*inside, *dask], logs / "scheduler"))
-        started = [_worker(stack, number, kind, logs) for number, kind in enumerate(workers, 3)]
-        victim = next((one for one, kind in zip(started, workers, strict=True) if kind == "killed"), None)
-        _wait_for_all(len(workers))
+        tunnels = Tunnels(stack, inside, logs) if "tunnelled" in workers else None
+        host = ["--host", SCHEDULER] if tunnels is None else []
+        stack.enter_context(running([*inside, *TCPLAB, "scheduler", *host], logs / "scheduler"))
+        address = tunnels.to_scheduler([]) if tunnels else ADDRESS
+        numbered = enumerate(workers, 3)
+        started = [_worker(stack, number, kind, logs, tunnels) for number, kind in numbered]
+        victim = started[workers.index("killed")] if "killed" in workers else None
+        _wait_for_all(address, len(workers))
         asked = Sweep("sack", (("duration", ("3s",)), ("loss", ("1%", "5%"))), (1, 2, 3, 4))
-        way = Way(ready, partial(cluster_engine, ADDRESS, ready), "a cluster")
+        way = Way(ready, partial(cluster_engine, address, ready), "a cluster")
         print(carry_out(plan(asked), out, way, Killer(victim)))
 
 
-def _wait_for_all(workers: int) -> None:
+def _make_bridge() -> None:
+    ip("link", "set", "lo", "up")
+    ip("link", "add", "br0", "type", "bridge")
+    ip("link", "set", "br0", "up")
+    ip("address", "add", "10.9.0.1/24", "dev", "br0")
+
+
+@dataclass
+class Tunnels:
+    """What ssh -L and -R would do between the scheduler's machine and the others."""
+
+    stack: ExitStack
+    scheduler: list[str]
+    logs: Path
+
+    def to_scheduler(self, machine: list[str]) -> str:
+        """The scheduler's address on a machine (ssh -L)."""
+        self._hand_on(machine, self.scheduler, PORT)
+        return f"tcp://127.0.0.1:{PORT}"
+
+    def back(self, machine: list[str], port: int) -> None:
+        """The worker's port on the scheduler's machine (ssh -R)."""
+        self._hand_on(self.scheduler, machine, port)
+
+    def _hand_on(self, listening: list[str], target: list[str], port: int) -> None:
+        middle = f"tunnel-{next(_NUMBERS)}"
+        for inside, words in ((target, [middle, str(port)]), (listening, [str(port), middle])):
+            command = [*inside, sys.executable, str(TUNNEL), *words]
+            self.stack.enter_context(running(command, self.logs / f"{middle}-{words[0]}.log"))
+
+
+def _wait_for_all(address: str, workers: int) -> None:
     """Which of them comes first is a matter of the machine's load, and not what is tested."""
-    with Client(ADDRESS) as client:
+    with Client(address, timeout=60) as client:
         client.wait_for_workers(workers, timeout=60)
 
 
-def _worker(stack: ExitStack, number: int, kind: str, logs: Path) -> subprocess.Popen[bytes]:
+def _worker(
+    stack: ExitStack,
+    number: int,
+    kind: str,
+    logs: Path,
+    tunnels: Tunnels | None,
+) -> subprocess.Popen[bytes]:
     inside = stack.enter_context(namespace(number))
-    command = [sys.executable, "-m", "distributed.cli.dask_worker", ADDRESS, "--nthreads", "1", "--no-nanny",
-               "--no-dashboard", "--memory-limit", "0", "--local-directory", str(logs)]  # fmt: skip
-    elsewhere = {"TCPLAB_CACHE": str(logs / "nothing")} if kind == "foreign" else {}
+    command, elsewhere = [*TCPLAB, "worker", ADDRESS, "--slots", "1"], {}
+    if tunnels:
+        port = 40_000 + number
+        tunnels.back(inside, port)
+        command[-3:] = [tunnels.to_scheduler(inside), "--slots", "1", "--port", str(port)]
+    elif kind == "foreign":  # Dask's own: ours would build the lab
+        command = [sys.executable, "-m", "distributed.cli.dask_worker", ADDRESS]
+        command += ["--nthreads", "1", "--no-nanny", "--local-directory", str(logs)]
+        elsewhere = {"TCPLAB_CACHE": str(logs / "nothing")}
     return stack.enter_context(running([*inside, *command], logs / f"worker-{number}", **elsewhere))
 
 

@@ -54,3 +54,13 @@ def test_a_cluster_of_such_workers_only_is_an_error_with_its_remedy(ready_lab: L
     said = on_cluster(tmp_path / "cluster", "foreign")
     assert "No worker can be used" in said
     assert "./tcplab image export" in said
+
+
+def test_members_on_loopback_work_together_through_tunnels(ready_lab: Lab, tmp_path: Path) -> None:
+    """As docs/sweeps.md recommends; each machine is a network namespace."""
+    folder = tmp_path / "cluster"
+    said = on_cluster(folder, "tunnelled", "tunnelled")
+    points = json.loads((Path(said.splitlines()[0]) / "sweep.json").read_text())["points"]
+    assert points["done"] == 8
+    for member in ("scheduler", "worker-3", "worker-4"):
+        assert "Warning: " not in (folder / "logs" / member).read_text()

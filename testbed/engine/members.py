@@ -1,0 +1,104 @@
+"""The members of a Dask cluster: its scheduler and its workers, each run as this very process.
+
+A process of its own for Dask would live on when ours is killed. As one process, whatever ends us ends Dask and frees
+its port; Dask itself ends in order at SIGINT and SIGTERM (distributed/_signals.py).
+
+Dask authenticates nobody unless TLS is set up (https://distributed.dask.org/en/stable/tls.html): whoever reaches a
+member runs code as its user. So members listen on the loopback interface unless told otherwise.
+"""
+
+from __future__ import annotations
+
+import logging
+import socket
+from ipaddress import ip_address
+
+from click import Command
+from distributed.cli.dask_scheduler import main as dask_scheduler
+from distributed.cli.dask_worker import main as dask_worker
+from distributed.comm.addressing import get_address_host_port
+
+from testbed.engine.engine import PAGES, configured
+from testbed.scratch import scratch
+from topologies.errors import TcplabError, UsageError
+
+LOOPBACK = "127.0.0.1"
+
+
+def run_scheduler(host: str, port: int) -> None:
+    """Run a scheduler at an address of this machine until a signal ends it.
+
+    Raises TcplabError if it cannot listen there.
+    """
+    words = ["--host", _in_brackets(host), "--port", str(port)]
+    with scratch() as folder, configured(folder):
+        _run(dask_scheduler, words, f"{host}, port {port}")
+
+
+def run_worker(scheduler: str, slots: int, host: str, port: int) -> None:
+    """Work for the scheduler at tcp://HOST:PORT with `slots` guests at once, until it ends or a signal does.
+
+    The worker listens on `host`, at any free port if `port` is 0, since the scheduler calls back. Raises TcplabError
+    if it cannot listen there.
+    """
+    numbers = f"--worker-port {port} --nworkers 1 --nthreads {slots} --memory-limit 0"
+    words = [scheduler, "--host", _in_brackets(host), *numbers.split(), "--no-nanny"]
+    # Dask removes its part of the folder at exit, when the folder is gone, and would call that an error.
+    logging.getLogger("distributed.diskutils").setLevel(logging.CRITICAL)
+    with scratch() as folder, configured(folder):
+        _run(dask_worker, words, f"{host}, port {port}")
+
+
+def _run(command: Command, words: list[str], place: str) -> None:
+    pages = ["--no-dashboard", "--dashboard-address", PAGES]
+    try:
+        command.main([*words, *pages], standalone_mode=False)
+    except (OSError, RuntimeError) as error:
+        cause = error.__cause__ or error  # RuntimeError: "Scheduler failed to start."
+        if not isinstance(cause, OSError):
+            raise
+        problem = f"The Dask {command.name} did not start at {place}: {cause}."
+        raise TcplabError(problem, "Choose another --host or --port.") from error
+
+
+def warning(host: str, kind: str) -> str:
+    """A sentence for people if others than this machine's users reach a member on `host`; else empty."""
+    if _is_loopback(host):
+        return ""
+    told = f"Warning: the {kind} listens on {host} without authentication"
+    return f"{told}: whoever reaches it runs code as you."
+
+
+def towards(scheduler: str) -> str:
+    """This machine's address as the scheduler at tcp://HOST:PORT sees it; loopback for one on loopback.
+
+    Raises UsageError if the address is none, TcplabError if there is no way to it.
+    """
+    try:
+        host, port = get_address_host_port(scheduler, strict=True)
+    except ValueError:
+        problem = f"'{scheduler[:80]}' is no scheduler's address."
+        raise UsageError(problem, "Write it like tcp://10.0.0.1:8786.") from None
+    try:
+        family, *_, place = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
+        with socket.socket(family, socket.SOCK_DGRAM) as unsent:
+            unsent.connect(place)  # of UDP this only chooses the route (udp(7))
+            return str(unsent.getsockname()[0])
+    except OSError as error:
+        problem = f"There is no way to {host}: {error.strerror}."
+        raise TcplabError(problem, "Check the scheduler's address.") from None
+
+
+def _is_loopback(host: str) -> bool:
+    """Whether all addresses of that name are. Raises UsageError if it has none."""
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        problem = f"'{host[:80]}' is no address: {error}."
+        raise UsageError(problem, "Write one of this machine, such as 10.0.0.1.") from None
+    return all(ip_address(place[0]).is_loopback for *_, place in found)
+
+
+def _in_brackets(host: str) -> str:
+    """IPv6 addresses as Dask wants them."""
+    return f"[{host}]" if ":" in host else host

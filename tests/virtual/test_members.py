@@ -1,0 +1,155 @@
+"""Who reaches the members of a Dask cluster, and how they end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+from click.testing import CliRunner
+
+from experiments.commands import tcplab
+from testbed.engine import members
+from testbed.engine.engine import local_engine
+from testbed.lab import Lab
+from topologies.errors import TcplabError, UsageError
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE = 120  # seconds until a member that does not end is taken for one that hangs
+SCHEDULER_IS_UP, WORKER_IS_UP = "Scheduler at:", "Registered to:"
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+@contextmanager
+def member(*words: str, up: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A started member and what it printed until a line with `up`."""
+    command = [sys.executable, "-m", "experiments.main", *words]
+    stderr = subprocess.PIPE
+    with subprocess.Popen(command, stderr=stderr, text=True, cwd=ROOT) as process:
+        try:
+            assert process.stderr
+            printed = ""
+            for line in process.stderr:
+                printed += line
+                if up in line:
+                    break
+            assert up in printed, printed
+            yield process, printed
+        finally:
+            if process.poll() is None:
+                process.kill()
+
+
+def listening(process: subprocess.Popen[str]) -> set[tuple[str, int]]:
+    """The addresses and ports that a process and its children listen on."""
+    mine = {process.pid, *(child.pid for child in psutil.Process(process.pid).children(True))}
+    return {
+        (str(place.laddr.ip), int(place.laddr.port))
+        for place in psutil.net_connections("tcp")
+        if place.status == psutil.CONN_LISTEN and place.pid in mine
+    }
+
+
+def test_a_scheduler_listens_on_loopback_only() -> None:
+    port = free_port()
+    with member("scheduler", "--port", str(port), up=SCHEDULER_IS_UP) as (process, printed):
+        places = listening(process)
+        assert ("127.0.0.1", port) in places
+        assert {host for host, _ in places} == {"127.0.0.1"}
+        assert "Warning" not in printed
+
+
+def test_a_scheduler_for_others_warns_and_its_pages_stay_here() -> None:
+    port = free_port()
+    words = ["scheduler", "--host", "0.0.0.0", "--port", str(port)]
+    with member(*words, up=SCHEDULER_IS_UP) as (process, printed):
+        beyond = {place for place in listening(process) if place[0] != "127.0.0.1"}
+        assert beyond == {("0.0.0.0", port)}
+        warnings = [line for line in printed.splitlines() if line.startswith("Warning: ")]
+        assert len(warnings) == 1 and "whoever reaches it runs code as you." in warnings[0]
+
+
+@pytest.mark.parametrize("ending", ["SIGTERM", "SIGINT", "SIGHUP", "SIGKILL"])
+def test_a_signal_ends_the_scheduler_and_frees_its_port(ending: str) -> None:
+    port = free_port()
+    with member("scheduler", "--port", str(port), up=SCHEDULER_IS_UP) as (process, _):
+        process.send_signal(signal.Signals[ending])
+        process.communicate(timeout=PATIENCE)  # to the end of the pipe, which a child would hold
+        with socket.create_server(("127.0.0.1", port)):
+            pass
+
+
+@pytest.mark.virtual
+@pytest.mark.parametrize("ending", ["SIGTERM", "SIGHUP", "SIGKILL"])
+def test_a_worker_stays_on_loopback_like_its_scheduler(ready_lab: Lab, ending: str) -> None:
+    scheduler, own = free_port(), free_port()
+    words = ["worker", f"tcp://127.0.0.1:{scheduler}", "--slots", "1", "--port", str(own)]
+    with (
+        member("scheduler", "--port", str(scheduler), up=SCHEDULER_IS_UP),
+        member(*words, up=WORKER_IS_UP) as (process, _),
+    ):
+        assert ("127.0.0.1", own) in listening(process)
+        assert {host for host, _ in listening(process)} == {"127.0.0.1"}
+        process.send_signal(signal.Signals[ending])
+        process.communicate(timeout=PATIENCE)
+        with socket.create_server(("127.0.0.1", own)):
+            pass
+
+
+class Silent:
+    """Who is told nothing."""
+
+    def running(self, key: str, phase: str, elapsed: float) -> None:
+        pass
+
+    def note(self, text: str) -> None:
+        pass
+
+
+@pytest.mark.virtual
+def test_the_engine_of_one_machine_listens_on_loopback_and_shows_no_pages(ready_lab: Lab) -> None:
+    with local_engine(ready_lab, 1, Silent()):
+        places = [
+            place.laddr
+            for place in psutil.net_connections("tcp")
+            if place.status == psutil.CONN_LISTEN and place.pid == os.getpid()
+        ]
+        assert places and {place.ip for place in places} == {"127.0.0.1"}
+        for place in places:
+            with socket.create_connection(place) as page:
+                page.sendall(b"GET /info/main/workers.html HTTP/1.0\r\n\r\n")
+                assert page.recv(64).startswith(b"HTTP/1.1 404")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "::1", "localhost"])
+def test_loopback_needs_no_warning(host: str) -> None:
+    assert members.warning(host, "scheduler") == ""
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "fe80::1"])
+def test_every_other_address_is_warned_of(host: str) -> None:
+    assert members.warning(host, "scheduler").startswith("Warning: ")
+
+
+def test_an_address_that_cannot_be_is_one_sentence(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(UsageError, match="is no address"):
+        members.warning("no such host", "scheduler")
+    with pytest.raises(UsageError, match="is no scheduler's address"):
+        members.towards("lab1")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        with pytest.raises(TcplabError, match=r"did not start at 127.0.0.1.*already in use"):
+            members.run_scheduler("127.0.0.1", int(port))
+    done = CliRunner().invoke(tcplab, ["worker", "lab1"])
+    assert done.exit_code == 2 and "is no scheduler's address" in done.output
