@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 from labs.spec import LabSpec
+from tests.labs.native_run import RELEASE, dressed
 from tests.labs.student import Student, packed, sheet, signed, written
 
 
@@ -82,3 +83,27 @@ def said_to_be_native(student: Student, lab: LabSpec, target: Path) -> None:
     file.write_bytes(content[: len(content) // 3])
     signed(student.run, json.loads((student.run / "manifest.json").read_text()) | {"testbed": "native"})
     packed(student, target)
+
+
+def relabelled_as_native(student: Student, lab: LabSpec, target: Path) -> None:
+    """The own run in virtual time, with two fields of its manifest changed: as if it were made in real time."""
+    assert student.key
+    sheet(student, written(lab, student.key))
+    manifest = json.loads((student.run / "manifest.json").read_text())
+    kernel = manifest["kernel"] | {"release": RELEASE}
+    signed(student.run, manifest | {"testbed": "native", "kernel": kernel})
+    packed(student, target)
+
+
+def dated_as_native(student: Student, lab: LabSpec, target: Path) -> None:
+    """The own run in virtual time, in which everything says real time; its packets are those that anybody repeats."""
+    assert student.key
+    sheet(student, written(lab, student.key))
+    dressed(student.run)
+    packed(student, target)
+
+
+def handed_to_a_friend(student: Student, lab: LabSpec, target: Path) -> None:
+    """The friend's own zip, uploaded under one's own name."""
+    assert student.other
+    shutil.copyfile(student.other.zip, target)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from tests.labs.dishonest_students import (
     captures_of_another,
+    dated_as_native,
     edited,
     edited_and_signed,
     fabricated,
+    handed_to_a_friend,
     numbers_of_another,
     relabelled,
+    relabelled_as_native,
     said_to_be_native,
 )
 from tests.labs.honest_students import (
@@ -57,8 +60,11 @@ KINDS = (
     Kind("relabelled captures", "look", relabelled, frozenset({"captures", "same captures"})),
     Kind("edited", "look", edited, frozenset({"manifest", "captures"}), said="differs from packet"),
     Kind("edited and signed", "look", edited_and_signed, frozenset({"captures"}), said="differs from packet"),
-    Kind("honest in real time", "look", honest_in_real_time, frozenset({"real time"}), (POINTS, POINTS), "real time"),
-    Kind("said to be native", "look", said_to_be_native, frozenset({"real time", "witnesses"})),
+    Kind("a friend's zip", "look", handed_to_a_friend, frozenset({"whose"}), said="No points yet", runs=False),
+    Kind("honest in real time", "graded", honest_in_real_time, points=(POINTS, POINTS), said="real time"),
+    Kind("said to be native", "look", said_to_be_native, frozenset({"not real time", "witnesses"})),
+    Kind("relabelled as native", "look", relabelled_as_native, frozenset({"not real time"})),
+    Kind("dated as native", "look", dated_as_native, frozenset({"not real time"})),
     Kind("cut short", "look", cut_short, frozenset({"manifest", "cut short"}), (POINTS, POINTS), "ends there"),
     Kind("damaged", "look", damaged, frozenset({"manifest", "captures", "unreadable"}), (POINTS, POINTS)),
     Kind("no run", "look", no_run, frozenset({"no run"}), points=(POINTS, POINTS)),
