@@ -213,13 +213,13 @@ def ranges_command(name: str, seeds: int, out: Path, workers: int | None) -> Non
     "--worksheet",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE.csv",
-    help="Moodle's grading worksheet as it was downloaded: moodle.csv is that file with grades and comments.",
+    help="Moodle's grading worksheet as it was downloaded: moodle.csv is that file with grades.",
 )
 @click.option(
     "--gradescope-metadata",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="submission_metadata.json of a Gradescope autograder: the hand-in must be of who submitted it.",
+    help="Gradescope's submission_metadata.json: the hand-in must be of who submitted it.",
 )
 @click.option("--workers", type=click.IntRange(1, 10_000), metavar="NUMBER", help="Guests at once.")  # fmt: skip
 def grade(

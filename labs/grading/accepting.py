@@ -1,7 +1,8 @@
 """Hand-ins that a person has looked at and accepted: accepted.toml in the folder of grades.
 
-An acceptance is of one hand-in, by its digest, and of the flags that were seen: a new upload of the same student, or a
-flag that comes up later, is looked at again. Until then a flagged hand-in exports no points.
+An acceptance is of one hand-in, by its digest, and of the flags that were seen: a new upload of the
+same student, or a flag that comes up later, is looked at again. Until then a flagged hand-in
+exports no points.
 """
 
 from __future__ import annotations
@@ -16,14 +17,16 @@ from topologies.data import from_data
 
 FILE = "accepted.toml"
 _BEGINNING = """\
-# Hand-ins that you have looked at and accept. Read at each grading and never written again; reading.html makes lines.
+# Hand-ins that you have looked at and accept. This file is read at each grading and never written
+# again; reading.html makes lines for it.
 #
 # [[accept]]
 # student = "ben"
-# hand_in = "..."              # the digest of the hand-in: what ben uploads later is not accepted by this
-# flags = ["real time"]        # what you have seen: any other flag waits for a look of its own
+# hand_in = "..."          # the digest of the hand-in: what ben uploads later is another
+# flags = ["real time"]    # what you have seen: any other flag waits for a look of its own
 # comment = "Shown to the student."
 """
+_ANOTHER = "An earlier hand-in was accepted. This is another, and was not looked at yet."
 
 
 @dataclass(frozen=True)
@@ -42,19 +45,19 @@ class Accepted:
 
 
 def read_accepted(folder: Path) -> Accepted:
-    """The file in the folder of grades, made with an explanation if there is none. Raises UsageError."""
-    found: Accepted = from_data(Accepted, read_toml(folder / FILE, _BEGINNING), FILE)
-    return found
+    """The file in the folder of grades, made if there is none. Raises UsageError."""
+    accepted: Accepted = from_data(Accepted, read_toml(folder / FILE, _BEGINNING), FILE)
+    return accepted
 
 
 def accept(case: Case, accepted: Accepted) -> None:
-    """Take the flags that were accepted off this hand-in, and say if another one of the student was."""
+    """Take the flags that were accepted off this hand-in; say if another one was accepted."""
     lines = [line for line in accepted.accept if case.is_of(line.student)]
     for line in lines:
         if case.digest and line.hand_in == case.digest:
             _take_off(case, line)
     if case.flags and lines and all(line.hand_in != case.digest for line in lines):
-        case.flag("new hand-in", "An earlier hand-in was accepted. This is another, and was not looked at yet.")
+        case.flag("new hand-in", _ANOTHER)
 
 
 def _take_off(case: Case, line: Accept) -> None:
@@ -66,5 +69,5 @@ def _take_off(case: Case, line: Accept) -> None:
 
 
 def strangers(names: Sequence[str], cases: Sequence[Case]) -> list[str]:
-    """Those of the names in files of decisions who handed in nothing: a line of theirs has no effect."""
+    """Those of the names in files of decisions who handed in nothing."""
     return sorted({name for name in names if not any(case.is_of(name) for case in cases)})

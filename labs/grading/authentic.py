@@ -51,9 +51,10 @@ def _difference(name: str, ours: bytes, theirs: bytes | None) -> Difference | No
 
 
 def shared_packets(reference: str, handed_in: str, names: list[str]) -> dict[str, float]:
-    """For each capture among `names`: the share of its packets that the reference holds too, at whatever time.
+    """For each capture among `names`: the share of its packets that the reference has at any time.
 
-    Two runs in real time share next to none: sequence numbers and timestamps begin at chance (RFC 6528, RFC 7323).
+    Two runs in real time share next to none: sequence numbers and timestamps begin at chance
+    (RFC 6528, RFC 7323).
     """
     shares = {}
     for name in names:

@@ -1,14 +1,14 @@
 """canvas.csv: for the import of Canvas's gradebook.
 
-What is said here of the import is read in instructure/canvas-lms: lib/gradebook_importer.rb and
-lib/gradebook_exporter.rb.
+What the import does is read in instructure/canvas-lms: lib/gradebook_importer.rb, and
+lib/gradebook_exporter.rb for what the export is like.
 
-* The first columns are Student, ID, SIS User ID, SIS Login ID, Section, as the gradebook's own export has them. A row
-  is matched by ID, then by the SIS ids, then by the name.
-* An assignment is found by the number in "Title (number)", then by its title; any other heading makes a new one. The
-  row "Points Possible" sets its points if it is new.
-* A cell that is empty, while Canvas has a score, is a change that the import shows and asks about: students without
-  final points have an empty cell, never zero.
+* The first columns are Student, ID, SIS User ID, SIS Login ID, Section, as far as the gradebook's
+  own export has them. A row is matched by ID, then by the SIS ids, then by the name.
+* An assignment is found by the number in "Title (number)", then by its title; any other heading
+  makes a new one, with the points of the row "Points Possible".
+* A cell that is empty while Canvas has a score is a change, which the import shows before it is
+  made. Students without final points have an empty cell, never a zero.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from labs.grading.case import Case, Exported
@@ -23,109 +24,119 @@ from labs.grading.tables import Filled, ForeignTable, foreign, table
 from labs.spec import LabSpec
 from topologies.errors import UsageError
 
-_ASSIGNMENT = re.compile(r"(?P<title>.+) \((?P<number>\d+)\)")
+_ASSIGNMENT = re.compile(r"(?P<title>.+) \(\d+\)")
 _HEADING = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 _POSSIBLE = "    Points Possible"
-
-
-@dataclass(frozen=True)
-class Gradebook:
-    """An export of the gradebook. `students` are its first columns, up to Section; `assignment` is the lab's column."""
-
-    table: ForeignTable
-    students: list[str]
-    assignment: int | None
-
-    @property
-    def rows(self) -> dict[str, int]:
-        """The row of each student, by Canvas's number."""
-        column = self.students.index("ID")
-        found = range(1, len(self.table.rows))
-        return {number: row for row in found if (number := self.table.value(row, column)).isdecimal()}
-
-    def points_possible(self, lab: LabSpec) -> float:
-        """Of the assignment; those of the lab if there is none."""
-        if self.assignment is None:
-            return lab.points
-        for row in range(1, len(self.table.rows)):
-            if "Points Possible" in self.table.value(row, 0):
-                text = self.table.value(row, self.assignment).replace(",", ".")
-                return float(text) if re.fullmatch(r"\d+(\.\d+)?", text) else lab.points
-        return lab.points
-
-
-def read_gradebook(file: Path, lab: LabSpec) -> Gradebook | None:
-    """The export of Canvas's gradebook in a file; None if it is another table. Raises UsageError."""
-    try:
-        found = foreign(file.read_bytes())
-    except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror}.", "Name the class's table.") from None
-    heading = found.values(0) if found.rows else []
-    begins = heading[:1] == ["Student"] or heading[:2] == ["LastName", "FirstName"]
-    if not begins or "ID" not in heading or "Section" not in heading:
-        return None
-    students = heading[: heading.index("Section") + 1]
-    return Gradebook(found, students, _assignment(heading, lab, file))
-
-
-def _assignment(heading: Sequence[str], lab: LabSpec, file: Path) -> int | None:
-    wanted = {lab.title.casefold(), lab.name.casefold()}
-    named = {place: match["title"] for place, text in enumerate(heading) if (match := _ASSIGNMENT.fullmatch(text))}
-    found = [place for place, title in named.items() if title.casefold() in wanted]
-    if len(found) > 1:
-        raise UsageError(f"{file} has {len(found)} assignments called {lab.title}.", "Delete a column of the two.")
-    return found[0] if found else None
+_NUMBER = re.compile(r"\d+(\.\d+)?")
 
 
 def own_gradebook(lab: LabSpec, students: Sequence[Exported]) -> str:
     """A table of our own, a row for each student; empty if Canvas could know nobody."""
-    rows = [(*_known(one.case), one.points) for one in students if one.case.person or one.case.hand_in.canvas]
-    heading, possible = (*_HEADING, lab.title), (_POSSIBLE, "", "", "", "", lab.points)
-    return table(heading, [possible, *rows]) if rows else ""
+    known = [student for student in students if any(_known(student.case))]
+    rows = [(*_known(student.case), student.points) for student in known]
+    possible = (_POSSIBLE, "", "", "", "", lab.points)
+    return table((*_HEADING, lab.title), [possible, *rows]) if rows else ""
 
 
 def _known(case: Case) -> tuple[str, ...]:
     person = case.person
     if person is None:
         return ("", case.hand_in.canvas, "", "", "")
-    return (person.name, person.canvas or case.hand_in.canvas, person.id, person.email, person.section)
+    number = person.canvas or case.hand_in.canvas
+    return (person.name, number, person.id, person.email, person.section)
+
+
+@dataclass(frozen=True)
+class Gradebook:
+    """An export of the gradebook.
+
+    `students` are the headings up to Section, `assignment` is the place of the lab's column.
+    """
+
+    table: ForeignTable
+    students: list[str]
+    assignment: int | None
+
+    @cached_property
+    def rows(self) -> dict[str, int]:
+        """The row of each student, by Canvas's number."""
+        column, rows = self.students.index("ID"), range(1, len(self.table.rows))
+        numbers = {self.table.value(row, column): row for row in rows}
+        return {number: row for number, row in numbers.items() if number.isdecimal()}
+
+    def points_possible(self, lab: LabSpec) -> float:
+        """Of the assignment; those of the lab if there is none."""
+        for row in range(1, len(self.table.rows)) if self.assignment is not None else ():
+            if "Points Possible" in self.table.value(row, 0):
+                text = self.table.value(row, self.assignment or 0).replace(",", ".")
+                return float(text) if _NUMBER.fullmatch(text) else lab.points
+        return lab.points
+
+    def row_of(self, case: Case) -> int | None:
+        """By Canvas's number, else by an SIS id that is the student's id or address."""
+        number = (case.person.canvas if case.person else "") or case.hand_in.canvas
+        if number in self.rows:
+            return self.rows[number]
+        columns = [place for place, name in enumerate(self.students) if name.startswith("SIS ")]
+        email = case.person.email if case.person else ""
+        names = {name.casefold() for name in (case.student, email) if name}
+        for row in self.rows.values():
+            if names & {self.table.value(row, column).casefold() for column in columns}:
+                return row
+        return None
+
+    def row(self, place: int, student: Exported, scale: float) -> list[object]:
+        """A student's row for the import: who it is, as the export has it, and the score."""
+        cells: list[object] = [*self.table.values(place)[: len(self.students)]]
+        return [*cells, None if student.points is None else round(student.points * scale, 2)]
+
+
+def read_gradebook(file: Path, lab: LabSpec) -> Gradebook | None:
+    """The gradebook's export in a file; None if it is another table. Raises UsageError."""
+    try:
+        export = foreign(file.read_bytes())
+    except OSError as error:
+        problem = f"{file} cannot be read: {error.strerror}."
+        raise UsageError(problem, "Name the class's table.") from None
+    heading = export.heading
+    begins = heading[:1] == ["Student"] or heading[:2] == ["LastName", "FirstName"]
+    if not begins or "ID" not in heading or "Section" not in heading:
+        return None
+    students = heading[: heading.index("Section") + 1]
+    return Gradebook(export, students, _assignment(heading, lab, file))
+
+
+def _assignment(heading: Sequence[str], lab: LabSpec, file: Path) -> int | None:
+    """The place of the assignment that is called like the lab."""
+    wanted = {lab.title.casefold(), lab.name.casefold()}
+    titles = [_ASSIGNMENT.fullmatch(text) for text in heading]
+    named = [match["title"].casefold() if match else "" for match in titles]
+    places = [place for place, title in enumerate(named) if title in wanted]
+    if len(places) > 1:
+        problem = f"{file} has {len(places)} assignments called {lab.title}."
+        raise UsageError(problem, "Delete all of these columns but one.")
+    return places[0] if places else None
 
 
 def matched(book: Gradebook, lab: LabSpec, students: Sequence[Exported]) -> Filled:
-    """The rows of the export that belong to these students, with the lab's column and no other assignment's."""
-    most, rows = book.points_possible(lab), book.rows
-    numbers = [_number_of(one.case, book) for one in students]
-    known = [(one, rows[number]) for one, number in zip(students, numbers, strict=True) if number in rows]
-    width = len(book.students)
-    body = [
-        (*book.table.values(row)[:width], None if one.points is None else round(one.points * most / lab.points, 2))
-        for one, row in known
-    ]
-    title = lab.title if book.assignment is None else book.table.value(0, book.assignment)
-    possible = (_POSSIBLE, *[""] * (width - 1), most)
-    content = table((*book.students, title), [possible, *body])
-    absent = [one.case.student for one, number in zip(students, numbers, strict=True) if number not in rows]
+    """The export's rows of these students, with the lab's column and no other assignment's."""
+    most = book.points_possible(lab)
+    places = {student: book.row_of(student.case) for student in students}
+    present = {student: place for student, place in places.items() if place is not None}
+    scale = most / lab.points
+    rows = [book.row(place, student, scale) for student, place in present.items()]
+    column = book.assignment
+    title = lab.title if column is None else book.table.value(0, column)
+    possible = [_POSSIBLE, *[""] * (len(book.students) - 1), most]
+    absent = [student.name for student in students if student not in present]
+    content = table((*book.students, title), [possible, *rows])
     return Filled(content.encode(), tuple(_about(book, lab, most, absent)))
-
-
-def _number_of(case: Case, book: Gradebook) -> str:
-    """Canvas's number of the student, else the one in the row that has the id or the address as an SIS id."""
-    known = (case.person.canvas if case.person else "") or case.hand_in.canvas
-    if known in book.rows:
-        return known
-    columns = [place for place, name in enumerate(book.students) if name.startswith("SIS ")]
-    email = case.person.email if case.person else ""
-    names = {name.casefold() for name in (case.student, email) if name}
-    for number, row in book.rows.items():
-        if names & {book.table.value(row, column).casefold() for column in columns}:
-            return number
-    return ""
 
 
 def _about(book: Gradebook, lab: LabSpec, most: float, absent: Sequence[str]) -> Iterator[str]:
     if book.assignment is None:
-        yield f"canvas.csv makes a new assignment in Canvas, '{lab.title}': the gradebook has none of that name."
+        yield f"canvas.csv makes a new assignment, as the gradebook has none called '{lab.title}'."
     if most != lab.points:
-        yield f"The assignment in Canvas has {most:g} points and the lab {lab.points}: scores are scaled to {most:g}."
+        yield f"Canvas's assignment has {most:g} points, the lab {lab.points}: scores are scaled."
     if absent:
         yield f"Not in the gradebook: {', '.join(absent)}."

@@ -22,6 +22,7 @@ State = Literal["graded", "look", "marked by hand", "could not grade"]
 _FOR_THE_STUDENT = {
     "twice": "There is another hand-in under your name.",
     "whose": "Who handed it in is not whom it says that it is of.",
+    "not real time": "It says that it was made in real time, and not all of its files say so.",
 }
 _OF_ANOTHER = "Parts of it are the same as another student's, or fit another student's run."
 
@@ -124,16 +125,24 @@ def _plain(student: str) -> str:
     return unicodedata.normalize("NFKC", student).strip().lower()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Exported:
     """What a course system gets of a student: the hand-in, and its points if they are final."""
 
     case: Case
     points: float | None
 
+    @property
+    def name(self) -> str:
+        """The student's id."""
+        return self.case.student
+
 
 def exported(cases: Sequence[Case]) -> list[Exported]:
-    """One for each student. Of several hand-ins the one that is final counts; two of them leave no points."""
+    """One for each student.
+
+    Of several hand-ins the one that is final counts; if two are, the student has no points.
+    """
     students: dict[str, list[Case]] = defaultdict(list)
     for case in cases:
         students[_plain(case.student)].append(case)

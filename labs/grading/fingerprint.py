@@ -6,6 +6,7 @@ Runs in a process of its own (labs.contained): what is read is a stranger's.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import stat
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ _MOST_FILES = 10_000
 
 
 def fingerprint(source: str) -> str:
-    """32 hexadecimal digits for the file or folder `source`: of its files' names, sizes and bytes."""
+    """32 hexadecimal digits of the file or folder `source`: of all names, sizes and bytes in it."""
     whole = hashlib.sha256()
     for name, file in _files(Path(source)):
         whole.update(f"{len(name)} {name} ".encode("utf-8", "surrogateescape"))
@@ -31,8 +32,8 @@ def _files(source: Path) -> Iterator[tuple[str, Path]]:
     if not source.is_dir():
         yield "", source
         return
-    found = (Path(place, name) for place, _, names in os.walk(source) for name in names)
-    regular = [file for _, file in zip(range(_MOST_FILES), found, strict=False) if _is_regular(file)]
+    files = (Path(place, name) for place, _, names in os.walk(source) for name in names)
+    regular = filter(_is_regular, itertools.islice(files, _MOST_FILES))
     yield from sorted((file.relative_to(source).as_posix(), file) for file in regular)
 
 

@@ -104,8 +104,8 @@ def grade_all(
 ) -> Path:
     """Grade everything and return the folder of grades. Raises UsageError before anything is run.
 
-    A hand-in that cannot be graded says why; the others are graded. `given` are files of course systems to fill,
-    `submission` is who submitted the only hand-in to Gradescope.
+    A hand-in that cannot be graded says why; the others are graded. `given` are files of course
+    systems to fill, `submission` is who submitted the only hand-in to Gradescope.
     """
     out.mkdir(parents=True, exist_ok=True)
     given = given or CourseFiles()
@@ -128,7 +128,8 @@ def grade_all(
             for case in cases:
                 check_submitter(case, people, submission)
         decide(cases, lab, by_hand, accepted)
-        for notice in output.write(out, Graded(lab, course, people, cases, by_hand, accepted), given):
+        decided = Graded(lab, course, people, cases, by_hand, accepted)
+        for notice in output.write(out, decided, given):
             watch.note(notice)
     return out
 

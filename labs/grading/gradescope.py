@@ -1,6 +1,6 @@
 """results.json for Gradescope's autograder, and whether the hand-in is of who submitted it.
 
-Formats: https://gradescope-autograders.readthedocs.io, pages specs (results.json) and submission_metadata.
+Formats: https://gradescope-autograders.readthedocs.io, pages specs and submission_metadata.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.problems import printable
+from analysis.jsonfile import objects, text
 from labs.grading.case import Case
 from labs.grading.marking import Mark
 from labs.grading.roster import Person
@@ -19,6 +19,7 @@ from labs.spec import LabSpec
 from topologies.errors import UsageError
 
 _LARGEST = 64 << 20  # bytes; it holds the results of all previous submissions
+_WHOSE = "Gradescope writes this file beside each submission."
 
 
 @dataclass(frozen=True)
@@ -34,33 +35,34 @@ def read_submission(file: Path) -> Submission:
         with file.open("rb") as stream:
             content = json.loads(stream.read(_LARGEST))
     except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(f"{file} cannot be read: {str(error)[:200]}.", "It is Gradescope's own file.") from None
-    users = content.get("users") if isinstance(content, dict) else None
-    listed = users if isinstance(users, list) else []
-    found = [user["email"] for user in listed if isinstance(user, dict) and isinstance(user.get("email"), str)]
-    emails = tuple(printable(email).strip() for email in found if email.strip())
+        raise UsageError(f"{file} cannot be read: {str(error)[:200]}.", _WHOSE) from None
+    users = objects(content, "users") if isinstance(content, dict) else []
+    emails = tuple(email for user in users if (email := text(user, "email").strip()))
     if not emails:
-        raise UsageError(f"{file} names no user with an e-mail address.", "It is Gradescope's own file.")
+        raise UsageError(f"{file} names no user with an e-mail address.", _WHOSE)
     return Submission(emails)
 
 
 def check_submitter(case: Case, people: Sequence[Person], submission: Submission) -> None:
     """Flag a hand-in that is of none of those who submitted it."""
-    if not case.refused and not any(_is_of(case, people, email.casefold()) for email in submission.emails):
+    theirs = any(_is_of(case, people, email.casefold()) for email in submission.emails)
+    if not case.refused and not theirs:
         who = ", ".join(submission.emails)
         case.flag("whose", f"It was submitted by {who} and is of {case.student}.", who)
 
 
 def _is_of(case: Case, people: Sequence[Person], email: str) -> bool:
-    """By the address in the class's table; without one the id has to be the address, or what is before its @."""
-    known = [person.email.casefold() for person in people if person.id == case.student and person.email]
-    return email in known if known else case.student.casefold() in (email, email.partition("@")[0])
+    """By the address in the class's table; else the id is the address, or what is before its @."""
+    addresses = {person.email.casefold() for person in people if person.id == case.student}
+    if known := addresses - {""}:
+        return email in known
+    return case.student.casefold() in (email, email.partition("@")[0])
 
 
 def results(lab: LabSpec, case: Case) -> dict[str, Any]:
     """results.json. Without a score, which is not a score of zero, if a person has to look first.
 
-    Answers that a person reads are left out: their points are given on Gradescope, beside the autograder's.
+    Answers that a person reads are left out: their points are given on Gradescope.
     """
     if case.state in ("could not grade", "look"):
         return {"output": _waits(case), "output_format": "text", "tests": []}
@@ -77,12 +79,13 @@ def _waits(case: Case) -> str:
 
 
 def _said(case: Case) -> str:
-    waiting = len(case.open)
-    return f"{waiting} of your answers are read by a person." if waiting else "Every answer is marked."
+    if case.open:
+        return f"{len(case.open)} of your answers are read by a person."
+    return "Every answer is marked."
 
 
 def _test(lab: LabSpec, mark: Mark) -> dict[str, Any]:
-    question = next((one for one in lab.questions if one.id == mark.question), None)
+    question = next((asked for asked in lab.questions if asked.id == mark.question), None)
     given = f"You gave: {mark.given or 'nothing'}\n{mark.note}".strip()
     return {
         "name": question.ask if question else "Everything else",

@@ -1,4 +1,4 @@
-"""The list of the files that grading wrote: those that belong to nobody any more go, and nobody else's do."""
+"""The list of the files that grading wrote: those that belong to nobody any more are removed."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ def digest_of(content: bytes) -> str:
 
 
 def remove_stale(folder: Path, written: Mapping[str, str]) -> list[str]:
-    """Remove what a former grading wrote into `folder` and this one did not, unless somebody has changed it since.
+    """Remove what a former grading wrote into `folder` and this one did not.
 
-    `written` holds this grading's files, by their path inside, with their digests. Returns what was removed.
+    Files that somebody has changed since stay, and so do all others. `written` holds this grading's
+    files, by their path inside, with their digests. Returns what was removed. Raises UsageError.
     """
     stale = {name: digest for name, digest in _former(folder).items() if name not in written}
     gone = [name for name, digest in stale.items() if _is_ours(folder, name, digest)]
@@ -34,13 +35,13 @@ def remove_stale(folder: Path, written: Mapping[str, str]) -> list[str]:
 def _former(folder: Path) -> dict[str, str]:
     """The list of the grading before; a folder of an older tcplab has none, and loses nothing."""
     try:
-        found = json.loads((folder / FILE).read_text())
+        content = json.loads((folder / FILE).read_text())
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
         remedy = "Delete it: then what former gradings wrote stays."
         raise UsageError(f"{folder / FILE} cannot be read: {error}.", remedy) from None
-    listed = found.items() if isinstance(found, dict) else ()
+    listed = content.items() if isinstance(content, dict) else ()
     return {str(name): str(digest) for name, digest in listed}
 
 

@@ -1,4 +1,4 @@
-"""What grading leaves: tables for people and course systems, a page for each student, for the class and for reading."""
+"""What grading leaves: tables for people and course systems, and the pages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from analysis.pages import write as write_files
 from labs.course import Course
 from labs.grading import canvas, gradescope, keeping, moodle, pages
 from labs.grading.accepting import Accepted, strangers
-from labs.grading.case import Case, Exported, exported
+from labs.grading.case import Case, Exported, Flag, exported
 from labs.grading.overrides import ByHand
 from labs.grading.roster import Person
 from labs.grading.tables import Filled, table
@@ -24,7 +24,10 @@ _SHOWN = 5
 
 @dataclass(frozen=True)
 class CourseFiles:
-    """What an instructor took out of course systems: Moodle's worksheet, and a class that may be Canvas's gradebook."""
+    """What an instructor took out of course systems.
+
+    Moodle's grading worksheet, and the table of the class, which may be Canvas's gradebook.
+    """
 
     worksheet: Path | None = None
     roster: Path | None = None
@@ -43,9 +46,10 @@ class Graded:
 
 
 def write(out: Path, graded: Graded, given: CourseFiles) -> list[str]:
-    """Everything but the files of decisions, which belong to people. Sentences for the instructor come back.
+    """Write everything but the files of decisions, which belong to people.
 
-    Pages and tables of a former grading that belong to nobody any more are removed.
+    Pages and tables of a former grading that belong to nobody any more are removed. Returns
+    sentences for the instructor.
     """
     tables = _tables(graded, given)
     written: dict[str, str] = {}
@@ -63,7 +67,10 @@ def _files(graded: Graded, tables: Mapping[str, Filled]) -> Iterator[tuple[str, 
     yield from _pictures(graded.cases, names)
 
 
-def _listed(files: Iterable[tuple[str, bytes]], written: dict[str, str]) -> Iterator[tuple[str, bytes]]:
+def _listed(
+    files: Iterable[tuple[str, bytes]],
+    written: dict[str, str],
+) -> Iterator[tuple[str, bytes]]:
     """The same files; their digests are noted in `written`."""
     for name, content in files:
         written[name] = keeping.digest_of(content)
@@ -139,29 +146,42 @@ def _about_decisions(graded: Graded) -> Iterable[str]:
 
 def _about_stale(gone: Sequence[str]) -> Iterable[str]:
     if gone:
-        more = f" and {len(gone) - _SHOWN} more" if len(gone) > _SHOWN else ""
-        yield f"Removed, as files of a former grading that are nobody's now: {', '.join(gone[:_SHOWN])}{more}."
+        names = ", ".join(gone[:_SHOWN]) + (", ..." if len(gone) > _SHOWN else "")
+        yield f"{len(gone)} files of a former grading that are nobody's now are removed: {names}."
 
 
 def grades(lab: LabSpec, cases: Sequence[Case]) -> str:
-    """The instructor's own table: the points so far whatever the state, and those that course systems get."""
-    questions = [question.id for question in lab.questions]
-    heading = ("student", "name", "state", "points", "of", "final", "to_read", "authentic", "flags", "accepted")
-    return table((*heading, *questions, "hand_in", "message"), (_row(lab, case) for case in cases))
+    """The instructor's own table.
+
+    It has the points so far, whatever the state, and the final ones, which course systems get.
+    """
+    rows = [_row(lab, case) for case in cases]
+    heading = [name for name, _ in rows[0]] if rows else ["student"]
+    return table(heading, [[value for _, value in row] for row in rows])
 
 
-def _row(lab: LabSpec, case: Case) -> list[Any]:
+def _row(lab: LabSpec, case: Case) -> list[tuple[str, Any]]:
+    """Each column with its heading."""
     marks = {mark.question: mark.points for mark in case.marks}
-    name = case.person.name if case.person else ""
-    flags, accepted = (
-        "; ".join(sorted({flag.kind for flag in listed})) for listed in (case.flags, case.accepted)
-    )
     return [
-        *(case.student, name, case.state, case.points, lab.points, case.final, len(case.open)),
-        *(_authentic(case), flags, accepted),
-        *(marks.get(question.id) for question in lab.questions),
-        *(case.hand_in.label, case.refused),
+        ("student", case.student),
+        ("name", case.person.name if case.person else ""),
+        ("state", case.state),
+        ("points", case.points),
+        ("of", lab.points),
+        ("final", case.final),
+        ("to_read", len(case.open)),
+        ("authentic", _authentic(case)),
+        ("flags", _kinds(case.flags)),
+        ("accepted", _kinds(case.accepted)),
+        *((question.id, marks.get(question.id)) for question in lab.questions),
+        ("hand_in", case.hand_in.label),
+        ("message", case.refused),
     ]
+
+
+def _kinds(flags: Sequence[Flag]) -> str:
+    return "; ".join(sorted({flag.kind for flag in flags}))
 
 
 def _authentic(case: Case) -> str:

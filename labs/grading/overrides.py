@@ -1,4 +1,4 @@
-"""Points by hand: a file that people write and that grading only reads, so it survives grading again."""
+"""Points by hand: a file that people write and that grading only reads."""
 
 from __future__ import annotations
 
@@ -16,18 +16,20 @@ from topologies.errors import UsageError
 
 FILE = "overrides.toml"
 REST = "rest"
-"""In the place of a question: all those that have no line, of a hand-in that could not be graded."""
+"""In the place of a question: all without a line, of a hand-in that could not be graded."""
 _BEGINNING = """\
-# Points by hand. This file is read at each grading and never written again; reading.html makes lines for it.
+# Points by hand. This file is read at each grading and never written again; reading.html makes
+# lines for it.
 #
 # [[override]]
 # student = "ann"
 # question = "why"
 # points = 3.5
 # comment = "Shown to the student."
-# hand_in = "..."        # the digest of the hand-in that was read; without it the line counts for any
+# hand_in = "..."          # the digest of the hand-in that was read; without it any counts
 #
-# A hand-in that could not be graded is marked here too, question by question; "rest" stands for all others together.
+# A hand-in that could not be graded is marked here too, question by question; "rest" stands for all
+# others together.
 """
 
 
@@ -47,7 +49,7 @@ class ByHand:
     override: tuple[Override, ...] = ()
 
     def lines_for(self, case: Case) -> dict[str, Override]:
-        """By question; the last line about a question counts. Lines that were written of another hand-in do not."""
+        """By question; the last line counts, and none that was written about another hand-in."""
         return {
             line.question: line
             for line in self.override
@@ -56,22 +58,22 @@ class ByHand:
 
 
 def read_by_hand(folder: Path, lab: LabSpec) -> ByHand:
-    """The file in the folder of grades, made with an explanation if there is none. Raises UsageError."""
+    """The file in the folder of grades, made if there is none. Raises UsageError."""
     content = read_toml(folder / FILE, _BEGINNING)
     if "accept" in content:
         raise UsageError(
             f"{folder / FILE} has [[accept]], which names no hand-in and is read no more.",
-            "Take it out; reading.html makes lines for accepted.toml, each of the hand-in that you looked at.",
+            "Take it out; reading.html makes lines for accepted.toml, each for one hand-in.",
         )
-    found: ByHand = from_data(ByHand, content, FILE)
-    for line in found.override:
+    by_hand: ByHand = from_data(ByHand, content, FILE)
+    for line in by_hand.override:
         most = lab.points if line.question == REST else lab.question(line.question).points
         if not 0 <= line.points <= most:
             raise UsageError(
                 f"{folder / FILE}: {line.question} has {most} points at most.",
                 "Correct that line and grade again.",
             )
-    return found
+    return by_hand
 
 
 def read_toml(file: Path, beginning: str) -> dict[str, Any]:
@@ -81,7 +83,10 @@ def read_toml(file: Path, beginning: str) -> dict[str, Any]:
     try:
         return tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"{file} cannot be read: {error}.", "Correct that line and grade again.") from None
+        raise UsageError(
+            f"{file} cannot be read: {error}.",
+            "Correct that line and grade again.",
+        ) from None
 
 
 def apply(case: Case, lab: LabSpec, by_hand: ByHand) -> None:
@@ -90,9 +95,9 @@ def apply(case: Case, lab: LabSpec, by_hand: ByHand) -> None:
     if case.refused:
         case.marks = list(_marked(lab, lines)) if lines else []
         return
-    case.marks = [
-        _given(mark, lines[mark.question]) if mark.question in lines else mark for mark in case.marks
-    ]
+    for place, mark in enumerate(case.marks):
+        if line := lines.get(mark.question):
+            case.marks[place] = _given(mark, line)
 
 
 def _given(mark: Mark, line: Override) -> Mark:
@@ -100,7 +105,7 @@ def _given(mark: Mark, line: Override) -> Mark:
 
 
 def _marked(lab: LabSpec, lines: Mapping[str, Override]) -> Iterator[Mark]:
-    """Marks for what no program could read. Questions without a line wait, unless one says what the rest has."""
+    """Marks for what no program could read. Questions without a line wait, unless REST has one."""
     unread = Mark("", "", "", None, "read", "It is marked by a person.")
     for question in lab.questions:
         mark = replace(unread, question=question.id)

@@ -38,7 +38,8 @@ def feedback_page(lab: LabSpec, case: Case) -> str:
 def _asked(lab: LabSpec, mark: Mark) -> dict[str, Any]:
     """What a page shows of a mark's question; a mark by hand may be for all others together."""
     if mark.question == REST:
-        return {"ask": "Everything else", "points": "what was left", "how": "", "kind": "number", "id": REST}
+        left = {"ask": "Everything else", "points": "what was left"}
+        return left | {"how": "", "kind": "number", "id": REST}
     question = lab.question(mark.question)
     return {name: getattr(question, name) for name in ("ask", "points", "how", "kind", "id")}
 
@@ -100,17 +101,13 @@ def reading_page(
 ) -> str:
     """What waits for a person, with fields that make lines for the files of decisions.
 
-    Hand-ins to look at, those that could not be graded, and the answers to read, question by question.
+    Hand-ins to look at, those that could not be graded, and answers, question by question.
     """
-    queue = [
-        (question, [(case, mark, _picture(case, mark, names), _source(question, case)) for case, mark in waiting])
-        for question in lab.questions
-        if (waiting := _waiting(question, cases))
-    ]
+    queue = [(question, _waiting(question, cases, names)) for question in lab.questions]
     context = {
         "lab": lab,
         "names": names,
-        "queue": queue,
+        "queue": [(question, answers) for question, answers in queue if answers],
         "looks": [case for case in cases if case.state == "look"],
         "refused": [case for case in cases if case.refused],
         "rest": REST,
@@ -119,10 +116,18 @@ def reading_page(
     return page_with_script("reading.html", "reading.js", context)
 
 
-def _waiting(question: Question, cases: Sequence[Case]) -> list[tuple[Case, Mark]]:
-    """Answers to read; what could not be graded has a section of its own."""
-    graded = (case for case in cases if not case.refused)
-    return [(case, mark) for case in graded for mark in case.open if mark.question == question.id]
+def _waiting(
+    question: Question,
+    cases: Sequence[Case],
+    names: dict[int, str],
+) -> list[tuple[Case, Mark, str, str]]:
+    """Answers to read, with a picture or a source; what could not be graded has its own section."""
+    return [
+        (case, mark, _picture(case, mark, names), _source(question, case))
+        for case in cases
+        for mark in (case.open if not case.refused else ())
+        if mark.question == question.id
+    ]
 
 
 def _source(question: Question, case: Case) -> str:

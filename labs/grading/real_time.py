@@ -1,7 +1,7 @@
 """Runs that are said to be made in real time: whether everything that they left says so too.
 
-Such a run cannot be repeated, so whoever writes all of its files, consistently, is not found out here. What is found
-out is a run in virtual time that was given another label.
+Such a run cannot be repeated, so whoever writes all of its files, consistently, is not found out
+here. What is found out is a run in virtual time that was given another label.
 """
 
 from __future__ import annotations
@@ -31,24 +31,29 @@ _LONGER = 1.05  # a run's clock may have gone that much faster than the wall's, 
 _SHARED = 0.5  # of the packets; runs in real time share those of ARP
 _LARGEST_JSON = 8 << 20  # bytes
 _SHOWN = 6
-_UTC = datetime.UTC
+_SAMPLED = re.compile(r'^\{"time": (\d{1,12}(?:\.\d+)?)', re.MULTILINE)
 
 
 def check_label(
-    case: Case, run: LabRun, found: FoundRun, records: Sequence[Record], reference: Path, release: str
+    case: Case,
+    run: LabRun,
+    handed_in: FoundRun,
+    records: Sequence[Record],
+    reference: Path,
+    release: str,
 ) -> None:
     """Flag a run that is said to be made in real time and was not.
 
     `reference` is the raw folder of the repeated run, `release` the version of the lab kernel.
     """
-    place = case.folder / found.place
+    place = case.folder / handed_in.place
     try:
-        said = contained(contradictions, str(place), release)
+        sentences = contained(contradictions, str(place), release)[:_SHOWN]
         shares = contained(shared_packets, str(reference), str(place / "raw"), _captures(records))
     except TcplabError as error:
-        case.flag("real time", f"Run {run.name}: its files could not be compared with its label. {error}")
+        case.flag("real time", f"Run {run.name}: whether it was cannot be told. {error}")
         return
-    for sentence in (*said[:_SHOWN], *_repeated(found, records, shares)):
+    for sentence in (*sentences, *_repeated(handed_in, records, shares)):
         case.flag("not real time", f"Run {run.name}: {sentence}.")
 
 
@@ -57,16 +62,20 @@ def _captures(records: Sequence[Record]) -> list[str]:
 
 
 def _repeated(
-    found: FoundRun, records: Sequence[Record], shares: Mapping[str, float]
+    handed_in: FoundRun,
+    records: Sequence[Record],
+    shares: Mapping[str, float],
 ) -> Iterator[str]:
-    """Whether it is the run in virtual time that everybody can repeat, as it was or with other times."""
+    """Whether it is the run in virtual time that everybody can repeat, or that with other times."""
     wanted = {name: digest for record in records for name, digest in record["files"].items()}
-    same = [name for name in wanted if _tells(name) and found.files.get(name) == wanted[name]]
+    telling = [name for name in wanted if _tells(name)]
+    same = [name for name in telling if handed_in.files.get(name) == wanted[name]]
     if same:
-        yield f"{len(same)} of its files, {same[0]} for one, are those of the run in virtual time, byte for byte"
+        files = f"{len(same)} of its files, {same[0]} for one,"
+        yield f"{files} are those of the run in virtual time, byte for byte"
     elif known := [name for name, share in shares.items() if share > _SHARED]:
-        share = max(shares[name] for name in known)
-        yield f"{share:.0%} of the packets in {known[0]} are those of the run in virtual time, with other times"
+        packets_of = f"{shares[known[0]]:.0%} of the packets in {known[0]}"
+        yield f"{packets_of} are those of the run in virtual time, with other times"
 
 
 def _tells(name: str) -> bool:
@@ -85,7 +94,7 @@ class _Claim:
 
 
 def contradictions(place: str, lab_release: str) -> list[str]:
-    """Sentences about what in the run directory `place` is of a run in virtual time, or of another time.
+    """Sentences about what in the run directory `place` is of virtual time, or of another time.
 
     `lab_release` is the version of the lab kernel, on which nothing runs in real time.
     """
@@ -97,8 +106,10 @@ def contradictions(place: str, lab_release: str) -> list[str]:
         number(manifest, "wall_seconds") or 0.0,
         number(manifest, "virtual_seconds") or 0.0,
     )
-    seeds = sorted(one for one in (folder / "raw").glob("seed-*") if one.is_dir())
-    return [*_of_manifest(manifest, claim, lab_release), *(said for seed in seeds for said in _of_seed(seed, claim))]
+    sentences = list(_of_manifest(manifest, claim, lab_release))
+    for seed in sorted((folder / "raw").glob("seed-*")):
+        sentences += _of_seed(seed, claim)
+    return sentences
 
 
 def _of_manifest(manifest: Object, claim: _Claim, lab_release: str) -> Iterator[str]:
@@ -106,7 +117,7 @@ def _of_manifest(manifest: Object, claim: _Claim, lab_release: str) -> Iterator[
     if lab or "digest" in inner(manifest, "kernel"):
         yield "its manifest names a lab's kernel and image, which a run in real time does not use"
     if claim.release == lab_release:
-        yield f"its manifest names the lab's kernel {lab_release}, and nothing runs on that in real time"
+        yield f"its manifest names the lab's kernel {lab_release}, which keeps no real time"
     if claim.started is None:
         yield "its manifest does not say when it was started"
     if claim.clock > _LONGER * claim.wall + 2:
@@ -124,33 +135,47 @@ def _of_seed(seed: Path, claim: _Claim) -> Iterator[str]:
         yield f"{seed.name} has no {REALTIME}, which every run in real time leaves"
     for file in sorted((*seed.glob("*/*.pcap"), *seed.glob("*/*.sockets.jsonl"))):
         if times := _times(file):
-            name = file.relative_to(seed.parent).as_posix()
-            yield from _of_times(name, min(times), max(times), claim, number(watched, "seconds"))
+            span = _Span(file.relative_to(seed.parent).as_posix(), min(times), max(times))
+            yield from _of_span(span, claim, number(watched, "seconds"))
+
+
+@dataclass(frozen=True)
+class _Span:
+    """The first and the last time that a file holds, in seconds since 1970."""
+
+    name: str
+    first: float
+    last: float
+
+    @property
+    def seconds(self) -> float:
+        return self.last - self.first
+
+    def is_of(self, claim: _Claim) -> bool:
+        """Whether it is of the time that the manifest says, if that says one."""
+        if claim.started is None:
+            return True
+        latest = claim.started + claim.wall + _CLOCK_SLACK
+        return claim.started - _CLOCK_SLACK <= self.first and self.last <= latest
 
 
 def _times(file: Path) -> list[float]:
-    """When the packets of a capture passed, or when sockets were looked at; in seconds since 1970."""
+    """When packets passed, or when sockets were looked at; in seconds since 1970."""
     if file.suffix == ".pcap":
         return [time for time, _ in packets(file.read_bytes())]
-    found = re.findall(r'^\{"time": (\d{1,12}(?:\.\d+)?)', file.read_text(errors="replace"), re.MULTILINE)
-    return [float(time) for time in found]
+    return [float(time) for time in _SAMPLED.findall(file.read_text(errors="replace"))]
 
 
-def _of_times(
-    name: str, first: float, last: float, claim: _Claim, watched: float | None
-) -> Iterator[str]:
+def _of_span(span: _Span, claim: _Claim, watched: float | None) -> Iterator[str]:
     """Whether a file is of the time that the manifest and the observer of the run say."""
-    if GUESTS_BEGIN <= first < GUESTS_BEGIN + _GUESTS_LAST:
-        yield f"{name} begins at the time at which the clock of every guest does"
-    elif claim.started is not None and not _within(first, last, claim):
-        yield f"{name} is of {_date(first)}, and the manifest says {_date(claim.started)}"
-    if watched is not None and last - first > _LONGER * watched + 2:
-        yield f"{name} lasts {last - first:.0f} s, and the run was watched for {watched:.0f} s"
-
-
-def _within(first: float, last: float, claim: _Claim) -> bool:
-    begun = claim.started or 0.0
-    return begun - _CLOCK_SLACK <= first and last <= begun + claim.wall + _CLOCK_SLACK
+    if GUESTS_BEGIN <= span.first < GUESTS_BEGIN + _GUESTS_LAST:
+        yield f"{span.name} begins at the time at which the clock of every guest does"
+    elif not span.is_of(claim):
+        when = _date(claim.started or 0.0)
+        yield f"{span.name} is of {_date(span.first)}, and the manifest says {when}"
+    if watched is not None and span.seconds > _LONGER * watched + 2:
+        lasting = f"{span.name} lasts {span.seconds:.0f} s"
+        yield f"{lasting}, and the run was watched for {watched:.0f} s"
 
 
 def _object(file: Path) -> Object:
@@ -160,11 +185,11 @@ def _object(file: Path) -> Object:
 
 def _seconds(iso: str) -> float | None:
     try:
-        found = datetime.datetime.fromisoformat(iso)
+        time = datetime.datetime.fromisoformat(iso)
     except ValueError:
         return None
-    return found.timestamp() if found.tzinfo else None
+    return time.timestamp() if time.tzinfo else None
 
 
 def _date(seconds: float) -> str:
-    return f"{datetime.datetime.fromtimestamp(seconds, _UTC):%Y-%m-%d %H:%M} UTC"
+    return f"{datetime.datetime.fromtimestamp(seconds, datetime.UTC):%Y-%m-%d %H:%M} UTC"

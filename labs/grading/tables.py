@@ -1,6 +1,7 @@
-"""CSV tables: ours, of safe cells, and those of course systems, of which every byte stays but the cells that change.
+"""CSV tables: ours, and those of course systems, in which only the cells that change are new bytes.
 
-Cells of ours that a spreadsheet would take for a formula get an apostrophe in front (OWASP, CSV injection).
+Cells of ours that a spreadsheet would take for a formula get an apostrophe in front (OWASP, CSV
+injection).
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class Filled:
 
 @dataclass
 class ForeignTable:
-    """A table of a course system. `rows` hold each cell as it is written, quotation marks included."""
+    """A table of a course system. `rows` hold cells as written, quotation marks included."""
 
     rows: list[list[str]]
     ends: list[str]
@@ -61,6 +62,11 @@ class ForeignTable:
     delimiter: str
     mark: bytes
     encoding: str
+
+    @property
+    def heading(self) -> list[str]:
+        """The texts of the first row."""
+        return self.values(0) if self.rows else []
 
     def value(self, row: int, column: int) -> str:
         """The text of a cell; empty if the row ends before it."""
@@ -76,30 +82,30 @@ class ForeignTable:
         self.rows[row][column] = text if plain else '"' + text.replace('"', '""') + '"'
 
     def content(self) -> bytes:
-        """The file. What the encoding has not is written as a reference of HTML, &#8217; for example."""
+        """The file. What the encoding does not have is written as in HTML, such as &#8217;."""
         lines = zip(self.rows, self.ends, strict=True)
         text = "".join(self.delimiter.join(row) + end for row, end in lines)
         return self.mark + text.encode(self.encoding, "xmlcharrefreplace")
 
 
 def foreign(content: bytes) -> ForeignTable:
-    """The table in a file, separated by commas, semicolons or tabs: by what the first line has most of."""
+    """The table in a file, separated by what its first line has most of: , or ; or tabs."""
     text, mark, encoding = _decoded(content)
     first = text.partition("\n")[0]
     delimiter = max(",;\t", key=first.count)
-    found = ForeignTable([], [], delimiter, mark, encoding)
+    sheet = ForeignTable([], [], delimiter, mark, encoding)
     row: list[str] = []
     for match in _pattern(delimiter).finditer(text):
         raw, end = match.groups()
         row.append(raw)
         if end == delimiter:
             continue
-        found.rows.append(row)
-        found.ends.append(end)
+        sheet.rows.append(row)
+        sheet.ends.append(end)
         row = []
         if match.end() == len(text):
             break
-    return found
+    return sheet
 
 
 def _pattern(delimiter: str) -> re.Pattern[str]:

@@ -1,4 +1,4 @@
-"""A run in virtual time dressed as one in real time: what `vagrant up` leaves, without a machine of its own."""
+"""A run in virtual time dressed as one in real time, as `vagrant up` would leave it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OF_A_LAB = ("image", "lab_digest", "tools")
 
 
 def dressed(run: Path, change: Callable[[dict[str, Any]], None] | None = None) -> None:
-    """Make everything in the run directory say that it was made on STARTED, in real time on Debian's kernel.
+    """Make everything in the run directory say that it was made on STARTED, on Debian's kernel.
 
     `change` may alter the manifest before it is signed.
     """
@@ -44,7 +44,9 @@ def _dress_seed(seed: Path, seconds: float) -> None:
     for file in seed.rglob("*.pcap"):
         file.write_bytes(later(file.read_bytes(), STARTED - GUESTS_BEGIN))
     for file in seed.rglob("*.sockets.jsonl"):
-        file.write_text(re.sub(r'^\{"time": (\d+)', _later_line, file.read_text(), flags=re.MULTILINE))
+        file.write_text(
+            re.sub(r'^\{"time": (\d+)', _later_line, file.read_text(), flags=re.MULTILINE),
+        )
 
 
 def _later_line(match: re.Match[str]) -> str:

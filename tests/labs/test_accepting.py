@@ -1,10 +1,11 @@
-"""What a person has to look at first has no points outside; what people decide is of the hand-in that they saw."""
+"""What a person has to look at exports no points; a decision is of the hand-in that was seen."""
 
 from __future__ import annotations
 
 import csv
 import io
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -34,9 +35,18 @@ DIGEST, OTHER_DIGEST = "a" * 32, "b" * 32
 @pytest.fixture
 def case(sack: LabSpec) -> Case:
     """Ann's upload of Ben's zip: every answer is right."""
-    found = Case(HandIn(Path(), "Ann_7_assignsubmission_file", moodle="7", canvas="8"), Path(), digest=DIGEST)
-    found.variant, found.person = variant(COURSE, sack, "ann"), Person("ann", "Ann", "ann@uni.example", "7", "8")
-    found.marks = [Mark(question.id, "x", "x", question.points, "right") for question in sack.questions]
+    found = Case(
+        HandIn(Path(), "Ann_7_assignsubmission_file", moodle="7", canvas="8"),
+        Path(),
+        digest=DIGEST,
+    )
+    found.variant, found.person = (
+        variant(COURSE, sack, "ann"),
+        Person("ann", "Ann", "ann@uni.example", "7", "8"),
+    )
+    right = Mark("", "x", "x", 0, "right")
+    for question in sack.questions:
+        found.marks.append(replace(right, question=question.id, points=question.points))
     found.flag("whose", f"It was handed in by ann and says that it is of {FRIEND}.", FRIEND)
     found.flag("same captures", f"Run sack holds captures that {FRIEND} handed in too.", FRIEND)
     return found
@@ -49,11 +59,17 @@ def exports(sack: LabSpec, case: Case) -> tuple[str, str, bool]:
     return worksheet["Grade"], gradebook[2][5], "score" in results(sack, case)
 
 
-def test_a_flagged_hand_in_exports_no_points_until_it_is_accepted(case: Case, sack: LabSpec) -> None:
+def test_a_flagged_hand_in_exports_no_points_until_it_is_accepted(
+    case: Case,
+    sack: LabSpec,
+) -> None:
     assert exports(sack, case) == ("", "", False)
     (row,) = csv.DictReader(io.StringIO(output.grades(sack, [case])))
     assert (row["points"], row["final"], row["state"]) == (str(sack.points), "", "look")
-    accept(case, Accepted((Accept("Ann ", DIGEST, ("whose", "same captures"), "They worked together."),)))
+    accept(
+        case,
+        Accepted((Accept("Ann ", DIGEST, ("whose", "same captures"), "They worked together."),)),
+    )
     assert exports(sack, case) == (str(sack.points), str(sack.points), True)
     (row,) = csv.DictReader(io.StringIO(output.grades(sack, [case])))
     assert (row["state"], row["flags"], row["accepted"]) == ("graded", "", "same captures; whose")
@@ -69,7 +85,10 @@ def test_no_student_reads_who_else_is_in_it(case: Case, sack: LabSpec) -> None:
     assert FRIEND in reading_page(sack, [case], names, ByHand(), Accepted())
 
 
-def test_an_acceptance_is_of_one_hand_in_and_of_the_flags_that_were_seen(case: Case, sack: LabSpec) -> None:
+def test_an_acceptance_is_of_one_hand_in_and_of_the_flags_that_were_seen(
+    case: Case,
+    sack: LabSpec,
+) -> None:
     accept(case, Accepted((Accept("ann", DIGEST, ("whose",)),)))
     assert [flag.kind for flag in case.flags] == ["same captures"] and case.final is None
     accept(case, Accepted((Accept(FRIEND, DIGEST, ("same captures",)),)))
@@ -79,7 +98,10 @@ def test_an_acceptance_is_of_one_hand_in_and_of_the_flags_that_were_seen(case: C
 def test_what_the_student_uploads_after_the_look_is_not_accepted(case: Case, sack: LabSpec) -> None:
     accept(case, Accepted((Accept("ann", OTHER_DIGEST, ("whose", "same captures")),)))
     assert case.final is None and "new hand-in" in {flag.kind for flag in case.flags}
-    for page in (class_page(sack, COURSE, [], [case], {id(case): "ann"}), feedback_page(sack, case)):
+    for page in (
+        class_page(sack, COURSE, [], [case], {id(case): "ann"}),
+        feedback_page(sack, case),
+    ):
         assert "This is another, and was not looked at yet" in page
 
 
@@ -94,12 +116,14 @@ def test_acceptances_are_in_one_file(sack: LabSpec, tmp_path: Path) -> None:
 
 
 def refused() -> Case:
-    return Case(HandIn(Path(), "Ann_7_assignsubmission_file", moodle="7"), Path(),
-                person=Person("ann", "Ann", "", "7"), refused="It is no whole zip file.", digest=DIGEST)  # fmt: skip
+    hand_in = HandIn(Path(), "Ann_7_assignsubmission_file", moodle="7")
+    ann = Person("ann", "Ann", "", "7")
+    return Case(hand_in, Path(), person=ann, refused="It is no whole zip file.", digest=DIGEST)
 
 
 def lines(*given: tuple[str, float]) -> ByHand:
-    return ByHand(tuple(Override("ann", question, points, "Shown to me.", DIGEST) for question, points in given))
+    told = "Shown to me."
+    return ByHand(tuple(Override("ann", name, points, told, DIGEST) for name, points in given))
 
 
 def test_what_could_not_be_graded_is_marked_by_hand(sack: LabSpec) -> None:
@@ -117,7 +141,8 @@ def test_what_could_not_be_graded_is_marked_by_hand(sack: LabSpec) -> None:
 def test_questions_without_a_line_wait_and_are_no_zeros(sack: LabSpec) -> None:
     case = refused()
     apply(case, sack, lines(("why", 3.5)))
-    assert case.state == "marked by hand" and len(case.open) == len(sack.questions) - 1 and case.final is None
+    assert case.state == "marked by hand" and case.final is None
+    assert len(case.open) == len(sack.questions) - 1
 
 
 def test_the_rest_has_at_most_what_is_left(sack: LabSpec) -> None:
@@ -147,23 +172,41 @@ def test_the_digest_is_of_all_that_was_handed_in(tmp_path: Path) -> None:
     (folder / "runs" / "a").write_text("2")
     changed = fingerprint(str(folder))
     (folder / "runs" / "a").rename(folder / "runs" / "b")
-    assert len({before, changed, fingerprint(str(folder)), fingerprint(str(folder / "answers.toml"))}) == 4
+    digests = {before, changed, fingerprint(str(folder)), fingerprint(str(folder / "answers.toml"))}
+    assert len(digests) == 4
 
 
-def write(out: Path, sack: LabSpec, cases: list[Case], accepted: Accepted | None = None) -> list[str]:
+def write(
+    out: Path,
+    sack: LabSpec,
+    cases: list[Case],
+    accepted: Accepted | None = None,
+) -> list[str]:
     out.mkdir(exist_ok=True)
-    return output.write(out, Graded(sack, COURSE, [], cases, ByHand(), accepted or Accepted()), CourseFiles())
+    return output.write(
+        out,
+        Graded(sack, COURSE, [], cases, ByHand(), accepted or Accepted()),
+        CourseFiles(),
+    )
 
 
 def files_of(out: Path) -> set[str]:
     return {file.relative_to(out).as_posix() for file in out.rglob("*") if file.is_file()}
 
 
-def test_pages_of_a_former_grading_go_and_nobody_elses_do(case: Case, sack: LabSpec, tmp_path: Path) -> None:
+def test_pages_of_a_former_grading_go_and_nobody_elses_do(
+    case: Case,
+    sack: LabSpec,
+    tmp_path: Path,
+) -> None:
     source, out = tmp_path / "unpacked", tmp_path / "grades"
     source.mkdir()
     (source / "graph.png").write_bytes(b"\x89PNG\r\n\x1a\n")
-    eve = Case(HandIn(source, "eve"), source, Inspected(student="eve", pictures={"graph": "graph.png"}))
+    eve = Case(
+        HandIn(source, "eve"),
+        source,
+        Inspected(student="eve", pictures={"graph": "graph.png"}),
+    )
     zoe = Case(HandIn(source, "zoe"), source, Inspected(student="zoe"))
     write(out, sack, [case, eve, zoe])
     (out / "feedback" / "mine.html").write_text("the instructor's")
@@ -171,17 +214,29 @@ def test_pages_of_a_former_grading_go_and_nobody_elses_do(case: Case, sack: LabS
     assert "handed-in/eve/graph.png" in files_of(out)
     told = write(out, sack, [case])
     left = files_of(out)
-    assert {"feedback/ann.html", "feedback/mine.html", "feedback/zoe.html", "gradescope/ann.json"} <= left
+    assert {
+        "feedback/ann.html",
+        "feedback/mine.html",
+        "feedback/zoe.html",
+        "gradescope/ann.json",
+    } <= left
     assert not any("eve" in name for name in left) and "gradescope/zoe.json" not in left
-    assert any("feedback/eve.html" in sentence for sentence in told) and not (out / "handed-in").exists()
+    assert any("feedback/eve.html" in sentence for sentence in told)
+    assert not (out / "handed-in").exists()
 
 
-def test_the_list_of_what_was_written_leads_nowhere_else(case: Case, sack: LabSpec, tmp_path: Path) -> None:
+def test_the_list_of_what_was_written_leads_nowhere_else(
+    case: Case,
+    sack: LabSpec,
+    tmp_path: Path,
+) -> None:
     out, stranger = tmp_path / "grades", tmp_path / "stranger.txt"
     stranger.write_text("x")
     write(out, sack, [case])
     digest = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"  # of x
-    (out / "written.json").write_text(f'{{"../stranger.txt": "{digest}", "{stranger}": "{digest}"}}')
+    (out / "written.json").write_text(
+        f'{{"../stranger.txt": "{digest}", "{stranger}": "{digest}"}}',
+    )
     write(out, sack, [case])
     assert stranger.read_text() == "x"
 

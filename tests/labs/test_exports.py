@@ -1,7 +1,7 @@
-"""Tables for course systems: files as Moodle and Canvas write them, filled as their importers read them.
+"""Tables for course systems: files as Moodle and Canvas write them, filled as they read them.
 
-The worksheets are made after moodle/moodle (mod/assign/gradingtable.php) and its language packs, the gradebook after
-instructure/canvas-lms (lib/gradebook_exporter.rb).
+The worksheets are made after moodle/moodle (mod/assign/gradingtable.php) and its language packs,
+the gradebook after instructure/canvas-lms (lib/gradebook_exporter.rb).
 """
 
 from __future__ import annotations
@@ -36,7 +36,11 @@ def case_of(student: str, points: float | None = 24.0, number: str = "", **perso
 @pytest.fixture
 def students() -> list[Case]:
     """Ann is graded, Ben flagged, an answer of Eve is not read yet."""
-    ann, ben, eve = case_of("ann", 22.5, "1001"), case_of("ben", 24.0, "1002"), case_of("eve", None, "1003")
+    ann, ben, eve = (
+        case_of("ann", 22.5, "1001"),
+        case_of("ben", 24.0, "1002"),
+        case_of("eve", None, "1003"),
+    )
     ben.flag("same captures", "as somebody else", "ann")
     return [ann, ben, eve]
 
@@ -52,7 +56,8 @@ def test_a_table_that_nobody_changes_is_the_same_bytes(name: str, encoding: str)
 
 def rows_of(content: bytes) -> list[list[str]]:
     text = content.decode("utf-8-sig")
-    return list(csv.reader(io.StringIO(text, newline=""), delimiter=";" if text.startswith("ID;") else ","))
+    delimiter = ";" if text.startswith("ID;") else ","
+    return list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
 
 
 def different(name: str, content: bytes) -> dict[tuple[int, str], str]:
@@ -67,43 +72,70 @@ def different(name: str, content: bytes) -> dict[tuple[int, str], str]:
     }
 
 
-def test_moodles_worksheet_gets_grades_and_comments_and_nothing_else(students: list[Case], sack: LabSpec) -> None:
-    """22.5 of 30 points are 75 of 100. What has no final points gets no grade, and no comment that would date it."""
+def test_moodles_worksheet_gets_grades_and_comments_and_nothing_else(
+    students: list[Case],
+    sack: LabSpec,
+) -> None:
+    """22.5 of 30 points are 75 of 100. What is not final gets no grade, and no comment either."""
     found = moodle.filled(WORKSHEETS / "english.csv", sack, exported(students))
     changes = different("english.csv", found.content)
     comment = "Selective acknowledgement: 22.5 of 30 points."
     assert changes == {(1, "Grade"): "75.00", (1, "Feedback comments"): comment, (3, "Grade"): ""}
-    assert found.content.startswith(b"\xef\xbb\xbfIdentifier,\"Full name\"") and b'"Ben ""Benny"" Baker"' in found.content
+    assert found.content.startswith(b'\xef\xbb\xbfIdentifier,"Full name"')
+    assert b'"Ben ""Benny"" Baker"' in found.content
     said = " ".join(found.notices)
-    assert "grades are scaled to 100" in said and "1 of 4 participants" in said
-    assert "eve has a grade in Moodle, which an empty cell does not take away" in said
+    assert "has 100 points, the lab 30: grades are scaled" in said
+    assert "1 of 4 participants" in said
+    assert "eve has a grade in Moodle; an empty cell does not take it away" in said
 
 
-def test_a_worksheet_in_another_language_keeps_its_separators(students: list[Case], sack: LabSpec) -> None:
-    """unformat_float of moodle/moodle, lib/moodlelib.php, takes the decimal separator of the language."""
+def test_a_worksheet_in_another_language_keeps_its_separators(
+    students: list[Case],
+    sack: LabSpec,
+) -> None:
+    """Its decimal separator too."""
     found = moodle.filled(WORKSHEETS / "german.csv", sack, exported(students))
     changes = different("german.csv", found.content)
-    assert changes[1, "Bewertung"] == "36,00" and set(row for row, _ in changes) == {1}
-    assert changes[1, "Feedback als Kommentar"].endswith("22.5 of 30 points.") and b"\r\n" in found.content
+    assert changes[1, "Bewertung"] == "36,00" and {row for row, _ in changes} == {1}
+    assert changes[1, "Feedback als Kommentar"].endswith("22.5 of 30 points.")
+    assert b"\r\n" in found.content
 
 
-def test_columns_of_an_unknown_language_are_known_by_their_place(students: list[Case], sack: LabSpec) -> None:
+def test_columns_of_an_unknown_language_are_known_by_their_place(
+    students: list[Case],
+    sack: LabSpec,
+) -> None:
     found = moodle.filled(WORKSHEETS / "unknown_language.csv", sack, exported(students[:1]))
     assert different("unknown_language.csv", found.content) == {(1, "Arvosana"): "18.00"}
     assert any("no known column for comments" in sentence for sentence in found.notices)
 
 
 def test_a_student_without_a_number_is_found_by_the_address(sack: LabSpec) -> None:
-    found = moodle.filled(WORKSHEETS / "english.csv", sack, exported([case_of("ann"), case_of("zoe")]))
+    found = moodle.filled(
+        WORKSHEETS / "english.csv",
+        sack,
+        exported([case_of("ann"), case_of("zoe")]),
+    )
     assert different("english.csv", found.content)[1, "Grade"] == "80.00"
     assert any("Not in the worksheet: zoe" in sentence for sentence in found.notices)
 
 
-def test_a_comment_of_the_instructors_stays_and_one_of_ours_is_renewed(sack: LabSpec, tmp_path: Path) -> None:
-    first = moodle.filled(WORKSHEETS / "english.csv", sack, exported([case_of("ann", 20.0, "1001")]))
+def test_a_comment_of_the_instructors_stays_and_one_of_ours_is_renewed(
+    sack: LabSpec,
+    tmp_path: Path,
+) -> None:
+    first = moodle.filled(
+        WORKSHEETS / "english.csv",
+        sack,
+        exported([case_of("ann", 20.0, "1001")]),
+    )
     again = tmp_path / "again.csv"
     again.write_bytes(first.content)
-    second = moodle.filled(again, sack, exported([case_of("ann", 22.0, "1001"), case_of("eve", 1.0, "1003")]))
+    second = moodle.filled(
+        again,
+        sack,
+        exported([case_of("ann", 22.0, "1001"), case_of("eve", 1.0, "1003")]),
+    )
     assert b"22 of 30 points" in second.content and b"20 of 30" not in second.content
     assert b"Talk to me.\nRoom 5." in second.content
     assert any("eve has a comment in Moodle already" in sentence for sentence in second.notices)
@@ -114,28 +146,39 @@ def test_a_comment_of_the_instructors_stays_and_one_of_ours_is_renewed(sack: Lab
     [
         (b"id,name\nann,Ann\n", "Its columns: id, name"),
         (b"", "Its columns: none"),
-        (b"Identifier,Full name,Email address,Grade,Maximum grade,Feedback comments\n", "no grading worksheet"),
+        (
+            b"Identifier,Full name,Email address,Grade,Maximum grade,Feedback comments\n",
+            "no grading worksheet",
+        ),
         ((WORKSHEETS / "gradebook.csv").read_bytes(), "Its columns: Student, ID"),
         (
             b"Identifier,Grade,Scale,Grade can be changed,Last modified (grade),Feedback comments\n"
-            b"Participant 1,,\"Good, Bad\",Yes,-,\n",
+            b'Participant 1,,"Good, Bad",Yes,-,\n',
             "no grading worksheet",
         ),
         (
-            b"Identifier,Grade,Maximum grade,Grade can be changed,Last modified (grade)\nParticipant 1,,Good,Yes,-\n",
+            b"Identifier,Grade,Maximum grade,Grade can be changed,Last modified (grade)\n"
+            b"Participant 1,,Good,Yes,-\n",
             "no points but a scale",
         ),
     ],
 )
-def test_what_is_no_worksheet_is_refused_with_its_columns(content: bytes, said: str, tmp_path: Path) -> None:
+def test_what_is_no_worksheet_is_refused_with_its_columns(
+    content: bytes,
+    said: str,
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "sheet.csv"
     file.write_bytes(content)
     with pytest.raises(UsageError, match=said):
         moodle.read_worksheet(file)
 
 
-def test_without_a_worksheet_moodles_importer_finds_its_columns(students: list[Case], sack: LabSpec) -> None:
-    """Identifier, Grade and Last modified (grade) by these very names; what follows "Participant" is the number."""
+def test_without_a_worksheet_moodles_importer_finds_its_columns(
+    students: list[Case],
+    sack: LabSpec,
+) -> None:
+    """By these very names; what follows "Participant" is the number."""
     rows = list(csv.DictReader(io.StringIO(moodle.own_worksheet(sack, exported(students)))))
     assert {"Identifier", "Grade", "Last modified (grade)", "Feedback comments"} <= rows[0].keys()
     assert [row["Grade"] for row in rows] == ["22.5", "", ""]
@@ -146,7 +189,9 @@ def test_without_a_worksheet_moodles_importer_finds_its_columns(students: list[C
 
 def test_a_comment_is_html(sack: LabSpec) -> None:
     odd = replace(sack, title="Loss <1 % & more")
-    assert moodle.comment(odd, exported([case_of("ann")])[0]).startswith("Loss &lt;1 % &amp; more: 24")
+    assert moodle.comment(odd, exported([case_of("ann")])[0]).startswith(
+        "Loss &lt;1 % &amp; more: 24",
+    )
 
 
 def test_canvas_gets_no_zero_for_what_is_not_final(students: list[Case], sack: LabSpec) -> None:
@@ -156,24 +201,40 @@ def test_canvas_gets_no_zero_for_what_is_not_final(students: list[Case], sack: L
     assert [row[5] for row in rows[2:]] == ["22.5", "", ""]
 
 
-def test_canvas_own_gradebook_is_answered_with_its_rows_and_its_assignment(students: list[Case], sack: LabSpec) -> None:
+def test_canvas_own_gradebook_is_answered_with_its_rows_and_its_assignment(
+    students: list[Case],
+    sack: LabSpec,
+) -> None:
     people = {person.id: person for person in read_roster(WORKSHEETS / "gradebook.csv")}
     students[0].person = people["u-ann"]
     book = canvas.read_gradebook(WORKSHEETS / "gradebook.csv", sack)
     assert book
     found = canvas.matched(book, sack, exported([*students, case_of("zoe")]))
     rows = rows_of(found.content)
-    assert rows[0] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Selective acknowledgement (901)"]
+    assert rows[0] == [
+        "Student",
+        "ID",
+        "SIS User ID",
+        "SIS Login ID",
+        "Section",
+        "Selective acknowledgement (901)",
+    ]
     assert rows[1] == ["Points Possible", "", "", "", "", "48"]
     assert rows[2] == ["Archer, Ann", "2001", "u-ann", "ann@uni.example", "TCP 1", "36"]
     assert [row[-1] for row in rows[3:]] == ["", ""] and len(rows) == 5
     said = " ".join(found.notices)
-    assert "scaled to 48" in said and "Not in the gradebook: zoe" in said and "new assignment" not in said
+    assert "has 48 points, the lab 30: scores are scaled" in said
+    assert "Not in the gradebook: zoe" in said and "new assignment" not in said
 
 
-def test_a_gradebook_without_the_assignment_says_that_one_is_made(sack: LabSpec, tmp_path: Path) -> None:
+def test_a_gradebook_without_the_assignment_says_that_one_is_made(
+    sack: LabSpec,
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "gradebook.csv"
-    file.write_text((WORKSHEETS / "gradebook.csv").read_text().replace("Selective ack", "Other ack"))
+    file.write_text(
+        (WORKSHEETS / "gradebook.csv").read_text().replace("Selective ack", "Other ack"),
+    )
     book = canvas.read_gradebook(file, sack)
     assert book
     found = canvas.matched(book, sack, exported([case_of("ann")]))

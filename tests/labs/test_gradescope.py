@@ -38,7 +38,12 @@ METADATA: dict[str, Any] = {
     "submission_method": "upload",
     "users": [{"email": "Student@example.com", "id": 1234, "name": "Student User"}],
     "previous_submissions": [
-        {"submission_time": "2017-04-06T14:24:48.087023-07:00", "score": 0.0, "autograder_error": True, "results": {}}
+        {
+            "submission_time": "2017-04-06T14:24:48.087023-07:00",
+            "score": 0.0,
+            "autograder_error": True,
+            "results": {},
+        }
     ],
 }
 """https://gradescope-autograders.readthedocs.io/en/latest/submission_metadata/"""
@@ -47,7 +52,10 @@ METADATA: dict[str, Any] = {
 def case_of(student: str, sack: LabSpec) -> Case:
     found = Case(HandIn(Path(), student), Path())
     found.variant = variant(COURSE, sack, student)
-    found.marks = [Mark("goodput_off", "231 kbit/s", "231 kbit/s", 3.0, "right"), Mark("why", "x", "", None, "read")]
+    found.marks = [
+        Mark("goodput_off", "231 kbit/s", "231 kbit/s", 3.0, "right"),
+        Mark("why", "x", "", None, "read"),
+    ]
     return found
 
 
@@ -71,10 +79,19 @@ def submission_of(tmp_path: Path, *emails: str) -> Path:
     ],
 )
 def test_the_hand_in_is_of_who_submitted_it(
-    student: str, emails: tuple[str, ...], person: Person | None, ours: bool, sack: LabSpec, tmp_path: Path
+    student: str,
+    emails: tuple[str, ...],
+    person: Person | None,
+    ours: bool,
+    sack: LabSpec,
+    tmp_path: Path,
 ) -> None:
     case = case_of(student, sack)
-    check_submitter(case, [person] if person else [], read_submission(submission_of(tmp_path, *emails)))
+    check_submitter(
+        case,
+        [person] if person else [],
+        read_submission(submission_of(tmp_path, *emails)),
+    )
     found = results(sack, case)
     assert (case.state == "graded") is ours and ("score" in found) is ours
     assert "example" not in found["output"], "nobody reads who else is in it"
@@ -86,7 +103,10 @@ def test_answers_that_a_person_reads_are_no_zeros(sack: LabSpec) -> None:
     assert "1 of your answers are read by a person" in found["output"]
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"users": []}', '{"users": [{"id": 1}]}', '{"users": "x"}'])
+@pytest.mark.parametrize(
+    "content",
+    ["", "[]", "{}", '{"users": []}', '{"users": [{"id": 1}]}', '{"users": "x"}'],
+)
 def test_metadata_that_names_nobody_is_refused(content: str, tmp_path: Path) -> None:
     file = tmp_path / "submission_metadata.json"
     file.write_text(content)
@@ -95,7 +115,11 @@ def test_metadata_that_names_nobody_is_refused(content: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(("roster", "works"), [(True, True), (False, True), (True, False)])
-def test_the_script_gives_gradescope_what_grading_left(roster: bool, works: bool, tmp_path: Path) -> None:
+def test_the_script_gives_gradescope_what_grading_left(
+    roster: bool,
+    works: bool,
+    tmp_path: Path,
+) -> None:
     """In a folder in the place of /autograder, with a grader that notes how it was called."""
     (tmp_path / "source").mkdir()
     (tmp_path / "results").mkdir()
@@ -103,7 +127,8 @@ def test_the_script_gives_gradescope_what_grading_left(roster: bool, works: bool
     if roster:
         (tmp_path / "source" / "roster.csv").write_text("id\nann\n")
     grader = tmp_path / "tcplab" / "tcplab"
-    left = 'while [ "$1" != --out ]; do shift; done; mkdir -p "$2/gradescope"; echo "{\\"score\\": 3}" >"$2/gradescope/a.json"'
+    out = 'while [ "$1" != --out ]; do shift; done; mkdir -p "$2/gradescope"'
+    left = f'{out}; echo "{{\\"score\\": 3}}" >"$2/gradescope/a.json"'
     grader.write_text(f'#!/bin/sh\necho "$@" >{tmp_path}/called\n{left if works else "exit 1"}\n')
     grader.chmod(0o755)
     environment = {"PATH": "/usr/bin:/bin", "AUTOGRADER": str(tmp_path)}

@@ -1,4 +1,4 @@
-"""A run in virtual time under the label of one in real time: every witness that does not say so is found."""
+"""A run in virtual time labelled as one in real time: each witness that says otherwise is found."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from labs import catalogue
 from labs.assignment import Assignment, start
 from labs.course import variant
 from labs.doing import do
@@ -41,10 +42,14 @@ def run_of(folder: Path) -> Path:
     seed = folder / "raw" / "seed-1"
     (seed / "sack_on").mkdir(parents=True)
     (folder / "manifest.json").write_text(json.dumps(NATIVE))
-    (seed / "environment.json").write_text(json.dumps({"clock": "real", "kernel": f"Linux {RELEASE}"}))
+    (seed / "environment.json").write_text(
+        json.dumps({"clock": "real", "kernel": f"Linux {RELEASE}"}),
+    )
     (seed / REALTIME).write_text(json.dumps({"seconds": 101.0, "naps": 9000}))
     (seed / "sack_on" / "h1-eth0.pcap").write_bytes(later(pcap(b"aaaa", b"bbbb"), STARTED + 5))
-    (seed / "sack_on" / "h1.sockets.jsonl").write_text(f'{{"time": {STARTED + 6}.25, "sockets": []}}\n')
+    (seed / "sack_on" / "h1.sockets.jsonl").write_text(
+        f'{{"time": {STARTED + 6}.25, "sockets": []}}\n',
+    )
     return folder
 
 
@@ -83,23 +88,37 @@ CAPTURE, SOCKETS = "sack_on/h1-eth0.pcap", "sack_on/h1.sockets.jsonl"
         (manifest(image={"digest": "i"}), "names a lab's kernel and image"),
         (manifest(lab_digest="d"), "names a lab's kernel and image"),
         (manifest(kernel={"release": RELEASE, "digest": "k"}), "names a lab's kernel and image"),
-        (manifest(kernel={"release": LAB_RELEASE}), "nothing runs on that in real time"),
+        (manifest(kernel={"release": LAB_RELEASE}), "which keeps no real time"),
         (manifest(kernel={"release": "6.5.0"}), f"ran on the kernel Linux {RELEASE}"),
         (manifest(started="yesterday"), "does not say when"),
         (manifest(started="2026-08-21T14:13:20+00:00"), "and the manifest says 2026-08-21"),
         (manifest(virtual_seconds=210.0, wall_seconds=6.0), "its clock went 210 s in 6 s"),
-        (rewritten("environment.json", b'{"clock": "virtual"}'), "does not say that the clock was real"),
+        (
+            rewritten("environment.json", b'{"clock": "virtual"}'),
+            "does not say that the clock was real",
+        ),
         (rewritten("environment.json", None), "does not say that the clock was real"),
         (rewritten("environment.json", b"[" * 99_999), "does not say that the clock was real"),
         (rewritten(REALTIME, None), f"has no {REALTIME}"),
-        (rewritten(CAPTURE, later(pcap(b"a"), GUESTS_BEGIN + 11)), "at which the clock of every guest does"),
+        (
+            rewritten(CAPTURE, later(pcap(b"a"), GUESTS_BEGIN + 11)),
+            "at which the clock of every guest does",
+        ),
         (rewritten(CAPTURE, later(pcap(b"a"), STARTED - 86_400)), "is of 2026-09-20"),
-        (rewritten(CAPTURE, later(pcap(*[b"a"] * 300), STARTED)), "lasts 299 s, and the run was watched for 101 s"),
-        (rewritten(SOCKETS, b'{"time": 1700000114.5, "sockets": []}\n'), "h1.sockets.jsonl begins at the time"),
+        (
+            rewritten(CAPTURE, later(pcap(*[b"a"] * 300), STARTED)),
+            "lasts 299 s, and the run was watched for 101 s",
+        ),
+        (
+            rewritten(SOCKETS, b'{"time": 1700000114.5, "sockets": []}\n'),
+            "h1.sockets.jsonl begins at the time",
+        ),
     ],
 )
 def test_each_witness_that_says_otherwise_is_named(
-    change: Callable[[Path], None], said: str, tmp_path: Path
+    change: Callable[[Path], None],
+    said: str,
+    tmp_path: Path,
 ) -> None:
     change(run_of(tmp_path))
     found = contradictions(str(tmp_path), LAB_RELEASE)
@@ -109,8 +128,6 @@ def test_each_witness_that_says_otherwise_is_named(
 @pytest.fixture(scope="module")
 def virtual_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
     """A run of the SACK lab in virtual time, by its seed."""
-    from labs import catalogue
-
     lab, place = catalogue.find("sack"), tmp_path_factory.mktemp("runs")
     begun = start(lab, variant(COURSE, lab, "ann"), place / "ann")
     ready = the_lab()
@@ -126,15 +143,21 @@ def virtual_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Pat
 def test_a_run_in_virtual_time_is_found_under_any_label(
     virtual_run: Callable[[int], Path], sack: LabSpec, tmp_path: Path
 ) -> None:
-    """Two fields changed; everything dressed, with the packets that anybody repeats; and packets of their own."""
+    """Two fields changed; everything dressed around the packets that anybody repeats; others."""
     reference, other = virtual_run(1), virtual_run(2)
-    assert _flags(tmp_path / "relabelled", reference, reference, sack) == {"image", "clock", "guest", "same bytes"}
+    assert _flags(tmp_path / "relabelled", reference, reference, sack) == {
+        "image",
+        "clock",
+        "guest",
+        "same bytes",
+    }
     dated = shutil.copytree(reference, tmp_path / "dated source")
     dressed(dated)
     assert _flags(tmp_path / "dated", dated, reference, sack) == {"other times"}
     (other / "raw" / "seed-2").rename(other / "raw" / "seed-1")
     dressed(other)
-    assert _flags(tmp_path / "honest", other, reference, sack) == set(), "who rewrites everything is not found out"
+    found_out = _flags(tmp_path / "honest", other, reference, sack)
+    assert found_out == set(), "who rewrites everything is not found out"
 
 
 _SIGNS = {
@@ -146,16 +169,27 @@ _SIGNS = {
 }
 
 
+def _raw_files(run: Path) -> dict[str, str]:
+    """The digests of a run's raw files."""
+    files = json.loads((run / "manifest.json").read_text())["files"]
+    return {name.removeprefix("raw/"): digest for name, digest in files.items()}
+
+
 def _flags(folder: Path, run: Path, reference: Path, sack: LabSpec) -> set[str]:
     """Which signs are among the flags of `run` as a hand-in that says it is native."""
     shutil.copytree(run, folder / "runs" / "sack")
-    digests = json.loads((run / "manifest.json").read_text())["files"]
-    files = {name.removeprefix("raw/"): digest for name, digest in digests.items() if name.startswith("raw/")}
-    wanted = json.loads((reference / "manifest.json").read_text())["files"]
-    record = {name.removeprefix("raw/"): digest for name, digest in wanted.items() if "/sack_o" in name}
+    files, wanted = _raw_files(run), _raw_files(reference)
+    record = {name: digest for name, digest in wanted.items() if "/sack_o" in name}
     case = Case(HandIn(folder, "ann"), folder)
     found = FoundRun("runs/sack", "native", {}, [1], {}, files, [])
-    check_label(case, sack.runs[0], found, [{"values": {}, "files": record}], reference / "raw", LAB_RELEASE)
+    check_label(
+        case,
+        sack.runs[0],
+        found,
+        [{"values": {}, "files": record}],
+        reference / "raw",
+        LAB_RELEASE,
+    )
     said = " ".join(flag.text for flag in case.flags)
     assert all(flag.kind == "not real time" for flag in case.flags)
     return {sign for sign, words in _SIGNS.items() if words in said}
