@@ -48,7 +48,7 @@ def own_worksheet(lab: LabSpec, students: Sequence[Exported]) -> str:
         if number := _number_of(student.case):
             name, email = _person(student.case)
             row = (f"Participant {number}", name, email, student.points, lab.points)
-            rows.append((*row, "-", comment(lab, student)))
+            rows.append((*row, "", comment(lab, student)))
     return table((*heading, "Last modified (grade)", "Feedback comments"), rows) if rows else ""
 
 
