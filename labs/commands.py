@@ -209,16 +209,40 @@ def ranges_command(name: str, seeds: int, out: Path, workers: int | None) -> Non
     metavar="roster.csv",
     help="The class: columns id, name, email, moodle, canvas as far as known.",
 )
+@click.option(
+    "--worksheet",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.csv",
+    help="Moodle's grading worksheet as it was downloaded: moodle.csv is that file with grades.",
+)
+@click.option(
+    "--gradescope-metadata",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Gradescope's submission_metadata.json: the hand-in must be of who submitted it.",
+)
 @click.option("--workers", type=click.IntRange(1, 10_000), metavar="NUMBER", help="Guests at once.")  # fmt: skip
 def grade(
-    submissions: Path, name: str, out: Path, course_file: Path | None, roster: Path | None, workers: int | None
+    submissions: Path,
+    name: str,
+    out: Path,
+    course_file: Path | None,
+    roster: Path | None,
+    worksheet: Path | None,
+    gradescope_metadata: Path | None,
+    workers: int | None,
 ) -> None:
     """Grade a folder or a Moodle or Canvas download of hand-ins: repeat each run, compare, and mark the answers."""
     with one_clear_message():
         from labs.grading.grade import grade_all
+        from labs.grading.gradescope import read_submission
+        from labs.grading.output import CourseFiles
         from labs.grading.roster import read_roster
 
         course = read_course(course_file)
         people = read_roster(roster) if roster else []
-        folder = grade_all(submissions, catalogue.find(name), course, people, out, workers)
+        submission = read_submission(gradescope_metadata) if gradescope_metadata else None
+        given = CourseFiles(worksheet, roster)
+        lab = catalogue.find(name)
+        folder = grade_all(submissions, lab, course, people, out, workers, given, submission)
         click.echo(f"{folder / 'class.html'}")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import unicodedata
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -14,7 +17,14 @@ from labs.grading.marking import Mark
 from labs.grading.roster import Person
 from labs.measuring import Values
 
-State = Literal["graded", "look", "could not grade"]
+State = Literal["graded", "look", "marked by hand", "could not grade"]
+
+_FOR_THE_STUDENT = {
+    "twice": "There is another hand-in under your name.",
+    "whose": "Who handed it in is not whom it says that it is of.",
+    "not real time": "It says that it was made in real time, and not all of its files say so.",
+}
+_OF_ANOTHER = "Parts of it are the same as another student's, or fit another student's run."
 
 
 @dataclass(frozen=True)
@@ -24,6 +34,11 @@ class Flag:
     kind: str
     text: str
     with_whom: str = ""
+
+    @property
+    def for_the_student(self) -> str:
+        """What the student may read of it: nothing of anybody else."""
+        return _FOR_THE_STUDENT.get(self.kind) or (_OF_ANOTHER if self.with_whom else self.text)
 
 
 @dataclass
@@ -45,26 +60,50 @@ class Case:
     bands: dict[str, tuple[float, float]] = field(default_factory=dict)
     marks: list[Mark] = field(default_factory=list)
     flags: list[Flag] = field(default_factory=list)
+    accepted: list[Flag] = field(default_factory=list)
+    """Flags that a person has looked at."""
     notes: list[str] = field(default_factory=list)
+    digest: str = ""
+    """Of what was handed in (labs.grading.fingerprint): what people decided is bound to it."""
 
     @property
     def student(self) -> str:
         """The id under which it is graded."""
         return self.variant.student if self.variant else (self.person.id if self.person else self.hand_in.label)
 
+    def is_of(self, student: str) -> bool:
+        """Whether a person means this one by `student`: spaces around and capitals do not count."""
+        return _plain(student) == _plain(self.student)
+
     @property
     def state(self) -> State:
-        return "could not grade" if self.refused else "look" if self.flags else "graded"
+        if self.refused:
+            return "marked by hand" if self.marks else "could not grade"
+        return "look" if self.flags else "graded"
 
     @property
     def points(self) -> float | None:
-        """The points so far; None where it could not be graded."""
-        return None if self.refused else round(sum(mark.points or 0.0 for mark in self.marks), 2)
+        """The points so far; None if it could not be graded."""
+        if self.state == "could not grade":
+            return None
+        return round(sum(mark.points or 0.0 for mark in self.marks), 2)
+
+    @property
+    def final(self) -> float | None:
+        """The points that course systems get; None while something waits for a person."""
+        waits = self.open or self.state in ("look", "could not grade")
+        return None if waits else self.points
 
     @property
     def open(self) -> list[Mark]:
         """What a person is still to read."""
         return [mark for mark in self.marks if mark.points is None]
+
+    def band_width(self, question: str) -> float:
+        """How wide the band of a number is, in percent of its middle."""
+        low, high = self.bands[question]
+        middle = abs(low + high) / 2
+        return 100 * (high - low) / middle if middle else 0.0
 
     def flag(self, kind: str, text: str, with_whom: str = "") -> None:
         """Mark it for a look."""
@@ -76,6 +115,42 @@ class Case:
         """For report.json."""
         return {
             "label": self.hand_in.label, "student": self.student, "state": self.state, "points": self.points,
+            "final": self.final, "digest": self.digest, "accepted": [vars(flag) for flag in self.accepted],
             "refused": self.refused, "authentic": self.authentic, "notes": self.notes,
             "flags": [vars(flag) for flag in self.flags], "marks": [vars(mark) for mark in self.marks],
         }  # fmt: skip
+
+
+def _plain(student: str) -> str:
+    return unicodedata.normalize("NFKC", student).strip().lower()
+
+
+@dataclass(frozen=True, eq=False)
+class Exported:
+    """What a course system gets of a student: the hand-in, and its points if they are final."""
+
+    case: Case
+    points: float | None
+
+    @property
+    def name(self) -> str:
+        """The student's id."""
+        return self.case.student
+
+
+def exported(cases: Sequence[Case]) -> list[Exported]:
+    """One for each student.
+
+    Of several hand-ins the one that is final counts; if two are, the student has no points.
+    """
+    students: dict[str, list[Case]] = defaultdict(list)
+    for case in cases:
+        students[_plain(case.student)].append(case)
+    return [_counted(group) for group in students.values()]
+
+
+def _counted(group: Sequence[Case]) -> Exported:
+    settled = [case for case in group if case.final is not None]
+    if len(settled) == 1:
+        return Exported(settled[0], settled[0].final)
+    return Exported(group[0], None)

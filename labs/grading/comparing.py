@@ -11,6 +11,7 @@ from labs.course import Course, Variant
 from labs.grading.authentic import Difference, differences, inconsistencies
 from labs.grading.case import Case
 from labs.grading.inspection import FoundRun
+from labs.grading.real_time import check_label
 from labs.measuring import Values, values_of
 from labs.runs import seeds_of, settings
 from labs.spec import LabRun
@@ -21,7 +22,10 @@ _VERSIONS = ("tcplab", "code", "kernel release", "kernel", "image", "iperf", "tc
 
 
 def compare(case: Case, run: LabRun, records: Sequence[Record], course: Course) -> bool:
-    """Settle what is settled by digests alone. Whether the captures have to be compared packet by packet."""
+    """Settle what is settled by digests alone. Whether the captures have to be compared packet by packet.
+
+    Those of a run in real time always have to: it could be one in virtual time under another label.
+    """
     assert case.variant is not None
     found = case.inspected.runs.get(run.name)
     case.repeated[run.name] = case.runs[run.name] = [record["values"] for record in records]
@@ -33,7 +37,7 @@ def compare(case: Case, run: LabRun, records: Sequence[Record], course: Course) 
         case.flag("manifest", f"Run {run.name}: not what its manifest says: {listed}.")
     if found.testbed == "native":
         _native(case, run, found, course)
-        return False
+        return True
     wanted = {name: digest for record in records for name, digest in record["files"].items()}
     case.authentic[run.name] = all(found.files.get(name) == digest for name, digest in wanted.items())
     if not case.authentic[run.name]:
@@ -64,6 +68,9 @@ def explained(found: FoundRun, ours: Mapping[str, str]) -> str:
 def settle(case: Case, run: LabRun, kept: Path, records: Sequence[Record], ours: Mapping[str, str]) -> None:
     """Say where captures begin to differ, and mark by what was handed in."""
     found = case.inspected.runs[run.name]
+    if found.testbed == "native":
+        check_label(case, run, found, records, kept / "raw", ours.get("kernel release", ""))
+        return
     names = [name for record in records for name in record["files"] if name.endswith(".pcap")]
     others = [name for record in records for name, digest in record["files"].items()
               if not name.endswith(".pcap") and found.files.get(name) != digest]  # fmt: skip

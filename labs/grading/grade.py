@@ -19,12 +19,16 @@ from labs import catalogue, runs
 from labs.contained import contained
 from labs.course import Course, Variant, student_id, variant
 from labs.grading import output, pairs
+from labs.grading.accepting import Accepted, accept, read_accepted
 from labs.grading.case import Case
 from labs.grading.comparing import compare, settle
+from labs.grading.fingerprint import fingerprint
+from labs.grading.gradescope import Submission, check_submitter
 from labs.grading.inspection import from_json, inspect
 from labs.grading.intake import HandIn, receive
 from labs.grading.marking import Marker, tolerances
 from labs.grading.newest import newest
+from labs.grading.output import CourseFiles, Graded
 from labs.grading.overrides import ByHand, apply, read_by_hand
 from labs.grading.received import received
 from labs.grading.references import References, place_of
@@ -92,14 +96,24 @@ class Grading:
 
 
 def grade_all(
-    submissions: Path, lab: LabSpec, course: Course, people: Sequence[Person], out: Path, workers: int | None
+    submissions: Path,
+    lab: LabSpec,
+    course: Course,
+    people: Sequence[Person],
+    out: Path,
+    workers: int | None,
+    given: CourseFiles | None = None,
+    submission: Submission | None = None,
 ) -> Path:
     """Grade everything and return the folder of grades. Raises UsageError before anything is run.
 
-    A hand-in that cannot be graded says why; the others are graded.
+    A hand-in that cannot be graded says why; the others are graded. `given` are files of course
+    systems to fill, `submission` is who submitted the only hand-in to Gradescope.
     """
     out.mkdir(parents=True, exist_ok=True)
-    by_hand = read_by_hand(out, lab)
+    given = given or CourseFiles()
+    output.check_given(given, lab)
+    by_hand, accepted = read_by_hand(out, lab), read_accepted(out)
     with (
         TemporaryDirectory() as modules,
         scratch() as work,
@@ -113,11 +127,15 @@ def grade_all(
         chosen = newest(list(_inspected(intake.hand_ins, grading)))
         cases = chosen.cases
         _require_course(cases, course)
-        graded(cases, grading, by_hand)
+        graded(cases, grading)
+        if submission:
+            for case in cases:
+                check_submitter(case, people, submission)
+        decide(cases, lab, by_hand, accepted)
         report = received(intake, chosen)
-        output.write(out, lab, course, people, cases, by_hand, report)
-        for line in report.told():
-            watch.note(line)
+        decided = Graded(lab, course, people, cases, by_hand, accepted, report)
+        for notice in [*output.write(out, decided, given), *report.told()]:
+            watch.note(notice)
     return out
 
 
@@ -140,6 +158,7 @@ def _case(hand_in: HandIn, folder: Path, grading: Grading) -> Case:
     if case.refused:
         return case
     try:
+        case.digest = contained(fingerprint, str(hand_in.place.absolute()))
         found = contained(inspect, str(hand_in.place.absolute()), str(folder), grading.lab.name)
         case.inspected = from_json(found)
         _identify(case, grading)
@@ -172,7 +191,7 @@ def _require_course(cases: Sequence[Case], course: Course) -> None:
         raise UsageError(problem, "Name the right file with --course.")
 
 
-def graded(cases: Sequence[Case], grading: Grading, by_hand: ByHand) -> None:
+def graded(cases: Sequence[Case], grading: Grading) -> None:
     """Repeat the runs, compare, mark, and flag what hand-ins have in common."""
     points = dict(_points(cases, grading))
     nominal, module = grading.nominal(), grading.module
@@ -183,8 +202,13 @@ def graded(cases: Sequence[Case], grading: Grading, by_hand: ByHand) -> None:
     grading.references.ask(wanted)
     _compare(cases, points, grading)
     _mark(cases, grading, tolerances(grading.lab, grading.spread(nominal, module)))
+
+
+def decide(cases: Sequence[Case], lab: LabSpec, by_hand: ByHand, accepted: Accepted) -> None:
+    """Put in place what people decided of hand-ins that they have seen."""
     for case in cases:
-        apply(case, by_hand)
+        apply(case, lab, by_hand)
+        accept(case, accepted)
 
 
 def _points(cases: Sequence[Case], grading: Grading) -> Iterator[tuple[int, dict[LabRun, list[Point]]]]:

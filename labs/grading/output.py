@@ -1,51 +1,91 @@
-"""What grading leaves: tables for people and course systems, a page for each student, for the class and for reading.
-
-Cells of CSV files that a spreadsheet would take for a formula get an apostrophe in front (OWASP, CSV injection).
-"""
+"""What grading leaves: tables for people and course systems, and the pages."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from analysis.pages import write as write_files
 from labs.course import Course
-from labs.grading import pages
-from labs.grading.case import Case
+from labs.grading import canvas, gradescope, keeping, moodle, pages
+from labs.grading.accepting import Accepted, strangers
+from labs.grading.case import Case, Exported, Flag, exported
 from labs.grading.overrides import ByHand
 from labs.grading.received import FILE as INTAKE
-from labs.grading.received import Received
+from labs.grading.received import NOTHING, Received
 from labs.grading.roster import Person
+from labs.grading.tables import Filled, table
 from labs.packing import safe_name
 from labs.spec import LabSpec
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
+_SHOWN = 5
 
 
-def write(
-    out: Path, lab: LabSpec, course: Course, people: Sequence[Person], cases: Sequence[Case], by_hand: ByHand,
-    received: Received,
-) -> None:  # fmt: skip
-    """Everything but the file of overrides, which belongs to people."""
-    names = file_names(cases)
-    files: list[tuple[str, str]] = [
-        ("grades.csv", _grades(lab, cases)), ("moodle.csv", _moodle(lab, cases)), ("canvas.csv", _canvas(lab, cases)),
-        ("report.json", json.dumps([case.described() for case in cases], indent=1) + "\n"),
-        ("class.html", pages.class_page(lab, course, people, cases, names, received)),
-        (INTAKE, _table(*received.table())),
-        ("reading.html", pages.reading_page(lab, cases, names, by_hand)),
-    ]  # fmt: skip
-    for case in cases:
-        name = names[id(case)]
-        files.append((f"feedback/{name}.html", pages.feedback_page(lab, case)))
-        files.append((f"gradescope/{name}.json", json.dumps(gradescope(lab, case), indent=1) + "\n"))
-        _pictures(case, out / "handed-in" / name)
-    write_files(out, ((name, text.encode()) for name, text in files), "grade")
+@dataclass(frozen=True)
+class CourseFiles:
+    """What an instructor took out of course systems.
+
+    Moodle's grading worksheet, and the table of the class, which may be Canvas's gradebook.
+    """
+
+    worksheet: Path | None = None
+    roster: Path | None = None
+
+
+@dataclass(frozen=True)
+class Graded:
+    """A class that is graded, and what people decided."""
+
+    lab: LabSpec
+    course: Course
+    people: Sequence[Person]
+    cases: Sequence[Case]
+    by_hand: ByHand
+    accepted: Accepted
+    received: Received = NOTHING
+
+
+def write(out: Path, graded: Graded, given: CourseFiles) -> list[str]:
+    """Write everything but the files of decisions, which belong to people.
+
+    Pages and tables of a former grading that belong to nobody any more are removed. Returns
+    sentences for the instructor.
+    """
+    tables = _tables(graded, given)
+    written: dict[str, str] = {}
+    write_files(out, _listed(_files(graded, tables), written), "grade")
+    gone = keeping.remove_stale(out, written)
+    notices = [sentence for filled in tables.values() for sentence in filled.notices]
+    return [*notices, *_about_decisions(graded), *_about_stale(gone)]
+
+
+def _files(graded: Graded, tables: Mapping[str, Filled]) -> Iterator[tuple[str, bytes]]:
+    """Every file with its content, one after the other: the pictures of a class are many."""
+    names = file_names(graded.cases)
+    yield from ((name, filled.content) for name, filled in tables.items() if filled.content)
+    yield from ((name, text.encode()) for name, text in _pages(graded, names))
+    yield from _pictures(graded.cases, names)
+
+
+def _listed(
+    files: Iterable[tuple[str, bytes]],
+    written: dict[str, str],
+) -> Iterator[tuple[str, bytes]]:
+    """The same files; their digests are noted in `written`."""
+    for name, content in files:
+        written[name] = keeping.digest_of(content)
+        yield name, content
+
+
+def check_given(given: CourseFiles, lab: LabSpec) -> None:
+    """Raises UsageError for files of course systems that could not be filled at the end."""
+    if given.worksheet:
+        moodle.read_worksheet(given.worksheet)
+    if given.roster:
+        canvas.read_gradebook(given.roster, lab)
 
 
 def file_names(cases: Sequence[Case]) -> dict[int, str]:
@@ -58,84 +98,97 @@ def file_names(cases: Sequence[Case]) -> dict[int, str]:
     return found
 
 
-def _pictures(case: Case, folder: Path) -> None:
-    for name in case.inspected.pictures.values():
-        folder.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(case.folder / name, folder / name)
+def _tables(graded: Graded, given: CourseFiles) -> dict[str, Filled]:
+    """Every table by its name; one that would have no row is empty and not written."""
+    students = exported(graded.cases)
+    return {
+        "grades.csv": Filled(grades(graded.lab, graded.cases).encode()),
+        INTAKE: Filled(table(*graded.received.table()).encode()),
+        "moodle.csv": _moodle(graded.lab, students, given.worksheet),
+        "canvas.csv": _canvas(graded.lab, students, given.roster),
+    }
 
 
-def cell(value: Any) -> str:
-    """A cell that no spreadsheet takes for a formula. Numbers stay numbers."""
-    if value is None:
-        return ""
-    if isinstance(value, int | float):
-        return f"{value:g}"
-    text = " ".join(str(value).split())
-    return f"'{text}" if text.startswith(_FORMULA) else text
+def _moodle(lab: LabSpec, students: Sequence[Exported], worksheet: Path | None) -> Filled:
+    if worksheet:
+        return moodle.filled(worksheet, lab, students)
+    return Filled(moodle.own_worksheet(lab, students).encode())
 
 
-def _table(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(heading)
-    writer.writerows([[cell(value) for value in row] for row in rows])
-    return stream.getvalue()
+def _canvas(lab: LabSpec, students: Sequence[Exported], roster: Path | None) -> Filled:
+    if roster and (book := canvas.read_gradebook(roster, lab)):
+        return canvas.matched(book, lab, students)
+    return Filled(canvas.own_gradebook(lab, students).encode())
 
 
-def _grades(lab: LabSpec, cases: Sequence[Case]) -> str:
-    heading = ["student", "name", "state", "points", "of", "to_read", "authentic", "flags",
-               *(question.id for question in lab.questions), "hand_in", "message"]  # fmt: skip
-    return _table(heading, (_row(lab, case) for case in cases))
+def _pages(graded: Graded, names: dict[int, str]) -> Iterator[tuple[str, str]]:
+    lab, cases = graded.lab, graded.cases
+    yield "report.json", _json([case.described() for case in cases])
+    yield "class.html", pages.class_page(lab, graded.course, graded.people, cases, names, graded.received)
+    yield "reading.html", pages.reading_page(lab, cases, names, graded.by_hand, graded.accepted)
+    for case in cases:
+        yield f"feedback/{names[id(case)]}.html", pages.feedback_page(lab, case)
+        yield f"gradescope/{names[id(case)]}.json", _json(gradescope.results(lab, case))
 
 
-def _row(lab: LabSpec, case: Case) -> list[Any]:
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=1) + "\n"
+
+
+def _pictures(cases: Sequence[Case], names: dict[int, str]) -> Iterator[tuple[str, bytes]]:
+    for case in cases:
+        for name in case.inspected.pictures.values():
+            yield f"handed-in/{names[id(case)]}/{name}", (case.folder / name).read_bytes()
+
+
+def _about_decisions(graded: Graded) -> Iterable[str]:
+    names = [line.student for line in graded.by_hand.override]
+    names += [line.student for line in graded.accepted.accept]
+    for name in strangers(names, graded.cases):
+        yield f"There are decisions about '{name}', who handed in nothing."
+
+
+def _about_stale(gone: Sequence[str]) -> Iterable[str]:
+    if gone:
+        names = ", ".join(gone[:_SHOWN]) + (", ..." if len(gone) > _SHOWN else "")
+        yield f"{len(gone)} files of a former grading that are nobody's now are removed: {names}."
+
+
+def grades(lab: LabSpec, cases: Sequence[Case]) -> str:
+    """The instructor's own table.
+
+    It has the points so far, whatever the state, and the final ones, which course systems get.
+    """
+    rows = [_row(lab, case) for case in cases]
+    heading = [name for name, _ in rows[0]] if rows else ["student"]
+    return table(heading, [[value for _, value in row] for row in rows])
+
+
+def _row(lab: LabSpec, case: Case) -> list[tuple[str, Any]]:
+    """Each column with its heading."""
     marks = {mark.question: mark.points for mark in case.marks}
-    authentic = "" if case.refused or not case.authentic else "yes" if all(case.authentic.values()) else "no"
     return [
-        case.student, case.person.name if case.person else "", case.state, case.points, lab.points, len(case.open),
-        authentic, "; ".join(sorted({flag.kind for flag in case.flags})),
-        *(marks.get(question.id) for question in lab.questions), case.hand_in.label, case.refused,
-    ]  # fmt: skip
+        ("student", case.student),
+        ("name", case.person.name if case.person else ""),
+        ("state", case.state),
+        ("points", case.points),
+        ("of", lab.points),
+        ("final", case.final),
+        ("to_read", len(case.open)),
+        ("authentic", _authentic(case)),
+        ("flags", _kinds(case.flags)),
+        ("accepted", _kinds(case.accepted)),
+        *((question.id, marks.get(question.id)) for question in lab.questions),
+        ("hand_in", case.hand_in.label),
+        ("message", case.refused),
+    ]
 
 
-def _moodle(lab: LabSpec, cases: Sequence[Case]) -> str:
-    """The columns of Moodle's offline grading worksheet that its upload reads."""
-    heading = ["Identifier", "Full name", "Email address", "Grade", "Maximum grade", "Feedback comments"]
-    rows = (
-        [f"Participant {number}", case.person.name if case.person else "", case.person.email if case.person else "",
-         case.points, lab.points, _comment(case)]
-        for case in cases if (number := case.hand_in.moodle or (case.person.moodle if case.person else ""))
-    )  # fmt: skip
-    return _table(heading, rows)
+def _kinds(flags: Sequence[Flag]) -> str:
+    return "; ".join(sorted({flag.kind for flag in flags}))
 
 
-def _canvas(lab: LabSpec, cases: Sequence[Case]) -> str:
-    """The columns of Canvas's gradebook import; the second line holds the points possible."""
-    heading = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", lab.title]
-    possible = ["    Points Possible", "", "", "", "", lab.points]
-    rows = (
-        [case.person.name, case.person.canvas or case.hand_in.canvas, case.person.id, case.person.email,
-         case.person.section, case.points]
-        for case in cases if case.person
-    )  # fmt: skip
-    return _table(heading, [possible, *rows])
-
-
-def _comment(case: Case) -> str:
-    if case.refused:
-        return f"Could not be graded: {case.refused}"
-    waiting = f" {len(case.open)} answers are still to be read." if case.open else ""
-    return f"{case.points:g} points so far.{waiting}" if waiting else f"{case.points:g} points."
-
-
-def gradescope(lab: LabSpec, case: Case) -> dict[str, Any]:
-    """results.json of a Gradescope autograder. A hand-in that could not be graded has no score of zero: it has none."""
-    if case.refused:
-        return {"output": f"Could not be graded: {case.refused}", "output_format": "text", "tests": []}
-    tests = [
-        {"name": lab.question(mark.question).ask, "score": mark.points or 0.0,
-         "max_score": lab.question(mark.question).points, "output_format": "text",
-         "output": f"You gave: {mark.given or 'nothing'}\n{mark.note}".strip()}
-        for mark in case.marks
-    ]  # fmt: skip
-    return {"score": case.points, "output": _comment(case), "output_format": "text", "tests": tests}
+def _authentic(case: Case) -> str:
+    if case.refused or not case.authentic:
+        return ""
+    return "yes" if all(case.authentic.values()) else "no"

@@ -1,31 +1,35 @@
-"""Points by hand: a file that people write and that grading only reads, so it survives grading again."""
+"""Points by hand: a file that people write and that grading only reads."""
 
 from __future__ import annotations
 
-import json
 import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from labs.course import student_id
 from labs.grading.case import Case
+from labs.grading.marking import Mark
 from labs.spec import LabSpec
-from topologies.data import from_data, to_data
+from topologies.data import from_data
 from topologies.errors import UsageError
 
 FILE = "overrides.toml"
+REST = "rest"
+"""In the place of a question: all without a line, of a hand-in that could not be graded."""
 _BEGINNING = """\
-# Points by hand. This file is read at each grading and never written again; reading.html makes lines for it.
+# Points by hand. This file is read at each grading and never written again; reading.html makes
+# lines for it.
 #
 # [[override]]
 # student = "ann"
 # question = "why"
 # points = 3.5
 # comment = "Shown to the student."
+# hand_in = "..."          # the digest of the hand-in that was read; without it any counts
 #
-# [[accept]]             # after a look: takes the marks for a look off a hand-in
-# student = "ben"
-# comment = "Showed me the run."
+# A hand-in that could not be graded is marked here too, question by question; "rest" stands for all
+# others together.
 """
 
 
@@ -35,51 +39,81 @@ class Override:
     question: str
     points: float
     comment: str = ""
-
-
-@dataclass(frozen=True)
-class Accept:
-    student: str
-    comment: str = ""
+    hand_in: str = ""
 
 
 @dataclass(frozen=True)
 class ByHand:
-    """What people decided."""
+    """The points that people gave."""
 
     override: tuple[Override, ...] = ()
-    accept: tuple[Accept, ...] = ()
 
-    def as_json(self) -> str:
-        """For the page that adds lines."""
-        return json.dumps(to_data(self))
+    def lines_for(self, case: Case) -> dict[str, Override]:
+        """By question; the last line counts, and none that was written about another hand-in."""
+        return {
+            line.question: line
+            for line in self.override
+            if case.is_of(line.student) and line.hand_in in ("", case.digest)
+        }
 
 
 def read_by_hand(folder: Path, lab: LabSpec) -> ByHand:
-    """The file in the folder of grades, made with an explanation where there is none. Raises UsageError."""
-    file = folder / FILE
+    """The file in the folder of grades, made if there is none. Raises UsageError."""
+    content = read_toml(folder / FILE, _BEGINNING)
+    if "accept" in content:
+        raise UsageError(
+            f"{folder / FILE} has [[accept]], which names no hand-in and is read no more.",
+            "Take it out; reading.html makes lines for accepted.toml, each for one hand-in.",
+        )
+    by_hand: ByHand = from_data(ByHand, content, FILE)
+    for line in by_hand.override:
+        most = lab.points if line.question == REST else lab.question(line.question).points
+        if not 0 <= line.points <= most:
+            raise UsageError(
+                f"{folder / FILE}: {line.question} has {most} points at most.",
+                "Correct that line and grade again.",
+            )
+    return by_hand
+
+
+def read_toml(file: Path, beginning: str) -> dict[str, Any]:
+    """A file of decisions, made with `beginning` if there is none. Raises UsageError."""
     if not file.exists():
-        file.write_text(_BEGINNING)
+        file.write_text(beginning)
     try:
-        found: ByHand = from_data(ByHand, tomllib.loads(file.read_text()), FILE)
+        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"{file} cannot be read: {error}.", "Correct that line and grade again.") from None
-    for one in found.override:
-        most = lab.question(one.question).points
-        if not 0 <= one.points <= most:
-            raise UsageError(f"{file}: {one.question} has {most} points at most.", "Correct that line and grade again.")
-    return found
+        raise UsageError(
+            f"{file} cannot be read: {error}.",
+            "Correct that line and grade again.",
+        ) from None
 
 
-def apply(case: Case, by_hand: ByHand) -> None:
-    """Put what was decided for this student in place; the last line about a question counts."""
-    for one in by_hand.override:
-        if student_id(one.student) == case.student:
-            case.marks = [
-                replace(mark, points=one.points, verdict="by hand", note=one.comment) if mark.question == one.question
-                else mark for mark in case.marks
-            ]  # fmt: skip
-    for accepted in by_hand.accept:
-        if student_id(accepted.student) == case.student and case.flags:
-            case.notes.append(f"Looked at and accepted. {accepted.comment}".strip())
-            case.flags.clear()
+def apply(case: Case, lab: LabSpec, by_hand: ByHand) -> None:
+    """Put the points that people gave in place, also of a hand-in that could not be graded."""
+    lines = by_hand.lines_for(case)
+    if case.refused:
+        case.marks = list(_marked(lab, lines)) if lines else []
+        return
+    for place, mark in enumerate(case.marks):
+        if line := lines.get(mark.question):
+            case.marks[place] = _given(mark, line)
+
+
+def _given(mark: Mark, line: Override) -> Mark:
+    return replace(mark, points=line.points, verdict="by hand", note=line.comment)
+
+
+def _marked(lab: LabSpec, lines: Mapping[str, Override]) -> Iterator[Mark]:
+    """Marks for what no program could read. Questions without a line wait, unless REST has one."""
+    unread = Mark("", "", "", None, "read", "It is marked by a person.")
+    for question in lab.questions:
+        mark = replace(unread, question=question.id)
+        if question.id in lines:
+            yield _given(mark, lines[question.id])
+        elif REST not in lines:
+            yield mark
+    if REST in lines:
+        most = sum(question.points for question in lab.questions if question.id not in lines)
+        points = min(float(most), lines[REST].points)
+        yield _given(replace(unread, question=REST), replace(lines[REST], points=points))

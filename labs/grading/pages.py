@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from labs.course import Course
-from labs.grading.case import Case
+from labs.grading.accepting import Accepted
+from labs.grading.case import Case, exported
 from labs.grading.marking import Mark
-from labs.grading.overrides import ByHand
+from labs.grading.overrides import REST, ByHand
 from labs.grading.received import NOTHING, Received
 from labs.grading.roster import Person
 from labs.runs import MODULE
 from labs.spec import LabSpec, Question
 from labs.templates import page_with_script, render
+from topologies.data import to_data
 
 VERDICTS = {
     "right": "right", "follows": "right, by your earlier answers", "unit": "right number, but the unit",
@@ -31,8 +32,17 @@ _CLASSES = {"right": "", "follows": "", "unit": "some", "factor": "some", "part"
 
 def feedback_page(lab: LabSpec, case: Case) -> str:
     """What was asked, given, expected from the own run, how it is obtained, points."""
-    pairs = [(lab.question(mark.question), mark) for mark in case.marks]
+    pairs = [(_asked(lab, mark), mark) for mark in case.marks]
     return render("feedback.html", {"lab": lab, "case": case, "pairs": pairs, "verdicts": VERDICTS})
+
+
+def _asked(lab: LabSpec, mark: Mark) -> dict[str, Any]:
+    """What a page shows of a mark's question; a mark by hand may be for all others together."""
+    if mark.question == REST:
+        left = {"ask": "Everything else", "points": "what was left"}
+        return left | {"how": "", "kind": "number", "id": REST}
+    question = lab.question(mark.question)
+    return {name: getattr(question, name) for name in ("ask", "points", "how", "kind", "id")}
 
 
 def class_page(
@@ -48,8 +58,18 @@ def class_page(
         "looks": [(case, flag) for case in cases for flag in case.flags],
         "misunderstood": list(_misunderstood(lab, cases)), "open": sum(len(case.open) for case in cases),
         "missing": [person for person in people if person.id not in handed_in],
-        "refused": [case for case in cases if case.refused], "received": received,
+        "refused": [case for case in cases if case.refused],
+        "finals": {id(one.case): one.points for one in exported(cases)},
+        "banded": [(case, list(_banded(lab, case))) for case in cases if case.bands],
+        "received": received,
     })  # fmt: skip
+
+
+def _banded(lab: LabSpec, case: Case) -> Iterator[dict[str, Any]]:
+    """For a run in real time: the band of each number, and how wide it is."""
+    for name, (low, high) in case.bands.items():
+        question = lab.question(name)
+        yield {"question": question, "low": low, "high": high, "width": case.band_width(name)}
 
 
 def _points(lab: LabSpec, cases: Sequence[Case]) -> list[tuple[str, int]]:
@@ -79,14 +99,38 @@ def _misunderstood(lab: LabSpec, cases: Sequence[Case]) -> list[dict[str, Any]]:
     return sorted(found, key=lambda one: -one["count"])
 
 
-def reading_page(lab: LabSpec, cases: Sequence[Case], names: dict[int, str], by_hand: ByHand) -> str:
-    """What waits for a person, question by question, with fields that make lines for the file of overrides."""
-    queue = [(question, [(case, mark, _picture(case, mark, names), _source(question, case)) for case in cases
-                         for mark in case.open if mark.question == question.id])
-             for question in lab.questions]  # fmt: skip
-    decided = json.loads(by_hand.as_json())
-    context = {"lab": lab, "queue": [(one, items) for one, items in queue if items], "decided": decided}
+def reading_page(
+    lab: LabSpec, cases: Sequence[Case], names: dict[int, str], by_hand: ByHand, accepted: Accepted
+) -> str:
+    """What waits for a person, with fields that make lines for the files of decisions.
+
+    Hand-ins to look at, those that could not be graded, and answers, question by question.
+    """
+    queue = [(question, _waiting(question, cases, names)) for question in lab.questions]
+    context = {
+        "lab": lab,
+        "names": names,
+        "queue": [(question, answers) for question, answers in queue if answers],
+        "looks": [case for case in cases if case.state == "look"],
+        "refused": [case for case in cases if case.refused],
+        "rest": REST,
+        "decided": to_data(by_hand) | to_data(accepted),
+    }
     return page_with_script("reading.html", "reading.js", context)
+
+
+def _waiting(
+    question: Question,
+    cases: Sequence[Case],
+    names: dict[int, str],
+) -> list[tuple[Case, Mark, str, str]]:
+    """Answers to read, with a picture or a source; what could not be graded has its own section."""
+    return [
+        (case, mark, _picture(case, mark, names), _source(question, case))
+        for case in cases
+        for mark in (case.open if not case.refused else ())
+        if mark.question == question.id
+    ]
 
 
 def _source(question: Question, case: Case) -> str:

@@ -1,27 +1,34 @@
 "use strict";
-// Lines for overrides.toml: what was decided before, then what was filled in here.
-const text = (value) => JSON.stringify(String(value));
-const lines = (kind, one) => [`[[${kind}]]`, ...Object.entries(one).map(([name, value]) =>
-  `${name} = ${typeof value === "number" ? value : text(value)}`), ""].join("\n");
-const filled = () => [...document.querySelectorAll("section[data-student]")].flatMap((section) => {
+// The two files of decisions: what was decided before, then what was filled in here.
+{% include "labs/toml.js" %}
+const decided = JSON.parse(document.getElementById("decided").textContent);
+const page = (selector) => [...document.querySelectorAll(selector)];
+const comment = (section) => section.querySelector("textarea").value;
+
+const given = () => page("section[data-question]").flatMap((section) => {
   const points = section.querySelector("input").value;
   if (points === "") return [];
-  return [{ student: section.dataset.student, question: section.dataset.question, points: Number(points),
-    comment: section.querySelector("textarea").value }];
+  return [{ student: section.dataset.student, question: section.dataset.question,
+    points: Number(points), comment: comment(section), hand_in: section.dataset.handIn }];
 });
-const whole = () => {
-  const decided = JSON.parse(document.getElementById("decided").textContent);
-  const fresh = filled();
-  const again = (one) => fresh.some((other) => other.student === one.student && other.question === one.question);
-  const kept = decided.override.filter((one) => !again(one));
-  return ["# Points by hand, read at each grading.\n", ...[...kept, ...fresh].map((one) => lines("override", one)),
-    ...decided.accept.map((one) => lines("accept", one))].join("\n");
+const sameAnswer = (one, other) => one.student === other.student && one.question === other.question
+  && (!one.hand_in || one.hand_in === other.hand_in);
+const overrides = () => ["# Points by hand, read at each grading.\n",
+  ...decided.override.filter((line) => !given().some((fresh) => sameAnswer(line, fresh))),
+  ...given()].map((line) => typeof line === "string" ? line : lines("override", line)).join("\n");
+
+const ticked = () => page("section[data-flags]").filter((section) => section.querySelector("input").checked)
+  .map((section) => ({ student: section.dataset.student, hand_in: section.dataset.handIn,
+    flags: JSON.parse(section.dataset.flags), comment: comment(section) }));
+const accepted = () => ["# Hand-ins that were looked at, read at each grading.\n",
+  ...[...decided.accept, ...ticked()].map((line) => lines("accept", line))].join("\n");
+
+const button = (id, name, content, count, what) => {
+  const found = document.getElementById(id);
+  if (found) found.addEventListener("click", () => {
+    saved(name, content());
+    document.getElementById(`${id}-told`).textContent = `${count().length} ${what}.`;
+  });
 };
-const save = document.getElementById("save");
-if (save) save.addEventListener("click", () => {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([whole()], { type: "application/toml" }));
-  link.download = "overrides.toml";
-  link.click();
-  document.getElementById("said").textContent = `${filled().length} answers read.`;
-});
+button("save-overrides", "overrides.toml", overrides, given, "answers have points");
+button("save-accepted", "accepted.toml", accepted, ticked, "hand-ins accepted");

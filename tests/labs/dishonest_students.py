@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 from labs.spec import LabSpec
+from tests.labs.native_run import RELEASE, dressed
 from tests.labs.student import Student, borrowed, packed, sheet, signed, written
 
 
@@ -87,3 +88,21 @@ def said_to_be_native(student: Student, lab: LabSpec, target: Path) -> None:
 def zip_of_another(student: Student, _lab: LabSpec, target: Path) -> None:
     """The neighbour's hand-in as it is, uploaded under the own name."""
     borrowed(student, target)
+
+
+def relabelled_as_native(student: Student, lab: LabSpec, target: Path) -> None:
+    """The own run in virtual time, with two fields of its manifest changed: as if it were made in real time."""
+    assert student.key
+    sheet(student, written(lab, student.key))
+    manifest = json.loads((student.run / "manifest.json").read_text())
+    kernel = manifest["kernel"] | {"release": RELEASE}
+    signed(student.run, manifest | {"testbed": "native", "kernel": kernel})
+    packed(student, target)
+
+
+def dated_as_native(student: Student, lab: LabSpec, target: Path) -> None:
+    """The own run in virtual time, in which everything says real time; its packets are those that anybody repeats."""
+    assert student.key
+    sheet(student, written(lab, student.key))
+    dressed(student.run)
+    packed(student, target)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,8 @@ from labs.measuring import MeasuredRun, values_of
 from labs.runs import variables_of
 from labs.spec import LabSpec
 from testbed.lab import lab as the_lab
-from tests.labs.student import LAB, Student, packed, sheet, signed, written
+from tests.labs.native_run import dressed
+from tests.labs.student import LAB, Student, packed, sheet, written
 
 
 def honest(student: Student, lab: LabSpec, target: Path) -> None:
@@ -95,6 +95,6 @@ def honest_in_real_time(student: Student, lab: LabSpec, target: Path) -> None:
     key = key_module(LAB).key({LAB: MeasuredRun(tuple(values.values()))}, variables_of(lab, other.variant))
     seed = student.assignment.variant.seed
     (run / "raw" / "seed-12345").rename(run / "raw" / f"seed-{seed}")
-    signed(run, json.loads((run / "manifest.json").read_text()) | {"testbed": "native", "seeds": [seed]})
+    dressed(run, lambda manifest: manifest.update(seeds=[seed]))
     sheet(student, written(lab, key))
     packed(student, target)

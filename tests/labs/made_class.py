@@ -32,7 +32,7 @@ from tests.labs.honest_students import honest, honest_in_other_units
 from tests.labs.student import LAB, Kind, Student
 from tests.labs.students import KINDS
 
-COURSE = Course("made up", "a secret that only the tests know")
+COURSE = Course("made up", "a secret that only the tests know", native=True)
 
 
 @dataclass
@@ -106,6 +106,8 @@ def disagreements(made: MadeClass) -> Iterator[str]:
             yield f"{student.name} is not in the report"
             continue
         flags = {flag["kind"] for flag in case["flags"]}
+        if kind.state in ("look", "could not grade") and case["final"] is not None:
+            yield f"{student.name} ({kind.name}): its {case['final']} points would be exported"
         page = (grades / "feedback" / f"{safe_name(student.name)}.html").read_text()
         where = (
             f"{student.name} ({kind.name}): {case['state']}, {case['points']} points, {sorted(flags)} {case['refused']}"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from tests.labs.dishonest_students import (
     captures_of_another,
+    dated_as_native,
     edited,
     edited_and_signed,
     fabricated,
     numbers_of_another,
     relabelled,
+    relabelled_as_native,
     said_to_be_native,
     zip_of_another,
 )
@@ -61,8 +63,11 @@ KINDS = (
     Kind("relabelled captures", "look", relabelled, frozenset({"captures", "same captures"})),
     Kind("edited", "look", edited, frozenset({"manifest", "captures"}), said="differs from packet"),
     Kind("edited and signed", "look", edited_and_signed, frozenset({"captures"}), said="differs from packet"),
-    Kind("honest in real time", "look", honest_in_real_time, frozenset({"real time"}), (POINTS, POINTS), "real time"),
-    Kind("said to be native", "look", said_to_be_native, frozenset({"real time", "witnesses"})),
+    Kind("a friend's zip", "look", zip_of_another, frozenset({"whose", "captures"}), said="No points yet", runs=False),
+    Kind("honest in real time", "graded", honest_in_real_time, points=(POINTS, POINTS), said="real time"),
+    Kind("said to be native", "look", said_to_be_native, frozenset({"not real time", "witnesses"})),
+    Kind("relabelled as native", "look", relabelled_as_native, frozenset({"not real time"})),
+    Kind("dated as native", "look", dated_as_native, frozenset({"not real time"})),
     Kind("cut short", "look", cut_short, frozenset({"manifest", "cut short"}), (POINTS, POINTS), "ends there"),
     Kind("damaged", "look", damaged, frozenset({"manifest", "captures", "unreadable"}), (POINTS, POINTS)),
     Kind("no run", "look", no_run, frozenset({"no run"}), points=(POINTS, POINTS)),
@@ -80,5 +85,4 @@ KINDS = (
     Kind("honest, as a tar", "graded", as_a_tar, points=(POINTS, POINTS)),
     Kind("honest by Windows", "graded", by_windows, points=(POINTS, POINTS)),
     Kind("handed in twice", "look", twice, frozenset({"twice"}), points=(POINTS, POINTS)),
-    Kind("zip of another", "look", zip_of_another, frozenset({"whose", "captures"})),
 )  # fmt: skip

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 
 import pytest
 
 from labs.grading import grade as grading
 from labs.grading import references
+from labs.grading.accepting import FILE as ACCEPTED
 from labs.grading.overrides import FILE
 from tests.labs.made_class import disagreements, grade, make
-from tests.labs.students import KINDS
+from tests.labs.student import PICTURE, rewritten
+from tests.labs.students import KINDS, POINTS
 
 pytestmark = pytest.mark.virtual
 
@@ -35,3 +38,54 @@ def test_everybody_gets_what_they_should(tmp_path: Path, monkeypatch: pytest.Mon
     before = {row["student"]: row for row in csv.DictReader(first.splitlines())}
     assert float(rows[student]["points"]) == float(before[student]["points"]) + 4
     assert rows[student]["to_read"] == "1"
+
+
+def test_a_friends_zip_exports_nothing_until_it_is_accepted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has all points of the numbers; and what the student uploads after the look waits again."""
+    monkeypatch.setattr(grading, "_SEEDS", 3)  # fewer guests
+    kinds = [kind for kind in KINDS if kind.name in ("honest", "a friend's zip")]
+    made = make(tmp_path, kinds)
+    friend = made.students[1]
+    grades = grade(made, workers=2)
+    points = {"why": 3.0, "graph": 2.0}
+    lines = [f'question = "{name}"\npoints = {given}' for name, given in points.items()]
+    override = [f'[[override]]\nstudent = "{friend.name}"\n{line}\n' for line in lines]
+    (grades / FILE).write_text("".join(override))
+    grade(made)
+    row = row_of(grades / "grades.csv", friend.name)
+    assert (row["state"], row["points"], row["final"]) == ("look", f"{POINTS + 5:g}", "")
+    assert exported_of(grades, friend.name) == ""
+
+    (grades / ACCEPTED).write_text(acceptance_of(grades, friend.name))
+    grade(made)
+    row = row_of(grades / "grades.csv", friend.name)
+    assert row["state"] == "graded" and "whose" in row["accepted"]
+    assert exported_of(grades, friend.name) == f"{POINTS + 5:g}"
+
+    rewritten(friend.zip, lambda _, content: content, {"another.png": PICTURE})
+    grade(made)
+    row = row_of(grades / "grades.csv", friend.name)
+    assert row["state"] == "look" and "new hand-in" in row["flags"]
+    assert exported_of(grades, friend.name) == ""
+
+
+def row_of(table: Path, student: str) -> dict[str, str]:
+    rows = csv.DictReader(table.read_text().splitlines())
+    return next(row for row in rows if row["student"] == student)
+
+
+def exported_of(grades: Path, student: str) -> str:
+    """The student's grade in moodle.csv."""
+    rows = csv.DictReader((grades / "moodle.csv").read_text().splitlines())
+    return next(row["Grade"] for row in rows if row["Full name"] == f"Name of {student}")
+
+
+def acceptance_of(grades: Path, student: str) -> str:
+    """The lines of accepted.toml for everything that is flagged of the student's hand-in."""
+    cases = json.loads((grades / "report.json").read_text())
+    case = next(case for case in cases if case["student"] == student)
+    flags = sorted({flag["kind"] for flag in case["flags"]})
+    hand_in = f'hand_in = "{case["digest"]}"\nflags = {json.dumps(flags)}'
+    return f'[[accept]]\nstudent = "{student}"\n{hand_in}\n'

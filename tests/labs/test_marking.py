@@ -11,14 +11,18 @@ import pytest
 
 from labs.course import variant
 from labs.grading import output
-from labs.grading.case import Case
+from labs.grading.accepting import Accepted
+from labs.grading.case import Case, exported
+from labs.grading.gradescope import results
 from labs.grading.inspection import FoundRun, Inspected
 from labs.grading.intake import HandIn
 from labs.grading.marking import Mark, Marker, tolerances
+from labs.grading.moodle import own_worksheet
 from labs.grading.overrides import FILE, apply, read_by_hand
 from labs.grading.pages import class_page, feedback_page, reading_page
 from labs.grading.pairs import other_variants, same_captures, same_student
 from labs.grading.roster import Person, read_roster
+from labs.grading.tables import cell
 from labs.key import Key
 from labs.sack.key import DERIVED
 from labs.spec import LabSpec
@@ -188,13 +192,11 @@ def case_of(marker: Marker, sack: LabSpec, student: str = "ann", **answers: str)
 def test_points_by_hand_survive_grading_again(marker: Marker, sack: LabSpec, tmp_path: Path) -> None:
     read_by_hand(tmp_path, sack)  # makes the file
     with (tmp_path / FILE).open("a") as file:
-        file.write('[[override]]\nstudent = "Ann"\nquestion = "why"\npoints = 3.5\ncomment = "Good."\n'
-                   '[[accept]]\nstudent = "ann"\n')  # fmt: skip
+        file.write('[[override]]\nstudent = "Ann"\nquestion = "why"\npoints = 3.5\ncomment = "Good."\n')
     before = (tmp_path / FILE).read_text()
     for _ in range(2):
         case = case_of(marker, sack, why="Because.")
-        case.flag("captures", "differ")
-        apply(case, read_by_hand(tmp_path, sack))
+        apply(case, sack, read_by_hand(tmp_path, sack))
         assert case.points == 3.5 and case.state == "graded" and not case.open
     assert (tmp_path / FILE).read_text() == before
     (tmp_path / FILE).write_text('[[override]]\nstudent = "ann"\nquestion = "why"\npoints = 99.0\n')
@@ -204,20 +206,20 @@ def test_points_by_hand_survive_grading_again(marker: Marker, sack: LabSpec, tmp
 
 def test_could_not_grade_is_never_zero_points(marker: Marker, sack: LabSpec) -> None:
     case = case_of(marker, sack)
-    case.refused = "It is no whole zip file."
+    case.refused, case.marks = "It is no whole zip file.", []
     assert case.state == "could not grade" and case.points is None
-    assert "score" not in output.gradescope(sack, case)
-    row = next(csv.DictReader(io.StringIO(output._grades(sack, [case]))))
-    assert row["points"] == "" and row["state"] == "could not grade"
-    assert next(csv.DictReader(io.StringIO(output._moodle(sack, [case]))))["Grade"] == ""
+    assert "score" not in results(sack, case)
+    row = next(csv.DictReader(io.StringIO(output.grades(sack, [case]))))
+    assert row["points"] == row["final"] == "" and row["state"] == "could not grade"
+    assert next(csv.DictReader(io.StringIO(own_worksheet(sack, exported([case])))))["Grade"] == ""
     page = feedback_page(sack, case)
     assert "Could not be graded" in page and "It is no whole zip file." in page
 
 
 def test_no_cell_is_a_formula() -> None:
     for text in ("=1+1", "+1", "-1", "@SUM(1)", "\t=1", "|cmd", "=cmd|' /C calc'!A0", "\n=1"):
-        assert not output.cell(text).startswith(("=", "+", "-", "@", "|", "\t", "\n"))
-    assert output.cell(-1.5) == "-1.5" and output.cell(None) == "" and output.cell("a=b") == "a=b"
+        assert not cell(text).startswith(("=", "+", "-", "@", "|", "\t", "\n"))
+    assert cell(-1.5) == "-1.5" and cell(None) == "" and cell("a=b") == "a=b"
 
 
 def test_names_and_answers_are_text_on_every_page(marker: Marker, sack: LabSpec, tmp_path: Path) -> None:
@@ -228,7 +230,7 @@ def test_names_and_answers_are_text_on_every_page(marker: Marker, sack: LabSpec,
     case.notes.append(bad)
     names = {id(case): "ann"}
     pages = [feedback_page(sack, case), class_page(sack, COURSE, [Person(bad)], [case], names),
-             reading_page(sack, [case], names, read_by_hand(tmp_path, sack))]  # fmt: skip
+             reading_page(sack, [case], names, read_by_hand(tmp_path, sack), Accepted())]  # fmt: skip
     for page in pages:
         assert "<script>alert" not in page and "<img src=x" not in page
     refused = Case(HandIn(Path(), bad), Path(), refused=bad)

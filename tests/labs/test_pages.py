@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import re
 import shutil
@@ -13,6 +14,8 @@ import pytest
 
 from labs.assignment import Assignment
 from labs.course import variant
+from labs.grading.accepting import FILE as ACCEPTED
+from labs.grading.accepting import Accept, Accepted, accept, read_accepted
 from labs.grading.case import Case
 from labs.grading.inspection import Inspected
 from labs.grading.intake import HandIn
@@ -28,11 +31,14 @@ from tests.labs.conftest import COURSE
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium to render the page")
 _PHONE = 390
+DIGEST = "0123456789abcdef" * 2
 _PROBE = """<script>document.title = "wide " + Math.max(...[...document.querySelectorAll("body *")]
   .filter((one) => !one.closest(".wide, pre, table")).map((one) => one.getBoundingClientRect().right));</script>"""
-_TYPED = """<script>document.querySelector("input").value = "2.5";
-document.querySelector("textarea").value = 'Say "why" \\\\ more';
-document.title = "typed " + btoa(unescape(encodeURIComponent(whole())));</script>"""
+_TYPED = """<script>document.querySelector("input[type=number]").value = "2.5";
+document.querySelector("section[data-question] textarea").value = 'Say "why" \\\\ more';
+document.title = "typed " + btoa(unescape(encodeURIComponent(overrides())));</script>"""
+_TICKED = """<script>document.querySelector("input[type=checkbox]").checked = true;
+document.title = "typed " + btoa(unescape(encodeURIComponent(accepted())));</script>"""
 
 
 def shown(page: str, tmp_path: Path, script: str = "") -> tuple[str, str]:
@@ -50,6 +56,14 @@ def shown(page: str, tmp_path: Path, script: str = "") -> tuple[str, str]:
     return done.stdout, done.stderr
 
 
+def typed(page: str, tmp_path: Path, script: str) -> str:
+    """The file that the page makes after `script` has filled it in."""
+    document, _ = shown(page, tmp_path, script)
+    found = re.search(r"<title>typed ([\w+/=]+)</title>", document)
+    assert found
+    return base64.b64decode(found[1]).decode()
+
+
 @pytest.fixture
 def case(sack: LabSpec, key: Key) -> Case:
     long = "a_very_long_word_" * 20
@@ -57,7 +71,9 @@ def case(sack: LabSpec, key: Key) -> Case:
     found = Case(HandIn(Path(), "ann"), Path(), Inspected(student="ann", answers=given))
     found.variant, found.person = variant(COURSE, sack, "ann"), Person("ann", "Ann " + long[:60])
     found.marks = Marker(sack, key, {}, DERIVED, {}, {}).marks(given)
+    found.digest = DIGEST
     found.flag("captures", f"{long} differs from packet 1,234 on", "ben")
+    found.flag('odd "kind" <b>', "quoted rightly")
     return found
 
 
@@ -67,7 +83,7 @@ def test_pages_fit_a_phone_and_raise_no_complaint(
     names = {id(case): "ann"}
     pages = {
         "feedback": feedback_page(sack, case), "class": class_page(sack, COURSE, [Person("eve")], [case], names),
-        "reading": reading_page(sack, [case], names, ByHand()),
+        "reading": reading_page(sack, [case], names, ByHand(), Accepted()),
         "handout": (assignment.folder / "handout.html").read_text(),
     }  # fmt: skip
     for name, page in pages.items():
@@ -79,15 +95,20 @@ def test_pages_fit_a_phone_and_raise_no_complaint(
 
 
 def test_what_is_typed_while_reading_becomes_lines_of_the_file(case: Case, sack: LabSpec, tmp_path: Path) -> None:
-    import base64
-
     decided = ByHand((Override("eve", "why", 1.0, "kept"), Override("ann", "factor", 2.0, "replaced or kept")))
-    page = reading_page(sack, [case], {id(case): "ann"}, decided)
-    document, _ = shown(page, tmp_path, _TYPED)
-    found = re.search(r"<title>typed ([\w+/=]+)</title>", document)
-    assert found
-    lines = tomllib.loads(base64.b64decode(found[1]).decode())["override"]
-    assert {"student": "eve", "question": "why", "points": 1, "comment": "kept"} in lines
-    assert any(
-        one["student"] == "ann" and one["points"] == 2.5 and one["comment"] == 'Say "why" \\ more' for one in lines
-    )
+    page = reading_page(sack, [case], {id(case): "ann"}, decided, Accepted())
+    lines = tomllib.loads(typed(page, tmp_path, _TYPED))["override"]
+    kept = {"student": "eve", "question": "why", "points": 1, "comment": "kept", "hand_in": ""}
+    comment = 'Say "why" \\ more'
+    fresh = {"student": "ann", "question": "factor", "points": 2.5, "comment": comment, "hand_in": DIGEST}
+    assert kept in lines and fresh in lines and len(lines) == 2
+
+
+def test_what_is_ticked_becomes_an_acceptance_of_that_hand_in(case: Case, sack: LabSpec, tmp_path: Path) -> None:
+    before = Accept("eve", "e" * 32, ("captures",), "kept")
+    page = reading_page(sack, [case], {id(case): "ann"}, ByHand(), Accepted((before,)))
+    (tmp_path / ACCEPTED).write_text(typed(page, tmp_path, _TICKED))
+    lines = read_accepted(tmp_path).accept
+    assert lines == (before, Accept("ann", DIGEST, ("captures", 'odd "kind" <b>')))
+    accept(case, Accepted(lines))
+    assert case.state == "graded" and len(case.accepted) == 2

@@ -1,0 +1,73 @@
+"""Hand-ins that a person has looked at and accepted: accepted.toml in the folder of grades.
+
+An acceptance is of one hand-in, by its digest, and of the flags that were seen: a new upload of the
+same student, or a flag that comes up later, is looked at again. Until then a flagged hand-in
+exports no points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from labs.grading.case import Case
+from labs.grading.overrides import read_toml
+from topologies.data import from_data
+
+FILE = "accepted.toml"
+_BEGINNING = """\
+# Hand-ins that you have looked at and accept. This file is read at each grading and never written
+# again; reading.html makes lines for it.
+#
+# [[accept]]
+# student = "ben"
+# hand_in = "..."          # the digest of the hand-in: what ben uploads later is another
+# flags = ["real time"]    # what you have seen: any other flag waits for a look of its own
+# comment = "Shown to the student."
+"""
+_ANOTHER = "An earlier hand-in was accepted. This is another, and was not looked at yet."
+
+
+@dataclass(frozen=True)
+class Accept:
+    student: str
+    hand_in: str
+    flags: tuple[str, ...]
+    comment: str = ""
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """Everything that was accepted."""
+
+    accept: tuple[Accept, ...] = ()
+
+
+def read_accepted(folder: Path) -> Accepted:
+    """The file in the folder of grades, made if there is none. Raises UsageError."""
+    accepted: Accepted = from_data(Accepted, read_toml(folder / FILE, _BEGINNING), FILE)
+    return accepted
+
+
+def accept(case: Case, accepted: Accepted) -> None:
+    """Take the flags that were accepted off this hand-in; say if another one was accepted."""
+    lines = [line for line in accepted.accept if case.is_of(line.student)]
+    for line in lines:
+        if case.digest and line.hand_in == case.digest:
+            _take_off(case, line)
+    if case.flags and lines and all(line.hand_in != case.digest for line in lines):
+        case.flag("new hand-in", _ANOTHER)
+
+
+def _take_off(case: Case, line: Accept) -> None:
+    taken = [flag for flag in case.flags if flag.kind in line.flags]
+    if taken:
+        case.accepted += taken
+        case.flags = [flag for flag in case.flags if flag not in taken]
+        case.notes.append(f"Looked at and accepted. {line.comment}".strip())
+
+
+def strangers(names: Sequence[str], cases: Sequence[Case]) -> list[str]:
+    """Those of the names in files of decisions who handed in nothing."""
+    return sorted({name for name in names if not any(case.is_of(name) for case in cases)})

@@ -1,0 +1,142 @@
+"""canvas.csv: for the import of Canvas's gradebook.
+
+What the import does is read in instructure/canvas-lms: lib/gradebook_importer.rb, and
+lib/gradebook_exporter.rb for what the export is like.
+
+* The first columns are Student, ID, SIS User ID, SIS Login ID, Section, as far as the gradebook's
+  own export has them. A row is matched by ID, then by the SIS ids, then by the name.
+* An assignment is found by the number in "Title (number)", then by its title; any other heading
+  makes a new one, with the points of the row "Points Possible".
+* A cell that is empty while Canvas has a score is a change, which the import shows before it is
+  made. Students without final points have an empty cell, never a zero.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from labs.grading.case import Case, Exported
+from labs.grading.tables import Filled, ForeignTable, foreign, table
+from labs.spec import LabSpec
+from topologies.errors import UsageError
+
+_ASSIGNMENT = re.compile(r"(?P<title>.+) \(\d+\)")
+_HEADING = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
+_POSSIBLE = "    Points Possible"
+_NUMBER = re.compile(r"\d+(\.\d+)?")
+
+
+def own_gradebook(lab: LabSpec, students: Sequence[Exported]) -> str:
+    """A table of our own, a row for each student; empty if Canvas could know nobody."""
+    known = [student for student in students if any(_known(student.case))]
+    rows = [(*_known(student.case), student.points) for student in known]
+    possible = (_POSSIBLE, "", "", "", "", lab.points)
+    return table((*_HEADING, lab.title), [possible, *rows]) if rows else ""
+
+
+def _known(case: Case) -> tuple[str, ...]:
+    person = case.person
+    if person is None:
+        return ("", case.hand_in.canvas, "", "", "")
+    number = person.canvas or case.hand_in.canvas
+    return (person.name, number, person.id, person.email, person.section)
+
+
+@dataclass(frozen=True)
+class Gradebook:
+    """An export of the gradebook.
+
+    `students` are the headings up to Section, `assignment` is the place of the lab's column.
+    """
+
+    table: ForeignTable
+    students: list[str]
+    assignment: int | None
+
+    @cached_property
+    def rows(self) -> dict[str, int]:
+        """The row of each student, by Canvas's number."""
+        column, rows = self.students.index("ID"), range(1, len(self.table.rows))
+        numbers = {self.table.value(row, column): row for row in rows}
+        return {number: row for number, row in numbers.items() if number.isdecimal()}
+
+    def points_possible(self, lab: LabSpec) -> float:
+        """Of the assignment; those of the lab if there is none."""
+        for row in range(1, len(self.table.rows)) if self.assignment is not None else ():
+            if "Points Possible" in self.table.value(row, 0):
+                text = self.table.value(row, self.assignment or 0).replace(",", ".")
+                return float(text) if _NUMBER.fullmatch(text) else lab.points
+        return lab.points
+
+    def row_of(self, case: Case) -> int | None:
+        """By Canvas's number, else by an SIS id that is the student's id or address."""
+        number = (case.person.canvas if case.person else "") or case.hand_in.canvas
+        if number in self.rows:
+            return self.rows[number]
+        columns = [place for place, name in enumerate(self.students) if name.startswith("SIS ")]
+        email = case.person.email if case.person else ""
+        names = {name.casefold() for name in (case.student, email) if name}
+        for row in self.rows.values():
+            if names & {self.table.value(row, column).casefold() for column in columns}:
+                return row
+        return None
+
+    def row(self, place: int, student: Exported, scale: float) -> list[object]:
+        """A student's row for the import: who it is, as the export has it, and the score."""
+        cells: list[object] = [*self.table.values(place)[: len(self.students)]]
+        return [*cells, None if student.points is None else round(student.points * scale, 2)]
+
+
+def read_gradebook(file: Path, lab: LabSpec) -> Gradebook | None:
+    """The gradebook's export in a file; None if it is another table. Raises UsageError."""
+    try:
+        export = foreign(file.read_bytes())
+    except OSError as error:
+        problem = f"{file} cannot be read: {error.strerror}."
+        raise UsageError(problem, "Name the class's table.") from None
+    heading = export.heading
+    begins = heading[:1] == ["Student"] or heading[:2] == ["LastName", "FirstName"]
+    if not begins or "ID" not in heading or "Section" not in heading:
+        return None
+    students = heading[: heading.index("Section") + 1]
+    return Gradebook(export, students, _assignment(heading, lab, file))
+
+
+def _assignment(heading: Sequence[str], lab: LabSpec, file: Path) -> int | None:
+    """The place of the assignment that is called like the lab."""
+    wanted = {lab.title.casefold(), lab.name.casefold()}
+    titles = [_ASSIGNMENT.fullmatch(text) for text in heading]
+    named = [match["title"].casefold() if match else "" for match in titles]
+    places = [place for place, title in enumerate(named) if title in wanted]
+    if len(places) > 1:
+        problem = f"{file} has {len(places)} assignments called {lab.title}."
+        raise UsageError(problem, "Delete all of these columns but one.")
+    return places[0] if places else None
+
+
+def matched(book: Gradebook, lab: LabSpec, students: Sequence[Exported]) -> Filled:
+    """The export's rows of these students, with the lab's column and no other assignment's."""
+    most = book.points_possible(lab)
+    places = {student: book.row_of(student.case) for student in students}
+    present = {student: place for student, place in places.items() if place is not None}
+    scale = most / lab.points
+    rows = [book.row(place, student, scale) for student, place in present.items()]
+    column = book.assignment
+    title = lab.title if column is None else book.table.value(0, column)
+    possible = [_POSSIBLE, *[""] * (len(book.students) - 1), most]
+    absent = [student.name for student in students if student not in present]
+    content = table((*book.students, title), [possible, *rows])
+    return Filled(content.encode(), tuple(_about(book, lab, most, absent)))
+
+
+def _about(book: Gradebook, lab: LabSpec, most: float, absent: Sequence[str]) -> Iterator[str]:
+    if book.assignment is None:
+        yield f"canvas.csv makes a new assignment, as the gradebook has none called '{lab.title}'."
+    if most != lab.points:
+        yield f"Canvas's assignment has {most:g} points, the lab {lab.points}: scores are scaled."
+    if absent:
+        yield f"Not in the gradebook: {', '.join(absent)}."

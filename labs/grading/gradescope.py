@@ -1,0 +1,96 @@
+"""results.json for Gradescope's autograder, and whether the hand-in is of who submitted it.
+
+Formats: https://gradescope-autograders.readthedocs.io, pages specs and submission_metadata.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from analysis.jsonfile import objects, text
+from labs.grading.case import Case
+from labs.grading.marking import Mark
+from labs.grading.roster import Person
+from labs.spec import LabSpec
+from topologies.errors import UsageError
+
+_LARGEST = 64 << 20  # bytes; it holds the results of all previous submissions
+_WHOSE = "Gradescope writes this file beside each submission."
+
+
+@dataclass(frozen=True)
+class Submission:
+    """Who submitted, by the addresses of their accounts: several of them if a group did."""
+
+    emails: tuple[str, ...]
+
+
+def read_submission(file: Path) -> Submission:
+    """`users[].email` of /autograder/submission_metadata.json. Raises UsageError."""
+    try:
+        with file.open("rb") as stream:
+            content = json.loads(stream.read(_LARGEST))
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(f"{file} cannot be read: {str(error)[:200]}.", _WHOSE) from None
+    users = objects(content, "users") if isinstance(content, dict) else []
+    emails = tuple(email for user in users if (email := text(user, "email").strip()))
+    if not emails:
+        raise UsageError(f"{file} names no user with an e-mail address.", _WHOSE)
+    return Submission(emails)
+
+
+def check_submitter(case: Case, people: Sequence[Person], submission: Submission) -> None:
+    """Flag a hand-in that is of none of those who submitted it."""
+    theirs = any(_is_of(case, people, email.casefold()) for email in submission.emails)
+    if not case.refused and not theirs:
+        who = ", ".join(submission.emails)
+        case.flag("whose", f"It was submitted by {who} and is of {case.student}.", who)
+
+
+def _is_of(case: Case, people: Sequence[Person], email: str) -> bool:
+    """By the address in the class's table; else the id is the address, or what is before its @."""
+    addresses = {person.email.casefold() for person in people if person.id == case.student}
+    if known := addresses - {""}:
+        return email in known
+    return case.student.casefold() in (email, email.partition("@")[0])
+
+
+def results(lab: LabSpec, case: Case) -> dict[str, Any]:
+    """results.json. Without a score, which is not a score of zero, if a person has to look first.
+
+    Answers that a person reads are left out: their points are given on Gradescope.
+    """
+    if case.state in ("could not grade", "look"):
+        return {"output": _waits(case), "output_format": "text", "tests": []}
+    marked = [mark for mark in case.marks if mark.points is not None]
+    score = round(sum(mark.points or 0.0 for mark in marked), 2)
+    tests = [_test(lab, mark) for mark in marked]
+    return {"score": score, "output": _said(case), "output_format": "text", "tests": tests}
+
+
+def _waits(case: Case) -> str:
+    if case.refused:
+        return f"Could not be graded: {case.refused}"
+    return "A person will look at this hand-in before it has points."
+
+
+def _said(case: Case) -> str:
+    if case.open:
+        return f"{len(case.open)} of your answers are read by a person."
+    return "Every answer is marked."
+
+
+def _test(lab: LabSpec, mark: Mark) -> dict[str, Any]:
+    question = next((asked for asked in lab.questions if asked.id == mark.question), None)
+    given = f"You gave: {mark.given or 'nothing'}\n{mark.note}".strip()
+    return {
+        "name": question.ask if question else "Everything else",
+        "score": mark.points,
+        "max_score": question.points if question else mark.points,
+        "output_format": "text",
+        "output": given if question else mark.note,
+    }

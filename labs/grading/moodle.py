@@ -1,0 +1,250 @@
+"""moodle.csv: the instructor's own grading worksheet filled, or one of ours that Moodle can read.
+
+What the importer does is read in moodle/moodle, mod/assign: feedback/offline/importgradeslib.php
+(which columns it finds, by their headings in the language of who uploads), locallib.php beside it
+(which rows it passes over), gradingtable.php (how a worksheet is written).
+
+* It needs the columns Identifier, Grade and Last modified (grade); it takes Feedback comments too.
+* It passes over a row whose grade is empty or above the assignment's maximum, and a row whose grade
+  was given in Moodle more than a minute after its Last modified (grade). An empty grade takes no
+  grade away.
+* It takes a comment that differs, as HTML, also of a row without a grade, and then the grade's date
+  is now. So nothing is written into rows that have no final points yet.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from labs.grading.case import Case, Exported
+from labs.grading.tables import Filled, ForeignTable, foreign, table
+from labs.spec import LabSpec
+from topologies.errors import UsageError
+
+_HEADINGS = Path(__file__).with_name("moodle_headings.toml")
+_IDENTIFIER = re.compile(r"\D*(\d{1,12})")
+_NUMBER = re.compile(r"\d+(?:([.,])\d+)?")
+_RIGHT_OF_MAXIMUM = 2
+"""Columns that Moodle always writes there: whether a grade can be changed, and when it was."""
+_DOWNLOADED = "Give the file that Moodle's 'Download grading worksheet' gave, as it is."
+
+
+def own_worksheet(lab: LabSpec, students: Sequence[Exported]) -> str:
+    """A worksheet in English; empty if no student's number in Moodle is known.
+
+    The space in "Participant 17" is right for every Moodle. The importer cuts off as many
+    characters as its own word for a participant has, "Participant" or "Participant ", and reads the
+    rest as a number.
+    """
+    heading = ("Identifier", "Full name", "Email address", "Grade", "Maximum grade")
+    rows = []
+    for student in students:
+        if number := _number_of(student.case):
+            name, email = _person(student.case)
+            row = (f"Participant {number}", name, email, student.points, lab.points)
+            rows.append((*row, "", comment(lab, student)))
+    return table((*heading, "Last modified (grade)", "Feedback comments"), rows) if rows else ""
+
+
+def _person(case: Case) -> tuple[str, str]:
+    return (case.person.name, case.person.email) if case.person else ("", "")
+
+
+def comment(lab: LabSpec, student: Exported) -> str:
+    """The feedback comment, as HTML; empty without final points."""
+    if student.points is None:
+        return ""
+    return f"{_ours(lab)} {student.points:g} of {lab.points} points."
+
+
+def _ours(lab: LabSpec) -> str:
+    """How every comment of ours begins."""
+    return html.escape(f"{lab.title}:", quote=False)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The places of what is read and written. `feedback` is None if there is none that is known."""
+
+    identifier: int
+    grade: int
+    maximum: int
+    feedback: int | None
+
+
+@dataclass(frozen=True)
+class Worksheet:
+    """A worksheet of Moodle's."""
+
+    table: ForeignTable
+    columns: Columns
+
+    @property
+    def participants(self) -> list[int]:
+        """Their rows."""
+        return _body(self.table)
+
+    def maximum(self, row: int) -> str:
+        """The most points of the assignment, as it is written."""
+        return self.table.value(row, self.columns.maximum)
+
+    def placed(self, students: Sequence[Exported]) -> Iterator[tuple[int, Exported]]:
+        """Each row with its student: by the number in Moodle, else by a cell of id or address."""
+        numbers = {_number_of(student.case): student for student in students}
+        unknown = [student for student in students if not _number_of(student.case)]
+        for row in self.participants:
+            identifier = _IDENTIFIER.fullmatch(self.table.value(row, self.columns.identifier))
+            cells = {text.casefold() for text in self.table.values(row)[: self.columns.grade]}
+            named = [student for student in unknown if cells & _names_of(student.case)]
+            if identifier and identifier[1] in numbers:
+                yield row, numbers[identifier[1]]
+            elif len(named) == 1:
+                yield row, named[0]
+
+    def fill(self, row: int, student: Exported, lab: LabSpec) -> Iterator[str]:
+        """Write a student's row. Yields sentences about what the importer will not do with it."""
+        if student.points is None:
+            yield from self._empty(row, student)
+            return
+        maximum = self.maximum(row)
+        points = student.points * _float(maximum) / lab.points
+        self.table.put(row, self.columns.grade, _written(points, maximum))
+        if self.columns.feedback is None:
+            return
+        before = self.table.value(row, self.columns.feedback)
+        if before and not before.startswith(_ours(lab)):
+            yield f"{student.name} has a comment in Moodle already: it stays."
+        else:
+            self.table.put(row, self.columns.feedback, comment(lab, student))
+
+    def _empty(self, row: int, student: Exported) -> Iterator[str]:
+        if self.table.value(row, self.columns.grade):
+            self.table.put(row, self.columns.grade, "")
+            yield f"{student.name} has a grade in Moodle; an empty cell does not take it away."
+
+
+def filled(file: Path, lab: LabSpec, students: Sequence[Exported]) -> Filled:
+    """The worksheet in `file` with the grades and comments of students; nothing else is changed.
+
+    Points are scaled to the assignment's maximum. Raises UsageError if it is no worksheet.
+    """
+    sheet = read_worksheet(file)
+    rows = dict(sheet.placed(students))
+    notices = [*_about(sheet, lab, list(rows.values()), students)]
+    for row, student in rows.items():
+        notices += sheet.fill(row, student, lab)
+    return Filled(sheet.table.content(), tuple(notices))
+
+
+def _about(
+    sheet: Worksheet,
+    lab: LabSpec,
+    placed: Sequence[Exported],
+    students: Sequence[Exported],
+) -> Iterator[str]:
+    """Sentences about the worksheet as a whole."""
+    final = sum(student.points is not None for student in placed)
+    yield f"moodle.csv has the grades of {final} of {len(sheet.participants)} participants."
+    maxima = {_float(sheet.maximum(row)) for row in sheet.participants}
+    for most in sorted(maxima - {float(lab.points)}):
+        yield f"Moodle's assignment has {most:g} points, the lab {lab.points}: grades are scaled."
+    if sheet.columns.feedback is None:
+        yield "The worksheet has no known column for comments: only grades are written."
+    if absent := [student.name for student in students if student not in placed]:
+        yield f"Not in the worksheet: {', '.join(absent)}."
+
+
+def read_worksheet(file: Path) -> Worksheet:
+    """The worksheet in a file. Raises UsageError, with the columns of the file if it is none."""
+    try:
+        sheet = foreign(file.read_bytes())
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}.", _DOWNLOADED) from None
+    columns = _recognised(sheet)
+    if columns is None:
+        seen = ", ".join(sheet.heading)[:300] or "none"
+        problem = f"{file.name} is no grading worksheet that can be read. Its columns: {seen}."
+        raise UsageError(problem, _DOWNLOADED)
+    worksheet = Worksheet(sheet, columns)
+    if not all(_NUMBER.fullmatch(worksheet.maximum(row)) for row in worksheet.participants):
+        problem = f"{file.name}: the assignment's grades are no points but a scale."
+        raise UsageError(problem, "Let it have points in Moodle.")
+    return worksheet
+
+
+def _recognised(sheet: ForeignTable) -> Columns | None:
+    """The columns, by their headings in any known language, else by where Moodle writes them."""
+    known = {role: _place(sheet.heading, names) for role, names in _headings().items()}
+    maximum = _maximum(sheet) if known["maximum"] is None else known["maximum"]
+    identifier = 0 if known["identifier"] is None else known["identifier"]
+    if not maximum or len(sheet.heading) <= maximum + _RIGHT_OF_MAXIMUM:
+        return None
+    cells = (sheet.value(row, identifier) for row in _body(sheet))
+    if not all(_IDENTIFIER.fullmatch(text) for text in cells):
+        return None
+    return Columns(identifier, maximum - 1, maximum, known["feedback"])
+
+
+@cache
+def _headings() -> Mapping[str, frozenset[str]]:
+    """By what a column holds: its heading in every known language, in small letters."""
+    names: dict[str, set[str]] = {}
+    for language in tomllib.loads(_HEADINGS.read_text()).values():
+        for role, heading in language.items():
+            names.setdefault(role, set()).add(heading.casefold())
+    return {role: frozenset(headings) for role, headings in names.items()}
+
+
+def _place(headings: Sequence[str], names: frozenset[str]) -> int | None:
+    return next((place for place, text in enumerate(headings) if text.casefold() in names), None)
+
+
+def _body(sheet: ForeignTable) -> list[int]:
+    """The rows of participants."""
+    return [row for row in range(1, len(sheet.rows)) if any(sheet.values(row))]
+
+
+def _maximum(sheet: ForeignTable) -> int | None:
+    """The only column of one number that stands right of smaller numbers or empty cells."""
+    places = [place for place in range(1, len(sheet.heading)) if _is_maximum(sheet, place)]
+    return places[0] if len(places) == 1 else None
+
+
+def _is_maximum(sheet: ForeignTable, column: int) -> bool:
+    rows = _body(sheet)
+    maxima = {sheet.value(row, column) for row in rows}
+    if len(maxima) != 1 or not _NUMBER.fullmatch(most := maxima.pop()):
+        return False
+    grades = [text for row in rows if (text := sheet.value(row, column - 1))]
+    return all(_NUMBER.fullmatch(text) and _float(text) <= _float(most) for text in grades)
+
+
+def _number_of(case: Case) -> str:
+    """The number by which Moodle names the participant; empty if it is not known."""
+    known = case.hand_in.moodle or (case.person.moodle if case.person else "")
+    match = _IDENTIFIER.fullmatch(known)
+    return match[1] if match else ""
+
+
+def _names_of(case: Case) -> set[str]:
+    """The student's id and address, in small letters."""
+    return {name.casefold() for name in (case.student, _person(case)[1]) if name}
+
+
+def _float(text: str) -> float:
+    return float(text.replace(",", "."))
+
+
+def _written(points: float, like: str) -> str:
+    """As the worksheet writes its maximum: 91.67, or 91,67 if that is 100,00.
+
+    unformat_float in lib/moodlelib.php takes the decimal separator of the language, and a point.
+    """
+    match = _NUMBER.fullmatch(like)
+    return f"{points:.2f}".replace(".", match[1] if match and match[1] else ".")

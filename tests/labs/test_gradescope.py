@@ -1,0 +1,140 @@
+"""A hand-in on Gradescope is of who submitted it, by the metadata as Gradescope documents it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from labs import catalogue
+from labs.course import variant
+from labs.grading.case import Case
+from labs.grading.gradescope import check_submitter, read_submission, results
+from labs.grading.intake import HandIn
+from labs.grading.marking import Mark
+from labs.grading.roster import Person
+from labs.spec import LabSpec
+from tests.labs.conftest import COURSE
+from topologies.errors import UsageError
+
+SCRIPT = Path(catalogue.__file__).parent / "ecosystem" / "gradescope" / "run_autograder"
+METADATA: dict[str, Any] = {
+    "id": 123456,
+    "created_at": "2018-07-01T14:22:32.365935-07:00",
+    "assignment": {
+        "due_date": "2018-07-31T23:00:00.000000-07:00",
+        "group_size": 4,
+        "group_submission": True,
+        "id": 25828,
+        "course_id": 1234,
+        "late_due_date": None,
+        "release_date": "2018-07-02T00:00:00.000000-07:00",
+        "title": "Programming Assignment 1",
+        "total_points": "20.0",
+    },
+    "submission_method": "upload",
+    "users": [{"email": "Student@example.com", "id": 1234, "name": "Student User"}],
+    "previous_submissions": [
+        {
+            "submission_time": "2017-04-06T14:24:48.087023-07:00",
+            "score": 0.0,
+            "autograder_error": True,
+            "results": {},
+        }
+    ],
+}
+"""https://gradescope-autograders.readthedocs.io/en/latest/submission_metadata/"""
+
+
+def case_of(student: str, sack: LabSpec) -> Case:
+    found = Case(HandIn(Path(), student), Path())
+    found.variant = variant(COURSE, sack, student)
+    found.marks = [
+        Mark("goodput_off", "231 kbit/s", "231 kbit/s", 3.0, "right"),
+        Mark("why", "x", "", None, "read"),
+    ]
+    return found
+
+
+def submission_of(tmp_path: Path, *emails: str) -> Path:
+    users = [{"email": email, "id": number, "name": email} for number, email in enumerate(emails)]
+    file = tmp_path / "submission_metadata.json"
+    file.write_text(json.dumps(METADATA | {"users": users} if emails else METADATA))
+    return file
+
+
+@pytest.mark.parametrize(
+    ("student", "emails", "person", "ours"),
+    [
+        ("student@example.com", (), None, True),
+        ("student", (), None, True),
+        ("ann", (), None, False),
+        ("ann", (), Person("ann", email="student@example.com"), True),
+        ("student", (), Person("student", email="other@example.com"), False),
+        ("ben", ("ann@uni.example", "ben@uni.example"), None, True),
+        ("eve", ("ann@uni.example", "ben@uni.example"), None, False),
+    ],
+)
+def test_the_hand_in_is_of_who_submitted_it(
+    student: str,
+    emails: tuple[str, ...],
+    person: Person | None,
+    ours: bool,
+    sack: LabSpec,
+    tmp_path: Path,
+) -> None:
+    case = case_of(student, sack)
+    check_submitter(
+        case,
+        [person] if person else [],
+        read_submission(submission_of(tmp_path, *emails)),
+    )
+    found = results(sack, case)
+    assert (case.state == "graded") is ours and ("score" in found) is ours
+    assert "example" not in found["output"], "nobody reads who else is in it"
+
+
+def test_answers_that_a_person_reads_are_no_zeros(sack: LabSpec) -> None:
+    found = results(sack, case_of("ann", sack))
+    assert found["score"] == 3.0 and [test["max_score"] for test in found["tests"]] == [3]
+    assert "1 of your answers are read by a person" in found["output"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "[]", "{}", '{"users": []}', '{"users": [{"id": 1}]}', '{"users": "x"}'],
+)
+def test_metadata_that_names_nobody_is_refused(content: str, tmp_path: Path) -> None:
+    file = tmp_path / "submission_metadata.json"
+    file.write_text(content)
+    with pytest.raises(UsageError, match="Gradescope"):
+        read_submission(file)
+
+
+@pytest.mark.parametrize(("roster", "works"), [(True, True), (False, True), (True, False)])
+def test_the_script_gives_gradescope_what_grading_left(
+    roster: bool,
+    works: bool,
+    tmp_path: Path,
+) -> None:
+    """In a folder in the place of /autograder, with a grader that notes how it was called."""
+    (tmp_path / "source").mkdir()
+    (tmp_path / "results").mkdir()
+    (tmp_path / "tcplab").mkdir()
+    if roster:
+        (tmp_path / "source" / "roster.csv").write_text("id\nann\n")
+    grader = tmp_path / "tcplab" / "tcplab"
+    out = 'while [ "$1" != --out ]; do shift; done; mkdir -p "$2/gradescope"'
+    left = f'{out}; echo "{{\\"score\\": 3}}" >"$2/gradescope/a.json"'
+    grader.write_text(f'#!/bin/sh\necho "$@" >{tmp_path}/called\n{left if works else "exit 1"}\n')
+    grader.chmod(0o755)
+    environment = {"PATH": "/usr/bin:/bin", "AUTOGRADER": str(tmp_path)}
+    subprocess.run([str(SCRIPT)], check=True, env=environment)
+    words = (tmp_path / "called").read_text().split()
+    assert words[words.index("--gradescope-metadata") + 1] == f"{tmp_path}/submission_metadata.json"
+    assert ("--students" in words) is roster
+    found = json.loads((tmp_path / "results" / "results.json").read_text())
+    assert ("score" in found) is works
