@@ -16,10 +16,13 @@ _GREATEST = 1e300
 """JSON knows no limit, and Python's reader takes NaN and Infinity too; nothing that is measured comes near."""
 
 
-def read_object(path: Path, problems: Problems, name: str) -> Object:
-    """The JSON object in `path`, or an empty one after noting under `name` why there is none."""
+def read_object(path: Path, problems: Problems, name: str, most: int = untrusted.MOST) -> Object:
+    """The JSON object in `path`, or an empty one after noting under `name` why there is none.
+
+    A file of more than `most` bytes has none.
+    """
     try:
-        content = json.loads(untrusted.text(path.parent, path.name))
+        content = json.loads(untrusted.text(path.parent, path.name, most))
     except FileNotFoundError:
         problems.add(f"{name} is missing: what it would have told is left out.")
         return {}

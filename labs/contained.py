@@ -29,7 +29,13 @@ _ANSWER = 16 << 20  # bytes
 _ENDING = 20.0  # seconds in which a process that holds a guest may end it
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
-    ["labs.measuring", "labs.grading.inspection", "labs.grading.authentic", "labs.grading.repeating"]
+    [
+        "labs.measuring",
+        "labs.grading.inspection",
+        "labs.grading.authentic",
+        "labs.grading.repeating",
+        "labs.grading.fingerprint",
+    ]
 )
 
 Tell = Callable[[str, float], None]

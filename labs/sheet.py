@@ -7,6 +7,7 @@ from pathlib import Path
 
 from labs.spec import LabSpec, Question
 from labs.texts import decoded
+from topologies import untrusted
 from topologies.errors import TcplabError
 
 LARGEST = 64 * 1024  # bytes
@@ -18,12 +19,12 @@ Answers = dict[str, list[str]]
 def read_sheet(file: Path, lab: LabSpec) -> Answers:
     """The answers in a file. Raises TcplabError with the line that is wrong in it."""
     try:
-        with file.open("rb") as stream:
-            content = stream.read(LARGEST + 1)
+        content = untrusted.content(file.parent, file.name, LARGEST)
     except OSError as error:
         raise TcplabError(f"{file.name} cannot be read: {error.strerror}.", "Hand it in beside your runs.") from None
-    if len(content) > LARGEST:
-        raise TcplabError(f"{file.name} is larger than {LARGEST // 1024} KiB.", "It should hold short answers only.")
+    except untrusted.TooLarge:
+        problem = f"{file.name} is larger than {LARGEST // 1024} KiB."
+        raise TcplabError(problem, "It should hold short answers only.") from None
     try:
         table = tomllib.loads(decoded(content)).get("answers")
     except (ValueError, RecursionError) as error:  # TOMLDecodeError is a ValueError

@@ -47,6 +47,10 @@ class StrangeFile(TcplabError):
         return type(self), self._made_of
 
 
+class TooLarge(StrangeFile):
+    """A file with more bytes than its reader has room for."""
+
+
 def opened(folder: Path, name: str | PurePath) -> BufferedReader:
     """The regular file `name` below `folder`, for reading.
 
@@ -64,11 +68,11 @@ def opened(folder: Path, name: str | PurePath) -> BufferedReader:
 
 
 def content(folder: Path, name: str | PurePath, most: int = MOST) -> bytes:
-    """All of a file of at most `most` bytes. Raises FileNotFoundError, StrangeFile."""
+    """All of a file of at most `most` bytes. Raises FileNotFoundError, TooLarge, StrangeFile."""
     with opened(folder, name) as file:
         read = file.read(most + 1)
     if len(read) > most:
-        raise StrangeFile(name, f"it has more than {most:,} bytes")
+        raise TooLarge(name, f"it has more than {most:,} bytes")
     return read
 
 

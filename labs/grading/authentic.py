@@ -12,6 +12,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from topologies import untrusted
+
 _MAGIC = {b"\xd4\xc3\xb2\xa1": ("<", 1e-6), b"\x4d\x3c\xb2\xa1": ("<", 1e-9)}  # what tcpdump writes on x86-64
 
 
@@ -34,8 +36,8 @@ def differences(reference: str, handed_in: str, names: list[str]) -> list[dict[s
     """The captures among `names` that differ, each with its first difference; both folders hold these below raw/."""
     found = []
     for name in names:
-        ours, theirs = Path(reference, name), Path(handed_in, name)
-        if difference := _difference(name, ours.read_bytes(), theirs.read_bytes() if theirs.is_file() else None):
+        ours = untrusted.content(Path(reference), name)
+        if difference := _difference(name, ours, _content(handed_in, name)):
             found.append(asdict(difference))
     return found
 
@@ -58,11 +60,19 @@ def shared_packets(reference: str, handed_in: str, names: list[str]) -> dict[str
     """
     shares = {}
     for name in names:
-        theirs = Path(handed_in, name)
-        handed = [packet for _, packet in packets(theirs.read_bytes())] if theirs.is_file() else []
-        known = {packet for _, packet in packets(Path(reference, name).read_bytes())}
+        theirs = _content(handed_in, name) or b""
+        handed = [packet for _, packet in packets(theirs)]
+        known = {packet for _, packet in packets(untrusted.content(Path(reference), name))}
         shares[name] = sum(packet in known for packet in handed) / len(handed) if handed else 0.0
     return shares
+
+
+def _content(folder: str, name: str) -> bytes | None:
+    """A capture's bytes; None if there is none."""
+    try:
+        return untrusted.content(Path(folder), name)
+    except (FileNotFoundError, untrusted.StrangeFile):
+        return None
 
 
 def _first(name: str, ours: bytes, theirs: bytes) -> Difference:

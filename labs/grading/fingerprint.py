@@ -12,6 +12,8 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from topologies import untrusted
+
 _DIGITS = 32  # hexadecimal, 128 bits
 _CHUNK = 1 << 20  # bytes
 _LARGEST = 1 << 30  # bytes of a file that are read; unpacking refuses much smaller ones
@@ -42,9 +44,8 @@ def _is_regular(file: Path) -> bool:
 
 
 def _add(whole: hashlib._Hash, file: Path) -> None:
-    descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as stream:
-        whole.update(f"{os.fstat(descriptor).st_size} ".encode())
+    with untrusted.opened(file.parent, file.name) as stream:
+        whole.update(f"{os.fstat(stream.fileno()).st_size} ".encode())
         left = _LARGEST
         while left > 0 and (chunk := stream.read(_CHUNK)):
             whole.update(chunk)

@@ -85,19 +85,16 @@ def _claimed(folder: Path, lab: LabSpec, problems: Problems) -> dict[str, str]:
 
 def _assignment(file: Path, problems: Problems) -> Object:
     """What `lab start` wrote, in UTF-8 again if an editor has saved it in another encoding."""
-    if file.is_file() and file.stat().st_size <= _LARGEST_JSON:
+    if untrusted.is_file(file.parent, file.name) and file.stat().st_size <= _LARGEST_JSON:
         try:
-            file.write_text(decoded(file.read_bytes()), encoding="utf-8")
+            file.write_text(decoded(untrusted.content(file.parent, file.name)), encoding="utf-8")
         except ValueError as error:
             problems.add(f"{file.name} cannot be read: {error}.")
     return _object(file, problems)
 
 
 def _object(file: Path, problems: Problems) -> Object:
-    if file.is_file() and file.stat().st_size > _LARGEST_JSON:
-        problems.add(f"{file.name} is too large: what it would have told is left out.")
-        return {}
-    return read_object(file, problems, file.name)
+    return read_object(file, problems, file.name, _LARGEST_JSON)
 
 
 def _run(folder: Path, name: str, problems: Problems) -> dict[str, Any] | None:

@@ -16,6 +16,7 @@ from labs.grading.roster import Person
 from labs.runs import MODULE
 from labs.spec import LabSpec, Question
 from labs.templates import page_with_script, render
+from topologies import untrusted
 from topologies.data import to_data
 
 VERDICTS = {
@@ -135,10 +136,9 @@ def _waiting(
 
 def _source(question: Question, case: Case) -> str:
     """The source of a module that was handed in."""
-    file = case.folder / MODULE
-    if question.kind != "module" or not file.is_file():
+    if question.kind != "module":
         return ""
-    return file.read_text(errors="replace")[:_LONGEST_SOURCE]
+    return untrusted.text_if_any(case.folder, MODULE)[:_LONGEST_SOURCE]
 
 
 def _picture(case: Case, mark: Mark, names: dict[int, str]) -> str:

@@ -21,6 +21,7 @@ from labs.grading.case import Case
 from labs.grading.inspection import FoundRun
 from labs.spec import LabRun
 from testbed.realtime import REALTIME
+from topologies import untrusted
 from topologies.errors import TcplabError
 
 GUESTS_BEGIN = 1_700_000_000
@@ -162,8 +163,9 @@ class _Span:
 def _times(file: Path) -> list[float]:
     """When packets passed, or when sockets were looked at; in seconds since 1970."""
     if file.suffix == ".pcap":
-        return [time for time, _ in packets(file.read_bytes())]
-    return [float(time) for time in _SAMPLED.findall(file.read_text(errors="replace"))]
+        return [time for time, _ in packets(untrusted.content(file.parent, file.name))]
+    samples = untrusted.text(file.parent, file.name)
+    return [float(time) for time in _SAMPLED.findall(samples)]
 
 
 def _of_span(span: _Span, claim: _Claim, watched: float | None) -> Iterator[str]:
@@ -179,8 +181,7 @@ def _of_span(span: _Span, claim: _Claim, watched: float | None) -> Iterator[str]
 
 
 def _object(file: Path) -> Object:
-    too_large = file.is_file() and file.stat().st_size > _LARGEST_JSON
-    return {} if too_large else read_object(file, Problems(), file.name)
+    return read_object(file, Problems(), file.name, _LARGEST_JSON)
 
 
 def _seconds(iso: str) -> float | None:

@@ -15,10 +15,12 @@ from hypothesis import strategies as some
 
 from labs.assignment import ANSWERS, FILE
 from labs.grading import output
+from labs.grading.accepting import Accepted
 from labs.grading.case import Case
 from labs.grading.download import DownloadFile
 from labs.grading.intake import Intake, receive
 from labs.grading.newest import Chosen, newest
+from labs.grading.output import CourseFiles, Graded
 from labs.grading.overrides import ByHand
 from labs.grading.received import received
 from labs.grading.sorting import sorted_out
@@ -183,7 +185,7 @@ def test_the_report_is_written_and_shown(tmp_path: Path, sack: LabSpec) -> None:
     members = MOODLE | {"=cmd|'!A0": b"", "<b>.txt": b"", "\u202elive.txt": b""}
     found = taken_in(members, tmp_path)
     cases, out = found.chosen.cases, tmp_path / "grades"
-    output.write(out, sack, COURSE, PEOPLE, cases, ByHand(), found.report)
+    output.write(out, Graded(sack, COURSE, PEOPLE, cases, ByHand(), Accepted(), found.report), CourseFiles())
     rows = list(csv.DictReader((out / "intake.csv").read_text().splitlines()))
     assert len(rows) == 5
     assert rows[0] == {
@@ -207,7 +209,7 @@ def test_names_that_are_no_text_are_shown_all_the_same(tmp_path: Path, sack: Lab
     found = opened(place, tmp_path)
     assert set(found.graded) == {"ann", "ben", "eve"}
     cases, out = found.chosen.cases, tmp_path / "grades"
-    output.write(out, sack, COURSE, PEOPLE, cases, ByHand(), found.report)
+    output.write(out, Graded(sack, COURSE, PEOPLE, cases, ByHand(), Accepted(), found.report), CourseFiles())
     assert len((out / "intake.csv").read_text().splitlines()) == 6
     assert not any("\n" in line for line in found.report.told())
 

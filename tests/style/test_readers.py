@@ -1,0 +1,72 @@
+"""What a guest or a hand-in left is opened by topologies.untrusted and in no other way."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PLACES = (
+    "analysis",
+    "labs",
+    "testbed/adoption.py",
+    "testbed/guest_processes.py",
+    "testbed/kernel/crash.py",
+    "testbed/running.py",
+    "testbed/virtual.py",
+    "experiments/own_cc.py",
+    "experiments/seed.py",
+    "experiments/store.py",
+    "experiments/sweep/point.py",
+)
+OPENING = ("open", "read_text", "read_bytes", "copyfile", "copytree", "fdopen")
+OTHER_FILES = {
+    "analysis/bench": "captures that the benchmark made",
+    "analysis/flows/plain": "a capture, of an adopted folder or named on the command line",
+    "analysis/flows/read.py": "a pipe that is named on the command line",
+    "analysis/sweep/studies/loss.py": "the package's own tables",
+    "analysis/table.py": "the package's own tables",
+    "experiments/sweep/point.py": "the package's own code",
+    "experiments/store.py": "locks",
+    "labs/assignment.py": "a student's own assignment",
+    "labs/catalogue.py": "the package's own labs",
+    "labs/course.py": "the instructor's course and the file of variants",
+    "labs/packing.py": "a student's own runs",
+    "labs/runs.py": "the package's own module",
+    "labs/grading/archives.py": "members of an archive that is open, and what is written",
+    "labs/grading/canvas.py": "the instructor's gradebook",
+    "labs/grading/gradescope.py": "Gradescope's own metadata",
+    "labs/grading/keeping.py": "what grading wrote",
+    "labs/grading/moodle.py": "the instructor's worksheet",
+    "labs/grading/overrides.py": "the instructor's decisions",
+    "labs/grading/references.py": "the package's own code",
+    "labs/grading/roster.py": "the instructor's class",
+    "testbed/kernel/crash.py": "a module that was built here",
+    "testbed/virtual.py": "the console, which is made here",
+}
+
+
+def openings(file: Path) -> Iterator[str]:
+    """Each call that opens a file, but those of the reader itself."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if not isinstance(node, ast.Call):
+            continue
+        function = node.func
+        if isinstance(function, ast.Name) and function.id in OPENING:
+            yield f"{function.id} in line {node.lineno}"
+        elif isinstance(function, ast.Attribute) and function.attr in OPENING:
+            yield f"{ast.unparse(function)} in line {node.lineno}"
+
+
+def test_there_is_one_reader_of_what_strangers_left() -> None:
+    found = {}
+    for place in PLACES:
+        path = ROOT / place
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            if calls := list(openings(file)):
+                found[file.relative_to(ROOT).as_posix()] = calls
+    excused = {name for name in found if any(name.startswith(other) for other in OTHER_FILES)}
+    assert {name: calls for name, calls in found.items() if name not in excused} == {}
+    unused = [other for other in OTHER_FILES if not any(name.startswith(other) for name in excused)]
+    assert unused == []
