@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from testbed.running import Limits
-from testbed.sandbox import KERNEL_FOLDER, MEMORY_FOLDER
+from testbed.sandbox import own_folders
 from testbed.usage import Taken
 from topologies.errors import TcplabError
 from topologies.untrusted import entries
@@ -117,7 +117,8 @@ class Bounds:
             self.next_look = begun + max(0.2, _SPARING * (time.monotonic() - begun))
 
     def _check_files(self) -> None:
-        if sum(map(self._files_in, (MEMORY_FOLDER, KERNEL_FOLDER))) > _MEMORY_FILES:
+        own = own_folders(self.limits).items()
+        if sum(self._files_in(folder, size) for folder, size in own) > _MEMORY_FILES:
             raise _too_much(f"made more than {_MEMORY_FILES} files beside its memory")
         size = 0
         listed = entries(self.out, _DEEPEST, self.limits.output_files + 1)
@@ -127,15 +128,18 @@ class Bounds:
                 most = f"{self.limits.output_files:,} files or {self.limits.output_bytes >> 20:,} MiB"
                 raise _too_much(f"wrote more than {most}")
 
-    def _files_in(self, folder: str) -> int:
-        """How many files a file system has that only the guest sees."""
+    def _files_in(self, folder: str, size: int) -> int:
+        """How many files a file system has that only the guest sees.
+
+        It is known by its size: until bubblewrap has left the host's root, the same path leads there.
+        """
         if self.namespace.pid is None:
             return 0
         try:
             status = os.statvfs(f"/proc/{self.namespace.pid}/root{folder}")
         except OSError:
             return 0  # not made yet, or gone
-        return status.f_files - status.f_ffree
+        return status.f_files - status.f_ffree if status.f_blocks * status.f_frsize == size else 0
 
 
 def _too_much(what: str) -> TcplabError:

@@ -23,6 +23,11 @@ _FOREVER = 10**9  # seconds
 _CPU_SLACK = 30  # seconds: the wall clock ends a run before its processor time does
 
 
+def own_folders(limits: Limits) -> dict[str, int]:
+    """The folders that only the guest sees and may write to, with their sizes in bytes."""
+    return {MEMORY_FOLDER: (limits.memory_mib << 20) + _BESIDE_MEMORY, KERNEL_FOLDER: _KERNEL_FILES}
+
+
 @dataclass(frozen=True)
 class Sandbox:
     """A guest's place on this computer.
@@ -55,15 +60,17 @@ class Sandbox:
     def _files(self) -> list[str]:
         """Read-only but for the run's folder and the guest's memory. No /proc, through which
         processes reach each other: the kernel reads only what the processor is."""
-        size = (self.limits.memory_mib << 20) + _BESIDE_MEMORY
         return [
             "--ro-bind", "/proc/cpuinfo", "/proc/cpuinfo", "--dev", "/dev", "--remount-ro", "/dev",
-            "--perms", "1777", "--size", str(size), "--tmpfs", MEMORY_FOLDER,
-            "--perms", "1777", "--size", str(_KERNEL_FILES), "--tmpfs", KERNEL_FOLDER,
-            "--dir", "/lab/dev", "--dir", "/lab/image",
+            *self._own_folders(), "--dir", "/lab/dev", "--dir", "/lab/image",
             *self._lab_files(), "--perms", "0444", "--ro-bind-data", str(self.job), "/lab/job.pyz",
             "--bind", str(self.out.resolve()), OUT, "--remount-ro", "/",
         ]  # fmt: skip
+
+    def _own_folders(self) -> list[str]:
+        sizes = own_folders(self.limits).items()
+        option = ("--perms", "1777", "--size")
+        return [word for folder, size in sizes for word in (*option, str(size), "--tmpfs", folder)]
 
     def _lab_files(self) -> list[str]:
         lab = self.lab

@@ -43,6 +43,7 @@ _MESSENGERS = {  # functions that tell of a crash, or of the signal that the hos
 }  # fmt: skip
 _BUG = re.compile(r"BUG: failure at (\S+):(\d+)/(\w+)\(\)")  # include/asm-generic/bug.h; no frame is left of it
 _LOG_BYTES = 2**20
+_LONGEST_LINE = 300  # characters
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,9 @@ def _meant(words: str) -> str:
 
 
 def _console(out: Path) -> str:
-    return untrusted.tail(out, CONSOLE, _LOG_BYTES) if untrusted.is_file(out, CONSOLE) else ""
+    """The end of what the guest's kernel said; a module may have said lines of any length."""
+    text = untrusted.tail(out, CONSOLE, _LOG_BYTES) if untrusted.is_file(out, CONSOLE) else ""
+    return "\n".join(line[:_LONGEST_LINE] for line in text.splitlines())
 
 
 def _stood_still(out: Path) -> bool:

@@ -18,7 +18,7 @@ from experiments.sweep.run import Way
 from testbed.engine.engine import Done, Task
 from testbed.lab import Lab
 
-LAB = Lab(Path(), Path(), Path(), "7.0", True, {"whole": "w", "kernel": "k", "image": "i"}, {})
+LAB = Lab(Path(), Path(), Path(), Path(), "7.0", True, {"whole": "w", "kernel": "k", "image": "i"}, {})
 Made = Callable[[dict[str, Any], int], Record]
 
 

@@ -89,7 +89,7 @@ def test_another_lab_makes_other_points(tmp_path: Path) -> None:
     engine = Engine(steady)
     found = asked(seeds=(1,))
     carry(found, tmp_path, engine)
-    other = Lab(Path(), Path(), Path(), "7.0", True, {**LAB.digests, "whole": "another"}, {})
+    other = Lab(Path(), Path(), Path(), Path(), "7.0", True, {**LAB.digests, "whole": "another"}, {})
     carry_out(found, tmp_path, Way(other, engine, "two"), Silent())
     assert len(engine.ran) == 2
 

@@ -160,6 +160,12 @@ FILES = [
         'HOST(90, "/lab/out/locked", 0); HOST(90, "/lab/out", 0);',
         "without a result",
     ),
+    Attack(
+        "files that only the guest sees",
+        "for (i = 0; i < 3000; i++) { char name[40]; "
+        'sprintf(name, "/tmp/%d", i); HOST(3, opened(name, WRITING)); } for (;;) sleep_outside(1);',
+        "files beside its memory",
+    ),
     _refused("memory in a file of /dev/shm", 'opened("/dev/shm/x", WRITING)', "-13"),
     _refused("the memory of the sandbox's first process", 'opened("/proc/1/mem", 2)', "-2|-13"),
     _refused("the folder of who called", 'opened("/proc/self/cwd/canary", 0)', "-2|-13"),

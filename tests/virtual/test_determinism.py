@@ -25,8 +25,8 @@ import json, sys
 from pathlib import Path
 from testbed.lab import Lab
 from testbed.virtual import run_in_guest
-kernel, init, image, spec, out, seccomp = sys.argv[1:]
-lab = Lab(Path(kernel), Path(init), Path(image), "", bool(int(seccomp)), {}, {})
+kernel, confine, init, image, spec, out, seccomp = sys.argv[1:]
+lab = Lab(Path(kernel), Path(confine), Path(init), Path(image), "", bool(int(seccomp)), {}, {})
 run_in_guest(lab, "experiments.procedure", json.loads(Path(spec).read_text()), 7, Path(out), lambda *_: None)
 """
 
@@ -59,7 +59,8 @@ def elsewhere(ready_lab: Lab, short_sack: ExperimentSpec):
     with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
         folder = Path(name)
         folder.chmod(0o777)
-        copies = [shutil.copy(file, folder) for file in (ready_lab.kernel, ready_lab.init, ready_lab.image)]
+        files = (ready_lab.kernel, ready_lab.confine, ready_lab.init, ready_lab.image)
+        copies = [shutil.copy(file, folder) for file in files]
         for copy in copies:
             Path(copy).chmod(0o755)
         (folder / "spec.json").write_text(json.dumps(to_data(short_sack)))

@@ -41,7 +41,7 @@ def test_a_guest_sees_nothing_of_the_host(in_guest) -> None:
     folder, _ = in_guest({"job": "look_around"}, module=JOBS)
     seen = read(folder / "seen.json")
     assert set(seen["delivery"]) == {"dev", "image.squashfs", "init", "job.pyz", "linux", "out", "image"}
-    assert set(seen["host_root"]) == {"dev", "lab", "proc", "tmp"}, "the sandbox holds more than the lab"
+    assert set(seen["host_root"]) == {"confine", "dev", "lab", "proc", "tmp"}, "the sandbox holds more than the lab"
     assert not seen["root_is_writable"]
     assert not {name for name in seen["links"] if not name.startswith(("lo", "dummy", "ifb", "ovs-system"))}
     assert "USER" not in seen["environment"]
