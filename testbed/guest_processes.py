@@ -21,7 +21,7 @@ from topologies.errors import TcplabError
 from topologies.untrusted import entries
 
 _DYING = 60.0  # seconds that killed processes may take to be gone, on a busy machine too
-_PRIVATE = 512 << 20  # bytes of memory that no file holds, of all processes together; 2000 took 80 MB
+_PRIVATE = 64 << 20  # bytes of memory that no file holds, of all processes together; 2000 take 1 MiB
 _MEMORY_FILES = 1000  # files beside the guest's memory, which is one
 _DEEPEST = 8  # levels of folders whose content is counted
 _SPARING = 20  # a look at the run's folder is followed by a pause that many times as long

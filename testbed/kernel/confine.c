@@ -69,11 +69,11 @@ static void limit(int resource, rlim_t most)
 	check(setrlimit(resource, &now), "set a limit");
 }
 
-/* The guest's memory is a file in /dev/shm that each of its processes maps; beside it little is needed. */
+/* The guest's memory is a file in /dev/shm that each of its processes maps; beside it they take less than 3 MiB. */
 static void set_limits(rlim_t memory, rlim_t file, rlim_t processes, rlim_t seconds)
 {
-	limit(RLIMIT_AS, memory + (512 << 20));
-	limit(RLIMIT_DATA, 128 << 20);
+	limit(RLIMIT_AS, memory + (64 << 20));
+	limit(RLIMIT_DATA, 32 << 20);
 	limit(RLIMIT_FSIZE, file > memory ? file : memory);
 	limit(RLIMIT_NPROC, processes);
 	limit(RLIMIT_CPU, seconds);
