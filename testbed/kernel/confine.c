@@ -172,6 +172,7 @@ static const struct call calls[] = {
 	ANY(memfd_create), ANY(uname), WITH(prlimit64, 0, 0), ANY(set_tid_address), ANY(set_robust_list), ANY(rseq),
 	ANY(getrandom), WITH(personality, 0, PER_LINUX | ADDR_NO_RANDOMIZE),
 	MASKED(ioctl, 1, ~3u, 0x5400) /* TCGETS, TCSETS and its like */,
+	WITH(ioctl, 1, 0x802c542a) /* TCGETS2, of glibc 2.42 */, { SYS_ioctl, 1, ~0u, 0x402c542b, 0x402c542d },
 	WITH(ioctl, 1, 0x80045430) /* TIOCGPTN */, WITH(ioctl, 1, 0x40045431) /* TIOCSPTLCK */,
 	WITH(ioctl, 1, 0x5441) /* TIOCGPTPEER */,
 };
