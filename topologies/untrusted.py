@@ -31,6 +31,7 @@ _FOLDER_FLAGS = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NOT_KNOWN = (errno.ENOSYS, errno.EPERM)  # before Linux 5.6, or a container that does not know it
 _ELSEWHERE = (errno.ELOOP, errno.EXDEV, errno.ENOTDIR)
 _NO_FILE = (errno.ENXIO, errno.ENODEV, errno.EWOULDBLOCK)
+_WENT_AWAY = (FileNotFoundError, NotADirectoryError, PermissionError)  # or is locked
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -125,7 +126,10 @@ def entries(folder: Path, deepest: int, most: int) -> Iterator[tuple[Path, os.st
             if left <= 0:
                 return
             left -= 1
-            status = entry.stat(follow_symlinks=False)
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except _WENT_AWAY:
+                continue
             yield Path(entry.path), status
             if depth < deepest and stat.S_ISDIR(status.st_mode):
                 waiting.append((Path(entry.path), depth + 1))
@@ -145,8 +149,8 @@ def _scanned(place: Path) -> Iterator[os.DirEntry[str]]:
     try:
         with os.scandir(place) as listed:
             yield from listed
-    except (FileNotFoundError, NotADirectoryError, PermissionError):
-        return  # it went away, or whoever left it locked it; it counts as itself
+    except _WENT_AWAY:
+        return  # it counts as itself
 
 
 def _run(*command: str) -> None:

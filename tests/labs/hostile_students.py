@@ -21,7 +21,7 @@ def zip_slip(student: Student, _lab: LabSpec, target: Path) -> None:
 
 def bomb(student: Student, _lab: LabSpec, target: Path) -> None:
     borrowed(student, target)
-    rewritten(target, lambda _, content: content, {"runs/sack/raw/seed-1/sack_on/h1-eth0.pcap": bytes(300 << 20)})
+    rewritten(target, lambda _, content: content, {"runs/sack/raw/seed-1/sack_on/h1-eth0.pcap": bytes(200 << 20)})
 
 
 def link(student: Student, _lab: LabSpec, target: Path) -> None:

@@ -89,6 +89,18 @@ def test_a_walk_ends_whatever_was_left(tmp_path: Path) -> None:
     assert len(list(untrusted.entries(tmp_path, 20, 30))) == 30
 
 
+def test_what_goes_away_during_a_walk_is_passed_over(tmp_path: Path) -> None:
+    """A guest renames a folder when it is whole, and the walk goes on beside it."""
+    for number in range(50):
+        (tmp_path / f"{number}.partial").mkdir()
+        (tmp_path / f"{number}.partial" / "file").touch()
+    walk = untrusted.entries(tmp_path, 3, 1000)
+    first, _ = next(walk)
+    for folder in list(tmp_path.iterdir()):
+        folder.rename(folder.with_suffix(""))
+    assert [path for path, _ in walk if path != first and path.exists()] == []
+
+
 def _deep_and_locked(folder: Path) -> None:
     descriptor = os.open(folder, os.O_RDONLY)
     for _ in range(3000):
