@@ -189,10 +189,10 @@ PROCESSES = [
     Attack(
         "more descriptors than allowed", "long most[2] = {9000, 9000}; TELL(HOST(302, 0, 7, most, 0));", refused="-1"
     ),
-    _refused("a signal to everybody", "HOST(62, -1, 9)", "-1"),
+    _forbidden("a signal to everybody", "62, -1, 9"),
     _refused("a signal to its group", "HOST(62, 0, 9)", "-1"),
-    _refused("a signal to the first process", "HOST(62, 1, 9)", "-1"),
-    _refused("tracing the first process", "HOST(101, 16, 1)", "-1"),
+    _forbidden("a signal to the first process", "62, 1, 9"),
+    _forbidden("tracing the first process", "101, 16, 1"),
     _forbidden("reading another process", "310, 1, room, 1, room, 1"),
     _forbidden("another processor", "203, 0, 8, room"),
     Attack(
