@@ -170,11 +170,16 @@ class _Told:
 
     def again(self) -> None:
         """Read what is new, and tell what the last complete line says."""
-        if untrusted.is_file(self.out, EVENTS):
+        self._read(self._new())
+        self.progress(self.phase, self.elapsed)
+
+    def _new(self) -> bytes:
+        try:
             with untrusted.opened(self.out, EVENTS) as file:
                 file.seek(self.offset)
-                self._read(file.read(_MOST_EVENTS))
-        self.progress(self.phase, self.elapsed)
+                return file.read(_MOST_EVENTS)
+        except (FileNotFoundError, untrusted.StrangeFile):
+            return b""
 
     def _read(self, text: bytes) -> None:
         complete = text[: text.rfind(b"\n") + 1]

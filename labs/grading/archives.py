@@ -52,7 +52,7 @@ class Refused(TcplabError):
 
 
 @dataclass(frozen=True)
-class Allowance:
+class ArchiveLimits:
     """How much an archive may hold: files, bytes of one file, bytes of all."""
 
     files: int
@@ -93,7 +93,7 @@ def strangers_file(file: Path) -> IO[bytes]:
         raise link_problem(file.name) from None
 
 
-def members(stream: IO[bytes], allowance: Allowance) -> Iterator[tuple[Member, Opener]]:
+def members(stream: IO[bytes], allowance: ArchiveLimits) -> Iterator[tuple[Member, Opener]]:
     """Each file of a zip or tar in its order, and how to read it until the next is asked for.
 
     What an archive is, its first bytes say and not its name. Raises Refused if it cannot be read
@@ -176,15 +176,15 @@ def _slashed(name: str) -> str:
     return re.sub(r"(?<![^/])\./", "", name.replace("\\", "/"))
 
 
-def _too_many(allowance: Allowance) -> Refused:
+def _too_many(allowance: ArchiveLimits) -> Refused:
     return Refused(f"It holds more than {allowance.files} files.", PACK)
 
 
-def _too_large(allowance: Allowance) -> Refused:
+def _too_large(allowance: ArchiveLimits) -> Refused:
     return Refused(f"Unpacked it would be larger than {allowance.whole >> 20} MiB.", PACK)
 
 
-def _size_problem(size: int, packed: int, allowance: Allowance) -> Refused | None:
+def _size_problem(size: int, packed: int, allowance: ArchiveLimits) -> Refused | None:
     if size > allowance.file:
         return Refused(f"It is larger than {allowance.file >> 20} MiB.", PACK)
     if size > _RATIO_FROM and size > _LARGEST_RATIO * max(1, packed):
@@ -192,7 +192,7 @@ def _size_problem(size: int, packed: int, allowance: Allowance) -> Refused | Non
     return None
 
 
-def _zip(stream: IO[bytes], allowance: Allowance) -> Iterator[tuple[Member, Opener]]:
+def _zip(stream: IO[bytes], allowance: ArchiveLimits) -> Iterator[tuple[Member, Opener]]:
     with zipfile.ZipFile(stream) as archive:
         entries = archive.infolist()
         if len(entries) > allowance.files:
@@ -213,7 +213,7 @@ def _time(entry: zipfile.ZipInfo) -> float:
         return 0.0
 
 
-def _zip_problem(entry: zipfile.ZipInfo, name: str, allowance: Allowance) -> Refused | None:
+def _zip_problem(entry: zipfile.ZipInfo, name: str, allowance: ArchiveLimits) -> Refused | None:
     if problem := name_problem(name):
         return problem
     if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG, stat.S_IFDIR):
@@ -232,7 +232,7 @@ def _is_tar(beginning: bytes) -> bool:
     return True
 
 
-def _tar(stream: IO[bytes], packed: int, allowance: Allowance) -> Iterator[tuple[Member, Opener]]:
+def _tar(stream: IO[bytes], packed: int, allowance: ArchiveLimits) -> Iterator[tuple[Member, Opener]]:
     counted = cast(IO[bytes], _Counted(stream, packed, allowance))
     with tarfile.open(fileobj=counted, mode="r|", tarinfo=_Header) as archive:
         for number, entry in enumerate(archive, 1):
@@ -249,7 +249,7 @@ def _tar(stream: IO[bytes], packed: int, allowance: Allowance) -> Iterator[tuple
                 )
 
 
-def _tar_problem(entry: tarfile.TarInfo, name: str, allowance: Allowance) -> Refused | None:
+def _tar_problem(entry: tarfile.TarInfo, name: str, allowance: ArchiveLimits) -> Refused | None:
     if problem := name_problem(name):
         return problem
     if not entry.isreg() or entry.issparse():
@@ -269,7 +269,7 @@ class _Counted(io.RawIOBase):
     than it was packed.
     """
 
-    def __init__(self, stream: IO[bytes], packed: int, allowance: Allowance) -> None:
+    def __init__(self, stream: IO[bytes], packed: int, allowance: ArchiveLimits) -> None:
         super().__init__()
         self._stream, self._packed, self._allowance, self._count = stream, packed, allowance, 0
 

@@ -18,7 +18,7 @@ from typing import IO, Any
 
 from labs.contained import contained
 from labs.grading.archives import (
-    Allowance,
+    ArchiveLimits,
     Opener,
     Refused,
     copied,
@@ -34,7 +34,7 @@ from topologies.errors import TcplabError, UsageError
 _MOST_FILES = 50_000  # in an archive
 _MOST_IN_FOLDER = 500_000
 _LARGEST = 20 << 30  # bytes of a whole class
-_ALLOWANCE = Allowance(_MOST_FILES, LARGEST_ARCHIVE, _LARGEST)
+_ALLOWANCE = ArchiveLimits(_MOST_FILES, LARGEST_ARCHIVE, _LARGEST)
 _LONGEST_LIST = 12 << 20  # characters of JSON, which labs.contained limits
 _SECONDS = 1800.0
 _REMEDY = "Download it again, or unpack it yourself and name the folder."

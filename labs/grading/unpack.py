@@ -19,7 +19,7 @@ from labs.assignment import ANSWERS, FILE
 from labs.grading.archives import (
     AGAIN,
     PACK,
-    Allowance,
+    ArchiveLimits,
     Member,
     Opener,
     Refused,
@@ -90,7 +90,7 @@ def _offered(source: Path) -> Iterator[tuple[Member, Opener]]:
     with strangers_file(source) as stream:
         if os.fstat(stream.fileno()).st_size > LARGEST_ARCHIVE:
             raise Refused(f"It is larger than {LARGEST_ARCHIVE >> 20} MiB.", PACK)
-        yield from members(stream, Allowance(_MOST_FILES, _LARGEST_FILE, _LARGEST_WHOLE))
+        yield from members(stream, ArchiveLimits(_MOST_FILES, _LARGEST_FILE, _LARGEST_WHOLE))
 
 
 def _check(offered: list[Member], root: str, strict: bool) -> None:
