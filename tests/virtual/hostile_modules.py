@@ -143,8 +143,8 @@ FILES = [
         "wrote more than",
     ),
     Attack(
-        "100 000 files",
-        "for (i = 0; i < 100000; i++) { char name[40]; "
+        "30 000 files",
+        "for (i = 0; i < 30000; i++) { char name[40]; "
         'sprintf(name, "/lab/out/%d", i); HOST(3, opened(name, WRITING)); } for (;;) sleep_outside(1);',
         "wrote more than",
     ),
