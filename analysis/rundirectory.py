@@ -121,11 +121,15 @@ def run_of(raw: Path, spec: Object) -> Run:
 def changed_files(run: Run) -> list[str]:
     """The files whose SHA-256 is not the manifest's any more."""
     listed = inner(run.manifest, "files")
-    return [
-        name
-        for name, digest in listed.items()
-        if untrusted.is_file(run.path, name) and untrusted.digest(run.path, name) != digest
-    ]
+    return [name for name, digest in listed.items() if _digest(run, name) not in (None, digest)]
+
+
+def _digest(run: Run, name: str) -> str | None:
+    """The SHA-256 of a file; None if there is no regular file that can be read."""
+    try:
+        return untrusted.digest(run.path, name)
+    except (OSError, untrusted.StrangeFile):
+        return None
 
 
 def _require_run_directory(path: Path) -> None:

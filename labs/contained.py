@@ -61,8 +61,7 @@ class NotContained(TcplabError):
 def contained(
     function: Callable[..., Any],
     *arguments: Any,
-    seconds: float = SECONDS,
-    allowance: Allowance | None = None,
+    allowance: Allowance = Allowance(),
     tell: Tell | None = None,
 ) -> Any:
     """`function(*arguments)`, which must be JSON-able, from a limited process.
@@ -70,7 +69,6 @@ def contained(
     With `tell` the function gets one more argument, to be called with (phase, seconds) as it goes on.
     Raises NotContained at a limit or a crash, TcplabError with the function's own message.
     """
-    allowance = allowance or Allowance(seconds)
     receiver, sender = _CONTEXT.Pipe(duplex=False)
     words = (sender, allowance, function, arguments, tell is not None)
     process = _CONTEXT.Process(target=_inside, args=words, daemon=True)

@@ -44,5 +44,4 @@ def _given(value: object, question: Question) -> list[str]:
 
 
 def _text(item: str | float) -> str:
-    printable = "".join(letter for letter in str(item)[:_LONGEST] if letter.isprintable() or letter == "\n")
-    return printable.strip()
+    return untrusted.plain(str(item)[:_LONGEST]).strip()

@@ -18,18 +18,22 @@ _MARKS = (
 """Byte order marks (The Unicode Standard, section 23.8) and the encodings that they announce."""
 
 
+def announced(content: bytes) -> tuple[bytes, str]:
+    """The byte order mark of a file, empty if it has none, and its encoding, UTF-8 without one."""
+    marks = ((mark, encoding) for mark, encoding in _MARKS if content.startswith(mark))
+    return next(marks, (b"", "utf-8"))
+
+
 def decoded(content: bytes) -> str:
     """The text of a file, without its byte order mark. Raises ValueError with a reason for people.
 
     UTF-16 without a mark is known by its zero bytes, which no text in UTF-8 has (RFC 4627, section
     3).
     """
-    for mark, encoding in _MARKS:
-        if content.startswith(mark):
-            return _strict(content.removeprefix(mark), encoding)
-    if b"\0" in content[:2]:
-        return _strict(content, "utf-16-be" if content[:1] == b"\0" else "utf-16-le")
-    return _strict(content, "utf-8")
+    mark, encoding = announced(content)
+    if not mark and b"\0" in content[:2]:
+        encoding = "utf-16-be" if content[:1] == b"\0" else "utf-16-le"
+    return _strict(content.removeprefix(mark), encoding)
 
 
 def shown(name: str) -> str:

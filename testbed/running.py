@@ -220,7 +220,7 @@ def _object(text: bytes, name: str) -> dict[str, Any]:
 def _sentence(value: object, otherwise: str = "") -> str:
     """A text of a job, of a length that a message can have and without control characters but ends of lines."""
     text = value if isinstance(value, str) else otherwise
-    return "".join(letter for letter in text[:_LONGEST] if letter.isprintable() or letter == "\n")
+    return untrusted.plain(text[:_LONGEST])
 
 
 def _number(value: object) -> float:

@@ -103,6 +103,11 @@ def digest(folder: Path, name: str | PurePath) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def plain(words: str) -> str:
+    """A stranger's words without control characters but ends of lines."""
+    return "".join(letter for letter in words if letter.isprintable() or letter == "\n")
+
+
 def is_file(folder: Path, name: str | PurePath) -> bool:
     """Whether there is a regular file that can be read."""
     try:

@@ -41,9 +41,13 @@ def own_gradebook(lab: LabSpec, students: Sequence[Exported]) -> str:
 def _known(case: Case) -> tuple[str, ...]:
     person = case.person
     if person is None:
-        return ("", case.hand_in.canvas, "", "", "")
-    number = person.canvas or case.hand_in.canvas
-    return (person.name, number, person.id, person.email, person.section)
+        return ("", _number_of(case), "", "", "")
+    return (person.name, _number_of(case), person.id, person.email, person.section)
+
+
+def _number_of(case: Case) -> str:
+    """The number by which Canvas names the student; empty if it is not known."""
+    return (case.person.canvas if case.person else "") or case.hand_in.canvas
 
 
 @dataclass(frozen=True)
@@ -74,12 +78,11 @@ class Gradebook:
 
     def row_of(self, case: Case) -> int | None:
         """By Canvas's number, else by an SIS id that is the student's id or address."""
-        number = (case.person.canvas if case.person else "") or case.hand_in.canvas
+        number = _number_of(case)
         if number in self.rows:
             return self.rows[number]
         columns = [place for place, name in enumerate(self.students) if name.startswith("SIS ")]
-        email = case.person.email if case.person else ""
-        names = {name.casefold() for name in (case.student, email) if name}
+        names = case.names
         for row in self.rows.values():
             if names & {self.table.value(row, column).casefold() for column in columns}:
                 return row

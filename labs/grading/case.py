@@ -76,6 +76,16 @@ class Case:
         return _plain(student) == _plain(self.student)
 
     @property
+    def email(self) -> str:
+        """The student's address; empty if it is not known."""
+        return self.person.email if self.person else ""
+
+    @property
+    def names(self) -> set[str]:
+        """By what a course system's table may name the student: id and address, in small letters."""
+        return {name.casefold() for name in (self.student, self.email) if name}
+
+    @property
     def state(self) -> State:
         if self.refused:
             return "marked by hand" if self.marks else "could not grade"

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from labs.contained import contained
+from labs.contained import Allowance, contained
 from labs.grading.archives import (
     ArchiveLimits,
     Opener,
@@ -34,9 +34,9 @@ from topologies.errors import TcplabError, UsageError
 _MOST_FILES = 50_000  # in an archive
 _MOST_IN_FOLDER = 500_000
 _LARGEST = 20 << 30  # bytes of a whole class
-_ALLOWANCE = ArchiveLimits(_MOST_FILES, LARGEST_ARCHIVE, _LARGEST)
+_LIMITS = ArchiveLimits(_MOST_FILES, LARGEST_ARCHIVE, _LARGEST)
 _LONGEST_LIST = 12 << 20  # characters of JSON, which labs.contained limits
-_SECONDS = 1800.0
+_ALLOWANCE = Allowance(seconds=1800.0)
 _REMEDY = "Download it again, or unpack it yourself and name the folder."
 
 
@@ -59,7 +59,7 @@ def files_in(submissions: Path) -> list[DownloadFile]:
         remedy = "Name the folder or the archive with the hand-ins."
         raise UsageError(f"There is no '{submissions}'.", remedy)
     try:
-        entries = contained(in_archive, str(submissions.resolve()), seconds=_SECONDS)
+        entries = contained(in_archive, str(submissions.resolve()), allowance=_ALLOWANCE)
     except TcplabError as error:
         raise UsageError(f"{submissions} cannot be opened. {error.problem}", _REMEDY) from None
     return [DownloadFile(*entry) for entry in entries]
@@ -102,7 +102,7 @@ def in_archive(file: str) -> list[list[Any]]:
 
 def _entries(stream: IO[bytes]) -> Iterator[list[Any]]:
     length = 0
-    for member, _ in members(stream, _ALLOWANCE):
+    for member, _ in members(stream, _LIMITS):
         problem, hostile = str(member.problem or ""), name_problem(member.name) is not None
         entry = [member.name, member.size, member.time, problem, hostile]
         length += len(json.dumps(entry))
@@ -118,7 +118,7 @@ def taken_out(archive: Path, targets: Mapping[int, Path]) -> dict[int, str]:
     if not targets:
         return {}
     places = {str(index): str(target) for index, target in targets.items()}
-    problems = contained(take_out, str(archive.resolve()), places, seconds=_SECONDS)
+    problems = contained(take_out, str(archive.resolve()), places, allowance=_ALLOWANCE)
     return {int(index): problem for index, problem in problems.items()}
 
 
@@ -127,7 +127,7 @@ def take_out(archive: str, targets: dict[str, str]) -> dict[str, str]:
     problems = {}
     try:
         with strangers_file(Path(archive)) as stream:
-            for index, (member, opened) in enumerate(members(stream, _ALLOWANCE)):
+            for index, (member, opened) in enumerate(members(stream, _LIMITS)):
                 if target := targets.get(str(index)):
                     problems[str(index)] = _problem(opened, Path(target), member.size)
     except OSError as error:

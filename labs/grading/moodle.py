@@ -46,14 +46,11 @@ def own_worksheet(lab: LabSpec, students: Sequence[Exported]) -> str:
     rows = []
     for student in students:
         if number := _number_of(student.case):
-            name, email = _person(student.case)
-            row = (f"Participant {number}", name, email, student.points, lab.points)
+            case = student.case
+            name = case.person.name if case.person else ""
+            row = (f"Participant {number}", name, case.email, student.points, lab.points)
             rows.append((*row, "", comment(lab, student)))
     return table((*heading, "Last modified (grade)", "Feedback comments"), rows) if rows else ""
-
-
-def _person(case: Case) -> tuple[str, str]:
-    return (case.person.name, case.person.email) if case.person else ("", "")
 
 
 def comment(lab: LabSpec, student: Exported) -> str:
@@ -101,7 +98,7 @@ class Worksheet:
         for row in self.participants:
             identifier = _IDENTIFIER.fullmatch(self.table.value(row, self.columns.identifier))
             cells = {text.casefold() for text in self.table.values(row)[: self.columns.grade]}
-            named = [student for student in unknown if cells & _names_of(student.case)]
+            named = [student for student in unknown if cells & student.case.names]
             if identifier and identifier[1] in numbers:
                 yield row, numbers[identifier[1]]
             elif len(named) == 1:
@@ -230,11 +227,6 @@ def _number_of(case: Case) -> str:
     known = case.hand_in.moodle or (case.person.moodle if case.person else "")
     match = _IDENTIFIER.fullmatch(known)
     return match[1] if match else ""
-
-
-def _names_of(case: Case) -> set[str]:
-    """The student's id and address, in small letters."""
-    return {name.casefold() for name in (case.student, _person(case)[1]) if name}
 
 
 def _float(text: str) -> float:

@@ -113,11 +113,9 @@ def _line(index: int, intake: Intake, outcomes: Mapping[int, _Outcome]) -> Intak
     """The line of a file; None if it is neither in a hand-in that came to an end nor in none."""
     file, hand_in, reason = intake.files[index], intake.belongs.get(index), intake.others.get(index)
     name = _shown(file.path)
-    if hand_in is None:
+    if hand_in is None and reason:
         became: Became = "refused" if file.problem else "ignored"
-        why = _shown(file.problem) or (reason.text if reason else "")
-        if reason is None:
-            return None
+        why = _shown(file.problem) or reason.text
         return IntakeLine(name, reason.whose, file.size, became, why, reason.look)
     outcome = outcomes.get(id(hand_in))
     if outcome is None:

@@ -6,7 +6,6 @@ injection).
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import re
@@ -14,15 +13,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from labs.texts import announced
+
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-    (b"", "utf-8"),
-    (b"", "latin-1"),
-)
-"""Byte order marks and what follows them; latin-1 takes every byte and gives it back."""
 
 
 def cell(value: Any) -> str:
@@ -115,13 +108,12 @@ def _pattern(delimiter: str) -> re.Pattern[str]:
 
 
 def _decoded(content: bytes) -> tuple[str, bytes, str]:
-    for mark, encoding in _MARKS:
-        try:
-            if content.startswith(mark):
-                return content[len(mark) :].decode(encoding), mark, encoding
-        except UnicodeDecodeError:
-            continue
-    raise AssertionError("latin-1 takes every byte")
+    """Text, byte order mark and encoding; latin-1 takes every byte and gives it back."""
+    mark, encoding = announced(content)
+    try:
+        return content.removeprefix(mark).decode(encoding), mark, encoding
+    except UnicodeDecodeError:
+        return content.decode("latin-1"), b"", "latin-1"
 
 
 def _unquoted(raw: str) -> str:

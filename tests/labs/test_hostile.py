@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from labs.assignment import ANSWERS
-from labs.contained import NotContained, contained
+from labs.contained import Allowance, NotContained, contained
 from labs.grading.authentic import differences, inconsistencies
 from labs.grading.inspection import inspect
 from labs.grading.unpack import Refused, unpack
@@ -175,9 +175,9 @@ def _writes(file: str) -> None:
 
 def test_what_crashes_loops_or_eats_memory_ends_alone(tmp_path: Path) -> None:
     with pytest.raises(NotContained, match="more than 1 s"):
-        contained(_sleeps, 60, seconds=1.0)
+        contained(_sleeps, 60, allowance=Allowance(seconds=1.0))
     with pytest.raises(NotContained):
-        contained(_spins, seconds=2.0)
+        contained(_spins, allowance=Allowance(seconds=2.0))
     with pytest.raises(NotContained, match="crash"):
         contained(_dies)
     with pytest.raises(TcplabError, match=r"too large|crash"):
