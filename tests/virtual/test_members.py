@@ -33,8 +33,11 @@ def free_port() -> int:
 
 @contextmanager
 def member(*words: str, up: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A started member and what it printed until a line with `up`."""
-    command = [sys.executable, "-m", "experiments.main", *words]
+    """A started member and what it printed until a line with `up`.
+
+    env(1) takes back what the tests may have been started with: after nohup(1), SIGHUP is ignored.
+    """
+    command = ["env", "--default-signal", sys.executable, "-m", "experiments.main", *words]
     stderr = subprocess.PIPE
     with subprocess.Popen(command, stderr=stderr, text=True, cwd=ROOT) as process:
         try:
