@@ -1,6 +1,7 @@
 """Everything is in pyproject.toml but the compiled engine of analysis.flows, which is optional.
 
-Without cargo, or without a network for its crates, the installation goes on and the plain engine is used.
+Without cargo, or without a network for its crates, the installation goes on and the plain engine
+is used.
 """
 
 from setuptools import setup

@@ -1,7 +1,8 @@
-"""What happened: a run directory becomes records, then measures, then tables, graphs and written answers.
+"""What happened: a run directory becomes records, then measures, then tables, graphs and written
+answers.
 
-Needs neither root nor Mininet nor the lab kernel: everything is read from the run directory, which is
-untrusted input (see `analysis.rundirectory`). Any capture is read by `analysis.read`:
+Needs neither root nor Mininet nor the lab kernel: everything is read from the run directory,
+which is untrusted input (see `analysis.rundirectory`). Any capture is read by `analysis.read`:
 
     import analysis
     read = analysis.read("trace.pcap", packets=True)

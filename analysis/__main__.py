@@ -1,4 +1,6 @@
-"""`python -m analysis report RUN_DIR`, `sweep FOLDER`, `reproduction FOLDER`: the command line of the analysis."""
+"""`python -m analysis report RUN_DIR`, `sweep FOLDER`, `reproduction FOLDER`: the command line of
+the analysis.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,15 @@ from topologies.errors import TcplabError, UsageError
 
 
 class _Commands(click.Group):
-    """Those of this file, and those that a file of their own defines and that are loaded only when asked for."""
+    """Those of this file, and those that a file of their own defines and that are loaded only when
+    asked for.
+    """
 
     ELSEWHERE: ClassVar = {
-        "analyze": "analysis.analyze.command", "bench": "analysis.bench.command",
+        "analyze": "analysis.analyze.command",
+        "bench": "analysis.bench.command",
         "compare": "analysis.flows.agreement.command",
-    }  # fmt: skip
+    }
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted([*super().list_commands(ctx), *self.ELSEWHERE])
@@ -32,16 +37,22 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands)
 def main() -> None:
-    """Turns a run directory, a sweep or a reproduction into a report, and measures captures. Needs no root."""
+    """Turns a run directory, a sweep or a reproduction into a report, and measures captures. Needs
+    no root.
+    """
 
 
 @main.command()
 @click.argument("run_directory", required=False, type=click.Path(path_type=Path))
 @click.option(
-    "--wait", is_flag=True, help="Load everything first, then read RUN_DIRECTORY as one line from standard input."
+    "--wait",
+    is_flag=True,
+    help="Load everything first, then read RUN_DIRECTORY as one line from standard input.",
 )
 @click.option(
-    "--out", type=click.Path(path_type=Path), help="Write the report into this folder instead of the run's own."
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Write the report into this folder instead of the run's own.",
 )
 def report(run_directory: Path | None, wait: bool, out: Path | None) -> None:
     """Write report.html, answers.md, plots/ and graphs/ for RUN_DIRECTORY, and print its table."""
@@ -79,14 +90,18 @@ def _page_of(folder: Path, module: str, make: str, show: str, out: Path | None) 
 
 
 _folder = click.argument("folder", type=click.Path(path_type=Path))
-_out = click.option("--out", type=click.Path(path_type=Path), help="Write the page into this folder instead.")
+_out = click.option(
+    "--out", type=click.Path(path_type=Path), help="Write the page into this folder instead."
+)
 
 
 @main.command()
 @_folder
 @_out
 def sweep(folder: Path, out: Path | None) -> None:
-    """Write sweep.html, comparisons.csv and plots/ for the sweep in FOLDER, and print what differs."""
+    """Write sweep.html, comparisons.csv and plots/ for the sweep in FOLDER, and print what
+    differs.
+    """
     _page_of(folder, "sweep", "make_sweep_report", "print_sweep", out)
 
 
@@ -94,12 +109,16 @@ def sweep(folder: Path, out: Path | None) -> None:
 @_folder
 @_out
 def reproduction(folder: Path, out: Path | None) -> None:
-    """Write reproduction.html, reproduction.csv and plots/ for FOLDER, and print how many numbers agree."""
+    """Write reproduction.html, reproduction.csv and plots/ for FOLDER, and print how many numbers
+    agree.
+    """
     _page_of(folder, "reproduction", "make_reproduction_report", "print_reproduction", out)
 
 
 def _named_on_stdin() -> Path:
-    """The run directory, read after all that takes time to load is loaded: the experiment runs meanwhile."""
+    """The run directory, read after all that takes time to load is loaded: the experiment runs
+    meanwhile.
+    """
     import jinja2  # noqa: F401
     import scipy.special  # noqa: F401
 
@@ -111,7 +130,9 @@ def _named_on_stdin() -> Path:
     style.png(style.grid(1, 1, 1.0, share=False)[0])  # the first picture loads the fonts
     name = sys.stdin.readline().rstrip("\n")
     if not name:
-        raise UsageError("Standard input ended without a run directory.", "Write its path as one line.")
+        raise UsageError(
+            "Standard input ended without a run directory.", "Write its path as one line."
+        )
     return Path(name)
 
 

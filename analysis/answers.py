@@ -1,4 +1,6 @@
-"""Written answers: a question, its answer in words, and the figures that it rests on, each with its source."""
+"""Written answers: a question, its answer in words, and the figures that it rests on, each with its
+source.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ SAME = "in every repetition, so no interval"
 
 @dataclass(frozen=True)
 class Fact:
-    """One figure: a cell per condition, the change from the first condition to the second, and the source."""
+    """One figure: a cell per condition, the change from the first condition to the second, and the
+    source.
+    """
 
     what: str
     cells: tuple[str, ...]
@@ -31,7 +35,9 @@ class Answer:
 
 
 def fact(results: Results, quantity: Quantity) -> Fact:
-    """The figures of `quantity` under every condition, and the paired change between the first two."""
+    """The figures of `quantity` under every condition, and the paired change between the first
+    two.
+    """
     conditions = results.run.conditions
     cells = tuple(spread(quantity.of(results, condition)) for condition in conditions)
     return Fact(quantity.title, cells, _change(results, quantity), quantity.source)
@@ -44,7 +50,9 @@ def _change(results: Results, quantity: Quantity) -> str:
     interval = difference([pair[0] for pair in pairs], [pair[1] for pair in pairs])
     if interval is None:
         return signed(pairs[0][1] - pairs[0][0]) + (f" ({SAME})" if len(pairs) > 1 else "")
-    return f"{signed(interval.mean)} (95 % interval {signed(interval.low)} to {signed(interval.high)})"
+    return (
+        f"{signed(interval.mean)} (95 % interval {signed(interval.low)} to {signed(interval.high)})"
+    )
 
 
 def signed(value: float) -> str:

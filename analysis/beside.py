@@ -14,7 +14,9 @@ from analysis.sweep.rows import value_of
 
 
 def published_beside(results: Results, problems: Problems) -> PublishedNumbers:
-    """Every number of `published` in the run's spec.json with a verdict: those with the run's very settings."""
+    """Every number of `published` in the run's spec.json with a verdict: those with the run's very
+    settings.
+    """
     entries = objects(results.run.spec, "published")
     return PublishedNumbers(tuple(judge_row(_row(entry, results, problems)) for entry in entries))
 
@@ -32,12 +34,16 @@ def _row(entry: Object, results: Results, problems: Problems) -> Row:
 def _values(entry: Object, results: Results, condition: str) -> list[float]:
     """One value for each seed that has one, in the published number's unit."""
     metric, flow, scale = text(entry, "metric"), text(entry, "flow"), number(entry, "scale") or 1.0
-    trials = [one for one in results.measured if one.trial.condition.name == condition and one.flows]
+    trials = [
+        one for one in results.measured if one.trial.condition.name == condition and one.flows
+    ]
     found = (value_of(_rows(one), metric, flow) for one in trials)
     return [scale * value for value in found if value is not None]
 
 
 def _rows(one: Measured) -> list[SweepRow]:
-    """The rows of all flows, the first with what its captures tell: a metric may be a key of analysis.measure."""
+    """The rows of all flows, the first with what its captures tell: a metric may be a key of
+    analysis.measure.
+    """
     first, *others = (flow.row for flow in one.flows)
     return [{**one.values, **first}, *others]

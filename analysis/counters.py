@@ -1,4 +1,6 @@
-"""The kernel's own counters: nstat before and after a trial, and `tc -s -j qdisc` of the switch's ports."""
+"""The kernel's own counters: nstat before and after a trial, and `tc -s -j qdisc` of the switch's
+ports.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ def growth(counters: Object, host: str) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class PortLoss:
-    """What one port did to the packets offered to it: `lost` at random, `dropped` by a full queue, `passed` on."""
+    """What one port did to the packets offered to it: `lost` at random, `dropped` by a full queue,
+    `passed` on.
+    """
 
     port: str
     lost: float
@@ -33,7 +37,9 @@ class PortLoss:
 
 
 def data_port(qdiscs: Object) -> PortLoss | None:
-    """The port that carried most bytes, which is the one towards the receiver; None where nothing passed."""
+    """The port that carried most bytes, which is the one towards the receiver; None where nothing
+    passed.
+    """
     after = inner(qdiscs, "after")
     carried = {port: _grown(qdiscs, port, _LINE, "bytes") for port in after}
     port = max(carried, key=lambda name: carried[name], default=None)
@@ -42,7 +48,8 @@ def data_port(qdiscs: Object) -> PortLoss | None:
 
 def port_loss(qdiscs: Object, port: str) -> PortLoss:
     """What `port` did to packets during the trial."""
-    # netem counts its child's drops among its own: the queue's are taken out again (tbf passes on the queue's).
+    # netem counts its child's drops among its own: the queue's are taken out again (tbf passes on
+    # the queue's).
     dropped = max(_grown(qdiscs, port, "2:", "drops"), _grown(qdiscs, port, "3:", "drops"))
     lost = _grown(qdiscs, port, _LINE, "drops") - dropped
     return PortLoss(port, lost, dropped, _grown(qdiscs, port, _LINE, "packets"))
@@ -54,8 +61,14 @@ def host_drops(readings: Object, port: str) -> float:
 
 
 def _grown(qdiscs: Object, port: str, handle: str, field: str) -> float:
-    return _total(inner(qdiscs, "after"), port, handle, field) - _total(inner(qdiscs, "before"), port, handle, field)
+    return _total(inner(qdiscs, "after"), port, handle, field) - _total(
+        inner(qdiscs, "before"), port, handle, field
+    )
 
 
 def _total(ports: Object, port: str, handle: str, field: str) -> float:
-    return sum(number(entry, field) or 0.0 for entry in objects(ports, port) if entry.get("handle") == handle)
+    return sum(
+        number(entry, field) or 0.0
+        for entry in objects(ports, port)
+        if entry.get("handle") == handle
+    )

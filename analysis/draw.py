@@ -31,18 +31,22 @@ def pictures(results: Results) -> list[Picture]:
 
 def _time_sequence(results: Results) -> Picture | None:
     from analysis import packet_graphs
-    from analysis.figures import time_sequence  # matplotlib takes a third of a second, and bad input ends earlier
+    from analysis.figures import (
+        time_sequence,
+    )  # matplotlib takes a third of a second, and bad input ends earlier
 
     drawn = [(one.trial.condition.label, packet_graphs.drawn(one)[0]) for one in results.first]
     shown = [(label, sequence) for label, sequence in drawn if sequence and len(sequence.data)]
     if not shown:
         return None
     caption = (
-        f"Seed {results.first[0].trial.seed}, at the sender. Steeper is faster; flat is waiting. "
-        "Each mark is one segment at the bytes that it carries. A green step up is an ACK: what lies below it has "
-        "arrived. Letters and colours are those of tcptrace -S."
+        f"Seed {results.first[0].trial.seed}, at the sender. Steeper is faster; flat is waiting."
+        " Each mark is one segment at the bytes that it carries. A green step up is an ACK: what"
+        " lies below it has arrived. Letters and colours are those of tcptrace -S."
     )
-    return Picture("time_sequence.png", "What was sent, and when", caption, time_sequence.draw(shown, PAUSE))
+    return Picture(
+        "time_sequence.png", "What was sent, and when", caption, time_sequence.draw(shown, PAUSE)
+    )
 
 
 def _over_time(results: Results) -> Picture | None:
@@ -59,12 +63,16 @@ def _over_time(results: Results) -> Picture | None:
     if not courses:
         return None
     caption = (
-        f"Seed {results.first[0].trial.seed}, at the sender. Throughput counts newly acknowledged bytes (from the "
-        "capture). Round-trip times are samples of segments that were sent once (RFC 6298, section 3). The congestion "
-        "window and the slow-start threshold are the socket's own, sampled like ss -ti."
+        f"Seed {results.first[0].trial.seed}, at the sender. Throughput counts newly acknowledged"
+        " bytes (from the capture). Round-trip times are samples of segments that were sent once"
+        " (RFC 6298, section 3). The congestion window and the slow-start threshold are the"
+        " socket's own, sampled like ss -ti."
     )
     return Picture(
-        "over_time.png", "Throughput, round-trip time and congestion window", caption, over_time.draw(courses)
+        "over_time.png",
+        "Throughput, round-trip time and congestion window",
+        caption,
+        over_time.draw(courses),
     )
 
 
@@ -72,11 +80,20 @@ def _repetitions(results: Results) -> Picture | None:
     from analysis.figures import repetitions
 
     conditions = results.run.conditions
-    compared = (("Throughput", "kbit/s", "server.rate"), ("Time-outs", "TcpExtTCPTimeouts", "nstat.TcpExtTCPTimeouts"))
-    rows = [repetitions.Comparison(title, unit, results.pairs(key, conditions)) for title, unit, key in compared]
+    compared = (
+        ("Throughput", "kbit/s", "server.rate"),
+        ("Time-outs", "TcpExtTCPTimeouts", "nstat.TcpExtTCPTimeouts"),
+    )
+    rows = [
+        repetitions.Comparison(title, unit, results.pairs(key, conditions))
+        for title, unit, key in compared
+    ]
     enough = [row for row in rows if len(row.pairs) > 1]
     if not enough:
         return None
-    caption = "One line per seed joins what the conditions gave under that seed. The thick mark is the median."
+    caption = (
+        "One line per seed joins what the conditions gave under that seed. The thick mark is the"
+        " median."
+    )
     png = repetitions.draw([condition.label for condition in conditions], enough)
     return Picture("repetitions.png", "All repetitions", caption, png)

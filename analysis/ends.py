@@ -1,4 +1,6 @@
-"""The captures at both ends of a trial's first flow: each is read once, for the values, the order and the graphs."""
+"""The captures at both ends of a trial's first flow: each is read once, for the values, the order
+and the graphs.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +16,34 @@ from analysis.rundirectory import Run, Trial
 from topologies.errors import TcplabError
 
 COLUMNS = (
-    "total_packets", "unique_bytes_sent", "actual_data_pkts", "actual_data_bytes", "rexmt_data_pkts",
-    "rexmt_data_bytes", "outoforder_pkts", "initial_window_bytes", "data_xmit_time", "idletime_max", "throughput",
-    "min_segm_size", "max_segm_size", "RTT_min", "RTT_avg", "RTT_max",
-)  # fmt: skip
+    "total_packets",
+    "unique_bytes_sent",
+    "actual_data_pkts",
+    "actual_data_bytes",
+    "rexmt_data_pkts",
+    "rexmt_data_bytes",
+    "outoforder_pkts",
+    "initial_window_bytes",
+    "data_xmit_time",
+    "idletime_max",
+    "throughput",
+    "min_segm_size",
+    "max_segm_size",
+    "RTT_min",
+    "RTT_avg",
+    "RTT_max",
+)
 """tcptrace's names for what is told of the data; analysis.flows.columns defines them."""
 _BACK = ("total_packets", "max_win_adv")
 
 
 @dataclass(frozen=True)
 class End:
-    """One capture: at which end of the flow (`role`), its interface, what it holds, and the flow's connection in it.
+    """One capture: at which end of the flow (`role`), its interface, what it holds, and the flow's
+    connection in it.
 
-    `row` is the connection's and `packets` its segments; `by_a` tells whether the data is what its end a sent.
+    `row` is the connection's and `packets` its segments; `by_a` tells whether the data is what
+    its end a sent.
     """
 
     role: str
@@ -48,25 +65,40 @@ class End:
         return replace(self.reading, connections=rows, packets=self.data)
 
     def values(self) -> Iterator[tuple[str, float]]:
-        """`role.COLUMN` of the data, `role.back.COLUMN` of the ACKs and `role.both.total_packets`; no unknown one."""
+        """`role.COLUMN` of the data, `role.back.COLUMN` of the ACKs and `role.both.total_packets`;
+        no unknown one.
+        """
         way, back = ("a2b", "b2a") if self.by_a else ("b2a", "a2b")
         names = [(f"{self.role}.{name}", f"{name}_{way}") for name in COLUMNS]
         names += [(f"{self.role}.back.{name}", f"{name}_{back}") for name in _BACK]
-        yield from ((key, float(self.row[name])) for key, name in names if self.row[name] is not None)
-        yield f"{self.role}.both.total_packets", float(self.row["total_packets_a2b"] + self.row["total_packets_b2a"])
+        yield from (
+            (key, float(self.row[name])) for key, name in names if self.row[name] is not None
+        )
+        yield (
+            f"{self.role}.both.total_packets",
+            float(self.row["total_packets_a2b"] + self.row["total_packets_b2a"]),
+        )
 
 
 def read_end(run: Run, trial: Trial, role: str, host: str, problems: Problems) -> End | None:
-    """The capture at `host`, the flow's `role`; None after a problem was noted where there is none to read."""
+    """The capture at `host`, the flow's `role`; None after a problem was noted where there is none
+    to read.
+    """
     interface = run.capture_of(host)
     if interface is None:
         if run.captures:
-            problems.add(f"spec.json names no capture at the {role}, {host}: what it would have told is left out.")
+            problems.add(
+                f"spec.json names no capture at the {role}, {host}: what it would have told is left"
+                " out."
+            )
         return None
     name = f"{trial.name}/{interface}.pcap"
     path = trial.folder / f"{interface}.pcap"
     if not path.is_file() or not path.stat().st_size:
-        problems.add(f"{name} is {'empty' if path.is_file() else 'missing'}: what it would have told is left out.")
+        problems.add(
+            f"{name} is {'empty' if path.is_file() else 'missing'}: what it would have told is left"
+            " out."
+        )
         return None
     try:
         reading = read(path, packets=True)
@@ -80,12 +112,14 @@ def read_end(run: Run, trial: Trial, role: str, host: str, problems: Problems) -
 def _note_fault(reading: Reading, name: str, problems: Problems) -> None:
     if reading.file.fault:
         problems.add(
-            f"{name}: {reading.file.fault}, after {reading.file.packets} packets. What precedes that is analysed; "
-            "repeat the run."
+            f"{name}: {reading.file.fault}, after {reading.file.packets} packets. What precedes"
+            " that is analysed; repeat the run."
         )
 
 
-def _end(role: str, interface: str, reading: Reading, name: str, port: int, problems: Problems) -> End | None:
+def _end(
+    role: str, interface: str, reading: Reading, name: str, port: int, problems: Problems
+) -> End | None:
     """The capture with the largest of the connections at `port`."""
     assert reading.packets is not None
     found = at_port(reading.connections, port)

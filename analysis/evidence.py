@@ -27,7 +27,9 @@ class Setting:
 
 @dataclass(frozen=True)
 class Proof:
-    """One claim about a condition, whether it held in all repetitions, and what was observed in the first."""
+    """One claim about a condition, whether it held in all repetitions, and what was observed in the
+    first.
+    """
 
     condition: str
     claim: str
@@ -53,7 +55,9 @@ def read_evidence(run: Run, problems: Problems) -> Evidence:
     """Reads all seeds' evidence; what is missing or does not hold is a problem too."""
     environments = [
         read_object(
-            run.path / "raw" / f"seed-{seed}" / "environment.json", problems, f"raw/seed-{seed}/environment.json"
+            run.path / "raw" / f"seed-{seed}" / "environment.json",
+            problems,
+            f"raw/seed-{seed}/environment.json",
         )
         for seed in sorted({trial.seed for trial in run.trials})
     ]
@@ -62,25 +66,41 @@ def read_evidence(run: Run, problems: Problems) -> Evidence:
         _note_differences(_settings(environment), problems)
     if changed := changed_files(run):
         problems.add(
-            f"Changed since the run was written (SHA-256): {', '.join(changed[:5])}{', ...' if changed[5:] else ''}."
+            "Changed since the run was written (SHA-256):"
+            f" {', '.join(changed[:5])}{', ...' if changed[5:] else ''}."
         )
     tools = inner(first, "tools")
     proofs, sysctls = _proofs(run, problems), _sysctls(run, problems)
-    return Evidence(_settings(first) + sysctls, tuple((name, text(tools, name)) for name in tools), proofs)
+    return Evidence(
+        _settings(first) + sysctls, tuple((name, text(tools, name)) for name in tools), proofs
+    )
 
 
 def _settings(environment: Object) -> tuple[Setting, ...]:
     rows = objects(environment, "asked_and_found")
-    return tuple(Setting(*(text(row, key) for key in ("interface", "field", "asked", "found"))) for row in rows)
+    return tuple(
+        Setting(*(text(row, key) for key in ("interface", "field", "asked", "found")))
+        for row in rows
+    )
 
 
 def _sysctls(run: Run, problems: Problems) -> tuple[Setting, ...]:
-    """The sysctls of the first seed's conditions, as spec.json asks for them and as each host had them."""
+    """The sysctls of the first seed's conditions, as spec.json asks for them and as each host had
+    them.
+    """
     found: list[Setting] = []
     for trial in run.trials:
-        had = inner(read_object(trial.folder / "evidence.json", problems, f"{trial.name}/evidence.json"), "sysctls")
+        had = inner(
+            read_object(trial.folder / "evidence.json", problems, f"{trial.name}/evidence.json"),
+            "sysctls",
+        )
         rows = [
-            Setting(f"{host}, {trial.condition.label}", name, asked, text(inner(had, host), name, "unknown"))
+            Setting(
+                f"{host}, {trial.condition.label}",
+                name,
+                asked,
+                text(inner(had, host), name, "unknown"),
+            )
             for host in had
             for name, asked in trial.condition.sysctls
         ]
@@ -93,7 +113,8 @@ def _note_differences(settings: Sequence[Setting], problems: Problems) -> None:
     for setting in settings:
         if not setting.agrees:
             problems.add(
-                f"{setting.interface}: {setting.field} {setting.asked} was asked for, the kernel had {setting.found}."
+                f"{setting.interface}: {setting.field} {setting.asked} was asked for, the kernel"
+                f" had {setting.found}."
             )
 
 
@@ -101,22 +122,32 @@ def _proofs(run: Run, problems: Problems) -> tuple[Proof, ...]:
     """Proofs of all trials, those of one condition and claim joined."""
     joined: dict[tuple[str, str], Proof] = {}
     for trial in run.trials:
-        evidence = read_object(trial.folder / "evidence.json", problems, f"{trial.name}/evidence.json")
+        evidence = read_object(
+            trial.folder / "evidence.json", problems, f"{trial.name}/evidence.json"
+        )
         if evidence.get("held") is False:
             problems.add(f"{trial.name}: the run itself says that this condition did not hold.")
         for entry in objects(evidence, "proofs"):
             proof = _proof(trial.condition.label, entry)
             if not proof.held:
-                problems.add(f"{trial.name}: '{proof.claim}' did not hold ({'; '.join(proof.observed)}).")
+                problems.add(
+                    f"{trial.name}: '{proof.claim}' did not hold ({'; '.join(proof.observed)})."
+                )
             earlier = joined.get((proof.condition, proof.claim))
-            joined[proof.condition, proof.claim] = proof if earlier is None or earlier.held else earlier
+            joined[proof.condition, proof.claim] = (
+                proof if earlier is None or earlier.held else earlier
+            )
         _note_capture_drops(run, trial.folder.name, trial.seed, problems)
     return tuple(joined.values())
 
 
 def _proof(condition: str, entry: Object) -> Proof:
     return Proof(
-        condition, text(entry, "claim"), texts(entry, "observed"), text(entry, "source"), entry.get("held") is True
+        condition,
+        text(entry, "claim"),
+        texts(entry, "observed"),
+        text(entry, "source"),
+        entry.get("held") is True,
     )
 
 
@@ -124,13 +155,24 @@ def _note_capture_drops(run: Run, condition: str, seed: int, problems: Problems)
     for interface in run.captures:
         name = f"raw/seed-{seed}/{condition}/{interface}.tcpdump.txt"
         said = untrusted.text_if_any(run.path, name)
-        lost = next((line.split()[0] for line in said.splitlines() if line.endswith("packets dropped by kernel")), None)
+        lost = next(
+            (
+                line.split()[0]
+                for line in said.splitlines()
+                if line.endswith("packets dropped by kernel")
+            ),
+            None,
+        )
         if lost not in (None, "0"):
             problems.add(f"{name}: tcpdump lost {lost} packets, so the capture has gaps.")
 
 
 def durations(manifest: Object) -> list[tuple[str, str]]:
     """How long the run took, by clock."""
-    names = (("virtual_seconds", "virtual time"), ("wall_seconds", "wall time"), ("cpu_seconds", "CPU time"))
+    names = (
+        ("virtual_seconds", "virtual time"),
+        ("wall_seconds", "wall time"),
+        ("cpu_seconds", "CPU time"),
+    )
     found = ((label, number(manifest, key)) for key, label in names)
     return [(label, f"{value:.1f} s") for label, value in found if value is not None]

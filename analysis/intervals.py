@@ -1,9 +1,10 @@
 """Confidence intervals over repetitions.
 
-Each seed is run under both conditions, so the seeds form pairs, and the interval is Student's over the pairs'
-differences: mean +- t(n - 1) * s / sqrt(n) (NIST/SEMATECH e-Handbook of Statistical Methods, sections 1.3.5.2 and
-7.3.1, https://www.itl.nist.gov/div898/handbook/). The quantile t is scipy.special.stdtrit, the inverse of
-Student's distribution function (Virtanen et al., Nature Methods 17, 2020).
+Each seed is run under both conditions, so the seeds form pairs, and the interval is Student's
+over the pairs' differences: mean +- t(n - 1) * s / sqrt(n) (NIST/SEMATECH e-Handbook of
+Statistical Methods, sections 1.3.5.2 and 7.3.1, https://www.itl.nist.gov/div898/handbook/). The
+quantile t is scipy.special.stdtrit, the inverse of Student's distribution function (Virtanen et
+al., Nature Methods 17, 2020).
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Interval:
-    """The mean of `count` values and the interval that holds the true mean with probability `CONFIDENCE`."""
+    """The mean of `count` values and the interval that holds the true mean with probability
+    `CONFIDENCE`.
+    """
 
     mean: float
     low: float
@@ -30,13 +33,17 @@ class Interval:
 
 
 def student(values: Sequence[float]) -> Interval | None:
-    """Student's interval for the mean, in the values' unit; None for values without spread, such as a single one.
+    """Student's interval for the mean, in the values' unit; None for values without spread, such as
+    a single one.
 
-    Counts may be equal in a few repetitions by chance; an interval of width zero would claim certainty.
+    Counts may be equal in a few repetitions by chance; an interval of width zero would claim
+    certainty.
     """
     if len(values) < 2 or stdev(values) == 0:
         return None
-    from scipy.special import stdtrit  # here, because a run with one seed has no use for it and it takes 60 ms
+    from scipy.special import (
+        stdtrit,
+    )  # here, because a run with one seed has no use for it and it takes 60 ms
 
     mean, quantile = fmean(values), float(stdtrit(len(values) - 1, (1 + CONFIDENCE) / 2))
     half = quantile * stdev(values) / sqrt(len(values))
@@ -49,7 +56,8 @@ def difference(before: Sequence[float], after: Sequence[float]) -> Interval | No
 
 
 def ratio(before: Sequence[float], after: Sequence[float]) -> Interval | None:
-    """The interval of `after / before` over pairs: Student's over the logarithms, so the mean is geometric.
+    """The interval of `after / before` over pairs: Student's over the logarithms, so the mean is
+    geometric.
 
     None for ratios without spread, or where a value is not above zero and so has no logarithm.
     """
@@ -58,4 +66,6 @@ def ratio(before: Sequence[float], after: Sequence[float]) -> Interval | None:
     logarithms = student([log(second / first) for first, second in zip(before, after, strict=True)])
     if logarithms is None:
         return None
-    return Interval(exp(logarithms.mean), exp(logarithms.low), exp(logarithms.high), logarithms.count)
+    return Interval(
+        exp(logarithms.mean), exp(logarithms.low), exp(logarithms.high), logarithms.count
+    )

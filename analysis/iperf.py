@@ -1,4 +1,6 @@
-"""What iperf version 2 prints: the summary line, the lines of intervals, and what a UDP server adds."""
+"""What iperf version 2 prints: the summary line, the lines of intervals, and what a UDP server
+adds.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,13 @@ from dataclasses import dataclass
 _NUMBER = r"\d{1,12}(?:\.\d{1,9})?"
 _LINE = re.compile(
     rf"^\[\s*(?:\d+|SUM)\]\s+(?P<start>{_NUMBER})\s*-\s*(?P<end>{_NUMBER}) sec"
-    rf"\s+(?P<amount>{_NUMBER}) (?P<size>[KMG]?)Bytes\s+(?P<rate>{_NUMBER}) (?P<scale>[KMG]?)bits/sec",
+    rf"\s+(?P<amount>{_NUMBER}) (?P<size>[KMG]?)Bytes\s+(?P<rate>{_NUMBER})"
+    r" (?P<scale>[KMG]?)bits/sec",
     re.MULTILINE,
 )
-_DATAGRAMS = re.compile(rf"bits/sec\s+(?P<jitter>{_NUMBER}) ms\s+(?P<lost>\d{{1,12}})/\s*(?P<sent>\d{{1,12}}) \(")
+_DATAGRAMS = re.compile(
+    rf"bits/sec\s+(?P<jitter>{_NUMBER}) ms\s+(?P<lost>\d{{1,12}})/\s*(?P<sent>\d{{1,12}}) \("
+)
 _BINARY = {"": 1 / 1024, "K": 1.0, "M": 1024.0, "G": 1024.0**2}
 _DECIMAL = {"": 1e-3, "K": 1.0, "M": 1e3, "G": 1e6}
 
@@ -20,7 +25,8 @@ _DECIMAL = {"": 1e-3, "K": 1.0, "M": 1e3, "G": 1e6}
 class Summary:
     """What iperf printed at its end, to the three digits that it prints.
 
-    `seconds` long, `transfer` in KByte (iperf's are 1024 bytes), `rate` in kbit/s (iperf's are 1000 bits).
+    `seconds` long, `transfer` in KByte (iperf's are 1024 bytes), `rate` in kbit/s (iperf's are
+    1000 bits).
     """
 
     seconds: float
@@ -29,12 +35,16 @@ class Summary:
 
 
 def sent_part(output: str) -> str:
-    """What a client says of its own: a UDP client then prints the report that its server sent back, which is not."""
+    """What a client says of its own: a UDP client then prints the report that its server sent back,
+    which is not.
+    """
     return output.partition("Server Report:")[0]
 
 
 def read_summary(output: str) -> Summary | None:
-    """The summary of the whole run: the longest line and of these the last, which is SUM where there are streams."""
+    """The summary of the whole run: the longest line and of these the last, which is SUM where
+    there are streams.
+    """
     lines = list(_LINE.finditer(output))
     if not lines:
         return None
@@ -50,7 +60,9 @@ def _seconds(line: re.Match[str]) -> float:
 
 @dataclass(frozen=True)
 class Interval:
-    """A line of `iperf -i`: from `start` to `end` (s since the connection began) at `rate` (kbit/s)."""
+    """A line of `iperf -i`: from `start` to `end` (s since the connection began) at `rate`
+    (kbit/s).
+    """
 
     start: float
     end: float
@@ -60,14 +72,18 @@ class Interval:
 def read_intervals(output: str) -> list[Interval]:
     """All whole intervals in order; empty where iperf was not asked for any (-i).
 
-    A line after the last whole one is of the time that the last write took beyond the end, and no second like others.
+    A line after the last whole one is of the time that the last write took beyond the end, and
+    no second like others.
     """
     lines = list(_LINE.finditer(output))
     longest = max((_seconds(line) for line in lines), default=0.0)
     return [
-        Interval(float(line["start"]), float(line["end"]), float(line["rate"]) * _DECIMAL[line["scale"]])
+        Interval(
+            float(line["start"]), float(line["end"]), float(line["rate"]) * _DECIMAL[line["scale"]]
+        )
         for line in lines
-        if _seconds(line) < 0.99 * longest and abs(_seconds(line) - _seconds(lines[0])) < 0.1 * _seconds(lines[0])
+        if _seconds(line) < 0.99 * longest
+        and abs(_seconds(line) - _seconds(lines[0])) < 0.1 * _seconds(lines[0])
     ]
 
 

@@ -1,4 +1,6 @@
-"""JSON files from a run directory: a file that is absent or broken becomes a problem, not a traceback."""
+"""JSON files from a run directory: a file that is absent or broken becomes a problem, not a
+traceback.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from topologies.errors import TcplabError, UsageError
 Object = dict[str, Any]
 
 _GREATEST = 1e300
-"""JSON knows no limit, and Python's reader takes NaN and Infinity too; nothing that is measured comes near."""
+"""JSON knows no limit, and Python's reader takes NaN and Infinity too; nothing that is measured
+comes near.
+"""
 
 
 def read_object(path: Path, problems: Problems, name: str, most: int = untrusted.MOST) -> Object:
@@ -27,10 +31,15 @@ def read_object(path: Path, problems: Problems, name: str, most: int = untrusted
         problems.add(f"{name} is missing: what it would have told is left out.")
         return {}
     except (OSError, untrusted.StrangeFile) as error:
-        problems.add(f"{name} cannot be read ({why_not(error)}): what it would have told is left out.")
+        problems.add(
+            f"{name} cannot be read ({why_not(error)}): what it would have told is left out."
+        )
         return {}
     except (ValueError, RecursionError) as error:
-        problems.add(f"{name} is no valid JSON, perhaps cut short ({error}): what it would have told is left out.")
+        problems.add(
+            f"{name} is no valid JSON, perhaps cut short ({error}): what it would have told is left"
+            " out."
+        )
         return {}
     if not isinstance(content, dict):
         problems.add(f"{name} holds no JSON object: what it would have told is left out.")
@@ -46,21 +55,27 @@ def why_not(error: OSError | untrusted.StrangeFile) -> str:
 def read_main(path: Path, name: str, command: str, newest: int) -> Object:
     """The object in `path/name`, the file that makes a folder what `command` printed.
 
-    Raises UsageError where it is not such a folder, TcplabError where the file is broken or of a format above `newest`.
+    Raises UsageError where it is not such a folder, TcplabError where the file is broken or of a
+    format above `newest`.
     """
     if not path.is_dir():
-        raise UsageError(f"There is no folder '{path}'.", f"Name the folder that {command} printed.")
+        raise UsageError(
+            f"There is no folder '{path}'.", f"Name the folder that {command} printed."
+        )
     if not (path / name).exists():
         raise UsageError(f"'{path}' has no {name}.", f"Name the folder that {command} printed.")
     broken = Problems()
     facts = read_object(path / name, broken, name)
     if broken.found or not facts:
         reason = broken.found[0].partition(": what")[0] if broken.found else f"{name} is empty"
-        raise TcplabError(f"{reason}.", f"Run {command} again: finished points are taken from the store.")
+        raise TcplabError(
+            f"{reason}.", f"Run {command} again: finished points are taken from the store."
+        )
     found = number(facts, "format")
     if found is not None and found > newest:
         raise TcplabError(
-            f"The folder was written in format {found:g}; this tcplab reads formats up to {newest}.",
+            f"The folder was written in format {found:g}; this tcplab reads formats up to"
+            f" {newest}.",
             "Update tcplab (git pull) and try again.",
         )
     return facts

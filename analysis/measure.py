@@ -1,4 +1,6 @@
-"""The measures of one trial, each with its unit and with the file and field that it was read from."""
+"""The measures of one trial, each with its unit and with the file and field that it was read
+from.
+"""
 
 from __future__ import annotations
 
@@ -19,19 +21,22 @@ if TYPE_CHECKING:
     from polars import DataFrame
 
 PAUSE = 0.25
-"""Seconds without a data segment that count as a pause: more than the published path's round trip of 80 ms, and
-less than that and the kernel's least retransmission time-out (200 ms) together."""
+"""Seconds without a data segment that count as a pause: more than the published path's round trip
+of 80 ms, and less than that and the kernel's least retransmission time-out (200 ms) together.
+"""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A trial with its `values` by key; what could not be read has no key. Times of samples are seconds since 1970.
+    """A trial with its `values` by key; what could not be read has no key. Times of samples are
+    seconds since 1970.
 
-    Keys: `client.*` and `server.*` (iperf: rate in kbit/s, transfer in KByte, interval in s), `nstat.*` (the
-    sender's counters), `receiver.*` and `sender.*` (tcptrace's columns for the data direction in that host's
-    capture), `receiver.back.*` (its columns for the ACKs), `path.*` (the port's counters), `pauses.*` (s), and those
-    of all flows (every_flow.values_of) and of the order of packets (order.values_of). Only where it is drawn it has
-    the packets: those that came `late` (order.late), and the captures at the `ends`, the sender's first.
+    Keys: `client.*` and `server.*` (iperf: rate in kbit/s, transfer in KByte, interval in s),
+    `nstat.*` (the sender's counters), `receiver.*` and `sender.*` (tcptrace's columns for the
+    data direction in that host's capture), `receiver.back.*` (its columns for the ACKs),
+    `path.*` (the port's counters), `pauses.*` (s), and those of all flows (every_flow.values_of)
+    and of the order of packets (order.values_of). Only where it is drawn it has the packets:
+    those that came `late` (order.late), and the captures at the `ends`, the sender's first.
     """
 
     trial: Trial
@@ -49,7 +54,9 @@ class Measured:
 def measure(run: Run, trial: Trial, problems: Problems, draw: bool) -> Measured:
     """All that `trial`'s files tell; with `draw` also what the graphs need."""
     flows = every_flow.read_flows(run, trial, problems, draw)
-    values = _iperf(run, trial, problems) | _counters(run, trial, problems) | every_flow.values_of(flows)
+    values = (
+        _iperf(run, trial, problems) | _counters(run, trial, problems) | every_flow.values_of(flows)
+    )
     hosts = {"sender": run.flow.sender, "receiver": run.flow.receiver}
     found = {role: ends.read_end(run, trial, role, host, problems) for role, host in hosts.items()}
     for end in found.values():
@@ -65,14 +72,17 @@ def measure(run: Run, trial: Trial, problems: Problems, draw: bool) -> Measured:
 
 
 def measure_raw(raw: Path, spec: Object) -> dict[tuple[str, str], dict[str, float]]:
-    """The values of each condition whose raw files are in `raw`, by condition and flow: what a sweep measures.
+    """The values of each condition whose raw files are in `raw`, by condition and flow: what a
+    sweep measures.
 
     Raises TcplabError where a condition's captures gave nothing.
     """
     run, problems = run_of(raw, spec), Problems()
     found = [measure(run, trial, problems, draw=False) for trial in run.trials]
     if not all(any(key.startswith("receiver.") for key in one.values) for one in found):
-        raise TcplabError(" ".join(problems.found), "Run the experiment alone and look at its report.")
+        raise TcplabError(
+            " ".join(problems.found), "Run the experiment alone and look at its report."
+        )
     return {(one.trial.condition.name, run.flow.name): one.values for one in found}
 
 
@@ -93,10 +103,20 @@ def _iperf(run: Run, trial: Trial, problems: Problems) -> dict[str, float]:
 
 def _counters(run: Run, trial: Trial, problems: Problems) -> dict[str, float]:
     nstat = read_object(trial.folder / "counters.json", problems, f"{trial.name}/counters.json")
-    values = {f"nstat.{name}": value for name, value in counters.growth(nstat, run.flow.sender).items()}
-    port = counters.data_port(read_object(trial.folder / "qdiscs.json", problems, f"{trial.name}/qdiscs.json"))
-    if port and text(inner(run.spec, "topology"), "segmentation") != "on":  # else netem and tc count different things
-        values |= {"path.lost": port.lost, "path.dropped": port.dropped, "path.share": 100 * port.share}
+    values = {
+        f"nstat.{name}": value for name, value in counters.growth(nstat, run.flow.sender).items()
+    }
+    port = counters.data_port(
+        read_object(trial.folder / "qdiscs.json", problems, f"{trial.name}/qdiscs.json")
+    )
+    if (
+        port and text(inner(run.spec, "topology"), "segmentation") != "on"
+    ):  # else netem and tc count different things
+        values |= {
+            "path.lost": port.lost,
+            "path.dropped": port.dropped,
+            "path.share": 100 * port.share,
+        }
     return values
 
 
@@ -105,9 +125,11 @@ def _pauses(data: DataFrame) -> dict[str, float]:
         return {}
     gaps = ends.pauses(data, PAUSE)
     return {
-        "pauses.count": len(gaps), "pauses.total": sum(gaps), "pauses.longest": max(gaps, default=0.0),
+        "pauses.count": len(gaps),
+        "pauses.total": sum(gaps),
+        "pauses.longest": max(gaps, default=0.0),
         "sender.resent": ends.resent(data),
-    }  # fmt: skip
+    }
 
 
 def _read(trial: Trial, name: str, problems: Problems) -> bytes | None:
@@ -116,5 +138,8 @@ def _read(trial: Trial, name: str, problems: Problems) -> bytes | None:
     except FileNotFoundError:
         problems.add(f"{trial.name}/{name} is missing: what it would have told is left out.")
     except (OSError, untrusted.StrangeFile) as error:
-        problems.add(f"{trial.name}/{name} cannot be read ({why_not(error)}): what it would have told is left out.")
+        problems.add(
+            f"{trial.name}/{name} cannot be read ({why_not(error)}): what it would have told is"
+            " left out."
+        )
     return None

@@ -1,4 +1,6 @@
-"""The graphs of a trial's captures: the page with every packet, the files for xplot, and the lines of the pictures."""
+"""The graphs of a trial's captures: the page with every packet, the files for xplot, and the lines
+of the pictures.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def xplot(one: Measured) -> Iterator[tuple[str, bytes]]:
     for end in one.ends:
         way = _data(end)
         if way:
-            yield from ((f"{end.interface}.{name}.xpl", text(way, kind)) for name, kind in _FILES.items())
+            yield from (
+                (f"{end.interface}.{name}.xpl", text(way, kind)) for name, kind in _FILES.items()
+            )
 
 
 def drawn(one: Measured) -> tuple[lines.TimeSequence | None, list[tuple[float, float]]]:
@@ -56,4 +60,8 @@ def _samples(one: Measured) -> Samples:
     rows = one.ends[0].reading.connections
     found = {flow.flow.port: at_port(rows, flow.flow.port) for flow in one.flows if flow.samples}
     numbers = {port: int(some["connection"][0]) for port, some in found.items() if some.height}
-    return {numbers[flow.flow.port]: flow.samples for flow in one.flows if flow.flow.port in numbers and flow.samples}
+    return {
+        numbers[flow.flow.port]: flow.samples
+        for flow in one.flows
+        if flow.flow.port in numbers and flow.samples
+    }

@@ -11,7 +11,10 @@ from topologies.errors import TcplabError
 
 
 def write(folder: Path, files: Iterable[tuple[str, bytes]], command: str) -> None:
-    """Writes all files of a page. Raises TcplabError whose remedy is the analysis `command` that makes them again."""
+    """Writes all files of a page.
+
+    Raises TcplabError whose remedy is the analysis `command` that makes them again.
+    """
     try:
         for name, content in files:
             _put(folder / name, content)
@@ -22,7 +25,9 @@ def write(folder: Path, files: Iterable[tuple[str, bytes]], command: str) -> Non
 
 
 def _put(path: Path, content: bytes) -> None:
-    """Writes in one step, so that a reader never sees half a file and a full disk leaves none behind."""
+    """Writes in one step, so that a reader never sees half a file and a full disk leaves none
+    behind.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
     try:
@@ -44,9 +49,12 @@ def render(name: str, context: dict[str, Any]) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        loader=PackageLoader("analysis"), autoescape=name.endswith(".html"), undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
+        loader=PackageLoader("analysis"),
+        autoescape=name.endswith(".html"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     environment.filters |= {"markdown": _markdown, "before_range": _before_range, "range": _range}
     return environment.get_template(name).render(context)
 

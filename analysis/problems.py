@@ -1,4 +1,6 @@
-"""What could not be read: collected while reading goes on, so that one bad file does not hide the good ones."""
+"""What could not be read: collected while reading goes on, so that one bad file does not hide the
+good ones.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,8 @@ from dataclasses import dataclass, field
 def printable(text: object) -> str:
     """`text` without control characters: a file must not be able to steer the reader's terminal."""
     return "".join(
-        letter if letter.isprintable() or letter == "\n" else "\N{REPLACEMENT CHARACTER}" for letter in str(text)
+        letter if letter.isprintable() or letter == "\n" else "\N{REPLACEMENT CHARACTER}"
+        for letter in str(text)
     )
 
 

@@ -41,14 +41,19 @@ class Report:
     @property
     def sound(self) -> bool:
         """Whether the run is complete and all of it could be read and proved."""
-        return self.run.status == "complete" and self.evidence.held and not (self.problems or self.run.failures)
+        return (
+            self.run.status == "complete"
+            and self.evidence.held
+            and not (self.problems or self.run.failures)
+        )
 
 
 def make_report(path: Path, out: Path | None = None) -> Report:
     """Analyses the run in `path` and writes the report into `out` (by default into the run itself).
 
-    Raises UsageError where there is no run, TcplabError where it cannot be read at all or nothing can be written.
-    Whatever else is missing or broken is told in the report and in `problems`.
+    Raises UsageError where there is no run, TcplabError where it cannot be read at all or
+    nothing can be written. Whatever else is missing or broken is told in the report and in
+    `problems`.
     """
     problems, folder = Problems(), out or path
     run = read_run(path, problems)
@@ -58,11 +63,21 @@ def make_report(path: Path, out: Path | None = None) -> Report:
         problems.add("The run holds no repetition: nothing was measured.")
     study = study_of(results)
     table = study.table(results)
-    published = PublishedNumbers(()) if table.compares else published_beside(results, problems)  # its table has them
+    published = (
+        PublishedNumbers(()) if table.compares else published_beside(results, problems)
+    )  # its table has them
     report = Report(
-        run, results, study, published, table, study.listings(results), study.answers(results), evidence,
-        tuple(problems.found), folder / "report.html",
-    )  # fmt: skip
+        run,
+        results,
+        study,
+        published,
+        table,
+        study.listings(results),
+        study.answers(results),
+        evidence,
+        tuple(problems.found),
+        folder / "report.html",
+    )
     write_report(report, folder)
     return report
 
@@ -76,14 +91,18 @@ def _files(report: Report) -> Iterator[tuple[str, bytes]]:
     """Names and contents one by one: the graphs of a fast flow are too big to hold twice."""
     yield from _packet_graphs(report)
     if report.run.experiment in run_statistics.STUDIES:
-        spec = report.run.spec | {"flows": [vars(flow) for flow in report.run.flows]}  # names that are safe as paths
+        spec = report.run.spec | {
+            "flows": [vars(flow) for flow in report.run.flows]
+        }  # names that are safe as paths
         for trial in report.run.trials:
             content = run_statistics.statistics(trial.folder, spec, trial.condition.name)
             yield run_statistics.file_name(trial.condition.name, {}, trial.seed), content.encode()
     pictures = report.study.pictures(report.results)
     yield from ((f"plots/{picture.name}", picture.png) for picture in pictures)
     context = _context(report, pictures)
-    yield from ((name, pages.render(name, context).encode()) for name in ("answers.md", "report.html"))
+    yield from (
+        (name, pages.render(name, context).encode()) for name in ("answers.md", "report.html")
+    )
 
 
 def _packet_graphs(report: Report) -> Iterator[tuple[str, bytes]]:
@@ -106,15 +125,27 @@ def _context(report: Report, pictures: list[Picture]) -> dict[str, Any]:
     run = report.run
     kernel = inner(run.manifest, "kernel")
     return {
-        "report": report, "run": run, "table": report.table, "answers": report.answers,
-        "listings": report.listings, "published": report.published,
-        "headline": report.answers[0].paragraphs[:2] if report.answers else (), "pictures": pictures,
+        "report": report,
+        "run": run,
+        "table": report.table,
+        "answers": report.answers,
+        "listings": report.listings,
+        "published": report.published,
+        "headline": report.answers[0].paragraphs[:2] if report.answers else (),
+        "pictures": pictures,
         "claim": text(run.manifest, "claim") or text(run.spec, "claim"),
         "identity": text(run.manifest, "id", run.path.name),
-        "diagram": text(inner(run.spec, "topology"), "diagram"), "started": text(run.manifest, "started"),
-        "kernel": text(kernel, "release"), "kernel_digest": text(kernel, "digest"),
-        "image_digest": text(inner(run.manifest, "image"), "digest"), "testbed": text(run.manifest, "testbed"),
-        "durations": durations(run.manifest), "command": repeat_command(run), "version": text(run.manifest, "tcplab"),
-        "packet_pages": [(one.trial.condition.label, _page_name(one)) for one in report.results.first if one.ends],
+        "diagram": text(inner(run.spec, "topology"), "diagram"),
+        "started": text(run.manifest, "started"),
+        "kernel": text(kernel, "release"),
+        "kernel_digest": text(kernel, "digest"),
+        "image_digest": text(inner(run.manifest, "image"), "digest"),
+        "testbed": text(run.manifest, "testbed"),
+        "durations": durations(run.manifest),
+        "command": repeat_command(run),
+        "version": text(run.manifest, "tcplab"),
+        "packet_pages": [
+            (one.trial.condition.label, _page_name(one)) for one in report.results.first if one.ends
+        ],
         "labels": [condition.label for condition in run.conditions],
-    }  # fmt: skip
+    }

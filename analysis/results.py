@@ -1,4 +1,6 @@
-"""The measures of all trials of a run, by condition and by pairs of conditions that shared a seed."""
+"""The measures of all trials of a run, by condition and by pairs of conditions that shared a
+seed.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +30,26 @@ class Results:
 
     def values(self, key: str, condition: Condition) -> list[float]:
         """The values at `key` under `condition`, one per seed that has one."""
-        return [one.values[key] for one in self.measured if one.trial.condition == condition and key in one.values]
+        return [
+            one.values[key]
+            for one in self.measured
+            if one.trial.condition == condition and key in one.values
+        ]
 
     def pairs(self, key: str, conditions: Sequence[Condition]) -> list[tuple[float, ...]]:
         """For each seed with a value at `key` under every one of `conditions`: these values."""
-        found = {(one.trial.seed, one.trial.condition): one.values[key] for one in self.measured if key in one.values}
-        rows = (tuple(found.get((seed, condition)) for condition in conditions) for seed in self.run.seeds)
-        return [tuple(value for value in row if value is not None) for row in rows if None not in row]
+        found = {
+            (one.trial.seed, one.trial.condition): one.values[key]
+            for one in self.measured
+            if key in one.values
+        }
+        rows = (
+            tuple(found.get((seed, condition)) for condition in conditions)
+            for seed in self.run.seeds
+        )
+        return [
+            tuple(value for value in row if value is not None) for row in rows if None not in row
+        ]
 
     @property
     def link_rate(self) -> float | None:
@@ -52,11 +67,17 @@ class Results:
 
 
 def measure_all(run: Run, problems: Problems) -> Results:
-    """Measures every trial, a thread on each core: the engine reads captures without Python's lock."""
+    """Measures every trial, a thread on each core: the engine reads captures without Python's
+    lock.
+    """
     drawn = run.trials[0].seed if run.trials else None
     with ThreadPoolExecutor(min(os.cpu_count() or 1, len(run.trials)) or 1) as pool:
-        tasks = [pool.submit(_measure_apart, run, trial, trial.seed == drawn) for trial in run.trials]
-        measured, apart = zip(*(task.result() for task in tasks), strict=True) if tasks else ((), ())
+        tasks = [
+            pool.submit(_measure_apart, run, trial, trial.seed == drawn) for trial in run.trials
+        ]
+        measured, apart = (
+            zip(*(task.result() for task in tasks), strict=True) if tasks else ((), ())
+        )
     for sentences in apart:
         for sentence in sentences:
             problems.add(sentence)
@@ -77,7 +98,9 @@ def written(value: float) -> str:
 
 
 def spread(values: Sequence[float]) -> str:
-    """The median, and the range where several values differ as they are written; a dash where there is none."""
+    """The median, and the range where several values differ as they are written; a dash where there
+    is none.
+    """
     if not values:
         return NOTHING
     low, high = written(min(values)), written(max(values))

@@ -1,8 +1,9 @@
 """The statistics file of a run: what was counted and printed before, during and after it, as text.
 
-After the script of the loss sweep of 2017 (analysis/published): the sender's segments, the settings, the queueing
-disciplines, what iperf printed, and the same again. The first and fifth word of the lines of segments are numbers,
-as netstat's were, so that a command line that reads the one reads the other.
+After the script of the loss sweep of 2017 (analysis/published): the sender's segments, the
+settings, the queueing disciplines, what iperf printed, and the same again. The first and fifth
+word of the lines of segments are numbers, as netstat's were, so that a command line that reads
+the one reads the other.
 """
 
 from __future__ import annotations
@@ -22,14 +23,18 @@ _FORBIDDEN = re.compile(r'[<>:"/\\|?*\x00-\x20]+')  # in a file's name on NTFS, 
 
 
 _WRITTEN: dict[str, Callable[[float], str]] = {
-    "delay": lambda seconds: f"{1e6 * seconds:g}us", "jitter": lambda seconds: f"{1e6 * seconds:g}us",
-    "loss": lambda share: f"{100 * share:g}%", "rate": lambda octets: f"{8e-6 * octets:g}Mbit",
-}  # fmt: skip
+    "delay": lambda seconds: f"{1e6 * seconds:g}us",
+    "jitter": lambda seconds: f"{1e6 * seconds:g}us",
+    "loss": lambda share: f"{100 * share:g}%",
+    "rate": lambda octets: f"{8e-6 * octets:g}Mbit",
+}
 """Options that tc's JSON has in seconds, as a share of 1 and in bytes a second."""
 
 
 def statistics_of(raw: Path, spec: Object) -> dict[str, str]:
-    """The text of each condition, by its name, from the files of a `raw/seed-N`; none where the study keeps none."""
+    """The text of each condition, by its name, from the files of a `raw/seed-N`; none where the
+    study keeps none.
+    """
     if text(spec, "name") not in STUDIES:
         return {}
     names = [text(one, "name") for one in objects(spec, "conditions")]
@@ -46,14 +51,19 @@ def statistics(folder: Path, spec: Object, condition: str) -> str:
     """The text of one condition, whose files are in `folder`. What is missing is said in it."""
     problems = Problems()
     counters, qdiscs, evidence = (
-        read_object(folder / name, problems, name) for name in ("counters.json", "qdiscs.json", "evidence.json")
+        read_object(folder / name, problems, name)
+        for name in ("counters.json", "qdiscs.json", "evidence.json")
     )
     flows = objects(spec, "flows")
     sender = text(flows[0], "sender")
     set_here = _settings(evidence, sender, spec, condition)
     lines = [_segments(counters, "before", sender), *set_here, *_shaped(qdiscs, "before")]
     lines += [line for flow in flows for line in _said(folder / f"{text(flow, 'name')}.client.txt")]
-    lines += [*_shaped(qdiscs, "after"), _segments(counters, "after", sender), *_changed(counters, sender)]
+    lines += [
+        *_shaped(qdiscs, "after"),
+        _segments(counters, "after", sender),
+        *_changed(counters, sender),
+    ]
     return "\n".join([*lines, *problems.found]) + "\n"
 
 
@@ -66,7 +76,14 @@ def _segments(counters: Object, when: str, host: str) -> str:
 def _settings(evidence: Object, host: str, spec: Object, condition: str) -> Iterator[str]:
     """What the condition sets, as it was read back."""
     found = inner(inner(evidence, "sysctls"), host)
-    pairs = next((one.get("sysctls", ()) for one in objects(spec, "conditions") if one.get("name") == condition), ())
+    pairs = next(
+        (
+            one.get("sysctls", ())
+            for one in objects(spec, "conditions")
+            if one.get("name") == condition
+        ),
+        (),
+    )
     yield from (f"{name} = {text(found, name, 'not read back')}" for name, _ in pairs)
 
 
@@ -75,7 +92,12 @@ def _shaped(qdiscs: Object, when: str) -> Iterator[str]:
     ports = inner(qdiscs, when)
     for port in ports:
         for entry in objects(ports, port):
-            words = (text(entry, "kind"), text(entry, "handle"), f"dev {port}", *_options(inner(entry, "options")))
+            words = (
+                text(entry, "kind"),
+                text(entry, "handle"),
+                f"dev {port}",
+                *_options(inner(entry, "options")),
+            )
             yield " ".join(("qdisc", *words))
             sent = f" Sent {text(entry, 'bytes')} bytes {text(entry, 'packets')} pkt"
             yield f"{sent} (dropped {text(entry, 'drops')}, overlimits {text(entry, 'overlimits')})"
@@ -88,7 +110,10 @@ def _options(options: Object) -> Iterator[str]:
             yield from _options(value)
         elif value:
             amount = number(options, name)
-            yield f"{name} {_WRITTEN[name](amount) if name in _WRITTEN and amount else text(options, name)}"
+            yield (
+                f"{name}"
+                f" {_WRITTEN[name](amount) if name in _WRITTEN and amount else text(options, name)}"
+            )
 
 
 def _said(file: Path) -> list[str]:

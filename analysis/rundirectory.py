@@ -1,4 +1,6 @@
-"""A run directory as frozen records. Names found in its files are checked before they are used as paths."""
+"""A run directory as frozen records. Names found in its files are checked before they are used as
+paths.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
 
 @dataclass(frozen=True)
 class Condition:
-    """One of the cases that the experiment compares; `sysctls` are what it asks of every host, names and values."""
+    """One of the cases that the experiment compares; `sysctls` are what it asks of every host,
+    names and values.
+    """
 
     name: str
     label: str
@@ -39,7 +43,9 @@ class Flow:
 
 @dataclass(frozen=True)
 class Trial:
-    """One condition under one seed; `folder` holds its raw files and `name` is its path inside the run."""
+    """One condition under one seed; `folder` holds its raw files and `name` is its path inside the
+    run.
+    """
 
     seed: int
     condition: Condition
@@ -102,7 +108,9 @@ def read_run(path: Path, problems: Problems) -> Run:
     spec = read_object(path / "spec.json", problems, "spec.json")
     seeds, conditions = _seeds(path, manifest), _conditions(path, spec, problems)
     trials = tuple(
-        Trial(seed, case, path / "raw" / f"seed-{seed}" / case.name) for seed in seeds for case in conditions
+        Trial(seed, case, path / "raw" / f"seed-{seed}" / case.name)
+        for seed in seeds
+        for case in conditions
     )
     present = tuple(trial for trial in trials if _is_present(trial, problems))
     captures = tuple(name for name in texts(spec, "captures") if _NAME.fullmatch(name))
@@ -110,7 +118,9 @@ def read_run(path: Path, problems: Problems) -> Run:
 
 
 def run_of(raw: Path, spec: Object) -> Run:
-    """One seed's run from its `spec` and its raw files in `raw` (a raw/seed-N), without a run directory around them."""
+    """One seed's run from its `spec` and its raw files in `raw` (a raw/seed-N), without a run
+    directory around them.
+    """
     problems = Problems()
     conditions = _conditions(raw, spec, problems)
     trials = tuple(Trial(1, case, raw / case.name) for case in conditions)
@@ -134,7 +144,10 @@ def _digest(run: Run, name: str) -> str | None:
 
 def _require_run_directory(path: Path) -> None:
     if not path.is_dir():
-        raise UsageError(f"There is no run directory '{path}'.", "Name a folder below runs/, such as runs/sack/latest.")
+        raise UsageError(
+            f"There is no run directory '{path}'.",
+            "Name a folder below runs/, such as runs/sack/latest.",
+        )
     try:
         names = {entry.name for entry in path.iterdir()}
     except OSError as error:
@@ -143,14 +156,17 @@ def _require_run_directory(path: Path) -> None:
             f"Give yourself the permission: sudo chown -R $USER '{path}'",
         ) from error
     if not names & {"manifest.json", "spec.json", "raw"}:
-        raise UsageError(f"'{path}' is no run directory: it has no manifest.json.", "Name a folder below runs/.")
+        raise UsageError(
+            f"'{path}' is no run directory: it has no manifest.json.", "Name a folder below runs/."
+        )
 
 
 def _require_known_format(manifest: Object) -> None:
     found = number(manifest, "format")
     if found is not None and found > NEWEST_FORMAT:
         raise TcplabError(
-            f"The run was written in manifest format {found:g}; this tcplab reads formats up to {NEWEST_FORMAT}.",
+            f"The run was written in manifest format {found:g}; this tcplab reads formats up to"
+            f" {NEWEST_FORMAT}.",
             "Update tcplab (git pull) and try again.",
         )
 
@@ -159,13 +175,18 @@ def _seeds(path: Path, manifest: Object) -> tuple[int, ...]:
     listed = manifest.get("seeds")
     if isinstance(listed, list) and listed and all(type(seed) is int for seed in listed):
         return tuple(dict.fromkeys(listed))
-    found = (re.fullmatch(r"seed-(\d{1,18})", entry.name) for entry in sorted((path / "raw").glob("seed-*")))
+    found = (
+        re.fullmatch(r"seed-(\d{1,18})", entry.name)
+        for entry in sorted((path / "raw").glob("seed-*"))
+    )
     return tuple(sorted(int(match[1]) for match in found if match))
 
 
 def _conditions(path: Path, spec: Object, problems: Problems) -> tuple[Condition, ...]:
     listed = objects(spec, "conditions")
-    named = [Condition(text(entry, "name"), text(entry, "label"), _sysctls(entry)) for entry in listed]
+    named = [
+        Condition(text(entry, "name"), text(entry, "label"), _sysctls(entry)) for entry in listed
+    ]
     usable = tuple(condition for condition in named if _NAME.fullmatch(condition.name))
     if len(usable) < len(named):
         problems.add("spec.json names a condition that cannot be a folder's name: it is left out.")
@@ -177,7 +198,11 @@ def _conditions(path: Path, spec: Object, problems: Problems) -> tuple[Condition
 
 def _sysctls(entry: Object) -> tuple[tuple[str, str], ...]:
     found = entry.get("sysctls")
-    pairs = [pair for pair in found if isinstance(pair, list) and len(pair) == 2] if isinstance(found, list) else []
+    pairs = (
+        [pair for pair in found if isinstance(pair, list) and len(pair) == 2]
+        if isinstance(found, list)
+        else []
+    )
     return tuple((printable(name), printable(value)) for name, value in pairs)
 
 
@@ -187,12 +212,22 @@ def _flows(spec: Object) -> tuple[Flow, ...]:
 
 def _flow(entry: Object) -> Flow:
     names = {
-        key: text(entry, key, default) for key, default in (("name", "flow1"), ("sender", "h1"), ("receiver", "h2"))
+        key: text(entry, key, default)
+        for key, default in (("name", "flow1"), ("sender", "h1"), ("receiver", "h2"))
     }
     if not all(_NAME.fullmatch(name) for name in names.values()):
-        raise TcplabError("spec.json names a flow or host that cannot be a file's name.", "Run the experiment again.")
+        raise TcplabError(
+            "spec.json names a flow or host that cannot be a file's name.",
+            "Run the experiment again.",
+        )
     protocol = "udp" if entry.get("rate") else "tcp"
-    return Flow(names["name"], names["sender"], names["receiver"], int(number(entry, "port") or 5001), protocol)
+    return Flow(
+        names["name"],
+        names["sender"],
+        names["receiver"],
+        int(number(entry, "port") or 5001),
+        protocol,
+    )
 
 
 def _is_present(trial: Trial, problems: Problems) -> bool:

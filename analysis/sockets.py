@@ -11,11 +11,12 @@ from analysis.jsonfile import Object, number, objects, text
 
 @dataclass(frozen=True)
 class Sample:
-    """One socket at one instant: `time` in seconds since 1970, `rtt` in seconds, cwnd and ssthresh in segments.
+    """One socket at one instant: `time` in seconds since 1970, `rtt` in seconds, cwnd and ssthresh
+    in segments.
 
-    `ssthresh` is None until the first loss (the kernel's infinity). Bytes count payload, `bytes_sent` with its
-    retransmissions. `reordering` is the threshold in segments, which the kernel raises when it sees reordering;
-    `least_rtt` is in seconds.
+    `ssthresh` is None until the first loss (the kernel's infinity). Bytes count payload,
+    `bytes_sent` with its retransmissions. `reordering` is the threshold in segments, which the
+    kernel raises when it sees reordering; `least_rtt` is in seconds.
     """
 
     time: float
@@ -31,7 +32,10 @@ class Sample:
 
 
 def read_samples(lines: Iterable[str], port: int) -> list[Sample]:
-    """The samples of the sending socket: its remote port is `port`. Raises ValueError on a broken line."""
+    """The samples of the sending socket: its remote port is `port`.
+
+    Raises ValueError on a broken line.
+    """
     return by_port(lines).get(str(port), [])
 
 
@@ -57,9 +61,20 @@ def _sample(time: float, socket: Object) -> Sample:
     field = {
         name: number(socket, name) or 0.0
         for name in (
-            "cwnd", "rtt_us", "bytes_acked", "bytes_sent", "bytes_retrans", "total_retrans", "reordering", "min_rtt_us",
+            "cwnd",
+            "rtt_us",
+            "bytes_acked",
+            "bytes_sent",
+            "bytes_retrans",
+            "total_retrans",
+            "reordering",
+            "min_rtt_us",
         )
-    }  # fmt: skip
-    rtt, least, resent = field.pop("rtt_us") / 1e6, field.pop("min_rtt_us") / 1e6, field.pop("total_retrans")
+    }
+    rtt, least, resent = (
+        field.pop("rtt_us") / 1e6,
+        field.pop("min_rtt_us") / 1e6,
+        field.pop("total_retrans"),
+    )
     rest = {"rtt": rtt, "least_rtt": least, "segments_retrans": resent}
     return Sample(time=time, ssthresh=number(socket, "ssthresh"), **rest, **field)

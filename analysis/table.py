@@ -14,7 +14,8 @@ from analysis.rundirectory import Condition
 
 @dataclass(frozen=True)
 class Quantity:
-    """One row's meaning: its name and unit, the key of its measure, and the field that this is read from.
+    """One row's meaning: its name and unit, the key of its measure, and the field that this is read
+    from.
 
     A `total` grows with the time that the flow sends. `scale` brings the measure to `unit`.
     """
@@ -37,7 +38,10 @@ class Quantity:
 
     def pairs(self, results: Results, conditions: Sequence[Condition]) -> list[tuple[float, ...]]:
         """For each seed with a value under every one of `conditions`: these values in `unit`."""
-        return [tuple(self.scale * value for value in row) for row in results.pairs(self.key, conditions)]
+        return [
+            tuple(self.scale * value for value in row)
+            for row in results.pairs(self.key, conditions)
+        ]
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,9 @@ class Published:
 
 @dataclass(frozen=True)
 class Row:
-    """One row as text: a cell per condition in each of the last three, which are empty where nothing was published."""
+    """One row as text: a cell per condition in each of the last three, which are empty where
+    nothing was published.
+    """
 
     name: str
     unit: str
@@ -112,7 +118,9 @@ def build_row(results: Results, quantity: Quantity, published: Published | None)
     theirs = [published.values.get(condition.name) for condition in conditions]
     cells = tuple(NOTHING if figure is None else spread([figure]) for figure in theirs)
     mark = "†" if quantity.total else ""
-    differences = tuple(_difference(one, measured, mark) for one, measured in zip(theirs, values, strict=True))
+    differences = tuple(
+        _difference(one, measured, mark) for one, measured in zip(theirs, values, strict=True)
+    )
     return Row(quantity.name, quantity.unit, quantity.source, ours, cells, differences)
 
 

@@ -1,8 +1,9 @@
 """tcptrace, the reference that analysis.flows is held against: its long report as records.
 
-tcptrace 6.6.7 has traps, all measured: `~/.tcptracerc` changes results (so HOME is the folder that it writes to),
-a truncated file still exits 0, and times of the first and last packet are not zero-padded (so they are put right).
-What it has wrong is in analysis/flows/agreement/policy.py.
+tcptrace 6.6.7 has traps, all measured: `~/.tcptracerc` changes results (so HOME is the folder
+that it writes to), a truncated file still exits 0, and times of the first and last packet are
+not zero-padded (so they are put right). What it has wrong is in
+analysis/flows/agreement/policy.py.
 """
 
 from __future__ import annotations
@@ -16,12 +17,17 @@ from tempfile import TemporaryDirectory
 from topologies.errors import CommandError, TcplabError
 
 LONG_REPORT = ("-n", "-l", "-r", "-W", "--csv")
-"""No name look-ups; long report with RTT and congestion-window estimates, as comma-separated values."""
+"""No name look-ups; long report with RTT and congestion-window estimates, as comma-separated
+values.
+"""
 TIME_LIMIT = 120
 """Seconds after which a tcptrace that has not ended is taken to hang."""
 
 _VERSION = "tcplab knows tcptrace 6.6.7."
-_CANNOT = "tcptrace may not know this kind of capture: it reads pcap files of Ethernet, Linux cooked 1, raw IP and PPP."
+_CANNOT = (
+    "tcptrace may not know this kind of capture: it reads pcap files of Ethernet, Linux cooked 1,"
+    " raw IP and PPP."
+)
 _REMEDY = "Install it: sudo apt-get install tcptrace"
 
 
@@ -29,7 +35,9 @@ def find_tcptrace() -> str:
     """The path of tcptrace. Raises TcplabError with the command that installs it."""
     program = shutil.which("tcptrace")
     if program is None:
-        raise TcplabError("tcptrace is not installed, so there is nothing to compare with.", _REMEDY)
+        raise TcplabError(
+            "tcptrace is not installed, so there is nothing to compare with.", _REMEDY
+        )
     return program
 
 
@@ -43,11 +51,15 @@ def long_report(capture: Path) -> list[dict[str, str]]:
 
 
 def run(capture: Path, folder: Path, *more: str) -> str:
-    """What `tcptrace` prints of `capture`, with the options LONG_REPORT and `more`; its files go to `folder`."""
+    """What `tcptrace` prints of `capture`, with the options LONG_REPORT and `more`; its files go to
+    `folder`.
+    """
     command = [find_tcptrace(), *LONG_REPORT, *more, str(capture.resolve())]
     done = _run(command, str(folder))
     if done.returncode:
-        raise CommandError(" ".join(command), done.returncode, done.stdout[-2000:] + done.stderr[-2000:], _CANNOT)
+        raise CommandError(
+            " ".join(command), done.returncode, done.stdout[-2000:] + done.stderr[-2000:], _CANNOT
+        )
     return done.stdout
 
 
@@ -55,9 +67,16 @@ def _run(command: list[str], folder: str) -> subprocess.CompletedProcess[str]:
     environment = {"HOME": folder, "PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
     try:
         return subprocess.run(
-            command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            errors="replace", timeout=TIME_LIMIT, check=False,
-        )  # fmt: skip
+            command,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=TIME_LIMIT,
+            check=False,
+        )
     except subprocess.TimeoutExpired as error:
         raise TcplabError(
             f"tcptrace did not end within {TIME_LIMIT} s.", f"Try it by hand: {' '.join(command)}"
@@ -67,8 +86,13 @@ def _run(command: list[str], folder: str) -> subprocess.CompletedProcess[str]:
 
 
 def rows(report: str) -> list[dict[str, str]]:
-    """The connections in the text that `tcptrace -l --csv` printed. Raises TcplabError where it does not parse."""
-    lines = [line.split(",") for line in report.splitlines() if line.strip() and not line.startswith("#")]
+    """The connections in the text that `tcptrace -l --csv` printed.
+
+    Raises TcplabError where it does not parse.
+    """
+    lines = [
+        line.split(",") for line in report.splitlines() if line.strip() and not line.startswith("#")
+    ]
     if not lines or lines[0][0] != "conn_#":
         return []
     header = [name.strip() for name in lines[0]]

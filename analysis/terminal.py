@@ -35,20 +35,30 @@ def print_report(report: Report) -> None:
         console.print(Text(f"Check: {sentence}", style="yellow"))
     if report.results.measured:
         console.print(_table(report))
-    for table in filter(None, (_listing(listing, console.width) for listing in report.listings[:1])):
+    for table in filter(
+        None, (_listing(listing, console.width) for listing in report.listings[:1])
+    ):
         console.print(table)
     if report.published:
         console.print(report.published.table(_MOST_LINES))
     if report.answers:
         console.print(Text(" ".join(report.answers[0].paragraphs[:MOST_SENTENCES])))
     if report.run.status != "complete":
-        console.print(Text(f"This run is marked {report.run.status}: do not use its figures.", style="bold red"))
+        console.print(
+            Text(
+                f"This run is marked {report.run.status}: do not use its figures.", style="bold red"
+            )
+        )
     console.print(Text(f"Report: {report.page}"))
 
 
 def _table(report: Report) -> Table:
     count = len(report.run.seeds)
-    table = Table(title=Text(f"{report.run.experiment}, {count} {'repetition' if count == 1 else 'repetitions'}"))
+    table = Table(
+        title=Text(
+            f"{report.run.experiment}, {count} {'repetition' if count == 1 else 'repetitions'}"
+        )
+    )
     table.add_column("Quantity")
     for condition in report.run.conditions:
         table.add_column(Text(condition.label), justify="right")
@@ -64,10 +74,17 @@ def _plain(report: Report) -> tuple[Quantity, ...]:
 
 
 def _listing(listing: Listing, width: int) -> Table | None:
-    """The listing without columns of long cells; None where it is still too large for the terminal."""
+    """The listing without columns of long cells; None where it is still too large for the
+    terminal.
+    """
     columns = zip(listing.head, *listing.rows, strict=True)
-    kept = [column for at, column in enumerate(columns) if at == 0 or max(map(len, column)) <= _WIDEST]
-    if sum(max(map(len, column)) + _BETWEEN for column in kept) >= width or len(listing.rows) > _MOST_LINES:
+    kept = [
+        column for at, column in enumerate(columns) if at == 0 or max(map(len, column)) <= _WIDEST
+    ]
+    if (
+        sum(max(map(len, column)) + _BETWEEN for column in kept) >= width
+        or len(listing.rows) > _MOST_LINES
+    ):
         return None
     table = Table(title=Text(listing.title))
     for at, (name, *_) in enumerate(kept):

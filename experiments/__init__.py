@@ -1,1 +1,3 @@
-"""What is asked of a network: one file per named experiment, with its claim, its parameters and its spec."""
+"""What is asked of a network: one file per named experiment, with its claim, its parameters and its
+spec.
+"""

@@ -1,4 +1,6 @@
-"""Every named experiment: a module of this package with a claim, `Parameters` and `experiment(parameters)`."""
+"""Every named experiment: a module of this package with a claim, `Parameters` and
+`experiment(parameters)`.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from experiments.spec import ExperimentSpec
+from experiments.spec import ExperimentSpec, claim_of
 from topologies.errors import UsageError
 
 _FOLDER = Path(__file__).parent
@@ -65,7 +67,9 @@ def find(name: str) -> Named:
     """The experiment of that name. Raises UsageError with the names there are."""
     known = {named.name: named for named in catalogue()}
     if name not in known:
-        raise UsageError(f"There is no experiment '{name[:40]}'.", f"There are: {', '.join(known)}.")
+        raise UsageError(
+            f"There is no experiment '{name[:40]}'.", f"There are: {', '.join(known)}."
+        )
     return known[name]
 
 
@@ -75,4 +79,4 @@ def _is_experiment(tree: ast.Module) -> bool:
 
 
 def _claim(tree: ast.Module) -> str:
-    return (ast.get_docstring(tree) or "").partition("\n")[0]
+    return claim_of(ast.get_docstring(tree))

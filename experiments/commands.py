@@ -40,31 +40,82 @@ _SEEDS = 1000
 def command_of(named: Named) -> click.Command:
     """The command of one experiment: its parameters are options, each with the unit it takes."""
     common = [
-        click.Option(["--testbed"], type=click.Choice(["auto", "native", "virtual"]), default="auto", show_default=True,
-                     help="Where to run: on this kernel in real time, or in the lab kernel in virtual time."),
-        click.Option(["--seed"], type=click.IntRange(0, 2**63 - 1), default=1, show_default=True, metavar="NUMBER",
-                     help="Seed of all randomness; the same seed gives the same packets (virtual)."),
-        click.Option(["--repeat"], type=click.IntRange(1, _SEEDS), default=1, show_default=True, metavar="TIMES",
-                     help="Run that many times, with seeds counted up."),
-        click.Option(["--set", "settings"], multiple=True, metavar="NAME=VALUE",
-                     help="Set a parameter, a field of the spec (topology.links.1.rightward.queue) or a sysctl."),
-        click.Option(["--out"], type=click.Path(path_type=Path, file_okay=False), default=Path("runs"),
-                     show_default=True, help="Folder that keeps the runs."),
-        click.Option(["--limit"], type=QuantityType(Duration), default=None, metavar="10min",
-                     help="Stop a run after that much wall time  [default: 10min, natively more]"),
-        click.Option(["--load-module-into-this-kernel", "load_modules"], is_flag=True,
-                     hidden=named.name != "custom_cc",
-                     help="Natively: make the module part of this computer's kernel, which its mistakes crash."),
+        click.Option(
+            ["--testbed"],
+            type=click.Choice(["auto", "native", "virtual"]),
+            default="auto",
+            show_default=True,
+            help="Where to run: on this kernel in real time, or in the lab kernel in virtual time.",
+        ),
+        click.Option(
+            ["--seed"],
+            type=click.IntRange(0, 2**63 - 1),
+            default=1,
+            show_default=True,
+            metavar="NUMBER",
+            help="Seed of all randomness; the same seed gives the same packets (virtual).",
+        ),
+        click.Option(
+            ["--repeat"],
+            type=click.IntRange(1, _SEEDS),
+            default=1,
+            show_default=True,
+            metavar="TIMES",
+            help="Run that many times, with seeds counted up.",
+        ),
+        click.Option(
+            ["--set", "settings"],
+            multiple=True,
+            metavar="NAME=VALUE",
+            help=(
+                "Set a parameter, a field of the spec (topology.links.1.rightward.queue) or a"
+                " sysctl."
+            ),
+        ),
+        click.Option(
+            ["--out"],
+            type=click.Path(path_type=Path, file_okay=False),
+            default=Path("runs"),
+            show_default=True,
+            help="Folder that keeps the runs.",
+        ),
+        click.Option(
+            ["--limit"],
+            type=QuantityType(Duration),
+            default=None,
+            metavar="10min",
+            help="Stop a run after that much wall time  [default: 10min, natively more]",
+        ),
+        click.Option(
+            ["--load-module-into-this-kernel", "load_modules"],
+            is_flag=True,
+            hidden=named.name != "custom_cc",
+            help=(
+                "Natively: make the module part of this computer's kernel, which its mistakes"
+                " crash."
+            ),
+        ),
         click.Option(["--dry-run"], is_flag=True, help="Print what would be run, and run nothing."),
-        click.Option(["--list"], is_flag=True, is_eager=True, expose_value=False, callback=_print_list,
-                     help="Name every experiment with its claim."),
-    ]  # fmt: skip
+        click.Option(
+            ["--list"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_print_list,
+            help="Name every experiment with its claim.",
+        ),
+    ]
     forms = [
-        click.Option([f"--{word}"], is_flag=True, help=f"{meaning}: {_written(named.preset(word))}.")
+        click.Option(
+            [f"--{word}"], is_flag=True, help=f"{meaning}: {_written(named.preset(word))}."
+        )
         for word, meaning in (("quick", "Short, for a lab hour"), ("full", "As published"))
         if named.preset(word)
     ]
-    grid = f" Without {' and '.join(f'--{name}' for name in named.grid())} all values of the study are swept."
+    grid = (
+        f" Without {' and '.join(f'--{name}' for name in named.grid())} all values of the study are"
+        " swept."
+    )
     options = [*parameter_options(named.parameters()), *forms, *common]
     text = named.claim + (grid if named.grid() else "")
     return click.Command(named.name, params=options, help=text, callback=_callback(named))
@@ -76,14 +127,29 @@ def _written(preset: dict[str, str]) -> str:
 
 def _callback(named: Named) -> Callable[..., None]:
     def call(
-        testbed: str, seed: int, repeat: int, settings: tuple[str, ...], out: Path, limit: Duration | None,
-        load_modules: bool, dry_run: bool, quick: bool = False, full: bool = False, **values: Quantity | str,
-    ) -> None:  # fmt: skip
+        testbed: str,
+        seed: int,
+        repeat: int,
+        settings: tuple[str, ...],
+        out: Path,
+        limit: Duration | None,
+        load_modules: bool,
+        dry_run: bool,
+        quick: bool = False,
+        full: bool = False,
+        **values: Quantity | str,
+    ) -> None:
         with one_clear_message():
             given = _given(values)
             asked = _form(named, quick, full) | given
-            if not dry_run and _whole_study(named, given, settings) and choose(testbed) == "virtual":
-                raise SystemExit(run_study(named, asked, settings, range(seed, seed + repeat), out, limit))
+            if (
+                not dry_run
+                and _whole_study(named, given, settings)
+                and choose(testbed) == "virtual"
+            ):
+                raise SystemExit(
+                    run_study(named, asked, settings, range(seed, seed + repeat), out, limit)
+                )
             chosen_values = {name: str(value) for name, value in values.items()} | asked
             made = single(named, chosen_values, settings)
             parameters, spec = made.parameters, made.spec
@@ -94,11 +160,19 @@ def _callback(named: Named) -> Callable[..., None]:
             chosen = "virtual" if virtual else choose(testbed)
             if chosen == "virtual":
                 guests_at_once(needed_mib(spec), 1)
-            from experiments.published.beside import published_beside  # a tenth of a second that --help can do without
+            from experiments.published.beside import (
+                published_beside,
+            )  # a tenth of a second that --help can do without
 
             published = () if dry_run else tuple(one.described() for one in published_beside(spec))
-            request = Request(spec, parameters, seeds, chosen, out, load_modules=load_modules, published=published)
-            wall = limit.seconds if limit else max(600.0, 2 * request.expected_seconds() if chosen == "native" else 0)
+            request = Request(
+                spec, parameters, seeds, chosen, out, load_modules=load_modules, published=published
+            )
+            wall = (
+                limit.seconds
+                if limit
+                else max(600.0, 2 * request.expected_seconds() if chosen == "native" else 0)
+            )
             request = dataclasses.replace(request, limits=limits_for(spec, wall))
             raise SystemExit(_describe(request) if dry_run else _run(request))
 
@@ -108,7 +182,11 @@ def _callback(named: Named) -> Callable[..., None]:
 def _given(values: dict[str, Quantity | str]) -> dict[str, str]:
     """The parameters that were typed, as text."""
     source = click.get_current_context().get_parameter_source
-    return {name: str(value) for name, value in values.items() if source(name) != ParameterSource.DEFAULT}
+    return {
+        name: str(value)
+        for name, value in values.items()
+        if source(name) != ParameterSource.DEFAULT
+    }
 
 
 def _form(named: Named, quick: bool, full: bool) -> dict[str, str]:
@@ -119,12 +197,19 @@ def _form(named: Named, quick: bool, full: bool) -> dict[str, str]:
 
 def _whole_study(named: Named, given: dict[str, str], settings: tuple[str, ...]) -> bool:
     """Whether nothing was said of what the study itself varies."""
-    return bool(named.grid()) and not {*given, *(text.partition("=")[0] for text in settings)} & named.grid().keys()
+    return (
+        bool(named.grid())
+        and not {*given, *(text.partition("=")[0] for text in settings)} & named.grid().keys()
+    )
 
 
 def _describe(request: Request) -> int:
-    click.echo(json.dumps({"parameters": to_data(request.parameters), **to_data(request.spec)}, indent=2))
-    where = "the lab kernel, virtual time" if request.testbed == "virtual" else "this kernel, real time"
+    click.echo(
+        json.dumps({"parameters": to_data(request.parameters), **to_data(request.spec)}, indent=2)
+    )
+    where = (
+        "the lab kernel, virtual time" if request.testbed == "virtual" else "this kernel, real time"
+    )
     click.echo(
         f"Would run on {where}: seeds {', '.join(map(str, request.seeds))}, "
         f"about {request.expected_seconds():.0f} s of the run's own clock each. Nothing was run.",
@@ -145,11 +230,20 @@ def _run(request: Request) -> int:
 
 @contextmanager
 def _progress(request: Request) -> Iterator[Callable[[int], Callable[[str, float], None]]]:
-    """A bar of the run's own clock on a terminal, which goes when the run is over; nothing elsewhere."""
+    """A bar of the run's own clock on a terminal, which goes when the run is over; nothing
+    elsewhere.
+    """
     console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[clock]}"))
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[clock]}"),
+    )
     each = request.expected_seconds()
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
         task = bar.add_task(request.spec.name, total=each * len(request.seeds), clock="")
         kind = "virtual" if request.testbed == "virtual" else "real"
 
@@ -211,20 +305,32 @@ tcplab.add_command(experiments)
 
 
 @tcplab.group(invoke_without_command=True)
-@click.option("--times", type=click.IntRange(1, 99), default=3, show_default=True, help="Runs of each (median).")
+@click.option(
+    "--times",
+    type=click.IntRange(1, 99),
+    default=3,
+    show_default=True,
+    help="Runs of each (median).",
+)
 @click.pass_context
 def bench(context: click.Context, times: int) -> None:
-    """What runs cost on this machine: virtual seconds per CPU second, CPU microseconds per packet."""
+    """What runs cost on this machine: virtual seconds per CPU second, CPU microseconds per
+    packet.
+    """
     if context.invoked_subcommand:
         return
     from experiments.bench import measure, table
 
     with one_clear_message():
-        Console().print(table(measure(times, lambda text: click.echo(f"measuring {text}", err=True))))
+        Console().print(
+            table(measure(times, lambda text: click.echo(f"measuring {text}", err=True)))
+        )
 
 
 @bench.command("scale")
-@click.option("--quick", is_flag=True, help="Fewer sizes, each once: a quarter of a minute instead of two.")
+@click.option(
+    "--quick", is_flag=True, help="Fewer sizes, each once: a quarter of a minute instead of two."
+)
 def bench_scale(quick: bool) -> None:
     """How cost grows with hosts, flows, rate and duration, and what two guests at once do."""
     from experiments.bench.scale_tables import scale
@@ -244,7 +350,9 @@ def bench_analysis(arguments: tuple[str, ...]) -> None:
 @tcplab.command(context_settings={"ignore_unknown_options": True}, add_help_option=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def analyze(arguments: tuple[str, ...]) -> None:
-    """What TCP did in any capture: analyze trace.pcap; with --out FOLDER also its graphs and tables."""
+    """What TCP did in any capture: analyze trace.pcap; with --out FOLDER also its graphs and
+    tables.
+    """
     os.execv(sys.executable, [sys.executable, "-m", "analysis", "analyze", *arguments])
 
 

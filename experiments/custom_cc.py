@@ -1,8 +1,10 @@
-"""A bolder Reno (slow start by 3, three quarters kept after a loss) wins where single packets are lost at random.
+"""A bolder Reno (slow start by 3, three quarters kept after a loss) wins where single packets are
+lost at random.
 
-After section 3.5 of the TCP assignment (analysis/published): the congestion control `exp`, a kernel module of its own
-(experiments/modules/exp.c), against Reno with 500 ms of delay, with 5 % loss and with both, one stream or thirty. The
-module is built for the lab kernel and loaded in the guest. `module` names another one: a student's own.
+After section 3.5 of the TCP assignment (analysis/published): the congestion control `exp`, a
+kernel module of its own (experiments/modules/exp.c), against Reno with 500 ms of delay, with 5 %
+loss and with both, one stream or thirty. The module is built for the lab kernel and loaded in
+the guest. `module` names another one: a student's own.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from experiments.spec import (
     ExperimentSpec,
     Flow,
     LinkParameters,
+    claim_of,
     congestion_control,
     parameter,
     sending_with,
@@ -40,12 +43,16 @@ OWN = "own"
 class Parameters(LinkParameters):
     bw: Rate = parameter("100mbit", Rate, "Rate of each link, each way.")
     delay: Duration = parameter("0ms", Duration, "Delay of what the router sends to the receiver.")
-    loss: Share = parameter("5%", Share, "Packets lost at random on the way to the receiver; no ACK is lost.")
+    loss: Share = parameter(
+        "5%", Share, "Packets lost at random on the way to the receiver; no ACK is lost."
+    )
     duration: Duration = parameter("60s", Duration, "How long the sender sends.")
     module: str = word("exp", "The module: exp, or the path of a .c file.")
     cc: str = word("reno+own", "Congestion controls to compare, joined by +; own is the module's.")
     streams: Count = parameter("1", Count, "Connections at once.")
-    period: str = word("today", "The kernel's settings: today, period (as Linux 2.6), or today+period.")
+    period: str = word(
+        "today", "The kernel's settings: today, period (as Linux 2.6), or today+period."
+    )
 
     def __post_init__(self) -> None:
         if not 1 <= self.streams.base <= 1000:
@@ -53,7 +60,9 @@ class Parameters(LinkParameters):
 
     def loaded(self) -> KernelModule:
         """The module, read from its file. Raises UsageError."""
-        return module_from(Path(self.module) if self.module.endswith(".c") else _MODULES / f"{self.module}.c")
+        return module_from(
+            Path(self.module) if self.module.endswith(".c") else _MODULES / f"{self.module}.c"
+        )
 
     def algorithms(self, module: KernelModule) -> list[str]:
         """The names of `cc`, each checked. Raises UsageError."""
@@ -75,7 +84,7 @@ def experiment(parameters: Parameters) -> ExperimentSpec:
     )
     return ExperimentSpec(
         name="custom_cc",
-        claim=(__doc__ or "").partition("\n")[0],
+        claim=claim_of(__doc__),
         topology=star(parameters.channel(), others),
         flows=tuple(flows),
         conditions=under(PROFILE, parameters.period, map(sending_with, algorithms)),

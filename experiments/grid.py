@@ -1,7 +1,8 @@
 """The grid of a sweep: what is varied, over which values, and the spec of every combination.
 
-A name is a parameter of the experiment (delay), a field of its spec (topology.links.1.rightward.queue, flows.*.window)
-or a sysctl of all hosts (net.ipv4.tcp_reordering).
+A name is a parameter of the experiment (delay), a field of its spec
+(topology.links.1.rightward.queue, flows.*.window) or a sysctl of all hosts
+(net.ipv4.tcp_reordering).
 """
 
 from __future__ import annotations
@@ -26,10 +27,16 @@ _SYSCTL = re.compile(r"net(\.[A-Za-z0-9_-]+)+")
 _MOST = 1_000_000  # combinations; a typing error should not fill the memory
 _SHOWN = 5  # impossible combinations that a message names
 _COLUMNS: dict[type, tuple[str, str, float]] = {
-    Rate: ("bit_s", "bit/s", 1), Duration: ("s", "s", 1e-9), Share: ("percent", "%", 1e-8), Size: ("bytes", "bytes", 1),
-    Packets: ("packets", "packets", 1), Count: ("number", "", 1),
-}  # fmt: skip
-"""Kind of quantity to the ending of its numeric column, the unit there, and the factor from its base unit."""
+    Rate: ("bit_s", "bit/s", 1),
+    Duration: ("s", "s", 1e-9),
+    Share: ("percent", "%", 1e-8),
+    Size: ("bytes", "bytes", 1),
+    Packets: ("packets", "packets", 1),
+    Count: ("number", "", 1),
+}
+"""Kind of quantity to the ending of its numeric column, the unit there, and the factor from its
+base unit.
+"""
 
 
 @dataclass(frozen=True)
@@ -53,9 +60,13 @@ class Factor:
         """For sweep.json."""
         quantity = self.kind in _COLUMNS
         return {
-            "name": self.name, "meaning": self.meaning, "kind": self.kind.__name__.lower() if quantity else "word",
-            "values": list(self.values), "column": self.column, "unit": _COLUMNS[self.kind][1] if quantity else "",
-        }  # fmt: skip
+            "name": self.name,
+            "meaning": self.meaning,
+            "kind": self.kind.__name__.lower() if quantity else "word",
+            "values": list(self.values),
+            "column": self.column,
+            "unit": _COLUMNS[self.kind][1] if quantity else "",
+        }
 
 
 @dataclass(frozen=True)
@@ -72,17 +83,23 @@ class Combination:
 
     @cached_property
     def digest(self) -> str:
-        """The same for combinations that ask the same of a network, whatever sentences describe them."""
+        """The same for combinations that ask the same of a network, whatever sentences describe
+        them.
+        """
         return digest({**self.data, "claim": ""})
 
     def __str__(self) -> str:
-        return ", ".join(f"{name} {value}" for name, value in self.values) or "the experiment as it is"
+        return (
+            ", ".join(f"{name} {value}" for name, value in self.values) or "the experiment as it is"
+        )
 
 
 def factor(named: Named, name: str, values: Sequence[str]) -> Factor:
     """The factor of that name with its values in their shortest form. Raises UsageError."""
     kind, meaning = _meant(named, name)
-    written = tuple(str(kind.parse(value)) if issubclass(kind, Quantity) else value.strip() for value in values)
+    written = tuple(
+        str(kind.parse(value)) if issubclass(kind, Quantity) else value.strip() for value in values
+    )
     if not written or "" in written:
         raise UsageError(f"{name} has an empty value.", f"Write --set {name}=VALUE,VALUE.")
     if twice := next((value for value in written if written.count(value) > 1), None):
@@ -102,7 +119,9 @@ def _meant(named: Named, name: str) -> tuple[type, str]:
     try:
         kind: type = kind_at(ExperimentSpec, name.split(".")) if "." in name else type(None)
     except UsageError as error:
-        raise UsageError(f"{named.name} has no field {name}: {error.problem}", "See its spec: --dry-run.") from None
+        raise UsageError(
+            f"{named.name} has no field {name}: {error.problem}", "See its spec: --dry-run."
+        ) from None
     if kind in _COLUMNS or kind is str:
         return kind, "Field of the spec."
     raise UsageError(
@@ -113,17 +132,25 @@ def _meant(named: Named, name: str) -> tuple[type, str]:
 
 
 def combinations(named: Named, factors: Sequence[Factor]) -> list[Combination]:
-    """Every combination, the last factor varying fastest. Raises UsageError that names those which are impossible."""
+    """Every combination, the last factor varying fastest.
+
+    Raises UsageError that names those which are impossible.
+    """
     number = math.prod(len(one.values) for one in factors)
     if number > _MOST:
-        raise UsageError(f"These are {number:,} combinations.", f"Name fewer values: at most {_MOST:,} are possible.")
+        raise UsageError(
+            f"These are {number:,} combinations.",
+            f"Name fewer values: at most {_MOST:,} are possible.",
+        )
     found, impossible = [], []
     for values in itertools.product(*(one.values for one in factors)):
         chosen = dict(zip((one.name for one in factors), values, strict=True))
         try:
             found.append(combination(named, factors, chosen))
         except UsageError as error:
-            impossible.append(f"{', '.join(f'{name}={value}' for name, value in chosen.items())}: {error.problem}")
+            impossible.append(
+                f"{', '.join(f'{name}={value}' for name, value in chosen.items())}: {error.problem}"
+            )
     if impossible:
         more = [f"... and {len(impossible) - _SHOWN} more."] if len(impossible) > _SHOWN else []
         listed = "\n  ".join([*impossible[:_SHOWN], *more])
@@ -136,8 +163,14 @@ def combination(named: Named, factors: Sequence[Factor], chosen: Mapping[str, st
     """The spec with these values. Raises UsageError where they are impossible together."""
     kinds = {one.name: one.kind for one in factors}
     fields = {field.name for field in dataclasses.fields(named.parameters())}
-    own = {name.replace("-", "_"): value for name, value in chosen.items() if name.replace("-", "_") in fields}
-    parameters = named.parameters()(**{name: _value(named, name, value) for name, value in own.items()})
+    own = {
+        name.replace("-", "_"): value
+        for name, value in chosen.items()
+        if name.replace("-", "_") in fields
+    }
+    parameters = named.parameters()(
+        **{name: _value(named, name, value) for name, value in own.items()}
+    )
     spec = named.spec(parameters)
     for name, value in chosen.items():
         if name.replace("-", "_") not in fields:
@@ -155,7 +188,9 @@ def _with(spec: ExperimentSpec, name: str, value: str, kind: type) -> Experiment
     data = to_data(spec)
     if _SYSCTL.fullmatch(name):
         for condition in data["conditions"]:
-            condition["sysctls"] = [pair for pair in condition["sysctls"] if pair[0] != name] + [[name, value]]
+            condition["sysctls"] = [pair for pair in condition["sysctls"] if pair[0] != name] + [
+                [name, value]
+            ]
     else:
         data = replaced(data, name.split("."), value)
     changed: ExperimentSpec = from_data(ExperimentSpec, data)

@@ -1,4 +1,6 @@
-"""Where every command line of the package starts. Finds the right Python first, then loads the commands."""
+"""Where every command line of the package starts. Finds the right Python first, then loads the
+commands.
+"""
 
 from __future__ import annotations
 

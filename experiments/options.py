@@ -1,4 +1,6 @@
-"""Fields of an experiment's parameters as options of the command line, each checked when it is typed."""
+"""Fields of an experiment's parameters as options of the command line, each checked when it is
+typed.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ class QuantityType(click.ParamType[Quantity]):
         self.kind = kind
         self.name = kind.example
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Quantity:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Quantity:
         if isinstance(value, Quantity):
             return value
         try:
@@ -38,5 +42,7 @@ def _option(field: dataclasses.Field[Any], kind: type) -> click.Option:
     text = f"{field.metadata.get('meaning', '')}  [default: {field.default}]"
     flag = f"--{field.name.replace('_', '-')}"
     if issubclass(kind, Quantity):
-        return click.Option([flag], type=QuantityType(kind), default=field.default, metavar=kind.example, help=text)
+        return click.Option(
+            [flag], type=QuantityType(kind), default=field.default, metavar=kind.example, help=text
+        )
     return click.Option([flag], type=str, default=field.default, metavar="WORD", help=text)

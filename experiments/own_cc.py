@@ -1,7 +1,8 @@
-"""`tcplab cc`: a congestion control of one's own, built, tried and compared with Reno. Never loaded into this kernel.
+"""`tcplab cc`: a congestion control of one's own, built, tried and compared with Reno. Never loaded
+into this kernel.
 
-A try is a smoke test (it loads, proves that it is in use, its window moves, it survives loss, it unloads), then
-custom_cc under the three published conditions, each in a guest of its own.
+A try is a smoke test (it loads, proves that it is in use, its window moves, it survives loss, it
+unloads), then custom_cc under the three published conditions, each in a guest of its own.
 """
 
 from __future__ import annotations
@@ -51,7 +52,9 @@ _LIKE = 0.05  # a smaller difference in one run is none
 
 @dataclass(frozen=True)
 class Outcome:
-    """Goodput in Mbit/s of Reno and of the module under one condition; None where iperf measured none."""
+    """Goodput in Mbit/s of Reno and of the module under one condition; None where iperf measured
+    none.
+    """
 
     condition: str
     reno: float | None
@@ -63,12 +66,17 @@ class Outcome:
             return f"Under {self.condition} nothing can be said: a receiver measured nothing."
         if abs(self.own / self.reno - 1) < _LIKE:
             return f"Under {self.condition} {algorithm} and Reno are alike."
-        return f"Under {self.condition} {algorithm} got {self.own / self.reno:.2f} times what Reno got."
+        return (
+            f"Under {self.condition} {algorithm} got {self.own / self.reno:.2f} times what Reno"
+            " got."
+        )
 
 
 @click.group("cc")
 def cc() -> None:
-    """Your own congestion control: build it, try it against Reno. It is never loaded into this kernel."""
+    """Your own congestion control: build it, try it against Reno. It is never loaded into this
+    kernel.
+    """
 
 
 _file = click.argument("file", type=click.Path(path_type=Path))
@@ -100,7 +108,10 @@ def _build(module: KernelModule, lab: Lab) -> None:
     if made.warnings:
         click.echo(made.warnings)
     size = len(made.content)
-    click.echo(f"{module.name}.c is built for Linux {lab.kernel_release}: {module.algorithm}, {size} bytes.")
+    click.echo(
+        f"{module.name}.c is built for Linux {lab.kernel_release}: {module.algorithm}, {size}"
+        " bytes."
+    )
 
 
 def _tell(text: str) -> None:
@@ -112,9 +123,11 @@ def _nobody(_phase: str, _elapsed: float) -> None:
 
 
 def smoke(file: Path, lab: Lab, wall_seconds: float = SPIN_SECONDS) -> str:
-    """One short run of the module alone; a sentence on what it did. Raises TcplabError for what it did not.
+    """One short run of the module alone; a sentence on what it did. Raises TcplabError for what it
+    did not.
 
-    That the run ended says that the module was loaded, was taken out again, and that nothing crashed.
+    That the run ended says that the module was loaded, was taken out again, and that nothing
+    crashed.
     """
     spec = _spec(file, _SMOKE)
     with scratch() as raw:
@@ -122,8 +135,13 @@ def smoke(file: Path, lab: Lab, wall_seconds: float = SPIN_SECONDS) -> str:
             carry_seed(to_data(spec), 1, str(raw), limits_for(spec, wall_seconds), lab, _nobody)
         verdict = judge(spec, 1, raw)
         if problems := [*verdict.failures, *verdict.warnings]:
-            raise TcplabError(" ".join(problems), "The module does not carry a connection through loss.")
-        return _moved(spec, [*_windows(raw, f"{spec.conditions[0].name}/{spec.flows[0].sender}.sockets.jsonl")])
+            raise TcplabError(
+                " ".join(problems), "The module does not carry a connection through loss."
+            )
+        return _moved(
+            spec,
+            [*_windows(raw, f"{spec.conditions[0].name}/{spec.flows[0].sender}.sockets.jsonl")],
+        )
 
 
 @contextmanager
@@ -154,24 +172,33 @@ def _moved(spec: ExperimentSpec, samples: list[tuple[int, int]]) -> str:
             "Let cong_avoid (or cong_control) set it with tcp_snd_cwnd_set.",
         )
     return (
-        f"{algorithm} works: loaded, proved in use, window from {min(windows)} to {max(windows)} segments, "
-        f"{again} segments sent again, unloaded."
+        f"{algorithm} works: loaded, proved in use, window from {min(windows)} to {max(windows)}"
+        f" segments, {again} segments sent again, unloaded."
     )
 
 
 def _spec(file: Path, link: dict[str, str]) -> ExperimentSpec:
-    """custom_cc with this module over this link. By its name: it starts commands, and this is one of them."""
+    """custom_cc with this module over this link.
+
+    By its name: it starts commands, and this is one of them.
+    """
     named = find("custom_cc")
     chosen = link | {"module": str(file)}
-    return combination(named, [factor(named, name, [value]) for name, value in chosen.items()], chosen).spec
+    return combination(
+        named, [factor(named, name, [value]) for name, value in chosen.items()], chosen
+    ).spec
 
 
 def compared(file: Path, lab: Lab) -> Iterator[Outcome]:
-    """Reno and the module under the published conditions, as many guests at once as there are processors."""
+    """Reno and the module under the published conditions, as many guests at once as there are
+    processors.
+    """
     from testbed.engine.engine import Task, local_engine  # here: it takes a third of a second
 
     specs = {name: _spec(file, link) for name, link in PUBLISHED.items()}
-    tasks = [Task(name, carry_point, (to_data(spec), 1, SPIN_SECONDS)) for name, spec in specs.items()]
+    tasks = [
+        Task(name, carry_point, (to_data(spec), 1, SPIN_SECONDS)) for name, spec in specs.items()
+    ]
     slots = min(len(tasks), guests_at_once(max(needed_mib(spec) for spec in specs.values())))
     with local_engine(lab, slots, _Silent()) as engine:
         records = {done.key: done.result() for done in engine.run(tasks)}
@@ -198,12 +225,17 @@ def _outcome(name: str, record: Record) -> Outcome:
 
 
 def _show(algorithm: str, outcomes: list[Outcome]) -> None:
-    table = Table("Condition", "Reno", algorithm, title="Throughput at the receiver, Mbit/s, one run each")
+    table = Table(
+        "Condition", "Reno", algorithm, title="Throughput at the receiver, Mbit/s, one run each"
+    )
     for one in outcomes:
-        table.add_row(one.condition, *(f"{rate:.3g}" if rate else "-" for rate in (one.reno, one.own)))
+        table.add_row(
+            one.condition, *(f"{rate:.3g}" if rate else "-" for rate in (one.reno, one.own))
+        )
     Console(file=sys.stdout).print(table)
     for one in outcomes:
         click.echo(one.sentence(algorithm))
     click.echo(
-        "One run is one throw of the dice; for intervals: ./tcplab sweep custom_cc --set module=FILE.c --seeds 30"
+        "One run is one throw of the dice; for intervals: ./tcplab sweep custom_cc --set"
+        " module=FILE.c --seeds 30"
     )

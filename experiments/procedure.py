@@ -1,7 +1,8 @@
-"""How an experiment is carried out where its network is: for each condition settings, captures, flows, read-outs.
+"""How an experiment is carried out where its network is: for each condition settings, captures,
+flows, read-outs.
 
-Runs inside the guest or in the native testbed's namespaces, with the standard library and Mininet only. What it
-writes is described in docs/run-directory.md.
+Runs inside the guest or in the native testbed's namespaces, with the standard library and
+Mininet only. What it writes is described in docs/run-directory.md.
 """
 
 from __future__ import annotations
@@ -23,7 +24,13 @@ from testbed.inside.algorithms import permit_those_of
 from testbed.inside.modules import loaded
 from testbed.inside.namespaces import network_namespace
 from testbed.inside.network import LiveNetwork, network
-from testbed.inside.programs import all_ended_afterwards, tail, wait_for, wait_until_ended, waited_for
+from testbed.inside.programs import (
+    all_ended_afterwards,
+    tail,
+    wait_for,
+    wait_until_ended,
+    waited_for,
+)
 from testbed.inside.room import Room
 from testbed.inside.sockets import CONNECTED, LISTEN, sampled, sampling_interval, tcp_sockets
 from topologies.addresses import address_of
@@ -32,21 +39,28 @@ from topologies.errors import TcplabError
 from topologies.spec import Port
 
 _READY = 10.0  # seconds a server or capture may take to be ready
-# Seconds that buffered data may take to arrive after a client's last write: virtual ones cost next to nothing.
+# Seconds that buffered data may take to arrive after a client's last write: virtual ones cost next
+# to nothing.
 _PATIENCE_VIRTUAL, _PATIENCE_REAL = 300.0, 60.0
 _RESULT = "bits/sec"  # in the line that iperf prints at the end, whatever the prefix
-_BLOCK = 1.2  # seconds after which the kernel has handed tcpdump every packet (libpcap's buffer timeout is 1 s)
+# seconds after which the kernel has handed tcpdump every packet (libpcap's buffer timeout is 1 s)
+_BLOCK = 1.2
 _CAPTURE_BUFFER = 8192  # KiB
-# KiB that all receivers with waitall.c ask for together, one of them at most, and at least: below, it does not wait.
+# KiB that all receivers with waitall.c ask for together, one of them at most, and at least: below,
+# it does not wait.
 _RECEIVE_ALL, _RECEIVE_MOST, _RECEIVE_LEAST = 8192, 1024, 64
 
 
 def perform(data: Any, room: Room) -> None:
-    """Carry out the experiment that `data` describes; results of each condition are delivered as they come."""
+    """Carry out the experiment that `data` describes; results of each condition are delivered as
+    they come.
+    """
     spec: ExperimentSpec = from_data(ExperimentSpec, data)
     room.enter("building the network")
     with network(spec.topology, disposable=True) as live, loaded(spec.modules, room) as modules:
-        _write(room.work / "environment.json", _environment(spec, live, room) | {"modules": modules})
+        _write(
+            room.work / "environment.json", _environment(spec, live, room) | {"modules": modules}
+        )
         room.deliver("environment.json")
         for condition in spec.conditions:
             room.enter(condition.label)
@@ -91,7 +105,10 @@ def _measure(spec: ExperimentSpec, condition: Condition, live: LiveNetwork, room
         _write(folder / "qdiscs.json", {"before": before[1], "after": after[1]})
         if reordered:
             _write(folder / "reordering.json", {"before": reordered, "after": live.reorderings()})
-    _write(folder / "evidence.json", {"sysctls": found, "warnings": warnings, **evidence(condition, spec, folder)})
+    _write(
+        folder / "evidence.json",
+        {"sysctls": found, "warnings": warnings, **evidence(condition, spec, folder)},
+    )
 
 
 def _hosts(spec: ExperimentSpec) -> list[str]:
@@ -104,10 +121,14 @@ def _readout(live: LiveNetwork, hosts: list[str]) -> tuple[dict[str, Any], dict[
 
 
 @contextmanager
-def _capturing(spec: ExperimentSpec, live: LiveNetwork, folder: Path, warnings: list[str]) -> Iterator[None]:
-    """tcpdump on each captured interface: ready before the first packet, ended after the last, and whole.
+def _capturing(
+    spec: ExperimentSpec, live: LiveNetwork, folder: Path, warnings: list[str]
+) -> Iterator[None]:
+    """tcpdump on each captured interface: ready before the first packet, ended after the last, and
+    whole.
 
-    Raises TcplabError for a capture that was cut short; packets that tcpdump missed are a warning.
+    Raises TcplabError for a capture that was cut short; packets that tcpdump missed are a
+    warning.
     """
     ports = [port for port in spec.topology.ports if port.name in spec.captures]
     with all_ended_afterwards() as processes:
@@ -119,13 +140,30 @@ def _capturing(spec: ExperimentSpec, live: LiveNetwork, folder: Path, warnings: 
     for port, process in zip(ports, processes, strict=True):
         said = (folder / f"{port.name}.tcpdump.txt").read_text()
         if process.returncode != 0 or "packets captured" not in said:
-            raise TcplabError(f"The capture of {port.name} was cut short: {said.strip()}", "Shorten the experiment.")
+            raise TcplabError(
+                f"The capture of {port.name} was cut short: {said.strip()}",
+                "Shorten the experiment.",
+            )
         if "\n0 packets dropped by kernel" not in said:
-            warnings.append(f"tcpdump on {port.name} missed packets: {said.strip().splitlines()[-1]}.")
+            warnings.append(
+                f"tcpdump on {port.name} missed packets: {said.strip().splitlines()[-1]}."
+            )
 
 
 def _start_capture(live: LiveNetwork, port: Port, folder: Path) -> Popen[bytes]:
-    command = ["tcpdump", "-Z", "root", "-n", "-p", "-i", port.name, "-s", str(SNAPLEN), "-B", str(_CAPTURE_BUFFER)]
+    command = [
+        "tcpdump",
+        "-Z",
+        "root",
+        "-n",
+        "-p",
+        "-i",
+        port.name,
+        "-s",
+        str(SNAPLEN),
+        "-B",
+        str(_CAPTURE_BUFFER),
+    ]
     command += ["--nano", "-w", str(folder / f"{port.name}.pcap")]
     return live.start(port.node, command, folder / f"{port.name}.tcpdump.txt", {})
 
@@ -140,13 +178,16 @@ def _wait_capture(port: Port, process: Popen[bytes], folder: Path) -> None:
     wait_for(f"tcpdump on {port.name}", ready, _READY)
 
 
-def _sampling(spec: ExperimentSpec, live: LiveNetwork, folder: Path) -> AbstractContextManager[None]:
+def _sampling(
+    spec: ExperimentSpec, live: LiveNetwork, folder: Path
+) -> AbstractContextManager[None]:
     files = {live.pid(host): folder / f"{host}.sockets.jsonl" for host in _hosts(spec)}
     return sampled(files, sampling_interval(len(spec.flows)))
 
 
 def _transfer(spec: ExperimentSpec, live: LiveNetwork, folder: Path, room: Room) -> list[str]:
-    """All flows at once: servers known to listen, clients to their end, then everything that is still in buffers.
+    """All flows at once: servers known to listen, clients to their end, then everything that is
+    still in buffers.
 
     What has not arrived when patience ends is cut off, and a sentence says so.
     """
@@ -160,14 +201,23 @@ def _transfer(spec: ExperimentSpec, live: LiveNetwork, folder: Path, room: Room)
         for flow in spec.flows:
             processes.append(_start_client(flow, spec, live, folder))
         clients = zip(spec.flows, processes[len(servers) :], strict=True)
-        cut += [said for flow, client in clients if (said := _wait_client(flow, client, folder, patience))]
+        cut += [
+            said
+            for flow, client in clients
+            if (said := _wait_client(flow, client, folder, patience))
+        ]
         if not cut and not _settled(spec, live, patience):
-            cut.append(f"Data was still on its way {patience:g} s after the senders had written all, and was cut off.")
+            cut.append(
+                f"Data was still on its way {patience:g} s after the senders had written all, and"
+                " was cut off."
+            )
     return cut + [said for flow in spec.flows if (said := _without_result(flow, folder))]
 
 
 def _without_result(flow: Flow, folder: Path) -> str:
-    """A sentence where the receiver measured nothing. iperf's server gives up when the first data takes over 4 s."""
+    """A sentence where the receiver measured nothing. iperf's server gives up when the first data
+    takes over 4 s.
+    """
     said = folder / f"{flow.name}.server.txt"
     if _RESULT in said.read_text(errors="replace"):
         return ""
@@ -191,17 +241,28 @@ def _sockets(live: LiveNetwork, host: str, states: int) -> list[dict[str, Any]]:
         return tcp_sockets(states)
 
 
-def _start_server(flow: Flow, spec: ExperimentSpec, live: LiveNetwork, folder: Path, room: Room) -> Popen[bytes]:
+def _start_server(
+    flow: Flow, spec: ExperimentSpec, live: LiveNetwork, folder: Path, room: Room
+) -> Popen[bytes]:
     said = folder / f"{flow.name}.server.txt"
     preload = {"LD_PRELOAD": str(room.preload)} if room.preload else {}
     batched = ["-l", f"{_receive_kib(len(spec.flows))}K"] if room.preload else []
     if flow.protocol == "udp":  # a datagram a receive: its time is its jitter
-        return live.start(flow.receiver, ["iperf", "-s", "-u", "-p", str(flow.port), *_window(flow)], said, {})
-    return live.start(flow.receiver, ["iperf", "-s", "-p", str(flow.port), *_window(flow), *batched], said, preload)
+        return live.start(
+            flow.receiver, ["iperf", "-s", "-u", "-p", str(flow.port), *_window(flow)], said, {}
+        )
+    return live.start(
+        flow.receiver,
+        ["iperf", "-s", "-p", str(flow.port), *_window(flow), *batched],
+        said,
+        preload,
+    )
 
 
 def _receive_kib(flows: int) -> int:
-    """A receiver fills what it asks for: a thousand of a megabyte each would take all memory of a guest."""
+    """A receiver fills what it asks for: a thousand of a megabyte each would take all memory of a
+    guest.
+    """
     return max(_RECEIVE_LEAST, min(_RECEIVE_MOST, _RECEIVE_ALL // flows))
 
 
@@ -215,14 +276,25 @@ def _all_listen(servers: list[tuple[Flow, Popen[bytes]]], live: LiveNetwork, fol
 
 
 def _listening(live: LiveNetwork, host: str) -> set[tuple[str, int]]:
-    """Protocols and ports; the UDP ones from proc_net(5), whose second column is the local address in hexadecimal."""
+    """Protocols and ports; the UDP ones from proc_net(5), whose second column is the local address
+    in hexadecimal.
+    """
     tcp = {("tcp", int(row["local"].rpartition(":")[2])) for row in _sockets(live, host, LISTEN)}
     lines = Path(f"/proc/{live.pid(host)}/net/udp").read_text().splitlines()[1:]
     return tcp | {("udp", int(line.split()[1].partition(":")[2], 16)) for line in lines}
 
 
-def _start_client(flow: Flow, spec: ExperimentSpec, live: LiveNetwork, folder: Path) -> Popen[bytes]:
-    to = ["-c", address_of(spec.topology, flow.receiver), "-p", str(flow.port), *_window(flow), *_extent(flow)]
+def _start_client(
+    flow: Flow, spec: ExperimentSpec, live: LiveNetwork, folder: Path
+) -> Popen[bytes]:
+    to = [
+        "-c",
+        address_of(spec.topology, flow.receiver),
+        "-p",
+        str(flow.port),
+        *_window(flow),
+        *_extent(flow),
+    ]
     return live.start(flow.sender, ["iperf", *to], folder / f"{flow.name}.client.txt", {})
 
 
@@ -238,18 +310,29 @@ def _window(flow: Flow) -> list[str]:
 
 
 def _wait_client(flow: Flow, client: Popen[bytes], folder: Path, patience: float) -> str:
-    """Wait for iperf's client; a sentence where it has to be cut off. Raises TcplabError where it fails."""
+    """Wait for iperf's client; a sentence where it has to be cut off.
+
+    Raises TcplabError where it fails.
+    """
     said = folder / f"{flow.name}.client.txt"
     if not wait_until_ended(client, flow.duration.seconds + patience):
-        return f"{flow.name}: the client had not written all {patience:g} s after its {flow.duration}, and was cut off."
+        return (
+            f"{flow.name}: the client had not written all {patience:g} s after its {flow.duration},"
+            " and was cut off."
+        )
     if client.returncode != 0:
-        raise TcplabError(f"{flow.name}: iperf's client failed: {tail(said)}", "The run's folder has all that it said.")
+        raise TcplabError(
+            f"{flow.name}: iperf's client failed: {tail(said)}",
+            "The run's folder has all that it said.",
+        )
     return ""
 
 
 def _check_alive(what: str, process: Popen[bytes], said: Path) -> None:
     if process.poll() is not None:
-        raise TcplabError(f"{what} ended at once: {tail(said)}", "The message above is the program's own.")
+        raise TcplabError(
+            f"{what} ended at once: {tail(said)}", "The message above is the program's own."
+        )
 
 
 def _write(file: Path, data: Any) -> None:

@@ -1,7 +1,9 @@
-"""Delay that varies reorders packets, and TCP takes reordering for loss until its threshold is raised.
+"""Delay that varies reorders packets, and TCP takes reordering for loss until its threshold is
+raised.
 
-After section 3.3 of the TCP assignment (analysis/published/geni_tcp_assignment.csv): 100 ms towards the receiver, then
-with a variation of 75 ms, then with tcp_reordering raised, for CUBIC and Reno.
+After section 3.3 of the TCP assignment (analysis/published/geni_tcp_assignment.csv): 100 ms
+towards the receiver, then with a variation of 75 ms, then with tcp_reordering raised, for CUBIC
+and Reno.
 """
 
 from __future__ import annotations
@@ -10,7 +12,17 @@ from dataclasses import dataclass, replace
 
 from experiments.main import start
 from experiments.profiles import LINUX_2_6, under
-from experiments.spec import Condition, ExperimentSpec, Flow, LinkParameters, congestion_control, parameter, word, words
+from experiments.spec import (
+    Condition,
+    ExperimentSpec,
+    Flow,
+    LinkParameters,
+    claim_of,
+    congestion_control,
+    parameter,
+    word,
+    words,
+)
 from topologies.errors import UsageError
 from topologies.spec import Channel
 from topologies.star import star
@@ -25,19 +37,27 @@ _HIGHEST, _DEFAULT_HIGHEST = 2**31 - 1, 300
 @dataclass(frozen=True)
 class Parameters(LinkParameters):
     bw: Rate = parameter("100mbit", Rate, "Rate of each link, each way.")
-    delay: Duration = parameter("100ms", Duration, "Delay of what the router sends to the receiver.")
+    delay: Duration = parameter(
+        "100ms", Duration, "Delay of what the router sends to the receiver."
+    )
     loss: Share = parameter("0%", Share, "Packets lost at random on the way to the receiver.")
     jitter: Duration = parameter("75ms", Duration, "How far that delay varies up and down.")
     duration: Duration = parameter("60s", Duration, "How long the sender sends.")
     cc: str = word("cubic+reno", "Congestion controls to compare, joined by +.")
-    threshold: Count = parameter("3", Count, "tcp_reordering: by how many packets one may be late at first.")
-    period: str = word("today", "The kernel's settings: today, period (as Linux 2.6), or today+period.")
+    threshold: Count = parameter(
+        "3", Count, "tcp_reordering: by how many packets one may be late at first."
+    )
+    period: str = word(
+        "today", "The kernel's settings: today, period (as Linux 2.6), or today+period."
+    )
 
     def __post_init__(self) -> None:
         for algorithm in words(self.cc):
             congestion_control(algorithm)
         if not 1 <= self.threshold.base <= _HIGHEST:
-            raise UsageError(f"A threshold of {self.threshold} is not possible.", f"Choose from 1 to {_HIGHEST}.")
+            raise UsageError(
+                f"A threshold of {self.threshold} is not possible.", f"Choose from 1 to {_HIGHEST}."
+            )
 
 
 def experiment(parameters: Parameters) -> ExperimentSpec:
@@ -47,7 +67,7 @@ def experiment(parameters: Parameters) -> ExperimentSpec:
     conditions = [_condition(algorithm, parameters.threshold) for algorithm in words(parameters.cc)]
     return ExperimentSpec(
         name="reordering",
-        claim=(__doc__ or "").partition("\n")[0],
+        claim=claim_of(__doc__),
         topology=star(parameters.channel(), others),
         flows=(flow,),
         conditions=under(PROFILE, parameters.period, conditions),
@@ -59,7 +79,10 @@ def _condition(algorithm: str, threshold: Count) -> Condition:
     """tcp_reordering can be at most tcp_max_reordering, which is therefore raised before it."""
     highest = (("net.ipv4.tcp_max_reordering", str(max(threshold.base, _DEFAULT_HIGHEST))),)
     condition = congestion_control(algorithm)
-    return replace(condition, sysctls=(*condition.sysctls, *highest, ("net.ipv4.tcp_reordering", str(threshold))))
+    return replace(
+        condition,
+        sysctls=(*condition.sysctls, *highest, ("net.ipv4.tcp_reordering", str(threshold))),
+    )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
-"""Proof that hosts reordered what they were to reorder, from netem's counters and from what their peer's TCP saw.
+"""Proof that hosts reordered what they were to reorder, from netem's counters and from what their
+peer's TCP saw.
 
-netem counts what leaves at once, before what waits, as a requeue (net/sched/sch_netem.c, netem_enqueue). A requeue is
-a buffer of up to 64 KB, which TCP hands down whole even where offloads are off; `packets` counts its segments. Where
-everything is of one segment, as on the way of acknowledgements, the two can be compared.
+netem counts what leaves at once, before what waits, as a requeue (net/sched/sch_netem.c,
+netem_enqueue). A requeue is a buffer of up to 64 KB, which TCP hands down whole even where
+offloads are off; `packets` counts its segments. Where everything is of one segment, as on the
+way of acknowledgements, the two can be compared.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ def reorderings(spec: ExperimentSpec, folder: Path) -> list[dict[str, Any]]:
     """A row (see experiments.proof) for each host that reorders and sent anything."""
     if not spec.topology.reordering:
         return []
-    readings, counters = (json.loads((folder / name).read_text()) for name in ("reordering.json", "counters.json"))
+    readings, counters = (
+        json.loads((folder / name).read_text()) for name in ("reordering.json", "counters.json")
+    )
     senders = {flow.sender for flow in spec.flows}
     rows = []
     for what in spec.topology.reordering:
@@ -48,17 +52,31 @@ def counted(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> dict[s
 
 def seen(counters: dict[str, Counters], host: str) -> int:
     """How often the TCP of `host` found that the path had reordered its segments."""
-    return sum(counters["after"][host].get(name, 0) - counters["before"][host].get(name, 0) for name in _SEEN)
+    return sum(
+        counters["after"][host].get(name, 0) - counters["before"][host].get(name, 0)
+        for name in _SEEN
+    )
 
 
 def _of_data(port: str, what: HostReordering, grown: dict[str, int], found: int) -> dict[str, Any]:
     """A frozen draw lets all or none wait, so TCP sees nothing; with any other draw it does."""
     frozen = what.correlation == WHOLE and what.gap.base == 1
-    undecided = what.correlation.base > 0 and not frozen  # the draw may have been one that lets all wait
-    held = found == 0 if frozen else bool(grown["requeues"] and found) or (undecided and not grown["requeues"])
-    said = f"{grown['requeues']} of at most {grown['packets']} buffers left at once, {grown['drops']} were dropped"
+    undecided = (
+        what.correlation.base > 0 and not frozen
+    )  # the draw may have been one that lets all wait
+    held = (
+        found == 0
+        if frozen
+        else bool(grown["requeues"] and found) or (undecided and not grown["requeues"])
+    )
+    said = (
+        f"{grown['requeues']} of at most {grown['packets']} buffers left at once, {grown['drops']}"
+        " were dropped"
+    )
     promise = (
-        "reorders nothing, since its draw is frozen" if frozen else f"lets buffers wait {what.delay} behind others"
+        "reorders nothing, since its draw is frozen"
+        if frozen
+        else f"lets buffers wait {what.delay} behind others"
     )
     return {
         "claim": f"{port} {promise}",
@@ -82,12 +100,16 @@ def _of_acknowledgements(port: str, what: HostReordering, grown: dict[str, int])
 
 
 def _allowed(what: HostReordering, sent: int) -> list[tuple[int, int]]:
-    """How many of `sent` packets may leave at once. Partly correlated draws have no simple distribution: anything."""
+    """How many of `sent` packets may leave at once.
+
+    Partly correlated draws have no simple distribution: anything.
+    """
     if what.correlation == WHOLE:
         return [(0, 0), (max(0, sent // what.gap.base - 1), sent // what.gap.base + 1)]
     if what.correlation.base:
         return [(0, sent)]
-    # gap - 1 packets wait, then draws decide until one leaves at once: a renewal process of such cycles.
+    # gap - 1 packets wait, then draws decide until one leaves at once: a renewal process of such
+    # cycles.
     share = what.at_once.fraction
     cycle = what.gap.base - 1 + 1 / share
     width = _CHANCE * math.sqrt(sent * (1 - share) / share**2 / cycle**3) + 2

@@ -18,8 +18,13 @@ if TYPE_CHECKING:
     from experiments.sweep.results import Kept
 
 _FINGERPRINT = 12  # characters of a key that people see
-_out = click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("runs"), show_default=True,
-                    help="Folder that keeps the runs.")  # fmt: skip
+_out = click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("runs"),
+    show_default=True,
+    help="Folder that keeps the runs.",
+)
 
 
 @click.group()
@@ -44,15 +49,27 @@ def _manifests(out: Path) -> list[tuple[Path, dict[str, Any]]]:
 
 
 def _runs_table(out: Path) -> Table:
-    table = Table("", "status", "testbed", "seeds", "virtual s", "wall s", title=f"Runs in {out}", title_justify="left")
+    table = Table(
+        "",
+        "status",
+        "testbed",
+        "seeds",
+        "virtual s",
+        "wall s",
+        title=f"Runs in {out}",
+        title_justify="left",
+    )
     table.columns[0].overflow = "fold"
     for folder, manifest in _manifests(out):
         sweep = manifest.get("kind") == "sweep"
         table.add_row(
-            f"{folder.relative_to(out)}", manifest.get("status", ""),
-            "virtual" if sweep else manifest.get("testbed", ""), f"{len(manifest.get('seeds', ())):,}",
-            f"{manifest.get('virtual_seconds', 0):,.0f}", f"{manifest.get('wall_seconds', 0):,.1f}",
-        )  # fmt: skip
+            f"{folder.relative_to(out)}",
+            manifest.get("status", ""),
+            "virtual" if sweep else manifest.get("testbed", ""),
+            f"{len(manifest.get('seeds', ())):,}",
+            f"{manifest.get('virtual_seconds', 0):,.0f}",
+            f"{manifest.get('wall_seconds', 0):,.1f}",
+        )
     return table
 
 
@@ -67,12 +84,19 @@ def _points_table(out: Path) -> Table:
         mine = [one for one in kept if one.experiment == experiment]
         states = Counter(one.status for one in mine)
         now = sum(one.key in usable for one in mine)
-        table.add_row(experiment, *(f"{states[state]:,}" for state in ("complete", "unproved", "failed")), f"{now:,}")
+        table.add_row(
+            experiment,
+            *(f"{states[state]:,}" for state in ("complete", "unproved", "failed")),
+            f"{now:,}",
+        )
     return table
 
 
 def _usable(kept: list[Kept]) -> set[str]:
-    """The keys of points that this code and lab would make again. Without a ready lab all are taken for that."""
+    """The keys of points that this code and lab would make again.
+
+    Without a ready lab all are taken for that.
+    """
     from experiments.sweep.point import origin
     from testbed.lab import found
 
@@ -85,12 +109,18 @@ def _usable(kept: list[Kept]) -> set[str]:
 @click.argument("which", metavar="FOLDER|KEY")
 @_out
 def show_command(which: str, out: Path) -> None:
-    """A run's manifest without its list of files, or a point of a sweep by the beginning of its key."""
+    """A run's manifest without its list of files, or a point of a sweep by the beginning of its
+    key.
+    """
     with one_clear_message():
         folder = Path(which)
         if (folder / "manifest.json").exists():
             manifest = json.loads((folder / "manifest.json").read_text())
-            click.echo(json.dumps({name: value for name, value in manifest.items() if name != "files"}, indent=1))
+            click.echo(
+                json.dumps(
+                    {name: value for name, value in manifest.items() if name != "files"}, indent=1
+                )
+            )
             return
         click.echo(_point(which, out))
 
@@ -99,7 +129,9 @@ def _point(beginning: str, out: Path) -> str:
     from experiments.sweep.results import results
 
     if not (out / "points.sqlite").exists():
-        raise UsageError(f"There is no run '{beginning[:60]}'.", "Name a folder that ./tcplab runs list shows.")
+        raise UsageError(
+            f"There is no run '{beginning[:60]}'.", "Name a folder that ./tcplab runs list shows."
+        )
     with results(out) as memory:
         found = memory.found(beginning)
     if len(found) != 1:
@@ -109,8 +141,13 @@ def _point(beginning: str, out: Path) -> str:
             "Keys are in the column `point` of rows.csv; type enough of one.",
         )
     kept, record = found[0]
-    head = {"key": kept.key, "experiment": kept.experiment, "set": kept.combination, "seed": kept.seed,
-            "finished": kept.finished}  # fmt: skip
+    head = {
+        "key": kept.key,
+        "experiment": kept.experiment,
+        "set": kept.combination,
+        "seed": kept.seed,
+        "finished": kept.finished,
+    }
     return json.dumps(head | record, indent=1)
 
 
@@ -118,7 +155,9 @@ def _point(beginning: str, out: Path) -> str:
 @click.option("--yes", is_flag=True, help="Remove without asking.")
 @_out
 def gc_command(yes: bool, out: Path) -> None:
-    """Forget points that failed, or that another version of tcplab or of its lab made: nothing uses them again."""
+    """Forget points that failed, or that another version of tcplab or of its lab made: nothing uses
+    them again.
+    """
     from experiments.sweep.results import results
 
     with one_clear_message():

@@ -1,7 +1,9 @@
-"""Selective acknowledgement raises the throughput of one TCP flow when the path loses 10 % of its packets.
+"""Selective acknowledgement raises the throughput of one TCP flow when the path loses 10 % of its
+packets.
 
-After the Mininet study of 2014 (analysis/published/mininet_2014_sack.csv): two hosts and a switch, 1 Mbit/s,
-40 ms each way, 10 % loss each way; iperf with a window of 131072 bytes, first without SACK, then with it.
+After the Mininet study of 2014 (analysis/published/mininet_2014_sack.csv): two hosts and a
+switch, 1 Mbit/s, 40 ms each way, 10 % loss each way; iperf with a window of 131072 bytes, first
+without SACK, then with it.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from experiments.main import start
-from experiments.spec import ExperimentSpec, Flow, LinkParameters, parameter, sack
+from experiments.spec import ExperimentSpec, Flow, LinkParameters, claim_of, parameter, sack
 from topologies.two_hosts import two_hosts
 from topologies.units import Size
 
@@ -23,7 +25,7 @@ def experiment(parameters: Parameters) -> ExperimentSpec:
     """The same transfer twice. SACK is set in both hosts' namespaces and proved from both SYNs."""
     return ExperimentSpec(
         name="sack",
-        claim=(__doc__ or "").partition("\n")[0],
+        claim=claim_of(__doc__),
         topology=two_hosts(parameters.channel()),
         flows=(Flow("flow1", "h1", "h2", parameters.duration, parameters.window),),
         conditions=(sack(on=False), sack(on=True)),

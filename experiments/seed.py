@@ -1,4 +1,6 @@
-"""One seed of an experiment, carried out in a guest of its own, and what its own evidence says of it."""
+"""One seed of an experiment, carried out in a guest of its own, and what its own evidence says of
+it.
+"""
 
 from __future__ import annotations
 
@@ -25,15 +27,17 @@ from topologies.errors import TcplabError, UsageError
 PROCEDURE = "experiments.procedure"
 GUEST_MIB = 1024
 _STEP_MIB = 512
-_TCP_SHARE = 16  # the kernel lets TCP have a 16th of its memory before windows shrink (net/ipv4/tcp.c, tcp_init_mem)
+# the kernel lets TCP have a 16th of its memory before windows shrink (net/ipv4/tcp.c, tcp_init_mem)
+_TCP_SHARE = 16
 _SAMPLES = 2000  # sockets that are sampled in a second of virtual time, at most
 
 
 def needed_mib(spec: ExperimentSpec) -> int:
     """MiB that a guest is likely to take, with slack: one that has too little freezes.
 
-    Measured: 120 MB, 0.7 a host, 1.7 a flow and more for the first ten; the captures of a condition, which are kept in
-    its memory until it is over (and copied then), and its socket samples, 0.64 KB each.
+    Measured: 120 MB, 0.7 a host, 1.7 a flow and more for the first ten; the captures of a
+    condition, which are kept in its memory until it is over (and copied then), and its socket
+    samples, 0.64 KB each.
     """
     hosts, flows = len(spec.topology.named("host")), len(spec.flows)
     captures = spec.capture_bytes() // len(spec.conditions)
@@ -45,13 +49,21 @@ def needed_mib(spec: ExperimentSpec) -> int:
 def _buffers_mib(spec: ExperimentSpec) -> int:
     """MiB with which the kernel does not run short of TCP memory while every flow fills its path.
 
-    Counted only where windows reach that far. A flow holds about two windows: in flight, and written but not sent.
+    Counted only where windows reach that far. A flow holds about two windows: in flight, and
+    written but not sent.
     """
-    ways = [(spec.topology.bottleneck(flow.sender, flow.receiver), spec.topology.round_trip(flow.sender, flow.receiver))
-            for flow in spec.flows]  # fmt: skip
+    ways = [
+        (
+            spec.topology.bottleneck(flow.sender, flow.receiver),
+            spec.topology.round_trip(flow.sender, flow.receiver),
+        )
+        for flow in spec.flows
+    ]
     in_flight = [channel.bandwidth.base * delay.seconds / 8 for channel, delay in ways]
     settings = [dict(condition.sysctls) for condition in spec.conditions]
-    largest = max(int((baseline.HOST | values)["net.ipv4.tcp_rmem"].split()[2]) for values in settings)
+    largest = max(
+        int((baseline.HOST | values)["net.ipv4.tcp_rmem"].split()[2]) for values in settings
+    )
     if largest <= int(baseline.HOST["net.ipv4.tcp_rmem"].split()[2]):
         return 0
     return int(sum(2.5 * _TCP_SHARE * min(amount, largest) for amount in in_flight)) // 2**20
@@ -60,27 +72,34 @@ def _buffers_mib(spec: ExperimentSpec) -> int:
 def memory_for(spec: ExperimentSpec) -> int:
     """MiB that a guest is given.
 
-    In steps, since the kernel mixes the size into its randomness: what is captured changes no packet below a step.
+    In steps, since the kernel mixes the size into its randomness: what is captured changes no
+    packet below a step.
     """
     return max(GUEST_MIB, -(-needed_mib(spec) // _STEP_MIB) * _STEP_MIB)
 
 
 def limits_for(spec: ExperimentSpec, wall_seconds: float) -> Limits:
-    """What a guest with this spec may take. It may write what its memory is estimated to hold, for each condition."""
+    """What a guest with this spec may take.
+
+    It may write what its memory is estimated to hold, for each condition.
+    """
     written = len(spec.conditions) * needed_mib(spec) << 20
     return Limits(wall_seconds, memory_for(spec), output_bytes=written)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the evidence of a seed's conditions says: sentences about what is not proved, and what to check."""
+    """What the evidence of a seed's conditions says: sentences about what is not proved, and what
+    to check.
+    """
 
     failures: tuple[str, ...]
     warnings: tuple[str, ...]
 
 
 def judge(spec: ExperimentSpec, seed: int, raw: Path) -> Verdict:
-    """Read evidence.json of each condition in `raw`: proofs that did not hold, transfers that were cut off.
+    """Read evidence.json of each condition in `raw`: proofs that did not hold, transfers that were
+    cut off.
 
     And realtime.json of a native run: how late its timers were.
     """
@@ -114,23 +133,34 @@ def _untimely(raw: Path) -> list[str]:
     return realtime.warnings(json.loads(untrusted.content(raw, REALTIME)))
 
 
-def carry_seed(data: Any, seed: int, out: str, limits: Limits, lab: Lab, progress: Progress) -> Usage:
-    """Run the spec that `data` describes once; its raw files are in the empty folder `out` afterwards."""
+def carry_seed(
+    data: Any, seed: int, out: str, limits: Limits, lab: Lab, progress: Progress
+) -> Usage:
+    """Run the spec that `data` describes once; its raw files are in the empty folder `out`
+    afterwards.
+    """
     modules = build_all(from_data(ExperimentSpec, data).modules, lab)
     try:
-        return run_in_guest(lab, PROCEDURE, data, seed, Path(out), progress, limits, attached(modules))
+        return run_in_guest(
+            lab, PROCEDURE, data, seed, Path(out), progress, limits, attached(modules)
+        )
     except TcplabError as error:
         raise explained(error, Path(out), modules) from None
 
 
-def carry_natively(spec: ExperimentSpec, out: Path, limits: Limits, progress: Progress, *, load_modules: bool) -> Usage:
+def carry_natively(
+    spec: ExperimentSpec, out: Path, limits: Limits, progress: Progress, *, load_modules: bool
+) -> Usage:
     """Run the spec once on the kernel of this computer, into the empty folder `out`.
 
-    Raises UsageError for a spec with modules unless `load_modules` says that they may become part of that kernel.
+    Raises UsageError for a spec with modules unless `load_modules` says that they may become
+    part of that kernel.
     """
     refuse_modules(spec, load_modules)
     modules = attached([built_for_this_kernel(module) for module in spec.modules])
-    wanted = Wanted({name.removesuffix(".ko"): content for name, content in modules.items()}, _algorithms(spec))
+    wanted = Wanted(
+        {name.removesuffix(".ko"): content for name, content in modules.items()}, _algorithms(spec)
+    )
     return run_natively(PROCEDURE, to_data(spec), out, progress, limits, modules, wanted)
 
 
@@ -141,9 +171,12 @@ def _algorithms(spec: ExperimentSpec) -> list[str]:
 
 
 def refuse_modules(spec: ExperimentSpec, load_modules: bool) -> None:
-    """Raises UsageError where modules would become part of this computer's kernel and nobody has said that they may."""
+    """Raises UsageError where modules would become part of this computer's kernel and nobody has
+    said that they may.
+    """
     if spec.modules and not load_modules:
         raise UsageError(
-            f"Natively, {spec.modules[0].name}.c becomes part of this computer's kernel, which its mistakes crash.",
+            f"Natively, {spec.modules[0].name}.c becomes part of this computer's kernel, which its"
+            " mistakes crash.",
             "Use --testbed virtual, or say that you want this: --load-module-into-this-kernel.",
         )

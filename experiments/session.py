@@ -1,4 +1,6 @@
-"""A run from outside: the testbed chosen, every seed carried out, the run directory finished, the report made."""
+"""A run from outside: the testbed chosen, every seed carried out, the run directory finished, the
+report made.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ from topologies.errors import TcplabError
 Testbed = Literal["native", "virtual"]
 _ROOT = Path(testbed.__file__).resolve().parent.parent
 _START = 11.0  # seconds until Open vSwitch may be started in a guest
-_CONDITION_OVERHEAD = 6.0  # seconds; a condition's servers, captures and the drain of buffers, as a guess for the bar
+_CONDITION_OVERHEAD = (
+    6.0  # seconds; a condition's servers, captures and the drain of buffers, as a guess for the bar
+)
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,9 @@ class Request:
     out: Path
     limits: Limits = field(default_factory=Limits)
     load_modules: bool = False  # into the kernel of this computer, where the run is native
-    published: tuple[dict[str, Any], ...] = ()  # numbers with these very settings, for the report (published.beside)
+    published: tuple[
+        dict[str, Any], ...
+    ] = ()  # numbers with these very settings, for the report (published.beside)
 
     def expected_seconds(self) -> float:
         """About how long one seed takes on its own clock."""
@@ -55,7 +61,10 @@ class Request:
 
 
 def choose(asked: str) -> Testbed:
-    """The testbed that `auto`, `native` or `virtual` means here. Raises TcplabError where native cannot be."""
+    """The testbed that `auto`, `native` or `virtual` means here.
+
+    Raises TcplabError where native cannot be.
+    """
     if asked == "virtual":
         return _virtual()
     problems = obstacles()
@@ -74,13 +83,18 @@ def _virtual() -> Testbed:
 
 
 def carry_out(request: Request, ready: Lab | None, progress: Callable[[int], Progress]) -> Path:
-    """Run all seeds and return the finished run directory, whose manifest says whether its conditions held.
+    """Run all seeds and return the finished run directory, whose manifest says whether its
+    conditions held.
 
-    `ready` is the lab of the virtual testbed. `progress(index)` gives the progress callback of the seed at that
-    place. Raises TcplabError where a seed failed, after the others; what was measured is kept and marked.
+    `ready` is the lab of the virtual testbed. `progress(index)` gives the progress callback of
+    the seed at that place. Raises TcplabError where a seed failed, after the others; what was
+    measured is kept and marked.
     """
     with new_run(request.out / request.spec.name, f"seed{request.seeds[0]}") as run:
-        record = _Record(request, facts=lab_facts(ready) if ready else {"kernel": {"release": platform.release()}})
+        record = _Record(
+            request,
+            facts=lab_facts(ready) if ready else {"kernel": {"release": platform.release()}},
+        )
         try:
             _prepare(run, request)
             for seed, ended in _carried(request, ready, run.folder / "raw", progress):
@@ -107,7 +121,9 @@ Ended = Usage | TcplabError
 def _carried(
     request: Request, ready: Lab | None, raw: Path, progress: Callable[[int], Progress]
 ) -> Iterator[tuple[int, Ended]]:
-    """All seeds as they end: one at a time in real time or where there is one, else on all processors."""
+    """All seeds as they end: one at a time in real time or where there is one, else on all
+    processors.
+    """
     for seed in request.seeds:
         (raw / f"seed-{seed}").mkdir()
     if ready and len(request.seeds) > 1:
@@ -122,7 +138,9 @@ def _alone(request: Request, ready: Lab | None, seed: int, out: Path, progress: 
     try:
         if ready:
             return carry_seed(data, seed, str(out), request.limits, ready, progress)
-        return carry_natively(request.spec, out, request.limits, progress, load_modules=request.load_modules)
+        return carry_natively(
+            request.spec, out, request.limits, progress, load_modules=request.load_modules
+        )
     except TcplabError as error:
         return error
 
@@ -130,7 +148,10 @@ def _alone(request: Request, ready: Lab | None, seed: int, out: Path, progress: 
 def _at_once(
     request: Request, ready: Lab, raw: Path, progress: Callable[[int], Progress]
 ) -> Iterator[tuple[int, Ended]]:
-    from testbed.engine.engine import Task, local_engine  # here: it takes a third of a second, and one run has no use
+    from testbed.engine.engine import (
+        Task,
+        local_engine,
+    )  # here: it takes a third of a second, and one run has no use
 
     class Followed:
         def running(self, key: str, phase: str, elapsed: float) -> None:
@@ -139,7 +160,10 @@ def _at_once(
         def note(self, text: str) -> None:
             """Nothing can be new: the only worker is we."""
 
-    data, places = to_data(request.spec), {f"seed-{seed}": index for index, seed in enumerate(request.seeds)}
+    data, places = (
+        to_data(request.spec),
+        {f"seed-{seed}": index for index, seed in enumerate(request.seeds)},
+    )
     tasks = [
         Task(key, carry_seed, (data, request.seeds[index], str(raw / key), request.limits))
         for key, index in places.items()
@@ -159,7 +183,9 @@ class _Record:
     facts: dict[str, Any]
     status: str = "failed"
     failures: list[str] = field(default_factory=list)
-    started: str = field(default_factory=lambda: datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"))
+    started: str = field(
+        default_factory=lambda: datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    )
     usages: list[Usage] = field(default_factory=list)
     verdicts: dict[int, Verdict] = field(default_factory=dict)
     errors: dict[int, TcplabError] = field(default_factory=dict)
@@ -176,30 +202,50 @@ class _Record:
         """All seeds have ended. Raises the error of the first that failed."""
         if self.errors:
             raise self.errors[min(self.errors)]
-        self.failures = [failure for _, verdict in sorted(self.verdicts.items()) for failure in verdict.failures]
+        self.failures = [
+            failure for _, verdict in sorted(self.verdicts.items()) for failure in verdict.failures
+        ]
         self.status = "failed" if self.failures else "complete"
 
     def fail(self, error: TcplabError) -> None:
-        """Take down what ended the run: every seed's own error, else the one that was not a seed's."""
-        self.failures += [f"Seed {seed}: {why}" for seed, why in sorted(self.errors.items())] or [str(error)]
+        """Take down what ended the run: every seed's own error, else the one that was not a
+        seed's.
+        """
+        self.failures += [f"Seed {seed}: {why}" for seed, why in sorted(self.errors.items())] or [
+            str(error)
+        ]
 
     def manifest(self) -> dict[str, Any]:
         spec = self.request.spec
-        warnings = [warning for _, verdict in sorted(self.verdicts.items()) for warning in verdict.warnings]
+        warnings = [
+            warning for _, verdict in sorted(self.verdicts.items()) for warning in verdict.warnings
+        ]
         return {
-            "tcplab": testbed.VERSION, "experiment": spec.name, "claim": spec.claim, "status": self.status,
-            "failures": self.failures, "warnings": warnings, "testbed": self.request.testbed,
+            "tcplab": testbed.VERSION,
+            "experiment": spec.name,
+            "claim": spec.claim,
+            "status": self.status,
+            "failures": self.failures,
+            "warnings": warnings,
+            "testbed": self.request.testbed,
             "seeds": list(self.request.seeds),
-            "spec_digest": digest(spec), "code_digest": code_digest(), **self.facts, "started": self.started,
+            "spec_digest": digest(spec),
+            "code_digest": code_digest(),
+            **self.facts,
+            "started": self.started,
             "virtual_seconds": round(sum(usage.clock_seconds for usage in self.usages), 6),
             "wall_seconds": round(sum(usage.wall_seconds for usage in self.usages), 3),
             "cpu_seconds": round(sum(usage.cpu_seconds for usage in self.usages), 2),
             "peak_memory_bytes": max((usage.memory for usage in self.usages), default=0),
-        }  # fmt: skip
+        }
 
 
 def _prepare(run: Run, request: Request) -> None:
-    spec = {"parameters": to_data(request.parameters), "published": request.published, **to_data(request.spec)}
+    spec = {
+        "parameters": to_data(request.parameters),
+        "published": request.published,
+        **to_data(request.spec),
+    }
     (run.folder / "spec.json").write_text(json.dumps(spec, indent=1) + "\n")
     (run.folder / "raw").mkdir()
 
@@ -207,16 +253,25 @@ def _prepare(run: Run, request: Request) -> None:
 def lab_facts(ready: Lab) -> dict[str, Any]:
     """What a manifest says of the lab that a run was made in."""
     return {
-        "kernel": {"release": ready.kernel_release, "seccomp": ready.seccomp, "digest": ready.digests["kernel"]},
-        "image": {"digest": ready.digests["image"]}, "lab_digest": ready.digests["whole"],
+        "kernel": {
+            "release": ready.kernel_release,
+            "seccomp": ready.seccomp,
+            "digest": ready.digests["kernel"],
+        },
+        "image": {"digest": ready.digests["image"]},
+        "lab_digest": ready.digests["whole"],
         "tools": dict(ready.packages),
-    }  # fmt: skip
+    }
 
 
 def for_page(ready: Lab) -> dict[str, Any]:
     """The same for a page: what its analysis shows, without the list of all packages."""
     facts = {name: value for name, value in lab_facts(ready).items() if name != "tools"}
-    digests = {"kernel": ready.digests["kernel"], "image": ready.digests["image"], "code": code_digest()}
+    digests = {
+        "kernel": ready.digests["kernel"],
+        "image": ready.digests["image"],
+        "code": code_digest(),
+    }
     return facts | {"digests": digests}
 
 
@@ -232,7 +287,15 @@ def _as_caller() -> list[str]:
     """What to put before a command so that it runs as who typed sudo."""
     caller = who_typed_sudo()
     return (
-        ["setpriv", "--reuid", str(caller[0]), "--regid", str(caller[1]), "--init-groups", "--reset-env"]
+        [
+            "setpriv",
+            "--reuid",
+            str(caller[0]),
+            "--regid",
+            str(caller[1]),
+            "--init-groups",
+            "--reset-env",
+        ]
         if caller
         else []
     )
@@ -245,7 +308,9 @@ def make_page(kind: str, folder: Path) -> int:
 
 
 def _analysis(*words: str) -> list[str]:
-    """The analysis, a process of its own: it reads a folder as anyone's, never as root where someone typed sudo."""
+    """The analysis, a process of its own: it reads a folder as anyone's, never as root where
+    someone typed sudo.
+    """
     return [*_as_caller(), sys.executable, "-m", "analysis", *words]
 
 
@@ -256,16 +321,28 @@ def _with_fonts() -> dict[str, str]:
 
 @contextmanager
 def reporter() -> Iterator[Callable[[Path], int]]:
-    """The analysis, loading while the experiment runs. Call the result once with the run directory: its exit status."""
+    """The analysis, loading while the experiment runs. Call the result once with the run directory:
+    its exit status.
+    """
     process = subprocess.Popen(
-        _analysis("report", "--wait"), stdin=subprocess.PIPE, text=True, cwd=_ROOT, env=_with_fonts(), process_group=0
+        _analysis("report", "--wait"),
+        stdin=subprocess.PIPE,
+        text=True,
+        cwd=_ROOT,
+        env=_with_fonts(),
+        process_group=0,
     )
 
     def report(run: Path) -> int:
         process.communicate(f"{run.resolve()}\n")
         if process.returncode < 0:
-            problem = f"The analysis was ended by {signal.Signals(-process.returncode).name}; {run} has no report."
-            raise TcplabError(problem, "./tcplab doctor says whether this processor lacks instructions.")
+            problem = (
+                f"The analysis was ended by {signal.Signals(-process.returncode).name}; {run} has"
+                " no report."
+            )
+            raise TcplabError(
+                problem, "./tcplab doctor says whether this processor lacks instructions."
+            )
         return int(process.returncode)
 
     try:

@@ -1,4 +1,6 @@
-"""`tcplab shell TOPOLOGY`: Mininet's command line in a network of one's own, in real time on either testbed."""
+"""`tcplab shell TOPOLOGY`: Mininet's command line in a network of one's own, in real time on either
+testbed.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ class Link(LinkParameters):
     """Without loss until somebody asks for it."""
 
     bw: Rate = parameter("10mbit", Rate, "Rate of the link, each way.")
-    delay: Duration = parameter("20ms", Duration, "Delay of the link, each way; the round trip takes twice as long.")
+    delay: Duration = parameter(
+        "20ms", Duration, "Delay of the link, each way; the round trip takes twice as long."
+    )
     loss: Share = parameter("0%", Share, "Packets that the link loses at random, each way.")
 
 
@@ -60,7 +64,9 @@ def _shell(topology: str, size: int, testbed: str, **link: Any) -> None:
             interact(made, start, folder)
 
 
-def _in_guest(lab: Lab, module: str, data: Any, out: Path, progress: Progress, limits: Limits) -> Usage:
+def _in_guest(
+    lab: Lab, module: str, data: Any, out: Path, progress: Progress, limits: Limits
+) -> Usage:
     return run_in_guest(lab, module, data, 1, out, progress, limits, real_time=True)
 
 
@@ -71,9 +77,19 @@ shell = click.Command(
     params=[
         click.Argument(["topology"], type=click.Choice(list(SHAPES))),
         *(option for option in parameter_options(Link) if option.name != "duration"),
-        click.Option(["--size"], type=click.IntRange(1, 60), default=2, show_default=True,
-                     help="Pairs of a dumbbell, routers of a chain, hops of a parking lot."),
-        click.Option(["--testbed"], type=click.Choice(["auto", "native", "virtual"]), default="auto", show_default=True,
-                     help="On this kernel, or in the lab kernel."),
+        click.Option(
+            ["--size"],
+            type=click.IntRange(1, 60),
+            default=2,
+            show_default=True,
+            help="Pairs of a dumbbell, routers of a chain, hops of a parking lot.",
+        ),
+        click.Option(
+            ["--testbed"],
+            type=click.Choice(["auto", "native", "virtual"]),
+            default="auto",
+            show_default=True,
+            help="On this kernel, or in the lab kernel.",
+        ),
     ],
-)  # fmt: skip
+)

@@ -1,7 +1,9 @@
-"""Run directories: `runs/<experiment>/<id>/`, written under another name and put in place in one step.
+"""Run directories: `runs/<experiment>/<id>/`, written under another name and put in place in one
+step.
 
-While a run is written its folder is `<id>.in-progress` and holds a lock that the kernel frees when we die. Whoever
-opens the store next keeps such an orphan as an interrupted run. Nothing is ever overwritten.
+While a run is written its folder is `<id>.in-progress` and holds a lock that the kernel frees
+when we die. Whoever opens the store next keeps such an orphan as an interrupted run. Nothing is
+ever overwritten.
 """
 
 from __future__ import annotations
@@ -39,31 +41,41 @@ class Run:
         return self.folder.with_name(self.identifier)
 
     def finish(self, manifest: dict[str, Any]) -> Path:
-        """Write the manifest with the digests of all files, put the run in its place and return that."""
+        """Write the manifest with the digests of all files, put the run in its place and return
+        that.
+        """
         return _settle(self.folder, manifest)
 
 
 @contextmanager
 def new_run(shelf: Path, label: str) -> Iterator[Run]:
-    """A new run on a `shelf` of the store, such as runs/sack, named by the time and a `label`; locked meanwhile.
+    """A new run on a `shelf` of the store, such as runs/sack, named by the time and a `label`;
+    locked meanwhile.
 
     Raises TcplabError where nothing can be written there.
     """
     try:
         shelf.mkdir(parents=True, exist_ok=True)
         if shutil.disk_usage(shelf).free < _ROOM_NEEDED:
-            raise TcplabError(f"Less than {_ROOM_NEEDED >> 20} MiB are free at {shelf}.", "Free some, or use --out.")
+            raise TcplabError(
+                f"Less than {_ROOM_NEEDED >> 20} MiB are free at {shelf}.",
+                "Free some, or use --out.",
+            )
         folder, lock = _create(shelf, label)
     except OSError as error:
         raise TcplabError(
-            f"Nothing can be written in {shelf}: {error.strerror}.", "Use --out with another folder."
+            f"Nothing can be written in {shelf}: {error.strerror}.",
+            "Use --out with another folder.",
         ) from error
     with lock:
         yield Run(folder, folder.name.removesuffix(_IN_PROGRESS))
 
 
 def _create(shelf: Path, label: str) -> tuple[Path, IO[str]]:
-    """A fresh folder and its lock, held. The shelf's lock keeps others from taking it for an orphan before that."""
+    """A fresh folder and its lock, held.
+
+    The shelf's lock keeps others from taking it for an orphan before that.
+    """
     with (shelf / ".lock").open("w") as gate:
         fcntl.flock(gate, fcntl.LOCK_EX)
         keep_orphans(shelf)
@@ -93,7 +105,11 @@ def _adopt(folder: Path) -> Path | None:
     try:
         with (folder / _LOCK).open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            manifest = {"experiment": folder.parent.name, "status": "interrupted", "failures": ["The run was killed."]}
+            manifest = {
+                "experiment": folder.parent.name,
+                "status": "interrupted",
+                "failures": ["The run was killed."],
+            }
             return _settle(folder, manifest)
     except BlockingIOError:
         return None  # its writer lives
@@ -117,7 +133,10 @@ def _digests(folder: Path) -> dict[str, str]:
 
 
 def point_latest(run: Path) -> None:
-    """Let `latest` beside the run lead to it, in one step. Where the file system has no links there is none."""
+    """Let `latest` beside the run lead to it, in one step.
+
+    Where the file system has no links there is none.
+    """
     link = run.with_name("latest")
     fresh = run.with_name(f".latest-{os.getpid()}")
     try:

@@ -1,8 +1,10 @@
-"""A UDP flow keeps its rate beside ten TCP flows in one FIFO queue; a fair queue cuts it down to their share.
+"""A UDP flow keeps its rate beside ten TCP flows in one FIFO queue; a fair queue cuts it down to
+their share.
 
-After section 3.2 of the TCP assignment (analysis/published/geni_tcp_assignment.csv): ten TCP flows from right and a UDP
-flow of 20 Mbit/s from top meet at the router's port of 100 Mbit/s towards left. The assignment compared FIFO with sfq;
-fq_codel, fq, cake, pie and red are beside them here.
+After section 3.2 of the TCP assignment (analysis/published/geni_tcp_assignment.csv): ten TCP
+flows from right and a UDP flow of 20 Mbit/s from top meet at the router's port of 100 Mbit/s
+towards left. The assignment compared FIFO with sfq; fq_codel, fq, cake, pie and red are beside
+them here.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from dataclasses import dataclass
 
 from experiments.main import start
 from experiments.profiles import LINUX_2_6, under
-from experiments.spec import Condition, ExperimentSpec, Flow, Proof, parameter, word
+from experiments.spec import Condition, ExperimentSpec, Flow, Proof, claim_of, parameter, word
 from topologies.errors import UsageError
 from topologies.spec import Channel, Discipline
 from topologies.star import star
@@ -35,12 +37,15 @@ class Parameters:
     udp: Rate = parameter("20mbit", Rate, "Rate at which the UDP flow sends.")
     streams: Count = parameter("10", Count, "TCP flows.")
     duration: Duration = parameter("60s", Duration, "How long all of them send.")
-    period: str = word("today", "The kernel's settings: today, period (as Linux 2.6), or today+period.")
+    period: str = word(
+        "today", "The kernel's settings: today, period (as Linux 2.6), or today+period."
+    )
 
     def __post_init__(self) -> None:
         if self.queueing not in DISCIPLINES:
             raise UsageError(
-                f"There is no queueing discipline '{self.queueing[:40]}'.", f"Choose from {', '.join(DISCIPLINES)}."
+                f"There is no queueing discipline '{self.queueing[:40]}'.",
+                f"Choose from {', '.join(DISCIPLINES)}.",
             )
         if not 1 <= self.streams.base <= 500:
             raise UsageError(f"{self.streams} TCP flows are not possible.", "Choose from 1 to 500.")
@@ -56,10 +61,12 @@ def experiment(parameters: Parameters) -> ExperimentSpec:
         Flow(f"tcp{number}", "right", "left", parameters.duration, port=_TCP_PORT + number - 1)
         for number in range(1, parameters.streams.base + 1)
     )
-    condition = Condition("together", "TCP and UDP together", (), (Proof("congestion_control", "cubic"),))
+    condition = Condition(
+        "together", "TCP and UDP together", (), (Proof("congestion_control", "cubic"),)
+    )
     return ExperimentSpec(
         name="udp_fairness",
-        claim=(__doc__ or "").partition("\n")[0],
+        claim=claim_of(__doc__),
         topology=star(shared, others),
         flows=(udp, *tcp),
         conditions=under(PROFILE, parameters.period, (condition,)),

@@ -1,1 +1,3 @@
-"""What is taught: one folder per lab with its text, questions and key; variants, hand-ins, grading."""
+"""What is taught: one folder per lab with its text, questions and key; variants, hand-ins,
+grading.
+"""

@@ -16,13 +16,19 @@ from labs.runs import run_folder
 from testbed.lab import lab as ready_lab
 
 
-def start(lab: str, student: str, variants: Path | str | None = None, folder: Path | str | None = None) -> Assignment:
+def start(
+    lab: str, student: str, variants: Path | str | None = None, folder: Path | str | None = None
+) -> Assignment:
     """The student's assignment: made where it is not there yet, else read. Raises UsageError."""
     place = Path(folder or f"{lab}-{packing.safe_name(student_id(student))}")
     if place.exists():
         return read_assignment(place)
     found = catalogue.find(lab)
-    mine = variant_from(Path(variants), found, student) if variants else variant(SELF_STUDY, found, student)
+    mine = (
+        variant_from(Path(variants), found, student)
+        if variants
+        else variant(SELF_STUDY, found, student)
+    )
     return start_in(found, mine, place)
 
 
@@ -41,11 +47,18 @@ def measured(run: Path) -> Values:
 
 
 def answer(assignment: Assignment, answers: Mapping[str, str | Sequence[str]]) -> None:
-    """Write these answers to the sheet, in the place of what it had. Raises UsageError for a question there is not."""
+    """Write these answers to the sheet, in the place of what it had.
+
+    Raises UsageError for a question there is not.
+    """
     for name in answers:
         assignment.lab.question(name)
-    texts = {name: value if isinstance(value, str) else list(value) for name, value in answers.items()}
-    lines = [f"{name} = {json.dumps(value)}" for name, value in texts.items()]  # of these, TOML's form is JSON's
+    texts = {
+        name: value if isinstance(value, str) else list(value) for name, value in answers.items()
+    }
+    lines = [
+        f"{name} = {json.dumps(value)}" for name, value in texts.items()
+    ]  # of these, TOML's form is JSON's
     (assignment.folder / ANSWERS).write_text("[answers]\n" + "\n".join(lines) + "\n")
 
 

@@ -1,4 +1,6 @@
-"""`tcplab lab start`: a student's folder with the handout, the runs to do and the sheet for the answers."""
+"""`tcplab lab start`: a student's folder with the handout, the runs to do and the sheet for the
+answers.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +34,14 @@ class Assignment:
 
 
 def start(lab: LabSpec, variant: Variant, folder: Path) -> Assignment:
-    """Make the folder. Raises UsageError where it is there already: answers are never overwritten."""
+    """Make the folder.
+
+    Raises UsageError where it is there already: answers are never overwritten.
+    """
     if folder.exists() and any(folder.iterdir()):
-        raise UsageError(f"{folder} is there already.", "Name another folder with --out, or go on in that one.")
+        raise UsageError(
+            f"{folder} is there already.", "Name another folder with --out, or go on in that one."
+        )
     handout = handout_text(lab, variant)
     files = {
         FILE: json.dumps({"format": _FORMAT, "variant": to_data(variant)}, indent=1) + "\n",
@@ -55,45 +62,82 @@ def read_assignment(folder: Path) -> Assignment:
         remedy = "Name the folder that ./tcplab lab start made, or change into it."
         raise UsageError(f"'{folder}' is no lab's folder: it has no {FILE}.", remedy) from None
     except (OSError, ValueError) as error:
-        raise TcplabError(f"{folder / FILE} cannot be read: {error}.", "Start the lab again with --out.") from None
+        raise TcplabError(
+            f"{folder / FILE} cannot be read: {error}.", "Start the lab again with --out."
+        ) from None
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
-        raise TcplabError(f"{folder / FILE} was written by another tcplab.", "Update tcplab, or start the lab again.")
+        raise TcplabError(
+            f"{folder / FILE} was written by another tcplab.",
+            "Update tcplab, or start the lab again.",
+        )
     variant: Variant = from_data(Variant, content.get("variant"), FILE)
     return Assignment(folder, catalogue.find(variant.lab), variant)
 
 
 def handout_text(lab: LabSpec, variant: Variant) -> str:
-    """The handout in Markdown. Every number in it is rendered from the lab's spec and the student's variant."""
-    return render_lab(lab.name, {
-        "lab": lab, "variant": variant, "parts": [_part(run, variant) for run in lab.runs],
-        "values": {name: str(value) for name, value in variables_of(lab, variant).items()},
-        "questions": list(enumerate(lab.questions, 1)), "asked": asked, "points": lab.points,
-    })  # fmt: skip
+    """The handout in Markdown.
+
+    Every number in it is rendered from the lab's spec and the student's variant.
+    """
+    return render_lab(
+        lab.name,
+        {
+            "lab": lab,
+            "variant": variant,
+            "parts": [_part(run, variant) for run in lab.runs],
+            "values": {name: str(value) for name, value in variables_of(lab, variant).items()},
+            "questions": list(enumerate(lab.questions, 1)),
+            "asked": asked,
+            "points": lab.points,
+        },
+    )
 
 
 def _part(run: LabRun, variant: Variant) -> dict[str, Any]:
-    """What a handout says of a run: its parameters, conditions, flows and topology, all from the spec."""
+    """What a handout says of a run: its parameters, conditions, flows and topology, all from the
+    spec.
+    """
     if run.module:
-        return {"name": run.name, "module": True, "command": command_of(run, variant), "seeds": seeds_of(run, variant)}
+        return {
+            "name": run.name,
+            "module": True,
+            "command": command_of(run, variant),
+            "seeds": seeds_of(run, variant),
+        }
     made = combination_of(run, variant)
     spec = made.spec
     flow = spec.flows[0]
-    besides = [text for text in run.settings if not hasattr(made.parameters, text.partition("=")[0])]
+    besides = [
+        text for text in run.settings if not hasattr(made.parameters, text.partition("=")[0])
+    ]
     trip = spec.topology.round_trip(flow.sender, flow.receiver)
     return {
-        "name": run.name, "module": False, "command": command_of(run, variant), "seeds": seeds_of(run, variant),
-        "parameters": to_data(made.parameters), "besides": besides, "conditions": spec.conditions, "flows": spec.flows,
-        "diagram": spec.topology.diagram, "round_trip": str(trip), "captures": spec.captures,
-    }  # fmt: skip
+        "name": run.name,
+        "module": False,
+        "command": command_of(run, variant),
+        "seeds": seeds_of(run, variant),
+        "parameters": to_data(made.parameters),
+        "besides": besides,
+        "conditions": spec.conditions,
+        "flows": spec.flows,
+        "diagram": spec.topology.diagram,
+        "round_trip": str(trip),
+        "captures": spec.captures,
+    }
 
 
 def asked(question: Question) -> str:
     """What kind of answer is wanted, in words."""
     counted = unit_named(question.unit) == COUNT
-    number = "a plain number" if counted else f"a number in {question.unit} or another unit of that kind"
+    number = (
+        "a plain number" if counted else f"a number in {question.unit} or another unit of that kind"
+    )
     kinds = {
-        "number": number, "choice": "one of the options", "choices": "all options that apply", "text": "a short text",
+        "number": number,
+        "choice": "one of the options",
+        "choices": "all options that apply",
+        "text": "a short text",
         "graph": "the name of a picture in this folder (PNG or JPEG)",
         "module": "the name of your .c file in this folder",
-    }  # fmt: skip
+    }
     return kinds[question.kind]

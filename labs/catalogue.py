@@ -22,7 +22,9 @@ def names() -> list[str]:
 
 @cache
 def find(name: str) -> LabSpec:
-    """The lab of that name. Raises UsageError with the names there are, or with what is wrong in its lab.toml."""
+    """The lab of that name. Raises UsageError with the names there are, or with what is wrong in
+    its lab.toml.
+    """
     if name not in names():
         raise UsageError(f"There is no lab '{name[:40]}'.", f"There are: {', '.join(names())}.")
     content = tomllib.loads((FOLDER / name / "lab.toml").read_text())

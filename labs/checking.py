@@ -1,4 +1,6 @@
-"""`tcplab lab check`: what is missing, unreadable or implausible in a hand-in. It knows no answers."""
+"""`tcplab lab check`: what is missing, unreadable or implausible in a hand-in. It knows no
+answers.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +31,17 @@ class Finding:
 
 
 def check(assignment: Assignment) -> list[Finding]:
-    """Everything that is to be said, runs first. Raises TcplabError where the sheet itself cannot be read."""
+    """Everything that is to be said, runs first.
+
+    Raises TcplabError where the sheet itself cannot be read.
+    """
     answers = read_sheet(assignment.folder / ANSWERS, assignment.lab)
     found = [finding for run in assignment.lab.runs for finding in _run(assignment, run)]
-    return found + [one for question in assignment.lab.questions for one in _question(assignment, question, answers)]
+    return found + [
+        one
+        for question in assignment.lab.questions
+        for one in _question(assignment, question, answers)
+    ]
 
 
 def _run(assignment: Assignment, run: LabRun) -> Iterator[Finding]:
@@ -45,7 +54,9 @@ def _run(assignment: Assignment, run: LabRun) -> Iterator[Finding]:
         read = read_run(folder, problems)
         module = assignment.folder / MODULE if run.module else None
         wanted = combination_of(run, assignment.variant, module).spec
-        asked = {field.name: read.spec.get(field.name) for field in fields(ExperimentSpec)}  # spec.json says more
+        asked = {
+            field.name: read.spec.get(field.name) for field in fields(ExperimentSpec)
+        }  # spec.json says more
         mine = from_data(ExperimentSpec, asked, "spec.json") == wanted
     except TcplabError as error:
         yield Finding(run.name, str(error))
@@ -53,14 +64,21 @@ def _run(assignment: Assignment, run: LabRun) -> Iterator[Finding]:
     if read.status != "complete":
         yield Finding(run.name, f"the run is {read.status}: {' '.join(read.failures)[:200]}")
     if not mine or read.seeds != seeds_of(run, assignment.variant):
-        yield Finding(run.name, "this is not your run: its parameters or its seed are others. ./tcplab lab run")
+        yield Finding(
+            run.name,
+            "this is not your run: its parameters or its seed are others. ./tcplab lab run",
+        )
     for name in changed_files(read)[:3]:
         yield Finding(run.name, f"{name} was changed after the run: run it again")
     for problem in problems.found[:3]:
         yield Finding(run.name, problem)
     manifest = read_object(folder / "manifest.json", problems, "manifest.json")
     if manifest.get("testbed") == "native":
-        yield Finding(run.name, "made in real time, so it cannot be repeated; is that allowed in your course?", False)
+        yield Finding(
+            run.name,
+            "made in real time, so it cannot be repeated; is that allowed in your course?",
+            False,
+        )
 
 
 def _question(assignment: Assignment, question: Question, answers: Answers) -> Iterator[Finding]:
@@ -73,7 +91,9 @@ def _question(assignment: Assignment, question: Question, answers: Answers) -> I
         known = {option.id for option in question.options}
         for text in given:
             if text not in known:
-                yield Finding(question.id, f"'{text[:40]}' is no option; there are {', '.join(sorted(known))}")
+                yield Finding(
+                    question.id, f"'{text[:40]}' is no option; there are {', '.join(sorted(known))}"
+                )
     elif question.kind in ("graph", "module"):
         yield from _file(assignment, question, given[0])
 

@@ -12,8 +12,13 @@ from labs.course import class_file, new_course, read_course, variant, variant_fr
 from topologies.errors import UsageError
 
 _folder = click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=Path())
-_course = click.option("--course", "course_file", type=click.Path(path_type=Path, dir_okay=False),
-                       metavar="FILE", help="The file with the course's secret.  [default: self-study]")  # fmt: skip
+_course = click.option(
+    "--course",
+    "course_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="The file with the course's secret.  [default: self-study]",
+)
 
 
 @click.group()
@@ -41,7 +46,7 @@ def list_command() -> None:
     help="The file of variants that your instructor gave out; without it you study by yourself.",
 )
 @_course
-@click.option("--out", type=click.Path(path_type=Path), metavar="FOLDER", help="[default: LAB-ID]")  # fmt: skip
+@click.option("--out", type=click.Path(path_type=Path), metavar="FOLDER", help="[default: LAB-ID]")
 def start_command(
     name: str, student: str, variants_file: Path | None, course_file: Path | None, out: Path | None
 ) -> None:
@@ -52,11 +57,19 @@ def start_command(
     with one_clear_message():
         found = catalogue.find(name)
         if variants_file and course_file:
-            raise UsageError("--variants and --course exclude each other.", "Students use --variants.")
+            raise UsageError(
+                "--variants and --course exclude each other.", "Students use --variants."
+            )
         course = read_course(course_file)
-        mine = variant_from(variants_file, found, student) if variants_file else variant(course, found, student)
+        mine = (
+            variant_from(variants_file, found, student)
+            if variants_file
+            else variant(course, found, student)
+        )
         made = start(found, mine, out or Path(f"{name}-{safe_name(mine.student)}"))
-        click.echo(f"{made.folder}/handout.html says what to do; then: ./tcplab lab run {made.folder}")
+        click.echo(
+            f"{made.folder}/handout.html says what to do; then: ./tcplab lab run {made.folder}"
+        )
 
 
 @lab.command("run")
@@ -68,7 +81,7 @@ def start_command(
     show_default=True,
     help="Where to run: in the lab kernel in virtual time, or on this kernel in real time.",
 )
-@click.option("--again", is_flag=True, help="Also runs that are there already.")  # fmt: skip
+@click.option("--again", is_flag=True, help="Also runs that are there already.")
 def run_command(folder: Path, testbed: str, again: bool) -> None:
     """Do the lab's runs that are not there yet."""
     from labs.assignment import read_assignment
@@ -114,7 +127,9 @@ def pack_command(folder: Path, out: Path | None) -> None:
 
 @lab.command("course")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--name", default="", metavar="NAME", help="The course's name.  [default: the file's]")
+@click.option(
+    "--name", default="", metavar="NAME", help="The course's name.  [default: the file's]"
+)
 def course_command(file: Path, name: str) -> None:
     """Make a course's file with a fresh secret, for the instructor."""
     with one_clear_message():
@@ -133,8 +148,12 @@ def course_command(file: Path, name: str) -> None:
     help="A table with a column id, or one id in a line.",
 )
 @_course
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="[default: LAB-variants.json]")  # fmt: skip
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="[default: LAB-variants.json]",
+)
 def variants_command(name: str, roster: Path, course_file: Path | None, out: Path | None) -> None:
     """Write the file that students start from: every variant of the class; it names nobody."""
     from labs.grading.roster import read_roster
@@ -153,10 +172,20 @@ def variants_command(name: str, roster: Path, course_file: Path | None, out: Pat
 @click.option("--student", required=True, metavar="ID", help="Whose run the key is computed from.")
 @_course
 @click.option(
-    "--module", type=click.Path(path_type=Path, dir_okay=False), metavar="mine.c", help="The student's module."
+    "--module",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="mine.c",
+    help="The student's module.",
 )
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("runs"), show_default=True)
-def key_command(name: str, student: str, course_file: Path | None, module: Path | None, out: Path) -> None:
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("runs"),
+    show_default=True,
+)
+def key_command(
+    name: str, student: str, course_file: Path | None, module: Path | None, out: Path
+) -> None:
     """The instructor's key of one student: do the student's runs and print every answer."""
     from labs.grading.marking import Marker
     from labs.ranges import carry_out
@@ -173,8 +202,19 @@ def key_command(name: str, student: str, course_file: Path | None, module: Path 
 
 @lab.command("ranges")
 @click.argument("name", metavar="LAB")
-@click.option("--seeds", type=click.IntRange(1, 100), default=3, show_default=True, help="Seeds at each corner.")
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("runs"), show_default=True)
+@click.option(
+    "--seeds",
+    type=click.IntRange(1, 100),
+    default=3,
+    show_default=True,
+    help="Seeds at each corner.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("runs"),
+    show_default=True,
+)
 @click.option("--workers", type=click.IntRange(1, 10_000), metavar="NUMBER", help="Guests at once.")
 def ranges_command(name: str, seeds: int, out: Path, workers: int | None) -> None:
     """Run the corners of a lab's ranges and say where its lesson shows: for who changes them."""
@@ -187,7 +227,10 @@ def ranges_command(name: str, seeds: int, out: Path, workers: int | None) -> Non
                 where = ", ".join(f"{name} {value}" for name, value in one.variant.values)
                 click.echo(f"not shown: {where}, seed {one.variant.seed} {one.problem}")
         number = sum(one.lesson for one in shown)
-        click.echo(f"The lesson of {name} shows in {number} of {len(shown)} runs at the corners of its ranges.")
+        click.echo(
+            f"The lesson of {name} shows in {number} of {len(shown)} runs at the corners of its"
+            " ranges."
+        )
         raise SystemExit(number < len(shown))
 
 
@@ -221,7 +264,7 @@ def ranges_command(name: str, seeds: int, out: Path, workers: int | None) -> Non
     metavar="FILE",
     help="Gradescope's submission_metadata.json: the hand-in must be of who submitted it.",
 )
-@click.option("--workers", type=click.IntRange(1, 10_000), metavar="NUMBER", help="Guests at once.")  # fmt: skip
+@click.option("--workers", type=click.IntRange(1, 10_000), metavar="NUMBER", help="Guests at once.")
 def grade(
     submissions: Path,
     name: str,
@@ -232,7 +275,9 @@ def grade(
     gradescope_metadata: Path | None,
     workers: int | None,
 ) -> None:
-    """Grade a folder or a Moodle or Canvas download of hand-ins: repeat each run, compare, and mark the answers."""
+    """Grade a folder or a Moodle or Canvas download of hand-ins: repeat each run, compare, and mark
+    the answers.
+    """
     with one_clear_message():
         from labs.grading.grade import grade_all
         from labs.grading.gradescope import read_submission

@@ -1,4 +1,5 @@
-"""Strangers' files are read in processes of their own, with limits of time, memory and output; they answer in JSON.
+"""Strangers' files are read in processes of their own, with limits of time, memory and output; they
+answer in JSON.
 
 The processes are forked from a server that has loaded what they need, so each costs some hundredths
 of a second, and whatever crashes, loops or eats memory ends alone.
@@ -44,7 +45,8 @@ Tell = Callable[[str, float], None]
 
 @dataclass(frozen=True)
 class Allowance:
-    """What a process may take: wall and CPU seconds, bytes of address space, bytes of a file that it writes.
+    """What a process may take: wall and CPU seconds, bytes of address space, bytes of a file that
+    it writes.
 
     NumPy's thread pools alone take a GiB of address space.
     """
@@ -66,8 +68,9 @@ def contained(
 ) -> Any:
     """`function(*arguments)`, which must be JSON-able, from a limited process.
 
-    With `tell` the function gets one more argument, to be called with (phase, seconds) as it goes on.
-    Raises NotContained at a limit or a crash, TcplabError with the function's own message.
+    With `tell` the function gets one more argument, to be called with (phase, seconds) as it
+    goes on. Raises NotContained at a limit or a crash, TcplabError with the function's own
+    message.
     """
     receiver, sender = _CONTEXT.Pipe(duplex=False)
     words = (sender, allowance, function, arguments, tell is not None)
@@ -97,11 +100,14 @@ def _answer(receiver: Connection, seconds: float, tell: Tell | None) -> dict[str
 def _message(receiver: Connection, ends: float, seconds: float) -> dict[str, Any]:
     try:
         if not receiver.poll(max(0.0, ends - time.monotonic())):
-            raise NotContained(f"Reading it took more than {seconds:g} s.", "It was stopped; look at it by hand.")
+            raise NotContained(
+                f"Reading it took more than {seconds:g} s.", "It was stopped; look at it by hand."
+            )
         message = json.loads(receiver.recv_bytes(_ANSWER))
     except (EOFError, OSError, ValueError):
         raise NotContained(
-            "Reading it ended in a crash or took too much memory.", "It was stopped; look at it by hand."
+            "Reading it ended in a crash or took too much memory.",
+            "It was stopped; look at it by hand.",
         ) from None
     if not isinstance(message, dict):
         raise NotContained("Reading it gave no answer.", "Look at it by hand.")
@@ -109,7 +115,10 @@ def _message(receiver: Connection, ends: float, seconds: float) -> dict[str, Any
 
 
 def _end(process: BaseProcess, gently: bool) -> None:
-    """The process and what it started: it leads a group of its own. What holds a guest may end that first."""
+    """The process and what it started: it leads a group of its own.
+
+    What holds a guest may end that first.
+    """
     if gently:
         process.terminate()
         process.join(_ENDING)
@@ -140,9 +149,17 @@ def _inside(
     except TcplabError as error:
         answer = {"problem": error.problem, "remedy": error.remedy}
     except (MemoryError, RecursionError):
-        answer = {"problem": "It is nested too deeply or too large to be read.", "remedy": "Look at it by hand."}
-    except Exception as error:  # whatever a stranger's file does to a reader ends here, in a sentence
-        answer = {"problem": f"Reading it failed: {_where(error)}.", "remedy": "Look at it by hand."}
+        answer = {
+            "problem": "It is nested too deeply or too large to be read.",
+            "remedy": "Look at it by hand.",
+        }
+    except (
+        Exception
+    ) as error:  # whatever a stranger's file does to a reader ends here, in a sentence
+        answer = {
+            "problem": f"Reading it failed: {_where(error)}.",
+            "remedy": "Look at it by hand.",
+        }
     _send(sender, answer)
     sender.close()
 

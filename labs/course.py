@@ -1,8 +1,10 @@
-"""A course and what it makes of a student's id: the variant, the parameters and the seed of the runs.
+"""A course and what it makes of a student's id: the variant, the parameters and the seed of the
+runs.
 
-A variant is drawn by HMAC-SHA256 (RFC 2104) from the course's secret, the lab and the id. Students do not know the
-secret: their instructor gives them a file that holds every variant of the class, under a hash of each id. Who studies
-alone uses the course `self-study`, whose secret is no secret.
+A variant is drawn by HMAC-SHA256 (RFC 2104) from the course's secret, the lab and the id.
+Students do not know the secret: their instructor gives them a file that holds every variant of
+the class, under a hash of each id. Who studies alone uses the course `self-study`, whose secret
+is no secret.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ _FORMAT = 1
 
 @dataclass(frozen=True)
 class Course:
-    """A course. `native` says whether runs in real time, which cannot be repeated, are accepted without a look."""
+    """A course. `native` says whether runs in real time, which cannot be repeated, are accepted
+    without a look.
+    """
 
     name: str
     secret: str
@@ -42,7 +46,9 @@ SELF_STUDY = Course("self-study", "the secret of self-study is known to everybod
 
 @dataclass(frozen=True)
 class Variant:
-    """What one student runs. `values` are the drawn parameters, name and text, in the order of the lab's ranges."""
+    """What one student runs. `values` are the drawn parameters, name and text, in the order of the
+    lab's ranges.
+    """
 
     lab: str
     student: str
@@ -52,15 +58,27 @@ class Variant:
 
 
 def student_id(text: str) -> str:
-    """An id as it is compared: without space around it, small letters, one Unicode form. Raises UsageError."""
+    """An id as it is compared: without space around it, small letters, one Unicode form.
+
+    Raises UsageError.
+    """
     found = unicodedata.normalize("NFKC", text).strip().lower()
-    if not 1 <= len(found) <= _LONGEST_ID or not found.isprintable() or found.startswith((".", "-")):
-        raise UsageError(f"'{text[:40]}' cannot be a student's id.", f"Use 1 to {_LONGEST_ID} letters and digits.")
+    if (
+        not 1 <= len(found) <= _LONGEST_ID
+        or not found.isprintable()
+        or found.startswith((".", "-"))
+    ):
+        raise UsageError(
+            f"'{text[:40]}' cannot be a student's id.",
+            f"Use 1 to {_LONGEST_ID} letters and digits.",
+        )
     return found
 
 
 def variant(course: Course, lab: LabSpec, student: str) -> Variant:
-    """The student's variant: each value by a number of its own, so that a new range changes no other value."""
+    """The student's variant: each value by a number of its own, so that a new range changes no
+    other value.
+    """
     student = student_id(student)
 
     def drawn(what: str, among: int) -> int:
@@ -72,18 +90,23 @@ def variant(course: Course, lab: LabSpec, student: str) -> Variant:
 
 
 def new_course(file: Path, name: str) -> Course:
-    """Write a course file with a fresh secret, readable by its owner only. Raises UsageError where there is one."""
+    """Write a course file with a fresh secret, readable by its owner only.
+
+    Raises UsageError where there is one.
+    """
     made = Course(name, secrets.token_hex(32))
     text = (
-        "# Keep this file to yourself: who has it can compute every variant. Keep a copy: without it nothing can be\n"
-        "# graded.\n"
-        f"name = {json.dumps(name)}\nsecret = {json.dumps(made.secret)}\n"
-        "# true: runs in real time (vagrant up) are accepted although they cannot be repeated.\nnative = false\n"
+        "# Keep this file to yourself: who has it can compute every variant. Keep a copy: without"
+        f" it nothing can be\n# graded.\nname = {json.dumps(name)}\nsecret ="
+        f" {json.dumps(made.secret)}\n# true: runs in real time (vagrant up) are accepted although"
+        " they cannot be repeated.\nnative = false\n"
     )
     try:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        raise UsageError(f"{file} is there already.", "A new secret would change every variant.") from None
+        raise UsageError(
+            f"{file} is there already.", "A new secret would change every variant."
+        ) from None
     with os.fdopen(descriptor, "w") as stream:
         stream.write(text)
     return made
@@ -96,17 +119,31 @@ def read_course(file: Path | None) -> Course:
     try:
         content = tomllib.loads(decoded(file.read_bytes()))
     except (OSError, ValueError) as error:
-        raise UsageError(f"{file} cannot be read as a course: {error}.", "Make one: ./tcplab lab course FILE") from None
+        raise UsageError(
+            f"{file} cannot be read as a course: {error}.", "Make one: ./tcplab lab course FILE"
+        ) from None
     course: Course = from_data(Course, content, str(file))
     if len(course.secret) < 16:
-        raise UsageError(f"The secret in {file} is too short.", "Make a course: ./tcplab lab course FILE")
+        raise UsageError(
+            f"The secret in {file} is too short.", "Make a course: ./tcplab lab course FILE"
+        )
     return course
 
 
 def class_file(course: Course, lab: LabSpec, students: Iterable[str]) -> str:
-    """The file for students: every variant of a class under a hash of the id, so that it names nobody."""
-    found = {_hidden(lab.name, one): asdict(variant(course, lab, one)) | {"student": ""} for one in students}
-    return json.dumps({"format": _FORMAT, "lab": lab.name, "course": course.name, "variants": found}, indent=1) + "\n"
+    """The file for students: every variant of a class under a hash of the id, so that it names
+    nobody.
+    """
+    found = {
+        _hidden(lab.name, one): asdict(variant(course, lab, one)) | {"student": ""}
+        for one in students
+    }
+    return (
+        json.dumps(
+            {"format": _FORMAT, "lab": lab.name, "course": course.name, "variants": found}, indent=1
+        )
+        + "\n"
+    )
 
 
 def variant_from(file: Path, lab: LabSpec, student: str) -> Variant:
@@ -116,10 +153,17 @@ def variant_from(file: Path, lab: LabSpec, student: str) -> Variant:
         content = json.loads(decoded(file.read_bytes()))
         variants = content["variants"] if content["lab"] == lab.name else {}
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise TcplabError(f"{file} cannot be read as a file of variants: {error}.", "Ask for it again.") from None
+        raise TcplabError(
+            f"{file} cannot be read as a file of variants: {error}.", "Ask for it again."
+        ) from None
     if _hidden(lab.name, student) not in variants:
-        raise UsageError(f"{file} has no variant of {lab.name} for '{student}'.", "Is the id spelt as in your course?")
-    found: Variant = from_data(Variant, variants[_hidden(lab.name, student)] | {"student": student}, str(file))
+        raise UsageError(
+            f"{file} has no variant of {lab.name} for '{student}'.",
+            "Is the id spelt as in your course?",
+        )
+    found: Variant = from_data(
+        Variant, variants[_hidden(lab.name, student)] | {"student": student}, str(file)
+    )
     return found
 
 

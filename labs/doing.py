@@ -22,7 +22,10 @@ def missing(assignment: Assignment) -> list[LabRun]:
 
 
 def do(assignment: Assignment, run: LabRun, testbed: str, ready: Callable[[], Lab]) -> Path:
-    """Carry one run out and return its directory. Raises TcplabError, with what was measured kept."""
+    """Carry one run out and return its directory.
+
+    Raises TcplabError, with what was measured kept.
+    """
     module = assignment.folder / MODULE if run.module else None
     made = combination_of(run, assignment.variant, module)
     chosen = choose(testbed)
@@ -32,5 +35,7 @@ def do(assignment: Assignment, run: LabRun, testbed: str, ready: Callable[[], La
     out = assignment.folder / FOLDER / run.name
     request = Request(made.spec, made.parameters, seeds_of(run, assignment.variant), chosen, out)
     wall = max(_WALL_SECONDS, 2 * request.expected_seconds() if chosen == "native" else 0.0)
-    request = Request(made.spec, made.parameters, request.seeds, chosen, out, limits_for(made.spec, wall))
+    request = Request(
+        made.spec, made.parameters, request.seeds, chosen, out, limits_for(made.spec, wall)
+    )
     return carry_out(request, lab, lambda _index: lambda _phase, _elapsed: None)

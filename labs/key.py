@@ -1,4 +1,6 @@
-"""What a lab's key gives: the answers that follow from measured runs, and the values to which known mistakes lead."""
+"""What a lab's key gives: the answers that follow from measured runs, and the values to which known
+mistakes lead.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ def percent(share: Quantity) -> float:
 
 @dataclass(frozen=True)
 class Key:
-    """Numbers in the unit of their question, the ids of right options, and wrong values by question and mistake."""
+    """Numbers in the unit of their question, the ids of right options, and wrong values by question
+    and mistake.
+    """
 
     numbers: Mapping[str, float] = field(default_factory=dict)
     choices: Mapping[str, set[str]] = field(default_factory=dict)

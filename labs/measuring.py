@@ -1,7 +1,9 @@
-"""What the raw files of a run tell, as numbers by condition and key; what a lab's key calculates with.
+"""What the raw files of a run tell, as numbers by condition and key; what a lab's key calculates
+with.
 
-Keys are those of analysis.measure (server.rate, nstat.TcpRetransSegs, sender.rexmt_data_pkts, pauses.total, ...), for
-each flow FLOW.METRIC and for all of them run.METRIC with the metrics of analysis.sweep.rows.
+Keys are those of analysis.measure (server.rate, nstat.TcpRetransSegs, sender.rexmt_data_pkts,
+pauses.total, ...), for each flow FLOW.METRIC and for all of them run.METRIC with the metrics of
+analysis.sweep.rows.
 """
 
 from __future__ import annotations
@@ -34,7 +36,10 @@ class MeasuredRun:
     seeds: tuple[Values, ...]
 
     def __call__(self, condition: str, key: str) -> float:
-        """The value, the median where there are several seeds. Raises KeyError where it was not measured."""
+        """The value, the median where there are several seeds.
+
+        Raises KeyError where it was not measured.
+        """
         return median(values[condition][key] for values in self.seeds)
 
 
@@ -72,12 +77,17 @@ def _rows(run: Run, trial: Trial) -> dict[str, float]:
 
 
 def _witnesses(run: Run, trial: Trial) -> dict[str, float]:
-    """What others than the capture say of what was sent: the sender's socket, and tcpdump's own count."""
+    """What others than the capture say of what was sent: the sender's socket, and tcpdump's own
+    count.
+    """
     found: dict[str, float] = {}
     lines = untrusted.text_if_any(trial.folder, f"{run.flow.sender}.sockets.jsonl").splitlines()
     samples = by_port(lines).get(str(run.flow.port), [])
     if samples:
-        found |= {"ss.bytes_sent": samples[-1].bytes_sent, "ss.bytes_retrans": samples[-1].bytes_retrans}
+        found |= {
+            "ss.bytes_sent": samples[-1].bytes_sent,
+            "ss.bytes_retrans": samples[-1].bytes_retrans,
+        }
     for role, host in (("sender", run.flow.sender), ("receiver", run.flow.receiver)):
         said = untrusted.text_if_any(trial.folder, f"{run.capture_of(host)}.tcpdump.txt")
         if count := _CAPTURED.search(said):

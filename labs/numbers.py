@@ -1,6 +1,8 @@
-"""Numbers with units as people write them: `231 kbit/s`, `0.231 Mbps`, `28.9 kB/s`, `≈ 9 %`, `15 RTOs`.
+"""Numbers with units as people write them: `231 kbit/s`, `0.231 Mbps`, `28.9 kB/s`, `≈ 9 %`, `15
+RTOs`.
 
-A small b is a bit and a capital B a byte. kB is 1000 bytes and KiB 1024; iperf's KBytes are 1024 (iperf(1)).
+A small b is a bit and a capital B a byte. kB is 1000 bytes and KiB 1024; iperf's KBytes are 1024
+(iperf(1)).
 
 What may mean two things is refused, and a person reads it. So are ranges, two numbers, and whatever
 else stands beside the number, except words without digits in parentheses at the end.
@@ -42,7 +44,9 @@ _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺\u2212", "0123456789-+
 
 @dataclass(frozen=True)
 class Unit:
-    """A unit: what it measures, and its factor to that dimension's base (bit/s, bytes, s, a whole)."""
+    """A unit: what it measures, and its factor to that dimension's base (bit/s, bytes, s, a
+    whole).
+    """
 
     dimension: str
     factor: float
@@ -67,10 +71,15 @@ class Number:
         return (self.unit or unit).factor / unit.factor
 
     def within(self, unit: Unit) -> float:
-        """The value in `unit`; without a unit of its own it is taken to be in it. Raises ValueError."""
+        """The value in `unit`; without a unit of its own it is taken to be in it.
+
+        Raises ValueError.
+        """
         own = self.unit or unit
         if own.dimension != unit.dimension:
-            raise ValueError(f"{self.written} is a {own.dimension}, and a {unit.dimension} is asked for")
+            raise ValueError(
+                f"{self.written} is a {own.dimension}, and a {unit.dimension} is asked for"
+            )
         return self.value * self.scale(unit)
 
 
@@ -185,7 +194,10 @@ def _power(found: re.Match[str]) -> int:
 
 
 def _without_groups(digits: str) -> str:
-    """The digits with a decimal point at most. Of points and commas together the last is decimal."""
+    """The digits with a decimal point at most.
+
+    Of points and commas together the last is decimal.
+    """
     plain = re.sub(r"[ '\u2019]", "", digits)
     last = max(plain.rfind("."), plain.rfind(","))
     if last < 0 or plain.count(plain[last]) > 1:

@@ -1,4 +1,6 @@
-"""`tcplab lab pack`: one zip with the answers, the runs' manifests and raw files, and what else is handed in."""
+"""`tcplab lab pack`: one zip with the answers, the runs' manifests and raw files, and what else is
+handed in.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,10 @@ _TIME = (2000, 1, 1, 0, 0, 0)  # the same content gives the same zip
 
 
 def pack(assignment: Assignment, out: Path | None = None) -> Path:
-    """Write LAB-STUDENT.zip. Raises UsageError where a run is missing, TcplabError where it cannot be written."""
+    """Write LAB-STUDENT.zip.
+
+    Raises UsageError where a run is missing, TcplabError where it cannot be written.
+    """
     name = f"{assignment.lab.name}-{safe_name(assignment.variant.student)}.zip"
     target = out or assignment.folder / name
     members = dict(_members(assignment))
@@ -24,12 +29,17 @@ def pack(assignment: Assignment, out: Path | None = None) -> Path:
         with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
             for inside in sorted(members):
                 information = zipfile.ZipInfo(inside, _TIME)
-                information.compress_type, information.external_attr = zipfile.ZIP_DEFLATED, 0o100644 << 16
+                information.compress_type, information.external_attr = (
+                    zipfile.ZIP_DEFLATED,
+                    0o100644 << 16,
+                )
                 archive.writestr(information, members[inside].read_bytes())
         partial.replace(target)
     except OSError as error:
         partial.unlink(missing_ok=True)
-        raise TcplabError(f"{target} cannot be written: {error.strerror}.", "Choose a place with --out.") from None
+        raise TcplabError(
+            f"{target} cannot be written: {error.strerror}.", "Choose a place with --out."
+        ) from None
     return target
 
 
@@ -39,8 +49,14 @@ def _members(assignment: Assignment) -> Iterator[tuple[str, Path]]:
     for run in assignment.lab.runs:
         folder = run_folder(assignment.folder, run.name)
         if folder is None:
-            raise UsageError(f"The run {run.name} is not there yet.", "Make it first: ./tcplab lab run")
-        for file in (folder / "manifest.json", folder / "spec.json", *sorted((folder / "raw").rglob("*"))):
+            raise UsageError(
+                f"The run {run.name} is not there yet.", "Make it first: ./tcplab lab run"
+            )
+        for file in (
+            folder / "manifest.json",
+            folder / "spec.json",
+            *sorted((folder / "raw").rglob("*")),
+        ):
             if file.is_file() and not file.is_symlink():
                 yield f"{FOLDER}/{run.name}/{file.relative_to(folder).as_posix()}", file
     answers = read_sheet(assignment.folder / ANSWERS, assignment.lab)
@@ -53,4 +69,7 @@ def _members(assignment: Assignment) -> Iterator[tuple[str, Path]]:
 
 def safe_name(text: str) -> str:
     """`text` as a part of a file's name on every system."""
-    return "".join(letter if letter.isascii() and (letter.isalnum() or letter in "-_") else "_" for letter in text)
+    return "".join(
+        letter if letter.isascii() and (letter.isalnum() or letter in "-_") else "_"
+        for letter in text
+    )

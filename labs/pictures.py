@@ -1,4 +1,6 @@
-"""Pictures that are handed in: PNG or JPEG by their first bytes, never anything that can hold a program."""
+"""Pictures that are handed in: PNG or JPEG by their first bytes, never anything that can hold a
+program.
+"""
 
 from __future__ import annotations
 

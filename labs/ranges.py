@@ -1,4 +1,6 @@
-"""A lab's runs for any variant: an instructor's key, and whether the lesson shows in all of the ranges."""
+"""A lab's runs for any variant: an instructor's key, and whether the lesson shows in all of the
+ranges.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +39,13 @@ class Carried:
         if self.problem:
             raise TcplabError(self.problem, "Look at it with ./tcplab run.")
         try:
-            found: Key = catalogue.key_module(lab.name).key(self.runs, runs.variables_of(lab, self.variant))
+            found: Key = catalogue.key_module(lab.name).key(
+                self.runs, runs.variables_of(lab, self.variant)
+            )
         except (KeyError, ZeroDivisionError) as error:
-            raise TcplabError(f"The key cannot be computed: {error!r}.", "Correct the lab's key.py.") from None
+            raise TcplabError(
+                f"The key cannot be computed: {error!r}.", "Correct the lab's key.py."
+            ) from None
         return found
 
 
@@ -53,45 +59,75 @@ class Shown:
 
 
 def carry_out(
-    lab: LabSpec, variants: Sequence[Variant], out: Path, workers: int | None = None, module: Path | None = None
+    lab: LabSpec,
+    variants: Sequence[Variant],
+    out: Path,
+    workers: int | None = None,
+    module: Path | None = None,
 ) -> list[Carried]:
-    """Run these variants, with `module` or the package's own; what was run is remembered in `out`."""
+    """Run these variants, with `module` or the package's own; what was run is remembered in
+    `out`.
+    """
     with scratch() as folder, results(out) as memory, watching(lab.name) as watch:
         loaded = module or runs.example_module(folder)
         specs = [runs.combination_of(run, variants[0], loaded).spec for run in lab.runs]
         references = References(way_to_workers(ready_lab(), specs, workers, None), memory, watch)
         points = {
-            (one, run.name): [references.point(runs.combination_of(run, one, loaded), seed)
-                              for seed in runs.seeds_of(run, one)]
-            for one in variants for run in lab.runs
-        }  # fmt: skip
+            (one, run.name): [
+                references.point(runs.combination_of(run, one, loaded), seed)
+                for seed in runs.seeds_of(run, one)
+            ]
+            for one in variants
+            for run in lab.runs
+        }
         references.ask(point for listed in points.values() for point in listed)
         keys = {which: [point.key for point in listed] for which, listed in points.items()}
-        return [_carried(one, {run.name: keys[one, run.name] for run in lab.runs}, references) for one in variants]
+        return [
+            _carried(one, {run.name: keys[one, run.name] for run in lab.runs}, references)
+            for one in variants
+        ]
 
 
 def _carried(variant: Variant, keys: dict[str, list[str]], references: References) -> Carried:
     records = {name: [references.records[key] for key in listed] for name, listed in keys.items()}
-    problems = [record["problem"] for listed in records.values() for record in listed if record["problem"]]
+    problems = [
+        record["problem"] for listed in records.values() for record in listed if record["problem"]
+    ]
     if problems:
         return Carried(variant, {}, problems[0])
-    return Carried(variant, {name: MeasuredRun(tuple(one["values"] for one in listed))
-                             for name, listed in records.items()})  # fmt: skip
+    return Carried(
+        variant,
+        {
+            name: MeasuredRun(tuple(one["values"] for one in listed))
+            for name, listed in records.items()
+        },
+    )
 
 
 def corners(lab: LabSpec) -> list[Values]:
     """The ends of every range combined, and the middle of all."""
-    ends = [[(one.name, value) for value in dict.fromkeys((one.values[0], one.values[-1]))] for one in lab.varies]
+    ends = [
+        [(one.name, value) for value in dict.fromkeys((one.values[0], one.values[-1]))]
+        for one in lab.varies
+    ]
     middle = tuple((one.name, one.values[len(one.values) // 2]) for one in lab.varies)
     return [*itertools.product(*ends), middle]
 
 
 def check_ranges(
-    lab: LabSpec, seeds: int, out: Path, workers: int | None = None, places: Sequence[Values] | None = None
+    lab: LabSpec,
+    seeds: int,
+    out: Path,
+    workers: int | None = None,
+    places: Sequence[Values] | None = None,
 ) -> list[Shown]:
     """Run every corner, or these places, under that many seeds."""
     chosen = corners(lab) if places is None else places
-    variants = [Variant(lab.name, "", "", values, 1 + 1000 * seed) for values in chosen for seed in range(seeds)]
+    variants = [
+        Variant(lab.name, "", "", values, 1 + 1000 * seed)
+        for values in chosen
+        for seed in range(seeds)
+    ]
     return list(_shown(lab, carry_out(lab, variants, out, workers)))
 
 
@@ -102,7 +138,10 @@ def _shown(lab: LabSpec, carried: Sequence[Carried]) -> Iterator[Shown]:
         except TcplabError as error:
             yield Shown(one.variant, False, str(error))
             continue
-        odd = [f"{name} of {value:.4g} would not be plausible" for name, value in key.numbers.items()
-               if not lab.question(name).low <= value <= lab.question(name).high]  # fmt: skip
+        odd = [
+            f"{name} of {value:.4g} would not be plausible"
+            for name, value in key.numbers.items()
+            if not lab.question(name).low <= value <= lab.question(name).high
+        ]
         lesson = bool(catalogue.key_module(lab.name).lesson(one.runs))
         yield Shown(one.variant, lesson and not odd, "; ".join(odd))

@@ -19,16 +19,25 @@ MODULE = "mine.c"
 """The name of a module that is handed in; a module's file is called as what it registers."""
 
 
-def settings(run: LabRun, values: tuple[tuple[str, str], ...], module: Path | None = None) -> list[str]:
-    """NAME=VALUE for everything that the run sets: its own settings, the student's values, the module."""
+def settings(
+    run: LabRun, values: tuple[tuple[str, str], ...], module: Path | None = None
+) -> list[str]:
+    """NAME=VALUE for everything that the run sets: its own settings, the student's values, the
+    module.
+    """
     drawn = [f"{name}={value}" for name, value in values if name in run.varies]
     return [*run.settings, *drawn, *([f"module={module}"] if run.module else [])]
 
 
 def combination_of(run: LabRun, variant: Variant, module: Path | None = None) -> Combination:
-    """What this student runs. Raises UsageError where it is impossible, or where its module is not there."""
+    """What this student runs.
+
+    Raises UsageError where it is impossible, or where its module is not there.
+    """
     if run.module and (module is None or not module.is_file()):
-        raise UsageError(f"The run {run.name} needs your module.", f"Put {MODULE} into the folder of the lab.")
+        raise UsageError(
+            f"The run {run.name} needs your module.", f"Put {MODULE} into the folder of the lab."
+        )
     return single(find(run.experiment), {}, settings(run, variant.values, module))
 
 
@@ -45,11 +54,15 @@ def command_of(run: LabRun, variant: Variant) -> str:
 
 
 def run_folder(folder: Path, name: str) -> Path | None:
-    """The run directory of that name in a lab's folder or an unpacked hand-in: there the newest that is finished."""
+    """The run directory of that name in a lab's folder or an unpacked hand-in: there the newest
+    that is finished.
+    """
     place = folder / FOLDER / name
     if (place / "manifest.json").is_file():
         return place
-    found = sorted(file.parent for file in place.glob("*/*/manifest.json") if not file.parent.is_symlink())
+    found = sorted(
+        file.parent for file in place.glob("*/*/manifest.json") if not file.parent.is_symlink()
+    )
     return found[-1] if found else None
 
 
@@ -66,7 +79,9 @@ def variables_of(lab: LabSpec, variant: Variant) -> dict[str, Quantity]:
         for name, _, value in (text.partition("=") for text in settings(run, variant.values)):
             if isinstance(kinds.get(name), type) and issubclass(kinds[name], Quantity):
                 quantity = kinds[name].parse(value)
-                found |= {f"{run.name}.{name}": quantity} | ({name: quantity} if name in run.varies else {})
+                found |= {f"{run.name}.{name}": quantity} | (
+                    {name: quantity} if name in run.varies else {}
+                )
     return found
 
 

@@ -21,7 +21,9 @@ def read_sheet(file: Path, lab: LabSpec) -> Answers:
     try:
         content = untrusted.content(file.parent, file.name, LARGEST)
     except OSError as error:
-        raise TcplabError(f"{file.name} cannot be read: {error.strerror}.", "Hand it in beside your runs.") from None
+        raise TcplabError(
+            f"{file.name} cannot be read: {error.strerror}.", "Hand it in beside your runs."
+        ) from None
     except untrusted.TooLarge:
         problem = f"{file.name} is larger than {LARGEST // 1024} KiB."
         raise TcplabError(problem, "It should hold short answers only.") from None
@@ -31,14 +33,23 @@ def read_sheet(file: Path, lab: LabSpec) -> Answers:
         remedy = 'Write each answer in quotation marks, on its line: goodput = "231 kbit/s".'
         raise TcplabError(f"{file.name} cannot be read: {str(error)[:200]}.", remedy) from None
     if not isinstance(table, dict):
-        raise TcplabError(f"{file.name} has no [answers].", "Keep the line [answers] above your answers.")
+        raise TcplabError(
+            f"{file.name} has no [answers].", "Keep the line [answers] above your answers."
+        )
     return {question.id: _given(table.get(question.id), question) for question in lab.questions}
 
 
 def _given(value: object, question: Question) -> list[str]:
-    """What was given, cut to a length that a page can show. Numbers may stand without quotation marks."""
+    """What was given, cut to a length that a page can show.
+
+    Numbers may stand without quotation marks.
+    """
     items = value if isinstance(value, list) else [value]
-    texts = [_text(item) for item in items[:50] if isinstance(item, str | int | float) and not isinstance(item, bool)]
+    texts = [
+        _text(item)
+        for item in items[:50]
+        if isinstance(item, str | int | float) and not isinstance(item, bool)
+    ]
     given = [text for text in texts if text]
     return sorted(set(given)) if question.kind == "choices" else given[:1]
 

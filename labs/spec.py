@@ -1,6 +1,7 @@
 """What a lab is: frozen data from its lab.toml, checked when it is read.
 
-A lab names runs of experiments, the ranges from which each student's link is drawn, and questions about the runs.
+A lab names runs of experiments, the ranges from which each student's link is drawn, and
+questions about the runs.
 """
 
 from __future__ import annotations
@@ -37,10 +38,12 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Question:
-    """One question. `how` says how the value is obtained, `unit` is what the answer should be in (empty: a count).
+    """One question. `how` says how the value is obtained, `unit` is what the answer should be in
+    (empty: a count).
 
-    `low` and `high` bound what is plausible, in `unit`. A question with `follows` is calculated from those answers, and
-    earns its points also where they were wrong and were used rightly. `rubric` is for who reads what is read by hand.
+    `low` and `high` bound what is plausible, in `unit`. A question with `follows` is calculated
+    from those answers, and earns its points also where they were wrong and were used rightly.
+    `rubric` is for who reads what is read by hand.
     """
 
     id: str
@@ -59,11 +62,16 @@ class Question:
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.id):
-            raise UsageError(f"'{self.id[:40]}' cannot name a question.", "Use small letters, digits and _.")
+            raise UsageError(
+                f"'{self.id[:40]}' cannot name a question.", "Use small letters, digits and _."
+            )
         if not 1 <= self.points <= 100:
             raise UsageError(f"{self.id} has {self.points} points.", "Give it 1 to 100.")
         if (self.kind in ("choice", "choices")) != bool(self.options):
-            raise UsageError(f"{self.id}: options belong to choices, and choices have options.", "Correct lab.toml.")
+            raise UsageError(
+                f"{self.id}: options belong to choices, and choices have options.",
+                "Correct lab.toml.",
+            )
         if self.kind in READ_BY_HAND and not self.rubric:
             raise UsageError(f"{self.id} has no rubric.", "Say what earns its points.")
         if self.kind == "number":
@@ -109,14 +117,25 @@ class LabSpec:
     def __post_init__(self) -> None:
         ids = [question.id for question in self.questions]
         if len(set(ids)) < len(ids) or not ids:
-            raise UsageError(f"Lab {self.name}: a question is named twice, or there is none.", "Correct lab.toml.")
+            raise UsageError(
+                f"Lab {self.name}: a question is named twice, or there is none.",
+                "Correct lab.toml.",
+            )
         names = {one.name for one in self.varies}
         for run in self.runs:
-            if not NAME.fullmatch(run.name) or not set(run.varies) <= names or not 1 <= run.seeds <= 20:
-                raise UsageError(f"Lab {self.name}: run '{run.name[:40]}' is not possible.", "Correct lab.toml.")
+            if (
+                not NAME.fullmatch(run.name)
+                or not set(run.varies) <= names
+                or not 1 <= run.seeds <= 20
+            ):
+                raise UsageError(
+                    f"Lab {self.name}: run '{run.name[:40]}' is not possible.", "Correct lab.toml."
+                )
         for question in self.questions:
             if not set(question.follows) <= set(ids):
-                raise UsageError(f"{question.id} follows a question that is not there.", "Correct lab.toml.")
+                raise UsageError(
+                    f"{question.id} follows a question that is not there.", "Correct lab.toml."
+                )
 
     @property
     def points(self) -> int:

@@ -1,4 +1,5 @@
-"""A run's folder taken back from its guest: what no run leaves goes, and the rest is ours, with plain modes.
+"""A run's folder taken back from its guest: what no run leaves goes, and the rest is ours, with
+plain modes.
 
 The guest wrote there, and a student's module is part of it. After its last process nothing changes
 any more, so the folder is looked at once, before anybody reads in it.
@@ -29,14 +30,18 @@ _KINDS = {
 
 @contextmanager
 def adopted(folder: Path, user: tuple[int, int] | None) -> Iterator[None]:
-    """The folder handed to the guest's user, if there is one, and with all that is in it back to us.
+    """The folder handed to the guest's user, if there is one, and with all that is in it back to
+    us.
 
     Raises TcplabError if the guest left what no run leaves; that is removed.
     """
     if user:
         os.chown(folder, *user)
         if folder.stat().st_uid != user[0]:
-            raise TcplabError(f"{folder} is on a file system without owners.", "Use --out with a folder on a disk.")
+            raise TcplabError(
+                f"{folder} is on a file system without owners.",
+                "Use --out with a folder on a disk.",
+            )
     try:
         yield
     except TcplabError as error:

@@ -1,6 +1,8 @@
-"""Debian packages fetched as an ordinary user: apt with a configuration of its own, nothing on the machine changes.
+"""Debian packages fetched as an ordinary user: apt with a configuration of its own, nothing on the
+machine changes.
 
-The mirror is the one this machine's apt uses; signatures are checked against the distribution's keyring.
+The mirror is the one this machine's apt uses; signatures are checked against the distribution's
+keyring.
 """
 
 from __future__ import annotations
@@ -61,7 +63,9 @@ class Apt:
 
     def download_all(self, packages: Sequence[str]) -> list[Path]:
         """The .deb files of packages and of everything they depend on, in a fixed order."""
-        self.get("Downloading the guest's packages", "install", "--download-only", "--yes", *packages)
+        self.get(
+            "Downloading the guest's packages", "install", "--download-only", "--yes", *packages
+        )
         return sorted((self.workshop.folder / "apt/archives").glob("*.deb"))
 
     def names(self, pattern: str) -> list[str]:
@@ -72,36 +76,55 @@ class Apt:
 
     def get(self, text: str, *arguments: str) -> None:
         """Run apt-get. Raises CommandError."""
-        self.workshop.run(text, ["apt-get", "-q", *arguments], environment=APT_ENVIRONMENT, network=True)
+        self.workshop.run(
+            text, ["apt-get", "-q", *arguments], environment=APT_ENVIRONMENT, network=True
+        )
 
 
 def mirror(suite: str) -> str:
-    """The URI this machine's apt has for the suite, else the one of its Debian release; $TCPLAB_MIRROR goes first."""
+    """The URI this machine's apt has for the suite, else the one of its Debian release;
+    $TCPLAB_MIRROR goes first.
+    """
     known = repositories()
     releases = [uri for name, uri in known.items() if "-" not in name]
     found = os.environ.get("TCPLAB_MIRROR") or known.get(suite) or next(iter(releases), "")
     if not found or (suite.endswith("-security") and suite not in known):
-        remedy = "Name one in TCPLAB_MIRROR, or bring kernel and image over with `tcplab image import FILE`."
+        remedy = (
+            "Name one in TCPLAB_MIRROR, or bring kernel and image over with `tcplab image import"
+            " FILE`."
+        )
         raise TcplabError(f"This machine's apt knows no Debian mirror for {suite}.", remedy)
     return found
 
 
 def repositories() -> dict[str, str]:
-    """Code name of a Debian suite (bookworm, bookworm-security) -> URI, as this machine's apt is configured."""
-    listed = output("apt-get", "indextargets", "--format", "$(ORIGIN) $(CODENAME) $(REPO_URI)", "Created-By: Packages")
+    """Code name of a Debian suite (bookworm, bookworm-security) -> URI, as this machine's apt is
+    configured.
+    """
+    listed = output(
+        "apt-get",
+        "indextargets",
+        "--format",
+        "$(ORIGIN) $(CODENAME) $(REPO_URI)",
+        "Created-By: Packages",
+    )
     rows = [line.split() for line in listed.splitlines() if line.startswith("Debian ")]
     return {row[1]: row[2] for row in rows if len(row) == 3}
 
 
 def download_settings() -> str:
-    """How this machine's apt reaches the network: proxies, certificates, time-outs; none of its hooks."""
+    """How this machine's apt reaches the network: proxies, certificates, time-outs; none of its
+    hooks.
+    """
     lines = output("apt-config", "dump", "Acquire").splitlines()
     return "".join(f"{line}\n" for line in lines if not line.startswith("Acquire::IndexTargets"))
 
 
 def output(*command: str) -> str:
     """What a command prints. Raises CommandError."""
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **ENVIRONMENT}, check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, **ENVIRONMENT}, check=False
+    )
     if done.returncode:
         raise CommandError(" ".join(command), done.returncode, done.stderr)
     return done.stdout

@@ -1,4 +1,5 @@
-"""The code and data of a job as one Python archive that is the same, byte for byte, for the same content.
+"""The code and data of a job as one Python archive that is the same, byte for byte, for the same
+content.
 
 File times and owners would be a way for the host to move packets in the guest.
 """
@@ -19,22 +20,30 @@ from testbed.inside.room import ATTACHED
 
 _ROOT = Path(__file__).resolve().parent.parent
 _CODE = (
-    "topologies/*.py", "testbed/__init__.py", "testbed/inside/*.py",
-    "experiments/__init__.py", "experiments/spec.py", "experiments/procedure.py", "experiments/proof.py",
+    "topologies/*.py",
+    "testbed/__init__.py",
+    "testbed/inside/*.py",
+    "experiments/__init__.py",
+    "experiments/spec.py",
+    "experiments/procedure.py",
+    "experiments/proof.py",
     "experiments/reordering_proof.py",
-)  # fmt: skip
+)
 _START = "import sys\nfrom testbed.inside.room import main\nsys.exit(main(sys.argv[1:]))\n"
 
 
 def job_archive(module: str, data: Any, files: Mapping[str, bytes] | None = None) -> bytes:
-    """A zip that Python runs (zipapp): calls `perform(data, room)` of `module` in the room it is started in.
+    """A zip that Python runs (zipapp): calls `perform(data, room)` of `module` in the room it is
+    started in.
 
     The job finds `files` by their names as `room.attached(name)`.
     """
     job = json.dumps({"module": module, "data": data}, sort_keys=True)
     own = Path(*module.split(".")).with_suffix(".py")
     packages = {(parent / "__init__.py").as_posix(): b"" for parent in own.parents if parent.name}
-    members = packages | _code() | {own.as_posix(): (_ROOT / own).read_bytes(), "job.json": job.encode()}
+    members = (
+        packages | _code() | {own.as_posix(): (_ROOT / own).read_bytes(), "job.json": job.encode()}
+    )
     return _zipped(members | {ATTACHED + name: content for name, content in (files or {}).items()})
 
 
@@ -45,7 +54,9 @@ def code_digest() -> str:
 
 def _code() -> dict[str, bytes]:
     files = [file for pattern in _CODE for file in _ROOT.glob(pattern)]
-    return {file.relative_to(_ROOT).as_posix(): file.read_bytes() for file in files} | {"__main__.py": _START.encode()}
+    return {file.relative_to(_ROOT).as_posix(): file.read_bytes() for file in files} | {
+        "__main__.py": _START.encode()
+    }
 
 
 def _zipped(members: dict[str, bytes]) -> bytes:

@@ -1,7 +1,9 @@
-"""Build steps that show what they do: each command runs sealed off from the machine, with its output in a log.
+"""Build steps that show what they do: each command runs sealed off from the machine, with its
+output in a log.
 
-The seal is bubblewrap: a command sees the machine read-only and one folder to write to, always under the same
-path (so no path of this machine enters a binary), with a fixed environment, and it dies with this process.
+The seal is bubblewrap: a command sees the machine read-only and one folder to write to, always
+under the same path (so no path of this machine enters a binary), with a fixed environment, and
+it dies with this process.
 """
 
 from __future__ import annotations
@@ -26,7 +28,12 @@ if TYPE_CHECKING:
 FOLDER = "/tmp/tcplab"
 """Where a sealed command finds its workshop's folder."""
 
-ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C", "HOME": "/tmp", "SOURCE_DATE_EPOCH": "0"}
+ENVIRONMENT = {
+    "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+    "LC_ALL": "C",
+    "HOME": "/tmp",
+    "SOURCE_DATE_EPOCH": "0",
+}
 PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy")
 
 
@@ -41,7 +48,9 @@ class Report:
 
 
 class LineReport(Report):
-    """For a file or a pipe: a line when a step begins and one every `interval` seconds after that."""
+    """For a file or a pipe: a line when a step begins and one every `interval` seconds after
+    that.
+    """
 
     def __init__(self, stream: TextIO, interval: float = 15.0) -> None:
         self.stream, self.interval = stream, interval
@@ -89,12 +98,25 @@ def progress_text(elapsed: float, share: float | None) -> str:
 def shown(stream: TextIO) -> Iterator[Report]:
     """A report on `stream`: a bar where that is a terminal, else lines."""
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     if not stream.isatty():
         yield LineReport(stream)
         return
-    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn()
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=Console(file=stream), transient=True) as progress:
         yield BarReport(progress)
 
@@ -108,11 +130,20 @@ class _Group:
     def __enter__(self) -> subprocess.Popen[bytes]:
         with self.log.open("ab") as output, self.source.open("rb") as given:
             self.process = subprocess.Popen(
-                self.command, stdin=given, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+                self.command,
+                stdin=given,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
             )
         return self.process
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
         if self.process.poll() is None:
             os.killpg(self.process.pid, 9)
             self.process.wait()
@@ -120,7 +151,9 @@ class _Group:
 
 @dataclass(frozen=True)
 class Workshop:
-    """A folder to build in, the log of what is run there (it outlives the folder), and who is told."""
+    """A folder to build in, the log of what is run there (it outlives the folder), and who is
+    told.
+    """
 
     folder: Path
     log: Path
@@ -140,19 +173,29 @@ class Workshop:
     ) -> str:
         """Run `command` sealed and return what it printed.
 
-        `source` is its standard input, `network` gives it the machine's network, `root` makes a folder of the
-        workshop its root, `bare` hides all of the machine but its programs, `share` says how much of it is done.
-        Raises CommandError when it fails.
+        `source` is its standard input, `network` gives it the machine's network, `root` makes a
+        folder of the workshop its root, `bare` hides all of the machine but its programs,
+        `share` says how much of it is done. Raises CommandError when it fails.
         """
         before = self.log.stat().st_size if self.log.exists() else 0
-        seal = inside(self.folder / root) if root else hidden(self.folder) if bare else outside(self.folder, network)
+        seal = (
+            inside(self.folder / root)
+            if root
+            else hidden(self.folder)
+            if bare
+            else outside(self.folder, network)
+        )
         self.report.step(text)
-        with _Group([*seal, *variables(environment or {}, network), "--", *command], self.log, source) as process:
+        with _Group(
+            [*seal, *variables(environment or {}, network), "--", *command], self.log, source
+        ) as process:
             while not finished(process):
                 self.report.step(text, share() if share else None)
         printed = self.log.read_bytes()[before:].decode(errors="replace")
         if process.returncode:
-            raise CommandError(" ".join(command), process.returncode, printed, f"The whole log is {self.log}.")
+            raise CommandError(
+                " ".join(command), process.returncode, printed, f"The whole log is {self.log}."
+            )
         return printed
 
 
@@ -166,7 +209,9 @@ def finished(process: subprocess.Popen[bytes]) -> bool:
 
 
 def outside(folder: Path, network: bool) -> list[str]:
-    """bubblewrap's arguments for a command that sees this machine, and may write to `folder` only."""
+    """bubblewrap's arguments for a command that sees this machine, and may write to `folder`
+    only.
+    """
     places = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]
     shared = ["--share-net"] if network else []
     return [*SEAL, *shared, *places, "--bind", str(folder), FOLDER, "--chdir", FOLDER]
@@ -174,30 +219,71 @@ def outside(folder: Path, network: bool) -> list[str]:
 
 def inside(root: Path) -> list[str]:
     """bubblewrap's arguments for a command whose whole world is the folder `root`."""
-    return [*SEAL, "--uid", "0", "--gid", "0", "--bind", str(root), "/", "--dev", "/dev", "--proc", "/proc"]
+    return [
+        *SEAL,
+        "--uid",
+        "0",
+        "--gid",
+        "0",
+        "--bind",
+        str(root),
+        "/",
+        "--dev",
+        "/dev",
+        "--proc",
+        "/proc",
+    ]
 
 
 def hidden(folder: Path) -> list[str]:
-    """bubblewrap's arguments for a command that reads what nobody trusts: it sees /usr, `folder`, and nothing else.
+    """bubblewrap's arguments for a command that reads what nobody trusts: it sees /usr, `folder`,
+    and nothing else.
 
     No /proc: what is mounted where would tell paths of this machine.
     """
     roots = [Path("/", name) for name in ("bin", "sbin", "lib", "lib32", "lib64")]
     links = [
-        option for place in roots if place.is_symlink() for option in ("--symlink", os.readlink(place), str(place))
+        option
+        for place in roots
+        if place.is_symlink()
+        for option in ("--symlink", os.readlink(place), str(place))
     ]
     own = [place for place in roots if place.is_dir() and not place.is_symlink()]
-    places = [Path("/usr"), *own, Path("/etc/alternatives")]  # the last: links that say which awk is meant
+    places = [
+        Path("/usr"),
+        *own,
+        Path("/etc/alternatives"),
+    ]  # the last: links that say which awk is meant
     binds = [option for place in places for option in ("--ro-bind-try", str(place), str(place))]
-    return [*SEAL, *binds, *links, "--dev", "/dev", "--tmpfs", "/tmp", "--bind", str(folder), FOLDER, "--chdir", FOLDER]
+    return [
+        *SEAL,
+        *binds,
+        *links,
+        "--dev",
+        "/dev",
+        "--tmpfs",
+        "/tmp",
+        "--bind",
+        str(folder),
+        FOLDER,
+        "--chdir",
+        FOLDER,
+    ]
 
 
 SEAL = ("bwrap", "--unshare-all", "--die-with-parent", "--clearenv")
 
 
 def variables(environment: Mapping[str, str], network: bool) -> list[str]:
-    """bubblewrap's arguments for the environment: fixed, and the proxies of this machine for the network."""
-    names = [name for lower in PROXIES for name in (lower, lower.upper()) if network and name in os.environ]
+    """bubblewrap's arguments for the environment: fixed, and the proxies of this machine for the
+    network.
+    """
+    names = [
+        name
+        for lower in PROXIES
+        for name in (lower, lower.upper())
+        if network and name in os.environ
+    ]
     wanted = {**ENVIRONMENT, **{name: os.environ[name] for name in names}, **environment}
     return [part for name, value in wanted.items() for part in ("--setenv", name, value)]
 
@@ -207,12 +293,17 @@ def need_tools(tools: Sequence[str]) -> None:
     absent = [tool for tool in tools if not shutil.which(tool, path=ENVIRONMENT["PATH"])]
     if absent:
         remedy = f"Install them with `{install_command(of_tools(absent))}`."
-        raise TcplabError(f"Programs that the build needs are missing: {', '.join(absent)}.", remedy)
+        raise TcplabError(
+            f"Programs that the build needs are missing: {', '.join(absent)}.", remedy
+        )
 
 
 def need_space(folder: Path, size: int) -> None:
     """Raises TcplabError when the file system of `folder` has fewer than `size` bytes free."""
     free = shutil.disk_usage(folder).free
     if free < size:
-        problem = f"The build needs {size / 1e9:.1f} GB in {folder} for a while, and {free / 1e9:.1f} GB are free."
+        problem = (
+            f"The build needs {size / 1e9:.1f} GB in {folder} for a while, and {free / 1e9:.1f} GB"
+            " are free."
+        )
         raise TcplabError(problem, "Make room, or name another folder in TCPLAB_CACHE.")

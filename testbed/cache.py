@@ -1,7 +1,9 @@
-"""The folder of what is built once: each entry is named by a digest of its recipe and checked when it is used.
+"""The folder of what is built once: each entry is named by a digest of its recipe and checked when
+it is used.
 
-An entry is a folder with its files and a manifest.json of their sizes and SHA-256. It is built in a temporary
-folder beside its place and renamed there in one step, under a lock that ends with the process that holds it.
+An entry is a folder with its files and a manifest.json of their sizes and SHA-256. It is built
+in a temporary folder beside its place and renamed there in one step, under a lock that ends with
+the process that holds it.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ class DamagedEntry(Exception):
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to make an entry: `build` leaves `outputs` in the workshop's folder and returns facts for the manifest.
+    """How to make an entry: `build` leaves `outputs` in the workshop's folder and returns facts for
+    the manifest.
 
     Whatever changes the result is in `sources` (files) or `variant` (a choice the user made).
     """
@@ -70,7 +73,9 @@ class Entry:
 
 
 def folder() -> Path:
-    """$TCPLAB_CACHE, else tcplab in $XDG_CACHE_HOME, else in ~/.cache; beside the code for a user without a home."""
+    """$TCPLAB_CACHE, else tcplab in $XDG_CACHE_HOME, else in ~/.cache; beside the code for a user
+    without a home.
+    """
     if chosen := os.environ.get("TCPLAB_CACHE"):
         return Path(chosen).absolute()
     if chosen := os.environ.get("XDG_CACHE_HOME"):
@@ -110,7 +115,10 @@ def verify(recipe: Recipe, place: Path) -> Entry:
     """Check every file of an entry against its manifest. Raises DamagedEntry."""
     try:
         manifest = json.loads((place / MANIFEST).read_bytes())
-        stated = {name: (manifest["files"][name]["size"], manifest["files"][name]["sha256"]) for name in recipe.outputs}
+        stated = {
+            name: (manifest["files"][name]["size"], manifest["files"][name]["sha256"])
+            for name in recipe.outputs
+        }
         facts, key = dict(manifest["facts"]), manifest["key"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DamagedEntry(f"{MANIFEST}: {error!r}") from error
@@ -122,7 +130,9 @@ def verify(recipe: Recipe, place: Path) -> Entry:
 
 
 def check_file(file: Path, expected: tuple[int, str]) -> None:
-    """Raises DamagedEntry unless the file has this size and SHA-256; the size is looked at first."""
+    """Raises DamagedEntry unless the file has this size and SHA-256; the size is looked at
+    first.
+    """
     try:
         whole = file.stat().st_size == expected[0] and sha256(file) == expected[1]
     except OSError as error:
@@ -145,9 +155,20 @@ def build(recipe: Recipe, report: Report) -> Entry:
 
 
 def write_manifest(recipe: Recipe, place: Path, facts: Facts) -> None:
-    """Write manifest.json for the files in `place`, and have all of it on the disk before it is renamed."""
-    files = {name: {"size": (place / name).stat().st_size, "sha256": sha256(place / name)} for name in recipe.outputs}
-    manifest = {"format": FORMAT, "name": recipe.name, "key": recipe.key, "files": files, "facts": facts}
+    """Write manifest.json for the files in `place`, and have all of it on the disk before it is
+    renamed.
+    """
+    files = {
+        name: {"size": (place / name).stat().st_size, "sha256": sha256(place / name)}
+        for name in recipe.outputs
+    }
+    manifest = {
+        "format": FORMAT,
+        "name": recipe.name,
+        "key": recipe.key,
+        "files": files,
+        "facts": facts,
+    }
     (place / MANIFEST).write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n")
     for name in (*recipe.outputs, MANIFEST):
         with (place / name).open("rb") as stream:
@@ -155,9 +176,13 @@ def write_manifest(recipe: Recipe, place: Path, facts: Facts) -> None:
 
 
 def install(finished: Path, place: Path) -> None:
-    """Rename a finished folder to its place; what was there before goes away with the temporary folder."""
+    """Rename a finished folder to its place; what was there before goes away with the temporary
+    folder.
+    """
     if place.exists():
-        with tempfile.TemporaryDirectory(prefix=f".{place.name.split('-')[0]}-", dir=folder()) as aside:
+        with tempfile.TemporaryDirectory(
+            prefix=f".{place.name.split('-')[0]}-", dir=folder()
+        ) as aside:
             os.replace(place, Path(aside) / "old")
             os.replace(finished, place)
     else:
@@ -167,7 +192,9 @@ def install(finished: Path, place: Path) -> None:
 
 @contextmanager
 def temporary(name: str) -> Iterator[Path]:
-    """A folder in the cache that is gone at the end; `locked` removes it should this process be killed."""
+    """A folder in the cache that is gone at the end; `locked` removes it should this process be
+    killed.
+    """
     path = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=folder()))
     try:
         yield path
@@ -177,16 +204,20 @@ def temporary(name: str) -> Iterator[Path]:
 
 @contextmanager
 def locked(name: str, report: Report) -> Iterator[None]:
-    """Hold the lock for builds of this name, and remove what a killed build left. Raises TcplabError.
+    """Hold the lock for builds of this name, and remove what a killed build left. Raises
+    TcplabError.
 
-    flock(2) belongs to the open file, which no child inherits: it is free as soon as the holder is dead.
+    flock(2) belongs to the open file, which no child inherits: it is free as soon as the holder
+    is dead.
     """
     try:
         folder().mkdir(parents=True, exist_ok=True)
         stream = (folder() / f"{name}.lock").open("a")
     except OSError as error:
         remedy = "Make it writable, or name another folder in TCPLAB_CACHE."
-        raise TcplabError(f"The cache folder {folder()} cannot be written to: {error.strerror}.", remedy) from error
+        raise TcplabError(
+            f"The cache folder {folder()} cannot be written to: {error.strerror}.", remedy
+        ) from error
     with stream:
         wait_for(stream.fileno(), name, report)
         for leftover in folder().glob(f".{name}-*"):

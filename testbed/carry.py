@@ -1,7 +1,8 @@
 """Cache entries carried to another machine in one tar file.
 
-What arrives is checked like any entry, and before that it is only what it must be: the expected regular files,
-each once, none larger than any of them can be. Nothing is put in its place before all of it is right.
+What arrives is checked like any entry, and before that it is only what it must be: the expected
+regular files, each once, none larger than any of them can be. Nothing is put in its place before
+all of it is right.
 """
 
 from __future__ import annotations
@@ -26,12 +27,19 @@ LARGEST_MANIFEST = 1 << 20
 def export(recipes: Sequence[cache.Recipe], file: Path) -> None:
     """Write the entries of the recipes, which must be ready, into one file. Raises TcplabError."""
     try:
-        with _written_whole(file) as partial, tarfile.open(partial, "w", format=tarfile.PAX_FORMAT) as archive:
+        with (
+            _written_whole(file) as partial,
+            tarfile.open(partial, "w", format=tarfile.PAX_FORMAT) as archive,
+        ):
             for recipe in recipes:
                 for name in _members(recipe):
-                    archive.add(recipe.place / name, f"{recipe.name}/{name}", recursive=False, filter=_plain)
+                    archive.add(
+                        recipe.place / name, f"{recipe.name}/{name}", recursive=False, filter=_plain
+                    )
     except OSError as error:
-        raise TcplabError(f"{file} cannot be written: {error.strerror}.", "Choose a folder with room.") from error
+        raise TcplabError(
+            f"{file} cannot be written: {error.strerror}.", "Choose a folder with room."
+        ) from error
 
 
 def _members(recipe: cache.Recipe) -> tuple[str, ...]:
@@ -60,11 +68,16 @@ def _written_whole(file: Path) -> Iterator[Path]:
 
 
 def import_(recipes: Sequence[cache.Recipe], file: Path, report: Report) -> None:
-    """Put the entries of `file` into the cache. Raises TcplabError when it is not what `export` writes."""
+    """Put the entries of `file` into the cache.
+
+    Raises TcplabError when it is not what `export` writes.
+    """
     with ExitStack() as stack:
         for recipe in recipes:
             stack.enter_context(cache.locked(recipe.name, report))
-        places = {recipe.name: stack.enter_context(cache.temporary(recipe.name)) for recipe in recipes}
+        places = {
+            recipe.name: stack.enter_context(cache.temporary(recipe.name)) for recipe in recipes
+        }
         members = [(recipe.name, name) for recipe in recipes for name in _members(recipe)]
         _extract(file, {f"{folder}/{name}": places[folder] / name for folder, name in members})
         for recipe in recipes:
@@ -74,12 +87,19 @@ def import_(recipes: Sequence[cache.Recipe], file: Path, report: Report) -> None
 
 
 def _extract(file: Path, expected: dict[str, Path]) -> None:
-    """Copy each expected member to its path. Raises TcplabError for anything else in the archive."""
+    """Copy each expected member to its path.
+
+    Raises TcplabError for anything else in the archive.
+    """
     remaining = dict(expected)
     try:
         with tarfile.open(file, "r:") as archive:
             for member in archive:
-                if not (member.isreg() and member.name in remaining and member.size <= _limit(member.name)):
+                if not (
+                    member.isreg()
+                    and member.name in remaining
+                    and member.size <= _limit(member.name)
+                ):
                     raise _refused(file, f"{member.name!r} does not belong there")
                 _copy(archive, member, remaining.pop(member.name))
     except (OSError, tarfile.TarError) as error:
@@ -110,5 +130,7 @@ def _check(recipe: cache.Recipe, place: Path, file: Path) -> None:
 
 
 def _refused(file: Path, reason: str) -> TcplabError:
-    remedy = "It must be a whole file that `tcplab image export` wrote with this version of the package."
+    remedy = (
+        "It must be a whole file that `tcplab image export` wrote with this version of the package."
+    )
     return TcplabError(f"{file} is not taken: {reason}.", remedy)

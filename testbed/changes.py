@@ -1,7 +1,8 @@
-"""Changes of the kernel that all share, for the time of a native run: made behind the gate, noted first, then undone.
+"""Changes of the kernel that all share, for the time of a native run: made behind the gate, noted
+first, then undone.
 
-Modules of the distribution that the kernel loads on demand (netem, openvswitch, tcp_bbr) stay, as after any other
-program that needs them; nobody can know who uses them since.
+Modules of the distribution that the kernel loads on demand (netem, openvswitch, tcp_bbr) stay,
+as after any other program that needs them; nobody can know who uses them since.
 """
 
 from __future__ import annotations
@@ -18,15 +19,17 @@ from testbed.inside.modules import insert, remove
 from testbed.journal import Change, Journal, gate, new_journal, others_made, taken_over
 from topologies.errors import TcplabError
 
-# Seconds. Connections of a killed run stay in the kernel until it has tried often enough to end them (tcp(7),
-# tcp_orphan_retries), and hold their congestion control as long.
+# Seconds. Connections of a killed run stay in the kernel until it has tried often enough to end
+# them (tcp(7), tcp_orphan_retries), and hold their congestion control as long.
 _PATIENCE = 600.0
 _LOADED = Path("/sys/module")
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a run needs of the kernel that all share: own modules (name to content), congestion controls for hosts."""
+    """What a run needs of the kernel that all share: own modules (name to content), congestion
+    controls for hosts.
+    """
 
     modules: Mapping[str, bytes] = field(default_factory=dict)
     algorithms: Sequence[str] = ()
@@ -36,7 +39,8 @@ class Wanted:
 def changed(wanted: Wanted) -> Iterator[None]:
     """The kernel with what is wanted meanwhile. First undoes what runs left that were killed.
 
-    Raises TcplabError where a change cannot be made, or, with all reasons, where some cannot be undone.
+    Raises TcplabError where a change cannot be made, or, with all reasons, where some cannot be
+    undone.
     """
     undo_stale(wanted.modules)
     if not wanted.modules and not wanted.algorithms:
@@ -51,9 +55,11 @@ def changed(wanted: Wanted) -> Iterator[None]:
 
 
 def undo_stale(needed: Container[str] | None = None) -> list[str]:
-    """Undo what killed runs noted; a sentence for each. Raises TcplabError with what could not be undone.
+    """Undo what killed runs noted; a sentence for each. Raises TcplabError with what could not be
+    undone.
 
-    `needed` are the modules that must be gone now: only they are waited for, and others may stay noted. None: all.
+    `needed` are the modules that must be gone now: only they are waited for, and others may stay
+    noted. None: all.
     """
     with taken_over() as journals:
         before = [change for journal in journals for change in journal.changes]
@@ -65,7 +71,9 @@ def undo_stale(needed: Container[str] | None = None) -> list[str]:
 
 @contextmanager
 def _undone_afterwards(journal: Journal) -> Iterator[None]:
-    """Everything in the journal undone at the end, also where the block or one of the changes fails."""
+    """Everything in the journal undone at the end, also where the block or one of the changes
+    fails.
+    """
     try:
         yield
     except TcplabError as error:
@@ -78,8 +86,12 @@ def _undone_afterwards(journal: Journal) -> Iterator[None]:
     _report([error for _, error in _undo(journal)])
 
 
-def _undo(journal: Journal, needed: Container[str] | None = None) -> list[tuple[Change, TcplabError]]:
-    """Undo all changes, the last first, each also where another could not be; what could not stays noted."""
+def _undo(
+    journal: Journal, needed: Container[str] | None = None
+) -> list[tuple[Change, TcplabError]]:
+    """Undo all changes, the last first, each also where another could not be; what could not stays
+    noted.
+    """
     problems: list[tuple[Change, TcplabError]] = []
     for change in reversed(journal.changes):
         try:
@@ -101,8 +113,14 @@ def _load(journal: Journal, name: str, content: bytes) -> None:
         change = Change("module", name)
         if (_LOADED / name).exists():
             owner = "another run" if others_made(change, journal) else "somebody else"
-            remedy = "Wait for it to end." if owner == "another run" else f"If nobody needs it: sudo rmmod {name}"
-            raise TcplabError(f"A module {name} is in this kernel already, loaded by {owner}.", remedy)
+            remedy = (
+                "Wait for it to end."
+                if owner == "another run"
+                else f"If nobody needs it: sudo rmmod {name}"
+            )
+            raise TcplabError(
+                f"A module {name} is in this kernel already, loaded by {owner}.", remedy
+            )
         file = journal.beside(f"{name}.ko")
         file.write_bytes(content)
         journal.note(change)
@@ -116,12 +134,17 @@ def _unload(_journal: Journal, change: Change, patience: float) -> None:
         try:
             remove(change.name, patience)
         except TcplabError as error:
-            error.remedy = "Connections of a killed run hold it for some minutes; then type: sudo ./tcplab clean"
+            error.remedy = (
+                "Connections of a killed run hold it for some minutes; then type: sudo ./tcplab"
+                " clean"
+            )
             raise
 
 
 def _identity(module: str) -> int | None:
-    """The number of its folder in sysfs, which no later one gets (kernfs); None where it is not loaded."""
+    """The number of its folder in sysfs, which no later one gets (kernfs); None where it is not
+    loaded.
+    """
     try:
         return os.stat(_LOADED / module).st_ino
     except FileNotFoundError:
@@ -129,13 +152,17 @@ def _identity(module: str) -> int | None:
 
 
 def _allow(journal: Journal, algorithm: str) -> None:
-    """Hosts are namespaces, and those may choose a congestion control only when it is not restricted."""
+    """Hosts are namespaces, and those may choose a congestion control only when it is not
+    restricted.
+    """
     change = Change("algorithm", algorithm)
     with gate():
         if algorithm in allowed() and not others_made(change, journal):
             return  # so was the machine before
         if algorithm not in available():
-            with suppress(FileNotFoundError):  # as the kernel itself would; where it cannot, the next line says so
+            with suppress(
+                FileNotFoundError
+            ):  # as the kernel itself would; where it cannot, the next line says so
                 subprocess.run(["modprobe", "--quiet", f"tcp_{algorithm}"], check=False)
         if algorithm not in available():
             remedy = f"This kernel may have no such module (modprobe tcp_{algorithm})."
@@ -147,14 +174,23 @@ def _allow(journal: Journal, algorithm: str) -> None:
 def _restrict(journal: Journal, change: Change, _patience: float) -> None:
     """Restricted again, unless another run needs it or it has become the machine's own."""
     with gate():
-        if change.name in allowed() and change.name != default() and not others_made(change, journal):
+        if (
+            change.name in allowed()
+            and change.name != default()
+            and not others_made(change, journal)
+        ):
             allow(word for word in allowed() if word != change.name)
 
 
-_UNDO: dict[str, Callable[[Journal, Change, float], None]] = {"module": _unload, "algorithm": _restrict}
+_UNDO: dict[str, Callable[[Journal, Change, float], None]] = {
+    "module": _unload,
+    "algorithm": _restrict,
+}
 
 
 def _sentence(change: Change) -> str:
     if change.kind == "module":
         return f"The module {change.name} is unloaded."
-    return f"The congestion control {change.name} is restricted to this machine's own programs again."
+    return (
+        f"The congestion control {change.name} is restricted to this machine's own programs again."
+    )

@@ -1,6 +1,8 @@
-"""`tcplab clean`: undoes exactly what runs noted in their journals before they were killed. The standard library only.
+"""`tcplab clean`: undoes exactly what runs noted in their journals before they were killed. The
+standard library only.
 
-Nothing is found by its name or its looks: what no journal holds is not touched, and a run that lives is left alone.
+Nothing is found by its name or its looks: what no journal holds is not touched, and a run that
+lives is left alone.
 """
 
 from __future__ import annotations
@@ -32,9 +34,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _undone() -> list[str]:
     left = stale()
     if left and os.geteuid() != 0:
-        raise TcplabError(f"Killed runs have left changes of this machine: {left[0]}.", "sudo ./tcplab clean")
+        raise TcplabError(
+            f"Killed runs have left changes of this machine: {left[0]}.", "sudo ./tcplab clean"
+        )
     if left:
-        print("Undoing what killed runs left; their connections may hold a module for some minutes.", file=sys.stderr)
+        print(
+            "Undoing what killed runs left; their connections may hold a module for some minutes.",
+            file=sys.stderr,
+        )
     return undo_stale() if left else []
 
 

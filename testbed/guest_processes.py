@@ -1,7 +1,8 @@
-"""The processes of a guest, seen from outside: that none is left in the end, and that they take no more than allowed.
+"""The processes of a guest, seen from outside: that none is left in the end, and that they take no
+more than allowed.
 
-Limits of a process are set inside (testbed/kernel/confine.c). What only the sum of all tells, memory
-and what they write, is looked at again and again while the guest runs.
+Limits of a process are set inside (testbed/kernel/confine.c). What only the sum of all tells,
+memory and what they write, is looked at again and again while the guest runs.
 """
 
 from __future__ import annotations
@@ -21,18 +22,21 @@ from topologies.errors import TcplabError
 from topologies.untrusted import entries
 
 _DYING = 60.0  # seconds that killed processes may take to be gone, on a busy machine too
-_PRIVATE = 64 << 20  # bytes of memory that no file holds, of all processes together; 2000 take 1 MiB
+_PRIVATE = (
+    64 << 20
+)  # bytes of memory that no file holds, of all processes together; 2000 take 1 MiB
 _MEMORY_FILES = 1000  # files beside the guest's memory, which is one
 _DEEPEST = 8  # levels of folders whose content is counted
 _SPARING = 20  # a look at the run's folder is followed by a pause that many times as long
 
 
 class Namespace:
-    """The process namespace of a guest: its first process is bubblewrap's, and goes after all others.
+    """The process namespace of a guest: its first process is bubblewrap's, and goes after all
+    others.
 
-    The kernel ends every process of a namespace before its first one is gone (pid_namespaces(7)), so
-    a file descriptor of that process tells when nobody is left who could write. `report` is for
-    bubblewrap's --info-fd.
+    The kernel ends every process of a namespace before its first one is gone
+    (pid_namespaces(7)), so a file descriptor of that process tells when nobody is left who could
+    write. `report` is for bubblewrap's --info-fd.
     """
 
     def __init__(self) -> None:
@@ -125,13 +129,16 @@ class Bounds:
         for files, (_, status) in enumerate(listed, 1):
             size += status.st_blocks * 512
             if files > self.limits.output_files or size > self.limits.output_bytes:
-                most = f"{self.limits.output_files:,} files or {self.limits.output_bytes >> 20:,} MiB"
+                most = (
+                    f"{self.limits.output_files:,} files or {self.limits.output_bytes >> 20:,} MiB"
+                )
                 raise _too_much(f"wrote more than {most}")
 
     def _files_in(self, folder: str, size: int) -> int:
         """How many files a file system has that only the guest sees.
 
-        It is known by its size: until bubblewrap has left the host's root, the same path leads there.
+        It is known by its size: until bubblewrap has left the host's root, the same path leads
+        there.
         """
         if self.namespace.pid is None:
             return 0

@@ -1,4 +1,6 @@
-"""The project's own Python, also where another one was started: `sudo` forgets the virtual environment."""
+"""The project's own Python, also where another one was started: `sudo` forgets the virtual
+environment.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +10,23 @@ import sys
 from pathlib import Path
 
 _LIBRARIES = (
-    "click", "distributed", "jinja2", "markdown_it", "matplotlib", "numpy", "polars", "rich", "scipy", "zstandard",
-)  # fmt: skip
+    "click",
+    "distributed",
+    "jinja2",
+    "markdown_it",
+    "matplotlib",
+    "numpy",
+    "polars",
+    "rich",
+    "scipy",
+    "zstandard",
+)
 _ENVIRONMENT = Path(__file__).resolve().parent.parent / ".venv"
 
 
 def in_virtual_environment() -> None:
-    """Go on in the checkout's `.venv` with the same arguments where this Python has not the libraries; else nothing.
+    """Go on in the checkout's `.venv` with the same arguments where this Python has not the
+    libraries; else nothing.
 
     Ends the program with a sentence where there is no `.venv` yet.
     """
@@ -22,5 +34,8 @@ def in_virtual_environment() -> None:
         return
     python = _ENVIRONMENT / "bin" / "python"
     if not python.exists() or Path(sys.prefix) == _ENVIRONMENT:
-        sys.exit("Error: the libraries are not installed. Run ./tcplab run --list once: it installs what is missing.")
+        sys.exit(
+            "Error: the libraries are not installed. Run ./tcplab run --list once: it installs what"
+            " is missing."
+        )
     os.execv(python, [str(python), *sys.orig_argv[1:]])

@@ -1,8 +1,10 @@
-"""What native runs change of the machine itself, written down before it is done: who dies cannot undo it.
+"""What native runs change of the machine itself, written down before it is done: who dies cannot
+undo it.
 
-Each run that changes something has a file in /run/tcplab, a line for each change, and holds a lock on it (flock(2))
-that goes with the process. A file whose lock is free is stale: the next run, or `tcplab clean`, undoes what it says.
-/run is emptied when the machine starts, as are the changes.
+Each run that changes something has a file in /run/tcplab, a line for each change, and holds a
+lock on it (flock(2)) that goes with the process. A file whose lock is free is stale: the next
+run, or `tcplab clean`, undoes what it says. /run is emptied when the machine starts, as are the
+changes.
 """
 
 from __future__ import annotations
@@ -28,8 +30,9 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 class Change:
     """One change of the kernel that all share.
 
-    `module`: a module was loaded. `algorithm`: a congestion control was allowed to every namespace. `identity` tells
-    this load of the module from a later one of the same name; None where its loader died before it could look.
+    `module`: a module was loaded. `algorithm`: a congestion control was allowed to every
+    namespace. `identity` tells this load of the module from a later one of the same name; None
+    where its loader died before it could look.
     """
 
     kind: Literal["module", "algorithm"]
@@ -43,7 +46,9 @@ class Change:
 
 @dataclass
 class Journal:
-    """One run's changes, as far as they are not undone. Its lock is held as long as `file` is open."""
+    """One run's changes, as far as they are not undone. Its lock is held as long as `file` is
+    open.
+    """
 
     path: Path
     file: IO[str]
@@ -96,7 +101,9 @@ def _created() -> Journal:
 
 
 def _put_away(journal: Journal) -> None:
-    """Remove a journal that holds nothing any more, what is beside it, and the folder with the last of them."""
+    """Remove a journal that holds nothing any more, what is beside it, and the folder with the last
+    of them.
+    """
     if journal.changes:
         return
     with gate():
@@ -108,7 +115,9 @@ def _put_away(journal: Journal) -> None:
 
 @contextmanager
 def gate() -> Iterator[None]:
-    """Nobody else meanwhile makes, undoes or counts a change. The lock is on /run: no file of ours need stay there."""
+    """Nobody else meanwhile makes, undoes or counts a change. The lock is on /run: no file of ours
+    need stay there.
+    """
     place = os.open(FOLDER.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(place, fcntl.LOCK_EX)
@@ -124,7 +133,9 @@ def others_made(change: Change, mine: Journal) -> bool:
 
 @contextmanager
 def taken_over() -> Iterator[list[Journal]]:
-    """The journals whose runs died, locked by us. Those with nothing left in them at the end are removed."""
+    """The journals whose runs died, locked by us. Those with nothing left in them at the end are
+    removed.
+    """
     journals: list[Journal] = []
     try:
         for path in _paths():
@@ -173,7 +184,9 @@ def _adopted(path: Path) -> Journal | None:
 
 
 def _read(path: Path) -> list[Change]:
-    """Its changes; none where the machine was started since, and none from a last line that is not whole."""
+    """Its changes; none where the machine was started since, and none from a last line that is not
+    whole.
+    """
     try:
         first, *events = [json.loads(line) for line in path.read_text().split("\n")[:-1]] or [{}]
     except FileNotFoundError:
@@ -182,7 +195,9 @@ def _read(path: Path) -> list[Change]:
     for event in events if first.get("boot") == _boot() else []:
         ((what, fields),) = event.items()
         change = Change(**fields)
-        found = [one for one in found if not one.is_of(change)] + ([change] if what == "change" else [])
+        found = [one for one in found if not one.is_of(change)] + (
+            [change] if what == "change" else []
+        )
     return found
 
 

@@ -1,6 +1,8 @@
-"""The lab: the kernel, its first process and the guest's image, built when missing and checked at every use.
+"""The lab: the kernel, its first process and the guest's image, built when missing and checked at
+every use.
 
-`python -m testbed.lab build`, `show`, `export FILE` and `import FILE` do by hand what a run does by itself.
+`python -m testbed.lab build`, `show`, `export FILE` and `import FILE` do by hand what a run does
+by itself.
 """
 
 from __future__ import annotations
@@ -26,9 +28,12 @@ from topologies.errors import TcplabError
 
 @dataclass(frozen=True)
 class Lab:
-    """A ready lab. `confine` starts the kernel; `modules` is what building a module needs (testbed.kernel.tree).
+    """A ready lab. `confine` starts the kernel; `modules` is what building a module needs
+    (testbed.kernel.tree).
 
-    `digests` are SHA-256 of kernel, init, image and modules, and `whole`, which stands for all of them."""
+    `digests` are SHA-256 of kernel, init, image and modules, and `whole`, which stands for all
+    of them.
+    """
 
     kernel: Path
     confine: Path
@@ -70,7 +75,10 @@ def export(file: Path, report: Report | None = None) -> Lab:
 
 
 def import_(file: Path, report: Report | None = None) -> Lab:
-    """Take the lab from a file that `export` wrote. Raises TcplabError when it is not whole or not for this tree."""
+    """Take the lab from a file that `export` wrote.
+
+    Raises TcplabError when it is not whole or not for this tree.
+    """
     report = report or Report()
     carry.import_(_recipes(), file, report)
     return lab(report)
@@ -83,7 +91,11 @@ def _recipes(source: Path | None = None) -> list[cache.Recipe]:
 def _lab(entries: list[cache.Entry]) -> Lab:
     kernel, init, image = entries
     seccomp = bool(kernel.facts["seccomp"])
-    parts = {"kernel": kernel.files["linux"], "init": init.files["init"], "image": image.files[IMAGE]}
+    parts = {
+        "kernel": kernel.files["linux"],
+        "init": init.files["init"],
+        "image": image.files[IMAGE],
+    }
     parts |= {"confine": init.files["confine"], "modules": kernel.files[MODULE_TREE]}
     whole = hashlib.sha256(repr((sorted(parts.items()), seccomp)).encode()).hexdigest()
     return Lab(
@@ -116,7 +128,11 @@ def commands() -> None:
 
 
 @commands.command("build")
-@click.option("--source", type=click.Path(path_type=Path), help="A linux-VERSION.tar.xz to build the kernel from.")
+@click.option(
+    "--source",
+    type=click.Path(path_type=Path),
+    help="A linux-VERSION.tar.xz to build the kernel from.",
+)
 @click.option("--rebuild", is_flag=True, help="Build what is ready as well.")
 def build_command(source: Path | None, rebuild: bool) -> None:
     """Build what is missing."""
@@ -148,17 +164,25 @@ def show_command() -> None:
     """Name the files of the lab and their digests; builds nothing."""
     ready = found()
     if ready is None:
-        raise TcplabError("The lab is not built, or a file of it is damaged.", "Run `./tcplab image build`.")
+        raise TcplabError(
+            "The lab is not built, or a file of it is damaged.", "Run `./tcplab image build`."
+        )
     _show(ready)
 
 
 def _show(ready: Lab) -> None:
     seccomp = "on" if ready.seccomp else "not known to this kernel"
-    click.echo(f"kernel  {ready.digests['kernel']}  Linux {ready.kernel_release}, seccomp {seccomp}: {ready.kernel}")
+    click.echo(
+        f"kernel  {ready.digests['kernel']}  Linux {ready.kernel_release}, seccomp {seccomp}:"
+        f" {ready.kernel}"
+    )
     click.echo(f"confine {ready.digests['confine']}  {ready.confine}")
     click.echo(f"init    {ready.digests['init']}  {ready.init}")
     click.echo(f"image   {ready.digests['image']}  {len(ready.packages)} packages: {ready.image}")
-    click.echo(f"modules {ready.digests['modules']}  what a module needs of the kernel's tree: {ready.modules}")
+    click.echo(
+        f"modules {ready.digests['modules']}  what a module needs of the kernel's tree:"
+        f" {ready.modules}"
+    )
     click.echo(f"whole   {ready.digests['whole']}")
 
 

@@ -1,8 +1,9 @@
 """What this machine has for guests: memory, and a processor for each.
 
-A guest's kernel and its programs take turns, so on one processor nothing waits for a wake-up. Two guests on one
-processor would take twice as long while another idles, so it is claimed while a guest runs: by an abstract Unix
-socket (unix(7)), which all processes of the machine see and which ends with its holder.
+A guest's kernel and its programs take turns, so on one processor nothing waits for a wake-up.
+Two guests on one processor would take twice as long while another idles, so it is claimed while
+a guest runs: by an abstract Unix socket (unix(7)), which all processes of the machine see and
+which ends with its holder.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ _NO_LIMIT = 2**40  # MiB
 
 @contextmanager
 def claimed_processor() -> Iterator[int]:
-    """The number of an allowed processor that no other run has claimed, of these the least busy; else the least busy.
+    """The number of an allowed processor that no other run has claimed, of these the least busy;
+    else the least busy.
 
     More guests than processors is a choice of who starts them.
     """
@@ -37,34 +39,43 @@ def allowed_processors() -> int:
 
 
 def guests_at_once(needed_mib: int, asked: int | None = None) -> int:
-    """How many guests this machine runs at once: one for each processor, where there is memory for all of them.
+    """How many guests this machine runs at once: one for each processor, where there is memory for
+    all of them.
 
-    `needed_mib` is what one of them takes. Raises UsageError where there is not memory for one, or for those `asked`.
+    `needed_mib` is what one of them takes. Raises UsageError where there is not memory for one,
+    or for those `asked`.
     """
     free = available_mib()
     fitting = free // needed_mib
     if fitting < (asked or 1):
         number = "A guest" if not asked or asked == 1 else f"{asked} guests"
         raise UsageError(
-            f"{number} would take about {(asked or 1) * needed_mib} MiB of memory, and {free} MiB are free.",
+            f"{number} would take about {(asked or 1) * needed_mib} MiB of memory, and {free} MiB"
+            " are free.",
             "Lower --duration or --bw, or run fewer at once (--workers).",
         )
     return asked or min(allowed_processors(), fitting)
 
 
 def available_mib() -> int:
-    """MiB of memory that can be had without swapping: of the machine (proc_meminfo(5)) and of our control group."""
+    """MiB of memory that can be had without swapping: of the machine (proc_meminfo(5)) and of our
+    control group.
+    """
     lines = Path("/proc/meminfo").read_text().splitlines()
     machine = next(int(line.split()[1]) >> 10 for line in lines if line.startswith("MemAvailable:"))
     return min(machine, _left_in_control_group())
 
 
 def _left_in_control_group() -> int:
-    """memory.max less memory.current, cgroups(7): what a container or a job of a cluster is limited to."""
+    """memory.max less memory.current, cgroups(7): what a container or a job of a cluster is limited
+    to.
+    """
     own = Path("/proc/self/cgroup").read_text().partition("0::")[2].splitlines()
     group = Path("/sys/fs/cgroup") / (own[0].lstrip("/") if own else "")
     try:
-        limit, used = ((group / name).read_text().strip() for name in ("memory.max", "memory.current"))
+        limit, used = (
+            (group / name).read_text().strip() for name in ("memory.max", "memory.current")
+        )
     except OSError:
         return _NO_LIMIT  # no such limit is kept here
     return _NO_LIMIT if limit == "max" else max(0, int(limit) - int(used)) >> 20
@@ -88,6 +99,8 @@ def _least_busy_first() -> list[int]:
 def _busy_ticks() -> dict[int, int]:
     """Processor number to its clock ticks that were not idle, from proc_stat(5)."""
     rows = [
-        line.split() for line in Path("/proc/stat").read_text().splitlines() if line[:3] == "cpu" and line[3] != " "
+        line.split()
+        for line in Path("/proc/stat").read_text().splitlines()
+        if line[:3] == "cpu" and line[3] != " "
     ]
     return {int(row[0][3:]): sum(int(ticks) for ticks in row[1:4] + row[6:9]) for row in rows}

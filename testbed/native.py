@@ -1,8 +1,9 @@
 """The native testbed: the same job as root on the kernel that is running, in real time.
 
-It runs in network, mount, PID, IPC and UTS namespaces of its own, with its own Open vSwitch: no bridge, link or qdisc
-of the machine is touched, two runs do not meet, and when this process dies, even by SIGKILL, the kernel removes
-everything with the namespaces. What must change in the kernel that all share is noted first (testbed.changes).
+It runs in network, mount, PID, IPC and UTS namespaces of its own, with its own Open vSwitch: no
+bridge, link or qdisc of the machine is touched, two runs do not meet, and when this process
+dies, even by SIGKILL, the kernel removes everything with the namespaces. What must change in the
+kernel that all share is noted first (testbed.changes).
 """
 
 from __future__ import annotations
@@ -23,19 +24,28 @@ from testbed.running import CONSOLE, Limits, Progress, Usage, follow, started, u
 from topologies.errors import TcplabError
 
 PYTHON = "/usr/bin/python3"  # the distribution's: Mininet is a package of it
-# Files of our own where Open vSwitch and sysctls of the new namespace are looked for. Without -n, mount(8) would
-# leave a folder in the machine's /run.
-_ROOM = 'mount -n -t tmpfs tmpfs /run && mount -n -t sysfs sysfs /sys && ip link set lo up && exec "$@"'
+# Files of our own where Open vSwitch and sysctls of the new namespace are looked for. Without -n,
+# mount(8) would leave a folder in the machine's /run.
+_ROOM = (
+    'mount -n -t tmpfs tmpfs /run && mount -n -t sysfs sysfs /sys && ip link set lo up && exec "$@"'
+)
 
 
 def run_natively(
-    module: str, data: Any, out: Path, progress: Progress, limits: Limits | None = None,
-    files: Mapping[str, bytes] | None = None, wanted: Wanted | None = None,
-) -> Usage:  # fmt: skip
-    """Run `perform(data, room)` of `module` on this kernel; its results are in the empty folder `out` afterwards.
+    module: str,
+    data: Any,
+    out: Path,
+    progress: Progress,
+    limits: Limits | None = None,
+    files: Mapping[str, bytes] | None = None,
+    wanted: Wanted | None = None,
+) -> Usage:
+    """Run `perform(data, room)` of `module` on this kernel; its results are in the empty folder
+    `out` afterwards.
 
-    `files` go along, by name; the kernel has what is `wanted` meanwhile. What killed runs left is undone first.
-    Raises TcplabError where this machine cannot (see `obstacles`), or where the job fails or is stopped.
+    `files` go along, by name; the kernel has what is `wanted` meanwhile. What killed runs left
+    is undone first. Raises TcplabError where this machine cannot (see `obstacles`), or where the
+    job fails or is stopped.
     """
     for obstacle in obstacles():
         raise obstacle
@@ -51,10 +61,32 @@ def run_natively(
 
 
 def _command(job: IO[bytes], out: Path) -> list[str]:
-    """setpriv(1) ties the namespaces' first process to our life, unshare(1) everything in them to that process."""
-    namespaces = ["--net", "--mount", "--pid", "--ipc", "--uts", "--fork", "--kill-child=KILL", "--mount-proc"]
+    """setpriv(1) ties the namespaces' first process to our life, unshare(1) everything in them to
+    that process.
+    """
+    namespaces = [
+        "--net",
+        "--mount",
+        "--pid",
+        "--ipc",
+        "--uts",
+        "--fork",
+        "--kill-child=KILL",
+        "--mount-proc",
+    ]
     archive = f"/proc/self/fd/{job.fileno()}"
-    room = ["sh", "-c", _ROOM, "room", PYTHON, "-B", archive, str(out.resolve()), str(out.resolve()), "native"]
+    room = [
+        "sh",
+        "-c",
+        _ROOM,
+        "room",
+        PYTHON,
+        "-B",
+        archive,
+        str(out.resolve()),
+        str(out.resolve()),
+        "native",
+    ]
     return ["setpriv", "--pdeathsig", "KILL", "unshare", *namespaces, "--", *room]
 
 
@@ -69,7 +101,12 @@ def obstacles() -> list[TcplabError]:
 
 
 def _mininet() -> TcplabError | None:
-    if subprocess.run([PYTHON, "-c", "import mininet"], capture_output=True, check=False).returncode == 0:
+    if (
+        subprocess.run(
+            [PYTHON, "-c", "import mininet"], capture_output=True, check=False
+        ).returncode
+        == 0
+    ):
         return None
     return TcplabError(f"{PYTHON} has no Mininet.", "sudo apt-get install mininet")
 
@@ -97,5 +134,6 @@ def _open_vswitch() -> TcplabError | None:
     if kind != 2:  # NLMSG_ERROR
         return None
     return TcplabError(
-        "This kernel has no Open vSwitch module.", "Use --testbed virtual, or load it: sudo modprobe openvswitch"
+        "This kernel has no Open vSwitch module.",
+        "Use --testbed virtual, or load it: sudo modprobe openvswitch",
     )

@@ -1,4 +1,6 @@
-"""Which Debian packages hold the tools that tcplab uses. The standard library only: the launcher asks first."""
+"""Which Debian packages hold the tools that tcplab uses. The standard library only: the launcher
+asks first.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ KINDS = {
     "test": {**ALWAYS, **REPORT, **VIRTUAL},
     "native": {**ALWAYS, **REPORT, **NATIVE},
 }
-"""What each kind of command needs; `light` ones build and run nothing (analyze, image import, --help)."""
+"""What each kind of command needs; `light` ones build and run nothing (analyze, image import,
+--help).
+"""
 
 MORE_TESTS = {
     "qemu-system-x86_64": "qemu-system-x86",
@@ -52,7 +56,9 @@ MORE_TESTS = {
     "shellcheck": "shellcheck",
     "vagrant": "vagrant",
 }
-"""Tests that need these say so and are left out; root, as whom a submission is tested, gets them."""
+"""Tests that need these say so and are left out; root, as whom a submission is tested, gets
+them.
+"""
 
 TOOLS = {**MORE_TESTS, **ALWAYS, **REPORT, **VIRTUAL, **NATIVE, **KERNEL, **IMAGE}
 

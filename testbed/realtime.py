@@ -1,7 +1,9 @@
-"""How real the time of a native run was: how late timers were, and how long its programs waited for a processor.
+"""How real the time of a native run was: how late timers were, and how long its programs waited for
+a processor.
 
-In real time packets leave late when nobody may run, and no figure of the run shows it. So a process of its own, which
-sleeps and looks, stands beside the run, and what it found is stated with the result.
+In real time packets leave late when nobody may run, and no figure of the run shows it. So a
+process of its own, which sleeps and looks, stands beside the run, and what it found is stated
+with the result.
 """
 
 from __future__ import annotations
@@ -22,15 +24,23 @@ REALTIME = "realtime.json"
 _NAP = 0.01  # seconds between two looks at the clock
 _ROUND = 50  # naps between two looks at all processes of the run
 LATE = 0.001
-"""Seconds: queues and delay lines of the lab are made of timers, and the shortest usual delay is a millisecond."""
-_WAITING, _PRESSURE, _STOLEN = 0.05, 0.20, 0.01  # shares of the run's time from which on they are worth a warning
+"""Seconds: queues and delay lines of the lab are made of timers, and the shortest usual delay is a
+millisecond.
+"""
+_WAITING, _PRESSURE, _STOLEN = (
+    0.05,
+    0.20,
+    0.01,
+)  # shares of the run's time from which on they are worth a warning
 
 Facts = dict[str, Any]
 
 
 @contextmanager
 def watched(process: int, out: Path) -> Iterator[None]:
-    """Measure meanwhile, for the tree of processes below `process`, and leave realtime.json in `out`."""
+    """Measure meanwhile, for the tree of processes below `process`, and leave realtime.json in
+    `out`.
+    """
     program = [sys.executable, "-I", "-B", str(Path(__file__)), str(process)]
     with subprocess.Popen(
         program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
@@ -50,8 +60,8 @@ def warnings(facts: Facts) -> list[str]:
     said = []
     if late["one_in_a_hundred"] > LATE:
         said.append(
-            f"Timers were late: one in a hundred by {1e3 * late['one_in_a_hundred']:.1f} ms or more, "
-            f"the latest by {1e3 * late['most']:.1f} ms."
+            f"Timers were late: one in a hundred by {1e3 * late['one_in_a_hundred']:.1f} ms or"
+            f" more, the latest by {1e3 * late['most']:.1f} ms."
         )
     if waited > _WAITING * seconds:
         said.append(f"Its programs waited {waited:.1f} s for a processor in {seconds:.0f} s.")
@@ -65,10 +75,11 @@ def warnings(facts: Facts) -> list[str]:
 
 
 def observe(process: int, proc: Path = Path("/proc")) -> Facts:
-    """Sleep and look until standard input ends. Times are in seconds; None where the kernel does not count.
+    """Sleep and look until standard input ends. Times are in seconds; None where the kernel does
+    not count.
 
-    `stolen` is per processor; `waited` adds up the run-queue time of all threads (sched-stats.rst), of those that
-    ended since the last look without their last half second.
+    `stolen` is per processor; `waited` adds up the run-queue time of all threads
+    (sched-stats.rst), of those that ended since the last look without their last half second.
     """
     begun, before = time.monotonic(), _counted(proc)
     late: list[float] = []
@@ -81,10 +92,18 @@ def observe(process: int, proc: Path = Path("/proc")) -> Facts:
             break
         late.append(max(0.0, time.monotonic() - due))
     after = _counted(proc)
-    differences = (None if old is None or new is None else new - old for old, new in zip(before, after, strict=True))
+    differences = (
+        None if old is None or new is None else new - old
+        for old, new in zip(before, after, strict=True)
+    )
     counted = dict(zip(("pressure_seconds", "stolen_seconds"), differences, strict=True))
-    return {"seconds": time.monotonic() - begun, "naps": len(late), "timer_late_seconds": _summary(late),
-            "waited_seconds": sum(waited.values()), **counted}  # fmt: skip
+    return {
+        "seconds": time.monotonic() - begun,
+        "naps": len(late),
+        "timer_late_seconds": _summary(late),
+        "waited_seconds": sum(waited.values()),
+        **counted,
+    }
 
 
 def _summary(late: list[float]) -> dict[str, float]:
@@ -97,10 +116,14 @@ def _summary(late: list[float]) -> dict[str, float]:
 
 
 def _counted(proc: Path) -> tuple[float | None, float | None]:
-    """Seconds so far of pressure (Documentation/accounting/psi.rst), and of steal per processor (proc_stat(5))."""
+    """Seconds so far of pressure (Documentation/accounting/psi.rst), and of steal per processor
+    (proc_stat(5)).
+    """
     found = re.search(r"some .*total=(\d+)", _text(proc / "pressure/cpu"))
     lines = [line.split() for line in _text(proc / "stat").splitlines() if line.startswith("cpu")]
-    stolen = int(lines[0][8]) / 100 / max(1, len(lines) - 1) if lines and len(lines[0]) > 8 else None
+    stolen = (
+        int(lines[0][8]) / 100 / max(1, len(lines) - 1) if lines and len(lines[0]) > 8 else None
+    )
     return int(found[1]) / 1e6 if found else None, stolen
 
 

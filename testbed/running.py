@@ -24,12 +24,19 @@ from topologies.errors import TcplabError
 CONSOLE = "console.log"
 _REMEDIES = {  # what a dead run's last words may contain, and what to do then
     "namespace": (
-        "This system does not let ordinary users make namespaces, which the sandbox needs: "
-        "sudo sysctl -w user.max_user_namespaces=10000 kernel.unprivileged_userns_clone=1, on Ubuntu "
-        "kernel.apparmor_restrict_unprivileged_userns=0; in a container, start that with more rights."
+        "This system does not let ordinary users make namespaces, which the sandbox needs: sudo"
+        " sysctl -w user.max_user_namespaces=10000 kernel.unprivileged_userns_clone=1, on Ubuntu"
+        " kernel.apparmor_restrict_unprivileged_userns=0; in a container, start that with more"
+        " rights."
     ),
-    "seccomp": "This system, perhaps a container, does not let programs install seccomp filters; run outside of it.",
-    "ptrace": "This system, perhaps a container, does not let programs trace their children; run outside of it.",
+    "seccomp": (
+        "This system, perhaps a container, does not let programs install seccomp filters; run"
+        " outside of it."
+    ),
+    "ptrace": (
+        "This system, perhaps a container, does not let programs trace their children; run outside"
+        " of it."
+    ),
     "No space left": "Free space in /dev/shm and on the disk of the run's folder.",
     "": "The whole output is in console.log and job.log of the run's folder.",
 }
@@ -49,7 +56,8 @@ _LATEST = 1e12  # seconds of a job's clock
 _POLL = 0.05  # seconds between two looks at a running job
 
 Progress = Callable[[str, float], None]
-"""Called again and again with what is being done and the seconds that have passed on the job's own clock.
+"""Called again and again with what is being done and the seconds that have passed on the job's own
+clock.
 
 What it raises ends the job.
 """
@@ -57,7 +65,9 @@ What it raises ends the job.
 
 @dataclass(frozen=True)
 class Usage:
-    """What a run took: seconds of its own clock, wall and CPU seconds of this machine, peak memory in bytes."""
+    """What a run took: seconds of its own clock, wall and CPU seconds of this machine, peak memory
+    in bytes.
+    """
 
     clock_seconds: float
     wall_seconds: float
@@ -90,7 +100,9 @@ class Ended:
 
 
 @contextmanager
-def started(command: list[str], console: IO[bytes], descriptors: list[int]) -> Iterator[subprocess.Popen[bytes]]:
+def started(
+    command: list[str], console: IO[bytes], descriptors: list[int]
+) -> Iterator[subprocess.Popen[bytes]]:
     """A job in a process group of its own, killed as a whole at the end, whatever happens.
 
     All its processes inherit one end of a pipe: when that closes, the last of them is gone.
@@ -112,14 +124,23 @@ def started(command: list[str], console: IO[bytes], descriptors: list[int]) -> I
         os.close(watching)
 
 
-def _popen(command: list[str], console: IO[bytes], descriptors: list[int]) -> subprocess.Popen[bytes]:
+def _popen(
+    command: list[str], console: IO[bytes], descriptors: list[int]
+) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=console, stderr=console, pass_fds=descriptors,
-            start_new_session=True, cwd="/",
-        )  # fmt: skip
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=console,
+            stderr=console,
+            pass_fds=descriptors,
+            start_new_session=True,
+            cwd="/",
+        )
     except FileNotFoundError:
-        raise TcplabError(f"{command[0]} is not installed.", "Run ./tcplab, which installs what is missing.") from None
+        raise TcplabError(
+            f"{command[0]} is not installed.", "Run ./tcplab, which installs what is missing."
+        ) from None
 
 
 def _allowed(_taken: Taken) -> None:
@@ -142,7 +163,8 @@ def follow(
     while not wait_until_ended(process, _POLL):
         if time.monotonic() - begun > limits.wall_seconds:
             raise TcplabError(
-                f"The run was stopped {LIMIT} {limits.wall_seconds:g} s of wall time: perhaps a program spins.",
+                f"The run was stopped {LIMIT} {limits.wall_seconds:g} s of wall time: perhaps a"
+                " program spins.",
                 f"Look at {LOG} in the run's folder; raise the limit with --limit.",
             )
         told.again()
@@ -154,7 +176,10 @@ def follow(
 
 
 def usage_of(ended: Ended, out: Path) -> Usage:
-    """What an ended job says of itself in its folder. Raises TcplabError with the job's own message."""
+    """What an ended job says of itself in its folder.
+
+    Raises TcplabError with the job's own message.
+    """
     return Usage(_verdict(out, ended.status), ended.wall_seconds, ended.taken.cpu, ended.taken.peak)
 
 
@@ -191,18 +216,26 @@ class _Told:
 
 
 def _verdict(out: Path, status: int) -> float:
-    """The seconds that a job's clock showed at its good end. Raises TcplabError with its message otherwise."""
+    """The seconds that a job's clock showed at its good end.
+
+    Raises TcplabError with its message otherwise.
+    """
     if why := _SIGNALS.get(status - _BY_SIGNAL):
         raise TcplabError(f"{NO_RESULT}: {why}.", "Its guest was ended, and nothing else.")
     if not untrusted.is_file(out, RESULT):
         if shutil.disk_usage(out).free < _FULL:
-            raise TcplabError(f"The disk of {out} is full.", "Free space and run again; what was measured is kept.")
+            raise TcplabError(
+                f"The disk of {out} is full.",
+                "Free space and run again; what was measured is kept.",
+            )
         words = _last_words(out)
         remedy = next(remedy for sign, remedy in _REMEDIES.items() if sign in words)
         raise TcplabError(f"{NO_RESULT} (status {status}). Its last words:\n{words}\n", remedy)
     result = _object(untrusted.content(out, RESULT, _MOST_RESULT), RESULT)
     if result.get("ok") is not True:
-        raise TcplabError(_sentence(result.get("problem"), NO_RESULT), _sentence(result.get("remedy")))
+        raise TcplabError(
+            _sentence(result.get("problem"), NO_RESULT), _sentence(result.get("remedy"))
+        )
     return _number(result.get("elapsed"))
 
 
@@ -218,7 +251,9 @@ def _object(text: bytes, name: str) -> dict[str, Any]:
 
 
 def _sentence(value: object, otherwise: str = "") -> str:
-    """A text of a job, of a length that a message can have and without control characters but ends of lines."""
+    """A text of a job, of a length that a message can have and without control characters but ends
+    of lines.
+    """
     text = value if isinstance(value, str) else otherwise
     return untrusted.plain(text[:_LONGEST])
 

@@ -2,8 +2,8 @@
 
 bubblewrap gives the kernel namespaces of its own, in which every path, the environment and the
 command line are always the same, nothing of the host is seen but one folder, and everything dies
-with the namespaces' first process. The program `confine` (testbed/kernel/confine.c) then sets limits
-and the filter of system calls. docs/design.md says what remains possible.
+with the namespaces' first process. The program `confine` (testbed/kernel/confine.c) then sets
+limits and the filter of system calls. docs/design.md says what remains possible.
 """
 
 from __future__ import annotations
@@ -45,27 +45,63 @@ class Sandbox:
 
     def command(self) -> list[str]:
         """What comes before the kernel and its arguments."""
-        return ["bwrap", *self._namespaces(), *self._files(), *self._variables(), "--", *self._confined()]
+        return [
+            "bwrap",
+            *self._namespaces(),
+            *self._files(),
+            *self._variables(),
+            "--",
+            *self._confined(),
+        ]
 
     def _namespaces(self) -> list[str]:
-        """bwrap(1): for an ordinary user a user namespace; for root none, then `confine` changes user."""
+        """bwrap(1): for an ordinary user a user namespace; for root none, then `confine` changes
+        user.
+        """
         identity = ["--unshare-user", "--uid", str(_USER), "--gid", str(_USER)]
         privileges = ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
         return [
-            "--die-with-parent", "--new-session", "--info-fd", str(self.report),
-            "--unshare-net", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
-            "--hostname", "lab", *(privileges if self.user else identity),
-        ]  # fmt: skip
+            "--die-with-parent",
+            "--new-session",
+            "--info-fd",
+            str(self.report),
+            "--unshare-net",
+            "--unshare-pid",
+            "--unshare-ipc",
+            "--unshare-uts",
+            "--hostname",
+            "lab",
+            *(privileges if self.user else identity),
+        ]
 
     def _files(self) -> list[str]:
         """Read-only but for the run's folder and the guest's memory. No /proc, through which
         processes reach each other: the kernel reads only what the processor is."""
         return [
-            "--ro-bind", "/proc/cpuinfo", "/proc/cpuinfo", "--dev", "/dev", "--remount-ro", "/dev",
-            *self._own_folders(), "--dir", "/lab/dev", "--dir", "/lab/image",
-            *self._lab_files(), "--perms", "0444", "--ro-bind-data", str(self.job), "/lab/job.pyz",
-            "--bind", str(self.out.resolve()), OUT, "--remount-ro", "/",
-        ]  # fmt: skip
+            "--ro-bind",
+            "/proc/cpuinfo",
+            "/proc/cpuinfo",
+            "--dev",
+            "/dev",
+            "--remount-ro",
+            "/dev",
+            *self._own_folders(),
+            "--dir",
+            "/lab/dev",
+            "--dir",
+            "/lab/image",
+            *self._lab_files(),
+            "--perms",
+            "0444",
+            "--ro-bind-data",
+            str(self.job),
+            "/lab/job.pyz",
+            "--bind",
+            str(self.out.resolve()),
+            OUT,
+            "--remount-ro",
+            "/",
+        ]
 
     def _own_folders(self) -> list[str]:
         sizes = own_folders(self.limits).items()
@@ -91,5 +127,12 @@ class Sandbox:
         user, group = self.user or (0, 0)
         limits = self.limits
         seconds = int(min(limits.wall_seconds, _FOREVER)) + _CPU_SLACK
-        numbers = (user, group, limits.memory_mib << 20, limits.output_bytes, limits.processes, seconds)
+        numbers = (
+            user,
+            group,
+            limits.memory_mib << 20,
+            limits.output_bytes,
+            limits.processes,
+            seconds,
+        )
         return ["/confine", *map(str, numbers)]

@@ -1,6 +1,7 @@
 """Folders for what nobody keeps. What a killed process left is removed by the next that needs one.
 
-A finished process removes its own; one that was killed cannot, but the lock that it held (flock(2)) went with it.
+A finished process removes its own; one that was killed cannot, but the lock that it held
+(flock(2)) went with it.
 """
 
 from __future__ import annotations
@@ -41,7 +42,10 @@ def remove_orphans() -> list[Path]:
 
 
 def _made(base: Path) -> tuple[Path, IO[str]]:
-    """A new place and its lock, held. The gate keeps others from taking it for an orphan before that."""
+    """A new place and its lock, held.
+
+    The gate keeps others from taking it for an orphan before that.
+    """
     with (base / ".gate").open("w") as gate:
         fcntl.flock(gate, fcntl.LOCK_EX)
         _remove_orphans(base)
@@ -62,7 +66,9 @@ def _base() -> Path:
     base.mkdir(mode=0o700, exist_ok=True)
     found = base.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-        raise TcplabError(f"{base} belongs to somebody else.", "Set TMPDIR to a folder of your own.")
+        raise TcplabError(
+            f"{base} belongs to somebody else.", "Set TMPDIR to a folder of your own."
+        )
     return base
 
 

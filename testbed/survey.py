@@ -1,8 +1,9 @@
-"""What this machine lacks for a command of ./tcplab: packages, and parts of the lab that are still to be built.
+"""What this machine lacks for a command of ./tcplab: packages, and parts of the lab that are still
+to be built.
 
 The launcher asks before there is a virtual environment, so this needs the standard library only:
-`python3 -m testbed.survey run` prints the missing packages, one in a line, and then the cache entries
-that must exist for that answer to stay true (absolute paths).
+`python3 -m testbed.survey run` prints the missing packages, one in a line, and then the cache
+entries that must exist for that answer to stay true (absolute paths).
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ def missing(kind: str) -> list[str]:
 
 
 def welcome(kind: str) -> list[str]:
-    """Packages without which some tests are left out. Only root gets them unasked: so are submissions tested."""
+    """Packages without which some tests are left out.
+
+    Only root gets them unasked: so are submissions tested.
+    """
     if kind != "test" or os.geteuid() != 0:
         return []
     return of_tools(tool for tool in MORE_TESTS if not present(tool))
@@ -35,7 +39,10 @@ def welcome(kind: str) -> list[str]:
 def build_tools() -> dict[str, str]:
     """What building the absent parts of the lab needs: nothing once they are in the cache."""
     absent = {entry.name.partition("-")[0] for entry in entries() if not entry.exists()}
-    return {**(KERNEL if absent & {"kernel", "init"} else {}), **(IMAGE if "image" in absent else {})}
+    return {
+        **(KERNEL if absent & {"kernel", "init"} else {}),
+        **(IMAGE if "image" in absent else {}),
+    }
 
 
 def entries() -> list[Path]:
@@ -44,9 +51,15 @@ def entries() -> list[Path]:
 
 
 def main(kind: str) -> None:
-    """Print what the launcher reads: packages have no slash, files have; a ? means that it goes without, too."""
+    """Print what the launcher reads: packages have no slash, files have; a ? means that it goes
+    without, too.
+    """
     optional = [f"?{package}" for package in welcome(kind)]
-    for line in [*missing(kind), *optional, *(map(os.fspath, entries()) if kind in BUILDING else [])]:
+    for line in [
+        *missing(kind),
+        *optional,
+        *(map(os.fspath, entries()) if kind in BUILDING else []),
+    ]:
         print(line)
 
 

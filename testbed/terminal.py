@@ -1,4 +1,6 @@
-"""Our side of a network that somebody types into (testbed.inside.shell): the user's terminal, key by key."""
+"""Our side of a network that somebody types into (testbed.inside.shell): the user's terminal, key
+by key.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +36,13 @@ class Ended(Exception):
 def interact(topology: TopologySpec, start: Start, out: Path) -> None:
     """Let the user type into the topology until they end it. `out` is an empty folder.
 
-    Raises UsageError where standard input and output are no terminal, TcplabError where the network cannot be.
+    Raises UsageError where standard input and output are no terminal, TcplabError where the
+    network cannot be.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError("A shell needs a terminal to type in.", "For what runs by itself, write an experiment.")
+        raise UsageError(
+            "A shell needs a terminal to type in.", "For what runs by itself, write an experiment."
+        )
     columns, rows = shutil.get_terminal_size()
     ended = threading.Event()
 
@@ -64,7 +69,10 @@ def _say(phase: str) -> None:
 
 
 def _relay(mailbox: Mailbox, stop: threading.Event, ended: threading.Event) -> None:
-    """Until the network prints, the terminal is as it was, and Ctrl-C stops the start. Then every key goes in."""
+    """Until the network prints, the terminal is as it was, and Ctrl-C stops the start.
+
+    Then every key goes in.
+    """
     while not (text := mailbox.printed()):
         if stop.wait(INTERVAL):
             return

@@ -1,6 +1,7 @@
 """What a tree of processes has taken so far, from proc_pid_stat(5).
 
-bubblewrap does not wait for what it started, so the usual accounting of ended children says nothing.
+bubblewrap does not wait for what it started, so the usual accounting of ended children says
+nothing.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ def taken_by(pid: int) -> Taken:
         process = waiting.pop()
         try:
             total += _of_process(process)
-            waiting += map(int, Path(f"/proc/{process}/task/{process}/children").read_text().split())
+            waiting += map(
+                int, Path(f"/proc/{process}/task/{process}/children").read_text().split()
+            )
         except (FileNotFoundError, ProcessLookupError):  # it ended between two looks
             continue
     return total
@@ -43,6 +46,8 @@ def taken_by(pid: int) -> Taken:
 def _of_process(pid: int) -> Taken:
     ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:15]
     lines = (line.split() for line in Path(f"/proc/{pid}/status").read_text().splitlines())
-    kilobytes = {words[0]: int(words[1]) for words in lines if words and words[0] in ("VmHWM:", "RssAnon:")}
+    kilobytes = {
+        words[0]: int(words[1]) for words in lines if words and words[0] in ("VmHWM:", "RssAnon:")
+    }
     peak, private = (1024 * kilobytes.get(name, 0) for name in ("VmHWM:", "RssAnon:"))
     return Taken(sum(map(int, ticks)) / _TICKS, peak, private)

@@ -1,7 +1,9 @@
-"""The virtual testbed: a job inside the lab kernel, sandboxed, in virtual time, repeatable from its seed.
+"""The virtual testbed: a job inside the lab kernel, sandboxed, in virtual time, repeatable from its
+seed.
 
-The options of the kernel are those of Documentation/virt/uml and of the design's measurements. What the guest may do
-to this computer is in testbed/sandbox.py, guest_processes.py and adoption.py.
+The options of the kernel are those of Documentation/virt/uml and of the design's measurements.
+What the guest may do to this computer is in testbed/sandbox.py, guest_processes.py and
+adoption.py.
 """
 
 from __future__ import annotations
@@ -26,15 +28,24 @@ _ALL_USERS = ["0", "0", "4294967295"]  # user_namespaces(7): every user is itsel
 
 
 def run_in_guest(
-    lab: Lab, module: str, data: Any, seed: int, out: Path, progress: Progress, limits: Limits | None = None,
-    files: Mapping[str, bytes] | None = None, real_time: bool = False,
-) -> Usage:  # fmt: skip
-    """Run `perform(data, room)` of `module` in a fresh guest; its results are in the empty folder `out` afterwards.
+    lab: Lab,
+    module: str,
+    data: Any,
+    seed: int,
+    out: Path,
+    progress: Progress,
+    limits: Limits | None = None,
+    files: Mapping[str, bytes] | None = None,
+    real_time: bool = False,
+) -> Usage:
+    """Run `perform(data, room)` of `module` in a fresh guest; its results are in the empty folder
+    `out` afterwards.
 
-    `files` go along, by name. In `real_time` nothing is repeatable: for a guest that somebody types into.
+    `files` go along, by name. In `real_time` nothing is repeatable: for a guest that somebody
+    types into.
 
-    Raises TcplabError with the guest's own message where it fails, is stopped or dies; what it had delivered by
-    then stays in `out`.
+    Raises TcplabError with the guest's own message where it fails, is stopped or dies; what it
+    had delivered by then stays in `out`.
     """
     limits = limits or Limits()
     user = _ordinary_user()
@@ -55,7 +66,8 @@ def run_in_guest(
 
 
 def _ordinary_user() -> tuple[int, int] | None:
-    """Who the guest runs as where the caller is root: who typed sudo, or nobody. None: the caller, who is not root.
+    """Who the guest runs as where the caller is root: who typed sudo, or nobody. None: the caller,
+    who is not root.
 
     Root of a user namespace, as in a rootless container, is an ordinary user outside.
     """
@@ -65,11 +77,29 @@ def _ordinary_user() -> tuple[int, int] | None:
 
 
 def _kernel(lab: Lab, seed: int, limits: Limits, real_time: bool) -> list[str]:
-    """The lab kernel's command line. It is mixed into the kernel's random pool: nothing in it but the seed varies."""
+    """The lab kernel's command line.
+
+    It is mixed into the kernel's random pool: nothing in it but the seed varies.
+    """
     clock = [] if real_time else ["time-travel=inf-cpu", f"time-travel-start={_EPOCH}"]
     return [
-        "/lab/linux", f"mem={limits.memory_mib}M", "root=none", "rootfstype=hostfs", "rootflags=/", "ro",
-        "init=/init", "hostfs=/lab", f"seed={seed}", *clock, "norandmaps",
-        *(["seccomp=on"] if lab.seccomp else []), "uml_dir=/tmp/", "umid=lab", "con=null", "con0=null",
-        "console=stderr0", "stderr=1", "quiet",
-    ]  # fmt: skip
+        "/lab/linux",
+        f"mem={limits.memory_mib}M",
+        "root=none",
+        "rootfstype=hostfs",
+        "rootflags=/",
+        "ro",
+        "init=/init",
+        "hostfs=/lab",
+        f"seed={seed}",
+        *clock,
+        "norandmaps",
+        *(["seccomp=on"] if lab.seccomp else []),
+        "uml_dir=/tmp/",
+        "umid=lab",
+        "con=null",
+        "con0=null",
+        "console=stderr0",
+        "stderr=1",
+        "quiet",
+    ]

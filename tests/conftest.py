@@ -6,4 +6,9 @@ import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--kills", type=int, default=8, help="Moments at which native runs are killed; 50 take minutes.")
+    parser.addoption(
+        "--kills",
+        type=int,
+        default=8,
+        help="Moments at which native runs are killed; 50 take minutes.",
+    )

@@ -1,7 +1,7 @@
 """Addresses, routes and neighbours of a topology: a pure function of its spec.
 
-Every set of interfaces that switches connect is a segment, 10.<segment>.0.0/16. Neighbours are filled in
-because ARP would double the first handshake's round trip.
+Every set of interfaces that switches connect is a segment, 10.<segment>.0.0/16. Neighbours are
+filled in because ARP would double the first handshake's round trip.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ PREFIX = 16
 
 @dataclass(frozen=True)
 class Interface:
-    """An interface of a host or router. `neighbours` are (address, MAC) of all others in its segment."""
+    """An interface of a host or router. `neighbours` are (address, MAC) of all others in its
+    segment.
+    """
 
     port: Port
     address: str
@@ -51,7 +53,9 @@ def interfaces(topology: TopologySpec) -> tuple[Interface, ...]:
 
 def address_of(topology: TopologySpec, host: str) -> str:
     """The address of a host's only interface."""
-    return next(interface.address for interface in interfaces(topology) if interface.port.node == host)
+    return next(
+        interface.address for interface in interfaces(topology) if interface.port.node == host
+    )
 
 
 def neighbours(topology: TopologySpec, interface: Interface) -> tuple[tuple[str, str], ...]:
@@ -64,7 +68,9 @@ def neighbours(topology: TopologySpec, interface: Interface) -> tuple[tuple[str,
 
 
 def routes(topology: TopologySpec, node: str) -> tuple[Route, ...]:
-    """The routes of a host or router to the segments that it is not part of, each by a shortest way."""
+    """The routes of a host or router to the segments that it is not part of, each by a shortest
+    way.
+    """
     everything = interfaces(topology)
     own = {interface.segment: interface for interface in everything if interface.port.node == node}
     found: list[Route] = []
@@ -75,7 +81,9 @@ def routes(topology: TopologySpec, node: str) -> tuple[Route, ...]:
     return tuple(found)
 
 
-def _next_hop(everything: tuple[Interface, ...], own: dict[int, Interface], target: int) -> Interface:
+def _next_hop(
+    everything: tuple[Interface, ...], own: dict[int, Interface], target: int
+) -> Interface:
     """Breadth first over segments: the neighbouring router's interface that leads to `target`."""
     via: dict[int, Interface | None] = dict.fromkeys(own)
     queue = deque(own)
@@ -104,7 +112,9 @@ def _segments(topology: TopologySpec) -> dict[str, int]:
 
 
 def _joined(topology: TopologySpec, port: Port) -> set[str]:
-    """The names of all interfaces that are the same Ethernet as `port`: along its cable and through switches."""
+    """The names of all interfaces that are the same Ethernet as `port`: along its cable and through
+    switches.
+    """
     members: set[str] = set()
     waiting = [port]
     while waiting:
@@ -112,7 +122,9 @@ def _joined(topology: TopologySpec, port: Port) -> set[str]:
         if here.name in members:
             continue
         members.add(here.name)
-        waiting += [other for other in topology.ports if other.node == here.peer and other.peer == here.node]
+        waiting += [
+            other for other in topology.ports if other.node == here.peer and other.peer == here.node
+        ]
         if topology.kind(here.node) == "switch":
             waiting += [other for other in topology.ports if other.node == here.node]
     return members

@@ -9,17 +9,20 @@ from topologies.spec import Channel, Link, Node, TopologySpec
 
 DIAGRAM = """\
 h1 ------ r1 ====== r2 ====== rn ====== h2
-             the channel, both ways, on every hop between routers and on the last cable to each host"""
+  the channel, both ways, on every hop between routers and on the last cable to each host"""
 MOST_ROUTERS = 60  # a packet leaves with a TTL of 64
 
 
 def chain(routers: int, channel: Channel, back: Channel | None = None) -> TopologySpec:
-    """h1 - r1 - ... - rn - h2. Every router's port carries `channel` towards h2, and `back` or the same towards h1.
+    """h1 - r1 - ... - rn - h2. Every router's port carries `channel` towards h2, and `back` or the
+    same towards h1.
 
     So a way has as many of them as routers.
     """
     if not 1 <= routers <= MOST_ROUTERS:
-        raise UsageError(f"A chain of {routers} routers is not possible.", f"Choose 1 to {MOST_ROUTERS}.")
+        raise UsageError(
+            f"A chain of {routers} routers is not possible.", f"Choose 1 to {MOST_ROUTERS}."
+        )
     row = [f"r{number}" for number in range(1, routers + 1)]
     nodes = (Node("h1", "host"), *(Node(name, "router") for name in row), Node("h2", "host"))
     inner = tuple(Link(left, right, channel, back or channel) for left, right in pairwise(row))

@@ -1,7 +1,7 @@
 """Specs to plain data and back: what a run directory stores, a guest is handed and a file may say.
 
-Quantities are text ("40ms"), dataclasses are objects, tuples are lists. Reading back is strict: a field that is
-unknown, missing or of another type is a UsageError that names its place.
+Quantities are text ("40ms"), dataclasses are objects, tuples are lists. Reading back is strict:
+a field that is unknown, missing or of another type is a UsageError that names its place.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ def to_data(value: Any) -> Any:
     if isinstance(value, Quantity):
         return str(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: to_data(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {
+            field.name: to_data(getattr(value, field.name)) for field in dataclasses.fields(value)
+        }
     if isinstance(value, tuple | list):
         return [to_data(item) for item in value]
     if isinstance(value, dict):
@@ -31,12 +33,15 @@ def to_data(value: Any) -> Any:
 
 
 def digest(value: Any) -> str:
-    """SHA-256 of a spec: the same for equal specs, whatever the order their fields were written in."""
+    """SHA-256 of a spec: the same for equal specs, whatever the order their fields were written
+    in.
+    """
     return hashlib.sha256(json.dumps(to_data(value), sort_keys=True).encode()).hexdigest()
 
 
 def from_data(kind: Any, data: Any, place: str = "") -> Any:
-    """The `kind` (a dataclass, quantity, tuple, union, Literal or plain type) that `data` describes.
+    """The `kind` (a dataclass, quantity, tuple, union, Literal or plain type) that `data`
+    describes.
 
     Raises UsageError.
     """
@@ -54,7 +59,8 @@ def from_data(kind: Any, data: Any, place: str = "") -> Any:
 
 
 def kind_at(kind: Any, path: list[str], place: str = "") -> Any:
-    """The type of the field that a path such as links, 1, rightward, queue leads to; * stands for every item.
+    """The type of the field that a path such as links, 1, rightward, queue leads to; * stands for
+    every item.
 
     Raises UsageError that names the step that leads nowhere, and where one could go instead.
     """
@@ -75,7 +81,8 @@ def kind_at(kind: Any, path: list[str], place: str = "") -> Any:
 
 
 def replaced(data: Any, path: list[str], value: Any, place: str = "") -> Any:
-    """`data` with `value` at `path`; where * was asked for, in every item that the path goes on from.
+    """`data` with `value` at `path`; where * was asked for, in every item that the path goes on
+    from.
 
     Raises UsageError where nothing is there.
     """
@@ -86,17 +93,28 @@ def replaced(data: Any, path: list[str], value: Any, place: str = "") -> Any:
     if isinstance(data, dict) and step in data:
         return data | {step: replaced(data[step], rest, value, here)}
     items = enumerate(data) if isinstance(data, list) else ()
-    chosen = [index for index, item in items if step == str(index) or (step == "*" and _leads_on(item, rest))]
+    chosen = [
+        index
+        for index, item in items
+        if step == str(index) or (step == "*" and _leads_on(item, rest))
+    ]
     if not chosen:
         raise _wrong(here, "nothing is there to set")
-    return [replaced(item, rest, value, here) if index in chosen else item for index, item in enumerate(data)]
+    return [
+        replaced(item, rest, value, here) if index in chosen else item
+        for index, item in enumerate(data)
+    ]
 
 
 def _leads_on(data: Any, path: list[str]) -> bool:
     """Whether every step but the last is there: a cable without a channel has no queue to set."""
     if len(path) < 2:
         return True
-    return isinstance(data, dict) and data.get(path[0]) is not None and _leads_on(data[path[0]], path[1:])
+    return (
+        isinstance(data, dict)
+        and data.get(path[0]) is not None
+        and _leads_on(data[path[0]], path[1:])
+    )
 
 
 def _one_of(kinds: tuple[Any, ...], data: Any, place: str) -> Any:
@@ -112,7 +130,8 @@ def _tuple(kinds: tuple[Any, ...], data: Any, place: str) -> tuple[Any, ...]:
     if len(inner) != len(data):
         raise _wrong(place, f"{len(inner)} items are wanted, not {len(data)}")
     return tuple(
-        from_data(kind, item, f"{place}[{index}]") for index, (kind, item) in enumerate(zip(inner, data, strict=True))
+        from_data(kind, item, f"{place}[{index}]")
+        for index, (kind, item) in enumerate(zip(inner, data, strict=True))
     )
 
 
@@ -122,11 +141,18 @@ def _dataclass(kind: type, data: Any, place: str) -> Any:
     hints = typing.get_type_hints(kind)
     fields = {field.name: field for field in dataclasses.fields(kind)}
     if unknown := sorted(set(data) - set(fields)):
-        raise _wrong(place, f"there is no field {unknown[0]!r:.40}; the fields are {', '.join(fields)}")
+        raise _wrong(
+            place, f"there is no field {unknown[0]!r:.40}; the fields are {', '.join(fields)}"
+        )
     for name, field in fields.items():
         if name not in data and field.default is field.default_factory is dataclasses.MISSING:
             raise _wrong(place, f"the field {name} is missing")
-    return kind(**{name: from_data(hints[name], item, f"{place}.{name}".lstrip(".")) for name, item in data.items()})
+    return kind(
+        **{
+            name: from_data(hints[name], item, f"{place}.{name}".lstrip("."))
+            for name, item in data.items()
+        }
+    )
 
 
 def _leaf(kind: type, data: Any, place: str) -> Any:

@@ -14,11 +14,19 @@ MOST_PAIRS = 200
 
 
 def dumbbell(pairs: int, channel: Channel) -> TopologySpec:
-    """`pairs` hosts h1..hn on the left, as many r1..rn on the right; every flow crosses s1-s2 or back."""
+    """`pairs` hosts h1..hn on the left, as many r1..rn on the right; every flow crosses s1-s2 or
+    back.
+    """
     if not 1 <= pairs <= MOST_PAIRS:
-        raise UsageError(f"A dumbbell of {pairs} pairs is not possible.", f"Choose 1 to {MOST_PAIRS}.")
+        raise UsageError(
+            f"A dumbbell of {pairs} pairs is not possible.", f"Choose 1 to {MOST_PAIRS}."
+        )
     left = [f"h{number}" for number in range(1, pairs + 1)]
     right = [f"r{number}" for number in range(1, pairs + 1)]
-    nodes = (*(Node(name, "host") for name in left + right), Node("s1", "switch"), Node("s2", "switch"))
+    nodes = (
+        *(Node(name, "host") for name in left + right),
+        Node("s1", "switch"),
+        Node("s2", "switch"),
+    )
     cables = tuple(Link(name, "s1") for name in left) + tuple(Link("s2", name) for name in right)
     return TopologySpec("dumbbell", nodes, (*cables, Link("s1", "s2", channel, channel)), DIAGRAM)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 
 class TcplabError(Exception):
-    """Something failed. `remedy` says what the reader can do about it; the program ends with `exit_code`."""
+    """Something failed.
+
+    `remedy` says what the reader can do about it; the program ends with `exit_code`.
+    """
 
     exit_code = 1
 
@@ -24,7 +27,10 @@ class UsageError(TcplabError):
 
 
 class CommandError(TcplabError):
-    """A program failed. The message holds its command line, exit status and the end of its output."""
+    """A program failed.
+
+    The message holds its command line, exit status and the end of its output.
+    """
 
     def __init__(self, command: str, status: int, output: str, remedy: str = "") -> None:
         ending = "\n".join(output.strip().splitlines()[-15:]) or "(it printed nothing)"
@@ -33,4 +39,7 @@ class CommandError(TcplabError):
         self._made_of = (command, status, output, remedy)
 
     def __reduce__(self) -> tuple[type, tuple[str, int, str, str]]:
-        return type(self), self._made_of  # copied between processes, which by default repeats `args` only
+        return (
+            type(self),
+            self._made_of,
+        )  # copied between processes, which by default repeats `args` only

@@ -20,7 +20,9 @@ MOST_HOPS = 50
 def parking_lot(hops: int, channel: Channel) -> TopologySpec:
     """h1 to h2 crosses `hops` channels; a<i> to b<i> crosses the i-th alone."""
     if not 1 <= hops <= MOST_HOPS:
-        raise UsageError(f"A parking lot of {hops} hops is not possible.", f"Choose 1 to {MOST_HOPS}.")
+        raise UsageError(
+            f"A parking lot of {hops} hops is not possible.", f"Choose 1 to {MOST_HOPS}."
+        )
     row = [f"r{number}" for number in range(1, hops + 2)]
     sides = [(f"a{number}", f"b{number}") for number in range(1, hops + 1)]
     hosts = ("h1", "h2", *(name for side in sides for name in side))

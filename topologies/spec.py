@@ -1,8 +1,9 @@
-"""What a network is: nodes, links, and what each direction of a link does to packets. Pure, frozen data.
+"""What a network is: nodes, links, and what each direction of a link does to packets. Pure, frozen
+data.
 
-A `Channel` is one direction of a link. It leaves from a switch or a router, never from a host: a capture on
-the sending host taps after the host's own queue, so a loss drawn there would never be seen as sent, and a
-queue there would be seen by TCP small queues and never fill.
+A `Channel` is one direction of a link. It leaves from a switch or a router, never from a host: a
+capture on the sending host taps after the host's own queue, so a loss drawn there would never be
+seen as sent, and a queue there would be seen by TCP small queues and never fill.
 """
 
 from __future__ import annotations
@@ -22,16 +23,19 @@ SLOWEST, FASTEST = Rate.parse("1kbit"), Rate.parse("100gbit")
 LONGEST_DELAY = Duration.parse("60s")
 MOST_PACKETS = Packets(1_000_000)
 ETHERNET, JUMBO = Size(1500), Size(9000)
-_LONGEST_NAME = 9  # an interface name has 15 characters (IFNAMSIZ), "-eth" and two digits are added to the node's
+# an interface name has 15 characters (IFNAMSIZ), "-eth" and two digits are added to the node's
+_LONGEST_NAME = 9
 
 
 @dataclass(frozen=True)
 class Channel:
-    """One direction: delay line (delay, jitter, loss), then a queue of `queue` packets served at `bandwidth`.
+    """One direction: delay line (delay, jitter, loss), then a queue of `queue` packets served at
+    `bandwidth`.
 
-    A packet is lost before it waits, as in Mininet's TCLink, whose HTB drops in its netem leaf. Jitter
-    reorders packets, as netem's does. `line` is how many packets the delay line holds at once: by default more than
-    any path has on its way; netem's own default is 1000. Those that it drops are counted with the lost ones.
+    A packet is lost before it waits, as in Mininet's TCLink, whose HTB drops in its netem leaf.
+    Jitter reorders packets, as netem's does. `line` is how many packets the delay line holds at
+    once: by default more than any path has on its way; netem's own default is 1000. Those that
+    it drops are counted with the lost ones.
     """
 
     bandwidth: Rate
@@ -50,23 +54,28 @@ class Channel:
         _within("delay line", self.line, Packets(1), MOST_PACKETS)
         if self.jitter > self.delay:
             raise UsageError(
-                f"A jitter of {self.jitter} is above the delay of {self.delay}: a packet would leave before it came.",
+                f"A jitter of {self.jitter} is above the delay of {self.delay}: a packet would"
+                " leave before it came.",
                 "Lower the jitter or raise the delay.",
             )
 
 
 def _within(field: str, value: Quantity, lowest: Quantity, highest: Quantity) -> None:
     if not lowest.base <= value.base <= highest.base:
-        raise UsageError(f"A {field} of {value} is not possible.", f"Choose one from {lowest} to {highest}.")
+        raise UsageError(
+            f"A {field} of {value} is not possible.", f"Choose one from {lowest} to {highest}."
+        )
 
 
 @dataclass(frozen=True)
 class HostReordering:
-    """What `host` does to its own packets for `peer`: `prio`, netem in its first band, a u32 filter in front.
+    """What `host` does to its own packets for `peer`: `prio`, netem in its first band, a u32 filter
+    in front.
 
-    `at_once` is netem's reorder share: so many packets leave at once, the others `delay` later; the first `gap` - 1
-    after each such packet are never among them. `correlation` is netem's: 100 % keeps its first draw for ever.
-    `limit` is netem's queue. A queue on a host changes what its TCP does (see above): this is for studies that had one.
+    `at_once` is netem's reorder share: so many packets leave at once, the others `delay` later;
+    the first `gap` - 1 after each such packet are never among them. `correlation` is netem's:
+    100 % keeps its first draw for ever. `limit` is netem's queue. A queue on a host changes what
+    its TCP does (see above): this is for studies that had one.
     """
 
     host: str
@@ -91,15 +100,20 @@ class Node:
     kind: NodeKind
 
     def __post_init__(self) -> None:
-        if not (self.name.isascii() and self.name.isalnum() and 0 < len(self.name) <= _LONGEST_NAME):
+        if not (
+            self.name.isascii() and self.name.isalnum() and 0 < len(self.name) <= _LONGEST_NAME
+        ):
             raise UsageError(
-                f"'{self.name[:40]}' cannot name a node.", f"Use 1 to {_LONGEST_NAME} letters and digits, such as h1."
+                f"'{self.name[:40]}' cannot name a node.",
+                f"Use 1 to {_LONGEST_NAME} letters and digits, such as h1.",
             )
 
 
 @dataclass(frozen=True)
 class Link:
-    """A cable between two nodes. `rightward` is what happens from left to right; None is a plain cable."""
+    """A cable between two nodes. `rightward` is what happens from left to right; None is a plain
+    cable.
+    """
 
     left: str
     right: str
@@ -115,7 +129,9 @@ class Link:
 
 @dataclass(frozen=True)
 class Port:
-    """One end of a link: the interface `name` of `node`, the node at the other end, and what leaves here."""
+    """One end of a link: the interface `name` of `node`, the node at the other end, and what leaves
+    here.
+    """
 
     name: str
     node: str
@@ -127,7 +143,8 @@ class Port:
 class TopologySpec:
     """A named network. Raises UsageError where it cannot be built; `diagram` is for people.
 
-    `mtu` is that of every interface: bytes of IP in a frame. `segmentation` on leaves TSO, GSO and GRO on everywhere.
+    `mtu` is that of every interface: bytes of IP in a frame. `segmentation` on leaves TSO, GSO
+    and GRO on everywhere.
     """
 
     name: str
@@ -141,7 +158,9 @@ class TopologySpec:
     def __post_init__(self) -> None:
         names = [node.name for node in self.nodes]
         if twice := sorted({name for name in names if names.count(name) > 1}):
-            raise UsageError(f"Topology {self.name} has two nodes named {twice[0]}.", "Give each its own name.")
+            raise UsageError(
+                f"Topology {self.name} has two nodes named {twice[0]}.", "Give each its own name."
+            )
         for link in self.links:
             self._check(link)
         for node in self.nodes:
@@ -151,30 +170,45 @@ class TopologySpec:
 
     def _check_reordering(self) -> None:
         hosts = self.named("host")
-        if unknown := [end for one in self.reordering for end in (one.host, one.peer) if end not in hosts]:
-            raise UsageError(f"A reordering of {self.name} names {unknown[0]}, which is no host.", "Name hosts.")
+        if unknown := [
+            end for one in self.reordering for end in (one.host, one.peer) if end not in hosts
+        ]:
+            raise UsageError(
+                f"A reordering of {self.name} names {unknown[0]}, which is no host.", "Name hosts."
+            )
         who = [one.host for one in self.reordering]
-        if twice := [one for one in self.reordering if who.count(one.host) > 1 or one.host == one.peer]:
-            raise UsageError(f"{twice[0].host} cannot reorder so.", "A host reorders once, for another host.")
+        if twice := [
+            one for one in self.reordering if who.count(one.host) > 1 or one.host == one.peer
+        ]:
+            raise UsageError(
+                f"{twice[0].host} cannot reorder so.", "A host reorders once, for another host."
+            )
 
     def _check(self, link: Link) -> None:
         for end in (link.left, link.right):
             if end not in self._kinds:
-                raise UsageError(f"A link of {self.name} leads to {end}, which is not a node.", "Add the node.")
+                raise UsageError(
+                    f"A link of {self.name} leads to {end}, which is not a node.", "Add the node."
+                )
             if link.channel_from(end) and self._kinds[end] == "host":
                 raise UsageError(
                     f"The link {link.left}-{link.right} shapes what leaves host {end}.",
-                    "Put the channel on a switch's or router's end: queues on a host change what its TCP does.",
+                    "Put the channel on a switch's or router's end: queues on a host change what"
+                    " its TCP does.",
                 )
         if link.left == link.right:
-            raise UsageError(f"A link of {self.name} connects {link.left} with itself.", "Connect two nodes.")
+            raise UsageError(
+                f"A link of {self.name} connects {link.left} with itself.", "Connect two nodes."
+            )
 
     def _check_connected(self, node: Node) -> None:
         degree = sum(node.name in (link.left, link.right) for link in self.links)
         if node.kind == "host" and degree != 1:
             raise UsageError(f"Host {node.name} has {degree} links.", "A host has exactly one.")
         if node.name not in self._reached_from(self.nodes[0].name):
-            raise UsageError(f"Nothing connects {node.name} with {self.nodes[0].name}.", "Add a link.")
+            raise UsageError(
+                f"Nothing connects {node.name} with {self.nodes[0].name}.", "Add a link."
+            )
 
     @cached_property
     def _kinds(self) -> dict[str, NodeKind]:
@@ -189,20 +223,29 @@ class TopologySpec:
 
     @cached_property
     def ports(self) -> tuple[Port, ...]:
-        """Every interface, in the order of the links: h1-eth0, s1-eth1. Switches count from 1, as Mininet's do."""
+        """Every interface, in the order of the links: h1-eth0, s1-eth1. Switches count from 1, as
+        Mininet's do.
+        """
         used = {node.name: 1 if node.kind == "switch" else 0 for node in self.nodes}
         found: list[Port] = []
         for link in self.links:
             for end in (link.left, link.right):
-                found.append(Port(f"{end}-eth{used[end]}", end, link.other_end(end), link.channel_from(end)))
+                found.append(
+                    Port(f"{end}-eth{used[end]}", end, link.other_end(end), link.channel_from(end))
+                )
                 used[end] += 1
         return tuple(found)
 
     def path(self, source: str, target: str) -> tuple[Port, ...]:
-        """The ports that a packet leaves through on a shortest way. Raises UsageError for a node that is not there."""
+        """The ports that a packet leaves through on a shortest way.
+
+        Raises UsageError for a node that is not there.
+        """
         for name in (source, target):
             if name not in self._kinds:
-                raise UsageError(f"Topology {self.name} has no node {name}.", f"It has {', '.join(self._kinds)}.")
+                raise UsageError(
+                    f"Topology {self.name} has no node {name}.", f"It has {', '.join(self._kinds)}."
+                )
         came_by = self._reached_from(source)
         way: list[Port] = []
         while target != source:
@@ -225,16 +268,23 @@ class TopologySpec:
 
     @cached_property
     def _ports_of(self) -> dict[str, list[Port]]:
-        return {node.name: [port for port in self.ports if port.node == node.name] for node in self.nodes}
+        return {
+            node.name: [port for port in self.ports if port.node == node.name]
+            for node in self.nodes
+        }
 
     def bottleneck(self, source: str, target: str) -> Channel:
         """The slowest channel on the way. Raises UsageError where nothing on the way has a rate.
 
-        An unshaped path runs as fast as memory copies: in virtual time at hundreds of Gbit/s, for minutes.
+        An unshaped path runs as fast as memory copies: in virtual time at hundreds of Gbit/s,
+        for minutes.
         """
         shaped = [port.channel for port in self.path(source, target) if port.channel]
         if not shaped:
-            raise UsageError(f"Nothing on the way from {source} to {target} has a bandwidth.", "Give a link a channel.")
+            raise UsageError(
+                f"Nothing on the way from {source} to {target} has a bandwidth.",
+                "Give a link a channel.",
+            )
         return min(shaped, key=lambda channel: channel.bandwidth)
 
     def round_trip(self, source: str, target: str) -> Duration:

@@ -18,5 +18,11 @@ def star(channel: Channel, towards_others: Channel | None = None) -> TopologySpe
     """
     hosts = ("left", "right", "top")
     nodes = (*(Node(name, "host") for name in hosts), Node("center", "router"))
-    channels = {"left": channel, "right": towards_others or channel, "top": towards_others or channel}
-    return TopologySpec("star", nodes, tuple(Link("center", name, channels[name]) for name in hosts), DIAGRAM)
+    channels = {
+        "left": channel,
+        "right": towards_others or channel,
+        "top": towards_others or channel,
+    }
+    return TopologySpec(
+        "star", nodes, tuple(Link("center", name, channels[name]) for name in hosts), DIAGRAM
+    )

@@ -1,4 +1,6 @@
-"""Two hosts and a switch whose ports carry the link: the smallest network that a TCP experiment needs."""
+"""Two hosts and a switch whose ports carry the link: the smallest network that a TCP experiment
+needs.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""Units as types: every quantity is an exact integer of its base unit, parsed from text at the edge.
+"""Units as types: every quantity is an exact integer of its base unit, parsed from text at the
+edge.
 
 `Rate.parse("10mbit")`, `Duration.parse("40ms")`, `Share.parse("10%")`, `Size.parse("128KiB")`,
-`Packets.parse("1000")`. `str()` gives back the shortest exact text, which parses to the same value.
+`Packets.parse("1000")`. `str()` gives back the shortest exact text, which parses to the same
+value.
 """
 
 from __future__ import annotations
@@ -26,12 +28,16 @@ class Quantity:
     kind: ClassVar[str]
     example: ClassVar[str]
     units: ClassVar[dict[str, int]]
-    """Unit to its factor, in rising order; the first spelling of a factor is the one that is printed."""
+    """Unit to its factor, in rising order; the first spelling of a factor is the one that is
+    printed.
+    """
     default_unit: ClassVar[str | None] = None
 
     def __post_init__(self) -> None:
         if type(self.base) is not int:
-            raise TypeError(f"{type(self).__name__} takes an int of its base unit; use .parse() for text")
+            raise TypeError(
+                f"{type(self).__name__} takes an int of its base unit; use .parse() for text"
+            )
         if self.base < 0:
             raise UsageError(f"A {self.kind} cannot be negative.", f"Write it like {self.example}.")
 
@@ -49,7 +55,8 @@ class Quantity:
         amount = Fraction(mantissa) * Fraction(10) ** int(exponent or 0) * factor
         if amount.denominator != 1:
             raise UsageError(
-                f"'{text[:40]}' is finer than a {cls.kind} can be ({cls(1)}).", f"Write it like {cls.example}."
+                f"'{text[:40]}' is finer than a {cls.kind} can be ({cls(1)}).",
+                f"Write it like {cls.example}.",
             )
         return cls(int(amount))
 
@@ -91,9 +98,19 @@ class Rate(Quantity):
     kind = "rate"
     example = "10mbit"
     units = {
-        "bit": 1, "bit/s": 1, "bps": 1, "kbit": 10**3, "kbit/s": 10**3, "kbps": 10**3, "mbit": 10**6, "mbit/s": 10**6,
-        "mbps": 10**6, "gbit": 10**9, "gbit/s": 10**9, "gbps": 10**9,
-    }  # fmt: skip
+        "bit": 1,
+        "bit/s": 1,
+        "bps": 1,
+        "kbit": 10**3,
+        "kbit/s": 10**3,
+        "kbps": 10**3,
+        "mbit": 10**6,
+        "mbit/s": 10**6,
+        "mbps": 10**6,
+        "gbit": 10**9,
+        "gbit/s": 10**9,
+        "gbps": 10**9,
+    }
 
     def time_for(self, octets: int) -> Duration:
         """How long `octets` bytes take on the wire, rounded up to a nanosecond."""
@@ -106,7 +123,15 @@ class Duration(Quantity):
 
     kind = "duration"
     example = "40ms"
-    units = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "sec": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
+    units = {
+        "ns": 1,
+        "us": 10**3,
+        "ms": 10**6,
+        "s": 10**9,
+        "sec": 10**9,
+        "min": 60 * 10**9,
+        "h": 3600 * 10**9,
+    }
 
     def __add__(self, other: Duration) -> Duration:
         return Duration(self.base + other.base)
@@ -115,7 +140,11 @@ class Duration(Quantity):
         seconds = Fraction(self.base, 10**9)
         if not self.base:
             return "0s"
-        return f"{_decimal(seconds)}s" if seconds >= 60 and (seconds * 1000).denominator == 1 else super().__str__()
+        return (
+            f"{_decimal(seconds)}s"
+            if seconds >= 60 and (seconds * 1000).denominator == 1
+            else super().__str__()
+        )
 
     @property
     def seconds(self) -> float:
@@ -135,7 +164,12 @@ class Share(Quantity):
     units = {"%": 10**8}
 
     def __str__(self) -> str:
-        return f"{Fraction(self.base, 10**8).limit_denominator(10**8).__float__():.8f}".rstrip("0").rstrip(".") + "%"
+        return (
+            f"{Fraction(self.base, 10**8).limit_denominator(10**8).__float__():.8f}".rstrip(
+                "0"
+            ).rstrip(".")
+            + "%"
+        )
 
     @property
     def fraction(self) -> float:
@@ -165,7 +199,11 @@ class Size(Quantity):
     default_unit = "B"
 
     def __str__(self) -> str:  # 131072B says what iperf -w is given; a mixture of powers would not
-        exact = [(unit, factor) for unit, factor in self._printed().items() if self.base and self.base % factor == 0]
+        exact = [
+            (unit, factor)
+            for unit, factor in self._printed().items()
+            if self.base and self.base % factor == 0
+        ]
         unit, factor = exact[-1] if exact else ("B", 1)
         return f"{self.base // factor}{unit}"
 

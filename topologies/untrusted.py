@@ -161,7 +161,9 @@ def _scanned(place: Path) -> Iterator[os.DirEntry[str]]:
 def _run(*command: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise TcplabError(f"{command[-1]} cannot be removed: {done.stderr.strip()[-300:]}", "Remove it by hand.")
+        raise TcplabError(
+            f"{command[-1]} cannot be removed: {done.stderr.strip()[-300:]}", "Remove it by hand."
+        )
 
 
 def _descriptor(folder: Path, name: PurePath) -> int:

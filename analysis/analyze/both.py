@@ -21,15 +21,23 @@ MOST = 15
 
 
 def rows(found: tuple[Matched, ...]) -> pl.DataFrame:
-    """One row for each way of each connection; delays in ns, the other columns are those of matching.Summary."""
+    """One row for each way of each connection; delays in ns, the other columns are those of
+    matching.Summary.
+    """
     return pl.DataFrame([row for one in found for row in _rows(one)], infer_schema_length=None)
 
 
 def _rows(one: Matched) -> Iterator[dict[str, Any]]:
     for way, forward in ((one.forward, True), (one.back, False)):
         source, target = _ends(one, way, forward)
-        yield {"connection": one.near["connection"], "connection_far": one.far["connection"], "source": source,
-               "target": target, **asdict(summary(way)), "clock_offset": one.offset}  # fmt: skip
+        yield {
+            "connection": one.near["connection"],
+            "connection_far": one.far["connection"],
+            "source": source,
+            "target": target,
+            **asdict(summary(way)),
+            "clock_offset": one.offset,
+        }
 
 
 def _ends(one: Matched, way: Way, forward: bool) -> tuple[str, str]:
@@ -67,23 +75,31 @@ def _facts(one: Summary) -> dict[str, str]:
         "Packets sent": words.count(one.sent),
         "Lost on the way": (lost if one.lost else "none") + undecided,
         "Sent needlessly": words.count(one.needless),
-        "Overtaken": f"{one.reordered:,}, by at most {words.counted(one.largest_extent, 'packet')}"
-        if one.reordered else "none",
+        "Overtaken": (
+            f"{one.reordered:,}, by at most {words.counted(one.largest_extent, 'packet')}"
+            if one.reordered
+            else "none"
+        ),
         "Arrived twice": words.count(one.copies),
         "Seen at arrival only": words.count(one.unsent),
         "Delay least": words.milliseconds(delays[0]),
         "Delay median": words.milliseconds(delays[1]),
         "Delay greatest": words.milliseconds(delays[2]),
-    }  # fmt: skip
+    }
 
 
 def _clocks(found: tuple[Matched, ...]) -> str:
     """How far one-way delays can be believed."""
     if found[0].offset:
-        return f"The second capture's clock was taken back by {words.milliseconds(found[0].offset)}."
+        return (
+            f"The second capture's clock was taken back by {words.milliseconds(found[0].offset)}."
+        )
     least = min((_least(way) for one in found for way in (one.forward, one.back)), default=0)
     if least < 0:
-        return "Negative delays: the clocks differ. --align-clocks takes the two directions' least delays as equal."
+        return (
+            "Negative delays: the clocks differ. --align-clocks takes the two directions' least"
+            " delays as equal."
+        )
     return "Delays are by the two captures' own clocks; --align-clocks takes a difference out."
 
 

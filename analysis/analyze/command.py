@@ -42,26 +42,65 @@ class Asked:
 
 @click.command()
 @click.argument("paths", nargs=-1, metavar="FILE...", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), metavar="FOLDER", help="Also write files into FOLDER.")
-@click.option("--write", default=None, metavar="WORDS", help=f"What: some of {','.join(files.FORMATS)}  [default: "
-              f"{files.USUAL}]")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print every column as JSON instead of the tables.")
-@click.option("--connection", type=click.IntRange(1), multiple=True, metavar="N",
-              help="Show, write and draw connection N alone; may be given several times.")  # fmt: skip
-@click.option("--match", is_flag=True, help="FILE... are two captures of the same flow, at two places of its path.")
-@click.option("--align-clocks", "align", is_flag=True, help="With --match: take out the difference of the clocks.")
-@click.option("--mss", type=click.IntRange(1, 2**16), metavar="BYTES",
-              help="With --match: take packets larger than this apart (segmentation in the network card).")  # fmt: skip
-@click.option("--partial", is_flag=True, help="End with 0 also where a damaged file could be read in part only.")
-@click.option("--engine", type=click.Choice(["auto", "compiled", "plain"]), default="auto", show_default=True)
-@click.option("--tcptrace-compatible", "compatible", is_flag=True,
-              help="Give tcptrace's columns with tcptrace's own definitions, its errors too.")  # fmt: skip
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="FOLDER", help="Also write files into FOLDER."
+)
+@click.option(
+    "--write",
+    default=None,
+    metavar="WORDS",
+    help=f"What: some of {','.join(files.FORMATS)}  [default: {files.USUAL}]",
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print every column as JSON instead of the tables."
+)
+@click.option(
+    "--connection",
+    type=click.IntRange(1),
+    multiple=True,
+    metavar="N",
+    help="Show, write and draw connection N alone; may be given several times.",
+)
+@click.option(
+    "--match",
+    is_flag=True,
+    help="FILE... are two captures of the same flow, at two places of its path.",
+)
+@click.option(
+    "--align-clocks",
+    "align",
+    is_flag=True,
+    help="With --match: take out the difference of the clocks.",
+)
+@click.option(
+    "--mss",
+    type=click.IntRange(1, 2**16),
+    metavar="BYTES",
+    help="With --match: take packets larger than this apart (segmentation in the network card).",
+)
+@click.option(
+    "--partial",
+    is_flag=True,
+    help="End with 0 also where a damaged file could be read in part only.",
+)
+@click.option(
+    "--engine", type=click.Choice(["auto", "compiled", "plain"]), default="auto", show_default=True
+)
+@click.option(
+    "--tcptrace-compatible",
+    "compatible",
+    is_flag=True,
+    help="Give tcptrace's columns with tcptrace's own definitions, its errors too.",
+)
 @click.option("--columns", is_flag=True, help="Print what every column means, and end.")
-def analyze(paths: tuple[Path, ...], write: str | None, columns: bool, out: Path | None, **options: object) -> None:
-    """What TCP did in the captures FILE...: connections, round trips, losses, and what limited them.
+def analyze(
+    paths: tuple[Path, ...], write: str | None, columns: bool, out: Path | None, **options: object
+) -> None:
+    """What TCP did in the captures FILE...: connections, round trips, losses, and what limited
+    them.
 
-    FILE is pcap or pcapng, plain or compressed by gzip or zstd, of any traffic; - is standard input. Ends with 1 where
-    a file is damaged.
+    FILE is pcap or pcapng, plain or compressed by gzip or zstd, of any traffic; - is standard
+    input. Ends with 1 where a file is damaged.
     """
     try:
         if columns:
@@ -103,20 +142,27 @@ def _check(paths: Sequence[Path], asked: Asked) -> None:
     if not paths:
         raise UsageError("Name a capture file.", "For example: ./tcplab analyze trace.pcap")
     if asked.match and len(paths) != 2:
-        raise UsageError(f"--match takes two captures, not {len(paths)}.", "Name the file of each end.")
+        raise UsageError(
+            f"--match takes two captures, not {len(paths)}.", "Name the file of each end."
+        )
     if not asked.match and (asked.align or asked.mss):
         raise UsageError("--align-clocks and --mss are for two captures.", "Add --match.")
     for path in paths:
         if str(path) == "/dev/stdin" and sys.stdin.isatty():
             raise UsageError(
-                "- reads standard input, and that is this terminal.", "For example: ./tcplab analyze - < FILE"
+                "- reads standard input, and that is this terminal.",
+                "For example: ./tcplab analyze - < FILE",
             )
         if path.is_dir():
-            raise UsageError(f"{path} is a folder.", f"Name the files in it, for example: {path}/*.pcap")
+            raise UsageError(
+                f"{path} is a folder.", f"Name the files in it, for example: {path}/*.pcap"
+            )
         if not path.exists():
             raise UsageError(f"There is no file {path}.", "Check the path.")
         if path.is_file() and not path.stat().st_size:
-            raise TcplabError(f"{path} is empty.", "Capture again: tcpdump writes when it is stopped, or with -U.")
+            raise TcplabError(
+                f"{path} is empty.", "Capture again: tcpdump writes when it is stopped, or with -U."
+            )
 
 
 def _read(path: Path, asked: Asked) -> Reading:
@@ -147,7 +193,9 @@ def _told(written: Sequence[Path], console: Console) -> None:
 
 
 def _told_of_rest(readings: Sequence[Reading], asked: Asked, console: Console) -> None:
-    for sentence in files.not_drawn(max(reading.connections.height for reading in readings), asked.write):
+    for sentence in files.not_drawn(
+        max(reading.connections.height for reading in readings), asked.write
+    ):
         console.print(Text(sentence), soft_wrap=True)
 
 
@@ -192,7 +240,9 @@ def _both(paths: Sequence[Path], asked: Asked, console: Console) -> int:
     if asked.out:
         _told(_write_both(paths, readings, both.rows(matched), asked, asked.out), console)
         _told_of_rest(readings, asked, console)
-    return _end([*map(files.as_data, readings), {"matched": both.rows(matched).to_dicts()}], faults, asked)
+    return _end(
+        [*map(files.as_data, readings), {"matched": both.rows(matched).to_dicts()}], faults, asked
+    )
 
 
 def _file_only(reading: Reading, console: Console) -> None:
@@ -206,7 +256,9 @@ def _file_only(reading: Reading, console: Console) -> None:
 def _write_both(
     paths: Sequence[Path], readings: Sequence[Reading], rows: object, asked: Asked, out: Path
 ) -> list[Path]:
-    """The page with both captures, `matched.csv` (a row for each way), and the tables of each capture."""
+    """The page with both captures, `matched.csv` (a row for each way), and the tables of each
+    capture.
+    """
     import polars as pl
 
     from analysis import pages

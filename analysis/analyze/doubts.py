@@ -18,28 +18,42 @@ _NAMED = 5
 
 def doubts(reading: Reading) -> list[str]:
     """The sentences, those on the whole file first; none for a capture as it should be."""
-    return [*_of_file(reading.file), *_of_times(reading.file), *_of_connections(reading.connections)]
+    return [
+        *_of_file(reading.file),
+        *_of_times(reading.file),
+        *_of_connections(reading.connections),
+    ]
 
 
 def _of_file(file: FileFacts) -> Iterator[str]:
     if 0 < file.snaplen < _SHORT and file.tcp_segments:
         yield (
-            f"Only the first {file.snaplen} bytes of each packet were kept. TCP's options are cut off, so window "
-            "scales, SACK and timestamps may be missing: capture with tcpdump -s 128."
+            f"Only the first {file.snaplen} bytes of each packet were kept. TCP's options are cut"
+            " off, so window scales, SACK and timestamps may be missing: capture with tcpdump -s"
+            " 128."
         )
     if "link type not known" in file.ignored:
         types = words.listed([str(one) for one in file.link_types])
-        yield f"Of link type {types} not all is read: Ethernet, Linux cooked, raw IP, loopback and PPP are."
+        yield (
+            f"Of link type {types} not all is read: Ethernet, Linux cooked, raw IP, loopback and"
+            " PPP are."
+        )
     if not file.tcp_segments and {"not TCP", "not IP"} & set(file.ignored):
-        yield "If this is a tunnel (such as GRE, VXLAN, MPLS), its outer packets are read only: capture inside it."
+        yield (
+            "If this is a tunnel (such as GRE, VXLAN, MPLS), its outer packets are read only:"
+            " capture inside it."
+        )
 
 
 def _of_times(file: FileFacts) -> Iterator[str]:
     if file.longest_back >= _STEP:
-        where = f"at {words.counted(file.backwards, 'packet')}, by up to {words.seconds(file.longest_back)}"
+        where = (
+            f"at {words.counted(file.backwards, 'packet')}, by up to"
+            f" {words.seconds(file.longest_back)}"
+        )
         yield (
-            f"Time goes backwards in this file {where}: durations, rates, round trips and reordering may be wrong. "
-            "Wireshark's reordercap IN OUT puts the packets in order."
+            f"Time goes backwards in this file {where}: durations, rates, round trips and"
+            " reordering may be wrong. Wireshark's reordercap IN OUT puts the packets in order."
         )
 
 
@@ -60,10 +74,17 @@ def _unscaled() -> pl.Expr:
 
 def _unseen() -> pl.Expr:
     """Bytes that probe a closed window are not among the unique ones."""
-    acked, seen, probing = _both("bytes_acknowledged"), _both("unique_bytes_sent"), _both("zwnd_probe_bytes")
+    acked, seen, probing = (
+        _both("bytes_acknowledged"),
+        _both("unique_bytes_sent"),
+        _both("zwnd_probe_bytes"),
+    )
     missed = _both("missed_data")
     return pl.any_horizontal(
-        *((acked[way] > seen[way] + probing[way]) | (missed[way] > probing[way]).fill_null(False) for way in (0, 1))
+        *(
+            (acked[way] > seen[way] + probing[way]) | (missed[way] > probing[way]).fill_null(False)
+            for way in (0, 1)
+        )
     )
 
 
@@ -77,15 +98,36 @@ def _mirrored() -> pl.Expr:
 
 
 _OF_CONNECTIONS = (
-    (_one_way, "only one direction was captured, so round trips, losses and what limited the sender cannot be told. "
-     "Capture without a filter on the direction."),
-    (_unscaled, "without both SYNs the scale of the windows is not known. They are shown unscaled, and the receive "
-     "window may not be the limit: begin the capture before the connection."),
-    (_unseen, "bytes were sent that are not in the capture. They were lost by the capture (tcpdump says how "
-     "many; -B gives it a larger buffer), left out by its filter, or are in IP fragments."),
-    (_mirrored, "many segments are in the capture twice, as from a mirror port or two interfaces. Round trips of them "
-     "are not measured: Wireshark's editcap -d IN OUT takes the copies out."),
-)  # fmt: skip
+    (
+        _one_way,
+        (
+            "only one direction was captured, so round trips, losses and what limited the sender"
+            " cannot be told. Capture without a filter on the direction."
+        ),
+    ),
+    (
+        _unscaled,
+        (
+            "without both SYNs the scale of the windows is not known. They are shown unscaled, and"
+            " the receive window may not be the limit: begin the capture before the connection."
+        ),
+    ),
+    (
+        _unseen,
+        (
+            "bytes were sent that are not in the capture. They were lost by the capture (tcpdump"
+            " says how many; -B gives it a larger buffer), left out by its filter, or are in IP"
+            " fragments."
+        ),
+    ),
+    (
+        _mirrored,
+        (
+            "many segments are in the capture twice, as from a mirror port or two interfaces. Round"
+            " trips of them are not measured: Wireshark's editcap -d IN OUT takes the copies out."
+        ),
+    ),
+)
 
 
 def _of_connections(rows: pl.DataFrame) -> Iterator[str]:

@@ -1,8 +1,9 @@
-"""What is said of a connection: the figures of each direction that carried data, as the capture's place allows.
+"""What is said of a connection: the figures of each direction that carried data, as the capture's
+place allows.
 
-A capture at the sender sees what was sent again. One at the receiver sees gaps that were filled, which may have been
-lost or overtaken on the way: there nothing is called a retransmission, and an ACK follows its data at once, so that
-the time between them is no round trip.
+A capture at the sender sees what was sent again. One at the receiver sees gaps that were filled,
+which may have been lost or overtaken on the way: there nothing is called a retransmission, and
+an ACK follows its data at once, so that the time between them is no round trip.
 """
 
 from __future__ import annotations
@@ -17,16 +18,22 @@ Row = Mapping[str, Any]
 Place = Literal["sender", "receiver", "middle", "unknown"]
 
 CALLED = {
-    "fast": "after duplicate ACKs", "sack": "by SACK", "rto": "by the timer", "tlp": "as tail loss probe",
-    "spurious": "needless", "other": "without a sign",
-}  # fmt: skip
+    "fast": "after duplicate ACKs",
+    "sack": "by SACK",
+    "rto": "by the timer",
+    "tlp": "as tail loss probe",
+    "spurious": "needless",
+    "other": "without a sign",
+}
 """The kinds of retransmissions in a student's words."""
 LIMITS = {"receiver": "receive window", "network": "network", "application": "application"}
 
 
 @dataclass(frozen=True)
 class Side:
-    """What one end of a connection sent. `place` is where the capture is, seen from this direction."""
+    """What one end of a connection sent. `place` is where the capture is, seen from this
+    direction.
+    """
 
     source: str
     target: str
@@ -60,14 +67,20 @@ class Side:
 
     @property
     def sees_sending(self) -> bool:
-        """Whether what is sent again passes the capture; at the receiver and behind a loss it does not."""
+        """Whether what is sent again passes the capture; at the receiver and behind a loss it does
+        not.
+        """
         return self.place in ("sender", "unknown")
 
     @property
     def limits(self) -> dict[str, int]:
         """Nanoseconds for which each of LIMITS limited the sender, the longest first."""
         found = {state: int(self[f"limited_{state}"] or 0) for state in LIMITS}
-        return dict(sorted(((state, time) for state, time in found.items() if time), key=lambda one: -one[1]))
+        return dict(
+            sorted(
+                ((state, time) for state, time in found.items() if time), key=lambda one: -one[1]
+            )
+        )
 
 
 @dataclass(frozen=True)
@@ -120,10 +133,18 @@ class Connection:
     def _unopened(self) -> str:
         """That a SYN had no answer, or a reset for one; empty where something else came of it."""
         asked, answered = int(self.row["syns_a2b"]), int(self.row["total_packets_b2a"])
-        if not asked or self.row["total_packets_a2b"] > asked or answered > self.row["resets_sent_b2a"]:
+        if (
+            not asked
+            or self.row["total_packets_a2b"] > asked
+            or answered > self.row["resets_sent_b2a"]
+        ):
             return ""
         times = "once" if asked == 1 else f"{asked} times"
-        return f"refused by a reset, {times}" if answered else f"its SYN was sent {times} and not answered"
+        return (
+            f"refused by a reset, {times}"
+            if answered
+            else f"its SYN was sent {times} and not answered"
+        )
 
 
 def connection(row: Row) -> Connection:
@@ -136,8 +157,12 @@ def connection(row: Row) -> Connection:
 def _side(row: Row, source: str, target: str) -> Side:
     places: dict[str, Place] = {source: "sender", target: "receiver", "middle": "middle"}
     return Side(
-        _end(row, source), _end(row, target), places.get(row["vantage"], "unknown"), row, f"{source}2{target}"
-    )  # fmt: skip
+        _end(row, source),
+        _end(row, target),
+        places.get(row["vantage"], "unknown"),
+        row,
+        f"{source}2{target}",
+    )
 
 
 def _end(row: Row, side: str) -> str:

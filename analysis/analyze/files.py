@@ -18,7 +18,9 @@ from analysis.flows import Reading
 from topologies.errors import UsageError
 
 FORMATS = ("html", "csv", "json", "parquet", "packets", "png", "svg", "xpl")
-"""What --write takes: graphs.html; connections.csv, .json, .parquet; packets.parquet; pictures; files for xplot."""
+"""What --write takes: graphs.html; connections.csv, .json, .parquet; packets.parquet; pictures;
+files for xplot.
+"""
 USUAL = "html,csv"
 GRAPHS = frozenset({"html", "png", "svg", "xpl"})
 OF_PACKETS = GRAPHS | {"packets"}
@@ -31,7 +33,9 @@ def formats(written: str) -> tuple[str, ...]:
     found = tuple(dict.fromkeys(word.strip() for word in written.split(",") if word.strip()))
     unknown = [word for word in found if word not in FORMATS]
     if unknown or not found:
-        raise UsageError(f"--write does not know '{', '.join(unknown)}'.", f"It takes {', '.join(FORMATS)}.")
+        raise UsageError(
+            f"--write does not know '{', '.join(unknown)}'.", f"It takes {', '.join(FORMATS)}."
+        )
     return found
 
 
@@ -48,7 +52,9 @@ def only(reading: Reading, numbers: Sequence[int]) -> Reading:
     if missing:
         height = reading.connections.height
         has = f"It has {height:,}, numbered from 1." if height else "No TCP connection is in it."
-        raise UsageError(f"{reading.file.path} has no connection {words.listed(list(map(str, missing)))}.", has)
+        raise UsageError(
+            f"{reading.file.path} has no connection {words.listed(list(map(str, missing)))}.", has
+        )
     chosen = pl.col("connection").is_in(list(numbers))
     packets = None if reading.packets is None else reading.packets.filter(chosen)
     return replace(reading, connections=reading.connections.filter(chosen), packets=packets)
@@ -63,14 +69,19 @@ def not_drawn(connections: int, wanted: Collection[str]) -> list[str]:
         ("Pictures are", {"png", "svg"}, pictures.MOST_CONNECTIONS),
     )
     return [
-        f"{what} the {most} largest of {connections:,} connections only; --connection N gives others."
-        for what, formats_of_it, most in drawn if formats_of_it & set(wanted) and connections > most
-    ]  # fmt: skip
+        f"{what} the {most} largest of {connections:,} connections only; --connection N gives"
+        " others."
+        for what, formats_of_it, most in drawn
+        if formats_of_it & set(wanted) and connections > most
+    ]
 
 
 def _finite(row: dict[str, Any]) -> dict[str, Any]:
     """JSON has neither infinity nor NaN."""
-    return {name: None if isinstance(value, float) and value - value != 0 else value for name, value in row.items()}
+    return {
+        name: None if isinstance(value, float) and value - value != 0 else value
+        for name, value in row.items()
+    }
 
 
 def tables(reading: Reading, wanted: Collection[str]) -> Iterator[tuple[str, bytes]]:
@@ -108,7 +119,9 @@ def write_tables(reading: Reading, folder: Path, wanted: Collection[str]) -> lis
 def write_graphs(
     title: str, readings: Sequence[tuple[str, Reading]], folder: Path, wanted: Collection[str]
 ) -> list[Path]:
-    """Writes the graphs among `wanted` of captures by label; two of the same traffic are drawn together."""
+    """Writes the graphs among `wanted` of captures by label; two of the same traffic are drawn
+    together.
+    """
     if not GRAPHS & set(wanted):
         return []
     from analysis import graphs
@@ -120,10 +133,16 @@ def write_graphs(
     ]
     written = []
     if "html" in wanted:
-        notes = [f"{label}: {sentence}" for label, reading in readings for sentence in doubts(reading)]
+        notes = [
+            f"{label}: {sentence}" for label, reading in readings for sentence in doubts(reading)
+        ]
         count = max(reading.connections.height for _, reading in readings)
-        notes += not_drawn(count, GRAPHS & set(wanted) - {"html"})  # of its own the page says it itself
-        pages.write(folder, [("graphs.html", graphs.page(title, captures, notes=notes).encode())], _COMMAND)
+        notes += not_drawn(
+            count, GRAPHS & set(wanted) - {"html"}
+        )  # of its own the page says it itself
+        pages.write(
+            folder, [("graphs.html", graphs.page(title, captures, notes=notes).encode())], _COMMAND
+        )
         written.append(folder / "graphs.html")
     pictures = [word for word in ("png", "svg") if word in wanted]
     if pictures:
@@ -136,12 +155,16 @@ def write_graphs(
 
 
 def labels(paths: Sequence[Path]) -> list[str]:
-    """A name for each capture: its own, with as many of its folders as it takes to tell them apart."""
+    """A name for each capture: its own, with as many of its folders as it takes to tell them
+    apart.
+    """
     for depth in range(1, 1 + max(len(path.resolve().parts) for path in paths)):
         found = ["_".join(path.resolve().with_name(_stem(path)).parts[-depth:]) for path in paths]
         if len(set(found)) == len(found):
             return found
-    return [f"{_stem(path)}-{at}" for at, path in enumerate(paths, 1)]  # one file twice, or one stem with two endings
+    return [
+        f"{_stem(path)}-{at}" for at, path in enumerate(paths, 1)
+    ]  # one file twice, or one stem with two endings
 
 
 def _stem(path: Path) -> str:

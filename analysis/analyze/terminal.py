@@ -22,9 +22,20 @@ MOST = 30
 """Connections of the table of many."""
 _ARROW = "\N{RIGHTWARDS ARROW}"
 _NEXT_TO_IT = "not visible at the receiver"
-_FIGURES = ("Bytes (each once)", "Segments with data", "Goodput", "RTT median, 95 %", "Retransmissions",
-            "Loss episodes", "Gaps and copies", "Reordering", "ECN marks (CE)", "Closed window", "Keep-alives",
-            "Limited by")  # fmt: skip
+_FIGURES = (
+    "Bytes (each once)",
+    "Segments with data",
+    "Goodput",
+    "RTT median, 95 %",
+    "Retransmissions",
+    "Loss episodes",
+    "Gaps and copies",
+    "Reordering",
+    "ECN marks (CE)",
+    "Closed window",
+    "Keep-alives",
+    "Limited by",
+)
 _LEFT_OUT = {
     "later fragment": "later IP fragments, which hold no TCP header: their bytes are missing above",
     "link type not known": "of a link type that is not read",
@@ -34,7 +45,9 @@ _LEFT_OUT = {
 
 
 def show(reading: Reading, console: Console, connections: int) -> None:
-    """Prints the connections of a capture, then the facts of its file, which has `connections` in all."""
+    """Prints the connections of a capture, then the facts of its file, which has `connections` in
+    all.
+    """
     total = reading.connections.height
     console.print(Text(reading.file.path, style="bold"), soft_wrap=True)
     if 0 < total <= FEW:
@@ -50,7 +63,9 @@ def show(reading: Reading, console: Console, connections: int) -> None:
 
 def _block(one: Connection, console: Console) -> None:
     main = one.sides[0]
-    console.print(Text(f"\nConnection {one.number}: {main.source} {_ARROW} {main.target}", style="bold cyan"))
+    console.print(
+        Text(f"\nConnection {one.number}: {main.source} {_ARROW} {main.target}", style="bold cyan")
+    )
     console.print(Text(f"{one.vantage} {words.seconds(one.duration)}, {one.ended}."))
     if not one.shown:
         console.print("No data was captured.")
@@ -67,7 +82,9 @@ def _block(one: Connection, console: Console) -> None:
 
 
 def figures(side: Side) -> dict[str, str]:
-    """What is said of one direction, by the names of `_FIGURES`; what its place does not show is left out."""
+    """What is said of one direction, by the names of `_FIGURES`; what its place does not show is
+    left out.
+    """
     found = {
         "Bytes (each once)": words.size(side.carried),
         "Segments with data": words.count(side["actual_data_pkts"]),
@@ -79,7 +96,9 @@ def figures(side: Side) -> dict[str, str]:
         found["ECN marks (CE)"] = words.count(side["ce_packets"])
     closed = int(side.back("zero_window_time") or 0)
     if closed or side["probes"]:
-        found["Closed window"] = f"{words.seconds(closed)}, {words.counted(side['probes'], 'probe')} of it"
+        found["Closed window"] = (
+            f"{words.seconds(closed)}, {words.counted(side['probes'], 'probe')} of it"
+        )
     if side["keepalives"]:
         found["Keep-alives"] = words.count(side["keepalives"])
     if side.place != "receiver" and side.answered:
@@ -97,17 +116,28 @@ def _rtt(side: Side) -> str:
 
 
 def _again(side: Side) -> dict[str, str]:
-    """What was sent again, where the capture can tell; else what it shows of losses and reordering."""
+    """What was sent again, where the capture can tell; else what it shows of losses and
+    reordering.
+    """
     filled = ", ".join(
         words.counted(side[name], thing, several)
-        for name, thing, several in (("late", "gap filled", "gaps filled"), ("copies", "copy", "copies"))
+        for name, thing, several in (
+            ("late", "gap filled", "gaps filled"),
+            ("copies", "copy", "copies"),
+        )
         if side[name]
     )
     if not side.sees_sending and not side["retransmissions"]:
-        said = _NEXT_TO_IT if side.place == "receiver" else "none seen; losses before this place show as gaps"
+        said = (
+            _NEXT_TO_IT
+            if side.place == "receiver"
+            else "none seen; losses before this place show as gaps"
+        )
         return {"Retransmissions": said, "Gaps and copies": filled or "none"}
     kinds = ", ".join(f"{number:,} {CALLED[kind]}" for kind, number in side.kinds.items())
-    found = {"Retransmissions": words.count(side["retransmissions"]) + (f": {kinds}" if kinds else "")}
+    found = {
+        "Retransmissions": words.count(side["retransmissions"]) + (f": {kinds}" if kinds else "")
+    }
     found["Loss episodes"] = words.count(side["loss_episodes"])
     return found | ({"Gaps and copies": filled} if filled else {})
 
@@ -122,7 +152,10 @@ def _reordering(side: Side) -> str:
 def _limited(side: Side) -> str:
     limits = side.limits
     total = sum(limits.values())
-    return ", ".join(f"{LIMITS[state]} {words.share(time, total)}" for state, time in limits.items()) or words.NOTHING
+    return (
+        ", ".join(f"{LIMITS[state]} {words.share(time, total)}" for state, time in limits.items())
+        or words.NOTHING
+    )
 
 
 def _many(rows: pl.DataFrame, console: Console) -> None:
@@ -141,7 +174,9 @@ def _many(rows: pl.DataFrame, console: Console) -> None:
     left = rows.height - len(shown)
     if left:
         rest = int(rows.select(total.sum()).item()) - sum(one.carried for one in shown)
-        console.print(f"And {left:,} more, with {words.size(rest)} together; --out FOLDER writes them all.")
+        console.print(
+            f"And {left:,} more, with {words.size(rest)} together; --out FOLDER writes them all."
+        )
         console.print("--connection N shows one of them alone.")
     _endings(rows, console)
     _vantages(rows, console)
@@ -151,14 +186,27 @@ def _line(one: Connection) -> tuple[str, ...]:
     """One row of the table of many: the direction that carried more."""
     side = one.sides[0]
     known = side.place != "receiver" and side["rtt_samples"]
-    rtt = [f"{(side[name] or 0) / 1e6:.3g}" for name in ("rtt_p50", "rtt_p95")] if known else [words.NOTHING]
-    again = words.count(side["retransmissions"]) if side.sees_sending or side["retransmissions"] else words.NOTHING
+    rtt = (
+        [f"{(side[name] or 0) / 1e6:.3g}" for name in ("rtt_p50", "rtt_p95")]
+        if known
+        else [words.NOTHING]
+    )
+    again = (
+        words.count(side["retransmissions"])
+        if side.sees_sending or side["retransmissions"]
+        else words.NOTHING
+    )
     limits = side.limits if side.place != "receiver" else {}
     return (
-        str(one.number), f"{side.source}\n{_ARROW} {side.target}", words.size(side.carried),
-        words.seconds(one.duration), words.rate(side["goodput"]).replace(" ", "\n"), "\n".join(rtt), again,
+        str(one.number),
+        f"{side.source}\n{_ARROW} {side.target}",
+        words.size(side.carried),
+        words.seconds(one.duration),
+        words.rate(side["goodput"]).replace(" ", "\n"),
+        "\n".join(rtt),
+        again,
         next((_SHORT[state] for state in limits), words.NOTHING),
-    )  # fmt: skip
+    )
 
 
 _SHORT = {"receiver": "window", "network": "network", "application": "appl."}
@@ -166,7 +214,11 @@ _SHORT = {"receiver": "window", "network": "network", "application": "appl."}
 
 def _endings(rows: pl.DataFrame, console: Console) -> None:
     counts = dict(rows.group_by("complete").len().iter_rows())
-    said = {"yes": "opened and closed in the capture", "reset": "by a reset", "no": "not in the capture"}
+    said = {
+        "yes": "opened and closed in the capture",
+        "reset": "by a reset",
+        "no": "not in the capture",
+    }
     found = ", ".join(f"{said[how]}: {counts[how]:,}" for how in said if how in counts)
     console.print(f"How they ended: {found}.")
 
@@ -174,26 +226,37 @@ def _endings(rows: pl.DataFrame, console: Console) -> None:
 def _vantages(rows: pl.DataFrame, console: Console) -> None:
     """Where the capture was taken, of how many connections that is known."""
     counts = dict(rows.group_by("vantage").len().iter_rows())
-    said = {"a": "at the one that opened it", "b": "at the one that was called", "middle": "in the middle",
-            "unknown": "not known"}  # fmt: skip
+    said = {
+        "a": "at the one that opened it",
+        "b": "at the one that was called",
+        "middle": "in the middle",
+        "unknown": "not known",
+    }
     found = ", ".join(f"{said[place]}: {counts[place]:,}" for place in said if place in counts)
     console.print(f"Where the capture was taken, by connection: {found}.")
     if set(counts) & {"a", "b", "middle"}:
-        console.print(f"{words.NOTHING}: this cannot be told where data is captured at its receiver.")
+        console.print(
+            f"{words.NOTHING}: this cannot be told where data is captured at its receiver."
+        )
 
 
 def file_sentences(reading: Reading, connections: int) -> list[str]:
-    """The facts of the file: format, counts, what was left out, where a damaged one stopped, and what is doubtful."""
+    """The facts of the file: format, counts, what was left out, where a damaged one stopped, and
+    what is doubtful.
+    """
     file = reading.file
     packed = f", {file.compression}" if file.compression else ""
     begin = f", from {_clock(file.first)}" if file.first is not None else ""
     whole = [
-        f"\nFile: {file.format}{packed}, {words.size(file.bytes)}, {words.counted(file.packets, 'packet')}, "
-        f"{words.counted(file.tcp_segments, 'TCP segment')} in "
-        f"{words.counted(connections, 'connection')}{begin}."
+        f"\nFile: {file.format}{packed}, {words.size(file.bytes)},"
+        f" {words.counted(file.packets, 'packet')},"
+        f" {words.counted(file.tcp_segments, 'TCP segment')} in"
+        f" {words.counted(connections, 'connection')}{begin}."
     ]
     if file.ignored:
-        why = ", ".join(f"{number:,} {_LEFT_OUT.get(reason, reason)}" for reason, number in file.ignored.items())
+        why = ", ".join(
+            f"{number:,} {_LEFT_OUT.get(reason, reason)}" for reason, number in file.ignored.items()
+        )
         whole.append(f"Left out: {why}.")
     whole += [fault_sentence(file)] if file.fault else []
     return whole + [f"Note: {sentence}" for sentence in doubts(reading)]
@@ -202,8 +265,8 @@ def file_sentences(reading: Reading, connections: int) -> list[str]:
 def fault_sentence(file: FileFacts) -> str:
     """Where and why reading a damaged file stopped."""
     return (
-        f"{file.path} is damaged: {file.fault}. Reading stopped at byte {file.fault_offset or 0:,}, after "
-        f"{words.counted(file.packets, 'packet')}; what precedes is shown."
+        f"{file.path} is damaged: {file.fault}. Reading stopped at byte {file.fault_offset or 0:,},"
+        f" after {words.counted(file.packets, 'packet')}; what precedes is shown."
     )
 
 
@@ -215,11 +278,21 @@ def columns_table(console: Console) -> None:
     """Prints every column of connections and packets with its type, unit and definition."""
     from analysis.flows.columns import KINDS, OURS, PACKETS, TCPTRACE
 
-    for title, columns in (("Connections, as tcptrace names them", TCPTRACE), ("Connections, ours", OURS),
-                           ("Packets", PACKETS)):  # fmt: skip
-        rows = [(one.name + ("_a2b, _b2a" if one.directed else ""), one.unit, one.definition) for one in columns]
+    for title, columns in (
+        ("Connections, as tcptrace names them", TCPTRACE),
+        ("Connections, ours", OURS),
+        ("Packets", PACKETS),
+    ):
+        rows = [
+            (one.name + ("_a2b, _b2a" if one.directed else ""), one.unit, one.definition)
+            for one in columns
+        ]
         _definitions(title, rows, console)
-    _definitions("Kinds of packets", [(f"{at} {name}", "", text) for at, (name, text) in enumerate(KINDS)], console)
+    _definitions(
+        "Kinds of packets",
+        [(f"{at} {name}", "", text) for at, (name, text) in enumerate(KINDS)],
+        console,
+    )
 
 
 def _definitions(title: str, rows: Sequence[tuple[str, str, str]], console: Console) -> None:

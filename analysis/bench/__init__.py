@@ -1,1 +1,3 @@
-"""What reading a capture costs: ours beside tcptrace and, where they are installed, tshark, dpkt and Scapy."""
+"""What reading a capture costs: ours beside tcptrace and, where they are installed, tshark, dpkt
+and Scapy.
+"""

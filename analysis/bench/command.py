@@ -24,15 +24,33 @@ _IDLE = 50_000
 
 @click.command()
 @click.option(
-    "--packets", type=click.IntRange(1000, 10**9), default=10**6, show_default=True, help="Size of the capture."
+    "--packets",
+    type=click.IntRange(1000, 10**9),
+    default=10**6,
+    show_default=True,
+    help="Size of the capture.",
 )
-@click.option("--times", type=click.IntRange(1, 99), default=3, show_default=True, help="Runs of each (median).")
-@click.option("--install", is_flag=True, help="Fetch dpkt and Scapy into an environment that is removed again.")
+@click.option(
+    "--times",
+    type=click.IntRange(1, 99),
+    default=3,
+    show_default=True,
+    help="Runs of each (median).",
+)
+@click.option(
+    "--install",
+    is_flag=True,
+    help="Fetch dpkt and Scapy into an environment that is removed again.",
+)
 def bench(packets: int, times: int, install: bool) -> None:
     """What reading a capture costs here: ours, tcptrace, and what else is installed."""
     try:
         with tempfile.TemporaryDirectory(prefix="tcplab-bench-") as folder, ExitStack() as stack:
-            python = stack.enter_context(readers.environment_with(("dpkt", "scapy"))) if install else None
+            python = (
+                stack.enter_context(readers.environment_with(("dpkt", "scapy")))
+                if install
+                else None
+            )
             _bench(Path(folder), packets, times, python)
     except TcplabError as error:
         click.echo(f"Error: {error}", err=True)
@@ -64,12 +82,17 @@ class _Row:
 
     def rates(self) -> tuple[float, float]:
         """Packets in a second of the clock, and in a second of a processor."""
-        return tuple(self.packets / max(seconds, 0.001) for seconds in (self.taken.seconds, self.taken.processor))  # type: ignore[return-value]
+        return tuple(
+            self.packets / max(seconds, 0.001)
+            for seconds in (self.taken.seconds, self.taken.processor)
+        )  # type: ignore[return-value]
 
     def cells(self, reference: tuple[float, float] | None) -> tuple[str, ...]:
         rates = self.rates()
         ratios = (
-            [f"{ours / theirs:.2f}" for ours, theirs in zip(rates, reference, strict=True)] if reference else ["", ""]
+            [f"{ours / theirs:.2f}" for ours, theirs in zip(rates, reference, strict=True)]
+            if reference
+            else ["", ""]
         )
         share = f", {self.reader.share:.0%}" if self.reader.share < 1 else ""
         figures = (f"{self.taken.seconds:.2f}", f"{self.taken.processor:.2f}", f"{rates[0]:,.0f}")
@@ -77,17 +100,28 @@ class _Row:
 
 
 def _speeds(folder: Path, packets: int, times: int, python: str | None) -> Table:
-    """All readers in turn, so that a change of the machine's mood meets all of them; the median of each."""
+    """All readers in turn, so that a change of the machine's mood meets all of them; the median of
+    each.
+    """
     reference = readers.tcptrace()
-    chosen = [readers.nothing(), *_ours(), *filter(None, (readers.graphs(), reference)), *readers.others(python)]
-    captures = {share: _capture(folder, int(packets * share)) for share in {reader.share for reader in chosen}}
+    chosen = [
+        readers.nothing(),
+        *_ours(),
+        *filter(None, (readers.graphs(), reference)),
+        *readers.others(python),
+    ]
+    captures = {
+        share: _capture(folder, int(packets * share))
+        for share in {reader.share for reader in chosen}
+    }
     rounds: list[list[Taken]] = [[] for _ in chosen]
     for turn in range(times):
         for reader, taken in zip(chosen, rounds, strict=True):
             click.echo(f"measuring {reader.name}, {turn + 1} of {times}", err=True)
             taken.append(readers.take(reader, captures[reader.share][0]))
     rows = [
-        _Row(reader, captures[reader.share][1], _median(taken)) for reader, taken in zip(chosen, rounds, strict=True)
+        _Row(reader, captures[reader.share][1], _median(taken))
+        for reader, taken in zip(chosen, rounds, strict=True)
     ]
     return _table(rows, next((row.rates() for row in rows if row.reader == reference), None))
 
@@ -99,15 +133,24 @@ def _capture(folder: Path, packets: int) -> tuple[Path, int]:
 
 def _median(taken: list[Taken]) -> Taken:
     figures = [(one.seconds, one.processor, one.memory) for one in taken]
-    seconds, processor, memory = (statistics.median(values) for values in zip(*figures, strict=True))
+    seconds, processor, memory = (
+        statistics.median(values) for values in zip(*figures, strict=True)
+    )
     return Taken(seconds, processor, round(memory), taken[0].said)
 
 
 def _table(rows: list[_Row], reference: tuple[float, float] | None) -> Table:
-    """Six figures of each reader: the ratios are packets/s by tcptrace's, and the same by processor seconds."""
+    """Six figures of each reader: the ratios are packets/s by tcptrace's, and the same by processor
+    seconds.
+    """
     packets, processors = max(row.packets for row in rows), len(os.sched_getaffinity(0))
-    title = f"Reading {packets:,} packets on {processors} processors (% is the share that a slow one read)"
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 0, 0, 1))
+    title = (
+        f"Reading {packets:,} packets on {processors} processors (% is the share that a slow one"
+        " read)"
+    )
+    table = Table(
+        title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 0, 0, 1)
+    )
     for name in ("reader", "wall s", "CPU s", "packets/s", "of tcp-\ntrace", "by CPU", "memory"):
         table.add_column(name, justify="left" if name == "reader" else "right", no_wrap=True)
     for row in rows:
@@ -130,7 +173,10 @@ def _idle(folder: Path, times: int) -> Table:
     table = Table(*names, title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     loaded = readers.take(readers.nothing(), path).memory
     reference = readers.tcptrace()
-    for reader, base in [(readers.ours("compiled"), loaded), *([(reference, 0)] if reference else [])]:
+    for reader, base in [
+        (readers.ours("compiled"), loaded),
+        *([(reference, 0)] if reference else []),
+    ]:
         click.echo(f"measuring {reader.name}, idle connections", err=True)
         taken = _median([readers.take(reader, path) for _ in range(times)])
         each = f"{(taken.memory - base) / _IDLE:,.0f}"

@@ -1,7 +1,9 @@
-"""Large captures, made from arithmetic alone: the same bytes every time, a million packets in under a second.
+"""Large captures, made from arithmetic alone: the same bytes every time, a million packets in under
+a second.
 
-Each connection sends full segments; two are followed by one ACK that is a round trip of `FLIGHT` segments late. In
-every `PERIOD` segments one is lost, SACK reports it, and it is sent again. 128 bytes of each packet are kept.
+Each connection sends full segments; two are followed by one ACK that is a round trip of `FLIGHT`
+segments late. In every `PERIOD` segments one is lost, SACK reports it, and it is sent again. 128
+bytes of each packet are kept.
 """
 
 from __future__ import annotations
@@ -12,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 MSS, FLIGHT, PERIOD, LOST, AGAIN = 1448, 20, 500, 100, 140
-"""Bytes of a segment; segments in a round trip; and places in a period: of the lost segment, and of its repetition."""
+"""Bytes of a segment; segments in a round trip; and places in a period: of the lost segment, and of
+its repetition.
+"""
 SLOT, START = 12_000, 1_700_000_000 * 10**9
 """Nanoseconds from one segment to the next (1 Gbit/s), and the time of the first."""
 SNAPLEN = 128
@@ -22,16 +26,39 @@ _SYN, _ACK, _PSH = 2, 16, 8
 
 
 def _record(options: int, kept: int) -> np.dtype[np.void]:
-    """One packet of a pcap file: Ethernet, IPv4, TCP with so many octets of options, and `kept` octets of payload."""
-    return np.dtype([
-        ("seconds", "<u4"), ("nanoseconds", "<u4"), ("captured", "<u4"), ("wire", "<u4"),
-        ("ethernet", "V12"), ("ethertype", ">u2"),
-        ("version", "u1"), ("tos", "u1"), ("length", ">u2"), ("id", ">u2"), ("fragment", ">u2"), ("ttl", "u1"),
-        ("protocol", "u1"), ("ip_checksum", ">u2"), ("source", ">u4"), ("destination", ">u4"),
-        ("source_port", ">u2"), ("destination_port", ">u2"), ("sequence", ">u4"), ("acknowledgement", ">u4"),
-        ("flags", ">u2"), ("window", ">u2"), ("checksum", ">u2"), ("urgent", ">u2"),
-        ("options", ">u4", options // 4), ("payload", f"V{kept}"),
-    ])  # fmt: skip
+    """One packet of a pcap file: Ethernet, IPv4, TCP with so many octets of options, and `kept`
+    octets of payload.
+    """
+    return np.dtype(
+        [
+            ("seconds", "<u4"),
+            ("nanoseconds", "<u4"),
+            ("captured", "<u4"),
+            ("wire", "<u4"),
+            ("ethernet", "V12"),
+            ("ethertype", ">u2"),
+            ("version", "u1"),
+            ("tos", "u1"),
+            ("length", ">u2"),
+            ("id", ">u2"),
+            ("fragment", ">u2"),
+            ("ttl", "u1"),
+            ("protocol", "u1"),
+            ("ip_checksum", ">u2"),
+            ("source", ">u4"),
+            ("destination", ">u4"),
+            ("source_port", ">u2"),
+            ("destination_port", ">u2"),
+            ("sequence", ">u4"),
+            ("acknowledgement", ">u4"),
+            ("flags", ">u2"),
+            ("window", ">u2"),
+            ("checksum", ">u2"),
+            ("urgent", ">u2"),
+            ("options", ">u4", options // 4),
+            ("payload", f"V{kept}"),
+        ]
+    )
 
 
 _DATA, _REPLY, _OPEN = _record(12, SNAPLEN - 66), _record(24, 0), _record(20, 0)
@@ -43,7 +70,9 @@ Numbers = NDArray[np.int64]
 
 
 def bulk(path: Path, packets: int, connections: int = 20) -> int:
-    """Writes about `packets` packets of `connections` bulk transfers; returns how many there are."""
+    """Writes about `packets` packets of `connections` bulk transfers; returns how many there
+    are.
+    """
     cycles = packets // (3 * connections)
     begin = _handshakes(connections)
     with path.open("wb") as file:
@@ -63,7 +92,13 @@ def idle(path: Path, connections: int) -> int:
 def _handshakes(connections: int) -> Field:
     made = np.zeros(connections, _HANDSHAKE)
     number = np.arange(connections)
-    asked = (0x020405B4, 0x0402080A, 0, 0, 0x01030307)  # MSS 1460, SACK permitted, timestamps, a scale of 7
+    asked = (
+        0x020405B4,
+        0x0402080A,
+        0,
+        0,
+        0x01030307,
+    )  # MSS 1460, SACK permitted, timestamps, a scale of 7
     for place, (name, flags) in enumerate((("syn", _SYN), ("answer", _SYN | _ACK), ("ack", _ACK))):
         packet, forward = made[name], name != "answer"
         _fill(packet, number, forward, number * 3 * SLOT + place * SLOT, flags, 0)
@@ -130,7 +165,9 @@ def _stamps(times: Numbers, echoes: Numbers) -> Numbers:
     return np.column_stack([np.full(len(times), 0x0101080A), times // 10**6 + 1, echoes // 10**6])
 
 
-def _fill(packet: Field, number: Numbers, forward: bool, times: Numbers, flags: int, payload: int) -> None:
+def _fill(
+    packet: Field, number: Numbers, forward: bool, times: Numbers, flags: int, payload: int
+) -> None:
     """Everything below and around the sequence numbers. `times` are ns after `START`."""
     head = packet.dtype["options"].itemsize + 20
     packet["seconds"], packet["nanoseconds"] = np.divmod(times + START, 10**9)

@@ -1,4 +1,6 @@
-"""The programs that read a capture, and what one run of each took: seconds, and peak memory of a process of its own."""
+"""The programs that read a capture, and what one run of each took: seconds, and peak memory of a
+process of its own.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,14 @@ from pathlib import Path
 from analysis.tcptrace import LONG_REPORT
 from topologies.errors import CommandError, TcplabError
 
-_OURS = "from analysis import flows; import sys; flows.read(sys.argv[1], engine={engine!r}, packets={packets})"
-_LOADING = "import analysis.flows.frames; from analysis.flows.read import find_engine; find_engine('compiled')"
+_OURS = (
+    "from analysis import flows; import sys; flows.read(sys.argv[1], engine={engine!r},"
+    " packets={packets})"
+)
+_LOADING = (
+    "import analysis.flows.frames; from analysis.flows.read import find_engine;"
+    " find_engine('compiled')"
+)
 _ALONE = """
 import json, sys, time
 from analysis.flows.read import find_engine
@@ -27,7 +35,9 @@ begun, worked = time.perf_counter(), time.process_time()
 engine.analyse(sys.argv[1], False, False)
 print(json.dumps([time.perf_counter() - begun, time.process_time() - worked]))
 """
-"""The reading from the first byte to the columns of all connections, timed by itself: no start of Python, no frame."""
+"""The reading from the first byte to the columns of all connections, timed by itself: no start of
+Python, no frame.
+"""
 _DPKT = """
 import dpkt, sys
 with open(sys.argv[1], 'rb') as file:
@@ -46,13 +56,15 @@ _WATCH = """
 import json, os, sys, time
 with open(sys.argv[1] + '/output', 'wb') as output:
     begun = time.monotonic()
-    redirected = [(os.POSIX_SPAWN_DUP2, output.fileno(), 1), (os.POSIX_SPAWN_DUP2, output.fileno(), 2)]
+    redirected = [(os.POSIX_SPAWN_DUP2, output.fileno(), end) for end in (1, 2)]
     child = os.posix_spawn(sys.argv[2], sys.argv[2:], os.environ, file_actions=redirected)
     _, status, usage = os.wait4(child, 0)
 print(json.dumps([time.monotonic() - begun, usage.ru_utime + usage.ru_stime, usage.ru_maxrss]))
 sys.exit(os.waitstatus_to_exitcode(status))
 """
-"""Starts a program and watches it. A process of its own, and small: a program's peak begins at that of its parent."""
+"""Starts a program and watches it. A process of its own, and small: a program's peak begins at that
+of its parent.
+"""
 _PAGE = """
 from analysis import flows, graphs
 import sys
@@ -63,9 +75,11 @@ print(len(graphs.page('bench', [graphs.Capture('made', read.packets, read.connec
 
 @dataclass(frozen=True)
 class Reader:
-    """`command` is put before the capture's path. `share` of the packets is read by one that is very slow.
+    """`command` is put before the capture's path. `share` of the packets is read by one that is
+    very slow.
 
-    `times_itself`: it prints its wall and processor seconds, and these count instead of the whole process's.
+    `times_itself`: it prints its wall and processor seconds, and these count instead of the
+    whole process's.
     """
 
     name: str
@@ -76,8 +90,9 @@ class Reader:
 
 @dataclass(frozen=True)
 class Taken:
-    """Wall seconds, processor seconds (user and system, of all threads) and the peak of the resident memory in bytes,
-    from start to end of the process; what it printed."""
+    """Wall seconds, processor seconds (user and system, of all threads) and the peak of the
+    resident memory in bytes, from start to end of the process; what it printed.
+    """
 
     seconds: float
     processor: float
@@ -108,12 +123,16 @@ def text() -> Reader:
 
 
 def nothing() -> Reader:
-    """A process that only loads what ours needs for frames: its seconds and bytes are in each of those."""
+    """A process that only loads what ours needs for frames: its seconds and bytes are in each of
+    those.
+    """
     return Reader("ours, loading only", (sys.executable, "-c", _LOADING))
 
 
 def graphs() -> Reader | None:
-    """A process that reads a capture and makes the page of its graphs, and prints its size; None without graphs."""
+    """A process that reads a capture and makes the page of its graphs, and prints its size; None
+    without graphs.
+    """
     found = importlib.util.find_spec("analysis.graphs")
     return Reader("ours, page of graphs", (sys.executable, "-c", _PAGE)) if found else None
 
@@ -124,17 +143,30 @@ def others(python: str | None) -> Iterator[Reader]:
         yield Reader("tshark, conv,tcp", (program, "-n", "-q", "-z", "conv,tcp", "-r"))
     for name, code, share in (("dpkt", _DPKT, 0.1), ("scapy", _SCAPY, 0.02)):
         if _has(python or sys.executable, name):
-            yield Reader(f"{name}, headers only", (python or sys.executable, "-W", "ignore", "-c", code), share)
+            yield Reader(
+                f"{name}, headers only",
+                (python or sys.executable, "-W", "ignore", "-c", code),
+                share,
+            )
 
 
 def tcptrace() -> Reader | None:
     """The reference, as the analysis runs it but for the commas."""
     program = shutil.which("tcptrace")
-    return Reader("tcptrace", (program, *(word for word in LONG_REPORT if word != "--csv"))) if program else None
+    return (
+        Reader("tcptrace", (program, *(word for word in LONG_REPORT if word != "--csv")))
+        if program
+        else None
+    )
 
 
 def _has(python: str, module: str) -> bool:
-    return subprocess.run([python, "-c", f"import {module}"], capture_output=True, check=False).returncode == 0
+    return (
+        subprocess.run(
+            [python, "-c", f"import {module}"], capture_output=True, check=False
+        ).returncode
+        == 0
+    )
 
 
 def take(reader: Reader, capture: Path) -> Taken:
@@ -143,7 +175,9 @@ def take(reader: Reader, capture: Path) -> Taken:
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "HOME": folder, "PYTHONPATH": str(root)}
         command = [sys.executable, "-S", "-c", _WATCH, folder, *reader.command, str(capture)]
-        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+        )
         output = (Path(folder) / "output").read_text(errors="replace")
     if done.returncode:
         raise CommandError(reader.name, done.returncode, (output + done.stderr)[-2000:])
@@ -155,11 +189,19 @@ def take(reader: Reader, capture: Path) -> Taken:
 
 @contextmanager
 def environment_with(packages: tuple[str, ...]) -> Iterator[str]:
-    """The Python of a new virtual environment with `packages`, which goes away again. Raises TcplabError."""
+    """The Python of a new virtual environment with `packages`, which goes away again. Raises
+    TcplabError.
+    """
     with tempfile.TemporaryDirectory(prefix="tcplab-bench-") as folder:
         python = str(Path(folder) / "bin" / "python")
-        for command in ([sys.executable, "-m", "venv", folder], [python, "-m", "pip", "install", "--quiet", *packages]):
+        for command in (
+            [sys.executable, "-m", "venv", folder],
+            [python, "-m", "pip", "install", "--quiet", *packages],
+        ):
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode:
-                raise TcplabError(f"{' and '.join(packages)} could not be installed:\n{done.stderr.strip()[-500:]}")
+                raise TcplabError(
+                    f"{' and '.join(packages)} could not be"
+                    f" installed:\n{done.stderr.strip()[-500:]}"
+                )
         yield python

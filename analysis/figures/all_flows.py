@@ -1,4 +1,6 @@
-"""Rates and congestion windows of all flows over time: one column per condition, the same scales."""
+"""Rates and congestion windows of all flows over time: one column per condition, the same
+scales.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,17 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from analysis.every_flow import FlowMeasures
-from analysis.figures.style import BLUE, GREEN, GREY, MOST_COLUMNS, ORANGE, VERMILLION, grid, png, settings
+from analysis.figures.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    MOST_COLUMNS,
+    ORANGE,
+    VERMILLION,
+    grid,
+    png,
+    settings,
+)
 
 
 @dataclass(frozen=True)
@@ -39,7 +51,9 @@ def draw(panels: Sequence[Panel], link: float | None) -> bytes:
 
 
 def per_second(flow: FlowMeasures, seconds: int) -> NDArray[np.float64]:
-    """What the client sent in each of the first `seconds`, in Mbit/s; a longer last line counts for all its seconds."""
+    """What the client sent in each of the first `seconds`, in Mbit/s; a longer last line counts for
+    all its seconds.
+    """
     found = np.zeros(seconds)
     for line in flow.intervals:
         found[round(line.start) : max(round(line.end), round(line.start) + 1)] = line.rate / 1000
@@ -47,7 +61,15 @@ def per_second(flow: FlowMeasures, seconds: int) -> NDArray[np.float64]:
 
 
 def _latest(panels: Sequence[Panel]) -> int:
-    return max((round(flow.intervals[-1].end) for panel in panels for flow in panel.flows if flow.intervals), default=1)
+    return max(
+        (
+            round(flow.intervals[-1].end)
+            for panel in panels
+            for flow in panel.flows
+            if flow.intervals
+        ),
+        default=1,
+    )
 
 
 def _rates(axes: Axes, panel: Panel, link: float | None) -> None:
@@ -56,13 +78,28 @@ def _rates(axes: Axes, panel: Panel, link: float | None) -> None:
     below = np.zeros(seconds)
     for number, flow in enumerate(panel.flows):
         above = below + per_second(flow, seconds)
-        axes.stairs(above, edges, baseline=below, fill=True, color=(GREEN, BLUE)[number % 2], alpha=0.5, linewidth=0)
+        axes.stairs(
+            above,
+            edges,
+            baseline=below,
+            fill=True,
+            color=(GREEN, BLUE)[number % 2],
+            alpha=0.5,
+            linewidth=0,
+        )
         below = above
     axes.stairs(below, edges, color=GREEN, linewidth=1.5)
     if link:
         axes.axhline(link / 1000, color=GREY, linestyle="--", linewidth=1)
-        axes.text(0.99, link / 1000, "the link's rate ", transform=axes.get_yaxis_transform(), ha="right", va="bottom",
-                  color=GREY)  # fmt: skip
+        axes.text(
+            0.99,
+            link / 1000,
+            "the link's rate ",
+            transform=axes.get_yaxis_transform(),
+            ha="right",
+            va="bottom",
+            color=GREY,
+        )
     axes.set_title(f"{panel.label}: rate in each second")
 
 
@@ -71,10 +108,20 @@ def _windows(axes: Axes, panel: Panel) -> None:
     for flow in panel.flows:
         times = [sample.time - flow.samples[0].time for sample in flow.samples]
         windows = [sample.cwnd for sample in flow.samples]
-        axes.step(times, windows, where="post", color=VERMILLION, alpha=0.35 if many else 1.0, linewidth=1)
+        axes.step(
+            times, windows, where="post", color=VERMILLION, alpha=0.35 if many else 1.0, linewidth=1
+        )
     first = panel.flows[0].samples if panel.flows else ()
     if first and not many:
-        thresholds = [float("nan") if sample.ssthresh is None else sample.ssthresh for sample in first]
-        axes.step([sample.time - first[0].time for sample in first], thresholds, where="post", color=ORANGE,
-                  linestyle=":", linewidth=2)  # fmt: skip
+        thresholds = [
+            float("nan") if sample.ssthresh is None else sample.ssthresh for sample in first
+        ]
+        axes.step(
+            [sample.time - first[0].time for sample in first],
+            thresholds,
+            where="post",
+            color=ORANGE,
+            linestyle=":",
+            linewidth=2,
+        )
     axes.set_title(f"{panel.label}: congestion window{'s' if many else ''}")

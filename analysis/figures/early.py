@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.figures.style import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION, grid, png, settings
+from analysis.figures.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    VERMILLION,
+    grid,
+    png,
+    settings,
+)
 
 _OURS = (BLUE, VERMILLION, GREEN, ORANGE)
 _THEIRS = (GREY, PURPLE)
@@ -23,11 +33,20 @@ def draw(published: Sequence[Line], ours: Sequence[Line]) -> bytes:
     """A PNG with one pair of axes."""
     with settings():
         figure, ((axes,),) = grid(1, 1, 4.2, share=False)
-        for kind, lines, colours, style in (("ours", ours, _OURS, "-"), ("published", published, _THEIRS, "--")):
+        for kind, lines, colours, style in (
+            ("ours", ours, _OURS, "-"),
+            ("published", published, _THEIRS, "--"),
+        ):
             for number, line in enumerate(lines):
                 seconds = [second + 1 for second in range(len(line.rates))]
-                axes.plot(seconds, line.rates, style, marker="o", color=colours[number % len(colours)],
-                          label=f"{kind}, {line.label}")  # fmt: skip
+                axes.plot(
+                    seconds,
+                    line.rates,
+                    style,
+                    marker="o",
+                    color=colours[number % len(colours)],
+                    label=f"{kind}, {line.label}",
+                )
         axes.set_xlabel("second")
         axes.set_ylabel("Mbit/s")
         axes.set_ylim(bottom=0)

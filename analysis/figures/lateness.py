@@ -1,4 +1,6 @@
-"""How late packets were: the share of packets that were late by at least so many places, and by at least so long."""
+"""How late packets were: the share of packets that were late by at least so many places, and by at
+least so long.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ class Curve:
 
 
 def draw(curves: Sequence[Curve], threshold: float | None, waits: float | None) -> bytes:
-    """A PNG; `threshold` is tcp_reordering in packets, `waits` how long RACK waits at first in ms."""
+    """A PNG; `threshold` is tcp_reordering in packets, `waits` how long RACK waits at first in
+    ms.
+    """
     with settings():
         figure, ((places, times),) = grid(1, 2, 4.2, share=True)
         for curve, colour in zip(curves, _COLOURS, strict=False):
@@ -58,5 +62,12 @@ def _mark(axes: Axes, at: float | None, name: str) -> None:
     """A threshold, where it lies among the values."""
     if at is not None and at <= axes.get_xlim()[1]:
         axes.axvline(at, color=GREY, linestyle="--", linewidth=1)
-        axes.annotate(name, (at, 0.02), xycoords=("data", "axes fraction"), xytext=(4, 0), textcoords="offset points",
-                      color=GREY, fontsize=10)  # fmt: skip
+        axes.annotate(
+            name,
+            (at, 0.02),
+            xycoords=("data", "axes fraction"),
+            xytext=(4, 0),
+            textcoords="offset points",
+            color=GREY,
+            fontsize=10,
+        )

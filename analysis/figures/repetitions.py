@@ -50,5 +50,13 @@ def _median(axes: Axes, at: int, middle: float) -> None:
     box = {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 1}
     axes.hlines([middle], at - 0.12, at + 0.12, color=VERMILLION, linewidth=4)
     text = f"median {middle:,.0f}" if middle >= 100 else f"median {middle:.3g}"
-    axes.annotate(text, (at, middle), (0, 12), textcoords="offset points", ha="center",
-                  color=VERMILLION, fontweight="bold", bbox=box)  # fmt: skip
+    axes.annotate(
+        text,
+        (at, middle),
+        (0, 12),
+        textcoords="offset points",
+        ha="center",
+        color=VERMILLION,
+        fontweight="bold",
+        bbox=box,
+    )

@@ -25,7 +25,11 @@ class Panel:
 
 def of_flows(label: str, flows: Sequence[FlowMeasures]) -> Panel:
     """The flows of a condition, UDP before TCP and the fastest first."""
-    bars = [(one.flow.name, one.goodput / 1000, one.flow.protocol == "udp") for one in flows if one.goodput is not None]
+    bars = [
+        (one.flow.name, one.goodput / 1000, one.flow.protocol == "udp")
+        for one in flows
+        if one.goodput is not None
+    ]
     return Panel(label, sorted(bars, key=lambda bar: (not bar[2], -bar[1])))
 
 
@@ -48,11 +52,22 @@ def _bars(axes: Axes, panel: Panel) -> None:
     if rates:
         share = sum(rates) / len(rates)
         axes.axhline(share, color=GREY, linestyle="--", linewidth=1.5)
-        axes.annotate(f"alike: {share:.3g}", (1, share), xycoords=("axes fraction", "data"), xytext=(-4, 4),
-                      textcoords="offset points", ha="right", color=GREY)  # fmt: skip
+        axes.annotate(
+            f"alike: {share:.3g}",
+            (1, share),
+            xycoords=("axes fraction", "data"),
+            xytext=(-4, 4),
+            textcoords="offset points",
+            ha="right",
+            color=GREY,
+        )
     axes.grid(axis="x", visible=False)
     if len(panel.bars) <= _NAMED:
-        axes.set_xticks(list(places), [name for name, *_ in panel.bars], rotation=30 if len(panel.bars) > 6 else 0)
+        axes.set_xticks(
+            list(places),
+            [name for name, *_ in panel.bars],
+            rotation=30 if len(panel.bars) > 6 else 0,
+        )
     else:
         axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
         axes.set_xlabel("flow, the fastest first")

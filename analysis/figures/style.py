@@ -15,14 +15,29 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-BLUE, VERMILLION, GREEN, ORANGE, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#666666"
+BLUE, VERMILLION, GREEN, ORANGE, PURPLE, GREY = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#E69F00",
+    "#CC79A7",
+    "#666666",
+)
 MOST_COLUMNS = 4
 """Conditions that fit beside each other; further ones are in the tables only."""
 SETTINGS: dict[Any, Any] = {
-    "font.size": 12, "axes.titlesize": 13, "axes.titleweight": "bold", "axes.grid": True, "grid.alpha": 0.3,
-    "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False, "axes.axisbelow": True,
-    "path.simplify": True, "text.parse_math": False,
-}  # fmt: skip
+    "font.size": 12,
+    "axes.titlesize": 13,
+    "axes.titleweight": "bold",
+    "axes.grid": True,
+    "grid.alpha": 0.3,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "axes.axisbelow": True,
+    "path.simplify": True,
+    "text.parse_math": False,
+}
 
 
 @contextmanager
@@ -32,17 +47,26 @@ def settings() -> Iterator[None]:
         yield
 
 
-def grid(rows: int, columns: int, height: float, share: bool, below: float = 0.6) -> tuple[Figure, list[list[Axes]]]:
-    """A figure of `rows` x `columns` axes, `height` inches per row; with `share`, each row has one y scale.
+def grid(
+    rows: int, columns: int, height: float, share: bool, below: float = 0.6
+) -> tuple[Figure, list[list[Axes]]]:
+    """A figure of `rows` x `columns` axes, `height` inches per row; with `share`, each row has one
+    y scale.
 
-    `below` inches stay free under the lowest axes. The margins are fixed, because matplotlib's automatic layout
-    draws everything twice.
+    `below` inches stay free under the lowest axes. The margins are fixed, because matplotlib's
+    automatic layout draws everything twice.
     """
     width, whole = max(9.0, 6.5 * columns), height * rows + below
     figure = Figure(figsize=(width, whole), dpi=100)
     FigureCanvasAgg(figure)
-    figure.subplots_adjust(left=0.8 / width, right=1 - 0.2 / width, bottom=below / whole, top=1 - 0.35 / whole,
-                           wspace=0.16, hspace=0.3 if height > 4 else 0.36)  # fmt: skip
+    figure.subplots_adjust(
+        left=0.8 / width,
+        right=1 - 0.2 / width,
+        bottom=below / whole,
+        top=1 - 0.35 / whole,
+        wspace=0.16,
+        hspace=0.3 if height > 4 else 0.36,
+    )
     axes = figure.subplots(rows, columns, squeeze=False, sharey="row" if share else False)
     return figure, [list(row) for row in axes]
 

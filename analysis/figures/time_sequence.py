@@ -1,4 +1,6 @@
-"""The time-sequence graph, as tcptrace draws it: above the whole connection, below the seconds with most repairs."""
+"""The time-sequence graph, as tcptrace draws it: above the whole connection, below the seconds with
+most repairs.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,18 @@ from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from analysis.figures.style import BLUE, GREEN, GREY, MOST_COLUMNS, ORANGE, PURPLE, VERMILLION, grid, png, settings
+from analysis.figures.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    MOST_COLUMNS,
+    ORANGE,
+    PURPLE,
+    VERMILLION,
+    grid,
+    png,
+    settings,
+)
 from analysis.graphs.lines import Lines, TimeSequence
 
 CLOSE_UP = 0.1
@@ -36,10 +49,17 @@ class Shown:
 
 
 def draw(sequences: Sequence[tuple[str, TimeSequence]], pause: float) -> bytes:
-    """A PNG: one column per condition (label, graph), all on the same scale; `pause` seconds of silence are marked."""
+    """A PNG: one column per condition (label, graph), all on the same scale; `pause` seconds of
+    silence are marked.
+    """
     chosen = sequences[:MOST_COLUMNS]
-    latest = max(_greatest(lines, 2) for _, one in chosen for lines in (one.data, one.resent, one.acks)) or 1.0
-    shown = [Shown(label, sequence, *busiest(sequence, CLOSE_UP * latest)) for label, sequence in chosen]
+    latest = (
+        max(_greatest(lines, 2) for _, one in chosen for lines in (one.data, one.resent, one.acks))
+        or 1.0
+    )
+    shown = [
+        Shown(label, sequence, *busiest(sequence, CLOSE_UP * latest)) for label, sequence in chosen
+    ]
     with settings():
         figure, (whole, near) = grid(2, len(shown), 4.6, share=False, below=1.3)
         for axes, close, one in zip(whole, near, shown, strict=True):
@@ -54,7 +74,9 @@ def draw(sequences: Sequence[tuple[str, TimeSequence]], pause: float) -> bytes:
 
 
 def busiest(sequence: TimeSequence, length: float) -> tuple[float, float]:
-    """The `length` seconds in which most segments were sent again; the connection's first where none was."""
+    """The `length` seconds in which most segments were sent again; the connection's first where
+    none was.
+    """
     times = np.sort(sequence.resent[:, 0])
     counts = np.searchsorted(times, times + length * 0.9, side="right") - np.arange(len(times))
     start = max(0.0, float(times[counts.argmax()]) - length * 0.1) if len(times) else 0.0
@@ -71,16 +93,23 @@ def _whole(axes: Axes, one: Shown, latest: float) -> None:
     axes.set_xlim(0, latest)
     received, ended = _greatest(sequence.acks, 3), _greatest(sequence.acks, 2)
     axes.set_title(
-        f"{one.label}: {received / _KIB:.0f} KiB in {ended:.1f} s; {len(sequence.resent)} segments sent again"
+        f"{one.label}: {received / _KIB:.0f} KiB in {ended:.1f} s; {len(sequence.resent)} segments"
+        " sent again"
     )
     axes.set_xlabel("seconds since the connection began (grey: enlarged below)")
 
 
 def _close_up(axes: Axes, one: Shown, pause: float) -> None:
-    data, resent, sacks = (one.near(lines) for lines in (one.sequence.data, one.sequence.resent, one.sequence.sacks))
+    data, resent, sacks = (
+        one.near(lines) for lines in (one.sequence.data, one.sequence.resent, one.sequence.sacks)
+    )
     for start, end in _pauses(one.sequence, pause):
         axes.axvspan(start, end, color=ORANGE, alpha=0.18, linewidth=0)
-    for lines, colour, width in ((sacks, PURPLE, 3.0), (data, BLUE, 1.6), (resent, VERMILLION, 2.2)):
+    for lines, colour, width in (
+        (sacks, PURPLE, 3.0),
+        (data, BLUE, 1.6),
+        (resent, VERMILLION, 2.2),
+    ):
         _lines(axes, lines, colour, width)
     _ends(axes, data, BLUE)
     _ends(axes, resent, VERMILLION)
@@ -111,7 +140,9 @@ def _same_scale(whole: list[Axes]) -> None:
 
 
 def _same_height(near: list[Axes], shown: list[Shown]) -> None:
-    """Every close-up shows the same number of KiB, so that steepness can be compared; the origin differs."""
+    """Every close-up shows the same number of KiB, so that steepness can be compared; the origin
+    differs.
+    """
     ranges = [_extent(one) for one in shown]
     height = max(high - low for low, high in ranges) * 1.15
     for axes, (low, high) in zip(near, ranges, strict=True):
@@ -119,8 +150,12 @@ def _same_height(near: list[Axes], shown: list[Shown]) -> None:
 
 
 def _extent(one: Shown) -> tuple[float, float]:
-    heights = np.concatenate([one.near(lines)[:, 1::2].ravel() for lines in (one.sequence.data, one.sequence.resent)])
-    return (float(heights.min()) / _KIB, float(heights.max()) / _KIB) if len(heights) else (0.0, 1.0)
+    heights = np.concatenate(
+        [one.near(lines)[:, 1::2].ravel() for lines in (one.sequence.data, one.sequence.resent)]
+    )
+    return (
+        (float(heights.min()) / _KIB, float(heights.max()) / _KIB) if len(heights) else (0.0, 1.0)
+    )
 
 
 def _points(axes: Axes, lines: Lines, colour: str, size: float) -> None:
@@ -131,11 +166,15 @@ def _points(axes: Axes, lines: Lines, colour: str, size: float) -> None:
 
 def _lines(axes: Axes, lines: Lines, colour: str, width: float) -> None:
     some = lines[:: max(1, len(lines) // MOST_DOTS)] / (1, _KIB, 1, _KIB)
-    axes.add_collection(LineCollection(list(some.reshape(-1, 2, 2)), colors=colour, linewidths=width), autolim=False)
+    axes.add_collection(
+        LineCollection(list(some.reshape(-1, 2, 2)), colors=colour, linewidths=width), autolim=False
+    )
 
 
 def _stairs(axes: Axes, lines: Lines, colour: str, width: float) -> None:
-    """One path for the whole staircase, because in tcptrace's each line begins where the one before ended."""
+    """One path for the whole staircase, because in tcptrace's each line begins where the one before
+    ended.
+    """
     x = np.concatenate((lines[:1, 0], lines[:, 2]))
     y = np.concatenate((lines[:1, 1], lines[:, 3])) / _KIB
     axes.add_line(Line2D(x, y, color=colour, linewidth=width))
@@ -148,7 +187,9 @@ def _ends(axes: Axes, lines: Lines, colour: str) -> None:
 
 
 def _letters(axes: Axes, lines: Lines, letter: str, colour: str, at: int, above: bool) -> None:
-    """`letter` at the lines' coordinate `at`, but for those that would lie over the letter before."""
+    """`letter` at the lines' coordinate `at`, but for those that would lie over the letter
+    before.
+    """
     start, end = axes.get_xlim()
     last = -1e9
     for line in lines[lines[:, 2].argsort()].tolist():
@@ -156,16 +197,36 @@ def _letters(axes: Axes, lines: Lines, letter: str, colour: str, at: int, above:
             continue
         last = line[2]
         offset, side = ((0, 3), "bottom") if above else ((0, -3), "top")
-        axes.annotate(letter, (last, line[at] / _KIB), offset, textcoords="offset points", ha="center", va=side,
-                      color=colour, fontsize=9, fontweight="bold", clip_on=True)  # fmt: skip
+        axes.annotate(
+            letter,
+            (last, line[at] / _KIB),
+            offset,
+            textcoords="offset points",
+            ha="center",
+            va=side,
+            color=colour,
+            fontsize=9,
+            fontweight="bold",
+            clip_on=True,
+        )
 
 
 def _legend(pause: float) -> list[Line2D | Patch]:
     return [
         Line2D([], [], color=BLUE, marker="^", label="segment sent for the first time"),
-        Line2D([], [], color=VERMILLION, marker="^", label="R: segment sent again (retransmission)"),
-        Line2D([], [], color=GREEN, linewidth=2, label="acknowledged: all bytes below have arrived"),
-        Line2D([], [], color=PURPLE, linewidth=3, label="S: block reported by SACK, arrived above a gap"),
+        Line2D(
+            [], [], color=VERMILLION, marker="^", label="R: segment sent again (retransmission)"
+        ),
+        Line2D(
+            [], [], color=GREEN, linewidth=2, label="acknowledged: all bytes below have arrived"
+        ),
+        Line2D(
+            [],
+            [],
+            color=PURPLE,
+            linewidth=3,
+            label="S: block reported by SACK, arrived above a gap",
+        ),
         Line2D([], [], color=ORANGE, linewidth=2, label="limit of the receive window"),
         Patch(color=ORANGE, alpha=0.18, label=f"nothing sent for {pause:g} s or more"),
     ]

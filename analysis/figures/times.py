@@ -18,7 +18,12 @@ def draw(groups: Sequence[tuple[str, Sequence[float]]]) -> bytes:
             axes.plot(around, times, "o", color=colour, markersize=5, alpha=0.8)
             if times:
                 axes.hlines([fmean(times)], at - 0.2, at + 0.2, color=VERMILLION, linewidth=3)
-                axes.annotate(f"{fmean(times):.4g} s", (at + 0.22, fmean(times)), va="center", color=VERMILLION)
+                axes.annotate(
+                    f"{fmean(times):.4g} s",
+                    (at + 0.22, fmean(times)),
+                    va="center",
+                    color=VERMILLION,
+                )
         axes.set_xticks(range(len(groups)), [label for label, _ in groups])
         axes.set_xlim(-0.5, len(groups) - 0.5)
         axes.set_ylim(0, 1.15 * max((time for _, times in groups for time in times), default=1))

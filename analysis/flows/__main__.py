@@ -1,4 +1,5 @@
-"""`python -m analysis.flows FILE`: every column of every connection as CSV, with as little as possible loaded.
+"""`python -m analysis.flows FILE`: every column of every connection as CSV, with as little as
+possible loaded.
 
 It is for programs, and for many files; `./tcplab analyze` is for people.
 """
@@ -17,7 +18,10 @@ from topologies.errors import TcplabError, UsageError
 
 
 def main(words: list[str]) -> int:
-    """Prints the table; what is wrong with the file goes to standard error. The exit status: 1 for a damaged file."""
+    """Prints the table; what is wrong with the file goes to standard error.
+
+    The exit status: 1 for a damaged file.
+    """
     try:
         if len(words) != 1 or words[0].startswith("-"):
             raise UsageError("One capture is read.", "python -m analysis.flows FILE")
@@ -30,7 +34,9 @@ def main(words: list[str]) -> int:
     if found["connections"]:
         writer.writerows(_rows(found["connections"]))
     if facts.fault:
-        print(f"Error: {facts.path}: {facts.fault} (at byte {facts.fault_offset}).", file=sys.stderr)
+        print(
+            f"Error: {facts.path}: {facts.fault} (at byte {facts.fault_offset}).", file=sys.stderr
+        )
     return 1 if facts.fault else 0
 
 
@@ -38,7 +44,10 @@ def _rows(handed: Mapping[str, Handed]) -> Iterator[tuple[object, ...]]:
     """Numbers of the connections differ, so that their column is as long as there are rows."""
     height = len(listed(*handed["connection"]))
     cells = [listed(*handed[name]) for name in connection_names()]
-    return zip(*[values if len(values) == height else repeat(values[0], height) for values in cells], strict=True)
+    return zip(
+        *[values if len(values) == height else repeat(values[0], height) for values in cells],
+        strict=True,
+    )
 
 
 if __name__ == "__main__":

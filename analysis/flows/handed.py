@@ -1,8 +1,9 @@
-"""What an engine hands over for a column, as a list of Python's own values: for few rows nothing else must be loaded.
+"""What an engine hands over for a column, as a list of Python's own values: for few rows nothing
+else must be loaded.
 
-A column is (type, values, valid): NumPy's name of the type and the values' bytes, or "text" and a list of strings;
-`valid` has a byte per value, 0 where it is missing, or is empty if none is. Where all rows have the same, an engine may
-hand over one value, or one byte of `valid`.
+A column is (type, values, valid): NumPy's name of the type and the values' bytes, or "text" and
+a list of strings; `valid` has a byte per value, 0 where it is missing, or is empty if none is.
+Where all rows have the same, an engine may hand over one value, or one byte of `valid`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,15 @@ from typing import Any
 
 Handed = tuple[str, Any, bytes]
 
-_CODES = {"uint64": "Q", "int64": "q", "uint32": "I", "uint16": "H", "uint8": "B", "bool": "?", "float64": "d"}
+_CODES = {
+    "uint64": "Q",
+    "int64": "q",
+    "uint32": "I",
+    "uint16": "H",
+    "uint8": "B",
+    "bool": "?",
+    "float64": "d",
+}
 """NumPy's names of the types, and what the standard library's `struct` calls them."""
 
 

@@ -1,10 +1,13 @@
-"""Two captures of one flow, packet by packet: what was lost on the way, how long each packet took, which overtook.
+"""Two captures of one flow, packet by packet: what was lost on the way, how long each packet took,
+which overtook.
 
-A packet is known again by what the network leaves alone: its bytes (`sequence`, `payload`), `acknowledgement`, both
-timestamps and `ip_id`. Retransmissions carry the same bytes, but a new IP-ID or timestamp; where a sender gives
-neither (IPv6 without timestamps), equal packets are told apart by when they can have been sent.
+A packet is known again by what the network leaves alone: its bytes (`sequence`, `payload`),
+`acknowledgement`, both timestamps and `ip_id`. Retransmissions carry the same bytes, but a new
+IP-ID or timestamp; where a sender gives neither (IPv6 without timestamps), equal packets are
+told apart by when they can have been sent.
 
-Clocks are taken as they are. In the lab both ends read one clock; elsewhere ask for `align_clocks`.
+Clocks are taken as they are. In the lab both ends read one clock; elsewhere ask for
+`align_clocks`.
 """
 
 from __future__ import annotations
@@ -19,7 +22,9 @@ from analysis.flows.reordering import reordering
 from topologies.errors import TcplabError
 
 FLOW = "flow"
-"""The column that tells the flows of `arrivals` and `delays` apart: packets of two flows are never the same."""
+"""The column that tells the flows of `arrivals` and `delays` apart: packets of two flows are never
+the same.
+"""
 _KEY = (FLOW, "sequence", "payload", "acknowledgement", "timestamp", "echo", "ip_id", "mark")
 _SYN_RST, _FIN = 0x06, 0x01
 _ADDED = (FLOW, "mark", "place")
@@ -39,11 +44,12 @@ class Way:
     """One direction of a flow, at both ends.
 
     `packets` has a row for each packet that was sent, in that order: the sender's columns, and
-    `arrival` UInt64? (its record in the receiver's file), `arrived` Int64? (ns), `delay` Int64? (ns, one way),
-    `lost` Bool? (null where the receiver's capture had not begun or had ended), `copies` UInt32 (further arrivals),
-    `needless` Bool (the same bytes had been sent before and that packet arrived),
-    `extent` UInt32 (packets), `extent_time` Int64 (ns), `extent_bytes` UInt64, `n_reordered` UInt32: how far it was
-    overtaken (RFC 4737; 0 for in order). `unsent` are the receiver's rows that the sender's capture does not have.
+    `arrival` UInt64? (its record in the receiver's file), `arrived` Int64? (ns), `delay` Int64?
+    (ns, one way), `lost` Bool? (null where the receiver's capture had not begun or had ended),
+    `copies` UInt32 (further arrivals), `needless` Bool (the same bytes had been sent before and
+    that packet arrived), `extent` UInt32 (packets), `extent_time` Int64 (ns), `extent_bytes`
+    UInt64, `n_reordered` UInt32: how far it was overtaken (RFC 4737; 0 for in order). `unsent`
+    are the receiver's rows that the sender's capture does not have.
     """
 
     packets: pl.DataFrame
@@ -52,7 +58,9 @@ class Way:
 
 @dataclass(frozen=True)
 class Summary:
-    """A way in figures: packets, bytes of payload, and one-way delays in ns (None where nothing arrived)."""
+    """A way in figures: packets, bytes of payload, and one-way delays in ns (None where nothing
+    arrived).
+    """
 
     sent: int
     lost: int
@@ -69,14 +77,17 @@ class Summary:
 
 
 def match(sent: pl.DataFrame, arrived: pl.DataFrame, span: Span, mss: int | None = None) -> Way:
-    """Matches the packets of one direction of one connection, as `read(..., packets=True).packets` has them.
+    """Matches the packets of one direction of one connection, as `read(..., packets=True).packets`
+    has them.
 
-    `sent` are the rows at the sender, `arrived` those at the receiver, whose capture covers `span`. With `mss` (bytes)
-    super-packets of either side (GSO, GRO) are first taken apart into segments of that size.
+    `sent` are the rows at the sender, `arrived` those at the receiver, whose capture covers
+    `span`. With `mss` (bytes) super-packets of either side (GSO, GRO) are first taken apart into
+    segments of that size.
     """
     one_flow = pl.lit(0, pl.UInt32).alias(FLOW)
     left, right = (
-        _marked((_segments(frame, mss) if mss else frame).with_columns(one_flow)) for frame in (sent, arrived)
+        _marked((_segments(frame, mss) if mss else frame).with_columns(one_flow))
+        for frame in (sent, arrived)
     )
     pairs = _paired(left, right)
     rows = _judged(_met(left, pairs).with_columns(delay=pl.col("arrived") - pl.col("time")), span)
@@ -85,9 +96,11 @@ def match(sent: pl.DataFrame, arrived: pl.DataFrame, span: Span, mss: int | None
 
 
 def arrivals(sent: pl.DataFrame, arrived: pl.DataFrame) -> pl.DataFrame:
-    """The packets of one direction of many flows (column `flow`) as they were sent, in the order of the file.
+    """The packets of one direction of many flows (column `flow`) as they were sent, in the order of
+    the file.
 
-    With `arrival` (the record in the other file) and `arrived` (ns), null where it is not there, and `copies`.
+    With `arrival` (the record in the other file) and `arrived` (ns), null where it is not there,
+    and `copies`.
     """
     left, right = _marked(sent), _marked(arrived)
     return _met(left, _paired(left, right)).drop("mark", "place", "arrival_place")
@@ -98,7 +111,11 @@ def _met(sent: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
     first = pairs.group_by("place", maintain_order=True).agg(
         pl.first("arrival_place", "arrival", "arrived"), copies=pl.len() - 1
     )
-    return sent.join(first, on="place", how="left").sort("place").with_columns(pl.col("copies").fill_null(0))
+    return (
+        sent.join(first, on="place", how="left")
+        .sort("place")
+        .with_columns(pl.col("copies").fill_null(0))
+    )
 
 
 def summary(way: Way) -> Summary:
@@ -106,18 +123,26 @@ def summary(way: Way) -> Summary:
     packets, delays = way.packets, way.packets["delay"].drop_nulls()
     lost = packets.filter(pl.col("lost"))
     return Summary(
-        len(packets), len(lost), int(lost["payload"].sum()), packets["lost"].null_count(),
-        int(packets["copies"].sum()), len(way.unsent), int(packets["needless"].sum()),
-        int((packets["extent"] > 0).sum()), _whole(packets["extent"].max()) or 0,
+        len(packets),
+        len(lost),
+        int(lost["payload"].sum()),
+        packets["lost"].null_count(),
+        int(packets["copies"].sum()),
+        len(way.unsent),
+        int(packets["needless"].sum()),
+        int((packets["extent"] > 0).sum()),
+        _whole(packets["extent"].max()) or 0,
         *(_whole(value) for value in (delays.min(), delays.median(), delays.max())),
-    )  # fmt: skip
+    )
 
 
 def align_clocks(forward: Way, back: Way) -> tuple[Way, Way, int]:
-    """Both ways with the clocks' offset taken out, and the offset (ns, receiver's clock less sender's).
+    """Both ways with the clocks' offset taken out, and the offset (ns, receiver's clock less
+    sender's).
 
-    The least delays of both ways are taken to be equal, as NTP does (RFC 5905, section 8): half of a difference of
-    the paths goes into the offset, and a drift of the clocks stays. Raises TcplabError where a way had no arrival.
+    The least delays of both ways are taken to be equal, as NTP does (RFC 5905, section 8): half
+    of a difference of the paths goes into the offset, and a drift of the clocks stays. Raises
+    TcplabError where a way had no arrival.
     """
     least = [_whole(way.packets["delay"].min()) for way in (forward, back)]
     if least[0] is None or least[1] is None:
@@ -127,14 +152,18 @@ def align_clocks(forward: Way, back: Way) -> tuple[Way, Way, int]:
 
 
 def delays(one: pl.DataFrame, two: pl.DataFrame) -> pl.DataFrame:
-    """By how many ns (`later`, median) the packets of each `flow` passed `two` later than `one`; none, no row."""
+    """By how many ns (`later`, median) the packets of each `flow` passed `two` later than `one`;
+    none, no row.
+    """
     left, right = _marked(one), _marked(two)
     pairs = _paired(left, right).join(left.select("place", "time", FLOW), on="place")
     return pairs.group_by(FLOW).agg(later=(pl.col("arrived") - pl.col("time")).median())
 
 
 def _shifted(way: Way, by: int) -> Way:
-    return replace(way, packets=way.packets.with_columns(pl.col("arrived") + by, pl.col("delay") + by))
+    return replace(
+        way, packets=way.packets.with_columns(pl.col("arrived") + by, pl.col("delay") + by)
+    )
 
 
 def _whole(value: object) -> int | None:
@@ -142,7 +171,9 @@ def _whole(value: object) -> int | None:
 
 
 def _marked(packets: pl.DataFrame) -> pl.DataFrame:
-    """With `place` (order in the file) and `mark` (the flags SYN and RST, and FIN where it stands alone)."""
+    """With `place` (order in the file) and `mark` (the flags SYN and RST, and FIN where it stands
+    alone).
+    """
     lone_fin = pl.when(pl.col("payload") == 0).then(_FIN).otherwise(0)
     mark = pl.col("flags") & (lone_fin + _SYN_RST).cast(pl.UInt16)
     return packets.with_columns(mark=mark, place=pl.int_range(pl.len(), dtype=pl.Int64))
@@ -154,8 +185,12 @@ def _segments(packets: pl.DataFrame, mss: int) -> pl.DataFrame:
     index = pl.int_ranges(0, count.cast(pl.Int64), dtype=pl.Int64)
     parts = packets.with_columns(part=index, whole=pl.col("payload").cast(pl.Int64)).explode("part")
     return parts.with_columns(
-        (pl.col("sequence").cast(pl.Int64) + pl.col("part") * mss).cast(pl.UInt64).alias("sequence"),
-        pl.min_horizontal(pl.col("whole") - pl.col("part") * mss, mss).cast(pl.UInt32).alias("payload"),
+        (pl.col("sequence").cast(pl.Int64) + pl.col("part") * mss)
+        .cast(pl.UInt64)
+        .alias("sequence"),
+        pl.min_horizontal(pl.col("whole") - pl.col("part") * mss, mss)
+        .cast(pl.UInt32)
+        .alias("payload"),
         ((pl.col("ip_id").cast(pl.Int64) + pl.col("part")) % 2**16).cast(pl.UInt16).alias("ip_id"),
     ).drop("part", "whole")
 
@@ -163,10 +198,13 @@ def _segments(packets: pl.DataFrame, mss: int) -> pl.DataFrame:
 def _paired(sent: pl.DataFrame, arrived: pl.DataFrame) -> pl.DataFrame:
     """(`place` of the sent packet, `arrival_place`, `arrival`, `arrived`) in order of arrival.
 
-    As many arrivals as sent packets of one kind: the first is the first. More of a packet that was sent once: copies.
+    As many arrivals as sent packets of one kind: the first is the first. More of a packet that
+    was sent once: copies.
     """
     columns = (*_KEY, "time", "place", "number")
-    both = _counted(pl.concat([sent.select(*columns, there=False), arrived.select(*columns, there=True)]))
+    both = _counted(
+        pl.concat([sent.select(*columns, there=False), arrived.select(*columns, there=True)])
+    )
     left = both.filter(~pl.col("there")).select("key", "turn", "place", sent="time")
     right = both.filter("there").select(
         "key", "turn", "of", "come", arrival_place="place", arrival="number", arrived="time"
@@ -181,23 +219,40 @@ def _paired(sent: pl.DataFrame, arrived: pl.DataFrame) -> pl.DataFrame:
 
 
 def _counted(both: pl.DataFrame) -> pl.DataFrame:
-    """With `key` (one number for equal packets), `of` of them sent and `come`, and `turn` among them at its end."""
+    """With `key` (one number for equal packets), `of` of them sent and `come`, and `turn` among
+    them at its end.
+    """
     keyed = both.with_row_index("row").with_columns(key=pl.first("row").over(_KEY))
-    keyed = keyed.with_columns(of=(~pl.col("there")).sum().over("key"), come=pl.col("there").sum().over("key"))
+    keyed = keyed.with_columns(
+        of=(~pl.col("there")).sum().over("key"), come=pl.col("there").sum().over("key")
+    )
     alone = (pl.col("of") <= 1) & (pl.col("come") <= 1)
     turn = pl.int_range(pl.len()).over("key", "there")  # costs most, and nearly all are alone
-    alike = [keyed.filter(alone).with_columns(turn=pl.lit(0, pl.Int64)), keyed.filter(~alone).with_columns(turn=turn)]
+    alike = [
+        keyed.filter(alone).with_columns(turn=pl.lit(0, pl.Int64)),
+        keyed.filter(~alone).with_columns(turn=turn),
+    ]
     return pl.concat(alike)
 
 
 def _nearest(sent: pl.DataFrame, arrived: pl.DataFrame, delay: int) -> pl.DataFrame:
-    """Of equal packets, each arrival belongs to the one that was sent nearest to the usual delay before it."""
+    """Of equal packets, each arrival belongs to the one that was sent nearest to the usual delay
+    before it.
+    """
     asked = arrived.with_columns(at=pl.col("arrived") - delay)
-    offered = sent.join(asked.select("key").unique(), on="key", how="semi").select("key", "place", "sent", at="sent")
+    offered = sent.join(asked.select("key").unique(), on="key", how="semi").select(
+        "key", "place", "sent", at="sent"
+    )
     line = pl.concat([offered, asked.drop("turn", "of", "come")], how="diagonal").sort("key", "at")
     line = line.with_columns(
-        *(pl.col(name).forward_fill().over("key").alias(f"{name}_before") for name in ("place", "sent")),
-        *(pl.col(name).backward_fill().over("key").alias(f"{name}_after") for name in ("place", "sent")),
+        *(
+            pl.col(name).forward_fill().over("key").alias(f"{name}_before")
+            for name in ("place", "sent")
+        ),
+        *(
+            pl.col(name).backward_fill().over("key").alias(f"{name}_after")
+            for name in ("place", "sent")
+        ),
     )
     later = (pl.col("sent_after") - pl.col("at") < pl.col("at") - pl.col("sent_before")).fill_null(
         pl.col("sent_before").is_null()
@@ -210,7 +265,9 @@ def _judged(rows: pl.DataFrame, span: Span) -> pl.DataFrame:
     """With `lost` and `needless`."""
     least = rows["delay"].min() or 0
     due = pl.col("time") + least
-    covered = due.is_between(span.first, span.last, "none") if span.first is not None else pl.lit(False)
+    covered = (
+        due.is_between(span.first, span.last, "none") if span.first is not None else pl.lit(False)
+    )
     came = pl.col("arrived").is_not_null()
     before = came.cast(pl.Int64).cum_sum().over("sequence", "payload") - came.cast(pl.Int64)
     lost = pl.when(came).then(False).when(covered).then(True).otherwise(None)
@@ -221,8 +278,18 @@ def _with_reordering(rows: pl.DataFrame) -> pl.DataFrame:
     arrivals = rows.filter(pl.col("arrived").is_not_null()).sort("arrival_place")
     columns = [arrivals[name].cast(pl.Int64).to_numpy() for name in ("place", "arrived", "payload")]
     found = reordering(*(np.ascontiguousarray(column) for column in columns))
-    names = {"extent": found.packets, "extent_time": found.time, "extent_bytes": found.octets, "n_reordered": found.n}
-    types = {"extent": pl.UInt32, "extent_time": pl.Int64, "extent_bytes": pl.UInt64, "n_reordered": pl.UInt32}
+    names = {
+        "extent": found.packets,
+        "extent_time": found.time,
+        "extent_bytes": found.octets,
+        "n_reordered": found.n,
+    }
+    types = {
+        "extent": pl.UInt32,
+        "extent_time": pl.Int64,
+        "extent_bytes": pl.UInt64,
+        "n_reordered": pl.UInt32,
+    }
     values = pl.DataFrame({"place": arrivals["place"], **names}).with_columns(
         pl.col(name).cast(kind) for name, kind in types.items()
     )

@@ -27,15 +27,18 @@ class Analyser(Protocol):
     """An engine: a module with this function."""
 
     def analyse(self, path: str, packets: bool, compatible: bool) -> dict[str, Any]:
-        """The file's facts, `connections` as columns, and `packets_pieces`; see frames.py for the columns."""
+        """The file's facts, `connections` as columns, and `packets_pieces`; see frames.py for the
+        columns.
+        """
 
 
 @dataclass(frozen=True)
 class FileFacts:
-    """What the file says of itself. Times are ns since 1970; `fault_offset` counts bytes of the unpacked stream.
+    """What the file says of itself. Times are ns since 1970; `fault_offset` counts bytes of the
+    unpacked stream.
 
-    `backwards` counts the records whose time is before the previous record's; `longest_back` is the longest such
-    step in ns, 0 without one.
+    `backwards` counts the records whose time is before the previous record's; `longest_back` is
+    the longest such step in ns, 0 without one.
     """
 
     path: str
@@ -57,7 +60,9 @@ class FileFacts:
 
 @dataclass(frozen=True)
 class Reading:
-    """One capture, read: a row per connection, with `packets` a row per TCP segment, and the facts of the file."""
+    """One capture, read: a row per connection, with `packets` a row per TCP segment, and the facts
+    of the file.
+    """
 
     connections: polars.DataFrame
     packets: polars.DataFrame | None
@@ -71,14 +76,17 @@ def read(
     engine: Engine = "auto",
     compatible: bool = False,
 ) -> Reading:
-    """The connections (and `packets`) in the capture at `path`: pcap or pcapng, plain, gzip or zstd; also a pipe.
+    """The connections (and `packets`) in the capture at `path`: pcap or pcapng, plain, gzip or
+    zstd; also a pipe.
 
-    A damaged file gives what precedes the damage, and says so in `file.fault`; with `partial=False` it is an error.
-    `compatible=True` gives tcptrace's own definitions in tcptrace's columns.
-    Raises TcplabError where the file cannot be read, UsageError for an engine that is not there.
+    A damaged file gives what precedes the damage, and says so in `file.fault`; with
+    `partial=False` it is an error. `compatible=True` gives tcptrace's own definitions in
+    tcptrace's columns. Raises TcplabError where the file cannot be read, UsageError for an
+    engine that is not there.
     """
     found, facts = columns(path, packets, partial, engine, compatible)
-    # Polars and NumPy take longer to load than a million packets to read: whoever wants no frame does without them.
+    # Polars and NumPy take longer to load than a million packets to read: whoever wants no frame
+    # does without them.
     from analysis.flows.frames import connections_frame, packets_frame
 
     frame = packets_frame(found["packets_pieces"]) if packets else None
@@ -92,14 +100,18 @@ def columns(
     engine: Engine = "auto",
     compatible: bool = False,
 ) -> tuple[dict[str, Any], FileFacts]:
-    """As `read`, but the columns as the engine hands them over (see frames.py), and the facts of the file."""
+    """As `read`, but the columns as the engine hands them over (see frames.py), and the facts of
+    the file.
+    """
     analyser = find_engine(engine)
     path = Path(path)
     try:
         with _seekable(path) as file:
             found = analyser.analyse(str(file), packets, compatible)
     except OSError as error:
-        raise TcplabError(f"{path} cannot be read ({error.strerror or error}).", "Check the path.") from error
+        raise TcplabError(
+            f"{path} cannot be read ({error.strerror or error}).", "Check the path."
+        ) from error
     except ValueError as error:
         why = "" if str(error) == "no capture" else f" ({error})"
         raise TcplabError(
@@ -108,14 +120,17 @@ def columns(
     facts = _facts(path, found)
     if facts.fault and not partial:
         raise TcplabError(
-            f"{path}: {facts.fault} (at byte {facts.fault_offset}).", "Without partial=False what is whole is read."
+            f"{path}: {facts.fault} (at byte {facts.fault_offset}).",
+            "Without partial=False what is whole is read.",
         )
     return found, facts
 
 
 @contextmanager
 def _seekable(path: Path) -> Iterator[Path]:
-    """The file itself; what comes through a pipe is kept in a temporary file first, for the engines go back in it."""
+    """The file itself; what comes through a pipe is kept in a temporary file first, for the engines
+    go back in it.
+    """
     if not path.is_fifo():
         yield path
         return
@@ -135,7 +150,9 @@ def find_engine(engine: Engine) -> Analyser:
                 return importlib.import_module(module)
             except ImportError as error:
                 if engine == name:
-                    raise UsageError(f"The {name} engine is not installed ({error}).", _REMEDY[name]) from error
+                    raise UsageError(
+                        f"The {name} engine is not installed ({error}).", _REMEDY[name]
+                    ) from error
     raise UsageError("No engine is installed.", _REMEDY["compiled"])
 
 
@@ -159,9 +176,17 @@ def _is_installed(engine: Engine) -> bool:
 
 
 _SAME = (
-    "format", "compression", "snaplen", "packets", "tcp_segments", "bytes", "first", "last", "backwards",
+    "format",
+    "compression",
+    "snaplen",
+    "packets",
+    "tcp_segments",
+    "bytes",
+    "first",
+    "last",
+    "backwards",
     "longest_back",
-)  # fmt: skip
+)
 """What the engines hand over as FileFacts has it."""
 
 

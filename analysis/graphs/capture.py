@@ -1,7 +1,8 @@
-"""What the graphs are drawn from: the frames of `analysis.flows`, cut into directions of connections.
+"""What the graphs are drawn from: the frames of `analysis.flows`, cut into directions of
+connections.
 
-The contract of the frames' columns is in analysis/flows/columns.py. Times become ns since a start that all captures of
-one page share, so that their graphs can stand above each other.
+The contract of the frames' columns is in analysis/flows/columns.py. Times become ns since a
+start that all captures of one page share, so that their graphs can stand above each other.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ class Capture:
 
 @dataclass(frozen=True)
 class Sent:
-    """Segments that take sequence numbers or are sent again: `low` to `high` in bytes from the SYN, `time` in ns."""
+    """Segments that take sequence numbers or are sent again: `low` to `high` in bytes from the SYN,
+    `time` in ns.
+    """
 
     time: Whole
     low: Whole
@@ -48,7 +51,9 @@ class Sent:
 
 @dataclass(frozen=True)
 class Answers:
-    """ACKs for what was sent. `highest` never falls; `edge` is the first byte beyond the window; `rtt` -1 for none."""
+    """ACKs for what was sent. `highest` never falls; `edge` is the first byte beyond the window;
+    `rtt` -1 for none.
+    """
 
     time: Whole
     highest: Whole
@@ -60,7 +65,9 @@ class Answers:
 
 @dataclass(frozen=True)
 class Blocks:
-    """SACK blocks, one row each; `duplicate` where it reports a segment that arrived twice (RFC 2883)."""
+    """SACK blocks, one row each; `duplicate` where it reports a segment that arrived twice (RFC
+    2883).
+    """
 
     time: Whole
     left: Whole
@@ -71,7 +78,9 @@ class Blocks:
 
 @dataclass(frozen=True)
 class Direction:
-    """What one side of a connection sent and what the other side answered; `start` is the page's, in ns since 1970."""
+    """What one side of a connection sent and what the other side answered; `start` is the page's,
+    in ns since 1970.
+    """
 
     capture: str
     connection: int
@@ -104,8 +113,12 @@ class Direction:
         return int((self.sent.high - self.sent.low).sum())
 
 
-def directions(capture: Capture, start: int | None = None, most: int | None = None) -> list[Direction]:
-    """Both directions of each connection that sent something, in the order of the file; of the `most` largest only."""
+def directions(
+    capture: Capture, start: int | None = None, most: int | None = None
+) -> list[Direction]:
+    """Both directions of each connection that sent something, in the order of the file; of the
+    `most` largest only.
+    """
     begin = capture.start if start is None else start
     packets = capture.packets if most is None else _largest(capture.packets, most)
     facts = {row["connection"]: row for row in capture.connections.iter_rows(named=True)}
@@ -122,7 +135,9 @@ def _largest(packets: pl.DataFrame, most: int) -> pl.DataFrame:
         return packets
     sums = packets.group_by("connection").agg(pl.col("payload").cast(pl.UInt64).sum())
     chosen = sums.sort(["payload", "connection"], descending=[True, False]).head(most)
-    return packets.join(chosen.select("connection"), on="connection", how="semi", maintain_order="left")
+    return packets.join(
+        chosen.select("connection"), on="connection", how="semi", maintain_order="left"
+    )
 
 
 def _by_connection(packets: pl.DataFrame) -> Iterator[tuple[int, pl.DataFrame]]:
@@ -134,16 +149,31 @@ def _by_connection(packets: pl.DataFrame) -> Iterator[tuple[int, pl.DataFrame]]:
 
 
 def _direction(
-    label: str, facts: dict[str, object], connection: int, forward: bool, both: pl.DataFrame, start: int
+    label: str,
+    facts: dict[str, object],
+    connection: int,
+    forward: bool,
+    both: pl.DataFrame,
+    start: int,
 ) -> Direction:
     own, other = pl.col("forward") == forward, pl.col("forward") != forward
     ends = [f"{facts.get(f'host_{end}', end)}:{facts.get(f'port_{end}', '?')}" for end in "ab"]
     source, target = ends if forward else ends[::-1]
-    answers = both.filter(other & pl.col("acknowledgement").is_not_null() & (pl.col("flags") & RST == 0))
+    answers = both.filter(
+        other & pl.col("acknowledgement").is_not_null() & (pl.col("flags") & RST == 0)
+    )
     return Direction(
-        label, connection, forward, source, target, str(facts.get("vantage", "unknown")), start,
-        _sent(both.filter(own), start), _answers(answers, start), _blocks(answers, start),
-    )  # fmt: skip
+        label,
+        connection,
+        forward,
+        source,
+        target,
+        str(facts.get("vantage", "unknown")),
+        start,
+        _sent(both.filter(own), start),
+        _answers(answers, start),
+        _blocks(answers, start),
+    )
 
 
 def whole(column: pl.Series) -> Whole:
@@ -156,16 +186,27 @@ def _sent(own: pl.DataFrame, start: int) -> Sent:
     low, kind = whole(own["sequence"]), whole(own["kind"])
     taken = whole(own["payload"]) + (flags & SYN > 0) + (flags & FIN > 0)
     drawn = (taken > 0) | (kind > 1)
-    columns = (whole(own["time"]) - start, low, low + taken, kind, whole(own["number"]), whole(own["in_flight"]))
+    columns = (
+        whole(own["time"]) - start,
+        low,
+        low + taken,
+        kind,
+        whole(own["number"]),
+        whole(own["in_flight"]),
+    )
     return Sent(*(column[drawn] for column in columns))
 
 
 def _answers(answers: pl.DataFrame, start: int) -> Answers:
     acknowledged, window = whole(answers["acknowledgement"]), whole(answers["window"])
     return Answers(
-        time=whole(answers["time"]) - start, highest=np.maximum.accumulate(acknowledged), edge=acknowledged + window,
-        window=window, number=whole(answers["number"]), rtt=whole(answers["rtt"].fill_null(-1)),
-    )  # fmt: skip
+        time=whole(answers["time"]) - start,
+        highest=np.maximum.accumulate(acknowledged),
+        edge=acknowledged + window,
+        window=window,
+        number=whole(answers["number"]),
+        rtt=whole(answers["rtt"].fill_null(-1)),
+    )
 
 
 def _blocks(answers: pl.DataFrame, start: int) -> Blocks:
@@ -176,9 +217,12 @@ def _blocks(answers: pl.DataFrame, start: int) -> Blocks:
     first = np.zeros(len(edges), dtype=np.bool_)
     first[np.cumsum(counts) - counts] = True
     return Blocks(
-        time=np.repeat(whole(some["time"]) - start, counts), left=edges[:, 0], right=edges[:, 1],
-        duplicate=first & np.repeat(some["dsack"].to_numpy(), counts), number=np.repeat(whole(some["number"]), counts),
-    )  # fmt: skip
+        time=np.repeat(whole(some["time"]) - start, counts),
+        left=edges[:, 0],
+        right=edges[:, 1],
+        duplicate=first & np.repeat(some["dsack"].to_numpy(), counts),
+        number=np.repeat(whole(some["number"]), counts),
+    )
 
 
 def all_directions(captures: Sequence[Capture], most: int | None = None) -> list[Direction]:

@@ -35,7 +35,9 @@ class View:
     graphs: tuple[Graph, ...]
 
 
-def views(captures: Sequence[Capture], samples: Samples | None = None, most: int | None = None) -> list[View]:
+def views(
+    captures: Sequence[Capture], samples: Samples | None = None, most: int | None = None
+) -> list[View]:
     """One view a direction, of the `most` largest connections of each capture only."""
     shown = _worth_showing(all_directions(captures, most))
     shared = _shared(shown)
@@ -43,10 +45,16 @@ def views(captures: Sequence[Capture], samples: Samples | None = None, most: int
     packets = {capture.label: _parts(capture.packets, "connection") for capture in captures}
     sampled = _sampled(shown, captures, samples or {})
     return [
-        View(one, (*_own(one, sampled.get(one.name, ())), *_on_the_way(one, packets, travels),
-                   *shared.get(one.capture, ())))
+        View(
+            one,
+            (
+                *_own(one, sampled.get(one.name, ())),
+                *_on_the_way(one, packets, travels),
+                *shared.get(one.capture, ()),
+            ),
+        )
         for one in shown
-    ]  # fmt: skip
+    ]
 
 
 def _worth_showing(found: Sequence[Direction]) -> list[Direction]:
@@ -57,12 +65,19 @@ def _worth_showing(found: Sequence[Direction]) -> list[Direction]:
 
 def _own(one: Direction, samples: Sequence[Sample]) -> tuple[Graph, ...]:
     return (
-        time_sequence.draw(one), throughput.draw(one), rtt.draw(one, samples), in_flight.draw(one, samples),
-        stevens.draw(one), segment_sizes.draw(one), rtt.distribution(one),
-    )  # fmt: skip
+        time_sequence.draw(one),
+        throughput.draw(one),
+        rtt.draw(one, samples),
+        in_flight.draw(one, samples),
+        stevens.draw(one),
+        segment_sizes.draw(one),
+        rtt.distribution(one),
+    )
 
 
-def _sampled(shown: Sequence[Direction], captures: Sequence[Capture], samples: Samples) -> dict[str, Sequence[Sample]]:
+def _sampled(
+    shown: Sequence[Direction], captures: Sequence[Capture], samples: Samples
+) -> dict[str, Sequence[Sample]]:
     """The samples by the name of the direction that they are of: that which sent more."""
     first = [one for one in fairness.larger(shown) if captures and one.capture == captures[0].label]
     return {one.name: samples[one.connection] for one in first if one.connection in samples}
@@ -79,14 +94,16 @@ def _shared(shown: Sequence[Direction]) -> dict[str, tuple[Graph, Graph]]:
 
 @dataclass(frozen=True)
 class _Travel:
-    """What two captures have together: every packet, and by capture those of a connection, `forward` as there."""
+    """What two captures have together: every packet, and by capture those of a connection,
+    `forward` as there.
+    """
 
     everything: pl.DataFrame
     connections: dict[str, dict[int, pl.DataFrame]]
 
     def alongside(self, matched: pl.DataFrame, forward: bool) -> pl.DataFrame:
         """The packets of all connections that go the same way as those of a direction."""
-        (outward, *_) = (*matched.filter(pl.col("forward") == forward)["outward"], True)
+        outward, *_ = (*matched.filter(pl.col("forward") == forward)["outward"], True)
         return self.everything.filter(pl.col("outward") == outward)
 
 
@@ -97,11 +114,18 @@ def _travels(captures: Sequence[Capture]) -> _Travel | None:
     found = journeys(captures[0], captures[1])
     far = found.with_columns(connection="connection_far", forward="forward_far")
     seen = zip(captures, (found, far), strict=False)
-    return _Travel(found, {one.label: _parts(frame, "connection") for one, frame in seen}) if len(found) else None
+    return (
+        _Travel(found, {one.label: _parts(frame, "connection") for one, frame in seen})
+        if len(found)
+        else None
+    )
 
 
 def _parts(frame: pl.DataFrame, column: str) -> dict[int, pl.DataFrame]:
-    return {int(key[0]): part for key, part in frame.partition_by(column, maintain_order=True, as_dict=True).items()}
+    return {
+        int(key[0]): part
+        for key, part in frame.partition_by(column, maintain_order=True, as_dict=True).items()
+    }
 
 
 def _on_the_way(
@@ -110,4 +134,7 @@ def _on_the_way(
     matched = travel.connections.get(one.capture, {}).get(one.connection) if travel else None
     if travel is None or matched is None:
         return (ladder.draw(one, packets[one.capture][one.connection]),)
-    return (ladder.draw_trips(one, matched), *queue.draw(one, travel.alongside(matched, one.forward)))
+    return (
+        ladder.draw_trips(one, matched),
+        *queue.draw(one, travel.alongside(matched, one.forward)),
+    )

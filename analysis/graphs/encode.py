@@ -1,7 +1,8 @@
-"""Numbers as short text: rounded to a step, differences, bytes of the same weight together, deflate, base64.
+"""Numbers as short text: rounded to a step, differences, bytes of the same weight together,
+deflate, base64.
 
-Differences of times, sequence numbers and ACKs are small and alike. With the bytes of one weight beside each other,
-deflate finds that. page/decode.js is the way back.
+Differences of times, sequence numbers and ACKs are small and alike. With the bytes of one weight
+beside each other, deflate finds that. page/decode.js is the way back.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ class Columns:
         self._places: dict[tuple[float, bytes], int] = {}
 
     def put(self, numbers: Numbers, step: int = 1) -> int:
-        """The place of `numbers`, rounded to multiples of `step`; those that are not whole to six digits."""
+        """The place of `numbers`, rounded to multiples of `step`; those that are not whole to six
+        digits.
+        """
         whole, kept = _rounded(numbers, step)
         key = (kept, whole.tobytes())
         if key not in self._places:
@@ -45,7 +48,9 @@ def _rounded(numbers: Numbers, step: int) -> tuple[Whole, float]:
 
 def _packed(whole: Whole) -> dict[str, Any]:
     differences = np.diff(whole, prepend=0)
-    unsigned = ((differences << 1) ^ (differences >> 63)).astype("<u8")  # the sign goes to the lowest bit
+    unsigned = ((differences << 1) ^ (differences >> 63)).astype(
+        "<u8"
+    )  # the sign goes to the lowest bit
     width = max(1, -(-int(unsigned.max(initial=0)).bit_length() // 8))
     planes = unsigned.view(np.uint8).reshape(-1, 8)[:, :width].T.tobytes()
     return {"width": width, "data": base64.b64encode(zlib.compress(planes, 4)).decode("ascii")}

@@ -1,4 +1,6 @@
-"""How several connections share: their rates, and Jain's index (Jain, Chiu, Hawe 1984, DEC-TR-301)."""
+"""How several connections share: their rates, and Jain's index (Jain, Chiu, Hawe 1984,
+DEC-TR-301).
+"""
 
 from __future__ import annotations
 
@@ -15,19 +17,31 @@ BINS = 50
 """Equal times in which the index is taken."""
 RATES = "Goodput of each connection of this capture. Lines that lie on each other are a fair share."
 INDEX = (
-    "The square of the sum of the rates by n times the sum of their squares, in each of {bins} equal times, "
-    "over the connections that had begun and not ended."
+    "The square of the sum of the rates by n times the sum of their squares, in each of {bins}"
+    " equal times, over the connections that had begun and not ended."
 )
 
 
 def draw(several: Sequence[Direction]) -> tuple[Graph, Graph]:
     """The rates of `several` directions, one a connection, and their index over time."""
     rates = graph(
-        "fairness", "Rates of all connections", RATES, RATE, *(goodput(one, "connection", one.name) for one in several)
+        "fairness",
+        "Rates of all connections",
+        RATES,
+        RATE,
+        *(goodput(one, "connection", one.name) for one in several),
     )
     edges = _edges(several)
-    layer = Layer("jain", "stairs", edges[:-1], _index(np.array([_in_bins(one, edges) for one in several])))
-    return rates, graph("jain", "Jain's fairness index", INDEX.format(bins=BINS), Axis("index", "", zero=True), layer)
+    layer = Layer(
+        "jain", "stairs", edges[:-1], _index(np.array([_in_bins(one, edges) for one in several]))
+    )
+    return rates, graph(
+        "jain",
+        "Jain's fairness index",
+        INDEX.format(bins=BINS),
+        Axis("index", "", zero=True),
+        layer,
+    )
 
 
 def larger(directions: Sequence[Direction]) -> list[Direction]:
@@ -56,4 +70,6 @@ def _index(rates: NDArray[np.float64]) -> NDArray[np.float64]:
     """(sum x)^2 / (n sum x^2) by column; 1 where nobody got anything."""
     count = np.maximum((~np.isnan(rates)).sum(axis=0), 1)
     squares = np.nansum(rates**2, axis=0)
-    return np.where(squares > 0, np.nansum(rates, axis=0) ** 2 / np.maximum(count * squares, 1e-300), 1.0)
+    return np.where(
+        squares > 0, np.nansum(rates, axis=0) ** 2 / np.maximum(count * squares, 1e-300), 1.0
+    )

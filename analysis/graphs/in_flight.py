@@ -11,17 +11,22 @@ from analysis.graphs.layers import BYTES, Graph, Layer, graph
 from analysis.sockets import Sample
 
 CAPTION = (
-    "Bytes in flight are sent but neither acknowledged nor reported by SACK. Where they stay below both windows, the "
-    "application had nothing to send. The congestion window is counted in segments of the largest size that was seen."
+    "Bytes in flight are sent but neither acknowledged nor reported by SACK. Where they stay below"
+    " both windows, the application had nothing to send. The congestion window is counted in"
+    " segments of the largest size that was seen."
 )
 
-AT_RECEIVER = "This capture was taken at the receiver: what is still on its way there is not among these bytes. "
+AT_RECEIVER = (
+    "This capture was taken at the receiver: what is still on its way there is not among these"
+    " bytes. "
+)
 
 
 def draw(one: Direction, samples: Sequence[Sample] = ()) -> Graph:
     """In flight after each segment sent; windows as stairs. `samples` are of the sending socket.
 
-    Without a packet of the other direction nothing is known to have arrived, and there is nothing to draw.
+    Without a packet of the other direction nothing is known to have arrived, and there is
+    nothing to draw.
     """
     caption = AT_RECEIVER + CAPTION if one.at_receiver else CAPTION
     in_flight = one.sent.in_flight if len(one.answers.time) else one.sent.in_flight[:0]
@@ -30,10 +35,23 @@ def draw(one: Direction, samples: Sequence[Sample] = ()) -> Graph:
     known = np.array([sample.ssthresh is not None for sample in samples], dtype=np.bool_)
     thresholds = np.array([sample.ssthresh or 0 for sample in samples], dtype=np.float64)
     return graph(
-        "in_flight", "Bytes in flight and windows", caption, BYTES,
+        "in_flight",
+        "Bytes in flight and windows",
+        caption,
+        BYTES,
         Layer("rwnd", "stairs", one.answers.time, one.answers.window),
-        Layer("in_flight", "stairs", one.sent.time[: len(in_flight)], in_flight,
-              fields={"record": one.sent.number[: len(in_flight)]}),
+        Layer(
+            "in_flight",
+            "stairs",
+            one.sent.time[: len(in_flight)],
+            in_flight,
+            fields={"record": one.sent.number[: len(in_flight)]},
+        ),
         Layer("ssthresh", "stairs", at[known], thresholds[known] * segment),
-        Layer("cwnd", "stairs", at, np.array([sample.cwnd for sample in samples], dtype=np.float64) * segment),
-    )  # fmt: skip
+        Layer(
+            "cwnd",
+            "stairs",
+            at,
+            np.array([sample.cwnd for sample in samples], dtype=np.float64) * segment,
+        ),
+    )

@@ -12,14 +12,20 @@ from analysis.graphs.marks import rows_by_look
 
 A, HALFWAY, B = 2, 1, 0
 """Heights of the two ends and of the middle."""
-BOTH = "Time runs to the right. An arrow leaves when the packet passed one capture and ends when it passed the other."
+BOTH = (
+    "Time runs to the right. An arrow leaves when the packet passed one capture and ends when it"
+    " passed the other."
+)
 HALF = (
-    "Time runs to the right. Only one capture is known, so each arrow shows the half of its way that was seen, upright."
+    "Time runs to the right. Only one capture is known, so each arrow shows the half of its way"
+    " that was seen, upright."
 )
 
 
 def draw(one: Direction, packets: pl.DataFrame) -> Graph:
-    """From one capture's packets of this connection: half arrows at the end where the capture was made."""
+    """From one capture's packets of this connection: half arrows at the end where the capture was
+    made.
+    """
     here = B if one.vantage == "b" else A
     times = whole(packets["time"]) - one.start
     leaves = packets["forward"].to_numpy() == (here == A)
@@ -28,35 +34,65 @@ def draw(one: Direction, packets: pl.DataFrame) -> Graph:
 
 
 def draw_trips(one: Direction, trips: pl.DataFrame) -> Graph:
-    """From two captures: slanted arrows; a packet that only one capture has ends in a cross halfway."""
+    """From two captures: slanted arrows; a packet that only one capture has ends in a cross
+    halfway.
+    """
     known = trips.filter(pl.col("arrived").is_not_null())
     start = np.where(known["forward"].to_numpy(), A, B)
     left, came = (whole(known[name]) - one.start for name in ("time", "arrived"))
     lost = trips.filter(pl.col("arrived").is_null())
     at, way = whole(lost["time"]) - one.start, np.where(lost["forward"].to_numpy(), A, B)
     half = np.full(len(lost), HALFWAY)
-    layers = [*_layers(known, left, came, start, A + B - start),
-              Layer("lost", "arrows", at, way, half, at, {"record": whole(lost["number"])})]  # fmt: skip
+    layers = [
+        *_layers(known, left, came, start, A + B - start),
+        Layer("lost", "arrows", at, way, half, at, {"record": whole(lost["number"])}),
+    ]
     return _graph(one, BOTH, layers)
 
 
 def _graph(one: Direction, caption: str, layers: list[Layer]) -> Graph:
     a, b = (one.source, one.target) if one.forward else (one.target, one.source)
     ends = Axis("", "", ticks=((A, a), (B, b)))
-    return Graph("ladder", "Ladder diagram", caption, TIME, ends, tuple(layer for layer in layers if len(layer)))
+    return Graph(
+        "ladder",
+        "Ladder diagram",
+        caption,
+        TIME,
+        ends,
+        tuple(layer for layer in layers if len(layer)),
+    )
 
 
-def _layers(packets: pl.DataFrame, x: Whole, end: Whole, y: np.ndarray, top: np.ndarray) -> list[Layer]:
-    """A layer for each look and way; apart, for their columns are then those of other graphs, which a page shares."""
+def _layers(
+    packets: pl.DataFrame, x: Whole, end: Whole, y: np.ndarray, top: np.ndarray
+) -> list[Layer]:
+    """A layer for each look and way; apart, for their columns are then those of other graphs, which
+    a page shares.
+    """
     kinds, forward, bare = whole(packets["kind"]), packets["forward"].to_numpy(), _is_bare(packets)
-    told = {"record": "number", "sequence": "sequence", "payload": "payload", "ACK": "acknowledgement"}
+    told = {
+        "record": "number",
+        "sequence": "sequence",
+        "payload": "payload",
+        "ACK": "acknowledgement",
+    }
     columns = {name: whole(packets[column].fill_null(0)) for name, column in told.items()}
     return [
-        Layer(name, "arrows", x[some], y[some], top[some], end[some],
-              {told: column[some] for told, column in columns.items()})
-        for name, rows in [("ack_trip", bare), *((name, rows & ~bare) for name, rows in rows_by_look(kinds))]
+        Layer(
+            name,
+            "arrows",
+            x[some],
+            y[some],
+            top[some],
+            end[some],
+            {told: column[some] for told, column in columns.items()},
+        )
+        for name, rows in [
+            ("ack_trip", bare),
+            *((name, rows & ~bare) for name, rows in rows_by_look(kinds)),
+        ]
         for some in (rows & forward, rows & ~forward)
-    ]  # fmt: skip
+    ]
 
 
 def _is_bare(packets: pl.DataFrame) -> NDArray[np.bool_]:

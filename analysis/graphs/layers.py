@@ -1,4 +1,6 @@
-"""A graph as data: layers of marks in plain numbers, which the page, the pictures and xplot's files all draw."""
+"""A graph as data: layers of marks in plain numbers, which the page, the pictures and xplot's files
+all draw.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,9 @@ from typing import Literal
 from analysis.graphs.capture import Numbers
 
 Shape = Literal["bars", "stairs", "line", "dots", "rate", "arrows"]
-"""bars: a stroke from (x, y) to (end or x, top). stairs: y holds until the next x. rate: the steepness of the
-sum y. arrows: from (x, y) to (end, top)."""
+"""bars: a stroke from (x, y) to (end or x, top). stairs: y holds until the next x. rate: the
+steepness of the sum y. arrows: from (x, y) to (end, top).
+"""
 
 
 @dataclass(frozen=True)
@@ -29,9 +32,11 @@ class Axis:
 
 @dataclass(frozen=True)
 class Layer:
-    """Marks of one look, in the order of `x`. `fields` are told, by name, of the mark under the pointer.
+    """Marks of one look, in the order of `x`. `fields` are told, by name, of the mark under the
+    pointer.
 
-    `run` is the most segments that one mark stands for. `words` replaces the look's own in the legend.
+    `run` is the most segments that one mark stands for. `words` replaces the look's own in the
+    legend.
     """
 
     look: str

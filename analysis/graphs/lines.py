@@ -21,11 +21,12 @@ Lines = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class TimeSequence:
-    """What a time-sequence graph shows, in seconds and bytes since the first packet; `start` is seconds since 1970.
+    """What a time-sequence graph shows, in seconds and bytes since the first packet; `start` is
+    seconds since 1970.
 
-    `data` are segments sent for the first time and `resent` those that tcptrace calls retransmitted; `acks` and
-    `window` are the staircases of the cumulative ACK and of the highest byte that the receiver allows; `sacks`
-    are reported blocks.
+    `data` are segments sent for the first time and `resent` those that tcptrace calls
+    retransmitted; `acks` and `window` are the staircases of the cumulative ACK and of the
+    highest byte that the receiver allows; `sacks` are reported blocks.
     """
 
     start: float
@@ -37,16 +38,24 @@ class TimeSequence:
 
 
 def time_sequence(one: Direction) -> TimeSequence:
-    """The lines, in seconds and bytes since the connection's first packet in either direction. The SYN has none."""
+    """The lines, in seconds and bytes since the connection's first packet in either direction.
+
+    The SYN has none.
+    """
     sent, answers = one.sent, one.answers
     first = min(int(times.min()) for times in (sent.time, answers.time) if len(times))
     again, payload = np.isin(sent.kind, AGAIN), (sent.high > sent.low) & (sent.low > 0)
     strokes = _strokes(sent.time - first, sent.low, sent.high)
     return TimeSequence(
-        start=(one.start + first) / 1e9, data=strokes[payload & ~again], resent=strokes[payload & again],
-        acks=_stairs(answers.time - first, answers.highest), window=_stairs(answers.time - first, answers.edge),
-        sacks=_strokes(one.blocks.time - first, one.blocks.left, one.blocks.right)[~one.blocks.duplicate],
-    )  # fmt: skip
+        start=(one.start + first) / 1e9,
+        data=strokes[payload & ~again],
+        resent=strokes[payload & again],
+        acks=_stairs(answers.time - first, answers.highest),
+        window=_stairs(answers.time - first, answers.edge),
+        sacks=_strokes(one.blocks.time - first, one.blocks.left, one.blocks.right)[
+            ~one.blocks.duplicate
+        ],
+    )
 
 
 def rtts(one: Direction) -> list[tuple[float, float]]:

@@ -1,7 +1,8 @@
-"""How each thing looks and what it is called: one table for the page, the pictures and xplot's files.
+"""How each thing looks and what it is called: one table for the page, the pictures and xplot's
+files.
 
-Colours are those of Okabe and Ito; marks differ too, so that a print in grey still tells them apart. xplot's
-colours are tcptrace's.
+Colours are those of Okabe and Ito; marks differ too, so that a print in grey still tells them
+apart. xplot's colours are tcptrace's.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ Mark = Literal["", "triangle", "circle", "square", "diamond", "cross", "plus", "
 
 @dataclass(frozen=True)
 class Look:
-    """`every` mark is drawn at every zoom; a look that does not `fit` may leave the graph's height; `width` in px."""
+    """`every` mark is drawn at every zoom; a look that does not `fit` may leave the graph's height;
+    `width` in px.
+    """
 
     words: str
     colour: str
@@ -36,10 +39,26 @@ def _again(words: str, mark: Mark, colour: str = VERMILLION) -> Look:
 
 
 LOOKS: dict[str, Look] = {
-    "window": Look("limit of the receive window (may lie above)", ORANGE, fit=False, width=1.2, xplot="yellow"),
+    "window": Look(
+        "limit of the receive window (may lie above)", ORANGE, fit=False, width=1.2, xplot="yellow"
+    ),
     "ack": Look("acknowledged: all bytes below have arrived", GREEN, xplot="green"),
-    "sack": Look("S: block reported by SACK, arrived above a gap", PURPLE, letter="S", width=2.5, xplot="purple"),
-    "dsack": Look("D: reported as arrived twice (DSACK)", SKY, "diamond", "D", every=True, width=3, xplot="blue"),
+    "sack": Look(
+        "S: block reported by SACK, arrived above a gap",
+        PURPLE,
+        letter="S",
+        width=2.5,
+        xplot="purple",
+    ),
+    "dsack": Look(
+        "D: reported as arrived twice (DSACK)",
+        SKY,
+        "diamond",
+        "D",
+        every=True,
+        width=3,
+        xplot="blue",
+    ),
     "data": Look("segment sent for the first time", BLUE),
     "fast": _again("R: sent again after duplicate ACKs (fast retransmission)", "triangle"),
     "again_sack": _again("R: sent again because SACK reported a gap", "circle"),
@@ -50,7 +69,14 @@ LOOKS: dict[str, Look] = {
     "probe": Look("probe of a closed window", GREY, "ring", "P", every=True),
     "syn": _again("R: SYN sent again", "plus", BLACK),
     "other": _again("R: sent again, no sign says why", "ring"),
-    "late": Look("fills a gap: late or sent again, seen behind the loss", SKY, "triangle", "L", every=True, width=2),
+    "late": Look(
+        "fills a gap: late or sent again, seen behind the loss",
+        SKY,
+        "triangle",
+        "L",
+        every=True,
+        width=2,
+    ),
     "copy": Look("a copy of what had already come by", PURPLE, "cross", "C", every=True, width=2),
     "fin": _again("R: FIN sent again", "plus", BLACK),
     "throughput": Look("throughput: all data sent, with what was sent again", BLUE, xplot="red"),
@@ -67,7 +93,9 @@ LOOKS: dict[str, Look] = {
     "instant": Look("one segment by the time since the one before", SKY, "circle", xplot="yellow"),
     "order": Look("first byte of each segment, in the order sent", BLUE, "circle"),
     "ack_trip": Look("ACK without data", GREEN),
-    "lost": Look("seen by one capture only: lost on the way, or not captured", BLACK, "cross", every=True),
+    "lost": Look(
+        "seen by one capture only: lost on the way, or not captured", BLACK, "cross", every=True
+    ),
     "waited": Look("waiting time beyond the quickest packet's", BLUE),
     "queued": Look("bytes that waited ahead", BLUE),
     "connection": Look("goodput of a connection", BLUE),
@@ -76,7 +104,9 @@ LOOKS: dict[str, Look] = {
 _KINDS = {"none": "data", "new": "data", "sack": "again_sack"}
 """The looks of kinds that are called otherwise."""
 KINDS: tuple[str, ...] = tuple(_KINDS.get(name, name) for name in columns.KIND)
-"""The look of each of the packets' kinds, whose codes, names and definitions are in analysis/flows/columns.py."""
+"""The look of each of the packets' kinds, whose codes, names and definitions are in
+analysis/flows/columns.py.
+"""
 RETRANSMITTED = frozenset(columns.KIND[name] for name in (*columns.RETRANSMISSIONS, "syn", "fin"))
 """The kinds that are retransmissions, as seen before the loss."""
 SERIES = (BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY, BLACK)

@@ -1,4 +1,6 @@
-"""The graphs as pictures for a text, drawn by matplotlib: the page's layers, thinned to what can be seen."""
+"""The graphs as pictures for a text, drawn by matplotlib: the page's layers, thinned to what can be
+seen.
+"""
 
 from __future__ import annotations
 
@@ -22,27 +24,46 @@ from analysis.graphs.looks import LOOKS, SERIES
 from analysis.graphs.marks import in_cells, in_groups, safe_name
 
 COLUMNS = 1600
-"""Across a picture, more marks than four times this many of one kind are thinned to their lowest and highest."""
+"""Across a picture, more marks than four times this many of one kind are thinned to their lowest
+and highest.
+"""
 RATE_BINS = 150
 MOST_DRAWN = 10_000
-"""Dots of one kind beyond which they are pixels also in an SVG, which would else have tens of megabytes."""
+"""Dots of one kind beyond which they are pixels also in an SVG, which would else have tens of
+megabytes.
+"""
 MOST_CONNECTIONS = 4
 """Connections of a capture that are drawn, those with most payload."""
 MARKERS = {
-    "": ".", "triangle": "^", "circle": "o", "square": "s", "diamond": "D", "cross": "x", "plus": "+", "ring": "o",
-}  # fmt: skip
+    "": ".",
+    "triangle": "^",
+    "circle": "o",
+    "square": "s",
+    "diamond": "D",
+    "cross": "x",
+    "plus": "+",
+    "ring": "o",
+}
 
 
 def write_pictures(
-    captures: Sequence[Capture], folder: Path, formats: Sequence[str] = ("png",), samples: Samples | None = None,
+    captures: Sequence[Capture],
+    folder: Path,
+    formats: Sequence[str] = ("png",),
+    samples: Samples | None = None,
     most: int = MOST_CONNECTIONS,
-) -> list[Path]:  # fmt: skip
-    """One file a graph and format ("png", "svg", "pdf"), of the `most` largest connections of each capture.
+) -> list[Path]:
+    """One file a graph and format ("png", "svg", "pdf"), of the `most` largest connections of each
+    capture.
 
     Raises TcplabError where the folder cannot be written.
     """
     drawn = {name: graph for view in views(captures, samples, most) for name, graph in _named(view)}
-    files = ((f"{name}.{ending}", picture(graph, ending)) for name, graph in drawn.items() for ending in formats)
+    files = (
+        (f"{name}.{ending}", picture(graph, ending))
+        for name, graph in drawn.items()
+        for ending in formats
+    )
     pages.write(folder, files, "graphs")
     return [folder / f"{name}.{ending}" for name in drawn for ending in formats]
 
@@ -52,7 +73,14 @@ def _named(view: View) -> Iterator[tuple[str, Graph]]:
     for graph in view.graphs:
         whole = graph.key in ("fairness", "jain")  # of all connections
         if graph.layers:
-            yield (f"{label}_{graph.key}" if whole else f"{label}_{view.direction.short_name}_{graph.key}"), graph
+            yield (
+                (
+                    f"{label}_{graph.key}"
+                    if whole
+                    else f"{label}_{view.direction.short_name}_{graph.key}"
+                ),
+                graph,
+            )
 
 
 def picture(graph: Graph, ending: str) -> bytes:
@@ -69,7 +97,9 @@ def picture(graph: Graph, ending: str) -> bytes:
 
 
 def _ends(graph: Graph) -> tuple[float, float]:
-    columns = [column for layer in graph.layers for column in (layer.x, layer.end) if column is not None]
+    columns = [
+        column for layer in graph.layers for column in (layer.x, layer.end) if column is not None
+    ]
     left = 0.0 if graph.over_time else min(float(column.min()) for column in columns)
     return left, max(left + 1, *(float(column.max()) for column in columns))
 
@@ -79,7 +109,10 @@ def _frame(axes: Axes, graph: Graph, left: float, right: float) -> None:
     _scale(axes, graph)
     if graph.y.ticks:
         axes.set_ylim(-0.3, 2.3)
-        axes.set_yticks([value for value, _ in graph.y.ticks], [name.rpartition(":")[0] for _, name in graph.y.ticks])
+        axes.set_yticks(
+            [value for value, _ in graph.y.ticks],
+            [name.rpartition(":")[0] for _, name in graph.y.ticks],
+        )
     else:
         axes.set_ylabel(_words(graph.y))
         axes.yaxis.set_major_formatter(_numbers(graph.y))
@@ -92,7 +125,10 @@ def _scale(axes: Axes, graph: Graph) -> None:
     fitting = [layer for layer in graph.layers if LOOKS[layer.look].fit and layer.shape != "rate"]
     if fitting:
         low = min(float(layer.y.min()) for layer in fitting) * graph.y.scale
-        high = max(float((layer.y if layer.top is None else layer.top).max()) for layer in fitting) * graph.y.scale
+        high = (
+            max(float((layer.y if layer.top is None else layer.top).max()) for layer in fitting)
+            * graph.y.scale
+        )
         room = (high - (0 if graph.y.zero else low)) * 0.07 or 1.0
         axes.set_ylim(low - room, high + room)
     if graph.y.zero:
@@ -100,7 +136,11 @@ def _scale(axes: Axes, graph: Graph) -> None:
 
 
 def _words(axis: Axis) -> str:
-    return f"{axis.label} ({axis.unit})" if axis.unit and axis.unit not in ("B", "bit/s") else axis.label
+    return (
+        f"{axis.label} ({axis.unit})"
+        if axis.unit and axis.unit not in ("B", "bit/s")
+        else axis.label
+    )
 
 
 def _numbers(axis: Axis) -> FuncFormatter | EngFormatter:
@@ -112,7 +152,11 @@ def _numbers(axis: Axis) -> FuncFormatter | EngFormatter:
 def _layer(axes: Axes, layer: Layer, graph: Graph, at: int, span: float) -> None:
     look = LOOKS[layer.look]
     colour = SERIES[at % len(SERIES)] if layer.look == "connection" else look.colour
-    words = None if axes.get_legend_handles_labels()[1].count(layer.words or look.words) else layer.words or look.words
+    words = (
+        None
+        if axes.get_legend_handles_labels()[1].count(layer.words or look.words)
+        else layer.words or look.words
+    )
     thin = _thinned(layer, span)
     x, y = thin.x * graph.x.scale, thin.y * graph.y.scale
     style: dict[str, Any] = {"color": colour, "linewidth": look.width, "label": words}
@@ -132,7 +176,11 @@ def _thinned(layer: Layer, span: float) -> Layer:
     if LOOKS[layer.look].every or layer.shape == "rate" or len(layer) <= 4 * COLUMNS:
         return layer
     columns = (layer.x * (COLUMNS / span)).astype(np.int64)
-    return in_cells(layer, columns, COLUMNS // 4) if layer.shape == "dots" else in_groups(layer, columns)
+    return (
+        in_cells(layer, columns, COLUMNS // 4)
+        if layer.shape == "dots"
+        else in_groups(layer, columns)
+    )
 
 
 def _strokes(axes: Axes, layer: Layer, graph: Graph, style: dict[str, Any]) -> None:
@@ -140,7 +188,9 @@ def _strokes(axes: Axes, layer: Layer, graph: Graph, style: dict[str, Any]) -> N
     top = layer.y if layer.top is None else layer.top
     x, y = graph.x.scale, graph.y.scale
     lines = np.column_stack((layer.x * x, layer.y * y, end * x, top * y)).reshape(-1, 2, 2)
-    axes.add_collection(LineCollection(list(lines), colors=style["color"], linewidths=style["linewidth"]))
+    axes.add_collection(
+        LineCollection(list(lines), colors=style["color"], linewidths=style["linewidth"])
+    )
     _marks(axes, layer, end * x, top * y, style)
 
 
@@ -148,8 +198,16 @@ def _marks(axes: Axes, layer: Layer, x: Numbers, y: Numbers, style: dict[str, An
     look, colour = LOOKS[layer.look], style["color"]
     if look.every or layer.shape == "dots":
         face = "none" if look.mark == "ring" else colour
-        axes.plot(x, y, MARKERS[look.mark], color=colour, markerfacecolor=face, label=style["label"],
-                  markersize=5 if look.every else 3, rasterized=len(x) > MOST_DRAWN)  # fmt: skip
+        axes.plot(
+            x,
+            y,
+            MARKERS[look.mark],
+            color=colour,
+            markerfacecolor=face,
+            label=style["label"],
+            markersize=5 if look.every else 3,
+            rasterized=len(x) > MOST_DRAWN,
+        )
     else:
         axes.plot([], [], **style)  # for the legend
     if look.letter and layer.shape == "bars":
@@ -163,8 +221,17 @@ def _letters(axes: Axes, x: Numbers, y: Numbers, letter: str, colour: str) -> No
     for at, height in zip(x.tolist(), y.tolist(), strict=True):
         if at - last > least:
             last = at
-            axes.annotate(letter, (at, height), (0, 4), textcoords="offset points", ha="center", color=colour,
-                          fontsize=9, fontweight="bold", clip_on=True)  # fmt: skip
+            axes.annotate(
+                letter,
+                (at, height),
+                (0, 4),
+                textcoords="offset points",
+                ha="center",
+                color=colour,
+                fontsize=9,
+                fontweight="bold",
+                clip_on=True,
+            )
 
 
 def _steepness(layer: Layer) -> tuple[Numbers, Numbers]:

@@ -9,11 +9,12 @@ from analysis.graphs.capture import Direction, Whole, whole
 from analysis.graphs.layers import BYTES, Axis, Graph, Layer, graph
 
 WAITED = (
-    "One-way delay less the quickest packet's, so that a difference of the two clocks does not matter (their drift "
-    "does). All connections that go this way are counted."
+    "One-way delay less the quickest packet's, so that a difference of the two clocks does not"
+    " matter (their drift does). All connections that go this way are counted."
 )
 QUEUED = (
-    "Payload that arrived while a packet waited: what stood before it, if there is one queue and it keeps the order."
+    "Payload that arrived while a packet waited: what stood before it, if there is one queue and it"
+    " keeps the order."
 )
 
 
@@ -29,10 +30,21 @@ def draw(one: Direction, trips: pl.DataFrame) -> tuple[Graph, Graph]:
     fields = {"record": whole(some["number"])}
     times = left - one.start
     return (
-        graph("queue_time", "Queue: time waited", WAITED, Axis("waited", "ms", 1e-6, zero=True),
-              Layer("waited", "line", times, waited, fields=fields)),
-        graph("queue_bytes", "Queue: bytes ahead", QUEUED, BYTES, Layer("queued", "line", times, ahead, fields=fields)),
-    )  # fmt: skip
+        graph(
+            "queue_time",
+            "Queue: time waited",
+            WAITED,
+            Axis("waited", "ms", 1e-6, zero=True),
+            Layer("waited", "line", times, waited, fields=fields),
+        ),
+        graph(
+            "queue_bytes",
+            "Queue: bytes ahead",
+            QUEUED,
+            BYTES,
+            Layer("queued", "line", times, ahead, fields=fields),
+        ),
+    )
 
 
 def _arrived_in(came: Whole, payload: Whole, waited: Whole) -> Whole:
@@ -40,4 +52,6 @@ def _arrived_in(came: Whole, payload: Whole, waited: Whole) -> Whole:
     order = np.argsort(came, kind="stable")
     times, sums = came[order], np.concatenate(([0], np.cumsum(payload[order])))
     before = np.searchsorted(times, came, side="left")
-    return np.asarray(sums[before] - sums[np.minimum(np.searchsorted(times, came - waited, side="left"), before)])
+    return np.asarray(
+        sums[before] - sums[np.minimum(np.searchsorted(times, came - waited, side="left"), before)]
+    )

@@ -13,11 +13,14 @@ from analysis.sockets import Sample
 RTT = Axis("round-trip time", "ms", 1e-6, zero=True)
 STEPS = 1000
 """Points of the distribution."""
-CAPTION = "From a segment to the ACK that covers it; segments sent again give none, since the ACK may be for either."
+CAPTION = (
+    "From a segment to the ACK that covers it; segments sent again give none, since the ACK may be"
+    " for either."
+)
 
 AT_RECEIVER = (
-    "No round trips: this capture was taken at the receiver, where an ACK follows its data at once. The times are what "
-    "the receiver waits before it acknowledges. "
+    "No round trips: this capture was taken at the receiver, where an ACK follows its data at once."
+    " The times are what the receiver waits before it acknowledges. "
 )
 
 
@@ -27,14 +30,20 @@ def caption(one: Direction, words: str) -> str:
 
 
 def draw(one: Direction, samples: Sequence[Sample] = ()) -> Graph:
-    """A dot for each sample at the time of the ACK; the socket's own smoothed value where samples are given."""
+    """A dot for each sample at the time of the ACK; the socket's own smoothed value where samples
+    are given.
+    """
     times, rtts, numbers = _measured(one)
     at = np.array([round(sample.time * 1e9) - one.start for sample in samples], dtype=np.int64)
     smoothed = np.array([round(sample.rtt * 1e9) for sample in samples], dtype=np.int64)
     return graph(
-        "rtt", "Round-trip time", caption(one, CAPTION), RTT,
-        Layer("rtt", "dots", times, rtts, fields={"record": numbers}), Layer("smoothed", "stairs", at, smoothed),
-    )  # fmt: skip
+        "rtt",
+        "Round-trip time",
+        caption(one, CAPTION),
+        RTT,
+        Layer("rtt", "dots", times, rtts, fields={"record": numbers}),
+        Layer("smoothed", "stairs", at, smoothed),
+    )
 
 
 def distribution(one: Direction) -> Graph:
@@ -43,10 +52,20 @@ def distribution(one: Direction) -> Graph:
     shares = np.linspace(0, 1, min(STEPS, len(rtts)) + 1) if len(rtts) else np.zeros(0)
     at = np.quantile(rtts, shares, method="inverted_cdf") if len(rtts) else shares
     layer = Layer("share", "stairs", at, shares)
-    words = caption(one, "Read upwards: at half height stands the median. A steep part is a time that many had.")
+    words = caption(
+        one, "Read upwards: at half height stands the median. A steep part is a time that many had."
+    )
     layers = (layer,) if len(layer) else ()
     share = Axis("share", "", zero=True)
-    return Graph("rtt_distribution", "Round-trip times, distribution", words, RTT, share, layers, over_time=False)
+    return Graph(
+        "rtt_distribution",
+        "Round-trip times, distribution",
+        words,
+        RTT,
+        share,
+        layers,
+        over_time=False,
+    )
 
 
 def _measured(one: Direction) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

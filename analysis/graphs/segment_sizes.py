@@ -7,7 +7,10 @@ import numpy as np
 from analysis.graphs.capture import Direction
 from analysis.graphs.layers import Axis, Graph, Layer, graph
 
-CAPTION = "Full segments lie on one line; small ones below it end a burst, or are what the application sent by itself."
+CAPTION = (
+    "Full segments lie on one line; small ones below it end a burst, or are what the application"
+    " sent by itself."
+)
 
 
 def draw(one: Direction) -> Graph:
@@ -15,7 +18,10 @@ def draw(one: Direction) -> Graph:
     sizes = one.sent.high - one.sent.low
     average = np.cumsum(sizes) / np.arange(1, len(sizes) + 1)
     return graph(
-        "segment_sizes", "Segment sizes", CAPTION, Axis("payload", "B", zero=True),
+        "segment_sizes",
+        "Segment sizes",
+        CAPTION,
+        Axis("payload", "B", zero=True),
         Layer("size", "dots", one.sent.time, sizes, fields={"record": one.sent.number}),
         Layer("average", "line", one.sent.time, average),
-    )  # fmt: skip
+    )

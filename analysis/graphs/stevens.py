@@ -1,4 +1,6 @@
-"""The graph of W. Richard Stevens (TCP/IP Illustrated, volume 1): the first byte of each segment over time."""
+"""The graph of W. Richard Stevens (TCP/IP Illustrated, volume 1): the first byte of each segment
+over time.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,10 @@ from analysis.graphs.capture import Direction
 from analysis.graphs.layers import SEQUENCE, Graph, Layer, graph
 from analysis.graphs.time_sequence import by_kind
 
-CAPTION = "A point is one segment at its first byte. The line steps back wherever something is sent again."
+CAPTION = (
+    "A point is one segment at its first byte. The line steps back wherever something is sent"
+    " again."
+)
 
 
 def draw(one: Direction) -> Graph:

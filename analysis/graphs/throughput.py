@@ -10,8 +10,9 @@ from analysis.graphs.layers import Axis, Graph, Layer, graph
 RATE = Axis("rate", "bit/s", 8e9, zero=True)
 """Steepness in bytes per ns, shown in bit/s."""
 CAPTION = (
-    "Rates are averages over short equal times, which become shorter as you zoom in. Throughput counts payload each "
-    "time that it is sent; goodput counts each byte once, when it is acknowledged."
+    "Rates are averages over short equal times, which become shorter as you zoom in. Throughput"
+    " counts payload each time that it is sent; goodput counts each byte once, when it is"
+    " acknowledged."
 )
 
 
@@ -19,9 +20,13 @@ def draw(one: Direction) -> Graph:
     """Both as growing sums; who draws them takes the steepness."""
     sent = np.cumsum(one.sent.high - one.sent.low)
     return graph(
-        "throughput", "Throughput and goodput", CAPTION, RATE,
-        Layer("throughput", "rate", one.sent.time, sent), goodput(one, "goodput"),
-    )  # fmt: skip
+        "throughput",
+        "Throughput and goodput",
+        CAPTION,
+        RATE,
+        Layer("throughput", "rate", one.sent.time, sent),
+        goodput(one, "goodput"),
+    )
 
 
 def goodput(one: Direction, look: str, words: str = "") -> Layer:

@@ -1,4 +1,6 @@
-"""The time-sequence graph: every segment at its bytes, between what is acknowledged and what the receiver allows."""
+"""The time-sequence graph: every segment at its bytes, between what is acknowledged and what the
+receiver allows.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +15,26 @@ CAPTION = (
 
 
 def draw(one: Direction) -> Graph:
-    """Window and ACK lines, SACK blocks, data, and each kind of retransmission as a layer of its own."""
+    """Window and ACK lines, SACK blocks, data, and each kind of retransmission as a layer of its
+    own.
+    """
     answers, numbers = one.answers, {"record": one.answers.number}
     return graph(
-        "time_sequence", "Time and sequence", CAPTION, SEQUENCE,
+        "time_sequence",
+        "Time and sequence",
+        CAPTION,
+        SEQUENCE,
         Layer("window", "stairs", answers.time, answers.edge, fields=numbers),
         Layer("ack", "stairs", answers.time, answers.highest, fields=numbers),
         *(_reported(one.blocks, duplicate) for duplicate in (False, True)),
         *by_kind(one.sent),
-    )  # fmt: skip
+    )
 
 
 def by_kind(sent: Sent, shape: Shape = "bars") -> list[Layer]:
-    """The segments as one layer a kind, those that were sent once first; `dots` stand at the first byte."""
+    """The segments as one layer a kind, those that were sent once first; `dots` stand at the first
+    byte.
+    """
     return [_of(taken(sent, rows), name, shape) for name, rows in rows_by_look(sent.kind)]
 
 

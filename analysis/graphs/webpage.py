@@ -19,40 +19,58 @@ from analysis.graphs.marks import merged
 MOST_CONNECTIONS = 64
 """Connections of a capture that the page shows, those with most payload."""
 MOST_SEGMENTS = 1_000_000
-"""Segments up to which each has its own mark. Beyond, runs of neighbours are stored as one, with the same size in
-mind: about a third as many marks, since graphs then have no times in common. The page stays below 5 MB."""
+"""Segments up to which each has its own mark. Beyond, runs of neighbours are stored as one, with
+the same size in mind: about a third as many marks, since graphs then have no times in common.
+The page stays below 5 MB.
+"""
 FINE_SEGMENTS = 100_000
 """Segments up to which times are kept to the nanosecond; with more, to the microsecond."""
 
 
 def page(
-    title: str, captures: Sequence[Capture], samples: Samples | None = None, notes: Sequence[str] = ()
-) -> str:  # fmt: skip
-    """The page's text, `notes` above the graphs. `samples` of the senders' sockets are by connection number of the
-    first capture.
+    title: str,
+    captures: Sequence[Capture],
+    samples: Samples | None = None,
+    notes: Sequence[str] = (),
+) -> str:
+    """The page's text, `notes` above the graphs. `samples` of the senders' sockets are by
+    connection number of the first capture.
 
-    With two captures of the same traffic (the first two) the ladder has slanted arrows, and there are queues.
+    With two captures of the same traffic (the first two) the ladder has slanted arrows, and
+    there are queues.
     """
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     data = document(captures, samples)
     folders = ChoiceLoader([PackageLoader("analysis.graphs", "page"), PackageLoader("analysis")])
     environment = Environment(
-        loader=folders, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=folders,
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-    return environment.get_template("page.html").render(title=title, notes=[*notes, *data["notes"]], data=text)
+    return environment.get_template("page.html").render(
+        title=title, notes=[*notes, *data["notes"]], data=text
+    )
 
 
 def document(captures: Sequence[Capture], samples: Samples | None = None) -> dict[str, Any]:
-    """What the page's scripts read: looks, columns, graphs, and which graphs belong to which direction."""
+    """What the page's scripts read: looks, columns, graphs, and which graphs belong to which
+    direction.
+    """
     segments = sum(len(capture.packets) for capture in captures)
     writer = _Writer(_step(segments), _run(segments))
     shown = [writer.view(view) for view in views(captures, samples, MOST_CONNECTIONS)]
     return {
-        "looks": {name: asdict(look) for name, look in LOOKS.items()}, "series": SERIES, "views": shown,
-        "graphs": writer.graphs, "columns": writer.columns.stored, "notes": _notes(captures, segments),
-    }  # fmt: skip
+        "looks": {name: asdict(look) for name, look in LOOKS.items()},
+        "series": SERIES,
+        "views": shown,
+        "graphs": writer.graphs,
+        "columns": writer.columns.stored,
+        "notes": _notes(captures, segments),
+    }
 
 
 def _step(segments: int) -> int:
@@ -70,14 +88,16 @@ def _notes(captures: Sequence[Capture], segments: int) -> list[str]:
     for capture in captures:
         count = capture.packets["connection"].n_unique()
         if count > MOST_CONNECTIONS:
-            notes.append(f"{capture.label} has {count} connections; the {MOST_CONNECTIONS} largest are shown. "
-                         "./tcplab analyze FILE --connection N --out FOLDER draws others.")  # fmt: skip
+            notes.append(
+                f"{capture.label} has {count} connections; the {MOST_CONNECTIONS} largest are"
+                " shown. ./tcplab analyze FILE --connection N --out FOLDER draws others."
+            )
     if segments > FINE_SEGMENTS:
         notes.append("Times are rounded to a microsecond.")
     if segments > MOST_SEGMENTS:
         notes.append(
-            f"There are {segments:,} segments. Beyond some zoom, one mark stands for up to {4 * _run(segments)} "
-            "neighbours. Every retransmission has its own."
+            f"There are {segments:,} segments. Beyond some zoom, one mark stands for up to"
+            f" {4 * _run(segments)} neighbours. Every retransmission has its own."
         )
     return notes
 
@@ -85,7 +105,10 @@ def _notes(captures: Sequence[Capture], segments: int) -> list[str]:
 def _end(view: View) -> float:
     """The latest time of the view's graphs, in ns."""
     layers = (layer for graph in view.graphs if graph.over_time for layer in graph.layers)
-    return max((float(np.max(layer.x if layer.end is None else layer.end)) for layer in layers), default=0.0)
+    return max(
+        (float(np.max(layer.x if layer.end is None else layer.end)) for layer in layers),
+        default=0.0,
+    )
 
 
 class _Writer:
@@ -102,19 +125,29 @@ class _Writer:
         ends = (one.source, one.target) if one.forward else (one.target, one.source)
         graphs = [self._graph(graph) for graph in view.graphs if graph.layers]
         return {
-            "capture": one.capture, "connection": f"{one.connection}: {ends[0]} \N{EN DASH} {ends[1]}",
-            "direction": one.name, "span": [0, _end(view)], "graphs": graphs,
-        }  # fmt: skip
+            "capture": one.capture,
+            "connection": f"{one.connection}: {ends[0]} \N{EN DASH} {ends[1]}",
+            "direction": one.name,
+            "span": [0, _end(view)],
+            "graphs": graphs,
+        }
 
     def _graph(self, graph: Graph) -> int:
         if id(graph) not in self._places:
             self._places[id(graph)] = len(self.graphs)
             self._kept.append(graph)
             layers = [self._layer(layer, graph) for layer in graph.layers]
-            self.graphs.append({
-                "key": graph.key, "title": graph.title, "caption": graph.caption, "x": asdict(graph.x),
-                "y": asdict(graph.y), "overTime": graph.over_time, "layers": layers,
-            })  # fmt: skip
+            self.graphs.append(
+                {
+                    "key": graph.key,
+                    "title": graph.title,
+                    "caption": graph.caption,
+                    "x": asdict(graph.x),
+                    "y": asdict(graph.y),
+                    "overTime": graph.over_time,
+                    "layers": layers,
+                }
+            )
         return self._places[id(graph)]
 
     def _layer(self, layer: Layer, graph: Graph) -> dict[str, Any]:
@@ -126,8 +159,15 @@ class _Writer:
         if short.end is not None:
             columns["end"] = put(short.end, across)
         fields = [[name, put(column)] for name, column in short.fields.items()]
-        return {"look": layer.look, "shape": layer.shape, "words": layer.words, "run": short.run, "marks": len(short),
-                "columns": columns, "fields": fields}  # fmt: skip
+        return {
+            "look": layer.look,
+            "shape": layer.shape,
+            "words": layer.words,
+            "run": short.run,
+            "marks": len(short),
+            "columns": columns,
+            "fields": fields,
+        }
 
     def _rounding(self, axis: Axis) -> int:
         """Times are rounded to the page's step; bytes are not."""

@@ -1,7 +1,8 @@
-"""The graphs as .xpl files for xplot (http://www.xplot.org), with the commands and colours that tcptrace 6.6.7 writes.
+"""The graphs as .xpl files for xplot (http://www.xplot.org), with the commands and colours that
+tcptrace 6.6.7 writes.
 
-Sequence numbers count from the SYN, as with tcptrace's option -z. Both axes of all files are of xplot's kinds
-`timeval` and `double`: a long transfer has more bytes than fit the others.
+Sequence numbers count from the SYN, as with tcptrace's option -z. Both axes of all files are of
+xplot's kinds `timeval` and `double`: a long transfer has more bytes than fit the others.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ Text = pl.Expr
 
 
 def write_xplot(captures: Sequence[Capture], folder: Path) -> list[Path]:
-    """Five files a direction: tsg, tput, rtt, owin and ssize. Raises TcplabError where the folder cannot be written."""
+    """Five files a direction: tsg, tput, rtt, owin and ssize.
+
+    Raises TcplabError where the folder cannot be written.
+    """
     written: list[Path] = []
 
     def each() -> Iterator[tuple[str, bytes]]:
@@ -49,14 +53,26 @@ def text(one: Direction, kind: str) -> bytes:
     if kind == "tsg":
         later = replace(one, sent=taken(one.sent, ~_is_syn(one)))
         return xplot(one, time_sequence.draw(later), _syn(one)).encode("ascii", "replace")
-    draw = {"tput": throughput, "rtt": rtt.draw, "owin": in_flight.draw, "ssize": segment_sizes.draw}
+    draw = {
+        "tput": throughput,
+        "rtt": rtt.draw,
+        "owin": in_flight.draw,
+        "ssize": segment_sizes.draw,
+    }
     return xplot(one, draw[kind](one)).encode("ascii", "replace")
 
 
 def _syn(one: Direction) -> list[str]:
-    """As in tcptrace's file it comes first and in orange, so that who reads the file counts from it."""
-    times = pl.DataFrame({"at": one.sent.time[_is_syn(one)] + one.start}).with_columns(at=_seconds(pl.col("at")))
-    return _filled(times, ["orange", "diamond {at} 0", "atext {at} 1", "SYN", "uarrow {at} 1", "line {at} 0 {at} 1"])
+    """As in tcptrace's file it comes first and in orange, so that who reads the file counts from
+    it.
+    """
+    times = pl.DataFrame({"at": one.sent.time[_is_syn(one)] + one.start}).with_columns(
+        at=_seconds(pl.col("at"))
+    )
+    return _filled(
+        times,
+        ["orange", "diamond {at} 0", "atext {at} 1", "SYN", "uarrow {at} 1", "line {at} 0 {at} 1"],
+    )
 
 
 def _is_syn(one: Direction) -> NDArray[np.bool_]:
@@ -64,13 +80,17 @@ def _is_syn(one: Direction) -> NDArray[np.bool_]:
 
 
 def throughput(one: Direction) -> Graph:
-    """As tcptrace: each segment by the time since the one before, the average of ten, and that since the start."""
+    """As tcptrace: each segment by the time since the one before, the average of ten, and that
+    since the start.
+    """
     times, sums = one.sent.time, np.cumsum(one.sent.high - one.sent.low)
     tenth = np.arange(0, len(times), TOGETHER)
     layers = [
         Layer("instant", "dots", times[1:], _rate(times, sums, np.arange(len(times)))),
         Layer("throughput", "line", times[tenth[1:]], _rate(times, sums, tenth)),
-        Layer("average", "line", times[1:], (sums[1:] - sums[0]) / np.maximum(times[1:] - times[0], 1)),
+        Layer(
+            "average", "line", times[1:], (sums[1:] - sums[0]) / np.maximum(times[1:] - times[0], 1)
+        ),
     ]
     return graph("throughput", "Throughput", "", RATE, *layers)
 
@@ -91,7 +111,11 @@ def xplot(one: Direction, drawn: Graph, before: Sequence[str] = ()) -> str:
 def _commands(layer: Layer, one: Direction, drawn: Graph) -> list[str]:
     top = layer.y if layer.top is None else layer.top
     scale = drawn.y.scale
-    columns = {"at": layer.x.astype(np.int64) + one.start, "low": _shown(layer.y, scale), "high": _shown(top, scale)}
+    columns = {
+        "at": layer.x.astype(np.int64) + one.start,
+        "low": _shown(layer.y, scale),
+        "high": _shown(top, scale),
+    }
     points = pl.DataFrame(columns).with_columns(at=_seconds(pl.col("at")))
     commands = _FORMS[layer.shape](points, LOOKS[layer.look].letter)
     return [LOOKS[layer.look].xplot, *commands]
@@ -109,7 +133,11 @@ def _seconds(nanoseconds: Text) -> Text:
 
 def _bars(points: pl.DataFrame, letter: str) -> list[str]:
     ends = ("htick", "htick") if letter in ("S", "D") else ("darrow", "uarrow")
-    parts = ["line {at} {low} {at} {high}", f"{ends[0]} {{at}} {{low}}", f"{ends[1]} {{at}} {{high}}"]
+    parts = [
+        "line {at} {low} {at} {high}",
+        f"{ends[0]} {{at}} {{low}}",
+        f"{ends[1]} {{at}} {{high}}",
+    ]
     return _filled(points, [*parts, "atext {at} {high}", letter] if letter else parts)
 
 

@@ -1,1 +1,3 @@
-"""Published figures as CSV: quantity, one column per condition, unit, and the source of the figure."""
+"""Published figures as CSV: quantity, one column per condition, unit, and the source of the
+figure.
+"""

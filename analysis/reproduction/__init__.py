@@ -1,1 +1,3 @@
-"""Published numbers beside ours: a folder with reproduction.json becomes a page, a table and graphs."""
+"""Published numbers beside ours: a folder with reproduction.json becomes a page, a table and
+graphs.
+"""

@@ -1,4 +1,6 @@
-"""A reproduction folder's reproduction.json as frozen records; what is missing or broken is told in one sentence."""
+"""A reproduction folder's reproduction.json as frozen records; what is missing or broken is told in
+one sentence.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,9 @@ _LOG = re.compile(r"failures/[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
 class Row:
     """One published number, and ours for each seed: with the settings of its time and with today's.
 
-    `published` is None where the source does not state it; `printed` are its digits. `low` and `high` are the least
-    and greatest of the published repetitions, None where there are none. All are in `unit`.
+    `published` is None where the source does not state it; `printed` are its digits. `low` and
+    `high` are the least and greatest of the published repetitions, None where there are none.
+    All are in `unit`.
     """
 
     where: str
@@ -114,7 +117,10 @@ class Reproduction:
 
 
 def read_reproduction(path: Path, problems: Problems) -> Reproduction:
-    """The reproduction in `path`. Raises UsageError where there is none, TcplabError where it cannot be used."""
+    """The reproduction in `path`.
+
+    Raises UsageError where there is none, TcplabError where it cannot be used.
+    """
     facts = read_main(path, "reproduction.json", "./tcplab reproduce", NEWEST_FORMAT)
     studies = tuple(_study(entry, problems) for entry in objects(facts, "studies"))
     if not studies:
@@ -127,18 +133,39 @@ def _study(entry: Object, problems: Problems) -> Study:
     listed = entry.get("rows")
     rows = tuple(read_row(one, name, problems) for one in objects(entry, "rows"))
     if not rows or len(rows) < len(listed if isinstance(listed, list) else ()):
-        problems.add(f"Study {name} has {'rows' if rows else 'no row'} that can be read{' in part' if rows else ''}.")
+        problems.add(
+            f"Study {name} has {'rows' if rows else 'no row'} that can be"
+            f" read{' in part' if rows else ''}."
+        )
     _tell_doubles(rows, name, problems)
-    profile = (Setting(text(one, "name"), text(one, "value"), text(one, "reason")) for one in objects(entry, "profile"))
+    profile = (
+        Setting(text(one, "name"), text(one, "value"), text(one, "reason"))
+        for one in objects(entry, "profile")
+    )
     failures = tuple(_failure(one) for one in objects(entry, "failures"))
-    return Study(name, text(entry, "claim"), text(entry, "source"), text(entry, "year"), tuple(profile),
-                 texts(entry, "notes"), _plot(inner(entry, "plot")), rows, failures)  # fmt: skip
+    return Study(
+        name,
+        text(entry, "claim"),
+        text(entry, "source"),
+        text(entry, "year"),
+        tuple(profile),
+        texts(entry, "notes"),
+        _plot(inner(entry, "plot")),
+        rows,
+        failures,
+    )
 
 
 def _tell_doubles(rows: tuple[Row, ...], study: str, problems: Problems) -> None:
-    twice = [name for name, count in Counter((row.where, row.quantity) for row in rows).items() if count > 1]
+    twice = [
+        name
+        for name, count in Counter((row.where, row.quantity) for row in rows).items()
+        if count > 1
+    ]
     if twice:
-        problems.add(f"Study {study} has several rows for '{twice[0][0]}', {twice[0][1]}; all are shown.")
+        problems.add(
+            f"Study {study} has several rows for '{twice[0][0]}', {twice[0][1]}; all are shown."
+        )
 
 
 def read_row(entry: Object, study: str, problems: Problems) -> Row:
@@ -146,15 +173,26 @@ def read_row(entry: Object, study: str, problems: Problems) -> Row:
     where, published = text(entry, "where", "unnamed"), number(entry, "published")
     if published is None and entry.get("published") is not None:
         problems.add(
-            f"The published number of '{where}' in study {study} is no finite number; it counts as not stated."
+            f"The published number of '{where}' in study {study} is no finite number; it counts as"
+            " not stated."
         )
     return Row(
-        where, text(entry, "quantity", "value"), text(entry, "unit"), text(entry, "series"), number(entry, "x"),
-        published, "" if published is None else text(entry, "published"), number(entry, "published_low"),
-        number(entry, "published_high"), text(entry, "published_note"),
-        _values(entry, "period", where, problems), _values(entry, "today", where, problems), texts(entry, "seeds"),
-        text(entry, "why"), text(entry, "command"),
-    )  # fmt: skip
+        where,
+        text(entry, "quantity", "value"),
+        text(entry, "unit"),
+        text(entry, "series"),
+        number(entry, "x"),
+        published,
+        "" if published is None else text(entry, "published"),
+        number(entry, "published_low"),
+        number(entry, "published_high"),
+        text(entry, "published_note"),
+        _values(entry, "period", where, problems),
+        _values(entry, "today", where, problems),
+        texts(entry, "seeds"),
+        text(entry, "why"),
+        text(entry, "command"),
+    )
 
 
 def _values(entry: Object, key: str, where: str, problems: Problems) -> tuple[float, ...]:
@@ -169,7 +207,12 @@ def _values(entry: Object, key: str, where: str, problems: Problems) -> tuple[fl
 
 
 def _plot(entry: Object) -> Plot:
-    return Plot(_KINDS.get(text(entry, "kind"), ""), text(entry, "x"), text(entry, "x_unit"), text(entry, "series"))
+    return Plot(
+        _KINDS.get(text(entry, "kind"), ""),
+        text(entry, "x"),
+        text(entry, "x_unit"),
+        text(entry, "series"),
+    )
 
 
 def _failure(entry: Object) -> Failure:

@@ -25,7 +25,9 @@ from analysis.reproduction.verdict import (
 
 @dataclass(frozen=True)
 class Judged:
-    """A row; what its published number stands for; and ours with a verdict, once for each way of running it."""
+    """A row; what its published number stands for; and ours with a verdict, once for each way of
+    running it.
+    """
 
     row: Row
     span: Span | None
@@ -89,7 +91,9 @@ def judge_study(study: Study) -> JudgedStudy:
 
 
 def judge_row(row: Row) -> Judged:
-    span = None if row.published is None else published_span(row.printed, row.unit, row.low, row.high)
+    span = (
+        None if row.published is None else published_span(row.printed, row.unit, row.low, row.high)
+    )
     period, today = summarize(row.period), summarize(row.today)
     verdicts = (judge(row.published, span, ours) for ours in (period, today))
     return Judged(row, span, period, today, *verdicts)
@@ -99,4 +103,9 @@ def count(rows: Sequence[Judged]) -> Counts:
     words = [one.outcome.word for one in rows]
     period = sum(one.period_verdict.word == AGREES for one in rows)
     today = sum(one.today_verdict.word == AGREES for one in rows)
-    return Counts(len(rows), period, today, *(words.count(word) for word in (AGREES, WITHIN, DIFFERS, UNRUN, UNSTATED)))
+    return Counts(
+        len(rows),
+        period,
+        today,
+        *(words.count(word) for word in (AGREES, WITHIN, DIFFERS, UNRUN, UNSTATED)),
+    )

@@ -33,20 +33,31 @@ class PublishedNumbers(JudgedRows):
     @property
     def sentence(self) -> str:
         """How many of them agree."""
-        counts, those = self.counts, "1 number was" if len(self.rows) == 1 else f"{len(self.rows)} numbers were"
+        counts, those = (
+            self.counts,
+            ("1 number was" if len(self.rows) == 1 else f"{len(self.rows)} numbers were"),
+        )
         return (
-            f"With these settings {those} published: {counts.agree} agree, {counts.within} lie within our runs' range, "
-            f"{counts.differ} differ."
+            f"With these settings {those} published: {counts.agree} agree, {counts.within} lie"
+            f" within our runs' range, {counts.differ} differ."
         )
 
     def table(self, most: int) -> Table:
-        """For the terminal: the first `most` numbers, ours in both ways of running it, and the verdicts."""
+        """For the terminal: the first `most` numbers, ours in both ways of running it, and the
+        verdicts.
+        """
         table = Table(title=Text("Published, and ours"))
-        ways = [name for name, has in (("its time", self.has_period), ("today", self.has_today)) if has]
+        ways = [
+            name for name, has in (("its time", self.has_period), ("today", self.has_today)) if has
+        ]
         for at, name in enumerate(("Where", "Published", *(f"Ours, {way}" for way in ways))):
             table.add_column(name, justify="right" if at == 1 else "left")
         for one in self.lines[:most]:
-            cells = [cell for cell, has in ((one.period, self.has_period), (one.today, self.has_today)) if has]
+            cells = [
+                cell
+                for cell, has in ((one.period, self.has_period), (one.today, self.has_today))
+                if has
+            ]
             said = (Text(f"{cell.median} ({cell.verdict})") for cell in cells)
             table.add_row(Text(f"{one.where}, {one.quantity}"), Text(one.published), *said)
         if len(self.lines) > most:

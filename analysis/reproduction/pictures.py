@@ -1,4 +1,6 @@
-"""Which graph a study has: against a swept quantity where there is one, else a line for each row."""
+"""Which graph a study has: against a swept quantity where there is one, else a line for each
+row.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,9 @@ _LEAST, _GREATEST = 1e-12, 1e15
 _WIDEST = 1e9
 """The greatest ratio that is drawn; anything beyond would leave no room for the others."""
 _HOW = (
-    "Hollow: published, with a bar over its repetitions where there are several. Filled: the median of our runs; the "
-    "thin bar goes from the least run to the greatest, the thick one is the 95 % interval of the median (six runs or "
-    "more)."
+    "Hollow: published, with a bar over its repetitions where there are several. Filled: the median"
+    " of our runs; the thin bar goes from the least run to the greatest, the thick one is the 95 %"
+    " interval of the median (six runs or more)."
 )
 
 
@@ -41,9 +43,16 @@ def picture(one: JudgedStudy, number: int) -> Picture | None:
 def _is_drawable(judged: Judged) -> bool:
     """Whether there is a number, and none that an axis would not hold."""
     row, ours = judged.row, [one for one in (judged.period, judged.today) if one]
-    numbers = [row.published, row.low, row.high, *(end for one in ours for end in (one.runs.low, one.runs.high))]
+    numbers = [
+        row.published,
+        row.low,
+        row.high,
+        *(end for one in ours for end in (one.runs.low, one.runs.high)),
+    ]
     sizes = [abs(number) for number in (*numbers, row.x) if number]
-    return any(number is not None for number in numbers) and all(_LEAST <= size <= _GREATEST for size in sizes)
+    return any(number is not None for number in numbers) and all(
+        _LEAST <= size <= _GREATEST for size in sizes
+    )
 
 
 def _curves(one: JudgedStudy, with_x: Sequence[Judged], name: str) -> Picture:
@@ -53,12 +62,18 @@ def _curves(one: JudgedStudy, with_x: Sequence[Judged], name: str) -> Picture:
     amounts = sorted({judged.row.x for judged in with_x if judged.row.x is not None})
     axis = swept([as_printed(repr(amount)) for amount in amounts], amounts)
     groups: dict[tuple[str, str], list[Judged]] = {}
-    for judged in sorted(with_x, key=lambda each: _quantity(each)):  # panels of a quantity stand together
+    for judged in sorted(
+        with_x, key=lambda each: _quantity(each)
+    ):  # panels of a quantity stand together
         groups.setdefault((_quantity(judged), judged.row.series), []).append(judged)
     shown = list(groups.items())[:MOST_PANELS]
     places = dict(zip(amounts, axis.positions, strict=True))
     panels = [
-        curves.Panel(series or quantity, quantity, _marks(group, [places[each.row.x or 0.0] for each in group]))
+        curves.Panel(
+            series or quantity,
+            quantity,
+            _marks(group, [places[each.row.x or 0.0] for each in group]),
+        )
         for (quantity, series), group in shown
     ]
     left = len(one.rows) - sum(len(group) for _, group in shown)
@@ -80,20 +95,35 @@ def _lines(one: JudgedStudy, rows: Sequence[Judged], name: str) -> Picture | Non
         return None
     quantities = list(dict.fromkeys(_quantity(judged) for judged in shown))
     labels = [_label(judged, len(quantities) > 1) for judged in shown]
-    below = "ours divided by the published number" if is_ratio else quantities[0] if len(quantities) == 1 else ""
+    below = (
+        "ours divided by the published number"
+        if is_ratio
+        else quantities[0]
+        if len(quantities) == 1
+        else ""
+    )
     marks = _marks(shown, range(len(shown)), is_ratio)
     how = (
-        "The rows have several units; so all numbers are divided by the published one, which is 1. " if is_ratio else ""
+        "The rows have several units; so all numbers are divided by the published one, which is 1. "
+        if is_ratio
+        else ""
     )
     made = lines.draw(labels, marks, below or f"value ({shown[0].row.unit})", is_ratio)
     return Picture(name, _title(one), _caption(len(one.rows) - len(shown), how), made)
 
 
 def _has_ratio(judged: Judged) -> bool:
-    """Whether ours can be divided by the published number and the quotient shown on a logarithmic axis."""
+    """Whether ours can be divided by the published number and the quotient shown on a logarithmic
+    axis.
+    """
     one = judged.row.published or 0.0
     medians = [ours.median for ours in (judged.period, judged.today) if ours]
-    return one > 0 and bool(medians) and one / _WIDEST <= min(medians) and max(medians) / _WIDEST <= one
+    return (
+        one > 0
+        and bool(medians)
+        and one / _WIDEST <= min(medians)
+        and max(medians) / _WIDEST <= one
+    )
 
 
 def _label(judged: Judged, with_quantity: bool) -> str:
@@ -104,7 +134,9 @@ def _quantity(judged: Judged) -> str:
     return f"{judged.row.quantity} ({judged.row.unit})" if judged.row.unit else judged.row.quantity
 
 
-def _marks(rows: Sequence[Judged], places: Iterable[float], is_ratio: bool = False) -> dict[Source, list[Mark]]:
+def _marks(
+    rows: Sequence[Judged], places: Iterable[float], is_ratio: bool = False
+) -> dict[Source, list[Mark]]:
     from analysis.reproduction.figures.marks import PERIOD, PUBLISHED, TODAY
 
     marks: dict[Source, list[Mark]] = {PUBLISHED: [], PERIOD: [], TODAY: []}

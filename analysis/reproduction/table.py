@@ -16,15 +16,36 @@ from analysis.sweep.wording import signed
 STYLES = dict(zip(ORDER, ("agrees", "within", "apart", "unrun", "unrun"), strict=True))
 """The CSS class of each verdict."""
 _HEAD = (
-    "study", "where", "series", "x", "quantity", "unit", "published", "published_low", "published_high",
-    "published_note", "outcome",
-)  # fmt: skip
-_OURS = ("verdict", "factor", "median", "interval_low", "interval_high", "least", "greatest", "runs", "values")
+    "study",
+    "where",
+    "series",
+    "x",
+    "quantity",
+    "unit",
+    "published",
+    "published_low",
+    "published_high",
+    "published_note",
+    "outcome",
+)
+_OURS = (
+    "verdict",
+    "factor",
+    "median",
+    "interval_low",
+    "interval_high",
+    "least",
+    "greatest",
+    "runs",
+    "values",
+)
 
 
 @dataclass(frozen=True)
 class Cell:
-    """Ours under one kind of settings: the median, the range under it, the verdict in words and its CSS class."""
+    """Ours under one kind of settings: the median, the range under it, the verdict in words and its
+    CSS class.
+    """
 
     median: str
     range: str
@@ -54,7 +75,9 @@ UNEXPLAINED = "Not explained."
 
 def reasons(rows: Sequence[Judged]) -> list[str]:
     """Why rows differ, each once, in the order of the rows."""
-    return list(dict.fromkeys(one.row.why for one in rows if one.row.why and one.outcome.word == DIFFERS))
+    return list(
+        dict.fromkeys(one.row.why for one in rows if one.row.why and one.outcome.word == DIFFERS)
+    )
 
 
 def line(judged: Judged, listed: Sequence[str]) -> Line:
@@ -63,11 +86,18 @@ def line(judged: Judged, listed: Sequence[str]) -> Line:
     reason = listed.index(row.why) + 1 if outcome == DIFFERS and row.why else 0
     quantity = f"{row.quantity} ({row.unit})" if row.unit else row.quantity
     return Line(
-        row.where, quantity, NOTHING if row.published is None else as_printed(row.printed), _published_range(judged),
-        row.note, _cell(judged.period, judged.period_verdict, row.unit),
-        _cell(judged.today, judged.today_verdict, row.unit), STYLES[outcome], reason,
-        UNEXPLAINED if outcome == DIFFERS and not row.why else "", row.command,
-    )  # fmt: skip
+        row.where,
+        quantity,
+        NOTHING if row.published is None else as_printed(row.printed),
+        _published_range(judged),
+        row.note,
+        _cell(judged.period, judged.period_verdict, row.unit),
+        _cell(judged.today, judged.today_verdict, row.unit),
+        STYLES[outcome],
+        reason,
+        UNEXPLAINED if outcome == DIFFERS and not row.why else "",
+        row.command,
+    )
 
 
 def as_printed(printed: str) -> str:
@@ -93,7 +123,9 @@ def _cell(ours: Ours | None, verdict: Verdict, unit: str) -> Cell:
 
 
 def csv_text(studies: Sequence[JudgedStudy]) -> str:
-    """reproduction.csv: one line for each published number, figures in full, `values` with blanks between them."""
+    """reproduction.csv: one line for each published number, figures in full, `values` with blanks
+    between them.
+    """
     with StringIO() as text:
         lines = csv.writer(text, lineterminator="\n")
         ours = (f"{way}_{column}" for way in ("period", "today") for column in _OURS)
@@ -106,13 +138,25 @@ def _csv_line(study: str, judged: Judged) -> list[str | float | None]:
     row = judged.row
     published = [row.printed, row.low, row.high, row.note]
     return [
-        study, row.where, row.series, row.x, row.quantity, row.unit, *published, judged.outcome.word,
+        study,
+        row.where,
+        row.series,
+        row.x,
+        row.quantity,
+        row.unit,
+        *published,
+        judged.outcome.word,
         *_csv_ours(judged.period, judged.period_verdict, row.period),
-        *_csv_ours(judged.today, judged.today_verdict, row.today), " ".join(row.seeds), row.why, row.command,
-    ]  # fmt: skip
+        *_csv_ours(judged.today, judged.today_verdict, row.today),
+        " ".join(row.seeds),
+        row.why,
+        row.command,
+    ]
 
 
-def _csv_ours(ours: Ours | None, verdict: Verdict, values: Sequence[float]) -> list[str | float | None]:
+def _csv_ours(
+    ours: Ours | None, verdict: Verdict, values: Sequence[float]
+) -> list[str | float | None]:
     if ours is None:
         return [verdict.word, *[None] * 6, 0, ""]
     interval = (ours.interval.low, ours.interval.high) if ours.interval else (None, None)

@@ -14,16 +14,22 @@ MOST_REMARKS = 12
 
 
 def print_reproduction(report: ReproductionReport) -> None:
-    """Prints what to check, how many rows of each study agree, and the page's path to standard output."""
+    """Prints what to check, how many rows of each study agree, and the page's path to standard
+    output.
+    """
     console = Console(highlight=False, soft_wrap=True)
     for remark in report.remarks[:MOST_REMARKS]:
         console.print(Text(f"Check: {remark}", style="yellow"))
     if len(report.remarks) > MOST_REMARKS:
-        console.print(Text(f"... and {len(report.remarks) - MOST_REMARKS} more on the page", style="yellow"))
+        console.print(
+            Text(f"... and {len(report.remarks) - MOST_REMARKS} more on the page", style="yellow")
+        )
     console.print(_table(report))
     console.print(Text(report.headline))
     if report.reproduction.status != "complete":
-        console.print(Text(f"This is marked {report.reproduction.status}: it is not whole.", style="bold red"))
+        console.print(
+            Text(f"This is marked {report.reproduction.status}: it is not whole.", style="bold red")
+        )
     console.print(Text(f"Report: {report.page}"))
 
 
@@ -47,6 +53,8 @@ def _table(report: ReproductionReport) -> Table:
 
 
 def _cells(counts: Counts, total: Counts) -> list[str]:
-    """The numbers of a line, with a column for rows without a published number only where there are any."""
+    """The numbers of a line, with a column for rows without a published number only where there are
+    any.
+    """
     found = [counts.rows, counts.agree, counts.within, counts.differ, counts.unrun]
     return [str(number) for number in (*found, *[counts.unstated] * bool(total.unstated))]

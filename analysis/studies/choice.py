@@ -12,7 +12,15 @@ from analysis import draw
 from analysis.answers import Answer
 from analysis.draw import Picture
 from analysis.results import Results
-from analysis.studies import cubic_answers, cubic_vs_reno, packet_dropper, plain, reordering, sack, udp_fairness
+from analysis.studies import (
+    cubic_answers,
+    cubic_vs_reno,
+    packet_dropper,
+    plain,
+    reordering,
+    sack,
+    udp_fairness,
+)
 from analysis.table import Listing, Quantity, Table
 
 
@@ -20,8 +28,9 @@ from analysis.table import Listing, Quantity, Table
 class Study:
     """How an experiment's results become its tables, its pictures and its answers.
 
-    `listings` are tables that only this experiment has; of these and of `pictures` the clearest comes first. `short`
-    are the quantities that the terminal shows; the usual ones where it is empty.
+    `listings` are tables that only this experiment has; of these and of `pictures` the clearest
+    comes first. `short` are the quantities that the terminal shows; the usual ones where it is
+    empty.
     """
 
     table: Callable[[Results], Table]
@@ -34,14 +43,28 @@ class Study:
 _STUDIES = {
     "sack": Study(sack.table, sack.answers),
     "cubic_vs_reno": Study(
-        plain.table, cubic_answers.all_answers, cubic_vs_reno.listings, cubic_vs_reno.pictures, cubic_vs_reno.SHORT
+        plain.table,
+        cubic_answers.all_answers,
+        cubic_vs_reno.listings,
+        cubic_vs_reno.pictures,
+        cubic_vs_reno.SHORT,
     ),
     "udp_fairness": Study(
-        plain.table, udp_fairness.answers, udp_fairness.listings, udp_fairness.pictures, udp_fairness.SHORT
+        plain.table,
+        udp_fairness.answers,
+        udp_fairness.listings,
+        udp_fairness.pictures,
+        udp_fairness.SHORT,
     ),
-    "reordering": Study(plain.table, reordering.answers, reordering.listings, reordering.pictures, reordering.SHORT),
+    "reordering": Study(
+        plain.table, reordering.answers, reordering.listings, reordering.pictures, reordering.SHORT
+    ),
     "packet_dropper": Study(
-        plain.table, packet_dropper.answers, packet_dropper.listings, packet_dropper.pictures, packet_dropper.SHORT
+        plain.table,
+        packet_dropper.answers,
+        packet_dropper.listings,
+        packet_dropper.pictures,
+        packet_dropper.SHORT,
     ),
 }
 _PLAIN = Study(plain.table)
@@ -50,4 +73,8 @@ _PLAIN = Study(plain.table)
 def study_of(results: Results) -> Study:
     """The study of the run's experiment, or the plain one."""
     known = _STUDIES.get(results.run.experiment)
-    return _PLAIN if known is None or (results.run.experiment == "sack" and not sack.is_sack(results)) else known
+    return (
+        _PLAIN
+        if known is None or (results.run.experiment == "sack" and not sack.is_sack(results))
+        else known
+    )

@@ -25,13 +25,25 @@ from analysis.studies.wording import (
 )
 from analysis.table import Quantity
 
-RATE = Quantity("Rate of all flows at the senders", "Mbit/s", "flows.sent", "last lines of .client.txt", scale=1e-3)
-GOODPUT = Quantity("Goodput of all flows", "Mbit/s", "flows.total", "last lines of .server.txt", scale=1e-3)
-FAIRNESS = Quantity("Jain's fairness index", "", "flows.jain", "the last lines of all flows' .server.txt")
+RATE = Quantity(
+    "Rate of all flows at the senders",
+    "Mbit/s",
+    "flows.sent",
+    "last lines of .client.txt",
+    scale=1e-3,
+)
+GOODPUT = Quantity(
+    "Goodput of all flows", "Mbit/s", "flows.total", "last lines of .server.txt", scale=1e-3
+)
+FAIRNESS = Quantity(
+    "Jain's fairness index", "", "flows.jain", "the last lines of all flows' .server.txt"
+)
 SLOWEST = Quantity("Slowest flow", "Mbit/s", "flows.least", "last lines of .server.txt", scale=1e-3)
 FASTEST = Quantity("Fastest flow", "Mbit/s", "flows.most", "last lines of .server.txt", scale=1e-3)
 AGAIN = counter("Segments sent again", "TcpRetransSegs")
-RESENT = Quantity("Share of segments sent again", "%", "metric.resent_percent", "counters.json, all senders")
+RESENT = Quantity(
+    "Share of segments sent again", "%", "metric.resent_percent", "counters.json, all senders"
+)
 TIMEOUTS = counter("Retransmission time-outs", "TcpExtTCPTimeouts")
 SACKED = counter("Fast recoveries by SACK", "TcpExtTCPSackRecovery")
 COUNTED = counter("Fast recoveries by counting duplicate ACKs", "TcpExtTCPRenoRecovery")
@@ -66,14 +78,21 @@ def _faster(results: Results) -> Answer:
     if not rates:
         return Answer(question, ("No condition has a rate, so this cannot be answered.",))
     said = [f"The rates are {rates}.", *_ratios(results, RATE), *_limits(results)]
-    return Answer(question, (*said, *more_repetitions(results)), tuple(fact(results, one) for one in (RATE, GOODPUT)))
+    return Answer(
+        question,
+        (*said, *more_repetitions(results)),
+        tuple(fact(results, one) for one in (RATE, GOODPUT)),
+    )
 
 
 def _ratios(results: Results, quantity: Quantity) -> list[str]:
     """The first condition against each other of the same time."""
     groups = in_the_same_time(results)
     return [
-        said for first, *others in groups for one in others if (said := compared(results, quantity, "rate", first, one))
+        said
+        for first, *others in groups
+        for one in others
+        if (said := compared(results, quantity, "rate", first, one))
     ]
 
 
@@ -83,44 +102,62 @@ def _limits(results: Results) -> list[str]:
 
 
 def _limit(results: Results, condition: Condition) -> str:
-    rate, link, again = middle(results, RATE, condition), results.link_rate, middle(results, AGAIN, condition)
+    rate, link, again = (
+        middle(results, RATE, condition),
+        results.link_rate,
+        middle(results, AGAIN, condition),
+    )
     if rate is None or link is None or again is None:
         return ""
     share = rate * 1000 / link
     if share >= _FULL:
-        return f"{condition.label}: the link is full; this is {100 * share:.0f} % of its {written(link / 1000)} Mbit/s."
+        return (
+            f"{condition.label}: the link is full; this is {100 * share:.0f} % of its"
+            f" {written(link / 1000)} Mbit/s."
+        )
     if again:
-        how = f"{figure(again)} segments were sent again, {figure(middle(results, TIMEOUTS, condition))} time-outs"
+        how = (
+            f"{figure(again)} segments were sent again,"
+            f" {figure(middle(results, TIMEOUTS, condition))} time-outs"
+        )
         return f"{condition.label}: {100 * share:.0f} % of the link's rate, with losses ({how})."
     trip = middle(results, TRIP, condition)
-    window = f" {written(rate * trip / 8)} KB in each round trip of {written(trip)} ms" if trip else ""
+    window = (
+        f" {written(rate * trip / 8)} KB in each round trip of {written(trip)} ms" if trip else ""
+    )
     return (
-        f"{condition.label}: {100 * share:.0f} % of the link's rate, and nothing was sent again. So no loss slowed it "
-        f"down, but how fast it started and how much may be under way:{window or ' its window'}."
+        f"{condition.label}: {100 * share:.0f} % of the link's rate, and nothing was sent again. So"
+        " no loss slowed it down, but how fast it started and how much may be under"
+        f" way:{window or ' its window'}."
     )
 
 
 def _when(results: Results) -> Answer:
     standard = (
-        "What the standards say: Reno adds one segment to its window in each round trip (RFC 5681). CUBIC's window "
-        "grows with the time since the last loss, whatever the round trip (RFC 9438), and keeps 70 % of the window at "
-        "a loss where Reno keeps 50 %. So CUBIC is ahead after a loss on a long path. In slow start both double."
+        "What the standards say: Reno adds one segment to its window in each round trip (RFC 5681)."
+        " CUBIC's window grows with the time since the last loss, whatever the round trip (RFC"
+        " 9438), and keeps 70 % of the window at a loss where Reno keeps 50 %. So CUBIC is ahead"
+        " after a loss on a long path. In slow start both double."
     )
     events = [_recoveries(results, condition) for condition in results.run.conditions]
     known = [event for event in events if event is not None]
     if not known:
         return Answer("When does CUBIC outperform Reno?", (standard,))
     found = zip(events, results.run.conditions, strict=True)
-    counts = listed([f"{written(event)} ({one.label})" for event, one in found if event is not None])
+    counts = listed(
+        [f"{written(event)} ({one.label})" for event, one in found if event is not None]
+    )
     here = (
-        f"The windows were cut after a loss this often: {counts}. What that did to the rates is in the first answer."
+        f"The windows were cut after a loss this often: {counts}. What that did to the rates is in"
+        " the first answer."
         if any(known)
         else "This run has no loss, so what distinguishes them was never used."
     )
     return Answer(
-        "When does CUBIC outperform Reno?", (standard, here),
+        "When does CUBIC outperform Reno?",
+        (standard, here),
         tuple(fact(results, one) for one in (SACKED, COUNTED, TIMEOUTS, DROPS)),
-    )  # fmt: skip
+    )
 
 
 def _recoveries(results: Results, condition: Condition) -> float | None:
@@ -131,14 +168,18 @@ def _recoveries(results: Results, condition: Condition) -> float | None:
 
 def _start(results: Results) -> Answer:
     said = [
-        sentence for one in results.first if (sentence := _up_to_speed(one.trial.condition, one.flows[0].intervals))
+        sentence
+        for one in results.first
+        if (sentence := _up_to_speed(one.trial.condition, one.flows[0].intervals))
     ]
     kept = said or ["iperf printed too few lines to tell."]
     return Answer("What happens in the first seconds?", tuple(kept))
 
 
 def _up_to_speed(condition: Condition, lines: Sequence[Interval]) -> str:
-    """When the first flow came near the median rate of the second half of its time, and what slow start means."""
+    """When the first flow came near the median rate of the second half of its time, and what slow
+    start means.
+    """
     later = [line.rate for line in lines[len(lines) // 2 : -1]]
     if not later or not median(later):
         return ""
@@ -148,8 +189,8 @@ def _up_to_speed(condition: Condition, lines: Sequence[Interval]) -> str:
         return ""
     first = ", ".join(written(line.rate / 1000) for line in lines[:5])
     return (
-        f"{condition.label}: {first} Mbit/s in the first five seconds. It reached {100 * _UP:.0f} % of its later rate "
-        f"of {written(usual / 1000)} Mbit/s in second {int(reached.start) + 1}."
+        f"{condition.label}: {first} Mbit/s in the first five seconds. It reached {100 * _UP:.0f} %"
+        f" of its later rate of {written(usual / 1000)} Mbit/s in second {int(reached.start) + 1}."
     )
 
 
@@ -157,22 +198,36 @@ def _many(results: Results) -> Answer:
     count = len(results.run.flows)
     said = [
         f"The rates of the {count} connections add up to {each(results, RATE)}.",
-        f"Jain's fairness index, which is 1 where all have the same, is {each(results, FAIRNESS)}. The slowest has "
-        f"{each(results, SLOWEST)}, the fastest {each(results, FASTEST)}.",
-        "Many connections fill a long path sooner than one: each begins with its own slow start, and a loss cuts only "
-        "the window of the connection that has it.",
+        (
+            "Jain's fairness index, which is 1 where all have the same, is"
+            f" {each(results, FAIRNESS)}. The slowest has {each(results, SLOWEST)}, the fastest"
+            f" {each(results, FASTEST)}."
+        ),
+        (
+            "Many connections fill a long path sooner than one: each begins with its own slow"
+            " start, and a loss cuts only the window of the connection that has it."
+        ),
     ]
     facts = tuple(fact(results, one) for one in (RATE, FAIRNESS, SLOWEST, FASTEST))
-    return Answer(f"What changes with {count} connections, and how do they share?", tuple(said), facts)
+    return Answer(
+        f"What changes with {count} connections, and how do they share?", tuple(said), facts
+    )
 
 
 def _losses(results: Results) -> Answer:
     said = [
-        f"The path lost {each(results, LOST)} of the packets at random. Neither algorithm can tell such a loss from a "
-        "full queue, and each cuts its window.",
-        f"Sent again was {each(results, RESENT)} of all segments; there were {each(results, TIMEOUTS)} time-outs.",
+        (
+            f"The path lost {each(results, LOST)} of the packets at random. Neither algorithm can"
+            " tell such a loss from a full queue, and each cuts its window."
+        ),
+        (
+            f"Sent again was {each(results, RESENT)} of all segments; there were"
+            f" {each(results, TIMEOUTS)} time-outs."
+        ),
         *_ratios(results, RATE),
     ]
     return Answer(
-        "What does random loss do?", tuple(said), tuple(fact(results, one) for one in (LOST, AGAIN, TIMEOUTS))
+        "What does random loss do?",
+        tuple(said),
+        tuple(fact(results, one) for one in (LOST, AGAIN, TIMEOUTS)),
     )

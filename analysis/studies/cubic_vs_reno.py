@@ -1,4 +1,6 @@
-"""CUBIC against Reno (section 3.1 of the TCP assignment): rates of all flows, the first seconds, and the answers."""
+"""CUBIC against Reno (section 3.1 of the TCP assignment): rates of all flows, the first seconds,
+and the answers.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +31,16 @@ def listings(results: Results) -> tuple[Listing, ...]:
 
 def published_seconds(results: Results) -> dict[str, list[float]]:
     """The published rates of the first seconds in Mbit/s, by the condition that has them."""
-    notes = ((text(row, "condition") or text(row, "period_condition"), text(row, "published_note"))
-             for row in objects(results.run.spec, "published"))  # fmt: skip
+    notes = (
+        (text(row, "condition") or text(row, "period_condition"), text(row, "published_note"))
+        for row in objects(results.run.spec, "published")
+    )
     found = ((condition, re.search(r"first seconds: ([\d. ]+)", note)) for condition, note in notes)
-    return {condition: [float(number) for number in match[1].split()] for condition, match in found if match}
+    return {
+        condition: [float(number) for number in match[1].split()]
+        for condition, match in found
+        if match
+    }
 
 
 def first_seconds(one: Measured) -> list[float]:
@@ -44,13 +52,18 @@ def first_seconds(one: Measured) -> list[float]:
 
 def _seconds(results: Results, published: dict[str, list[float]]) -> Listing | None:
     head = ("Mbit/s in second", *(str(second) for second in range(1, FIRST_SECONDS + 1)))
-    theirs = [_cells(f"published, {name.removesuffix('_period')}", map(written, rates))
-              for name, rates in published.items()]  # fmt: skip
+    theirs = [
+        _cells(f"published, {name.removesuffix('_period')}", map(written, rates))
+        for name, rates in published.items()
+    ]
     ours = [
         _cells(f"ours, {condition.label}", map(spread, _by_second(results, condition.name)))
         for condition in results.run.conditions
     ]
-    note = "What iperf's client wrote in each second (its lines of -i 1), which includes what waits in its own buffer."
+    note = (
+        "What iperf's client wrote in each second (its lines of -i 1), which includes what waits in"
+        " its own buffer."
+    )
     return Listing("The first seconds", head, (*theirs, *ours), (note,))
 
 
@@ -66,7 +79,9 @@ def _cells(name: str, cells: Iterable[str]) -> tuple[str, ...]:
 
 
 def pictures(results: Results) -> list[Picture]:
-    """Rates and windows over time, the first seconds beside the published ones, and how flows share."""
+    """Rates and windows over time, the first seconds beside the published ones, and how flows
+    share.
+    """
     groups = side_by_side(results)
     drawn = [_early(results), *map(_over_time, groups, repeat(results)), *map(sharing, groups)]
     over_time = [picture for picture in drawn[1:] if picture]
@@ -80,14 +95,24 @@ def _over_time(trials: list[Measured], results: Results) -> Picture | None:
     if not shown:
         return None
     panels = [all_flows.Panel(one.trial.condition.label, one.flows) for one in shown]
-    several = "Each flow is a band, and their upper edge is the sum. " if len(results.run.flows) > 1 else ""
+    several = (
+        "Each flow is a band, and their upper edge is the sum. "
+        if len(results.run.flows) > 1
+        else ""
+    )
     dotted = "" if several else " Dotted: the slow-start threshold, once there is one."
     caption = (
-        f"Seed {shown[0].trial.seed}. Above: what iperf's clients wrote in each second; at first it waits in their own "
-        f"buffers. {several}Below: the congestion window of each flow, sampled like ss -ti.{dotted}"
+        f"Seed {shown[0].trial.seed}. Above: what iperf's clients wrote in each second; at first it"
+        f" waits in their own buffers. {several}Below: the congestion window of each flow, sampled"
+        f" like ss -ti.{dotted}"
     )
     name = f"all_flows_{shown[0].trial.condition.name}.png"
-    return Picture(name, "Rate and congestion window over time", caption, all_flows.draw(panels, results.link_rate))
+    return Picture(
+        name,
+        "Rate and congestion window over time",
+        caption,
+        all_flows.draw(panels, results.link_rate),
+    )
 
 
 def _early(results: Results) -> Picture | None:

@@ -11,9 +11,11 @@ from analysis.table import Listing, Quantity
 
 
 def rates_of_flows(results: Results, group: str = "flows") -> Listing | None:
-    """One row for each condition: the sum, Jain's index, and the rates of all flows, the fastest first.
+    """One row for each condition: the sum, Jain's index, and the rates of all flows, the fastest
+    first.
 
-    `group` is `flows` for all of them, `tcp` for those beside a UDP flow (analysis.every_flow). None for a single flow.
+    `group` is `flows` for all of them, `tcp` for those beside a UDP flow (analysis.every_flow).
+    None for a single flow.
     """
     if len(results.run.flows) < 2:
         return None
@@ -21,7 +23,9 @@ def rates_of_flows(results: Results, group: str = "flows") -> Listing | None:
     rows = tuple(_row(results, one, group) for one in results.first)
     notes = ["Mbit/s at the receivers, from the last lines of all flows' .server.txt."]
     if len(results.run.seeds) > 1:
-        notes.append(f"Medians over the repetitions; every flow of seed {results.first[0].trial.seed}.")
+        notes.append(
+            f"Medians over the repetitions; every flow of seed {results.first[0].trial.seed}."
+        )
     title = "The rate of every TCP flow" if group == "tcp" else "The rate of every flow"
     return Listing(title, head, rows, tuple(notes))
 
@@ -33,7 +37,9 @@ def _row(results: Results, one: Measured, group: str) -> tuple[str, ...]:
         for key, scale in (("total", 1e-3), ("jain", 1.0), ("least", 1e-3), ("most", 1e-3))
     ]
     meant = [flow for flow in one.flows if group == "flows" or flow.flow.protocol == group]
-    rates = sorted((flow.goodput / 1000 for flow in meant if flow.goodput is not None), reverse=True)
+    rates = sorted(
+        (flow.goodput / 1000 for flow in meant if flow.goodput is not None), reverse=True
+    )
     return (condition.label, str(len(meant)), *cells, "  ".join(map(written, rates)))
 
 
@@ -47,8 +53,8 @@ def sharing(trials: Sequence[Measured]) -> Picture | None:
     panels = [shares.of_flows(one.trial.condition.label, one.flows) for one in trials]
     udp = " Orange is UDP." if any(one.flow.protocol == "udp" for one in flows) else ""
     caption = (
-        f"Seed {trials[0].trial.seed}. Every bar is one flow, the fastest first.{udp} The line is what each would have "
-        "if all were alike."
+        f"Seed {trials[0].trial.seed}. Every bar is one flow, the fastest first.{udp} The line is"
+        " what each would have if all were alike."
     )
     name = f"shares_{trials[0].trial.condition.name}.png"
     return Picture(name, "How the flows share the link", caption, shares.draw(panels))

@@ -1,4 +1,6 @@
-"""The packet dropper: elapsed times in the columns of the original, and what dropping does to them."""
+"""The packet dropper: elapsed times in the columns of the original, and what dropping does to
+them.
+"""
 
 from __future__ import annotations
 
@@ -22,17 +24,24 @@ ON_THE_LINK = 1514
 """Bytes of such a frame as the lab's link counts it: without preamble and checksum."""
 HEAD = (
     *(f"{number}{ending}" for number, ending in zip(range(1, 4), ("st", "nd", "rd"), strict=True)),
-    *(f"{number}th" for number in range(4, REPETITIONS + 1)), "Average (s)", "Spread (s)", "Spread / average",
+    *(f"{number}th" for number in range(4, REPETITIONS + 1)),
+    "Average (s)",
+    "Spread (s)",
+    "Spread / average",
     "Throughput (byte/s)",
-)  # fmt: skip
+)
 NOTES = (
-    "Elapsed time of each repetition at the sender, in s. The spread is the mean distance from the average, which is "
-    "what the original's column holds.",
+    (
+        "Elapsed time of each repetition at the sender, in s. The spread is the mean distance from"
+        " the average, which is what the original's column holds."
+    ),
     f"Throughput = {FRAME} x requests / average time, as in the original.",
 )
 
 ELAPSED = Quantity("Elapsed time", "s", "metric.client_seconds", "last line of flow1.client.txt")
-DROPPED = Quantity("Share of packets that the router dropped", "%", "path.share", "qdiscs.json, netem")
+DROPPED = Quantity(
+    "Share of packets that the router dropped", "%", "path.share", "qdiscs.json, netem"
+)
 AGAIN = counter("Segments sent again", "TcpRetransSegs")
 FAST = counter("Segments sent again in fast recovery", "TcpExtTCPFastRetrans")
 TIMEOUTS = counter("Retransmission time-outs", "TcpExtTCPTimeouts")
@@ -48,7 +57,9 @@ def spread_of(times: Sequence[float]) -> float:
 
 
 def cells(times: Sequence[float], requests: float) -> tuple[str, ...]:
-    """The original's columns for elapsed times in s; of more than ten the first ten are shown, and all count."""
+    """The original's columns for elapsed times in s; of more than ten the first ten are shown, and
+    all count.
+    """
     shown = [f"{time:.2f}" for time in times[:REPETITIONS]]
     blank = [NOTHING] * (REPETITIONS - len(shown))
     if not times:
@@ -59,13 +70,22 @@ def cells(times: Sequence[float], requests: float) -> tuple[str, ...]:
 
 
 def published_times(percent: float) -> list[float]:
-    """The ten published times for a share dropped, in s; empty for a share that was not published."""
-    row = next((row for row in published_rows("packet_dropper") if float(row["drop_percent"]) == percent), None)
-    return [float(row[f"elapsed_s_{number}"]) for number in range(1, REPETITIONS + 1)] if row else []
+    """The ten published times for a share dropped, in s; empty for a share that was not
+    published.
+    """
+    row = next(
+        (row for row in published_rows("packet_dropper") if float(row["drop_percent"]) == percent),
+        None,
+    )
+    return (
+        [float(row[f"elapsed_s_{number}"]) for number in range(1, REPETITIONS + 1)] if row else []
+    )
 
 
 _PUBLISHED = {"bw": "100mbit", "delay": "50us", "jitter": "0s", "requests": "100000"}
-"""Settings of the published times, whatever was dropped; the delay is what a laboratory's own cables have."""
+"""Settings of the published times, whatever was dropped; the delay is what a laboratory's own
+cables have.
+"""
 
 
 def as_published(parameters: Mapping[str, str]) -> bool:
@@ -82,7 +102,9 @@ def percent(loss: str) -> float | None:
 
 
 def listings(results: Results) -> tuple[Listing, ...]:
-    """The original's line for what was dropped here, and its own where the settings are the published ones."""
+    """The original's line for what was dropped here, and its own where the settings are the
+    published ones.
+    """
     requests = _requests(results)
     ours = [
         (called(results, condition), *cells(ELAPSED.of(results, condition), requests))
@@ -97,7 +119,11 @@ def listings(results: Results) -> tuple[Listing, ...]:
 def _published(results: Results) -> list[float]:
     """The published times for what was dropped here, where all else is the same; else none."""
     dropped = percent(parameter(results, "loss"))
-    return published_times(dropped) if dropped is not None and as_published(results.run.parameters) else []
+    return (
+        published_times(dropped)
+        if dropped is not None and as_published(results.run.parameters)
+        else []
+    )
 
 
 def _requests(results: Results) -> float:
@@ -110,7 +136,10 @@ def pictures(results: Results) -> list[Picture]:
     from analysis.figures import times
 
     known = _published(results)
-    ours = [(called(results, condition), ELAPSED.of(results, condition)) for condition in results.run.conditions]
+    ours = [
+        (called(results, condition), ELAPSED.of(results, condition))
+        for condition in results.run.conditions
+    ]
     groups = [*([("published", known)] if known else []), *ours][:MOST_COLUMNS]
     if not any(values for _, values in ours):
         return []
@@ -128,8 +157,16 @@ def _time(results: Results) -> Answer:
     question = f"How long do {requests} requests take when {loss} is dropped?"
     if not each(results, ELAPSED):
         return Answer(question, ("No repetition has a time, so this cannot be answered.",))
-    said = [f"The transfer took {each(results, ELAPSED)}.", *_spreads(results), *_against_the_link(results)]
-    return Answer(question, (*said, *more_repetitions(results)), (fact(results, ELAPSED), fact(results, DROPPED)))
+    said = [
+        f"The transfer took {each(results, ELAPSED)}.",
+        *_spreads(results),
+        *_against_the_link(results),
+    ]
+    return Answer(
+        question,
+        (*said, *more_repetitions(results)),
+        (fact(results, ELAPSED), fact(results, DROPPED)),
+    )
 
 
 def _spreads(results: Results) -> list[str]:
@@ -149,23 +186,38 @@ def _against_the_link(results: Results) -> list[str]:
     if not link or not requests:
         return []
     least = 8 * ON_THE_LINK * requests / (link * 1000)
-    times = [(called(results, condition), middle(results, ELAPSED, condition)) for condition in results.run.conditions]
-    said = " and ".join(f"{value / least:.3g} times that ({label})" for label, value in times if value)
-    alone = f"The link alone needs {written(least)} s for {written(requests)} frames of {ON_THE_LINK} bytes"
+    times = [
+        (called(results, condition), middle(results, ELAPSED, condition))
+        for condition in results.run.conditions
+    ]
+    said = " and ".join(
+        f"{value / least:.3g} times that ({label})" for label, value in times if value
+    )
+    alone = (
+        f"The link alone needs {written(least)} s for {written(requests)} frames of {ON_THE_LINK}"
+        " bytes"
+    )
     return [f"{alone}; it took {said}."]
 
 
 def _why(results: Results) -> Answer:
     said = [
-        f"Sent again were {each(results, AGAIN)} segments, of these {each(results, FAST)} in fast recovery; there were "
-        f"{each(results, TIMEOUTS)} time-outs.",
+        (
+            f"Sent again were {each(results, AGAIN)} segments, of these {each(results, FAST)} in"
+            f" fast recovery; there were {each(results, TIMEOUTS)} time-outs."
+        ),
         *(said for condition in results.run.conditions if (said := _cost(results, condition))),
-        "A loss that is found by what arrives after it costs about a round trip; one that is not waits for the "
-        "retransmission time-out, which is at least 200 ms and doubles each time (RFC 6298): many round trips of a "
-        "short path. The more is dropped, the smaller the window and the more often nothing arrives after a loss.",
+        (
+            "A loss that is found by what arrives after it costs about a round trip; one that is"
+            " not waits for the retransmission time-out, which is at least 200 ms and doubles each"
+            " time (RFC 6298): many round trips of a short path. The more is dropped, the smaller"
+            " the window and the more often nothing arrives after a loss."
+        ),
     ]
     facts = (AGAIN, FAST, TIMEOUTS, PROBES)
-    return Answer("Why does the time grow so fast?", tuple(said), tuple(fact(results, one) for one in facts))
+    return Answer(
+        "Why does the time grow so fast?", tuple(said), tuple(fact(results, one) for one in facts)
+    )
 
 
 def _cost(results: Results, condition: Condition) -> str:

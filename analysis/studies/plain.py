@@ -1,4 +1,6 @@
-"""The table of an experiment that has no study of its own: what was measured, without published figures or answers."""
+"""The table of an experiment that has no study of its own: what was measured, without published
+figures or answers.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,10 @@ from analysis.table import Quantity, Table, build_row
 
 
 def table(results: Results) -> Table:
-    """All quantities that were measured, ours alone. Without a capture those that come from one are left out."""
+    """All quantities that were measured, ours alone.
+
+    Without a capture those that come from one are left out.
+    """
     labels = tuple(condition.label for condition in results.run.conditions)
     flow, several = results.run.flow, FLOWS if len(results.run.flows) > 1 else ()
     rows = (build_row(results, quantity, None) for quantity in (*several, *_of(flow)))
@@ -22,6 +27,9 @@ def table(results: Results) -> Table:
 
 
 def _of(flow: Flow) -> Iterator[Quantity]:
-    """What is measured of this flow, from its own files. A UDP sender's TCP counters are those of nobody: 0."""
+    """What is measured of this flow, from its own files.
+
+    A UDP sender's TCP counters are those of nobody: 0.
+    """
     for quantity in TRANSFER if flow.protocol == "udp" else (*TRANSFER, *KERNEL):
         yield replace(quantity, source=quantity.source.replace("flow1", flow.name))

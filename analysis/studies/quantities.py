@@ -1,4 +1,5 @@
-"""The quantities that reports name, with where each is read: iperf, the captures, the kernel's counters.
+"""The quantities that reports name, with where each is read: iperf, the captures, the kernel's
+counters.
 
 The kernel's counters are explained in its Documentation/networking/snmp_counter.rst.
 """
@@ -28,22 +29,54 @@ TRANSFER = (
     Quantity("iperf client interval", "s", "client.interval", CLIENT, total=True),
     Quantity("iperf server", "kbit/s", "server.rate", SERVER),
     at_receiver(
-        "tcptrace total packets", "packets", "both.total_packets", "total packets, both directions", total=True
+        "tcptrace total packets",
+        "packets",
+        "both.total_packets",
+        "total packets, both directions",
+        total=True,
     ),
     at_receiver("tcptrace packets a->b", "packets", "total_packets", "total packets", total=True),
-    at_receiver("tcptrace packets b->a", "packets", "back.total_packets", "total packets, b->a", total=True),
-    at_receiver("tcptrace unique bytes sent a->b", "bytes", "unique_bytes_sent", "unique bytes sent", total=True),
-    at_receiver("tcptrace actual data bytes a->b", "bytes", "actual_data_bytes", "actual data bytes", total=True),
-    at_receiver("tcptrace rexmt data pkts a->b", "packets", "rexmt_data_pkts", "rexmt data pkts", total=True),
-    at_receiver("tcptrace rexmt data bytes a->b", "bytes", "rexmt_data_bytes", "rexmt data bytes", total=True),
-    at_receiver("tcptrace outoforder pkts a->b", "packets", "outoforder_pkts", "outoforder pkts", total=True),
+    at_receiver(
+        "tcptrace packets b->a", "packets", "back.total_packets", "total packets, b->a", total=True
+    ),
+    at_receiver(
+        "tcptrace unique bytes sent a->b",
+        "bytes",
+        "unique_bytes_sent",
+        "unique bytes sent",
+        total=True,
+    ),
+    at_receiver(
+        "tcptrace actual data bytes a->b",
+        "bytes",
+        "actual_data_bytes",
+        "actual data bytes",
+        total=True,
+    ),
+    at_receiver(
+        "tcptrace rexmt data pkts a->b", "packets", "rexmt_data_pkts", "rexmt data pkts", total=True
+    ),
+    at_receiver(
+        "tcptrace rexmt data bytes a->b",
+        "bytes",
+        "rexmt_data_bytes",
+        "rexmt data bytes",
+        total=True,
+    ),
+    at_receiver(
+        "tcptrace outoforder pkts a->b", "packets", "outoforder_pkts", "outoforder pkts", total=True
+    ),
     at_receiver("tcptrace max win adv b->a", "bytes", "back.max_win_adv", "max win adv, b->a"),
     at_receiver("tcptrace initial window a->b", "bytes", "initial_window_bytes", "initial window"),
-    at_receiver("tcptrace data xmit time a->b", "s", "data_xmit_time", "data xmit time", total=True),
+    at_receiver(
+        "tcptrace data xmit time a->b", "s", "data_xmit_time", "data xmit time", total=True
+    ),
     at_receiver("tcptrace idletime max a->b", "ms", "idletime_max", "idletime max"),
     at_receiver("tcptrace throughput a->b", "byte/s", "throughput", "throughput"),
 )
-"""The rows of the published SACK experiment, by its own names (a->b is from the sender to the receiver)."""
+"""The rows of the published SACK experiment, by its own names (a->b is from the sender to the
+receiver).
+"""
 
 _SERVERS = "the last lines of all flows' .server.txt"
 FLOWS = (
@@ -61,10 +94,17 @@ SENT_AGAIN = Quantity(
     "sender's .pcap, tcptrace's rexmt data pkts",
 )
 NEEDLESS = Quantity(
-    "Needless copies: data that the receiver had already", "packets", "receiver.rexmt_data_pkts",
+    "Needless copies: data that the receiver had already",
+    "packets",
+    "receiver.rexmt_data_pkts",
     "receiver's .pcap, tcptrace's rexmt data pkts",
-)  # fmt: skip
-UNIQUE = Quantity("Unique bytes", "bytes", "sender.unique_bytes_sent", "sender's .pcap, tcptrace's unique bytes sent")
+)
+UNIQUE = Quantity(
+    "Unique bytes",
+    "bytes",
+    "sender.unique_bytes_sent",
+    "sender's .pcap, tcptrace's unique bytes sent",
+)
 ALL_BYTES = Quantity(
     "Bytes sent, repeats included",
     "bytes",
@@ -72,7 +112,10 @@ ALL_BYTES = Quantity(
     "sender's .pcap, tcptrace's actual data bytes",
 )
 LOST = Quantity(
-    "Packets that the path lost towards the receiver", "", "path.lost", "qdiscs.json, netem drops less queue drops"
+    "Packets that the path lost towards the receiver",
+    "",
+    "path.lost",
+    "qdiscs.json, netem drops less queue drops",
 )
 LOSS_SHARE = Quantity(
     "Share of the packets that the path lost towards the receiver",
@@ -86,14 +129,32 @@ _GAPS = f"gaps of {PAUSE:g} s or more between data segments in the sender's .pca
 PAUSES = Quantity("Pauses of the sender", "", "pauses.count", f"{_GAPS}, their number")
 PAUSED = Quantity("Time spent in pauses", "s", "pauses.total", f"{_GAPS}, their sum")
 LONGEST = Quantity("Longest pause", "s", "pauses.longest", f"{_GAPS}, the longest")
-IDLE = Quantity("Longest idle time", "ms", "sender.idletime_max", "sender's .pcap, tcptrace's idletime max")
+IDLE = Quantity(
+    "Longest idle time", "ms", "sender.idletime_max", "sender's .pcap, tcptrace's idletime max"
+)
 RENO = counter("Fast recoveries by counting duplicate ACKs", "TcpExtTCPRenoRecovery")
 SACK = counter("Fast recoveries by SACK", "TcpExtTCPSackRecovery")
-RENO_FAILED = counter("Recoveries of the first kind that ended in a time-out", "TcpExtTCPRenoRecoveryFail")
+RENO_FAILED = counter(
+    "Recoveries of the first kind that ended in a time-out", "TcpExtTCPRenoRecoveryFail"
+)
 SACK_FAILED = counter("Recoveries by SACK that ended in a time-out", "TcpExtTCPSackRecoveryFail")
 FAST = counter("Segments sent again in fast recovery", "TcpExtTCPFastRetrans")
 SLOW = counter("Segments sent again in slow start, after a time-out", "TcpExtTCPSlowStartRetrans")
-LOST_AGAIN = counter("Retransmissions that were lost again, as the kernel noticed", "TcpExtTCPLostRetransmit")
+LOST_AGAIN = counter(
+    "Retransmissions that were lost again, as the kernel noticed", "TcpExtTCPLostRetransmit"
+)
 PROBES = counter("Tail loss probes", "TcpExtTCPLossProbes")
 
-KERNEL = (RETRANSMISSIONS, TIMEOUTS, SPURIOUS, RENO, SACK, RENO_FAILED, SACK_FAILED, FAST, SLOW, LOST_AGAIN, PROBES)
+KERNEL = (
+    RETRANSMISSIONS,
+    TIMEOUTS,
+    SPURIOUS,
+    RENO,
+    SACK,
+    RENO_FAILED,
+    SACK_FAILED,
+    FAST,
+    SLOW,
+    LOST_AGAIN,
+    PROBES,
+)

@@ -1,4 +1,6 @@
-"""Sentences that several studies write: figures by condition, ratios with their certainty, and who is compared."""
+"""Sentences that several studies write: figures by condition, ratios with their certainty, and who
+is compared.
+"""
 
 from __future__ import annotations
 
@@ -32,21 +34,37 @@ def figure(value: float | None, unit: str = "") -> str:
 
 
 def called(results: Results, condition: Condition) -> str:
-    """The condition inside a sentence: its label, or where a study has one condition only the time that it is of."""
+    """The condition inside a sentence: its label, or where a study has one condition only the time
+    that it is of.
+    """
     times = in_the_same_time(results)
     if max(map(len, times)) > 1 or len(times) == 1:
         return condition.label
-    return condition.label.removeprefix(f"{times[0][0].label}, ") if condition.name.endswith(PERIOD) else "today"
+    return (
+        condition.label.removeprefix(f"{times[0][0].label}, ")
+        if condition.name.endswith(PERIOD)
+        else "today"
+    )
 
 
-def each(results: Results, quantity: Quantity, conditions: Sequence[Condition] | None = None) -> str:
-    """`94.2 Mbit/s (cubic) and 93.9 Mbit/s (reno)`: medians of those conditions that have a value, or nothing.
+def each(
+    results: Results, quantity: Quantity, conditions: Sequence[Condition] | None = None
+) -> str:
+    """`94.2 Mbit/s (cubic) and 93.9 Mbit/s (reno)`: medians of those conditions that have a value,
+    or nothing.
 
     No names where the run has one condition, or where all figures are the same.
     """
     every = results.run.conditions
-    found = [(middle(results, quantity, one), one) for one in (every if conditions is None else conditions)]
-    said = [(figure(value, quantity.unit), called(results, one)) for value, one in found if value is not None]
+    found = [
+        (middle(results, quantity, one), one)
+        for one in (every if conditions is None else conditions)
+    ]
+    said = [
+        (figure(value, quantity.unit), called(results, one))
+        for value, one in found
+        if value is not None
+    ]
     if len(every) == 1 or (len(said) == len(every) and len({text for text, _ in said}) == 1):
         return said[0][0] if said else ""
     return listed([f"{text} ({name})" for text, name in said])
@@ -58,7 +76,9 @@ def listed(words: Sequence[str]) -> str:
 
 
 def in_the_same_time(results: Results) -> list[list[Condition]]:
-    """The conditions that may be compared with each other: today's, and those under the period's profile."""
+    """The conditions that may be compared with each other: today's, and those under the period's
+    profile.
+    """
     conditions = results.run.conditions
     period = [condition for condition in conditions if condition.name.endswith(PERIOD)]
     today = [condition for condition in conditions if condition not in period]
@@ -66,14 +86,19 @@ def in_the_same_time(results: Results) -> list[list[Condition]]:
 
 
 def side_by_side(results: Results) -> list[list[Measured]]:
-    """The first seed's trials in groups that fit into one picture: all, or of many those of the same time."""
+    """The first seed's trials in groups that fit into one picture: all, or of many those of the
+    same time.
+    """
     groups = in_the_same_time(results)
     together = groups if len(results.run.conditions) > _BESIDE else [list(results.run.conditions)]
     return [[one for one in results.first if one.trial.condition in group] for group in together]
 
 
-def compared(results: Results, quantity: Quantity, what: str, first: Condition, second: Condition) -> str:
-    """How many times `second`'s value is in `first`'s, and how sure that is; nothing where one is missing or zero.
+def compared(
+    results: Results, quantity: Quantity, what: str, first: Condition, second: Condition
+) -> str:
+    """How many times `second`'s value is in `first`'s, and how sure that is; nothing where one is
+    missing or zero.
 
     `what` is the quantity inside a sentence, such as "rate".
     """
@@ -86,7 +111,10 @@ def compared(results: Results, quantity: Quantity, what: str, first: Condition, 
     if interval is None:
         return f"{first.label} has {times:.2f} times the {what} of {second.label}{_unsure(pairs)}."
     words = f"{first.label} has {interval.mean:.2f} times the {what} of {second.label}"
-    certain = f"(95 % interval {interval.low:.2f} to {interval.high:.2f} over {interval.count} repetitions)"
+    certain = (
+        f"(95 % interval {interval.low:.2f} to {interval.high:.2f} over {interval.count}"
+        " repetitions)"
+    )
     verdict = "beyond chance" if interval.excludes(1) else "which chance can explain"
     return f"{words} {certain}, {verdict}."
 

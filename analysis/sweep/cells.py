@@ -1,4 +1,6 @@
-"""The table of all cells: each factor's value, the chosen metric with its interval, medians of the other metrics."""
+"""The table of all cells: each factor's value, the chosen metric with its interval, medians of the
+other metrics.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,14 @@ from analysis.sweep.rows import METRICS, Metric
 from analysis.sweep.samples import Place, Samples
 from analysis.sweep.wording import decimals, fixed, labelled, signed
 
-_MAIN = ("goodput_kbit_s", "rtt_median_ms", "retransmitted_percent", "timeouts", "lost_percent", "queue_drops")
+_MAIN = (
+    "goodput_kbit_s",
+    "rtt_median_ms",
+    "retransmitted_percent",
+    "timeouts",
+    "lost_percent",
+    "queue_drops",
+)
 _OF_MANY_FLOWS = ("total_goodput_kbit_s", "jain_index")
 
 
@@ -22,7 +31,9 @@ def shown_metrics(sweep: Sweep, samples: Samples) -> list[Metric]:
     return [
         metric
         for metric in METRICS
-        if metric.name in names and metric != sweep.metric and not np.isnan(samples.medians[metric.name]).all()
+        if metric.name in names
+        and metric != sweep.metric
+        and not np.isnan(samples.medians[metric.name]).all()
     ]
 
 
@@ -35,7 +46,14 @@ def head(sweep: Sweep, samples: Samples, columns: Sequence[Metric]) -> list[str]
     """The names of the columns."""
     others = (labelled(metric, samples.units[metric.name]) for metric in columns)
     factors = (factor.short for factor in sweep.factors)
-    return [*factors, "Seeds", labelled(sweep.metric, samples.unit), "95 % interval", "\N{PLUS-MINUS SIGN}", *others]
+    return [
+        *factors,
+        "Seeds",
+        labelled(sweep.metric, samples.unit),
+        "95 % interval",
+        "\N{PLUS-MINUS SIGN}",
+        *others,
+    ]
 
 
 def row(sweep: Sweep, samples: Samples, place: Place, columns: Sequence[Metric]) -> list[str]:
@@ -52,6 +70,8 @@ def _chosen(samples: Samples, place: Place) -> tuple[str, str, str]:
         same = NOTHING if interval is None else signed(interval.low)
         return signed(float(samples.median[place])), same, NOTHING if interval is None else "0 %"
     places = decimals(interval.low, interval.high)
-    median, low, high = (fixed(value, places) for value in (interval.median, interval.low, interval.high))
+    median, low, high = (
+        fixed(value, places) for value in (interval.median, interval.low, interval.high)
+    )
     half = 50 * (interval.high - interval.low) / abs(interval.median) if interval.median else None
     return median, f"{low} to {high}", NOTHING if half is None else f"{half:.2g} %"

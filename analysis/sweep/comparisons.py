@@ -29,8 +29,8 @@ _ALL_PAIRS_UP_TO = 3
 class Comparison:
     """Two levels of the compared factor, `second` against `first`, in one cell of the others.
 
-    `place` is the cell of `first`, and `where` its other factors in words. `paired` is None where no seed has both;
-    `corrected` is the p after Holm over all comparisons of the sweep.
+    `place` is the cell of `first`, and `where` its other factors in words. `paired` is None
+    where no seed has both; `corrected` is the p after Holm over all comparisons of the sweep.
     """
 
     place: Place
@@ -43,14 +43,18 @@ class Comparison:
 
     @property
     def verdict(self) -> Verdict:
-        """A difference is shown if the corrected p is below 5 % and the interval leaves out no difference."""
+        """A difference is shown if the corrected p is below 5 % and the interval leaves out no
+        difference.
+        """
         if self.paired is None or self.corrected >= SIGNIFICANT or not self.paired.clear_of_neutral:
             return UNSHOWN
         return "larger" if self.paired.estimate > self.paired.neutral else "smaller"
 
 
 def compare(sweep: Sweep, samples: Samples) -> list[Comparison]:
-    """All comparisons, in the order of the grid; none where the sweep compares nothing or has no value."""
+    """All comparisons, in the order of the grid; none where the sweep compares nothing or has no
+    value.
+    """
     if sweep.compare is None or samples.is_empty:
         return []
     found = list(_pairs(sweep, samples, sweep.compare))
@@ -78,10 +82,15 @@ def level_pairs(count: int) -> list[tuple[int, int]]:
 
 
 def sentence(comparison: Comparison, sweep: Sweep, samples: Samples) -> str:
-    """What the comparison says, such as "loss 1%: goodput is larger with bbr than with cubic: 1.42 times (...)."."""
+    """What the comparison says, such as "loss 1%: goodput is larger with bbr than with cubic: 1.42
+    times (...).".
+    """
     where = f"{comparison.where}: " if comparison.where else ""
     if comparison.paired is None:
-        return f"{where}{comparison.second} and {comparison.first} have no seed in common: nothing can be compared."
+        return (
+            f"{where}{comparison.second} and {comparison.first} have no seed in common: nothing can"
+            " be compared."
+        )
     if comparison.verdict == UNSHOWN:
         said = f"{UNSHOWN} between {comparison.second} and {comparison.first}"
     else:
@@ -116,8 +125,15 @@ def interval(paired: Paired) -> str:
 def _figure(paired: Paired, value: float) -> str:
     if paired.low is not None and paired.high is not None and paired.low < paired.high:
         return fixed(value, decimals(paired.low, paired.high, paired.neutral))
-    if 0 < abs(value - paired.neutral) < 0.1:  # all seeds alike, and close to no difference: it shall not read as none
-        return fixed(value, max(2, decimals(min(value, paired.neutral), max(value, paired.neutral), paired.neutral)))
+    if (
+        0 < abs(value - paired.neutral) < 0.1
+    ):  # all seeds alike, and close to no difference: it shall not read as none
+        return fixed(
+            value,
+            max(
+                2, decimals(min(value, paired.neutral), max(value, paired.neutral), paired.neutral)
+            ),
+        )
     return fixed(value, 2) if paired.scale == "ratio" and 0.1 < value < 1000 else signed(value)
 
 
@@ -126,7 +142,9 @@ def overall(comparisons: Sequence[Comparison], sweep: Sweep, samples: Samples) -
     if samples.is_empty:
         return ["There is no finished run: nothing was measured."]
     if not comparisons:
-        return ["Nothing was compared: the sweep names no factor to compare. The medians are below."]
+        return [
+            "Nothing was compared: the sweep names no factor to compare. The medians are below."
+        ]
     if len(comparisons) == 1:
         return [_capital(sentence(comparisons[0], sweep, samples)), *too_few(comparisons)]
     if nothing := too_few(comparisons):
@@ -146,21 +164,29 @@ def _balances(comparisons: Sequence[Comparison]) -> list[str]:
     verdicts: tuple[Verdict, ...] = ("larger", "smaller", UNSHOWN)
     return [
         f"{second} against {first}: "
-        + ", ".join(f"{one} in {counted[first, second, one]}" for one in verdicts if counted[first, second, one])
+        + ", ".join(
+            f"{one} in {counted[first, second, one]}"
+            for one in verdicts
+            if counted[first, second, one]
+        )
         + "."
         for first, second in dict.fromkeys((one.first, one.second) for one in comparisons)
     ]
 
 
 def too_few(comparisons: Sequence[Comparison]) -> list[str]:
-    """Where the test can show nothing whatever the values are, a reader must not take it for agreement."""
+    """Where the test can show nothing whatever the values are, a reader must not take it for
+    agreement.
+    """
     seeds = max((one.paired.count for one in comparisons if one.paired), default=0)
     needed = statistics.fewest_seeds(len(comparisons))
     if seeds >= needed:
         return []
     those = "One seed" if seeds == 1 else f"{seeds} seeds"
     family = "" if len(comparisons) == 1 else f" in any of {len(comparisons)} comparisons"
-    return [f"{those} cannot show a difference{family}: it takes at least {needed} (--seeds {needed})."]
+    return [
+        f"{those} cannot show a difference{family}: it takes at least {needed} (--seeds {needed})."
+    ]
 
 
 def csv_text(comparisons: Sequence[Comparison], sweep: Sweep, samples: Samples) -> str:
@@ -176,7 +202,9 @@ def csv_text(comparisons: Sequence[Comparison], sweep: Sweep, samples: Samples) 
 
 def _csv_row(one: Comparison, sweep: Sweep, unit: str) -> list[str | float | None]:
     placed = zip(sweep.factors, one.place, strict=True)
-    others = [factor.values[level] for axis, (factor, level) in enumerate(placed) if axis != sweep.compare]
+    others = [
+        factor.values[level] for axis, (factor, level) in enumerate(placed) if axis != sweep.compare
+    ]
     paired = one.paired
     if paired is None:
         return [*others, one.first, one.second, *[None] * 5, 0, None, one.corrected, one.verdict]
@@ -186,7 +214,9 @@ def _csv_row(one: Comparison, sweep: Sweep, unit: str) -> list[str | float | Non
 
 
 def row(one: Comparison, unit: str) -> tuple[str, ...]:
-    """The cells of the page's table: where, the two levels, estimate, interval, seeds, p and verdict."""
+    """The cells of the page's table: where, the two levels, estimate, interval, seeds, p and
+    verdict.
+    """
     if one.paired is None:
         return (one.where, one.first, one.second, NOTHING, NOTHING, "0", NOTHING, one.verdict)
     ends = interval(one.paired).removeprefix("95 % interval ") or NOTHING

@@ -1,4 +1,6 @@
-"""A sweep folder's sweep.json as frozen records; what is missing or broken is told in one sentence."""
+"""A sweep folder's sweep.json as frozen records; what is missing or broken is told in one
+sentence.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,11 @@ _LOG = re.compile(r"failures/[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
 
 @dataclass(frozen=True)
 class Factor:
-    """One swept parameter: its values as the user wrote them, and the column of rows.parquet with their amounts.
+    """One swept parameter: its values as the user wrote them, and the column of rows.parquet with
+    their amounts.
 
-    `column` is empty where the values are words, and `codes` maps what the rows say to a value's place.
+    `column` is empty where the values are words, and `codes` maps what the rows say to a value's
+    place.
     """
 
     name: str
@@ -43,7 +47,9 @@ class Factor:
 
 @dataclass(frozen=True)
 class Failure:
-    """One point that failed; `log` is a path inside the folder or empty, `repeat` the command that runs it again."""
+    """One point that failed; `log` is a path inside the folder or empty, `repeat` the command that
+    runs it again.
+    """
 
     point: str
     problem: str
@@ -53,7 +59,9 @@ class Failure:
 
 @dataclass(frozen=True)
 class Sweep:
-    """What sweep.json says. `compare` is the place of the compared factor among `factors`, None for no comparison."""
+    """What sweep.json says. `compare` is the place of the compared factor among `factors`, None for
+    no comparison.
+    """
 
     path: Path
     facts: Object
@@ -89,7 +97,9 @@ class Sweep:
         return int(number(inner(self.facts, "points"), key) or 0)
 
     def described(self, place: tuple[int, ...], axes: tuple[int, ...]) -> str:
-        """The values of the factors in `axes` at `place`, such as "delay 50ms, loss 1%"; fixed ones are left out."""
+        """The values of the factors in `axes` at `place`, such as "delay 50ms, loss 1%"; fixed ones
+        are left out.
+        """
         named = (
             (factor, level)
             for axis, (factor, level) in enumerate(zip(self.factors, place, strict=True))
@@ -99,14 +109,21 @@ class Sweep:
 
 
 def read_sweep(path: Path, problems: Problems) -> Sweep:
-    """The sweep in `path`. Raises UsageError where there is none, TcplabError where sweep.json cannot be used."""
+    """The sweep in `path`.
+
+    Raises UsageError where there is none, TcplabError where sweep.json cannot be used.
+    """
     facts = read_main(path, "sweep.json", "./tcplab sweep", NEWEST_FORMAT)
     factors = _factors(facts)
     _require_distinct_columns(factors)
     if prod(len(factor.values) for factor in factors) > MOST_CELLS:
-        raise TcplabError(f"The grid of the sweep has more than {MOST_CELLS:,} cells.", "Sweep fewer values.")
+        raise TcplabError(
+            f"The grid of the sweep has more than {MOST_CELLS:,} cells.", "Sweep fewer values."
+        )
     failures = tuple(_failure(entry) for entry in objects(facts, "failures"))
-    return Sweep(path, facts, factors, _metric(facts), _compared(facts, factors, problems), failures)
+    return Sweep(
+        path, facts, factors, _metric(facts), _compared(facts, factors, problems), failures
+    )
 
 
 def _metric(facts: Object) -> Metric:
@@ -114,14 +131,23 @@ def _metric(facts: Object) -> Metric:
     for metric in METRICS:
         if metric.name == name:
             return metric
-    raise TcplabError(f"sweep.json names the metric '{name}', which this tcplab does not know.", "Update tcplab.")
+    raise TcplabError(
+        f"sweep.json names the metric '{name}', which this tcplab does not know.", "Update tcplab."
+    )
 
 
 def _factors(facts: Object) -> tuple[Factor, ...]:
     """The swept factors, and the conditions as one more where there are several."""
-    entries = [entry for entry in objects(facts, "factors") if text(entry, "name") and texts(entry, "values")]
+    entries = [
+        entry
+        for entry in objects(facts, "factors")
+        if text(entry, "name") and texts(entry, "values")
+    ]
     last = [text(entry, "name").rpartition(".")[2] for entry in entries]
-    factors = tuple(_factor(entry, unique=last.count(short) == 1) for entry, short in zip(entries, last, strict=True))
+    factors = tuple(
+        _factor(entry, unique=last.count(short) == 1)
+        for entry, short in zip(entries, last, strict=True)
+    )
     conditions = objects(facts, "conditions")
     return (*factors, _condition(conditions)) if len(conditions) > 1 else factors
 
@@ -131,7 +157,10 @@ def _require_distinct_columns(factors: tuple[Factor, ...]) -> None:
     columns = [column for factor in factors for column in (factor.name, factor.column) if column]
     twice = [column for column, count in Counter(columns + others).items() if count > 1]
     if twice:
-        raise TcplabError(f"sweep.json has two columns named '{twice[0]}'.", "Rename the parameter of the experiment.")
+        raise TcplabError(
+            f"sweep.json has two columns named '{twice[0]}'.",
+            "Rename the parameter of the experiment.",
+        )
 
 
 def _factor(entry: Object, unique: bool) -> Factor:
@@ -146,9 +175,18 @@ def _factor(entry: Object, unique: bool) -> Factor:
 def _condition(conditions: list[Object]) -> Factor:
     """The rows hold the conditions' names, and the reader wants their labels."""
     names = [text(entry, "name") for entry in conditions]
-    labels = tuple(text(entry, "label") or name for entry, name in zip(conditions, names, strict=True))
+    labels = tuple(
+        text(entry, "label") or name for entry, name in zip(conditions, names, strict=True)
+    )
     codes = dict(zip((*labels, *names), 2 * tuple(range(len(names))), strict=True))
-    return Factor(CONDITION, CONDITION, "What the experiment itself compares.", labels, "", tuple(codes.items()))
+    return Factor(
+        CONDITION,
+        CONDITION,
+        "What the experiment itself compares.",
+        labels,
+        "",
+        tuple(codes.items()),
+    )
 
 
 def _compared(facts: Object, factors: tuple[Factor, ...], problems: Problems) -> int | None:

@@ -16,9 +16,11 @@ Levels = dict[int, int]
 
 @dataclass(frozen=True)
 class Layout:
-    """One graph of `sweep`: the factor `across`, the one that is told apart by colour or rows, and panels for `rest`.
+    """One graph of `sweep`: the factor `across`, the one that is told apart by colour or rows, and
+    panels for `rest`.
 
-    `panels` are the combinations that are shown, and `left_out` the sentence on those that are not.
+    `panels` are the combinations that are shown, and `left_out` the sentence on those that are
+    not.
     """
 
     sweep: Sweep
@@ -49,15 +51,24 @@ class Layout:
 
 
 def _layout(sweep: Sweep, across: int | None, series: int | None, rest: Sequence[int]) -> Layout:
-    every = [dict(zip(rest, levels, strict=True)) for levels in product(*(range(sweep.shape[axis]) for axis in rest))]
+    every = [
+        dict(zip(rest, levels, strict=True))
+        for levels in product(*(range(sweep.shape[axis]) for axis in rest))
+    ]
     kept = chosen(len(every))
     all_kept = len(kept) == len(every)
-    left_out = "" if all_kept else f" {len(kept)} of {len(every)} combinations are shown; the tables have all."
+    left_out = (
+        ""
+        if all_kept
+        else f" {len(kept)} of {len(every)} combinations are shown; the tables have all."
+    )
     return Layout(sweep, across, series, tuple(rest), tuple(every[at] for at in kept), left_out)
 
 
 def for_lines(sweep: Sweep) -> Layout | None:
-    """Lines along a quantity, by preference not the compared one, which is told apart by colour; None without any."""
+    """Lines along a quantity, by preference not the compared one, which is told apart by colour;
+    None without any.
+    """
     varied = _varied(sweep)
     across = _finest_quantity(sweep, [axis for axis in varied if axis != sweep.compare])
     if across is None:
@@ -65,19 +76,27 @@ def for_lines(sweep: Sweep) -> Layout | None:
     if across is None:
         return None
     left = [axis for axis in varied if axis != across]
-    series = sweep.compare if sweep.compare in left else min(left, key=lambda axis: sweep.shape[axis], default=None)
+    series = (
+        sweep.compare
+        if sweep.compare in left
+        else min(left, key=lambda axis: sweep.shape[axis], default=None)
+    )
     return _layout(sweep, across, series, [axis for axis in left if axis != series])
 
 
 def for_runs(sweep: Sweep) -> Layout:
-    """Single runs and distributions: the compared factor, or else the first, by colour; panels for all others."""
+    """Single runs and distributions: the compared factor, or else the first, by colour; panels for
+    all others.
+    """
     varied = _varied(sweep)
     series = sweep.compare if sweep.compare is not None else next(iter(varied), None)
     return _layout(sweep, None, series, [axis for axis in varied if axis != series])
 
 
 def for_maps(sweep: Sweep) -> Layout | None:
-    """Maps of two factors that are not the compared one: `across` the columns, `series` the rows; None without two."""
+    """Maps of two factors that are not the compared one: `across` the columns, `series` the rows;
+    None without two.
+    """
     axes = [axis for axis in _varied(sweep) if axis != sweep.compare]
     if len(axes) < 2:
         return None

@@ -1,4 +1,6 @@
-"""The maps of a sweep: the medians over two factors, and how each level compares with the baseline there."""
+"""The maps of a sweep: the medians over two factors, and how each level compares with the baseline
+there.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,15 @@ def map_of_medians(sweep: Sweep, samples: Samples) -> Picture | None:
     shape = layout.for_maps(sweep)
     if shape is None:
         return None
-    drawn = [heat.Panel(shape.title(levels), _plane(shape, samples.median, levels)) for levels in shape.panels]
+    drawn = [
+        heat.Panel(shape.title(levels), _plane(shape, samples.median, levels))
+        for levels in shape.panels
+    ]
     png = heat.draw_medians(drawn, _sides(shape), labelled(sweep.metric, samples.unit))
-    caption = f"The median over the seeds. White: no run. All panels have one colour scale.{shape.left_out}"
+    caption = (
+        "The median over the seeds. White: no run. All panels have one colour"
+        f" scale.{shape.left_out}"
+    )
     return Picture("medians.png", f"{sweep.metric.title}: the medians", caption, png)
 
 
@@ -47,14 +55,18 @@ def map_of_ratios(sweep: Sweep, comparisons: Sequence[Comparison]) -> Picture | 
     ]
     png = heat.draw_ratios(drawn, _sides(shape), f"ratio to {baseline}")
     caption = (
-        f"The median over the seeds of the ratio to {baseline}: red is more, blue is less. Grey hatching: not shown to "
-        f"differ after Holm's correction. White: no ratio, because a value is zero or missing.{shape.left_out}"
+        f"The median over the seeds of the ratio to {baseline}: red is more, blue is less. Grey"
+        " hatching: not shown to differ after Holm's correction. White: no ratio, because a value"
+        f" is zero or missing.{shape.left_out}"
     )
     return Picture("ratios.png", f"{sweep.metric.title} against {baseline}", caption, png)
 
 
 def _against(shape: Layout, axis: int, levels: Levels) -> str:
-    names, others = shape.sweep.factors[axis].values, tuple(other for other in shape.rest if other != axis)
+    names, others = (
+        shape.sweep.factors[axis].values,
+        tuple(other for other in shape.rest if other != axis),
+    )
     where = shape.sweep.described(shape.place(levels), others)
     return f"{names[levels[axis]]} against {names[0]}" + (f", {where}" if where else "")
 
@@ -77,7 +89,9 @@ def _plane(shape: Layout, cells: Numbers, levels: Levels) -> Numbers:
     """The rows and columns of one panel, rows from the top: a quantity grows upwards."""
     assert shape.across is not None and shape.series is not None
     free = (shape.across, shape.series)
-    plane: Numbers = cells[tuple(slice(None) if axis in free else levels.get(axis, 0) for axis in range(cells.ndim))]
+    plane: Numbers = cells[
+        tuple(slice(None) if axis in free else levels.get(axis, 0) for axis in range(cells.ndim))
+    ]
     by_row = plane.T if shape.series > shape.across else plane
     return by_row[::-1] if shape.sweep.factors[shape.series].is_quantity else by_row
 

@@ -1,4 +1,6 @@
-"""Which graphs a sweep has: lines against a quantity or single runs, maps over two factors, and distributions."""
+"""Which graphs a sweep has: lines against a quantity or single runs, maps over two factors, and
+distributions.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,11 @@ from analysis.sweep.samples import Place, Samples
 from analysis.sweep.statistics import FEWEST, MedianInterval, Numbers
 from analysis.sweep.wording import called, labelled
 
-_SPACING = {"linear": "", "log": " The horizontal axis is logarithmic.", "even": " Its values are evenly spaced."}
+_SPACING = {
+    "linear": "",
+    "log": " The horizontal axis is logarithmic.",
+    "even": " Its values are evenly spaced.",
+}
 
 
 def pictures(sweep: Sweep, samples: Samples, comparisons: Sequence[Comparison]) -> list[Picture]:
@@ -27,7 +33,11 @@ def pictures(sweep: Sweep, samples: Samples, comparisons: Sequence[Comparison]) 
     if samples.is_empty:
         return []
     along = layout.for_lines(sweep)
-    main = _lines(along, along.across, samples) if along and along.across is not None else _runs(sweep, samples)
+    main = (
+        _lines(along, along.across, samples)
+        if along and along.across is not None
+        else _runs(sweep, samples)
+    )
     maps = (map_of_ratios(sweep, comparisons), map_of_medians(sweep, samples))
     found = (main, *maps, _distribution(sweep, samples), _flows(sweep, samples))
     return [picture for picture in found if picture]
@@ -36,17 +46,28 @@ def pictures(sweep: Sweep, samples: Samples, comparisons: Sequence[Comparison]) 
 def _seeds(samples: Samples) -> str:
     """What the reader must know of the number of seeds."""
     most = int(samples.counts.max())
-    return "" if most >= FEWEST else " One seed: no interval." if most == 1 else f" {most} seeds: no interval."
+    return (
+        ""
+        if most >= FEWEST
+        else " One seed: no interval."
+        if most == 1
+        else f" {most} seeds: no interval."
+    )
 
 
 def _lines(shape: Layout, across: int, samples: Samples) -> Picture:
     factor, metric = shape.sweep.factors[across], shape.sweep.metric
     drawn = [
-        lines.Panel(shape.title(levels), [_line(shape, across, samples, look, at) for look, at in shape.lines(levels)])
+        lines.Panel(
+            shape.title(levels),
+            [_line(shape, across, samples, look, at) for look, at in shape.lines(levels)],
+        )
         for levels in shape.panels
     ]
     axis = swept(factor.values, samples.amounts[across])
-    png = lines.draw(drawn, axis, layout.axis_name(factor), labelled(metric, samples.unit), shape.compared)
+    png = lines.draw(
+        drawn, axis, layout.axis_name(factor), labelled(metric, samples.unit), shape.compared
+    )
     caption = _lines_caption(shape.sweep, samples, axis.spacing) + shape.left_out
     return Picture("lines.png", f"{metric.title} against {factor.short}", caption, png)
 
@@ -56,12 +77,14 @@ def _lines_caption(sweep: Sweep, samples: Samples, spacing: str) -> str:
         drawn = "Each mark is the median over the seeds, the band its 95 % interval."
     else:
         drawn = (
-            "Each mark is one run." if int(samples.counts.max()) == 1 else "Each mark is a median, each dot one run."
+            "Each mark is one run."
+            if int(samples.counts.max()) == 1
+            else "Each mark is a median, each dot one run."
         )
     if samples.intervals and sweep.compare is not None:
         drawn += (
-            " Whether two levels differ is in the table: it compares them seed by seed, so a difference can be shown "
-            "where bands overlap."
+            " Whether two levels differ is in the table: it compares them seed by seed, so a"
+            " difference can be shown where bands overlap."
         )
     return drawn + _seeds(samples) + _SPACING[spacing]
 
@@ -84,7 +107,9 @@ def _panels(
         return distribution.Sample(look, values(place), intervals.get(place))
 
     return [
-        distribution.Panel(shape.title(levels), [sample(look, at) for look, at in shape.lines(levels)])
+        distribution.Panel(
+            shape.title(levels), [sample(look, at) for look, at in shape.lines(levels)]
+        )
         for levels in shape.panels
     ]
 
@@ -94,7 +119,10 @@ def _runs(sweep: Sweep, samples: Samples) -> Picture:
     drawn = _panels(shape, samples.at, samples.intervals)
     png = distribution.draw_dots(drawn, labelled(sweep.metric, samples.unit), shape.compared)
     bar = ", the bar its 95 % interval" if samples.intervals else ""
-    caption = f"Every faint dot is one run; the large mark is the median{bar}.{_seeds(samples)}{shape.left_out}"
+    caption = (
+        "Every faint dot is one run; the large mark is the"
+        f" median{bar}.{_seeds(samples)}{shape.left_out}"
+    )
     return Picture("runs.png", f"{sweep.metric.title}: every run", caption, png)
 
 
@@ -103,7 +131,13 @@ def _distribution(sweep: Sweep, samples: Samples) -> Picture | None:
     if int(samples.counts.max()) < 2:
         return None
     shape = layout.for_runs(sweep)
-    return _curves("distribution.png", "runs", shape, samples.unit, _panels(shape, samples.at, samples.intervals))
+    return _curves(
+        "distribution.png",
+        "runs",
+        shape,
+        samples.unit,
+        _panels(shape, samples.at, samples.intervals),
+    )
 
 
 def _flows(sweep: Sweep, samples: Samples) -> Picture | None:
@@ -115,12 +149,14 @@ def _flows(sweep: Sweep, samples: Samples) -> Picture | None:
     return _curves("flows.png", "flows", shape, samples.unit, drawn)
 
 
-def _curves(name: str, of: str, shape: Layout, unit: str, drawn: list[distribution.Panel]) -> Picture:
+def _curves(
+    name: str, of: str, shape: Layout, unit: str, drawn: list[distribution.Panel]
+) -> Picture:
     metric = shape.sweep.metric
     scales = " Each panel has its own horizontal scale." if len(drawn) > 1 else ""
     caption = (
-        f"At each value, the share of {of} that had at most this value: further right is larger, steeper is steadier. "
-        f"The mark is the median of the {of}.{scales}{shape.left_out}"
+        f"At each value, the share of {of} that had at most this value: further right is larger,"
+        f" steeper is steadier. The mark is the median of the {of}.{scales}{shape.left_out}"
     )
     png = distribution.draw_curves(drawn, labelled(metric, unit), f"share of {of}", shape.compared)
     return Picture(name, f"How {called(metric)} is distributed over {of}", caption, png)

@@ -43,11 +43,17 @@ class SweepReport:
 
     @property
     def remarks(self) -> list[str]:
-        """What a reader must know before all: points that failed or were not proved, and unreadable files."""
+        """What a reader must know before all: points that failed or were not proved, and unreadable
+        files.
+        """
         failed = max(self.sweep.points("failed"), len(self.sweep.failures))
         unproved = self.sweep.points("unproved")
         counted = [
-            f"{_points(failed)} failed: what would have been measured there is missing." if failed else "",
+            (
+                f"{_points(failed)} failed: what would have been measured there is missing."
+                if failed
+                else ""
+            ),
             f"In {_points(unproved)} a condition was not proved." if unproved else "",
         ]
         return [sentence for sentence in (*counted, *self.problems) if sentence]
@@ -77,18 +83,27 @@ def _points(count: int) -> str:
 
 
 def make_sweep_report(path: Path, out: Path | None = None) -> SweepReport:
-    """Analyses the sweep in `path` and writes its page into `out` (by default into the folder itself).
+    """Analyses the sweep in `path` and writes its page into `out` (by default into the folder
+    itself).
 
-    Raises UsageError where there is no sweep, TcplabError where sweep.json cannot be used or nothing can be written.
-    Whatever else is missing or broken is told on the page and in `problems`.
+    Raises UsageError where there is no sweep, TcplabError where sweep.json cannot be used or
+    nothing can be written. Whatever else is missing or broken is told on the page and in
+    `problems`.
     """
     problems, folder = Problems(), out or path
     sweep = read_sweep(path, problems)
     samples = read_samples(sweep, problems)
     comparisons = compare(sweep, samples)
     published = _published(sweep, problems)
-    report = SweepReport(sweep, samples, comparisons, tuple(problems.found), folder / "sweep.html", published,
-                         study_of(sweep, samples))  # fmt: skip
+    report = SweepReport(
+        sweep,
+        samples,
+        comparisons,
+        tuple(problems.found),
+        folder / "sweep.html",
+        published,
+        study_of(sweep, samples),
+    )
     pages.write(folder, _files(report), "sweep FOLDER")
     return report
 
@@ -114,20 +129,34 @@ def _context(report: SweepReport, drawn: list[Picture]) -> dict[str, Any]:
     sweep, facts = report.sweep, report.sweep.facts
     kept = report.comparisons[:MOST_ROWS]
     return {
-        "report": report, "study": report.study, "sweep": sweep, "metric": sweep.metric, "published": report.published,
-        "headline": report.headline, "pictures": drawn,
-        "identity": text(facts, "id", sweep.path.name), "claim": text(facts, "claim"),
+        "report": report,
+        "study": report.study,
+        "sweep": sweep,
+        "metric": sweep.metric,
+        "published": report.published,
+        "headline": report.headline,
+        "pictures": drawn,
+        "identity": text(facts, "id", sweep.path.name),
+        "claim": text(facts, "claim"),
         "started": text(facts, "started"),
-        "comparisons": [row(one, report.samples.unit) for one in kept], "comparison_count": len(report.comparisons),
-        "comparisons_left": len(report.comparisons) - len(kept), "has_places": any(one.where for one in kept),
-        "failures": sweep.failures[:MOST_ROWS], "failures_left": len(sweep.failures[MOST_ROWS:]),
-        "listings": listings(sweep), **_cells(report), **_making(sweep, report.samples),
-    }  # fmt: skip
+        "comparisons": [row(one, report.samples.unit) for one in kept],
+        "comparison_count": len(report.comparisons),
+        "comparisons_left": len(report.comparisons) - len(kept),
+        "has_places": any(one.where for one in kept),
+        "failures": sweep.failures[:MOST_ROWS],
+        "failures_left": len(sweep.failures[MOST_ROWS:]),
+        "listings": listings(sweep),
+        **_cells(report),
+        **_making(sweep, report.samples),
+    }
 
 
 def _cells(report: SweepReport) -> dict[str, Any]:
     columns = cells.shown_metrics(report.sweep, report.samples)
-    rows = [cells.row(report.sweep, report.samples, place, columns) for place in cells.first(report.samples, MOST_ROWS)]
+    rows = [
+        cells.row(report.sweep, report.samples, place, columns)
+        for place in cells.first(report.samples, MOST_ROWS)
+    ]
     return {
         "cells": rows,
         "cell_head": cells.head(report.sweep, report.samples, columns),
@@ -140,11 +169,16 @@ def _making(sweep: Sweep, samples: Samples) -> dict[str, Any]:
     facts, until = sweep.facts, number(sweep.facts, "until")
     digests = inner(facts, "digests")
     return {
-        "command": text(facts, "command"), "seeds": _seeds(samples.seeds), "workers": text(facts, "workers"),
-        "until": None if until is None else signed(100 * until), "durations": durations(facts),
-        "points": [(name, sweep.points(name)) for name in _COUNTS], "kernel": text(inner(facts, "kernel"), "release"),
-        "version": text(facts, "tcplab"), "digests": [(printable(name), text(digests, name)) for name in digests],
-    }  # fmt: skip
+        "command": text(facts, "command"),
+        "seeds": _seeds(samples.seeds),
+        "workers": text(facts, "workers"),
+        "until": None if until is None else signed(100 * until),
+        "durations": durations(facts),
+        "points": [(name, sweep.points(name)) for name in _COUNTS],
+        "kernel": text(inner(facts, "kernel"), "release"),
+        "version": text(facts, "tcplab"),
+        "digests": [(printable(name), text(digests, name)) for name in digests],
+    }
 
 
 def _seeds(seeds: Sequence[int]) -> str:

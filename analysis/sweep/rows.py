@@ -1,6 +1,8 @@
-"""The rows of one finished run: one for each condition and flow, from what iperf, the sockets and the qdiscs said.
+"""The rows of one finished run: one for each condition and flow, from what iperf, the sockets and
+the qdiscs said.
 
-They are computed where the run was made and are all that a sweep keeps of it, so captures are not read here.
+They are computed where the run was made and are all that a sweep keeps of it, so captures are
+not read here.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ Samples = Mapping[str, Mapping[str, Sequence[sockets.Sample]]]
 
 @dataclass(frozen=True)
 class Metric:
-    """A column of the table: its title, unit, and whether it belongs to a flow or to the whole run."""
+    """A column of the table: its title, unit, and whether it belongs to a flow or to the whole
+    run.
+    """
 
     name: str
     title: str
@@ -60,10 +64,13 @@ METRICS = (
     Metric("dsacks", "Segments sent again that had arrived (DSACK)", "", of_run=True),
     Metric("host_drops", "Packets dropped by hosts' own netem", "", of_run=True),
 )
-"""The metrics in the order of the columns. iperf's KByte are 1024 bytes; its rates have three digits."""
+"""The metrics in the order of the columns. iperf's KByte are 1024 bytes; its rates have three
+digits.
+"""
 
 
-# A sender may notice reordering by SACK or DSACK, without SACK by the number of duplicate ACKs, or by timestamps.
+# A sender may notice reordering by SACK or DSACK, without SACK by the number of duplicate ACKs, or
+# by timestamps.
 _ORDER = {
     "reorderings": ("TcpExtTCPSACKReorder", "TcpExtTCPRenoReorder", "TcpExtTCPTSReorder"),
     "out_of_order": ("TcpExtTCPOFOQueue",),
@@ -72,28 +79,40 @@ _ORDER = {
 
 
 def rows_of(raw: Path, spec: Object) -> list[Row]:
-    """The rows of the run whose raw files are in `raw` (a `raw/seed-N`) and whose spec.json said `spec`."""
+    """The rows of the run whose raw files are in `raw` (a `raw/seed-N`) and whose spec.json said
+    `spec`.
+    """
     names = [text(condition, "name") for condition in objects(spec, "conditions")]
     return [row for name in names for row in rows_of_condition(raw / name, spec, name)]
 
 
-def rows_of_condition(folder: Path, spec: Object, condition: str, samples: Samples | None = None) -> Iterator[Row]:
-    """The rows of one condition, a row for each flow. Raises ValueError where a file of samples is broken.
+def rows_of_condition(
+    folder: Path, spec: Object, condition: str, samples: Samples | None = None
+) -> Iterator[Row]:
+    """The rows of one condition, a row for each flow. Raises ValueError where a file of samples is
+    broken.
 
     `samples` are those of every sender's sockets; without them the files in `folder` are read.
     """
     flows, problems = objects(spec, "flows"), Problems()
     if samples is None:
-        samples = {sender: _samples(folder, sender) for sender in {text(flow, "sender") for flow in flows}}
+        samples = {
+            sender: _samples(folder, sender) for sender in {text(flow, "sender") for flow in flows}
+        }
     measured = [
-        _flow(folder, flow) | _socket(samples[text(flow, "sender")].get(text(flow, "port"), [])) for flow in flows
+        _flow(folder, flow) | _socket(samples[text(flow, "sender")].get(text(flow, "port"), []))
+        for flow in flows
     ]
     of_run = _of_run(folder, [text(flow, "sender") for flow in flows], measured, problems)
-    if text(inner(spec, "topology"), "segmentation") == "on":  # netem counts packets of up to 64 KB, tc its segments
+    if (
+        text(inner(spec, "topology"), "segmentation") == "on"
+    ):  # netem counts packets of up to 64 KB, tc its segments
         of_run.pop("lost_percent", None)
     for flow, values in zip(flows, measured, strict=True):
         found = values | of_run
-        yield {"condition": condition, "flow": text(flow, "name")} | {one.name: found.get(one.name) for one in METRICS}
+        yield {"condition": condition, "flow": text(flow, "name")} | {
+            one.name: found.get(one.name) for one in METRICS
+        }
 
 
 def _samples(folder: Path, sender: str) -> dict[str, list[sockets.Sample]]:
@@ -104,10 +123,16 @@ def _samples(folder: Path, sender: str) -> dict[str, list[sockets.Sample]]:
 def _flow(folder: Path, flow: Object) -> dict[str, float]:
     """What iperf's server and client said of the flow."""
     name = text(flow, "name")
-    server, client = (untrusted.text_if_any(folder, f"{name}.{side}.txt") for side in ("server", "client"))
+    server, client = (
+        untrusted.text_if_any(folder, f"{name}.{side}.txt") for side in ("server", "client")
+    )
     found: dict[str, float] = {}
     if summary := iperf.read_summary(server):
-        found |= {"goodput_kbit_s": summary.rate, "transfer_kbyte": summary.transfer, "seconds": summary.seconds}
+        found |= {
+            "goodput_kbit_s": summary.rate,
+            "transfer_kbyte": summary.transfer,
+            "seconds": summary.seconds,
+        }
     if datagrams := iperf.read_datagrams(server):
         found |= {"udp_lost_percent": datagrams.share, "udp_jitter_ms": datagrams.jitter}
     if sent := iperf.read_summary(iperf.sent_part(client)):
@@ -119,7 +144,9 @@ def _flow(folder: Path, flow: Object) -> dict[str, float]:
 
 
 def _socket(samples: Sequence[sockets.Sample]) -> dict[str, float]:
-    """Round-trip times and windows of samples that the connection had, and its totals in the last of them."""
+    """Round-trip times and windows of samples that the connection had, and its totals in the last
+    of them.
+    """
     established = [sample for sample in samples if sample.rtt > 0]
     if not established or not established[-1].bytes_sent:
         return {}
@@ -133,7 +160,9 @@ def _socket(samples: Sequence[sockets.Sample]) -> dict[str, float]:
     }
 
 
-def _of_run(folder: Path, senders: list[str], flows: list[dict[str, float]], problems: Problems) -> dict[str, float]:
+def _of_run(
+    folder: Path, senders: list[str], flows: list[dict[str, float]], problems: Problems
+) -> dict[str, float]:
     nstat = read_object(folder / "counters.json", problems, "counters.json")
     qdiscs = read_object(folder / "qdiscs.json", problems, "qdiscs.json")
     ports = [counters.port_loss(qdiscs, port) for port in inner(qdiscs, "after")]
@@ -143,7 +172,11 @@ def _of_run(folder: Path, senders: list[str], flows: list[dict[str, float]], pro
     sent = sum(host.get("TcpOutSegs", 0.0) for host in grown)
     return {
         "timeouts": sum(host.get("TcpExtTCPTimeouts", 0.0) for host in grown),
-        **({"resent_percent": 100 * sum(host.get("TcpRetransSegs", 0.0) for host in grown) / sent} if sent else {}),
+        **(
+            {"resent_percent": 100 * sum(host.get("TcpRetransSegs", 0.0) for host in grown) / sent}
+            if sent
+            else {}
+        ),
         "queue_drops": sum(port.dropped for port in ports),
         **_reordering(folder, nstat, problems),
         **({"lost_percent": 100 * sum(port.lost for port in ports) / offered} if offered else {}),
@@ -153,12 +186,19 @@ def _of_run(folder: Path, senders: list[str], flows: list[dict[str, float]], pro
 
 
 def _reordering(folder: Path, nstat: Object, problems: Problems) -> dict[str, float]:
-    """What TCP's counters of all hosts say of the order of segments, and what hosts that reorder dropped."""
+    """What TCP's counters of all hosts say of the order of segments, and what hosts that reorder
+    dropped.
+    """
     grown = [counters.growth(nstat, host) for host in inner(nstat, "after")]
-    found = {metric: sum(host.get(name, 0.0) for host in grown for name in names) for metric, names in _ORDER.items()}
+    found = {
+        metric: sum(host.get(name, 0.0) for host in grown for name in names)
+        for metric, names in _ORDER.items()
+    }
     if (folder / "reordering.json").exists():
         hosts = read_object(folder / "reordering.json", problems, "reordering.json")
-        found["host_drops"] = sum(counters.host_drops(hosts, port) for port in inner(hosts, "after"))
+        found["host_drops"] = sum(
+            counters.host_drops(hosts, port) for port in inner(hosts, "after")
+        )
     return found
 
 
@@ -166,9 +206,11 @@ _SHARED = {"goodput_kbit_s", "client_kbit_s", "transfer_kbyte"}
 
 
 def value_of(rows: Iterable[Row], metric: str, flow: str = "") -> float | None:
-    """A run's value: of one `flow`, or of those whose names begin so (`tcp*`), or of all where `flow` is empty.
+    """A run's value: of one `flow`, or of those whose names begin so (`tcp*`), or of all where
+    `flow` is empty.
 
-    Rates and amounts add up; of what does not the mean is meant. None where one of the flows has no value.
+    Rates and amounts add up; of what does not the mean is meant. None where one of the flows has
+    no value.
     """
     prefix = flow.removesuffix("*")
     values = [row.get(metric) for row in rows if str(row["flow"]).startswith(prefix)]
@@ -179,5 +221,7 @@ def value_of(rows: Iterable[Row], metric: str, flow: str = "") -> float | None:
 
 
 def jain(rates: list[float]) -> float:
-    """Jain's fairness index: 1 for equal rates, 1/n where one of n has all (Jain, Chiu, Hawe; DEC-TR-301, 1984)."""
+    """Jain's fairness index: 1 for equal rates, 1/n where one of n has all (Jain, Chiu, Hawe;
+    DEC-TR-301, 1984).
+    """
     return fmean(rates) ** 2 / fmean(rate**2 for rate in rates)

@@ -1,4 +1,6 @@
-"""The rows of a sweep folder as samples: one value per run, and for each cell of the grid one per seed."""
+"""The rows of a sweep folder as samples: one value per run, and for each cell of the grid one per
+seed.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +28,12 @@ _GREATEST = 1e100
 
 @dataclass(frozen=True)
 class Samples:
-    """The chosen metric in `unit`: `values` has an axis per factor and a last one for the seeds, NaN for no value.
+    """The chosen metric in `unit`: `values` has an axis per factor and a last one for the seeds,
+    NaN for no value.
 
-    `medians` are those of all metrics by cell, each in the unit of `units`; `amounts` the factors' values as numbers,
-    None for words and for values that no row has; `by_flow` the values of single flows where runs have several.
+    `medians` are those of all metrics by cell, each in the unit of `units`; `amounts` the
+    factors' values as numbers, None for words and for values that no row has; `by_flow` the
+    values of single flows where runs have several.
     """
 
     values: Numbers
@@ -69,7 +73,9 @@ class Samples:
     @property
     def counts(self) -> np.ndarray[tuple[int, ...], np.dtype[np.intp]]:
         """How many seeds each cell has."""
-        counted: np.ndarray[tuple[int, ...], np.dtype[np.intp]] = (~np.isnan(self.values)).sum(axis=-1)
+        counted: np.ndarray[tuple[int, ...], np.dtype[np.intp]] = (~np.isnan(self.values)).sum(
+            axis=-1
+        )
         return counted
 
     @property
@@ -78,40 +84,60 @@ class Samples:
 
 
 def read_samples(sweep: Sweep, problems: Problems) -> Samples:
-    """Reads rows.parquet. Whatever is missing or broken in it is a problem, and the samples are then empty."""
+    """Reads rows.parquet.
+
+    Whatever is missing or broken in it is a problem, and the samples are then empty.
+    """
     rows = _usable(_read(sweep, problems), sweep, problems)
     runs = rows.group_by("cell", "seed").agg(*map(_of_run, METRICS))
     missing = runs[sweep.metric.name].null_count()
     if missing:
-        problems.add(f"{missing} of {len(runs)} runs have no value of the chosen metric: they are left out.")
+        problems.add(
+            f"{missing} of {len(runs)} runs have no value of the chosen metric: they are left out."
+        )
     units = {metric.name: _unit(metric, runs[metric.name]) for metric in METRICS}
     unit, divisor = units[sweep.metric.name]
     seeds = tuple(sorted(runs["seed"].unique().to_list()))
     many = len(rows) > len(runs)
     return Samples(
-        _cube(sweep, runs, seeds) / divisor, unit, seeds, _medians(sweep, runs, units),
+        _cube(sweep, runs, seeds) / divisor,
+        unit,
+        seeds,
+        _medians(sweep, runs, units),
         {name: unit for name, (unit, _) in units.items()},
         tuple(_amounts(rows, factor, place) for place, factor in enumerate(sweep.factors)),
-        _by_flow(sweep, rows, divisor) if many and not sweep.metric.of_run else {}, many,
-    )  # fmt: skip
+        _by_flow(sweep, rows, divisor) if many and not sweep.metric.of_run else {},
+        many,
+    )
 
 
 def _read(sweep: Sweep, problems: Problems) -> pl.DataFrame:
     names = {factor.name for factor in sweep.factors} | {CONDITION}
-    numbers = {factor.column for factor in sweep.factors if factor.is_quantity} | {metric.name for metric in METRICS}
-    schema = dict.fromkeys(names, pl.String) | dict.fromkeys(numbers, pl.Float64) | {"seed": pl.Int64()}
+    numbers = {factor.column for factor in sweep.factors if factor.is_quantity} | {
+        metric.name for metric in METRICS
+    }
+    schema = (
+        dict.fromkeys(names, pl.String) | dict.fromkeys(numbers, pl.Float64) | {"seed": pl.Int64()}
+    )
     try:
         rows = pl.read_parquet(sweep.path / "rows.parquet")
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         missing = isinstance(error, FileNotFoundError)
-        problems.add(f"rows.parquet {'is missing' if missing else 'cannot be read'}: there is nothing to compare.")
+        problems.add(
+            f"rows.parquet {'is missing' if missing else 'cannot be read'}: there is nothing to"
+            " compare."
+        )
         return pl.DataFrame(schema=schema)
     absent = (names | {"seed", sweep.metric.name}) - set(rows.columns)
     if absent:
-        problems.add(f"rows.parquet has no column {sorted(absent)[0]}: there is nothing to compare.")
+        problems.add(
+            f"rows.parquet has no column {sorted(absent)[0]}: there is nothing to compare."
+        )
         return pl.DataFrame(schema=schema)
     return rows.select(
-        (pl.col(name).cast(kind, strict=False) if name in rows.columns else pl.lit(None, kind)).alias(name)
+        (
+            pl.col(name).cast(kind, strict=False) if name in rows.columns else pl.lit(None, kind)
+        ).alias(name)
         for name, kind in schema.items()
     )
 
@@ -125,7 +151,10 @@ def _usable(rows: pl.DataFrame, sweep: Sweep, problems: Problems) -> pl.DataFram
     numbered = rows.with_columns(cell.alias("cell"), *finite).drop_nulls(("cell", "seed"))
     lost = len(rows) - len(numbered)
     if lost:
-        problems.add(f"{lost} rows of rows.parquet have a value that sweep.json does not list: they are left out.")
+        problems.add(
+            f"{lost} rows of rows.parquet have a value that sweep.json does not list: they are left"
+            " out."
+        )
     return numbered
 
 
@@ -140,7 +169,10 @@ def _finite(name: str) -> pl.Expr:
 
 
 def _of_run(metric: Metric) -> pl.Expr:
-    """The run's value: flows of one run are not independent. It has none if a flow has none, or starved ones hide."""
+    """The run's value: flows of one run are not independent.
+
+    It has none if a flow has none, or starved ones hide.
+    """
     column = pl.col(metric.name)
     if metric.of_run:
         return column.first()
@@ -148,7 +180,9 @@ def _of_run(metric: Metric) -> pl.Expr:
 
 
 def _unit(metric: Metric, values: pl.Series) -> tuple[str, float]:
-    """The unit that the page uses for all values of the metric, and how many of the metric's own it holds."""
+    """The unit that the page uses for all values of the metric, and how many of the metric's own it
+    holds.
+    """
     greatest = values.max()
     if metric.unit == "kbit/s" and isinstance(greatest, float) and greatest >= 10_000:
         return "Mbit/s", 1000.0
@@ -158,14 +192,20 @@ def _unit(metric: Metric, values: pl.Series) -> tuple[str, float]:
 def _cube(sweep: Sweep, runs: pl.DataFrame, seeds: tuple[int, ...]) -> Numbers:
     cells = prod(sweep.shape)
     if cells * len(seeds) > _MOST_VALUES:
-        raise TcplabError(f"The sweep has {cells:,} cells and {len(seeds):,} seeds.", "Sweep fewer values.")
+        raise TcplabError(
+            f"The sweep has {cells:,} cells and {len(seeds):,} seeds.", "Sweep fewer values."
+        )
     values = np.full((cells, len(seeds)), np.nan)
     places = np.searchsorted(np.array(seeds, dtype=np.int64), runs["seed"].to_numpy())
-    values[runs["cell"].to_numpy(), places] = runs[sweep.metric.name].fill_null(float("nan")).to_numpy()
+    values[runs["cell"].to_numpy(), places] = (
+        runs[sweep.metric.name].fill_null(float("nan")).to_numpy()
+    )
     return values.reshape(*sweep.shape, len(seeds))
 
 
-def _medians(sweep: Sweep, runs: pl.DataFrame, units: dict[str, tuple[str, float]]) -> dict[str, Numbers]:
+def _medians(
+    sweep: Sweep, runs: pl.DataFrame, units: dict[str, tuple[str, float]]
+) -> dict[str, Numbers]:
     cells = runs.group_by("cell").agg(pl.col(metric.name).median() for metric in METRICS)
     found = {}
     for name, (_, divisor) in units.items():
@@ -179,12 +219,18 @@ def _amounts(rows: pl.DataFrame, factor: Factor, place: int) -> tuple[float | No
     """The numbers behind the factor's values, as the rows have them."""
     if not factor.is_quantity:
         return (None,) * len(factor.values)
-    first = rows.group_by(factor.name).agg(pl.col(factor.column).filter(pl.col(factor.column).is_finite()).first())
+    first = rows.group_by(factor.name).agg(
+        pl.col(factor.column).filter(pl.col(factor.column).is_finite()).first()
+    )
     known = dict(first.iter_rows())
     return tuple(known.get(value) for value in factor.values)
 
 
 def _by_flow(sweep: Sweep, rows: pl.DataFrame, divisor: float) -> dict[Place, Numbers]:
-    grouped = rows.select("cell", pl.col(sweep.metric.name) / divisor).drop_nulls().group_by("cell").all()
+    grouped = (
+        rows.select("cell", pl.col(sweep.metric.name) / divisor).drop_nulls().group_by("cell").all()
+    )
     places = list(np.ndindex(sweep.shape))
-    return {places[cell]: np.array(values, dtype=np.float64) for cell, values in grouped.iter_rows()}
+    return {
+        places[cell]: np.array(values, dtype=np.float64) for cell, values in grouped.iter_rows()
+    }

@@ -34,7 +34,9 @@ def print_sweep(report: SweepReport) -> None:
     if len(report.comparisons) > 1 and not report.study and not report.too_few:
         _print_sentences(report, console)
     if report.sweep.status != "complete":
-        console.print(Text(f"This sweep is marked {report.sweep.status}: it is not whole.", style="bold red"))
+        console.print(
+            Text(f"This sweep is marked {report.sweep.status}: it is not whole.", style="bold red")
+        )
     console.print(Text(f"Report: {report.page}"))
 
 
@@ -73,8 +75,13 @@ def _table(report: SweepReport) -> Table:
     axis = sweep.compare
     others = tuple(place for place in range(len(sweep.factors)) if place != axis)
     first = [place for place in samples.places if axis is None or place[axis] == 0]
-    places = [[place if axis is None else (*place[:axis], at, *place[axis + 1 :]) for at in range(len(levels))]
-              for place in first]  # fmt: skip
+    places = [
+        [
+            place if axis is None else (*place[:axis], at, *place[axis + 1 :])
+            for at in range(len(levels))
+        ]
+        for place in first
+    ]
     rows, columns, corner = [sweep.described(place, others) for place in first], list(levels), ""
     if len(columns) > _MOST_COLUMNS and len(rows) <= _MOST_COLUMNS:
         rows, columns, places = (
@@ -91,7 +98,9 @@ def _table(report: SweepReport) -> Table:
     for row, cells in list(zip(rows, places, strict=True))[:MOST_LINES]:
         table.add_row(Text(row), *(signed(float(samples.median[cell])) for cell in cells))
     if len(rows) > MOST_LINES:
-        table.add_row(Text(f"... and {len(rows) - MOST_LINES} more rows on the page"), *[""] * len(columns))
+        table.add_row(
+            Text(f"... and {len(rows) - MOST_LINES} more rows on the page"), *[""] * len(columns)
+        )
     return table
 
 

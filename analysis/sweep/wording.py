@@ -28,9 +28,15 @@ def labelled(metric: Metric, unit: str) -> str:
 
 
 def decimals(low: float, high: float, neutral: float | None = None) -> int:
-    """The decimals that show two digits of the width, and more where an end would be taken for `neutral`."""
+    """The decimals that show two digits of the width, and more where an end would be taken for
+    `neutral`.
+    """
     found = max(0, min(_MOST_DECIMALS, 1 - floor(log10(high - low))))
-    while found < _MOST_DECIMALS and neutral in (round(low, found), round(high, found)) and neutral not in (low, high):
+    while (
+        found < _MOST_DECIMALS
+        and neutral in (round(low, found), round(high, found))
+        and neutral not in (low, high)
+    ):
         found += 1
     return found
 

@@ -1,4 +1,6 @@
-"""From measured costs to how they grow: a straight line through them, and one sentence that says it."""
+"""From measured costs to how they grow: a straight line through them, and one sentence that says
+it.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +8,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_CLOSE = 0.15  # a straight line that misses no measured point by more than this share of it is called one
+# a straight line that misses no measured point by more than this share of it is called one
+_CLOSE = 0.15
 _FACTORS = {"s": (1.0, "s"), "m": (1e3, "ms"), "u": (1e6, "us")}
 
 
 @dataclass(frozen=True)
 class Line:
-    """`fixed` is the cost of size 0 and `each` that of one more; `misfit` the worst deviation, as a share."""
+    """`fixed` is the cost of size 0 and `each` that of one more; `misfit` the worst deviation, as a
+    share.
+    """
 
     fixed: float
     each: float
@@ -20,19 +25,29 @@ class Line:
 
 
 def fit(points: Sequence[tuple[float, float]]) -> Line:
-    """The straight line through (size, cost) whose relative deviations are smallest (weighted least squares).
+    """The straight line through (size, cost) whose relative deviations are smallest (weighted least
+    squares).
 
-    Costs span three orders of magnitude, and the smallest say what the fixed part is. Raises ValueError for
-    fewer than two sizes or for costs that are not positive.
+    Costs span three orders of magnitude, and the smallest say what the fixed part is. Raises
+    ValueError for fewer than two sizes or for costs that are not positive.
     """
     if len({size for size, _cost in points}) < 2 or min(cost for _size, cost in points) <= 0:
         raise ValueError("a line needs two sizes, and positive costs")
     weights = [1 / cost**2 for _size, cost in points]
     total = sum(weights)
-    middle = sum(weight * size for weight, (size, _cost) in zip(weights, points, strict=True)) / total
-    height = sum(weight * cost for weight, (_size, cost) in zip(weights, points, strict=True)) / total
-    along = sum(weight * (size - middle) ** 2 for weight, (size, _cost) in zip(weights, points, strict=True))
-    both = sum(w * (size - middle) * (cost - height) for w, (size, cost) in zip(weights, points, strict=True))
+    middle = (
+        sum(weight * size for weight, (size, _cost) in zip(weights, points, strict=True)) / total
+    )
+    height = (
+        sum(weight * cost for weight, (_size, cost) in zip(weights, points, strict=True)) / total
+    )
+    along = sum(
+        weight * (size - middle) ** 2 for weight, (size, _cost) in zip(weights, points, strict=True)
+    )
+    both = sum(
+        w * (size - middle) * (cost - height)
+        for w, (size, cost) in zip(weights, points, strict=True)
+    )
     each = both / along
     fixed = height - each * middle
     return Line(fixed, each, max(abs(fixed + each * size - cost) / cost for size, cost in points))
@@ -40,13 +55,21 @@ def fit(points: Sequence[tuple[float, float]]) -> Line:
 
 def duration(seconds: float) -> str:
     """Seconds in the unit that keeps the number readable, to two digits."""
-    factor, unit = _FACTORS["s"] if abs(seconds) >= 1 else _FACTORS["m"] if abs(seconds) >= 1e-3 else _FACTORS["u"]
+    factor, unit = (
+        _FACTORS["s"]
+        if abs(seconds) >= 1
+        else _FACTORS["m"]
+        if abs(seconds) >= 1e-3
+        else _FACTORS["u"]
+    )
     return f"{two_digits(seconds * factor)} {unit}"
 
 
 def size(octets: float) -> str:
     """Bytes as megabytes, or kilobytes below one, to two digits."""
-    return f"{two_digits(octets / 1e6)} MB" if abs(octets) >= 1e6 else f"{two_digits(octets / 1e3)} kB"
+    return (
+        f"{two_digits(octets / 1e6)} MB" if abs(octets) >= 1e6 else f"{two_digits(octets / 1e3)} kB"
+    )
 
 
 def two_digits(number: float) -> str:

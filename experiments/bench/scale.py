@@ -1,7 +1,9 @@
-"""How the cost of a guest grows with its hosts, its flows, the rate of the link and how long they send.
+"""How the cost of a guest grows with its hosts, its flows, the rate of the link and how long they
+send.
 
-Each series changes one thing. The sizes of a series take turns, so that a change of the machine's mood meets all of
-them, and the figure of a size is the median of its runs. Nothing is captured: captures cost by the packet.
+Each series changes one thing. The sizes of a series take turns, so that a change of the
+machine's mood meets all of them, and the figure of a size is the median of its runs. Nothing is
+captured: captures cost by the packet.
 """
 
 from __future__ import annotations
@@ -32,12 +34,16 @@ _WALL_SECONDS = 600.0
 _LONG = 20.0  # seconds of wall time
 _SHORTEST_QUEUE = 200  # packets
 _QUEUE_OF_A_FLOW = 20  # packets: the first flight of every flow fits, so that all of them start
-_QUEUE_OF_A_MBIT = 2  # packets: a round trip of 20 ms and a little, so that one flow can fill the link
+_QUEUE_OF_A_MBIT = (
+    2  # packets: a round trip of 20 ms and a little, so that one flow can fill the link
+)
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A dumbbell of `hosts` hosts with `flows` flows in turn over its pairs, `rate` Mbit/s for `seconds`."""
+    """A dumbbell of `hosts` hosts with `flows` flows in turn over its pairs, `rate` Mbit/s for
+    `seconds`.
+    """
 
     hosts: int = 2
     flows: int = 1
@@ -46,14 +52,20 @@ class Shape:
 
     def spec(self) -> ExperimentSpec:
         pairs = self.hosts // 2
-        queue = Packets(max(_SHORTEST_QUEUE, _QUEUE_OF_A_FLOW * self.flows, _QUEUE_OF_A_MBIT * self.rate))
-        topology = dumbbell(pairs, Channel(Rate(self.rate * 10**6), Duration.parse("10ms"), queue=queue))
+        queue = Packets(
+            max(_SHORTEST_QUEUE, _QUEUE_OF_A_FLOW * self.flows, _QUEUE_OF_A_MBIT * self.rate)
+        )
+        topology = dumbbell(
+            pairs, Channel(Rate(self.rate * 10**6), Duration.parse("10ms"), queue=queue)
+        )
         flows = tuple(self._flow(number, pairs) for number in range(self.flows))
         return ExperimentSpec("scale", "", topology, flows, (Condition("only", "only"),))
 
     def _flow(self, number: int, pairs: int) -> Flow:
         pair, port = number % pairs + 1, 5001 + number // pairs
-        return Flow(f"flow{number + 1}", f"h{pair}", f"r{pair}", Duration(self.seconds * 10**9), port=port)
+        return Flow(
+            f"flow{number + 1}", f"h{pair}", f"r{pair}", Duration(self.seconds * 10**9), port=port
+        )
 
     def memory_mib(self) -> int:
         """MiB for a guest, generously: one without memory stands still."""
@@ -64,8 +76,8 @@ class Shape:
 class Reading:
     """What one size took, in seconds, bytes and packets.
 
-    `startup_` is until the network stood, `cpu` in all. `packets` are those that left the bottleneck, both ways;
-    `results` the flows whose receiver has a result.
+    `startup_` is until the network stood, `cpu` in all. `packets` are those that left the
+    bottleneck, both ways; `results` the flows whose receiver has a result.
     """
 
     startup_cpu: float
@@ -103,7 +115,9 @@ def series(quick: bool) -> tuple[Series, ...]:
     durations = (1, 10, 50) if quick else (1, 10, 100)
     return (
         Series("hosts", tuple(Shape(hosts=number) for number in hosts)),
-        Series("flows", tuple(Shape(hosts=20, flows=number, rate=100, seconds=2) for number in flows)),
+        Series(
+            "flows", tuple(Shape(hosts=20, flows=number, rate=100, seconds=2) for number in flows)
+        ),
         Series("rate", tuple(Shape(rate=number, seconds=10) for number in rates)),
         Series("seconds", tuple(Shape(seconds=number) for number in durations)),
     )
@@ -125,7 +139,10 @@ def _median(readings: list[Reading]) -> Reading:
 
 
 def _read(shape: Shape, ready: Lab) -> Reading:
-    """One guest. When its network stands, and what it took at last, is seen within a twentieth of a second."""
+    """One guest.
+
+    When its network stands, and what it took at last, is seen within a twentieth of a second.
+    """
     begun = time.monotonic()
     seen: list[tuple[float, float]] = []  # CPU and wall seconds, from the moment the network stands
 
@@ -135,7 +152,9 @@ def _read(shape: Shape, ready: Lab) -> Reading:
 
     limits = Limits(_WALL_SECONDS, shape.memory_mib())
     with tempfile.TemporaryDirectory() as folder:
-        usage = run_in_guest(ready, PROCEDURE, to_data(shape.spec()), 1, Path(folder), progress, limits)
+        usage = run_in_guest(
+            ready, PROCEDURE, to_data(shape.spec()), 1, Path(folder), progress, limits
+        )
         only = Path(folder) / "only"
         said = [file.read_text() for file in only.glob("*.server.txt")]
         results = sum("bits/sec" in text for text in said)
@@ -150,7 +169,8 @@ def _guest_cpu() -> float:
 def _cpu(pid: str) -> float:
     """CPU seconds of a process, its descendants, and those they have waited for.
 
-    Nanoseconds of the living (schedstat): the ticks of stat would hide up to 10 ms of each of hundreds of processes.
+    Nanoseconds of the living (schedstat): the ticks of stat would hide up to 10 ms of each of
+    hundreds of processes.
     """
     folder = Path("/proc", pid)
     try:
@@ -159,7 +179,11 @@ def _cpu(pid: str) -> float:
         children = (folder / "task" / pid / "children").read_text().split()
     except (FileNotFoundError, ProcessLookupError):  # it ended between two looks
         return 0.0
-    return own + sum(int(ticks) for ticks in waited_for) / _TICKS + sum(_cpu(child) for child in children)
+    return (
+        own
+        + sum(int(ticks) for ticks in waited_for) / _TICKS
+        + sum(_cpu(child) for child in children)
+    )
 
 
 def _packets(qdiscs: Path) -> int:
@@ -172,9 +196,11 @@ def _packets(qdiscs: Path) -> int:
 
 
 def two_at_once(times: int, ready: Lab, tell: Callable[[str], None]) -> float:
-    """How many times more guests end in a second where two run at once than where one does (median of `times`).
+    """How many times more guests end in a second where two run at once than where one does (median
+    of `times`).
 
-    Each guest is pinned to a processor of its own, so the ratio is that of two processors of this machine to one.
+    Each guest is pinned to a processor of its own, so the ratio is that of two processors of
+    this machine to one.
     """
     data = to_data(sack_study())
     ratios = []
@@ -189,7 +215,9 @@ def _seconds(data: object, at_once: int, ready: Lab) -> float:
 
     def run(seed: int) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            run_in_guest(ready, PROCEDURE, data, seed, Path(folder), lambda _phase, _elapsed: None, Limits())
+            run_in_guest(
+                ready, PROCEDURE, data, seed, Path(folder), lambda _phase, _elapsed: None, Limits()
+            )
 
     begun = time.monotonic()
     with ThreadPoolExecutor(at_once) as pool:

@@ -1,4 +1,6 @@
-"""The tables of `bench scale`, each with its growth in a sentence. Only what was measured is printed."""
+"""The tables of `bench scale`, each with its growth in a sentence. Only what was measured is
+printed.
+"""
 
 from __future__ import annotations
 
@@ -20,28 +22,45 @@ _TITLES = {
 
 
 def scale(quick: bool, tell: Callable[[str], None]) -> Iterator[Table | str]:
-    """Measure every series and give its table as soon as it is known; `tell` is told what is being measured.
+    """Measure every series and give its table as soon as it is known; `tell` is told what is being
+    measured.
 
     Raises TcplabError where a guest fails.
     """
     ready, times = lab(), _QUICK_TIMES if quick else _FULL_TIMES
     for one in series(quick):
         yield table_of(one, measured(one, times, ready, tell))
-    yield f"Two guests at once end {two_at_once(times, ready, tell):.2f} times as many runs a second as one.\n"
+    yield (
+        f"Two guests at once end {two_at_once(times, ready, tell):.2f} times as many runs a second"
+        " as one.\n"
+    )
 
 
 def table_of(one: Series, readings: Sequence[Reading]) -> Table:
     """A row for every size, and below it the growth as a sentence."""
     found = Table(
-        one.grows, "start-up, CPU s", "then, CPU s", "wall s", "memory, MB", "packets", "results",
-        title=_TITLES[one.grows], title_justify="left", caption=sentence(one, readings), caption_justify="left",
-    )  # fmt: skip
+        one.grows,
+        "start-up, CPU s",
+        "then, CPU s",
+        "wall s",
+        "memory, MB",
+        "packets",
+        "results",
+        title=_TITLES[one.grows],
+        title_justify="left",
+        caption=sentence(one, readings),
+        caption_justify="left",
+    )
     for number, reading, shape in zip(one.sizes(), readings, one.shapes, strict=True):
         found.add_row(
-            str(number), f"{reading.startup_cpu:.2f}", f"{reading.after_cpu:.2f}",
-            f"{reading.startup_wall + reading.after_wall:.2f}", f"{reading.usage.memory / 1e6:.0f}",
-            f"{reading.packets:,}", f"{reading.results} of {shape.flows}",
-        )  # fmt: skip
+            str(number),
+            f"{reading.startup_cpu:.2f}",
+            f"{reading.after_cpu:.2f}",
+            f"{reading.startup_wall + reading.after_wall:.2f}",
+            f"{reading.usage.memory / 1e6:.0f}",
+            f"{reading.packets:,}",
+            f"{reading.results} of {shape.flows}",
+        )
     return found
 
 
@@ -51,24 +70,29 @@ def sentence(one: Series, readings: Sequence[Reading]) -> str:
 
 
 def _of_hosts(sizes: Sequence[int], readings: Sequence[Reading]) -> str:
-    cpu = fit([(number, reading.startup_cpu) for number, reading in zip(sizes, readings, strict=True)])
+    cpu = fit(
+        [(number, reading.startup_cpu) for number, reading in zip(sizes, readings, strict=True)]
+    )
     return (
-        f"A host costs {duration(cpu.each)} of CPU at start-up beside the {duration(cpu.fixed)} of every guest "
-        f"({exactness(cpu)}), and {size(_memory(sizes, readings))} of memory."
+        f"A host costs {duration(cpu.each)} of CPU at start-up beside the {duration(cpu.fixed)} of"
+        f" every guest ({exactness(cpu)}), and {size(_memory(sizes, readings))} of memory."
     )
 
 
 def _of_flows(sizes: Sequence[int], readings: Sequence[Reading]) -> str:
     cpu = fit([(number, reading.cpu) for number, reading in zip(sizes, readings, strict=True)])
     return (
-        f"A flow, two programs that run for two seconds, costs {duration(cpu.each)} of CPU ({exactness(cpu)}) "
-        f"and {size(_memory(sizes, readings))} of memory."
+        f"A flow, two programs that run for two seconds, costs {duration(cpu.each)} of CPU"
+        f" ({exactness(cpu)}) and {size(_memory(sizes, readings))} of memory."
     )
 
 
 def _of_rate(_sizes: Sequence[int], readings: Sequence[Reading]) -> str:
     cpu = fit([(reading.packets, reading.cpu) for reading in readings])
-    return f"A packet through the bottleneck, data or ACK, costs {duration(cpu.each)} of CPU ({exactness(cpu)})."
+    return (
+        f"A packet through the bottleneck, data or ACK, costs {duration(cpu.each)} of CPU"
+        f" ({exactness(cpu)})."
+    )
 
 
 def _of_seconds(sizes: Sequence[int], readings: Sequence[Reading]) -> str:
@@ -77,9 +101,14 @@ def _of_seconds(sizes: Sequence[int], readings: Sequence[Reading]) -> str:
 
 
 def _memory(sizes: Sequence[int], readings: Sequence[Reading]) -> float:
-    return fit([(number, reading.usage.memory) for number, reading in zip(sizes, readings, strict=True)]).each
+    return fit(
+        [(number, reading.usage.memory) for number, reading in zip(sizes, readings, strict=True)]
+    ).each
 
 
 _SENTENCES: dict[str, Callable[[Sequence[int], Sequence[Reading]], str]] = {
-    "hosts": _of_hosts, "flows": _of_flows, "rate": _of_rate, "seconds": _of_seconds,
-}  # fmt: skip
+    "hosts": _of_hosts,
+    "flows": _of_flows,
+    "rate": _of_rate,
+    "seconds": _of_seconds,
+}

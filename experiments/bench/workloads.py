@@ -32,7 +32,9 @@ _PACKETS = re.compile(r"(\d+) packets captured")
 
 @dataclass(frozen=True)
 class Cost:
-    """One workload: seconds until its network stood, and what the whole took; `packets` that reached the receiver."""
+    """One workload: seconds until its network stood, and what the whole took; `packets` that
+    reached the receiver.
+    """
 
     workload: str
     startup_seconds: float
@@ -54,7 +56,9 @@ def workloads() -> dict[str, ExperimentSpec]:
     """The SACK study as it is, and 100 Mbit/s for 20 s with and without a capture at both ends."""
     link = two_hosts(Channel(Rate.parse("100mbit"), Duration.parse("10ms"), queue=Packets(200)))
     flow = Flow("flow1", "h1", "h2", Duration.parse("20s"))
-    fast = ExperimentSpec("fast", "", link, (flow,), (Condition("only", "only"),), ("h1-eth0", "h2-eth0"))
+    fast = ExperimentSpec(
+        "fast", "", link, (flow,), (Condition("only", "only"),), ("h1-eth0", "h2-eth0")
+    )
     return {"sack: two runs of 20 s": sack_study(), "100 Mbit/s for 20 s": fast}
 
 
@@ -83,7 +87,9 @@ def _once(name: str, spec: ExperimentSpec, ready: Lab | None) -> Cost:
     with tempfile.TemporaryDirectory() as folder:
         usage = _carry(spec, ready, Path(folder), progress)
         said = [file.read_text() for file in Path(folder).glob("*/h2-eth0.tcpdump.txt")]
-    return Cost(name, stood[0], usage, sum(int(count) for text in said for count in _PACKETS.findall(text)))
+    return Cost(
+        name, stood[0], usage, sum(int(count) for text in said for count in _PACKETS.findall(text))
+    )
 
 
 def _carry(spec: ExperimentSpec, ready: Lab | None, out: Path, progress: Progress) -> Usage:
@@ -96,11 +102,15 @@ def table(costs: list[Cost]) -> Table:
     """The costs for a terminal, a column for each workload."""
     found = Table("", *(cost.workload for cost in costs))
     rows: dict[str, Callable[[Cost], str]] = {
-        "start-up (boot, Open vSwitch, Mininet), wall s": lambda cost: f"{cost.startup_seconds:.2f}",
+        "start-up (boot, Open vSwitch, Mininet), wall s": lambda cost: (
+            f"{cost.startup_seconds:.2f}"
+        ),
         "all that follows, wall s": lambda cost: f"{cost.beyond_startup:.2f}",
         "CPU s in all": lambda cost: f"{cost.usage.cpu_seconds:.2f}",
         "seconds of its own clock": lambda cost: f"{cost.usage.clock_seconds:.1f}",
-        "of its own clock in a CPU second, s": lambda cost: f"{cost.usage.clock_seconds / cost.usage.cpu_seconds:.1f}",
+        "of its own clock in a CPU second, s": lambda cost: (
+            f"{cost.usage.clock_seconds / cost.usage.cpu_seconds:.1f}"
+        ),
         "packets at the receiver": lambda cost: f"{cost.packets:,}",
         "CPU us a packet": lambda cost: f"{cost.usage.cpu_seconds / cost.packets * 1e6:.1f}",
         "memory, MB": lambda cost: f"{cost.usage.memory / 1e6:.0f}",

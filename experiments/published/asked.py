@@ -30,7 +30,10 @@ def specs(targets: Iterable[Target]) -> Iterator[ExperimentSpec]:
 
 @cache
 def _combinations(target: Target) -> dict[Time, Combination]:
-    return {time: _combination(target.experiment, asked(target, time)) for time in times(target.experiment)}
+    return {
+        time: _combination(target.experiment, asked(target, time))
+        for time in times(target.experiment)
+    }
 
 
 def times(experiment: str) -> tuple[Time, ...]:
@@ -48,23 +51,36 @@ def asked(target: Target, time: Time) -> dict[str, str]:
         return settings
     if not profile.path:
         return settings | {"period": "today+period"}
-    network = {one.name: one.value for one in profile.path} | dict(target.then) if time == "period" else {}
+    network = (
+        {one.name: one.value for one in profile.path} | dict(target.then)
+        if time == "period"
+        else {}
+    )
     return network | settings | {"period": time}
 
 
 def command(target: Target) -> str:
     """How to run it as then, where there is a then."""
     chosen = asked(target, times(target.experiment)[-1])
-    return f"./tcplab run {target.experiment} " + " ".join(f"--set {name}={value}" for name, value in chosen.items())
+    return f"./tcplab run {target.experiment} " + " ".join(
+        f"--set {name}={value}" for name, value in chosen.items()
+    )
 
 
 def described(target: Target) -> dict[str, Any]:
     """What a row of published and own values says of the published one."""
     return {
-        "where": target.where, "series": target.series, "x": target.x, "quantity": target.quantity,
-        "unit": target.unit, "published": target.published, "published_low": target.low,
-        "published_high": target.high, "published_note": target.note, "why": target.why or None,
-    }  # fmt: skip
+        "where": target.where,
+        "series": target.series,
+        "x": target.x,
+        "quantity": target.quantity,
+        "unit": target.unit,
+        "published": target.published,
+        "published_low": target.low,
+        "published_high": target.high,
+        "published_note": target.note,
+        "why": target.why or None,
+    }
 
 
 def profile_of(experiment: str) -> Profile | None:
@@ -75,4 +91,6 @@ def profile_of(experiment: str) -> Profile | None:
 
 def _combination(experiment: str, chosen: Mapping[str, str]) -> Combination:
     named = find(experiment)
-    return combination(named, [factor(named, name, [value]) for name, value in chosen.items()], chosen)
+    return combination(
+        named, [factor(named, name, [value]) for name, value in chosen.items()], chosen
+    )

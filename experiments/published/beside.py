@@ -1,4 +1,6 @@
-"""The published numbers that were measured with the very settings of a run, to be shown beside its own."""
+"""The published numbers that were measured with the very settings of a run, to be shown beside its
+own.
+"""
 
 from __future__ import annotations
 
@@ -27,22 +29,31 @@ class Beside:
     period: str | None
 
     def described(self) -> dict[str, Any]:
-        """The row of a run's spec.json: what was published, the conditions, and how their value is taken."""
+        """The row of a run's spec.json: what was published, the conditions, and how their value is
+        taken.
+        """
         return described(self.target) | {
-            "condition": self.today, "period_condition": self.period, "metric": self.target.metric,
-            "flow": self.target.flow, "scale": self.target.scale, "command": command(self.target),
-        }  # fmt: skip
+            "condition": self.today,
+            "period_condition": self.period,
+            "metric": self.target.metric,
+            "flow": self.target.flow,
+            "scale": self.target.scale,
+            "command": command(self.target),
+        }
 
 
 def published_beside(spec: ExperimentSpec, quick: bool = False) -> list[Beside]:
-    """One for each published number of the spec's study. Everything but captures and other conditions must be the same.
+    """One for each published number of the spec's study. Everything but captures and other
+    conditions must be the same.
 
     `quick` compares with the short forms of the published runs.
     """
     here = _what_matters(spec)
     rows = (
         Beside(
-            target, _shared(target.condition, today, spec, here), _shared(target.period_condition, period, spec, here)
+            target,
+            _shared(target.condition, today, spec, here),
+            _shared(target.period_condition, period, spec, here),
         )
         for target, today, period in _of_study(spec.name, quick)
     )
@@ -50,7 +61,9 @@ def published_beside(spec: ExperimentSpec, quick: bool = False) -> list[Beside]:
 
 
 def taken(target: Target, condition: str | None, runs: Iterable[Iterable[Row]]) -> list[float]:
-    """What the runs' rows of this condition give for a target, in its unit; a run that has no value is left out."""
+    """What the runs' rows of this condition give for a target, in its unit; a run that has no value
+    is left out.
+    """
     chosen = ([row for row in rows if row["condition"] == condition] for rows in runs)
     values = (value_of(rows, target.metric, target.flow) for rows in chosen)
     return [round(value * target.scale, 6) for value in values if value is not None]
@@ -60,7 +73,10 @@ def taken(target: Target, condition: str | None, runs: Iterable[Iterable[Row]]) 
 def _of_study(name: str, quick: bool) -> list[tuple[Target, _Published | None, _Published | None]]:
     """Each target with what it runs today and then; a sweep asks this for all of its points."""
     chosen = combinations(target for target in targets(quick) if target.experiment == name)
-    return [(target, _published(both.get("today")), _published(both.get("period"))) for target, both in chosen.items()]
+    return [
+        (target, _published(both.get("today")), _published(both.get("period")))
+        for target, both in chosen.items()
+    ]
 
 
 def _published(asked: Combination | None) -> _Published | None:

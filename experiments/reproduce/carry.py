@@ -1,4 +1,6 @@
-"""All targets carried out: one point for each setting and seed, under today's kernel and the period's profile."""
+"""All targets carried out: one point for each setting and seed, under today's kernel and the
+period's profile.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,12 @@ from experiments.sweep.point import Origin, Point, origin
 from experiments.sweep.results import results
 from experiments.sweep.run import Watch, Way, run_points
 
-_SEEDS = {"sack": (30, 100), "sack_loss_sweep": (1, 1), "wan_reordering": (1, 1), "packet_dropper": (3, 10)}
+_SEEDS = {
+    "sack": (30, 100),
+    "sack_loss_sweep": (1, 1),
+    "wan_reordering": (1, 1),
+    "packet_dropper": (3, 10),
+}
 """Seeds in the short and the full form; others take three and ten. One of `sack` costs a second."""
 
 
@@ -29,7 +36,10 @@ def carry_out(targets: Sequence[Target], quick: bool, out: Path, way: Way, watch
     """
     begun, carried, status = time.monotonic(), Carried(), "interrupted"
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    with results(out) as memory, new_run(out / "reproductions", "quick" if quick else "full") as run:
+    with (
+        results(out) as memory,
+        new_run(out / "reproductions", "quick" if quick else "full") as run,
+    ):
         try:
             source = origin(way.lab)
             points = _points(targets, quick, carried, source)
@@ -44,29 +54,59 @@ def carry_out(targets: Sequence[Target], quick: bool, out: Path, way: Way, watch
             status = "complete"
         finally:
             facts = {
-                "tcplab": testbed.VERSION, "started": started, "status": status,
+                "tcplab": testbed.VERSION,
+                "started": started,
+                "status": status,
                 "wall_seconds": round(time.monotonic() - begun, 3),
-            }  # fmt: skip
-            content = {"format": 1, "id": run.identifier, "mode": "quick" if quick else "full",
-                       **for_page(way.lab), **facts, **_totals(carried),
-                       "studies": studies(targets, carried, quick)}  # fmt: skip
+            }
+            content = {
+                "format": 1,
+                "id": run.identifier,
+                "mode": "quick" if quick else "full",
+                **for_page(way.lab),
+                **facts,
+                **_totals(carried),
+                "studies": studies(targets, carried, quick),
+            }
             (run.folder / "reproduction.json").write_text(json.dumps(content, indent=1) + "\n")
-            folder = run.finish({"kind": "reproduction", "experiment": "all", **lab_facts(way.lab), **facts,
-                                 **_totals(carried)})  # fmt: skip
+            folder = run.finish(
+                {
+                    "kind": "reproduction",
+                    "experiment": "all",
+                    **lab_facts(way.lab),
+                    **facts,
+                    **_totals(carried),
+                }
+            )
             hand_over(folder)
     return folder
 
 
 def _totals(carried: Carried) -> dict[str, float]:
     usages = [record.get("usage", {}) for record in carried.records.values()]
-    return {name: round(sum(usage.get(short, 0.0) for usage in usages), 2)
-            for name, short in (("virtual_seconds", "clock_seconds"), ("cpu_seconds", "cpu_seconds"))}  # fmt: skip
+    return {
+        name: round(sum(usage.get(short, 0.0) for usage in usages), 2)
+        for name, short in (("virtual_seconds", "clock_seconds"), ("cpu_seconds", "cpu_seconds"))
+    }
 
 
-def _points(targets: Sequence[Target], quick: bool, carried: Carried, source: Origin) -> list[Point]:
+def _points(
+    targets: Sequence[Target], quick: bool, carried: Carried, source: Origin
+) -> list[Point]:
     """Every point once, seed by seed, so that an interrupted run has a first seed of everything."""
     carried.combinations = combinations(targets)
-    unique = {one.digest: (one, target) for target, both in carried.combinations.items() for one in both.values()}
-    seeds = {digest: _SEEDS.get(target.experiment, (3, 10))[not quick] for digest, (_, target) in unique.items()}
-    return [source.point(one, seed, target.captured) for seed in range(1, max(seeds.values(), default=0) + 1)
-            for digest, (one, target) in unique.items() if seed <= seeds[digest]]  # fmt: skip
+    unique = {
+        one.digest: (one, target)
+        for target, both in carried.combinations.items()
+        for one in both.values()
+    }
+    seeds = {
+        digest: _SEEDS.get(target.experiment, (3, 10))[not quick]
+        for digest, (_, target) in unique.items()
+    }
+    return [
+        source.point(one, seed, target.captured)
+        for seed in range(1, max(seeds.values(), default=0) + 1)
+        for digest, (one, target) in unique.items()
+        if seed <= seeds[digest]
+    ]

@@ -26,13 +26,20 @@ class Carried:
         asked = self.combinations.get(target, {}).get(time)
         if asked is None:
             return []
-        return [(seed, record) for (digest, seed), record in sorted(self.records.items()) if digest == asked.digest]
+        return [
+            (seed, record)
+            for (digest, seed), record in sorted(self.records.items())
+            if digest == asked.digest
+        ]
 
 
 def studies(targets: Sequence[Target], carried: Carried, quick: bool) -> list[dict[str, Any]]:
     """The studies in the order of their targets."""
     names = list(dict.fromkeys(target.experiment for target in targets))
-    return [_study(name, [one for one in targets if one.experiment == name], carried, quick) for name in names]
+    return [
+        _study(name, [one for one in targets if one.experiment == name], carried, quick)
+        for name in names
+    ]
 
 
 def _study(name: str, targets: Sequence[Target], carried: Carried, quick: bool) -> dict[str, Any]:
@@ -40,11 +47,17 @@ def _study(name: str, targets: Sequence[Target], carried: Carried, quick: bool) 
     profile = profile_of(name) if known else None
     settings = (*profile.settings, *profile.path) if profile else ()
     return {
-        "name": name, "claim": known.claim if known else "", "source": _SOURCES.get(name, _ASSIGNMENT),
-        "profile": [{"name": one.name, "value": one.value, "reason": one.reason} for one in settings],
-        "notes": _notes(name, known is not None, quick), "plot": _PLOTS.get(name, {"kind": "bars"}),
-        "rows": [_row(target, carried) for target in targets], "failures": list(_failures(targets, carried)),
-    }  # fmt: skip
+        "name": name,
+        "claim": known.claim if known else "",
+        "source": _SOURCES.get(name, _ASSIGNMENT),
+        "profile": [
+            {"name": one.name, "value": one.value, "reason": one.reason} for one in settings
+        ],
+        "notes": _notes(name, known is not None, quick),
+        "plot": _PLOTS.get(name, {"kind": "bars"}),
+        "rows": [_row(target, carried) for target in targets],
+        "failures": list(_failures(targets, carried)),
+    }
 
 
 def _row(target: Target, carried: Carried) -> dict[str, Any]:
@@ -69,18 +82,27 @@ def _failures(targets: Iterable[Target], carried: Carried) -> Iterable[dict[str,
             if record["status"] != "complete":
                 seeds.setdefault((target.where, record["problem"]), set()).add(seed)
     for (where, problem), failed in seeds.items():
-        yield {"where": f"{where}, seed {', '.join(map(str, sorted(failed)))}", "problem": problem, "log": None}
+        yield {
+            "where": f"{where}, seed {', '.join(map(str, sorted(failed)))}",
+            "problem": problem,
+            "log": None,
+        }
 
 
 def _notes(name: str, known: bool, quick: bool) -> list[str]:
     if not known:
-        return ["This study is not an experiment of this version yet: its published numbers are listed, ours are not."]
+        return [
+            "This study is not an experiment of this version yet: its published numbers are listed,"
+            " ours are not."
+        ]
     return [SHORT_FORMS[name]] if quick and name in SHORT_FORMS else []
 
 
 _ASSIGNMENT = "TCP assignment of the GENI project, solutions for instructors (2013)"
 _SOURCES = {
-    "sack": "Explanation of a Mininet script for selective acknowledgement, with its results (2014)",
+    "sack": (
+        "Explanation of a Mininet script for selective acknowledgement, with its results (2014)"
+    ),
     "sack_loss_sweep": "M. Davids, a shell script to measure the effects of retransmissions (2017)",
     "wan_reordering": "ESnet, experiments on TCP re-ordering (December 2015)",
     "packet_dropper": "Experiments with a packet dropper module on a static router (about 2001)",

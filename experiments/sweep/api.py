@@ -48,10 +48,17 @@ class Silent:
 
 
 def sweep(
-    experiment: str, settings: Mapping[str, str | Sequence[str]] | None = None, *, seeds: int | Sequence[int] = 1,
-    out: Path | str = "runs", workers: int | None = None, scheduler: str | None = None, force: bool = False,
-    watch: Watch | None = None, **more: Any,
-) -> Swept:  # fmt: skip
+    experiment: str,
+    settings: Mapping[str, str | Sequence[str]] | None = None,
+    *,
+    seeds: int | Sequence[int] = 1,
+    out: Path | str = "runs",
+    workers: int | None = None,
+    scheduler: str | None = None,
+    force: bool = False,
+    watch: Watch | None = None,
+    **more: Any,
+) -> Swept:
     """Run a sweep; `until`, `metric` and `compare` are further arguments, as in a TOML file.
 
     Raises UsageError before the first run where a name or a combination is impossible.

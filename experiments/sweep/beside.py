@@ -16,7 +16,8 @@ Cell = tuple[ExperimentSpec, dict[int, list[Row]]]
 
 
 def published_of(cells: Iterable[Cell]) -> dict[str, Any]:
-    """The `published` of sweep.json: rows as a reproduction has them; of the short forms where nothing is as published.
+    """The `published` of sweep.json: rows as a reproduction has them; of the short forms where
+    nothing is as published.
 
     Empty where no point has the settings of a published number.
     """
@@ -29,7 +30,9 @@ def published_of(cells: Iterable[Cell]) -> dict[str, Any]:
 
 
 def _rows(cells: Iterable[Cell], quick: bool) -> dict[Target, dict[str, Any]]:
-    """One row a target: its time and ours may be points of their own, where their networks differ."""
+    """One row a target: its time and ours may be points of their own, where their networks
+    differ.
+    """
     rows: dict[Target, dict[str, Any]] = {}
     for spec, runs in cells:
         for one in published_beside(spec, quick):

@@ -1,4 +1,6 @@
-"""A plan carried out: points that are not known yet go to the engine, all results into one folder of the store."""
+"""A plan carried out: points that are not known yet go to the engine, all results into one folder
+of the store.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ class _Progress:
 
     def runs(self) -> dict[int, list[list[Any]]]:
         """The rows of every run that is known, by the identity of its combination."""
-        found: dict[int, list[list[Any]]] = {id(combination): [] for combination in self.plan.combinations}
+        found: dict[int, list[list[Any]]] = {
+            id(combination): [] for combination in self.plan.combinations
+        }
         for key, point in self.points.items():
             if key in self.records:
                 found[id(point.combination)].append(self.records[key]["rows"])
@@ -61,9 +65,11 @@ class _Progress:
 
 
 def carry_out(plan: Plan, out: Path, way: Way, watch: Watch) -> Path:
-    """Run what is not known, and return the finished folder with rows.parquet, rows.csv and sweep.json.
+    """Run what is not known, and return the finished folder with rows.parquet, rows.csv and
+    sweep.json.
 
-    Raises TcplabError where nothing can be run or written. What was run is kept in any case: the same plan goes on.
+    Raises TcplabError where nothing can be run or written. What was run is kept in any case: the
+    same plan goes on.
     """
     begun, progress, status = time.monotonic(), _Progress(plan), "interrupted"
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
@@ -73,28 +79,41 @@ def carry_out(plan: Plan, out: Path, way: Way, watch: Watch) -> Path:
             status = "complete"
         finally:
             facts = {
-                "tcplab": testbed.VERSION, "started": started, "workers": way.workers, "status": status,
+                "tcplab": testbed.VERSION,
+                "started": started,
+                "workers": way.workers,
+                "status": status,
                 "wall_seconds": round(time.monotonic() - begun, 3),
-            }  # fmt: skip
+            }
             _write(run.folder, progress, {"id": run.identifier, **for_page(way.lab), **facts})
-            folder = run.finish({
-                "kind": "sweep", "experiment": plan.named.name, "claim": plan.named.claim,
-                **lab_facts(way.lab), **facts,
-                "seeds": sorted({point.seed for point in progress.points.values()}),
-                "virtual_seconds": round(progress.total("clock_seconds"), 3),
-            })  # fmt: skip
+            folder = run.finish(
+                {
+                    "kind": "sweep",
+                    "experiment": plan.named.name,
+                    "claim": plan.named.claim,
+                    **lab_facts(way.lab),
+                    **facts,
+                    "seeds": sorted({point.seed for point in progress.points.values()}),
+                    "virtual_seconds": round(progress.total("clock_seconds"), 3),
+                }
+            )
             hand_over(folder)
     return folder
 
 
 def _fill(plan: Plan, way: Way, memory: Results, progress: _Progress, watch: Watch) -> None:
-    """Round by round until no combination needs another seed. The engine starts with the first point to run."""
+    """Round by round until no combination needs another seed.
+
+    The engine starts with the first point to run.
+    """
     source = origin(way.lab)
     seeds = iter(plan.sweep.seeds)
     open_combinations = list(plan.combinations)
     batch = _BATCH if plan.sweep.until else len(plan.sweep.seeds)
     while open_combinations and (chosen := list(islice(seeds, batch))):
-        points = [source.point(combination, seed) for seed in chosen for combination in open_combinations]
+        points = [
+            source.point(combination, seed) for seed in chosen for combination in open_combinations
+        ]
         progress.points |= {point.key: point for point in points}
         known = {} if way.force else memory.done(point.key for point in points)
         progress.records |= known
@@ -106,12 +125,17 @@ def _fill(plan: Plan, way: Way, memory: Results, progress: _Progress, watch: Wat
         if plan.sweep.until is None:
             return
         runs = progress.runs()
-        open_combinations = [one for one in open_combinations if _too_wide(plan, one, runs[id(one)])]
+        open_combinations = [
+            one for one in open_combinations if _too_wide(plan, one, runs[id(one)])
+        ]
 
 
 def _too_wide(plan: Plan, combination: Combination, runs: list[list[Any]]) -> bool:
     """Whether the interval of a condition's median is wider than `until` allows."""
-    widths = [precision(_values(runs, condition.name, plan.sweep.metric)) for condition in combination.spec.conditions]
+    widths = [
+        precision(_values(runs, condition.name, plan.sweep.metric))
+        for condition in combination.spec.conditions
+    ]
     return any(width is None or width > (plan.sweep.until or 0) for width in widths)
 
 
@@ -128,19 +152,29 @@ def _write(folder: Path, progress: _Progress, facts: dict[str, Any]) -> None:
     table.write(table.table(plan.factors, proved), folder)
     for point, record in found:
         _keep_statistics(folder, plan, point, record)
-    failures = [_failure(folder, plan, point, record) for point, record in found if record["status"] != "complete"]
+    failures = [
+        _failure(folder, plan, point, record)
+        for point, record in found
+        if record["status"] != "complete"
+    ]
     content = {
-        "format": 1, **described(plan), **facts,
-        "seeds": sorted({point.seed for point, _ in found}), "failures": failures,
+        "format": 1,
+        **described(plan),
+        **facts,
+        "seeds": sorted({point.seed for point, _ in found}),
+        "failures": failures,
         "warnings": [warning for _, record in found for warning in record["warnings"]],
         "points": {
-            "wanted": len(progress.points), "done": progress.count("complete"), "reused": progress.reused,
-            "failed": progress.count("failed"), "unproved": progress.count("unproved"),
+            "wanted": len(progress.points),
+            "done": progress.count("complete"),
+            "reused": progress.reused,
+            "failed": progress.count("failed"),
+            "unproved": progress.count("unproved"),
         },
         "virtual_seconds": round(progress.total("clock_seconds"), 3),
         "cpu_seconds": round(progress.total("cpu_seconds"), 2),
         "published": published_of(_by_combination(plan, proved)),
-    }  # fmt: skip
+    }
     (folder / "sweep.json").write_text(json.dumps(content, indent=1) + "\n")
 
 
@@ -166,6 +200,9 @@ def _failure(folder: Path, plan: Plan, point: Point, record: Record) -> dict[str
     (folder / log).parent.mkdir(exist_ok=True)
     (folder / log).write_text(f"{record['problem']}\n\n{record['log']}\n")
     return {
-        "factors": dict(point.combination.values), "seed": point.seed, "problem": record["problem"], "log": log,
+        "factors": dict(point.combination.values),
+        "seed": point.seed,
+        "problem": record["problem"],
+        "log": log,
         "repeat": plan.repeat(point.combination, point.seed),
-    }  # fmt: skip
+    }

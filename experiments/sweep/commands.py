@@ -31,22 +31,34 @@ if TYPE_CHECKING:
     "settings",
     multiple=True,
     metavar="NAME=VALUE,VALUE",
-    help="What to vary: a parameter, a field of the spec (topology.links.1.rightward.queue) or a sysctl "
-    "(net.ipv4.tcp_reordering). Repeat it for a grid; a single value holds for all.",
+    help=(
+        "What to vary: a parameter, a field of the spec (topology.links.1.rightward.queue) or a"
+        " sysctl (net.ipv4.tcp_reordering). Repeat it for a grid; a single value holds for all."
+    ),
 )
 @click.option(
-    "--seeds", metavar="30|7-36|1,5,9", help="How many seeds, or which.  [default: 1; with --until up to 200]"
+    "--seeds",
+    metavar="30|7-36|1,5,9",
+    help="How many seeds, or which.  [default: 1; with --until up to 200]",
 )
-@click.option("--until", metavar="2%", help="Use seeds until each median is known this well (half its 95 % interval).")
+@click.option(
+    "--until",
+    metavar="2%",
+    help="Use seeds until each median is known this well (half its 95 % interval).",
+)
 @click.option("--metric", metavar="NAME", help="What is compared.  [default: goodput_kbit_s]")
-@click.option("--compare", metavar="NAME", help="Whose values are compared: a name of --set, or condition.")
+@click.option(
+    "--compare", metavar="NAME", help="Whose values are compared: a name of --set, or condition."
+)
 @click.option(
     "--workers",
     type=click.IntRange(1, 10_000),
     metavar="NUMBER",
     help="Guests at once on this machine.  [default: one for each processor]",
 )
-@click.option("--scheduler", metavar="tcp://HOST:8786", help="Use the workers of this Dask scheduler instead.")
+@click.option(
+    "--scheduler", metavar="tcp://HOST:8786", help="Use the workers of this Dask scheduler instead."
+)
 @click.option(
     "--limit",
     type=QuantityType(Duration),
@@ -56,7 +68,11 @@ if TYPE_CHECKING:
     help="Stop a point after that much wall time.",
 )
 @click.option("--force", is_flag=True, help="Run points again that are known already.")
-@click.option("--dry-run", is_flag=True, help="Print how many points there are and which are known; run nothing.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Print how many points there are and which are known; run nothing.",
+)
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
@@ -65,10 +81,19 @@ if TYPE_CHECKING:
     help="Folder that keeps the runs.",
 )
 def sweep(
-    what: str, settings: tuple[str, ...], seeds: str | None, until: str | None, metric: str | None,
-    compare: str | None, workers: int | None, scheduler: str | None, limit: Duration, force: bool, dry_run: bool,
+    what: str,
+    settings: tuple[str, ...],
+    seeds: str | None,
+    until: str | None,
+    metric: str | None,
+    compare: str | None,
+    workers: int | None,
+    scheduler: str | None,
+    limit: Duration,
+    force: bool,
+    dry_run: bool,
     out: Path,
-) -> None:  # fmt: skip
+) -> None:
     """Run an experiment over a grid and seeds, and say what is really different."""
     with one_clear_message():
         from experiments.sweep.plan import plan
@@ -88,7 +113,9 @@ def _describe(found: Plan, out: Path) -> None:
 
     source, seeds = origin(ready_lab()), found.sweep.seeds
     with results(out) as memory:
-        known = len(memory.done(source.point(one, seed).key for one in found.combinations for seed in seeds))
+        known = len(
+            memory.done(source.point(one, seed).key for one in found.combinations for seed in seeds)
+        )
     for one in found.combinations[:20]:
         click.echo(str(one))
     if len(found.combinations) > 20:
@@ -101,7 +128,14 @@ def _describe(found: Plan, out: Path) -> None:
     )
 
 
-def _run(found: Plan, out: Path, workers: int | None, scheduler: str | None, wall_seconds: float, force: bool) -> int:
+def _run(
+    found: Plan,
+    out: Path,
+    workers: int | None,
+    scheduler: str | None,
+    wall_seconds: float,
+    force: bool,
+) -> int:
     from experiments.sweep.carry import carry_out
     from experiments.sweep.progress import watching
     from experiments.sweep.run import way_to_workers
@@ -113,26 +147,46 @@ def _run(found: Plan, out: Path, workers: int | None, scheduler: str | None, wal
         try:
             folder = carry_out(found, out, way, watch)
         except KeyboardInterrupt:
-            watch.note(f"{watch.done:,} of {watch.points:,} points are known; the same command goes on from there.")
+            watch.note(
+                f"{watch.done:,} of {watch.points:,} points are known; the same command goes on"
+                " from there."
+            )
             raise
     return make_page("sweep", folder)
 
 
 def run_study(
-    named: Named, asked: dict[str, str], texts: tuple[str, ...], seeds: Sequence[int], out: Path, limit: Duration | None
+    named: Named,
+    asked: dict[str, str],
+    texts: tuple[str, ...],
+    seeds: Sequence[int],
+    out: Path,
+    limit: Duration | None,
 ) -> int:
-    """`run` of an experiment that is a sweep by itself: its own grid, and what was asked for beside it."""
+    """`run` of an experiment that is a sweep by itself: its own grid, and what was asked for beside
+    it.
+    """
     from experiments.sweep.plan import plan
 
-    values = {name: (value,) for name, value in asked.items()} | named.grid() | dict(definition.settings(texts))
-    found = plan(definition.Sweep(named.name, tuple(values.items()), tuple(seeds), metric=named.metric()))
+    values = (
+        {name: (value,) for name, value in asked.items()}
+        | named.grid()
+        | dict(definition.settings(texts))
+    )
+    found = plan(
+        definition.Sweep(named.name, tuple(values.items()), tuple(seeds), metric=named.metric())
+    )
     return _run(found, out, None, None, limit.seconds if limit else _patience(found), force=False)
 
 
 def _patience(found: Plan) -> float:
-    """Wall seconds that a point may take: ten minutes, or twice its own clock where that is longer."""
-    clocks = (len(one.spec.conditions) * max(flow.duration.seconds for flow in one.spec.flows)
-              for one in found.combinations)  # fmt: skip
+    """Wall seconds that a point may take: ten minutes, or twice its own clock where that is
+    longer.
+    """
+    clocks = (
+        len(one.spec.conditions) * max(flow.duration.seconds for flow in one.spec.flows)
+        for one in found.combinations
+    )
     return max(600.0, 2 * max(clocks))
 
 

@@ -25,9 +25,10 @@ _UNTIL_SEEDS = 200  # seeds at most where --until decides and nothing was said
 class Sweep:
     """An experiment over a grid and seeds.
 
-    `settings` are names and their values, in order. `until` is how wide a median's interval may be, as a share of the
-    median; then `seeds` are used in batches until every interval is narrow enough. `compare` is the factor whose values
-    are compared, "condition" for the experiment's own conditions, empty for the usual choice.
+    `settings` are names and their values, in order. `until` is how wide a median's interval may
+    be, as a share of the median; then `seeds` are used in batches until every interval is narrow
+    enough. `compare` is the factor whose values are compared, "condition" for the experiment's
+    own conditions, empty for the usual choice.
     """
 
     experiment: str
@@ -40,13 +41,20 @@ class Sweep:
     def __post_init__(self) -> None:
         names = [metric.name for metric in METRICS]
         if self.metric not in names:
-            raise UsageError(f"There is no metric '{self.metric[:40]}'.", f"There are {', '.join(names)}.")
+            raise UsageError(
+                f"There is no metric '{self.metric[:40]}'.", f"There are {', '.join(names)}."
+            )
         if not self.seeds or len(set(self.seeds)) < len(self.seeds):
-            raise UsageError("The seeds are none, or one is named twice.", "Write 30 for 1 to 30, or 7-36, or 1,5,9.")
+            raise UsageError(
+                "The seeds are none, or one is named twice.",
+                "Write 30 for 1 to 30, or 7-36, or 1,5,9.",
+            )
         if not all(0 <= seed <= _HIGHEST_SEED for seed in self.seeds):
             raise UsageError("A seed is too large.", f"Choose seeds from 0 to {_HIGHEST_SEED}.")
         if self.until is not None and not 0.0001 <= self.until < 1:
-            raise UsageError("A median cannot be that exact.", "Write --until 2%, from 0.01% to below 100%.")
+            raise UsageError(
+                "A median cannot be that exact.", "Write --until 2%, from 0.01% to below 100%."
+            )
 
 
 def settings(texts: Iterable[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -55,7 +63,10 @@ def settings(texts: Iterable[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     for text in texts:
         name, equals, values = text.partition("=")
         if not equals or not name.strip():
-            raise UsageError(f"'{text[:60]}' sets nothing.", "Write --set NAME=VALUE,VALUE: --set delay=10ms,50ms.")
+            raise UsageError(
+                f"'{text[:60]}' sets nothing.",
+                "Write --set NAME=VALUE,VALUE: --set delay=10ms,50ms.",
+            )
         if name.strip() in found:
             raise UsageError(f"{name.strip()} is set twice.", "Put all its values into one --set.")
         found[name.strip()] = tuple(values.split(","))
@@ -63,46 +74,75 @@ def settings(texts: Iterable[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def single(named: Named, options: Mapping[str, str], texts: Iterable[str]) -> Combination:
-    """The one combination of an experiment's options and of `NAME=VALUE` beside them. Raises UsageError."""
+    """The one combination of an experiment's options and of `NAME=VALUE` beside them.
+
+    Raises UsageError.
+    """
     chosen = settings(texts)
     if several := next((name for name, values in chosen if len(values) > 1), None):
-        raise UsageError(f"{several} has several values.", "A run takes one; ./tcplab sweep takes many.")
+        raise UsageError(
+            f"{several} has several values.", "A run takes one; ./tcplab sweep takes many."
+        )
     factors = [factor(named, name, values) for name, values in chosen]
     return combination(named, factors, {**options, **{one.name: one.values[0] for one in factors}})
 
 
 def seeds(text: str | None, until: float | None) -> tuple[int, ...]:
-    """`30` is 1 to 30, `7-36` a range, `1,5,9` a list; without a word 1, or with `until` as many as it takes."""
+    """`30` is 1 to 30, `7-36` a range, `1,5,9` a list; without a word 1, or with `until` as many as
+    it takes.
+    """
     if text is None:
         return tuple(range(1, _UNTIL_SEEDS + 1)) if until else (1,)
     parts = [_SEEDS.fullmatch(part.strip()) for part in text.split(",")]
     if not all(parts):
-        raise UsageError(f"'{text[:40]}' names no seeds.", "Write 30 for 1 to 30, or 7-36, or 1,5,9.")
+        raise UsageError(
+            f"'{text[:40]}' names no seeds.", "Write 30 for 1 to 30, or 7-36, or 1,5,9."
+        )
     if len(parts) == 1 and parts[0] and parts[0][2] is None:
         return _counted(1, int(parts[0][1]))
-    return tuple(seed for part in parts if part for seed in _counted(int(part[1]), int(part[2] or part[1])))
+    return tuple(
+        seed for part in parts if part for seed in _counted(int(part[1]), int(part[2] or part[1]))
+    )
 
 
 def _counted(first: int, last: int) -> tuple[int, ...]:
     if last - first >= _MOST_SEEDS:
-        raise UsageError(f"These are {last - first + 1:,} seeds.", f"At most {_MOST_SEEDS:,} are possible.")
+        raise UsageError(
+            f"These are {last - first + 1:,} seeds.", f"At most {_MOST_SEEDS:,} are possible."
+        )
     return tuple(range(first, last + 1))
 
 
 def share(text: str) -> float:
     """`±2%` or `2%` as a fraction. Raises UsageError."""
-    return Share.parse(text.strip().removeprefix("±").removeprefix("+-").removeprefix("+/-")).fraction
+    return Share.parse(
+        text.strip().removeprefix("±").removeprefix("+-").removeprefix("+/-")
+    ).fraction
 
 
 def from_options(
-    what: str, texts: Sequence[str], seed_text: str | None, until: str | None, metric: str | None, compare: str | None
+    what: str,
+    texts: Sequence[str],
+    seed_text: str | None,
+    until: str | None,
+    metric: str | None,
+    compare: str | None,
 ) -> Sweep:
-    """What the command line asks for: an experiment, or a TOML file of which the options replace parts."""
+    """What the command line asks for: an experiment, or a TOML file of which the options replace
+    parts.
+    """
     base = from_file(Path(what)) if what.endswith(".toml") else Sweep(what)
     width = share(until) if until is not None else base.until
     chosen = dict(base.settings) | dict(settings(texts))
     counted = seeds(seed_text, width) if seed_text or base.seeds == Sweep.seeds else base.seeds
-    return Sweep(base.experiment, tuple(chosen.items()), counted, width, metric or base.metric, compare or base.compare)
+    return Sweep(
+        base.experiment,
+        tuple(chosen.items()),
+        counted,
+        width,
+        metric or base.metric,
+        compare or base.compare,
+    )
 
 
 def from_file(file: Path) -> Sweep:
@@ -126,17 +166,26 @@ def from_mapping(content: Mapping[str, Any], place: str) -> Sweep:
     """The sweep that a file's content describes; `place` is its name in messages."""
     known = ("experiment", "seeds", "until", "metric", "compare", "set")
     if unknown := sorted(set(content) - set(known)):
-        raise UsageError(f"{place}: there is no '{unknown[0][:40]}' in a sweep.", f"There are {', '.join(known)}.")
+        raise UsageError(
+            f"{place}: there is no '{unknown[0][:40]}' in a sweep.",
+            f"There are {', '.join(known)}.",
+        )
     if not isinstance(content.get("experiment"), str):
         raise UsageError(f"{place}: it names no experiment.", 'Write experiment = "cubic_vs_reno".')
     table = content.get("set", {})
     if not isinstance(table, Mapping):
-        raise UsageError(f"{place}: [set] is no table.", 'Write [set] and below it delay = ["10ms", "50ms"].')
+        raise UsageError(
+            f"{place}: [set] is no table.", 'Write [set] and below it delay = ["10ms", "50ms"].'
+        )
     until = share(str(content["until"])) if "until" in content else None
     return Sweep(
-        content["experiment"], tuple(_flattened(table)), _seeds(content.get("seeds"), until), until,
-        str(content.get("metric", "goodput_kbit_s")), str(content.get("compare", "")),
-    )  # fmt: skip
+        content["experiment"],
+        tuple(_flattened(table)),
+        _seeds(content.get("seeds"), until),
+        until,
+        str(content.get("metric", "goodput_kbit_s")),
+        str(content.get("compare", "")),
+    )
 
 
 def _flattened(table: Mapping[str, Any], before: str = "") -> Iterable[tuple[str, tuple[str, ...]]]:

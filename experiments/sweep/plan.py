@@ -1,4 +1,6 @@
-"""A sweep with everything looked up and checked: nothing that a plan holds can turn out misspelt or impossible."""
+"""A sweep with everything looked up and checked: nothing that a plan holds can turn out misspelt or
+impossible.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from topologies.errors import UsageError
 
 @dataclass(frozen=True)
 class Plan:
-    """`factors` have several values each, `fixed` one. `compare` is the factor whose values are compared, or empty."""
+    """`factors` have several values each, `fixed` one. `compare` is the factor whose values are
+    compared, or empty.
+    """
 
     sweep: Sweep
     named: Named
@@ -61,21 +65,32 @@ def plan(sweep: Sweep) -> Plan:
     named = find(sweep.experiment)
     chosen = [factor(named, name, values) for name, values in sweep.settings]
     varied = tuple(one for one in chosen if len(one.values) > 1)
-    found = Plan(sweep, named, varied, tuple(one for one in chosen if len(one.values) == 1),
-                 tuple(combinations(named, chosen)), "")  # fmt: skip
+    found = Plan(
+        sweep,
+        named,
+        varied,
+        tuple(one for one in chosen if len(one.values) == 1),
+        tuple(combinations(named, chosen)),
+        "",
+    )
     if len({one.digest for one in found.combinations}) < len(found.combinations):
-        raise UsageError("Two combinations make the same run.", "Sweep each field under one name only.")
+        raise UsageError(
+            "Two combinations make the same run.", "Sweep each field under one name only."
+        )
     return Plan(found.sweep, named, varied, found.fixed, found.combinations, _compared(found))
 
 
 def _compared(found: Plan) -> str:
-    """What was asked for; else the experiment's own conditions, else the first word, else the last factor."""
+    """What was asked for; else the experiment's own conditions, else the first word, else the last
+    factor.
+    """
     names = [one.name for one in found.factors]
     possible = ["condition", *names] if len(found.conditions) > 1 else names
     if found.sweep.compare:
         if found.sweep.compare not in possible:
             raise UsageError(
-                f"'{found.sweep.compare[:40]}' cannot be compared.", f"Choose from {', '.join(possible) or 'nothing'}."
+                f"'{found.sweep.compare[:40]}' cannot be compared.",
+                f"Choose from {', '.join(possible) or 'nothing'}.",
             )
         return found.sweep.compare
     words = [one.name for one in found.factors if one.kind is str]
@@ -93,9 +108,13 @@ def _written(seeds: Sequence[int]) -> str:
 def described(found: Plan) -> dict[str, Any]:
     """The part of sweep.json that is known before the first run."""
     return {
-        "experiment": found.named.name, "claim": found.named.claim, "command": found.command(),
-        "metric": found.sweep.metric, "compare": found.compare or None, "until": found.sweep.until,
+        "experiment": found.named.name,
+        "claim": found.named.claim,
+        "command": found.command(),
+        "metric": found.sweep.metric,
+        "compare": found.compare or None,
+        "until": found.sweep.until,
         "factors": [one.described() for one in found.factors],
         "conditions": [{"name": one.name, "label": one.label} for one in found.conditions],
         "parameters": found.parameters(),
-    }  # fmt: skip
+    }

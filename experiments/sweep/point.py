@@ -1,4 +1,6 @@
-"""A point of a sweep: one combination under one seed. What identifies it, and how a worker carries it out."""
+"""A point of a sweep: one combination under one seed. What identifies it, and how a worker carries
+it out.
+"""
 
 from __future__ import annotations
 
@@ -26,23 +28,40 @@ from topologies.data import from_data
 from topologies.errors import TcplabError
 
 _CAPTURES = (
-    "measure.py", "rundirectory.py", "every_flow.py", "problems.py", "ends.py", "order.py",
-    "flows/*.py", "flows/plain/*.py", "flows/core/src/*.rs",
-)  # fmt: skip
-_MEASURING = ("sweep/rows.py", "run_statistics.py", "iperf.py", "sockets.py", "counters.py", "jsonfile.py")
+    "measure.py",
+    "rundirectory.py",
+    "every_flow.py",
+    "problems.py",
+    "ends.py",
+    "order.py",
+    "flows/*.py",
+    "flows/plain/*.py",
+    "flows/core/src/*.rs",
+)
+_MEASURING = (
+    "sweep/rows.py",
+    "run_statistics.py",
+    "iperf.py",
+    "sockets.py",
+    "counters.py",
+    "jsonfile.py",
+)
 _LOG_BYTES = 20_000  # of each log of a failed point
 
 Record = dict[str, Any]
-"""What is kept of a point: status (complete, unproved, failed), rows, warnings, problem, log, usage, statistics.
+"""What is kept of a point: status (complete, unproved, failed), rows, warnings, problem, log,
+usage, statistics.
 
-A point that is *unproved* ran, but its own evidence does not show that its conditions held; it would end like that
-again. One that *failed* may not.
+A point that is *unproved* ran, but its own evidence does not show that its conditions held; it
+would end like that again. One that *failed* may not.
 """
 
 
 @dataclass(frozen=True)
 class Point:
-    """One run of a sweep. Equal keys give equal records. `captured`: what the captures tell is in its rows too."""
+    """One run of a sweep. Equal keys give equal records. `captured`: what the captures tell is in
+    its rows too.
+    """
 
     key: str
     combination: Combination
@@ -52,7 +71,9 @@ class Point:
 
 @dataclass(frozen=True)
 class Origin:
-    """What all records of a sweep come from besides their specs: the lab, and the code that runs and measures."""
+    """What all records of a sweep come from besides their specs: the lab, and the code that runs
+    and measures.
+    """
 
     lab: str
     code: str
@@ -60,8 +81,13 @@ class Origin:
 
     def point(self, combination: Combination, seed: int, captured: bool = False) -> Point:
         words: tuple[Any, ...] = (
-            combination.digest, seed, memory_for(combination.spec), self.lab, self.code, self.measuring
-        )  # fmt: skip
+            combination.digest,
+            seed,
+            memory_for(combination.spec),
+            self.lab,
+            self.code,
+            self.measuring,
+        )
         words += (_measuring_digest(_CAPTURES),) if captured else ()
         return Point(hashlib.sha256(repr(words).encode()).hexdigest(), combination, seed, captured)
 
@@ -73,40 +99,61 @@ def origin(lab: Lab) -> Origin:
 
 @cache
 def _measuring_digest(patterns: tuple[str, ...]) -> str:
-    """Of the files of the analysis that match; an installed package has no sources of its compiled engine."""
+    """Of the files of the analysis that match; an installed package has no sources of its compiled
+    engine.
+    """
     folder = Path(analysis.__file__).parent
     files = (file for pattern in patterns for file in sorted(folder.glob(pattern)))
     return hashlib.sha256(b"\n".join(file.read_bytes() for file in files)).hexdigest()
 
 
-def carry_captured(data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progress) -> Record:
+def carry_captured(
+    data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progress
+) -> Record:
     """As carry_point, with what the captures tell in the rows of the flow that they are about."""
     return carry_point(data, seed, wall_seconds, lab, progress, _with_captures)
 
 
 def _with_captures(raw: Path, data: Any) -> list[Row]:
     captured = measure_raw(raw, data)
-    return [{**row, **captured.get((str(row["condition"]), str(row["flow"])), {})} for row in rows_of(raw, data)]
+    return [
+        {**row, **captured.get((str(row["condition"]), str(row["flow"])), {})}
+        for row in rows_of(raw, data)
+    ]
 
 
 def carry_point(
-    data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progress,
+    data: Any,
+    seed: int,
+    wall_seconds: float,
+    lab: Lab,
+    progress: Progress,
     measured: Callable[[Path, Any], list[Row]] = rows_of,
-) -> Record:  # fmt: skip
+) -> Record:
     """Run one point and keep its rows; its raw files go, since the same seed gives them again."""
     spec: ExperimentSpec = from_data(ExperimentSpec, data)
     with scratch() as raw:
         try:
             usage = carry_seed(data, seed, str(raw), limits_for(spec, wall_seconds), lab, progress)
         except TcplabError as error:
-            return {"status": "failed", "problem": str(error), "log": _logs(raw), "rows": [], "warnings": []}
+            return {
+                "status": "failed",
+                "problem": str(error),
+                "log": _logs(raw),
+                "rows": [],
+                "warnings": [],
+            }
         verdict = judge(spec, seed, raw)
         problem = " ".join(verdict.failures)
         return {
-            "status": "unproved" if problem else "complete", "problem": problem, "log": _logs(raw) if problem else "",
-            "rows": measured(raw, data), "warnings": list(verdict.warnings), "usage": asdict(usage),
+            "status": "unproved" if problem else "complete",
+            "problem": problem,
+            "log": _logs(raw) if problem else "",
+            "rows": measured(raw, data),
+            "warnings": list(verdict.warnings),
+            "usage": asdict(usage),
             "statistics": statistics_of(raw, data),
-        }  # fmt: skip
+        }
 
 
 def _logs(raw: Path) -> str:

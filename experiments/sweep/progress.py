@@ -1,4 +1,6 @@
-"""How a sweep goes on, for people: a bar on a terminal, a line now and then elsewhere, a line for each failed point."""
+"""How a sweep goes on, for people: a bar on a terminal, a line now and then elsewhere, a line for
+each failed point.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
 from analysis.results import written
 from analysis.sweep.rows import METRICS, Metric
@@ -41,9 +50,13 @@ class Shown:
         if not self.points:
             self.note(f"{points:,} points to know, {known:,} of them known already.")
             if self.metrics and known < points:
-                self.note(f"Each run as it ends: {'; '.join(called(_METRICS[name]) for name in self.metrics)}.")
+                self.note(
+                    "Each run as it ends:"
+                    f" {'; '.join(called(_METRICS[name]) for name in self.metrics)}."
+                )
         self.points, self.done = points, max(self.done, known)
-        # Not an update: points that were known would count for the speed, and the time left would be far too short.
+        # Not an update: points that were known would count for the speed, and the time left would
+        # be far too short.
         self.bar.reset(self.task, total=points, completed=self.done, clock=self._virtual())
 
     def running(self, key: str, phase: str, elapsed: float) -> None:
@@ -58,12 +71,17 @@ class Shown:
         if record["status"] != "complete":
             first = str(record["problem"]).splitlines()[0][:_PROBLEM]
             self.note(
-                f"{record['status']}: {point.combination.spec.name}, {point.combination}, seed {point.seed}: {first}"
+                f"{record['status']}: {point.combination.spec.name}, {point.combination}, seed"
+                f" {point.seed}: {first}"
             )
         for line in _lines(point, record, self.metrics, self.varied):
             self.note(line)
         self._tell()
-        if not self.metrics and not self.console.is_terminal and time.monotonic() - self.said > _BETWEEN:
+        if (
+            not self.metrics
+            and not self.console.is_terminal
+            and time.monotonic() - self.said > _BETWEEN
+        ):
             self.said = time.monotonic()
             self.note(f"{self.done:,} of {self.points:,} points, {self._virtual()}")
 
@@ -77,11 +95,17 @@ class Shown:
         return f"{self.ended_seconds + sum(self.going.values()):,.0f} virtual s"
 
 
-def _lines(point: Point, record: Record, metrics: tuple[str, ...], varied: tuple[str, ...]) -> Iterator[str]:
-    """A line for each condition and flow of a run that has ended: what of it varies, and these metrics of its rows."""
+def _lines(
+    point: Point, record: Record, metrics: tuple[str, ...], varied: tuple[str, ...]
+) -> Iterator[str]:
+    """A line for each condition and flow of a run that has ended: what of it varies, and these
+    metrics of its rows.
+    """
     labels = {condition.name: condition.label for condition in point.combination.spec.conditions}
     several = len(point.combination.spec.flows) > 1
-    values = "".join(f"{name} {value}, " for name, value in point.combination.values if name in varied)
+    values = "".join(
+        f"{name} {value}, " for name, value in point.combination.values if name in varied
+    )
     for row in record["rows"] if metrics else ():
         flow = f", {row['flow']}" if several else ""
         found = ", ".join(_written(_METRICS[name], row.get(name)) for name in metrics)
@@ -97,11 +121,24 @@ def _written(metric: Metric, value: float | None) -> str:
 
 
 @contextmanager
-def watching(name: str, metrics: tuple[str, ...] = (), varied: tuple[str, ...] = ()) -> Iterator[Shown]:
-    """Progress on standard error, which goes when the sweep is over; with `metrics`, a line for each run stays."""
+def watching(
+    name: str, metrics: tuple[str, ...] = (), varied: tuple[str, ...] = ()
+) -> Iterator[Shown]:
+    """Progress on standard error, which goes when the sweep is over; with `metrics`, a line for
+    each run stays.
+    """
     console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(bar_width=20), MofNCompleteColumn(), TextColumn("points,"),
-               TextColumn("{task.fields[clock]},"), TimeRemainingColumn(), TextColumn("left"))  # fmt: skip
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TextColumn("points,"),
+        TextColumn("{task.fields[clock]},"),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+    )
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
         task = bar.add_task(name, total=None, clock="")
         yield Shown(console, bar, task, metrics, varied)

@@ -39,21 +39,40 @@ class Way:
 
 
 def way_to_workers(
-    ready: Lab, specs: Iterable[ExperimentSpec], workers: int | None, scheduler: str | None,
-    wall_seconds: float = 600.0, force: bool = False,
-) -> Way:  # fmt: skip
-    """On this machine with `workers` guests at once, by default as many as it has room for, or through a scheduler."""
+    ready: Lab,
+    specs: Iterable[ExperimentSpec],
+    workers: int | None,
+    scheduler: str | None,
+    wall_seconds: float = 600.0,
+    force: bool = False,
+) -> Way:
+    """On this machine with `workers` guests at once, by default as many as it has room for, or
+    through a scheduler.
+    """
     if scheduler:
-        return Way(ready, partial(cluster_engine, scheduler, ready), f"cluster {scheduler}", wall_seconds, force)
+        return Way(
+            ready,
+            partial(cluster_engine, scheduler, ready),
+            f"cluster {scheduler}",
+            wall_seconds,
+            force,
+        )
     slots = guests_at_once(max(map(needed_mib, specs)), workers)
-    return Way(ready, partial(local_engine, ready, slots), f"{slots} on this machine", wall_seconds, force)
+    return Way(
+        ready, partial(local_engine, ready, slots), f"{slots} on this machine", wall_seconds, force
+    )
 
 
 def run_points(
-    points: Sequence[Point], way: Way, memory: Results, source: Origin, watch: Watch,
+    points: Sequence[Point],
+    way: Way,
+    memory: Results,
+    source: Origin,
+    watch: Watch,
     carry: Callable[..., Record] | None = None,
-) -> Iterator[tuple[Point, Record]]:  # fmt: skip
-    """Run these points, in about this order. The engine starts with the first; without a point there is none.
+) -> Iterator[tuple[Point, Record]]:
+    """Run these points, in about this order. The engine starts with the first; without a point
+    there is none.
 
     `carry(data, seed, wall_seconds, lab, progress)` is what a worker does for a point.
     """
@@ -74,6 +93,8 @@ def _task(point: Point, way: Way, carry: Callable[..., Record] | None) -> Task:
 
 
 def _broken(done: Done) -> Record:
-    """What is kept of a point that ended in a way that it does not know itself, such as a worker lost three times."""
+    """What is kept of a point that ended in a way that it does not know itself, such as a worker
+    lost three times.
+    """
     problem = f"{type(done.error).__name__}: {done.error}"
     return {"status": "failed", "problem": problem, "log": done.trace, "rows": [], "warnings": []}

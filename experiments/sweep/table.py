@@ -13,15 +13,21 @@ from experiments.sweep.point import Point, Record
 
 
 def table(factors: Sequence[Factor], found: Iterable[tuple[Point, Record]]) -> polars.DataFrame:
-    """All rows of proved points, in the order of `found`. Factors are text and, where they are quantities, a number."""
+    """All rows of proved points, in the order of `found`.
+
+    Factors are text and, where they are quantities, a number.
+    """
     schema: dict[str, type[polars.DataType]] = {"point": polars.String}
     for factor in factors:
         schema |= {factor.name: polars.String}
         schema |= {factor.column: polars.Float64} if factor.column != factor.name else {}
     schema |= {"condition": polars.String, "flow": polars.String, "seed": polars.Int64}
     schema |= {metric.name: polars.Float64 for metric in METRICS}
-    numbers = {factor.name: {value: factor.number(value) for value in factor.values} for factor in factors
-               if factor.column != factor.name}  # fmt: skip
+    numbers = {
+        factor.name: {value: factor.number(value) for value in factor.values}
+        for factor in factors
+        if factor.column != factor.name
+    }
     columns: dict[str, list[object]] = {name: [] for name in schema}
     for point, record in found:
         chosen = _chosen(factors, dict(point.combination.values), numbers)

@@ -24,16 +24,21 @@ def key(runs: Runs, variables: Variables) -> Key:
     cubic, reno = far("cubic", RATE), far("reno", RATE)
     return Key(
         numbers={
-            "near_cubic": near("cubic", RATE), "far_cubic": cubic, "far_reno": reno, "factor": cubic / reno,
-            "trip": far("reno", "flow1.rtt_median_ms"), "window": far("reno", "flow1.cwnd_median_segments"),
+            "near_cubic": near("cubic", RATE),
+            "far_cubic": cubic,
+            "far_reno": reno,
+            "factor": cubic / reno,
+            "trip": far("reno", "flow1.rtt_median_ms"),
+            "window": far("reno", "flow1.cwnd_median_segments"),
         },
         choices={"what_limits": {"growth"}},
         mistakes={
             "far_cubic": {"other_condition": reno, "other_run": near("cubic", RATE)},
-            "far_reno": {"other_condition": cubic}, "factor": {"upside_down": reno / cubic},
+            "far_reno": {"other_condition": cubic},
+            "factor": {"upside_down": reno / cubic},
             "window": {"other_condition": far("cubic", "flow1.cwnd_median_segments")},
         },
-    )  # fmt: skip
+    )
 
 
 def lesson(runs: Runs) -> bool:

@@ -23,10 +23,12 @@ def key(runs: Runs, variables: Variables) -> Key:
     fifo, fair = runs["fifo"], runs["fair"]
     return Key(
         numbers={
-            "udp_fifo": fifo(TOGETHER, UDP), "udp_fair": fair(TOGETHER, UDP),
+            "udp_fifo": fifo(TOGETHER, UDP),
+            "udp_fair": fair(TOGETHER, UDP),
             "kept": 100 * fair(TOGETHER, UDP) / fifo(TOGETHER, UDP),
             "lost_fair": fair(TOGETHER, "udp.udp_lost_percent"),
-            "jain_fifo": fifo(TOGETHER, "run.jain_index"), "jain_fair": fair(TOGETHER, "run.jain_index"),
+            "jain_fifo": fifo(TOGETHER, "run.jain_index"),
+            "jain_fair": fair(TOGETHER, "run.jain_index"),
         },
         choices={"who": {"router"}},
         mistakes={
@@ -34,7 +36,7 @@ def key(runs: Runs, variables: Variables) -> Key:
             "lost_fair": {"other_run": fifo(TOGETHER, "udp.udp_lost_percent")},
             "jain_fifo": {"other_run": fair(TOGETHER, "run.jain_index")},
         },
-    )  # fmt: skip
+    )
 
 
 def lesson(runs: Runs) -> bool:

@@ -232,7 +232,9 @@ def _is_tar(beginning: bytes) -> bool:
     return True
 
 
-def _tar(stream: IO[bytes], packed: int, allowance: ArchiveLimits) -> Iterator[tuple[Member, Opener]]:
+def _tar(
+    stream: IO[bytes], packed: int, allowance: ArchiveLimits
+) -> Iterator[tuple[Member, Opener]]:
     counted = cast(IO[bytes], _Counted(stream, packed, allowance))
     with tarfile.open(fileobj=counted, mode="r|", tarinfo=_Header) as archive:
         for number, entry in enumerate(archive, 1):

@@ -1,4 +1,5 @@
-"""Whether captures are those that the student's own run gives: the same bytes, or where they begin to differ.
+"""Whether captures are those that the student's own run gives: the same bytes, or where they begin
+to differ.
 
 Runs in a process of its own (labs.contained): one of the two captures is a stranger's.
 """
@@ -14,15 +15,19 @@ from typing import Any
 
 from topologies import untrusted
 
-_MAGIC = {b"\xd4\xc3\xb2\xa1": ("<", 1e-6), b"\x4d\x3c\xb2\xa1": ("<", 1e-9)}  # what tcpdump writes on x86-64
+_MAGIC = {
+    b"\xd4\xc3\xb2\xa1": ("<", 1e-6),
+    b"\x4d\x3c\xb2\xa1": ("<", 1e-9),
+}  # what tcpdump writes on x86-64
 
 
 @dataclass(frozen=True)
 class Difference:
     """Where a capture differs from the one that was repeated.
 
-    `packet` is the number of the first packet that differs, from 1, 0 where the file itself is no capture; `seconds` is
-    its time after the first packet. `cut` says that what is there agrees and then ends.
+    `packet` is the number of the first packet that differs, from 1, 0 where the file itself is
+    no capture; `seconds` is its time after the first packet. `cut` says that what is there
+    agrees and then ends.
     """
 
     file: str
@@ -33,7 +38,9 @@ class Difference:
 
 
 def differences(reference: str, handed_in: str, names: list[str]) -> list[dict[str, Any]]:
-    """The captures among `names` that differ, each with its first difference; both folders hold these below raw/."""
+    """The captures among `names` that differ, each with its first difference; both folders hold
+    these below raw/.
+    """
     found = []
     for name in names:
         ours = untrusted.content(Path(reference), name)
@@ -85,7 +92,11 @@ def _first(name: str, ours: bytes, theirs: bytes) -> Difference:
         if other is None or mine is None:
             where = mine[0] if mine else begun
             cut = ours.startswith(theirs)
-            rest = "it goes on after the run had ended" if mine is None else "it ends there, and the run went on"
+            rest = (
+                "it goes on after the run had ended"
+                if mine is None
+                else "it ends there, and the run went on"
+            )
             rest = rest if cut or mine is None else "what follows is no packet"
             return Difference(name, number, round(where - begun, 6), cut, rest)
         what = "the time is another" if mine[1] == other[1] else "the packet is another"
@@ -108,18 +119,38 @@ def packets(content: bytes) -> Iterator[tuple[float, bytes]]:
 def inconsistencies(values: dict[str, dict[str, float]]) -> list[str]:
     """Where a run's own witnesses contradict its captures; for runs that cannot be repeated.
 
-    The sender's socket counts every byte of data that it sent (tcp_info, tcpi_bytes_sent) and tcpdump every packet that
-    it wrote. The last sample of the socket may be a little older than the end.
+    The sender's socket counts every byte of data that it sent (tcp_info, tcpi_bytes_sent) and
+    tcpdump every packet that it wrote. The last sample of the socket may be a little older than
+    the end.
     """
     found = []
     for condition, one in values.items():
         for claim, counted, seen, slack in (
             ("bytes that its socket counted", "ss.bytes_sent", "sender.actual_data_bytes", 0.02),
-            ("packets that tcpdump counted at the sender", "tcpdump.sender", "sender.both.total_packets", 0.01),
-            ("packets that tcpdump counted at the receiver", "tcpdump.receiver", "receiver.both.total_packets", 0.01),
-            ("segments sent again by the kernel's counter", "nstat.TcpRetransSegs", "sender.rexmt_data_pkts", 0.02),
+            (
+                "packets that tcpdump counted at the sender",
+                "tcpdump.sender",
+                "sender.both.total_packets",
+                0.01,
+            ),
+            (
+                "packets that tcpdump counted at the receiver",
+                "tcpdump.receiver",
+                "receiver.both.total_packets",
+                0.01,
+            ),
+            (
+                "segments sent again by the kernel's counter",
+                "nstat.TcpRetransSegs",
+                "sender.rexmt_data_pkts",
+                0.02,
+            ),
         ):
             there, here = one.get(counted), one.get(seen)
-            if there is not None and here is not None and abs(there - here) > max(5.0, slack * max(there, here)):
+            if (
+                there is not None
+                and here is not None
+                and abs(there - here) > max(5.0, slack * max(there, here))
+            ):
                 found.append(f"{condition}: {here:,.0f} in the capture, and {there:,.0f} {claim}")
     return found

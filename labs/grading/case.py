@@ -69,7 +69,11 @@ class Case:
     @property
     def student(self) -> str:
         """The id under which it is graded."""
-        return self.variant.student if self.variant else (self.person.id if self.person else self.hand_in.label)
+        return (
+            self.variant.student
+            if self.variant
+            else (self.person.id if self.person else self.hand_in.label)
+        )
 
     def is_of(self, student: str) -> bool:
         """Whether a person means this one by `student`: spaces around and capitals do not count."""
@@ -82,7 +86,9 @@ class Case:
 
     @property
     def names(self) -> set[str]:
-        """By what a course system's table may name the student: id and address, in small letters."""
+        """By what a course system's table may name the student: id and address, in small
+        letters.
+        """
         return {name.casefold() for name in (self.student, self.email) if name}
 
     @property
@@ -124,11 +130,19 @@ class Case:
     def described(self) -> dict[str, Any]:
         """For report.json."""
         return {
-            "label": self.hand_in.label, "student": self.student, "state": self.state, "points": self.points,
-            "final": self.final, "digest": self.digest, "accepted": [vars(flag) for flag in self.accepted],
-            "refused": self.refused, "authentic": self.authentic, "notes": self.notes,
-            "flags": [vars(flag) for flag in self.flags], "marks": [vars(mark) for mark in self.marks],
-        }  # fmt: skip
+            "label": self.hand_in.label,
+            "student": self.student,
+            "state": self.state,
+            "points": self.points,
+            "final": self.final,
+            "digest": self.digest,
+            "accepted": [vars(flag) for flag in self.accepted],
+            "refused": self.refused,
+            "authentic": self.authentic,
+            "notes": self.notes,
+            "flags": [vars(flag) for flag in self.flags],
+            "marks": [vars(mark) for mark in self.marks],
+        }
 
 
 def _plain(student: str) -> str:

@@ -22,24 +22,33 @@ _VERSIONS = ("tcplab", "code", "kernel release", "kernel", "image", "iperf", "tc
 
 
 def compare(case: Case, run: LabRun, records: Sequence[Record], course: Course) -> bool:
-    """Settle what is settled by digests alone. Whether the captures have to be compared packet by packet.
+    """Settle what is settled by digests alone. Whether the captures have to be compared packet by
+    packet.
 
-    Those of a run in real time always have to: it could be one in virtual time under another label.
+    Those of a run in real time always have to: it could be one in virtual time under another
+    label.
     """
     assert case.variant is not None
     found = case.inspected.runs.get(run.name)
     case.repeated[run.name] = case.runs[run.name] = [record["values"] for record in records]
     if found is None:
-        case.flag("no run", f"The run {run.name} was not handed in; the answers are marked by the repeated run.")
+        case.flag(
+            "no run",
+            f"The run {run.name} was not handed in; the answers are marked by the repeated run.",
+        )
         return False
     if found.misfits:
-        listed = ", ".join(found.misfits[:_SHOWN]) + (", ..." if len(found.misfits) > _SHOWN else "")
+        listed = ", ".join(found.misfits[:_SHOWN]) + (
+            ", ..." if len(found.misfits) > _SHOWN else ""
+        )
         case.flag("manifest", f"Run {run.name}: not what its manifest says: {listed}.")
     if found.testbed == "native":
         _native(case, run, found, course)
         return True
     wanted = {name: digest for record in records for name, digest in record["files"].items()}
-    case.authentic[run.name] = all(found.files.get(name) == digest for name, digest in wanted.items())
+    case.authentic[run.name] = all(
+        found.files.get(name) == digest for name, digest in wanted.items()
+    )
     if not case.authentic[run.name]:
         for sentence in other_settings(run, case.variant, found):
             case.flag("other settings", f"Run {run.name}: {sentence}.")
@@ -48,42 +57,61 @@ def compare(case: Case, run: LabRun, records: Sequence[Record], course: Course) 
 
 def other_settings(run: LabRun, variant: Variant, found: FoundRun) -> list[str]:
     """Where the run's own words are not the variant's."""
-    said = [f"{name} is {found.parameters[name]} and should be {value}"
-            for name, value in (text.split("=", 1) for text in settings(run, variant.values))
-            if name in found.parameters and found.parameters[name] != value]  # fmt: skip
+    said = [
+        f"{name} is {found.parameters[name]} and should be {value}"
+        for name, value in (text.split("=", 1) for text in settings(run, variant.values))
+        if name in found.parameters and found.parameters[name] != value
+    ]
     if tuple(found.seeds) != seeds_of(run, variant):
-        said.append(f"its seed is {', '.join(map(str, found.seeds[:3])) or 'unknown'} and should be {variant.seed}")
+        said.append(
+            f"its seed is {', '.join(map(str, found.seeds[:3])) or 'unknown'} and should be"
+            f" {variant.seed}"
+        )
     return said
 
 
 def explained(found: FoundRun, ours: Mapping[str, str]) -> str:
     """Whether versions may explain a difference, in a sentence."""
-    others = [f"{name} {found.origin.get(name, 'unknown')[:24] or 'unknown'} and not {ours[name][:24]}"
-              for name in _VERSIONS if name in ours and found.origin.get(name) != ours[name]]  # fmt: skip
+    others = [
+        f"{name} {found.origin.get(name, 'unknown')[:24] or 'unknown'} and not {ours[name][:24]}"
+        for name in _VERSIONS
+        if name in ours and found.origin.get(name) != ours[name]
+    ]
     if not others:
         return "Its manifest names the versions that the grader has, so versions do not explain it."
     return f"Its manifest names other versions, which may explain it: {'; '.join(others)}."
 
 
-def settle(case: Case, run: LabRun, kept: Path, records: Sequence[Record], ours: Mapping[str, str]) -> None:
+def settle(
+    case: Case, run: LabRun, kept: Path, records: Sequence[Record], ours: Mapping[str, str]
+) -> None:
     """Say where captures begin to differ, and mark by what was handed in."""
     found = case.inspected.runs[run.name]
     if found.testbed == "native":
         check_label(case, run, found, records, kept / "raw", ours.get("kernel release", ""))
         return
     names = [name for record in records for name in record["files"] if name.endswith(".pcap")]
-    others = [name for record in records for name, digest in record["files"].items()
-              if not name.endswith(".pcap") and found.files.get(name) != digest]  # fmt: skip
+    others = [
+        name
+        for record in records
+        for name, digest in record["files"].items()
+        if not name.endswith(".pcap") and found.files.get(name) != digest
+    ]
     place = case.folder / found.place / "raw"
     try:
-        differing = [Difference(**one) for one in contained(differences, str(kept / "raw"), str(place), names)]
+        differing = [
+            Difference(**one)
+            for one in contained(differences, str(kept / "raw"), str(place), names)
+        ]
     except TcplabError as error:
         case.flag("captures", f"Run {run.name}: the captures could not be compared. {error}")
         return
     case.compared[run.name] = differing
     only_cut = bool(differing) and all(one.cut for one in differing) and not others
     kind = "cut short" if only_cut else "captures" if differing else "files"
-    said = [_said(one) for one in differing[:_SHOWN]] or [f"{others[0]} is another file than the run gives"]
+    said = [_said(one) for one in differing[:_SHOWN]] or [
+        f"{others[0]} is another file than the run gives"
+    ]
     case.flag(kind, f"Run {run.name}: {'; '.join(said)}. {explained(found, ours)}")
     if not only_cut:
         _measure(case, run, found)
@@ -93,8 +121,8 @@ def _said(difference: Difference) -> str:
     if not difference.packet:
         return f"{difference.file}: {difference.what}"
     return (
-        f"{difference.file} differs from packet {difference.packet:,} on, {difference.seconds:.3f} s after its first: "
-        f"{difference.what}"
+        f"{difference.file} differs from packet {difference.packet:,} on, {difference.seconds:.3f}"
+        f" s after its first: {difference.what}"
     )
 
 
@@ -104,19 +132,31 @@ def _measure(case: Case, run: LabRun, found: FoundRun) -> None:
         measured = contained(values_of, str(case.folder / found.place))
         values: dict[str, Values] = measured["values"]
     except TcplabError as error:
-        case.flag("unreadable", f"Run {run.name}: it cannot be analysed ({error}); marked by the repeated run.")
+        case.flag(
+            "unreadable",
+            f"Run {run.name}: it cannot be analysed ({error}); marked by the repeated run.",
+        )
         return
     if any(values.values()):
         case.runs[run.name] = list(values.values())
-        case.notes.append(f"Run {run.name}: the answers are marked by the captures that were handed in.")
+        case.notes.append(
+            f"Run {run.name}: the answers are marked by the captures that were handed in."
+        )
 
 
 def _native(case: Case, run: LabRun, found: FoundRun, course: Course) -> None:
-    """A run in real time cannot be repeated: its own witnesses and the band of repeated runs judge it."""
+    """A run in real time cannot be repeated: its own witnesses and the band of repeated runs judge
+    it.
+    """
     case.authentic[run.name] = False
-    case.notes.append(f"Run {run.name} was made in real time, so it cannot be repeated packet by packet.")
+    case.notes.append(
+        f"Run {run.name} was made in real time, so it cannot be repeated packet by packet."
+    )
     if not course.native:
-        case.flag("real time", f"Run {run.name} was made in real time, which this course does not accept unseen.")
+        case.flag(
+            "real time",
+            f"Run {run.name} was made in real time, which this course does not accept unseen.",
+        )
     assert case.variant is not None
     for sentence in other_settings(run, case.variant, found):
         case.flag("other settings", f"Run {run.name}: {sentence}.")

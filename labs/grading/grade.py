@@ -65,7 +65,9 @@ class Grading:
         """The key by these runs; None where they do not tell."""
         measured = {name: MeasuredRun(tuple(seeds)) for name, seeds in values.items()}
         try:
-            found: Key = catalogue.key_module(self.lab.name).key(measured, runs.variables_of(self.lab, of))
+            found: Key = catalogue.key_module(self.lab.name).key(
+                measured, runs.variables_of(self.lab, of)
+            )
         except (KeyError, ZeroDivisionError, StatisticsError, ValueError):
             return None
         return found
@@ -75,8 +77,13 @@ class Grading:
         values = tuple((one.name, one.values[len(one.values) // 2]) for one in self.lab.varies)
         return Variant(self.lab.name, "", "", values, 1)
 
-    def points(self, of: Variant, module: Path | None, seeds: Iterable[int] | None = None) -> dict[LabRun, list[Point]]:
-        """The points of each run of a variant. Raises UsageError where a module is needed and cannot be used."""
+    def points(
+        self, of: Variant, module: Path | None, seeds: Iterable[int] | None = None
+    ) -> dict[LabRun, list[Point]]:
+        """The points of each run of a variant.
+
+        Raises UsageError where a module is needed and cannot be used.
+        """
         found = {}
         for run in self.lab.runs:
             combination = runs.combination_of(run, of, module)
@@ -91,7 +98,9 @@ class Grading:
         for index in range(_SEEDS):
             records = {run.name: self.references.records[points[run][index].key] for run in points}
             if all(record["status"] == "complete" for record in records.values()):
-                found.append(self.key({name: [record["values"]] for name, record in records.items()}, of))
+                found.append(
+                    self.key({name: [record["values"]] for name, record in records.items()}, of)
+                )
         return [key for key in found if key]
 
 
@@ -168,26 +177,39 @@ def _case(hand_in: HandIn, folder: Path, grading: Grading) -> Case:
 
 
 def _identify(case: Case, grading: Grading) -> None:
-    """Whose it is: the course system's word counts, then what it says itself. Raises UsageError for a strange id."""
+    """Whose it is: the course system's word counts, then what it says itself.
+
+    Raises UsageError for a strange id.
+    """
     claimed = case.inspected.student
     known = {person.id: person for person in grading.people}
     if case.person is None:
         student = student_id(claimed)
         case.person = known.get(student)
         if known and case.person is None:
-            raise TcplabError(f"'{student}' is not in the class.", "Start the lab with the id of the course.")
+            raise TcplabError(
+                f"'{student}' is not in the class.", "Start the lab with the id of the course."
+            )
         if reason := doubt(case.hand_in, grading.people, case.person):
             case.flag("whose", reason, claimed)
     elif claimed and student_id(claimed) != case.person.id:
-        case.flag("whose", f"It was handed in by {case.person.id} and says that it is of {claimed}.", claimed)
+        case.flag(
+            "whose",
+            f"It was handed in by {case.person.id} and says that it is of {claimed}.",
+            claimed,
+        )
     case.variant = variant(grading.course, grading.lab, case.person.id if case.person else claimed)
 
 
 def _require_course(cases: Sequence[Case], course: Course) -> None:
-    """Raises UsageError where every hand-in was started in another course: then no variant would be right."""
+    """Raises UsageError where every hand-in was started in another course: then no variant would be
+    right.
+    """
     said = {case.inspected.course for case in cases if not case.refused}
     if said and course.name not in said:
-        problem = f"The hand-ins were started in the course '{min(said)}', and you grade '{course.name}'."
+        problem = (
+            f"The hand-ins were started in the course '{min(said)}', and you grade '{course.name}'."
+        )
         raise UsageError(problem, "Name the right file with --course.")
 
 
@@ -195,8 +217,14 @@ def graded(cases: Sequence[Case], grading: Grading) -> None:
     """Repeat the runs, compare, mark, and flag what hand-ins have in common."""
     points = dict(_points(cases, grading))
     nominal, module = grading.nominal(), grading.module
-    wanted = [point for of_case in points.values() for listed in of_case.values() for point in listed]
-    wanted += [point for listed in grading.points(nominal, module, range(1, _SEEDS + 1)).values() for point in listed]
+    wanted = [
+        point for of_case in points.values() for listed in of_case.values() for point in listed
+    ]
+    wanted += [
+        point
+        for listed in grading.points(nominal, module, range(1, _SEEDS + 1)).values()
+        for point in listed
+    ]
     for case in _native(cases):
         wanted += [point for listed in _bands(case, grading).values() for point in listed]
     grading.references.ask(wanted)
@@ -211,7 +239,9 @@ def decide(cases: Sequence[Case], lab: LabSpec, by_hand: ByHand, accepted: Accep
         accept(case, accepted)
 
 
-def _points(cases: Sequence[Case], grading: Grading) -> Iterator[tuple[int, dict[LabRun, list[Point]]]]:
+def _points(
+    cases: Sequence[Case], grading: Grading
+) -> Iterator[tuple[int, dict[LabRun, list[Point]]]]:
     """The points of each case that has a variant, by the case's identity."""
     for case in cases:
         if case.variant and not case.refused:
@@ -227,8 +257,11 @@ def _module(case: Case) -> Path | None:
 
 
 def _native(cases: Sequence[Case]) -> list[Case]:
-    return [case for case in cases if not case.refused
-            and any(run.testbed == "native" for run in case.inspected.runs.values())]  # fmt: skip
+    return [
+        case
+        for case in cases
+        if not case.refused and any(run.testbed == "native" for run in case.inspected.runs.values())
+    ]
 
 
 def _bands(case: Case, grading: Grading) -> dict[LabRun, list[Point]]:
@@ -236,7 +269,9 @@ def _bands(case: Case, grading: Grading) -> dict[LabRun, list[Point]]:
     return grading.points(case.variant, _module(case), range(1, _SEEDS + 1))
 
 
-def _compare(cases: Sequence[Case], points: Mapping[int, dict[LabRun, list[Point]]], grading: Grading) -> None:
+def _compare(
+    cases: Sequence[Case], points: Mapping[int, dict[LabRun, list[Point]]], grading: Grading
+) -> None:
     doubtful: list[tuple[Case, LabRun, list[Record]]] = []
     for case in cases:
         for run, listed in points.get(id(case), {}).items():
@@ -247,7 +282,9 @@ def _compare(cases: Sequence[Case], points: Mapping[int, dict[LabRun, list[Point
                 doubtful.append((case, run, records))
     doubtful = [(case, run, records) for case, run, records in doubtful if not case.refused]
     kept = grading.work / "kept"
-    grading.references.keep((point for case, run, _ in doubtful for point in points[id(case)][run]), kept)
+    grading.references.keep(
+        (point for case, run, _ in doubtful for point in points[id(case)][run]), kept
+    )
     ours = _ours(grading.references.way.lab)
     for case, run, records in doubtful:
         data = points[id(case)][run][0].combination.data
@@ -257,9 +294,18 @@ def _compare(cases: Sequence[Case], points: Mapping[int, dict[LabRun, list[Point
 def _ours(lab: Lab) -> dict[str, str]:
     """What a manifest of the grader's own would say."""
     facts = lab_facts(lab)
-    tools = {tool: facts["tools"][tool] for tool in ("iperf", "tcpdump", "iproute2") if tool in facts["tools"]}
-    return {"code": code_digest(), "kernel release": facts["kernel"]["release"], "kernel": facts["kernel"]["digest"],
-            "image": facts["image"]["digest"], **tools}  # fmt: skip
+    tools = {
+        tool: facts["tools"][tool]
+        for tool in ("iperf", "tcpdump", "iproute2")
+        if tool in facts["tools"]
+    }
+    return {
+        "code": code_digest(),
+        "kernel release": facts["kernel"]["release"],
+        "kernel": facts["kernel"]["digest"],
+        "image": facts["image"]["digest"],
+        **tools,
+    }
 
 
 def _mark(cases: Sequence[Case], grading: Grading, tolerance: Mapping[str, float]) -> None:
@@ -270,13 +316,18 @@ def _mark(cases: Sequence[Case], grading: Grading, tolerance: Mapping[str, float
         assert case.variant is not None
         key = grading.key(case.runs, case.variant)
         if key is None:
-            case.flag("unreadable", "What was handed in gives no key; the answers are marked by the repeated run.")
+            case.flag(
+                "unreadable",
+                "What was handed in gives no key; the answers are marked by the repeated run.",
+            )
             key = grading.key(case.repeated, case.variant)
         variables = runs.variables_of(grading.lab, case.variant)
         pictures = case.inspected.pictures
         case.bands = _bands_of(case, grading)
         instead = case.bands if any(flag.kind == "unreadable" for flag in case.flags) else {}
-        markers[id(case)] = Marker(grading.lab, key or Key(), tolerance, derived, variables, pictures, instead)
+        markers[id(case)] = Marker(
+            grading.lab, key or Key(), tolerance, derived, variables, pictures, instead
+        )
         case.marks = markers[id(case)].marks(case.inspected.answers)
         _check_bands(case, key)
     pairs.same_student(open_cases)
@@ -284,11 +335,13 @@ def _mark(cases: Sequence[Case], grading: Grading, tolerance: Mapping[str, float
     pairs.same_texts(open_cases, grading.lab)
     pairs.other_variants(
         open_cases, grading.lab, lambda one, by: markers[id(by)].right(one.inspected.answers)
-    )  # fmt: skip
+    )
 
 
 def _bands_of(case: Case, grading: Grading) -> dict[str, tuple[float, float]]:
-    """For runs in real time: between which values repeated runs of the variant lie, widened by half on each side."""
+    """For runs in real time: between which values repeated runs of the variant lie, widened by half
+    on each side.
+    """
     if not _native([case]):
         return {}
     assert case.variant is not None
@@ -308,5 +361,7 @@ def _check_bands(case: Case, key: Key | None) -> None:
         value = key.numbers.get(name) if key else None
         if value is not None and not low <= value <= high:
             case.flag(
-                "band", f"{name}: {value:.4g} was captured, and repeated runs lie between {low:.4g} and {high:.4g}."
+                "band",
+                f"{name}: {value:.4g} was captured, and repeated runs lie between {low:.4g} and"
+                f" {high:.4g}.",
             )

@@ -1,4 +1,5 @@
-"""A hand-in unpacked and looked at: its answers, what its manifests say, and the digests of its files.
+"""A hand-in unpacked and looked at: its answers, what its manifests say, and the digests of its
+files.
 
 Runs in a process of its own (labs.contained), and answers in JSON.
 """
@@ -28,7 +29,8 @@ _SHOWN = 80
 
 @dataclass(frozen=True)
 class FoundRun:
-    """A run that was handed in. `files` are its raw files with their digests, by their path below raw/.
+    """A run that was handed in. `files` are its raw files with their digests, by their path below
+    raw/.
 
     `misfits` are files that are not what its manifest says of them.
     """
@@ -44,7 +46,9 @@ class FoundRun:
 
 @dataclass(frozen=True)
 class Inspected:
-    """What was found. `refused` is why nothing of it could be used; `problems` why a part could not."""
+    """What was found. `refused` is why nothing of it could be used; `problems` why a part could
+    not.
+    """
 
     refused: str = ""
     student: str = ""
@@ -62,24 +66,35 @@ def from_json(found: dict[str, Any]) -> Inspected:
 
 
 def inspect(source: str, target: str, lab_name: str) -> dict[str, Any]:
-    """Unpack `source` into the empty folder `target` and look at it. Raises TcplabError where it is refused."""
+    """Unpack `source` into the empty folder `target` and look at it.
+
+    Raises TcplabError where it is refused.
+    """
     lab, folder = catalogue.find(lab_name), Path(target)
     names = unpack(Path(source), folder)
     if ANSWERS not in names:
-        raise TcplabError(f"It holds no {ANSWERS}.", "Hand in the zip that ./tcplab lab pack makes.")
+        raise TcplabError(
+            f"It holds no {ANSWERS}.", "Hand in the zip that ./tcplab lab pack makes."
+        )
     answers, problems = read_sheet(folder / ANSWERS, lab), Problems()
     runs = {run.name: found for run in lab.runs if (found := _run(folder, run.name, problems))}
     return {
-        **_claimed(folder, lab, problems), "answers": answers, "runs": runs,
-        "pictures": _pictures(folder, lab, answers), "problems": [one[:300] for one in problems.found[:20]],
-    }  # fmt: skip
+        **_claimed(folder, lab, problems),
+        "answers": answers,
+        "runs": runs,
+        "pictures": _pictures(folder, lab, answers),
+        "problems": [one[:300] for one in problems.found[:20]],
+    }
 
 
 def _claimed(folder: Path, lab: LabSpec, problems: Problems) -> dict[str, str]:
     """Whose the hand-in says that it is, and of which course."""
     variant = inner(_assignment(folder / FILE, problems), "variant")
     if text(variant, "lab", lab.name) != lab.name:
-        raise TcplabError(f"It is for the lab '{text(variant, 'lab')[:40]}', not {lab.name}.", "Hand in the right one.")
+        raise TcplabError(
+            f"It is for the lab '{text(variant, 'lab')[:40]}', not {lab.name}.",
+            "Hand in the right one.",
+        )
     return {name: text(variant, name)[:_SHOWN] for name in ("student", "course")}
 
 
@@ -101,35 +116,56 @@ def _run(folder: Path, name: str, problems: Problems) -> dict[str, Any] | None:
     place = run_folder(folder, name)
     if place is None:
         return None
-    manifest, spec = _object(place / "manifest.json", problems), _object(place / "spec.json", problems)
+    manifest, spec = (
+        _object(place / "manifest.json", problems),
+        _object(place / "spec.json", problems),
+    )
     raw = place / "raw"
     names = sorted(file.relative_to(raw).as_posix() for file in raw.rglob("*") if file.is_file())
     files = {name: untrusted.digest(raw, name) for name in names}
     seeds = manifest.get("seeds")
     parameters = inner(spec, "parameters")
     return {
-        "place": place.relative_to(folder).as_posix(), "testbed": text(manifest, "testbed", "unknown")[:_SHOWN],
-        "parameters": {key[:_SHOWN]: text(parameters, key)[:_SHOWN] for key in list(parameters)[:50]},
-        "seeds": [seed for seed in seeds if type(seed) is int][:50] if isinstance(seeds, list) else [],
-        "origin": _origin(manifest), "files": files, "misfits": _misfits(files, inner(manifest, "files"))[:20],
-    }  # fmt: skip
+        "place": place.relative_to(folder).as_posix(),
+        "testbed": text(manifest, "testbed", "unknown")[:_SHOWN],
+        "parameters": {
+            key[:_SHOWN]: text(parameters, key)[:_SHOWN] for key in list(parameters)[:50]
+        },
+        "seeds": (
+            [seed for seed in seeds if type(seed) is int][:50] if isinstance(seeds, list) else []
+        ),
+        "origin": _origin(manifest),
+        "files": files,
+        "misfits": _misfits(files, inner(manifest, "files"))[:20],
+    }
 
 
 def _origin(manifest: Object) -> dict[str, str]:
     """What a manifest says of the code and the lab that made the run."""
-    found = {"tcplab": text(manifest, "tcplab"), "code": text(manifest, "code_digest"),
-             "kernel release": text(inner(manifest, "kernel"), "release"),
-             "kernel": text(inner(manifest, "kernel"), "digest"),
-             "image": text(inner(manifest, "image"), "digest")}  # fmt: skip
+    found = {
+        "tcplab": text(manifest, "tcplab"),
+        "code": text(manifest, "code_digest"),
+        "kernel release": text(inner(manifest, "kernel"), "release"),
+        "kernel": text(inner(manifest, "kernel"), "digest"),
+        "image": text(inner(manifest, "image"), "digest"),
+    }
     tools = inner(manifest, "tools")
     return {name: value[:_SHOWN] for name, value in found.items()} | {
-        tool: text(tools, tool)[:_SHOWN] for tool in ("iperf", "tcpdump", "iproute2") if tool in tools
+        tool: text(tools, tool)[:_SHOWN]
+        for tool in ("iperf", "tcpdump", "iproute2")
+        if tool in tools
     }
 
 
 def _misfits(files: dict[str, str], listed: Object) -> list[str]:
-    """Files that differ from their manifest, that it does not know, or that it lists and that are not there."""
-    known = {name.removeprefix("raw/"): digest for name, digest in listed.items() if name.startswith("raw/")}
+    """Files that differ from their manifest, that it does not know, or that it lists and that are
+    not there.
+    """
+    known = {
+        name.removeprefix("raw/"): digest
+        for name, digest in listed.items()
+        if name.startswith("raw/")
+    }
     changed = [name for name, digest in files.items() if known.get(name) != digest]
     return changed + [printable(name)[:_SHOWN] for name in known if name not in files]
 

@@ -81,10 +81,7 @@ def _nothing(submissions: Path, files: Sequence[DownloadFile]) -> UsageError:
 
 
 def _hand_ins(
-    submissions: Path,
-    files: Sequence[DownloadFile],
-    parcels: Sequence[Parcel],
-    work: Path,
+    submissions: Path, files: Sequence[DownloadFile], parcels: Sequence[Parcel], work: Path
 ) -> list[HandIn]:
     """The hand-in of each parcel."""
     if _is_one_hand_in(submissions, parcels):
@@ -158,9 +155,7 @@ class _Trip:
 
 
 def _from_archive(
-    archive: Path,
-    _files: Sequence[DownloadFile],
-    trips: Sequence[_Trip],
+    archive: Path, _files: Sequence[DownloadFile], trips: Sequence[_Trip]
 ) -> list[tuple[Path, str]]:
     """Where each parcel of an archive can be opened, and why it cannot."""
     for trip in trips:
@@ -176,9 +171,7 @@ def _from_archive(
 
 
 def _from_folder(
-    folder: Path,
-    files: Sequence[DownloadFile],
-    trips: Sequence[_Trip],
+    folder: Path, files: Sequence[DownloadFile], trips: Sequence[_Trip]
 ) -> list[tuple[Path, str]]:
     """The same of a folder: most can be opened where they are, what is scattered is gathered."""
     places = []

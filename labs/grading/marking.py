@@ -1,4 +1,5 @@
-"""Points for answers: by the key of the student's own run, with what is known of how answers go wrong.
+"""Points for answers: by the key of the student's own run, with what is known of how answers go
+wrong.
 
 A number is right within its tolerance, or if it is the right value rounded to the digits that were
 written. Half of the points are had without a unit, a quarter with a known factor between, such as 8
@@ -53,7 +54,8 @@ _RIGHT = ("right", "follows")
 class Mark:
     """What an answer earned: `points` None where a person is to read it.
 
-    `verdict` is right, follows, unit, factor, mistake, wrong, part, empty, unreadable, read or by hand.
+    `verdict` is right, follows, unit, factor, mistake, wrong, part, empty, unreadable, read or
+    by hand.
     """
 
     question: str
@@ -66,7 +68,8 @@ class Mark:
 
 
 def tolerances(lab: LabSpec, keys: Sequence[Key]) -> dict[str, float]:
-    """How far a number may be off, as a share of it: a quarter of its standard deviation over seeds, within limits.
+    """How far a number may be off, as a share of it: a quarter of its standard deviation over
+    seeds, within limits.
 
     A reading of one's own run is nearer to it than the runs of others are.
     """
@@ -89,7 +92,9 @@ class Marker:
     variables: Variables
     pictures: Mapping[str, str]
     bands: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """By question, where it is all that a number can be judged by: runs in real time without readable captures."""
+    """By question, where it is all that a number can be judged by: runs in real time without
+    readable captures.
+    """
 
     def marks(self, answers: Answers) -> list[Mark]:
         """A mark for each question."""
@@ -97,14 +102,29 @@ class Marker:
 
     def right(self, answers: Answers) -> set[str]:
         """The numbers that are right by this key."""
-        return {one.question for one in self.marks(answers) if one.verdict in ("right", "unit")
-                and self.lab.question(one.question).kind == "number"}  # fmt: skip
+        return {
+            one.question
+            for one in self.marks(answers)
+            if one.verdict in ("right", "unit") and self.lab.question(one.question).kind == "number"
+        }
 
     def _mark(self, question: Question, answers: Answers) -> Mark:
         given = answers.get(question.id, [])
-        empty = Mark(question.id, ", ".join(given), self.expected(question), 0.0, "empty", "Nothing was given.")
+        empty = Mark(
+            question.id,
+            ", ".join(given),
+            self.expected(question),
+            0.0,
+            "empty",
+            "Nothing was given.",
+        )
         if question.kind == "module":
-            return replace(empty, points=0.0 if not given else None, verdict="read" if given else "empty", note="")
+            return replace(
+                empty,
+                points=0.0 if not given else None,
+                verdict="read" if given else "empty",
+                note="",
+            )
         if question.kind in ("text", "graph"):
             return self._by_hand(question, given, empty)
         if not given:
@@ -117,7 +137,10 @@ class Marker:
         """The answer as a page shows it; empty for what has none."""
         if question.options:
             right = self.key.choices.get(question.id, set())
-            return "; ".join(option.text for option in question.options if option.id in right) or "none of them"
+            return (
+                "; ".join(option.text for option in question.options if option.id in right)
+                or "none of them"
+            )
         if question.id not in self.key.numbers:
             return ""
         value = self.key.numbers[question.id]
@@ -128,18 +151,26 @@ class Marker:
         if not given:
             return empty
         if question.kind == "graph" and question.id not in self.pictures:
-            return replace(empty, note=f"'{given[0][:60]}' was not handed in, or is no PNG or JPEG picture.")
+            return replace(
+                empty, note=f"'{given[0][:60]}' was not handed in, or is no PNG or JPEG picture."
+            )
         return replace(empty, points=None, verdict="read", note="It is read by a person.")
 
     def _options(self, question: Question, given: set[str], empty: Mark) -> Mark:
         right = self.key.choices.get(question.id, set())
-        share = max(0.0, (len(given & right) - len(given - right)) / len(right)) if right else float(not given)
+        share = (
+            max(0.0, (len(given & right) - len(given - right)) / len(right))
+            if right
+            else float(not given)
+        )
         if question.kind == "choice":
             share = float(given == right or bool(given & right and len(given) == 1))
         verdict = "right" if share == 1 else "part" if share else "wrong"
         texts = {option.id: option.text for option in question.options}
         shown = "; ".join(texts.get(one, one[:60]) for one in sorted(given))
-        return replace(empty, given=shown, points=_rounded(share * question.points), verdict=verdict, note="")
+        return replace(
+            empty, given=shown, points=_rounded(share * question.points), verdict=verdict, note=""
+        )
 
     def _number(self, question: Question, text: str, answers: Answers, empty: Mark) -> Mark:
         if question.id not in self.key.numbers:
@@ -175,11 +206,7 @@ class Marker:
         return replace(empty, points=points, verdict=verdict, note=note, mistake=mistake)
 
     def _judge(
-        self,
-        question: Question,
-        value: float,
-        close: _Close,
-        answers: Answers,
+        self, question: Question, value: float, close: _Close, answers: Answers
     ) -> tuple[float, str, str, str]:
         """Share of the points, verdict, note and known mistake."""
         expected = self.key.numbers[question.id]
@@ -188,7 +215,12 @@ class Marker:
             return 1.0, "right", "" if low == high else "It lies in the band of repeated runs.", ""
         followed = self._followed(question, answers)
         if followed is not None and close(value, followed):
-            return 1.0, "follows", "It follows rightly from your earlier answers, which cost their own points.", ""
+            return (
+                1.0,
+                "follows",
+                "It follows rightly from your earlier answers, which cost their own points.",
+                "",
+            )
         wrong = self.key.mistakes.get(question.id, {})
         for mistake in question.mistakes:
             if mistake.id in wrong and close(value, wrong[mistake.id]):
@@ -204,8 +236,14 @@ class Marker:
         if question.id not in self.derived:
             return None
         try:
-            earlier = {name: numbers.parse(answers[name][0]).within(numbers.unit_named(self.lab.question(name).unit))
-                       for name in question.follows}  # fmt: skip
+            earlier = {
+                name: (
+                    numbers.parse(answers[name][0]).within(
+                        numbers.unit_named(self.lab.question(name).unit)
+                    )
+                )
+                for name in question.follows
+            }
             return self.derived[question.id](earlier, self.variables)
         except (ValueError, IndexError, KeyError, ZeroDivisionError, OverflowError):
             return None
@@ -246,7 +284,9 @@ def _readings(question: Question, number: Number) -> list[_Reading]:
 
 @dataclass(frozen=True)
 class _Close:
-    """Whether a value is another: within a share of it, or within the rounding of what was written."""
+    """Whether a value is another: within a share of it, or within the rounding of what was
+    written.
+    """
 
     share: float
     half_step: float

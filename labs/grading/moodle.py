@@ -140,10 +140,7 @@ def filled(file: Path, lab: LabSpec, students: Sequence[Exported]) -> Filled:
 
 
 def _about(
-    sheet: Worksheet,
-    lab: LabSpec,
-    placed: Sequence[Exported],
-    students: Sequence[Exported],
+    sheet: Worksheet, lab: LabSpec, placed: Sequence[Exported], students: Sequence[Exported]
 ) -> Iterator[str]:
     """Sentences about the worksheet as a whole."""
     final = sum(student.points is not None for student in placed)

@@ -73,8 +73,7 @@ def _files(graded: Graded, tables: Mapping[str, Filled]) -> Iterator[tuple[str, 
 
 
 def _listed(
-    files: Iterable[tuple[str, bytes]],
-    written: dict[str, str],
+    files: Iterable[tuple[str, bytes]], written: dict[str, str]
 ) -> Iterator[tuple[str, bytes]]:
     """The same files; their digests are noted in `written`."""
     for name, content in files:
@@ -126,7 +125,10 @@ def _canvas(lab: LabSpec, students: Sequence[Exported], roster: Path | None) -> 
 def _pages(graded: Graded, names: dict[int, str]) -> Iterator[tuple[str, str]]:
     lab, cases = graded.lab, graded.cases
     yield "report.json", _json([case.described() for case in cases])
-    yield "class.html", pages.class_page(lab, graded.course, graded.people, cases, names, graded.received)
+    yield (
+        "class.html",
+        pages.class_page(lab, graded.course, graded.people, cases, names, graded.received),
+    )
     yield "reading.html", pages.reading_page(lab, cases, names, graded.by_hand, graded.accepted)
     for case in cases:
         yield f"feedback/{names[id(case)]}.html", pages.feedback_page(lab, case)
@@ -140,7 +142,10 @@ def _json(value: Any) -> str:
 def _pictures(cases: Sequence[Case], names: dict[int, str]) -> Iterator[tuple[str, bytes]]:
     for case in cases:
         for name in case.inspected.pictures.values():
-            yield f"handed-in/{names[id(case)]}/{name}", untrusted.content(case.folder, name, LARGEST)
+            yield (
+                f"handed-in/{names[id(case)]}/{name}",
+                untrusted.content(case.folder, name, LARGEST),
+            )
 
 
 def _about_decisions(graded: Graded) -> Iterable[str]:

@@ -84,8 +84,7 @@ def read_toml(file: Path, beginning: str) -> dict[str, Any]:
         return tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(
-            f"{file} cannot be read: {error}.",
-            "Correct that line and grade again.",
+            f"{file} cannot be read: {error}.", "Correct that line and grade again."
         ) from None
 
 

@@ -1,4 +1,6 @@
-"""The pages of a class: feedback for each student, the class as a whole, and what a person is to read."""
+"""The pages of a class: feedback for each student, the class as a whole, and what a person is to
+read.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +22,33 @@ from topologies import untrusted
 from topologies.data import to_data
 
 VERDICTS = {
-    "right": "right", "follows": "right, by your earlier answers", "unit": "right number, but the unit",
-    "factor": "off by a known factor", "mistake": "a known mix-up", "wrong": "not right", "part": "partly right",
-    "empty": "not answered", "unreadable": "cannot be read by the program", "read": "read by a person",
+    "right": "right",
+    "follows": "right, by your earlier answers",
+    "unit": "right number, but the unit",
+    "factor": "off by a known factor",
+    "mistake": "a known mix-up",
+    "wrong": "not right",
+    "part": "partly right",
+    "empty": "not answered",
+    "unreadable": "cannot be read by the program",
+    "read": "read by a person",
     "by hand": "points given by a person",
-}  # fmt: skip
+}
 _LONGEST_SOURCE = 64 * 1024  # characters on the page
 _WIDELY = 0.2  # of a class
-_CLASSES = {"right": "", "follows": "", "unit": "some", "factor": "some", "part": "some", "by hand": "",
-            "mistake": "none", "wrong": "none", "empty": "none", "unreadable": "open", "read": "open"}  # fmt: skip
+_CLASSES = {
+    "right": "",
+    "follows": "",
+    "unit": "some",
+    "factor": "some",
+    "part": "some",
+    "by hand": "",
+    "mistake": "none",
+    "wrong": "none",
+    "empty": "none",
+    "unreadable": "open",
+    "read": "open",
+}
 
 
 def feedback_page(lab: LabSpec, case: Case) -> str:
@@ -47,23 +67,35 @@ def _asked(lab: LabSpec, mark: Mark) -> dict[str, Any]:
 
 
 def class_page(
-    lab: LabSpec, course: Course, people: Sequence[Person], cases: Sequence[Case], names: dict[int, str],
+    lab: LabSpec,
+    course: Course,
+    people: Sequence[Person],
+    cases: Sequence[Case],
+    names: dict[int, str],
     received: Received = NOTHING,
-) -> str:  # fmt: skip
+) -> str:
     """Distributions per question, pairs that are flagged, what was widely misunderstood."""
     handed_in = {case.student for case in cases}
-    return render("class.html", {
-        "lab": lab, "course": course, "cases": sorted(cases, key=lambda case: case.student), "names": names,
-        "states": Counter(case.state for case in cases), "points": _points(lab, cases),
-        "questions": [_question(question, cases) for question in lab.questions],
-        "looks": [(case, flag) for case in cases for flag in case.flags],
-        "misunderstood": list(_misunderstood(lab, cases)), "open": sum(len(case.open) for case in cases),
-        "missing": [person for person in people if person.id not in handed_in],
-        "refused": [case for case in cases if case.refused],
-        "finals": {id(one.case): one.points for one in exported(cases)},
-        "banded": [(case, list(_banded(lab, case))) for case in cases if case.bands],
-        "received": received,
-    })  # fmt: skip
+    return render(
+        "class.html",
+        {
+            "lab": lab,
+            "course": course,
+            "cases": sorted(cases, key=lambda case: case.student),
+            "names": names,
+            "states": Counter(case.state for case in cases),
+            "points": _points(lab, cases),
+            "questions": [_question(question, cases) for question in lab.questions],
+            "looks": [(case, flag) for case in cases for flag in case.flags],
+            "misunderstood": list(_misunderstood(lab, cases)),
+            "open": sum(len(case.open) for case in cases),
+            "missing": [person for person in people if person.id not in handed_in],
+            "refused": [case for case in cases if case.refused],
+            "finals": {id(one.case): one.points for one in exported(cases)},
+            "banded": [(case, list(_banded(lab, case))) for case in cases if case.bands],
+            "received": received,
+        },
+    )
 
 
 def _banded(lab: LabSpec, case: Case) -> Iterator[dict[str, Any]]:
@@ -75,16 +107,28 @@ def _banded(lab: LabSpec, case: Case) -> Iterator[dict[str, Any]]:
 
 def _points(lab: LabSpec, cases: Sequence[Case]) -> list[tuple[str, int]]:
     """How many have how much, in tenths of all points."""
-    tenths = Counter(min(9, int(10 * case.points / lab.points)) for case in cases if case.points is not None)
+    tenths = Counter(
+        min(9, int(10 * case.points / lab.points)) for case in cases if case.points is not None
+    )
     return [(f"{10 * tenth} to {10 * tenth + 10} %", tenths[tenth]) for tenth in range(10)]
 
 
 def _question(question: Question, cases: Sequence[Case]) -> dict[str, Any]:
     """The shares of verdicts on one question, widest first where they are right."""
-    verdicts = Counter(mark.verdict for case in cases for mark in case.marks if mark.question == question.id)
+    verdicts = Counter(
+        mark.verdict for case in cases for mark in case.marks if mark.question == question.id
+    )
     total = sum(verdicts.values()) or 1
-    shares = [{"verdict": VERDICTS[name], "count": verdicts[name], "share": 100 * verdicts[name] / total,
-               "kind": _CLASSES[name]} for name in VERDICTS if verdicts[name]]  # fmt: skip
+    shares = [
+        {
+            "verdict": VERDICTS[name],
+            "count": verdicts[name],
+            "share": 100 * verdicts[name] / total,
+            "kind": _CLASSES[name],
+        }
+        for name in VERDICTS
+        if verdicts[name]
+    ]
     return {"question": question, "shares": shares}
 
 
@@ -92,7 +136,12 @@ def _misunderstood(lab: LabSpec, cases: Sequence[Case]) -> list[dict[str, Any]]:
     """Known mix-ups and factors that a fifth of those who answered share, most frequent first."""
     found = []
     for question in lab.questions:
-        marks = [mark for case in cases for mark in case.marks if mark.question == question.id and mark.given]
+        marks = [
+            mark
+            for case in cases
+            for mark in case.marks
+            if mark.question == question.id and mark.given
+        ]
         for mistake, count in Counter(mark.mistake for mark in marks if mark.mistake).items():
             if count >= 2 and count >= _WIDELY * len(marks):
                 note = next(mark.note for mark in marks if mark.mistake == mistake)
@@ -121,9 +170,7 @@ def reading_page(
 
 
 def _waiting(
-    question: Question,
-    cases: Sequence[Case],
-    names: dict[int, str],
+    question: Question, cases: Sequence[Case], names: dict[int, str]
 ) -> list[tuple[Case, Mark, str, str]]:
     """Answers to read, with a picture or a source; what could not be graded has its own section."""
     return [

@@ -1,4 +1,6 @@
-"""What two hand-ins have in common that they should not: captures, answers that fit the other's variant, texts."""
+"""What two hand-ins have in common that they should not: captures, answers that fit the other's
+variant, texts.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,10 @@ _LEAST_TEXT = 120  # characters; two short texts may be alike by chance
 
 
 def same_captures(cases: Sequence[Case]) -> None:
-    """Flag captures that several hand-ins hold. Whose own run gives them is no copy, and is only named."""
+    """Flag captures that several hand-ins hold.
+
+    Whose own run gives them is no copy, and is only named.
+    """
     holders: dict[str, list[tuple[Case, str]]] = defaultdict(list)
     for case in cases:
         for run, found in case.inspected.runs.items():
@@ -26,17 +31,29 @@ def same_captures(cases: Sequence[Case]) -> None:
         for case, run in shared if len({id(one) for one, _ in shared}) > 1 else ():
             for other, _ in shared:
                 if other is not case and not case.authentic.get(run):
-                    case.flag("same captures", f"Run {run} holds captures that {other.student} handed in too.",
-                              other.student)  # fmt: skip
+                    case.flag(
+                        "same captures",
+                        f"Run {run} holds captures that {other.student} handed in too.",
+                        other.student,
+                    )
 
 
 def _telling(found: FoundRun) -> set[str]:
-    """Digests of files that no two seeds have in common: captures, and samples of sockets where nothing is captured."""
-    return {digest for name, digest in found.files.items() if name.endswith((".pcap", ".jsonl"))} - {_EMPTY}
+    """Digests of files that no two seeds have in common: captures, and samples of sockets where
+    nothing is captured.
+    """
+    return {
+        digest for name, digest in found.files.items() if name.endswith((".pcap", ".jsonl"))
+    } - {_EMPTY}
 
 
-def other_variants(cases: Sequence[Case], lab: LabSpec, right: Callable[[Case, Case], set[str]]) -> None:
-    """Flag numbers that fit another student's run and not the own. `right(answers_of, by_key_of)` says which do."""
+def other_variants(
+    cases: Sequence[Case], lab: LabSpec, right: Callable[[Case, Case], set[str]]
+) -> None:
+    """Flag numbers that fit another student's run and not the own.
+
+    `right(answers_of, by_key_of)` says which do.
+    """
     numbers = [question.id for question in lab.questions if question.kind == "number"]
     needed = max(_LEAST_FITS, 0.6 * len(numbers))
     for case in cases:
@@ -44,10 +61,15 @@ def other_variants(cases: Sequence[Case], lab: LabSpec, right: Callable[[Case, C
         if len(own) >= needed:
             continue
         for other in cases:
-            fits = right(case, other) if other is not case and other.student != case.student else set()
+            fits = (
+                right(case, other) if other is not case and other.student != case.student else set()
+            )
             if len(fits) >= needed and len(fits - own) >= _LEAST_FITS - 1:
-                case.flag("other variant", f"{len(fits)} of {len(numbers)} numbers fit the run of {other.student}.",
-                          other.student)  # fmt: skip
+                case.flag(
+                    "other variant",
+                    f"{len(fits)} of {len(numbers)} numbers fit the run of {other.student}.",
+                    other.student,
+                )
 
 
 def same_texts(cases: Sequence[Case], lab: LabSpec) -> None:
@@ -59,7 +81,11 @@ def same_texts(cases: Sequence[Case], lab: LabSpec) -> None:
             groups[text].append(case)
         for text, group in groups.items():
             for case, other in _both(group) if len(text) >= _LEAST_TEXT else ():
-                case.flag("same text", f"The text for {question.id} is that of {other.student}.", other.student)
+                case.flag(
+                    "same text",
+                    f"The text for {question.id} is that of {other.student}.",
+                    other.student,
+                )
 
 
 def same_student(cases: Sequence[Case]) -> None:
@@ -69,7 +95,9 @@ def same_student(cases: Sequence[Case]) -> None:
         groups[case.student].append(case)
     for group in groups.values():
         for case, other in _both(group):
-            case.flag("twice", f"There is another hand-in of {case.student}: {other.hand_in.label}.")
+            case.flag(
+                "twice", f"There is another hand-in of {case.student}: {other.hand_in.label}."
+            )
 
 
 def _both(group: Sequence[Case]) -> Iterable[tuple[Case, Case]]:

@@ -63,9 +63,7 @@ def _captures(records: Sequence[Record]) -> list[str]:
 
 
 def _repeated(
-    handed_in: FoundRun,
-    records: Sequence[Record],
-    shares: Mapping[str, float],
+    handed_in: FoundRun, records: Sequence[Record], shares: Mapping[str, float]
 ) -> Iterator[str]:
     """Whether it is the run in virtual time that everybody can repeat, or that with other times."""
     wanted = {name: digest for record in records for name, digest in record["files"].items()}

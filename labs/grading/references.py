@@ -1,4 +1,6 @@
-"""A student's run repeated: what it measures and the digests of its files, remembered by what it is made of."""
+"""A student's run repeated: what it measures and the digests of its files, remembered by what it is
+made of.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ _MEASURING = ("measuring.py", "contained.py", "grading/repeating.py")
 
 
 def origin(lab: Lab) -> Origin:
-    """Where references come from: the lab, the code that runs in guests, and all code that measures."""
+    """Where references come from: the lab, the code that runs in guests, and all code that
+    measures.
+    """
     folders = (Path(analysis.__file__).parent, Path(labs.__file__).parent)
     files = [*sorted(folders[0].rglob("*.py")), *(folders[1] / name for name in _MEASURING)]
     measuring = hashlib.sha256(b"\n".join(file.read_bytes() for file in files)).hexdigest()
@@ -53,20 +57,28 @@ class References:
         self.records |= self.memory.done(wanted)
         self.watch.wanted(len(wanted), len(wanted.keys() & self.records.keys()))
         missing = [point for key, point in wanted.items() if key not in self.records]
-        for point, record in run_points(missing, self.way, self.memory, self.source, self.watch, carry):
+        for point, record in run_points(
+            missing, self.way, self.memory, self.source, self.watch, carry
+        ):
             self.records[point.key] = record
 
     def keep(self, points: Iterable[Point], folder: Path) -> None:
-        """Run these once more with their files kept below `folder`, to compare them packet by packet."""
+        """Run these once more with their files kept below `folder`, to compare them packet by
+        packet.
+        """
         again = {point.key: point for point in points}
         if not again:
             return
-        self.watch.note(f"Captures differ in {len(again):,} runs: these are repeated once more, to say where.")
+        self.watch.note(
+            f"Captures differ in {len(again):,} runs: these are repeated once more, to say where."
+        )
         self.watch.wanted(len(self.records) + len(again), len(self.records))
         with self.way.engine(self.watch) as engine:
             tasks = (self._kept(key, point, folder) for key, point in again.items())
             for done in engine.run(tasks):
-                self.watch.ended(again[done.key.removeprefix("kept-")], {"status": "complete", "rows": []})
+                self.watch.ended(
+                    again[done.key.removeprefix("kept-")], {"status": "complete", "rows": []}
+                )
                 done.result()
 
     def _kept(self, key: str, point: Point, folder: Path) -> Task:

@@ -1,7 +1,7 @@
 """A point of a lab carried out and measured, in a process of its own (labs.contained).
 
-A module that was handed in is code of the guest, so the guest's folder is a stranger's too: not even
-its progress is read anywhere else.
+A module that was handed in is code of the guest, so the guest's folder is a stranger's too: not
+even its progress is read anywhere else.
 """
 
 from __future__ import annotations
@@ -39,13 +39,21 @@ def carry(data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progres
             return empty | {"problem": str(error)}
 
 
-def carry_kept(raw: str, data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progress) -> None:
+def carry_kept(
+    raw: str, data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progress
+) -> None:
     """Run a point and leave its raw files in the empty folder `raw`."""
     _contained(_kept, Path(raw), data, seed, wall_seconds, lab, progress)
 
 
 def _contained(
-    function: Callable[..., Any], folder: Path, data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progress
+    function: Callable[..., Any],
+    folder: Path,
+    data: Any,
+    seed: int,
+    wall_seconds: float,
+    lab: Lab,
+    progress: Progress,
 ) -> Any:
     memory = memory_for(from_data(ExperimentSpec, data)) << 20
     allowance = Allowance(wall_seconds + _READING, memory + _BESIDE, max(Allowance.file, memory))
@@ -53,12 +61,16 @@ def _contained(
     return contained(function, *words, allowance=allowance, tell=progress)
 
 
-def _kept(raw: str, data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progress) -> None:
+def _kept(
+    raw: str, data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progress
+) -> None:
     spec: ExperimentSpec = from_data(ExperimentSpec, data)
     carry_seed(data, seed, raw, limits_for(spec, wall_seconds), lab, progress)
 
 
-def _carried(folder: str, data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progress) -> Record:
+def _carried(
+    folder: str, data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progress
+) -> Record:
     spec: ExperimentSpec = from_data(ExperimentSpec, data)
     place = Path(folder)
     raw = place / "raw" / f"seed-{seed}"
@@ -67,7 +79,9 @@ def _carried(folder: str, data: Any, seed: int, wall_seconds: float, lab: Lab, p
     as_run_directory(place, data, [seed])
     values: Values | None = values_of(folder)["values"].get(str(seed))
     if values is None:
-        raise TcplabError("The guest left nothing that can be measured.", "Its module may have ended it.")
+        raise TcplabError(
+            "The guest left nothing that can be measured.", "Its module may have ended it."
+        )
     problem = " ".join(judge(spec, seed, raw).failures)
     return {
         "status": "unproved" if problem else "complete",

@@ -54,16 +54,7 @@ _FULL_NAME = (
     "volledige naam",
     "fullständigt namn",
 )
-_FIRST_NAME = (
-    "first name",
-    "vorname",
-    "nombre",
-    "prénom",
-    "nome",
-    "voornaam",
-    "nom",
-    "förnamn",
-)
+_FIRST_NAME = ("first name", "vorname", "nombre", "prénom", "nome", "voornaam", "nom", "förnamn")
 _LAST_NAME = (
     "last name",
     "surname",

@@ -18,10 +18,7 @@ from labs.grading.download import DownloadFile
 from labs.grading.unpack import by_machine
 from labs.grading.uploads import Upload, upload_of
 
-_ARCHIVE = re.compile(
-    r".*\.(zip|tar|tgz|tbz2?|txz|tar\.(gz|bz2|xz))",
-    re.IGNORECASE | re.DOTALL,
-)
+_ARCHIVE = re.compile(r".*\.(zip|tar|tgz|tbz2?|txz|tar\.(gz|bz2|xz))", re.IGNORECASE | re.DOTALL)
 _LAST = "\U0010ffff"  # sorts behind every name
 _BY_MACHINE = "left by a computer, not by a student"
 _TYPED = "typed into the course system, no file"
@@ -125,9 +122,7 @@ def sorted_out(files: Sequence[DownloadFile]) -> Sorting:
 
 
 def _sort_uploads(
-    sorting: Sorting,
-    paths: Mapping[int, str],
-    uploads: Mapping[int, Upload],
+    sorting: Sorting, paths: Mapping[int, str], uploads: Mapping[int, Upload]
 ) -> None:
     """What one student, or one group, uploaded.
 
@@ -152,10 +147,7 @@ def _sort_uploads(
 
 
 def _parcel(
-    piece: _Piece,
-    folder: str,
-    paths: Mapping[int, str],
-    uploads: Mapping[int, Upload],
+    piece: _Piece, folder: str, paths: Mapping[int, str], uploads: Mapping[int, Upload]
 ) -> Parcel:
     first = min(piece.names)
     if piece.packed or not folder:

@@ -25,10 +25,12 @@ def key(runs: Runs, variables: Variables) -> Key:
     return Key(
         numbers={"reno": reno, "mine": mine, "factor": mine / reno, "window": run(MINE, WINDOW)},
         mistakes={
-            "reno": {"other_condition": mine}, "mine": {"other_condition": reno},
-            "factor": {"upside_down": reno / mine}, "window": {"other_condition": run(RENO, WINDOW)},
+            "reno": {"other_condition": mine},
+            "mine": {"other_condition": reno},
+            "factor": {"upside_down": reno / mine},
+            "window": {"other_condition": run(RENO, WINDOW)},
         },
-    )  # fmt: skip
+    )
 
 
 def lesson(runs: Runs) -> bool:

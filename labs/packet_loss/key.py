@@ -31,15 +31,20 @@ def key(runs: Runs, variables: Variables) -> Key:
     counted, share = runs["few"](DROPPING, LOST), percent(variables["few.loss"])
     times = {"time_none": none, "time_few": few}
     return Key(
-        numbers={**times, "time_many": many, "slower": slower(times, variables),
-                 "throughput": throughput(times, variables), "counted": counted},
+        numbers={
+            **times,
+            "time_many": many,
+            "slower": slower(times, variables),
+            "throughput": throughput(times, variables),
+            "counted": counted,
+        },
         choices={"faster_than": {cost_of_more(runs)}},
         mistakes={
             "slower": {"upside_down": none / few},
             "throughput": {"payload": throughput(times, variables) * REQUEST / ON_THE_WIRE},
             "counted": {"setting": share},
         },
-    )  # fmt: skip
+    )
 
 
 def cost_of_more(runs: Runs) -> str:

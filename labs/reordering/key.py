@@ -31,15 +31,20 @@ def key(runs: Runs, variables: Variables) -> Key:
     resent = runs["varied"](CUBIC, RESENT)
     return Key(
         numbers={
-            "steady_rate": steady, "varied_rate": varied, "factor": steady / varied,
-            "lost": lost(runs), "resent": resent, "patient_factor": patient / counting,
+            "steady_rate": steady,
+            "varied_rate": varied,
+            "factor": steady / varied,
+            "lost": lost(runs),
+            "resent": resent,
+            "patient_factor": patient / counting,
         },
         choices={"needless": {"copies" if lost(runs) < resent / 10 else "repairs"}},
         mistakes={
-            "varied_rate": {"other_run": steady}, "factor": {"upside_down": varied / steady},
+            "varied_rate": {"other_run": steady},
+            "factor": {"upside_down": varied / steady},
             "patient_factor": {"upside_down": counting / patient},
         },
-    )  # fmt: skip
+    )
 
 
 def lesson(runs: Runs) -> bool:

@@ -24,22 +24,33 @@ def key(runs: Runs, variables: Variables) -> Key:
     on, off = some(ON, "flow1.goodput_kbit_s"), some(OFF, "flow1.goodput_kbit_s")
     resent_on, resent_off = some(ON, "run.resent_percent"), some(OFF, "run.resent_percent")
     link = variables["bw"].base / 1000  # kbit/s
-    true = {name for name, holds in (
-        ("sack_helps", on > off), ("rare_harmless", rare(ON, "flow1.goodput_kbit_s") >= 0.9 * link),
-        ("more_repeats_on", resent_on > resent_off),
-    ) if holds}  # fmt: skip
+    true = {
+        name
+        for name, holds in (
+            ("sack_helps", on > off),
+            ("rare_harmless", rare(ON, "flow1.goodput_kbit_s") >= 0.9 * link),
+            ("more_repeats_on", resent_on > resent_off),
+        )
+        if holds
+    }
     return Key(
         numbers={
-            "resent_rate": resent_on, "rate_on": on, "rate_off": off, "factor": on / off,
-            "rare_off": rare(OFF, "flow1.goodput_kbit_s"), "slowest": some(ON, "flow1.slowest_second_kbit_s"),
+            "resent_rate": resent_on,
+            "rate_on": on,
+            "rate_off": off,
+            "factor": on / off,
+            "rare_off": rare(OFF, "flow1.goodput_kbit_s"),
+            "slowest": some(ON, "flow1.slowest_second_kbit_s"),
         },
         choices={"compare": true},
         mistakes={
             "resent_rate": {"without_sack": resent_off, "setting": percent(variables["loss"])},
-            "rate_on": {"other_condition": off}, "rate_off": {"other_condition": on},
-            "factor": {"upside_down": off / on}, "slowest": {"average": some(ON, "flow1.client_kbit_s")},
+            "rate_on": {"other_condition": off},
+            "rate_off": {"other_condition": on},
+            "factor": {"upside_down": off / on},
+            "slowest": {"average": some(ON, "flow1.client_kbit_s")},
         },
-    )  # fmt: skip
+    )
 
 
 def lesson(runs: Runs) -> bool:

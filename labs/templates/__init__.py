@@ -1,4 +1,6 @@
-"""Pages and texts from templates. What strangers wrote is escaped by Jinja; Markdown is rendered without raw HTML."""
+"""Pages and texts from templates. What strangers wrote is escaped by Jinja; Markdown is rendered
+without raw HTML.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,11 @@ def _environment() -> Environment:
     loaders = {name: PackageLoader(f"labs.{name}", ".") for name in names()}
     environment = Environment(
         loader=ChoiceLoader([PrefixLoader({"labs": PackageLoader("labs"), **loaders}), _FRAME]),
-        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
         autoescape=lambda name: bool(name and name.endswith(".html")),
-    )  # fmt: skip
+    )
     environment.filters |= {"number": _number, "id": id}
     return environment
 

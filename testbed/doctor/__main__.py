@@ -1,4 +1,6 @@
-"""`tcplab doctor`: every finding with its remedy, as a table or as JSON; what the findings mean for each testbed."""
+"""`tcplab doctor`: every finding with its remedy, as a table or as JSON; what the findings mean for
+each testbed.
+"""
 
 from __future__ import annotations
 
@@ -39,17 +41,36 @@ def _leftovers(_machine: Machine) -> Finding:
 
 
 CHECKS: tuple[Check, ...] = (
-    system.architecture, system.instructions, system.sandbox, system.privileges, system.container, system.windows,
-    system.tools, _lab,
-    kernel.modules, kernel.queues, kernel.congestion_controls, kernel.open_vswitch, kernel.module_signatures,
-    timing.clock, timing.virtual_machine, timing.load, timing.available_memory, _disk, _leftovers,
-)  # fmt: skip
+    system.architecture,
+    system.instructions,
+    system.sandbox,
+    system.privileges,
+    system.container,
+    system.windows,
+    system.tools,
+    _lab,
+    kernel.modules,
+    kernel.queues,
+    kernel.congestion_controls,
+    kernel.open_vswitch,
+    kernel.module_signatures,
+    timing.clock,
+    timing.virtual_machine,
+    timing.load,
+    timing.available_memory,
+    _disk,
+    _leftovers,
+)
 
 
 def examine(machine: Machine, checks: Iterable[Check] = CHECKS) -> list[Finding]:
     """What all checks find."""
     answers = (check(machine) for check in checks)
-    return [finding for answer in answers for finding in ([answer] if isinstance(answer, Finding) else answer)]
+    return [
+        finding
+        for answer in answers
+        for finding in ([answer] if isinstance(answer, Finding) else answer)
+    ]
 
 
 def verdict(findings: Iterable[Finding], testbed: str) -> list[Finding]:
@@ -68,13 +89,20 @@ def as_text(findings: Sequence[Finding], width: int) -> str:
     lines: list[str] = []
     for one in findings:
         head = f"{one.state:<8} {one.testbed:<8} {one.what:<20} "
-        lines += textwrap.wrap(one.said, width, initial_indent=head, subsequent_indent=" " * len(head))
+        lines += textwrap.wrap(
+            one.said, width, initial_indent=head, subsequent_indent=" " * len(head)
+        )
         lines += [f"{'':<{len(head)}}Remedy: {one.remedy}"] if one.remedy else []
-    return "\n".join([*lines, "", *(_sentence(findings, testbed) for testbed in ("virtual", "native"))])
+    return "\n".join(
+        [*lines, "", *(_sentence(findings, testbed) for testbed in ("virtual", "native"))]
+    )
 
 
 def _sentence(findings: Iterable[Finding], testbed: str) -> str:
-    what = {"virtual": "The lab kernel (./tcplab run sack)", "native": "This kernel (--testbed native)"}[testbed]
+    what = {
+        "virtual": "The lab kernel (./tcplab run sack)",
+        "native": "This kernel (--testbed native)",
+    }[testbed]
     problems = verdict(findings, testbed)
     if not problems:
         return f"{what} can be used."
@@ -83,7 +111,9 @@ def _sentence(findings: Iterable[Finding], testbed: str) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print what was found; exit status 1 where neither testbed can run."""
-    parser = argparse.ArgumentParser(prog="tcplab doctor", description="Say what this machine can do.")
+    parser = argparse.ArgumentParser(
+        prog="tcplab doctor", description="Say what this machine can do."
+    )
     parser.add_argument("--json", action="store_true", help="for programs")
     asked = parser.parse_args(arguments)
     findings = examine(Machine())

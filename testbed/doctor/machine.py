@@ -1,4 +1,6 @@
-"""The machine as checks see it: its files below `root`, who asks, and what programs say. A test gives a made-up one."""
+"""The machine as checks see it: its files below `root`, who asks, and what programs say. A test
+gives a made-up one.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,18 @@ from testbed.packages import PATH, present
 
 
 def _printed(command: Sequence[str]) -> str:
-    """What a program prints; nothing where it is not there or does not answer. Without root's or the user's PATH."""
+    """What a program prints; nothing where it is not there or does not answer.
+
+    Without root's or the user's PATH.
+    """
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=20, check=False, env={"PATH": PATH, "LC_ALL": "C"}
+            command,
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=False,
+            env={"PATH": PATH, "LC_ALL": "C"},
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
@@ -36,9 +46,13 @@ class Machine:
     output: Callable[[Sequence[str]], str] = _printed
 
     def text(self, path: str) -> str:
-        """A file's text without the blanks around it; nothing where it is not there or may not be read."""
+        """A file's text without the blanks around it; nothing where it is not there or may not be
+        read.
+        """
         try:
-            return (self.root / path.lstrip("/")).read_bytes().decode(errors="replace").strip(" \n\t")
+            return (
+                (self.root / path.lstrip("/")).read_bytes().decode(errors="replace").strip(" \n\t")
+            )
         except OSError:
             return ""
 

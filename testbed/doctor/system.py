@@ -1,4 +1,6 @@
-"""The system around the kernel: who asks, containers, WSL, installed tools, the lab, what earlier runs left."""
+"""The system around the kernel: who asks, containers, WSL, installed tools, the lab, what earlier
+runs left.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from testbed.doctor.machine import Machine
 from testbed.packages import ALWAYS, NATIVE, REPORT, VIRTUAL, install_command, of_tools
 
 _CAP_SYS_ADMIN, _CAP_NET_ADMIN = 21, 12  # capabilities(7)
-_SWITCHES = {  # sysctls that keep ordinary users from the namespaces of the sandbox: the value that does
+# sysctls that keep ordinary users from the namespaces of the sandbox: the value that does
+_SWITCHES = {
     "user/max_user_namespaces": ("0", "10000"),
     "kernel/unprivileged_userns_clone": ("0", "1"),
     "kernel/apparmor_restrict_unprivileged_userns": ("1", "0"),
@@ -22,47 +25,89 @@ def architecture(machine: Machine) -> Finding:
     """The lab kernel is User-Mode Linux, which there is for x86-64."""
     good = machine.architecture == "x86_64"
     otherwise = f"This is {machine.architecture}; the lab kernel exists for x86-64 only."
-    return judged("virtual", "processor", good, "x86-64.", otherwise, "run natively: sudo ./tcplab run sack")
+    return judged(
+        "virtual", "processor", good, "x86-64.", otherwise, "run natively: sudo ./tcplab run sack"
+    )
 
 
 def instructions(machine: Machine) -> Finding:
-    """The libraries of the analysis are built for processors since 2013; emulated ones may be older."""
+    """The libraries of the analysis are built for processors since 2013; emulated ones may be
+    older.
+    """
     flags = machine.text("/proc/cpuinfo").partition("flags")[2].partition("\n")[0].split()
     if machine.architecture != "x86_64" or not flags or "avx2" in flags:
         return Finding("both", "instructions", "ok", "The processor has what the libraries need.")
-    said = "The processor has no AVX2: the analysis may end with an illegal instruction, and there is no report."
-    return Finding("both", "instructions", "warning", said, "in a virtual machine: give it the host's CPU model")
+    said = (
+        "The processor has no AVX2: the analysis may end with an illegal instruction, and there is"
+        " no report."
+    )
+    return Finding(
+        "both",
+        "instructions",
+        "warning",
+        said,
+        "in a virtual machine: give it the host's CPU model",
+    )
 
 
 def sandbox(machine: Machine) -> Finding:
     """Namespaces for ordinary users; root needs none."""
-    wrong = [f"{name.replace('/', '.')}={good}" for name, (bad, good) in _SWITCHES.items()
-             if machine.text(f"/proc/sys/{name}") == bad]  # fmt: skip
+    wrong = [
+        f"{name.replace('/', '.')}={good}"
+        for name, (bad, good) in _SWITCHES.items()
+        if machine.text(f"/proc/sys/{name}") == bad
+    ]
     otherwise = "This system does not let ordinary users make namespaces, which the sandbox needs."
     remedy = f"sudo sysctl -w {' '.join(wrong)}"
-    return judged("virtual", "sandbox", machine.user == 0 or not wrong, "Namespaces can be made.", otherwise, remedy)
+    return judged(
+        "virtual",
+        "sandbox",
+        machine.user == 0 or not wrong,
+        "Namespaces can be made.",
+        otherwise,
+        remedy,
+    )
 
 
 def privileges(machine: Machine) -> Finding:
     """Root with its capabilities: in a container root may have none of those that count."""
-    held = int((re.search(r"CapEff:\s*([0-9a-f]+)", machine.text("/proc/self/status")) or ["", "0"])[1], 16)
+    held = int(
+        (re.search(r"CapEff:\s*([0-9a-f]+)", machine.text("/proc/self/status")) or ["", "0"])[1], 16
+    )
     if machine.user != 0:
         said = "You are an ordinary user; native runs need root."
         return Finding("native", "root", "problem", said, "sudo ./tcplab doctor")
     otherwise = "You are root without CAP_SYS_ADMIN or CAP_NET_ADMIN: root of a container."
     good = all(held >> number & 1 for number in (_CAP_SYS_ADMIN, _CAP_NET_ADMIN))
-    return judged("native", "root", good, "You are root, with all that is needed.", otherwise,
-                  "run outside of the container, or start it with --privileged")  # fmt: skip
+    return judged(
+        "native",
+        "root",
+        good,
+        "You are root, with all that is needed.",
+        otherwise,
+        "run outside of the container, or start it with --privileged",
+    )
 
 
 def container(machine: Machine) -> Finding:
     """A container shares the kernel of its host, and that decides what there is."""
-    name = machine.text("/run/systemd/container") or ("Docker" if machine.exists("/.dockerenv") else "")
+    name = machine.text("/run/systemd/container") or (
+        "Docker" if machine.exists("/.dockerenv") else ""
+    )
     name = name or ("Podman" if machine.exists("/run/.containerenv") else "")
     if not name:
         return Finding("native", "container", "ok", "None.")
-    said = f"This is a container ({name}): the kernel is its host's, and modules cannot be loaded from here."
-    return Finding("native", "container", "warning", said, "on the host: sudo modprobe -a sch_netem openvswitch")
+    said = (
+        f"This is a container ({name}): the kernel is its host's, and modules cannot be loaded from"
+        " here."
+    )
+    return Finding(
+        "native",
+        "container",
+        "warning",
+        said,
+        "on the host: sudo modprobe -a sch_netem openvswitch",
+    )
 
 
 def windows(machine: Machine) -> Finding:
@@ -82,9 +127,11 @@ def windows(machine: Machine) -> Finding:
 def tools(machine: Machine) -> Iterator[Finding]:
     """Every program with the version of its package."""
     wanted: tuple[tuple[Testbed, str, dict[str, str]], ...] = (
-        ("both", "Python", ALWAYS), ("both", "report's tools", REPORT),
-        ("virtual", "sandbox's tools", VIRTUAL), ("native", "network's tools", NATIVE),
-    )  # fmt: skip
+        ("both", "Python", ALWAYS),
+        ("both", "report's tools", REPORT),
+        ("virtual", "sandbox's tools", VIRTUAL),
+        ("native", "network's tools", NATIVE),
+    )
     for testbed, what, needed in wanted:
         yield _installed(machine, testbed, what, needed)
 
@@ -93,9 +140,17 @@ def _installed(machine: Machine, testbed: Testbed, what: str, needed: dict[str, 
     missing = of_tools(tool for tool in needed if not machine.has(tool))
     if missing:
         said = f"Not installed: {', '.join(missing)}. ./tcplab run installs what its testbed needs."
-        return Finding(testbed, what, "warning" if testbed == "both" else "problem", said, install_command(missing))
+        return Finding(
+            testbed,
+            what,
+            "warning" if testbed == "both" else "problem",
+            said,
+            install_command(missing),
+        )
     query = ["dpkg-query", "--show", "--showformat", "${Package} ${Version}\n", *of_tools(needed)]
-    return Finding(testbed, what, "ok", f"{', '.join(machine.output(query).splitlines() or of_tools(needed))}.")
+    return Finding(
+        testbed, what, "ok", f"{', '.join(machine.output(query).splitlines() or of_tools(needed))}."
+    )
 
 
 def lab(absent: list[str]) -> Finding:
@@ -103,12 +158,18 @@ def lab(absent: list[str]) -> Finding:
     if not absent:
         return Finding("virtual", "lab", "ok", "Kernel, first process and image are built.")
     said = f"To be built once, by the first run: {', '.join(absent)}. That takes a few minutes."
-    return Finding("virtual", "lab", "warning", said, "./tcplab image build, or ./tcplab image import FILE")
+    return Finding(
+        "virtual", "lab", "warning", said, "./tcplab image build, or ./tcplab image import FILE"
+    )
 
 
 def leftovers(journals: int, folders: int) -> Finding:
     """What runs left that were killed."""
     if not journals + folders:
         return Finding("both", "leftovers", "ok", "None.")
-    said = f"Killed runs left {journals} journals of changes and {folders} folders of temporary files."
-    return Finding("both", "leftovers", "warning", said, f"{'sudo ' if journals else ''}./tcplab clean")
+    said = (
+        f"Killed runs left {journals} journals of changes and {folders} folders of temporary files."
+    )
+    return Finding(
+        "both", "leftovers", "warning", said, f"{'sudo ' if journals else ''}./tcplab clean"
+    )

@@ -11,10 +11,16 @@ from testbed.doctor.machine import Machine
 
 _SLOW_CLOCKS = ("hpet", "acpi_pm", "jiffies", "pit", "refined-jiffies")
 _VENDORS = {  # what the firmware or the kernel calls itself: name, and what is known of its timing
-    "virtualbox": ("VirtualBox", "its timers may be milliseconds late: give the machine 2 processors or more"),
+    "virtualbox": (
+        "VirtualBox",
+        "its timers may be milliseconds late: give the machine 2 processors or more",
+    ),
     "vmware": ("VMware", "its clock may jump after a pause of the machine"),
     "parallels": ("Parallels", "its timers may be milliseconds late"),
-    "qemu": ("QEMU", "without KVM everything takes ten times as long: rates above 10 Mbit/s are not reached"),
+    "qemu": (
+        "QEMU",
+        "without KVM everything takes ten times as long: rates above 10 Mbit/s are not reached",
+    ),
     "kvm": ("KVM", ""),
     "firecracker": ("Firecracker", ""),
     "xen": ("Xen", ""),
@@ -31,28 +37,51 @@ def clock(machine: Machine) -> Finding:
     """The clock source (the kernel's own choice) and the resolution of timers in nanoseconds."""
     source = machine.text("/sys/devices/system/clocksource/clocksource0/current_clocksource")
     resolution = re.search(r"\.resolution:\s*(\d+) nsecs", machine.text("/proc/timer_list"))
-    nanoseconds = int(resolution[1]) if resolution else round(1e9 * time.clock_getres(time.CLOCK_MONOTONIC))
+    nanoseconds = (
+        int(resolution[1]) if resolution else round(1e9 * time.clock_getres(time.CLOCK_MONOTONIC))
+    )
     said = f"Clock source {source or 'unknown'}, timers to {nanoseconds} ns."
     if nanoseconds > 1000:
-        return Finding("native", "clock", "problem", f"{said} netem needs finer timers.", "boot without highres=off")
+        return Finding(
+            "native",
+            "clock",
+            "problem",
+            f"{said} netem needs finer timers.",
+            "boot without highres=off",
+        )
     if source in _SLOW_CLOCKS:
         said += " Reading it takes a microsecond or more, for each packet."
-        return Finding("native", "clock", "warning", said, f"{_TRUST}; see dmesg for why the kernel gave up tsc")
+        return Finding(
+            "native",
+            "clock",
+            "warning",
+            said,
+            f"{_TRUST}; see dmesg for why the kernel gave up tsc",
+        )
     return Finding("native", "clock", "ok", said)
 
 
 def virtual_machine(machine: Machine) -> Finding:
     """What is below the kernel, and what is known of its timing."""
-    names = " ".join(machine.text(f"/sys/class/dmi/id/{name}") for name in ("sys_vendor", "product_name")).lower()
+    names = " ".join(
+        machine.text(f"/sys/class/dmi/id/{name}") for name in ("sys_vendor", "product_name")
+    ).lower()
     below = next((known for word, known in _VENDORS.items() if word in names), None)
     hidden = "hypervisor" in machine.text("/proc/cpuinfo") or machine.exists("/sys/hypervisor/type")
     if below is None and not hidden:
-        return Finding("native", "virtual machine", "ok", "None: the kernel runs on the computer itself.")
+        return Finding(
+            "native", "virtual machine", "ok", "None: the kernel runs on the computer itself."
+        )
     name, trouble = below or ("a hypervisor without a name", "")
     stolen = _stolen(machine.text("/proc/stat"))
-    said = f"This is a virtual machine ({name}); since its start {100 * stolen:.1f} % of the processors was stolen."
+    said = (
+        f"This is a virtual machine ({name}); since its start {100 * stolen:.1f} % of the"
+        " processors was stolen."
+    )
     if trouble or stolen > _MUCH_STEAL:
-        return Finding("native", "virtual machine", "warning", f"{said} {trouble}".strip() + ".", _TRUST)
+        return Finding(
+            "native", "virtual machine", "warning", f"{said} {trouble}".strip() + ".", _TRUST
+        )
     return Finding("native", "virtual machine", "ok", said)
 
 
@@ -67,9 +96,17 @@ def load(machine: Machine) -> Finding:
     running = float((machine.text("/proc/loadavg").split() or ["0"])[0])
     pressure = re.search(r"some .*avg60=([\d.]+)", machine.text("/proc/pressure/cpu"))
     waited = float(pressure[1]) if pressure else 0.0
-    said = f"Load {running:g} on {machine.processors} processors" + (f", {waited:g} % pressure." if pressure else ".")
+    said = f"Load {running:g} on {machine.processors} processors" + (
+        f", {waited:g} % pressure." if pressure else "."
+    )
     if waited > _MUCH_PRESSURE or running > machine.processors:
-        return Finding("native", "load", "warning", f"{said} Native packets will be late.", "end other programs")
+        return Finding(
+            "native",
+            "load",
+            "warning",
+            f"{said} Native packets will be late.",
+            "end other programs",
+        )
     return Finding("native", "load", "ok", said)
 
 
@@ -93,5 +130,7 @@ def free_disk(machine: Machine, folder: str, needed: int) -> Finding:
     said = f"{free / 1e9:.1f} GB are free at {folder}"
     if free < needed:
         said += f"; {needed / 1e9:.1f} are needed."
-        return Finding("both", "disk", "problem", said, "free some, or set TCPLAB_CACHE to another folder")
+        return Finding(
+            "both", "disk", "problem", said, "free some, or set TCPLAB_CACHE to another folder"
+        )
     return Finding("both", "disk", "ok", f"{said}.")

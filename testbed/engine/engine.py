@@ -1,9 +1,11 @@
-"""The engine: tasks in, results out as they come, each task on a worker that is known to be like us.
+"""The engine: tasks in, results out as they come, each task on a worker that is known to be like
+us.
 
     with local_engine(lab, slots, listener) as engine:
         for done in engine.run(tasks): ...
 
-Dask's scheduler hands tasks out, gives those of a lost worker to another, and keeps equal keys from running twice.
+Dask's scheduler hands tasks out, gives those of a lost worker to another, and keeps equal keys
+from running twice.
 """
 
 from __future__ import annotations
@@ -84,10 +86,11 @@ class Engine:
     order: Iterator[int] = field(default_factory=count)
 
     def run(self, tasks: Iterable[Task]) -> Iterator[Done]:
-        """The results in the order in which they come. Only a few tasks for each slot are with the scheduler.
+        """The results in the order in which they come. Only a few tasks for each slot are with the
+        scheduler.
 
-        What is still running is cancelled where the caller goes away. Raises TcplabError where all workers there are
-        had to be refused.
+        What is still running is cancelled where the caller goes away. Raises TcplabError where
+        all workers there are had to be refused.
         """
         self._wait_for_worker()
         waiting, futures = iter(tasks), as_completed(loop=self.client.loop)
@@ -104,20 +107,28 @@ class Engine:
                 self.client.cancel(list(pending), force=True)
 
     def _require_scheduler(self, future: Future[Any]) -> None:
-        """Nobody else cancels our tasks: where one is, the scheduler has gone and its tasks with it."""
+        """Nobody else cancels our tasks: where one is, the scheduler has gone and its tasks with
+        it.
+        """
         if future.status in ("cancelled", "lost"):
             raise TcplabError(
                 "The connection to the Dask scheduler was lost.",
-                "Start it and its workers again; the same command then goes on, and what is known is kept.",
+                "Start it and its workers again; the same command then goes on, and what is known"
+                " is kept.",
             )
 
     def _submit(self, waiting: Iterator[Task], futures: Any, pending: set[Future[Any]]) -> None:
         room = 2 * sum(self.slots.values()) + 2 - len(pending)
         for task in islice(waiting, max(0, room)):
             future = self.client.submit(
-                perform, task.function, task.arguments,
-                key=task.key, pure=False, resources={resource(self.identity): 1}, priority=-next(self.order),
-            )  # fmt: skip
+                perform,
+                task.function,
+                task.arguments,
+                key=task.key,
+                pure=False,
+                resources={resource(self.identity): 1},
+                priority=-next(self.order),
+            )
             pending.add(future)
             futures.add(future)
 
@@ -129,16 +140,22 @@ class Engine:
                 hopeful = time.monotonic()
             self._require_hope(hopeful)
             if time.monotonic() - begun > 1 and not said:
-                self.listener.note("No worker has come yet; waiting. Ctrl-C ends this, and loses nothing.")
+                self.listener.note(
+                    "No worker has come yet; waiting. Ctrl-C ends this, and loses nothing."
+                )
                 said = True
             time.sleep(_LOOK)
 
     def _require_hope(self, since: float) -> None:
-        """Workers of a cluster come one by one: that the first few are of no use says nothing yet."""
+        """Workers of a cluster come one by one: that the first few are of no use says nothing
+        yet.
+        """
         if time.monotonic() - since > _GRACE:
             raise TcplabError(
-                f"No worker can be used: {'; '.join(f'{at}: {why}' for at, why in self.refused.items())}.",
-                "Give every worker this version of tcplab and this lab: ./tcplab image export and import.",
+                "No worker can be used:"
+                f" {'; '.join(f'{at}: {why}' for at, why in self.refused.items())}.",
+                "Give every worker this version of tcplab and this lab: ./tcplab image export and"
+                " import.",
             )
 
     def _hear_early_words(self) -> bool:
@@ -176,12 +193,19 @@ def configured(folder: Path) -> AbstractContextManager[Any]:
 
 @contextmanager
 def local_engine(lab: Lab, slots: int, listener: Listener) -> Iterator[Engine]:
-    """An engine on this machine with `slots` guests at once. Its workers are threads: guests are processes anyway."""
+    """An engine on this machine with `slots` guests at once. Its workers are threads: guests are
+    processes anyway.
+    """
     with _quiet(), scratch() as folder, configured(folder):
         cluster = LocalCluster(
-            processes=False, n_workers=1, threads_per_worker=slots, memory_limit=0, local_directory=str(folder),
-            dashboard_address=PAGES, worker_dashboard_address=PAGES,
-        )  # fmt: skip
+            processes=False,
+            n_workers=1,
+            threads_per_worker=slots,
+            memory_limit=0,
+            local_directory=str(folder),
+            dashboard_address=PAGES,
+            worker_dashboard_address=PAGES,
+        )
         with cluster, Client(cluster) as client, _engine(client, lab, listener) as engine:
             yield engine
 
@@ -203,7 +227,9 @@ def cluster_engine(address: str, lab: Lab, listener: Listener) -> Iterator[Engin
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """No word of Dask's own: what ends a task is in its result, and a line here would tear the progress bar."""
+    """No word of Dask's own: what ends a task is in its result, and a line here would tear the
+    progress bar.
+    """
     loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:

@@ -1,10 +1,12 @@
 """The members of a Dask cluster: its scheduler and its workers, each run as this very process.
 
-A process of its own for Dask would live on when ours is killed. As one process, whatever ends us ends Dask and frees
-its port; Dask itself ends in order at SIGINT and SIGTERM (distributed/_signals.py).
+A process of its own for Dask would live on when ours is killed. As one process, whatever ends us
+ends Dask and frees its port; Dask itself ends in order at SIGINT and SIGTERM
+(distributed/_signals.py).
 
-Dask authenticates nobody unless TLS is set up (https://distributed.dask.org/en/stable/tls.html): whoever reaches a
-member runs code as its user. So members listen on the loopback interface unless told otherwise.
+Dask authenticates nobody unless TLS is set up (https://distributed.dask.org/en/stable/tls.html):
+whoever reaches a member runs code as its user. So members listen on the loopback interface
+unless told otherwise.
 """
 
 from __future__ import annotations
@@ -36,14 +38,16 @@ def run_scheduler(host: str, port: int) -> None:
 
 
 def run_worker(scheduler: str, slots: int, host: str, port: int) -> None:
-    """Work for the scheduler at tcp://HOST:PORT with `slots` guests at once, until it ends or a signal does.
+    """Work for the scheduler at tcp://HOST:PORT with `slots` guests at once, until it ends or a
+    signal does.
 
-    The worker listens on `host`, at any free port if `port` is 0, since the scheduler calls back. Raises TcplabError
-    if it cannot listen there.
+    The worker listens on `host`, at any free port if `port` is 0, since the scheduler calls
+    back. Raises TcplabError if it cannot listen there.
     """
     numbers = f"--worker-port {port} --nworkers 1 --nthreads {slots} --memory-limit 0"
     words = [scheduler, "--host", _in_brackets(host), *numbers.split(), "--no-nanny"]
-    # Dask removes its part of the folder at exit, when the folder is gone, and would call that an error.
+    # Dask removes its part of the folder at exit, when the folder is gone, and would call that an
+    # error.
     logging.getLogger("distributed.diskutils").setLevel(logging.CRITICAL)
     with scratch() as folder, configured(folder):
         _run(dask_worker, words, f"{host}, port {port}")
@@ -62,7 +66,9 @@ def _run(command: Command, words: list[str], place: str) -> None:
 
 
 def warning(host: str, kind: str) -> str:
-    """A sentence for people if others than this machine's users reach a member on `host`; else empty."""
+    """A sentence for people if others than this machine's users reach a member on `host`; else
+    empty.
+    """
     if _is_loopback(host):
         return ""
     told = f"Warning: the {kind} listens on {host} without authentication"
@@ -70,7 +76,8 @@ def warning(host: str, kind: str) -> str:
 
 
 def towards(scheduler: str) -> str:
-    """This machine's address as the scheduler at tcp://HOST:PORT sees it; loopback for one on loopback.
+    """This machine's address as the scheduler at tcp://HOST:PORT sees it; loopback for one on
+    loopback.
 
     Raises UsageError if the address is none, TcplabError if there is no way to it.
     """

@@ -1,7 +1,8 @@
 """What runs on a worker: the check that it is the same lab as ours, and a task beside its progress.
 
-A worker of another lab or of other code would mix results that cannot be compared, so it gets no task at all: tasks
-ask for a resource whose name holds the identity, and only a worker that finds the same identity in itself offers it.
+A worker of another lab or of other code would mix results that cannot be compared, so it gets no
+task at all: tasks ask for a resource whose name holds the identity, and only a worker that finds
+the same identity in itself offers it.
 """
 
 from __future__ import annotations
@@ -34,11 +35,14 @@ class Stopped(Exception):
 
 
 def identity(lab: Lab) -> str:
-    """SHA-256 over the lab's kernel and image and over all Python code that makes a result out of a run."""
+    """SHA-256 over the lab's kernel and image and over all Python code that makes a result out of a
+    run.
+    """
     digest = hashlib.sha256(lab.digests["whole"].encode())
     for package in _PACKAGES:
         for file in sorted((_ROOT / package).rglob("*.py")):
-            digest.update(f"{file.relative_to(_ROOT)} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
+            content = hashlib.sha256(file.read_bytes()).hexdigest()
+            digest.update(f"{file.relative_to(_ROOT)} {content}\n".encode())
     return digest.hexdigest()
 
 
@@ -53,9 +57,11 @@ def _own_lab() -> Lab | None:
 
 
 def entrance(wanted: str) -> WorkerPlugin:
-    """Lets a worker in whose identity is `wanted`, now or when it comes later; of any other it says why not.
+    """Lets a worker in whose identity is `wanted`, now or when it comes later; of any other it says
+    why not.
 
-    A class of this function travels as a whole, so that a worker without this package can say that it has none.
+    A class of this function travels as a whole, so that a worker without this package can say
+    that it has none.
     """
 
     class Entrance(WorkerPlugin):
@@ -70,7 +76,8 @@ def entrance(wanted: str) -> WorkerPlugin:
             if offered:
                 await worker.set_resources(**{offer: offered})
             said = {"slots": offered, "refused": problem, "address": worker.address, "offer": offer}
-            # By a call: the stream of a worker that is just coming, which log_event uses, is not open yet.
+            # By a call: the stream of a worker that is just coming, which log_event uses, is not
+            # open yet.
             await worker.scheduler.log_event(topic=topic, msg=said)
 
     offer, topic = resource(wanted), WORKERS
@@ -84,7 +91,8 @@ def problem_with_us(wanted: str) -> str:
         return "it has no lab kernel and image of its code's recipes (./tcplab image import FILE)"
     if identity(lab) != wanted:
         return (
-            f"it has another version: lab {lab.digests['whole'][:12]}, all {identity(lab)[:12]} and not {wanted[:12]}"
+            f"it has another version: lab {lab.digests['whole'][:12]}, all {identity(lab)[:12]} and"
+            f" not {wanted[:12]}"
         )
     return ""
 

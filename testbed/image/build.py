@@ -1,9 +1,10 @@
-"""The guest's root file system: the distribution's packages, unpacked and squashed into one read-only file.
+"""The guest's root file system: the distribution's packages, unpacked and squashed into one
+read-only file.
 
-The same packages give the same bytes: no script of a package runs, configure.sh runs the guest's own programs in
-a sealed folder, all times are 0 and all owners root. Only the release itself is used, not its updates and
-security suites: nothing reaches the guest from outside, and an image should not differ from week to week.
-It needs no privilege and no user ids but the caller's own.
+The same packages give the same bytes: no script of a package runs, configure.sh runs the guest's
+own programs in a sealed folder, all times are 0 and all owners root. Only the release itself is
+used, not its updates and security suites: nothing reaches the guest from outside, and an image
+should not differ from week to week. It needs no privilege and no user ids but the caller's own.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ BUILD_SPACE = 700_000_000
 # What only people read, in /usr/share.
 LEFT_OUT = ("man", "doc", "locale", "info", "lintian")
 MERGED = ("bin", "lib", "lib64", "sbin")
-"""Folders of / that are links into /usr, as Debian's own installer makes them before it unpacks a package."""
+"""Folders of / that are links into /usr, as Debian's own installer makes them before it unpacks a
+package.
+"""
 
 
 def image_recipe() -> Recipe:
@@ -43,7 +46,9 @@ def build_image(workshop: Workshop) -> Facts:
     apt.update()
     packages = apt.download_all(wanted())
     versions = dict(name_and_version(package) for package in packages)
-    (workshop.folder / PACKAGES).write_text("".join(f"{name}\t{version}\n" for name, version in versions.items()))
+    (workshop.folder / PACKAGES).write_text(
+        "".join(f"{name}\t{version}\n" for name, version in versions.items())
+    )
     unpack(workshop, packages)
     configure(workshop)
     squash(workshop)
@@ -52,13 +57,17 @@ def build_image(workshop: Workshop) -> Facts:
 
 def wanted() -> list[str]:
     """The packages of packages.txt."""
-    rows = (line.partition("#")[0].strip() for line in (HERE / "packages.txt").read_text().splitlines())
+    rows = (
+        line.partition("#")[0].strip() for line in (HERE / "packages.txt").read_text().splitlines()
+    )
     return [row for row in rows if row]
 
 
 def name_and_version(package: Path) -> tuple[str, str]:
     """What a .deb says it is."""
-    name, version = output("dpkg-deb", "--show", "--showformat", "${Package} ${Version}", str(package)).split()
+    name, version = output(
+        "dpkg-deb", "--show", "--showformat", "${Package} ${Version}", str(package)
+    ).split()
     return name, version
 
 
@@ -72,7 +81,10 @@ def unpack(workshop: Workshop, packages: list[Path]) -> None:
         (root / name).symlink_to(f"usr/{name}")
     options = ["--keep-directory-symlink", "--same-permissions", "--no-same-owner"]
     left_out = [f"--exclude=./usr/share/{name}/*" for name in LEFT_OUT]
-    extract = 'for deb in apt/archives/*.deb; do dpkg-deb --fsys-tarfile "$deb" | tar -x -C root "$@" || exit; done'
+    extract = (
+        'for deb in apt/archives/*.deb; do dpkg-deb --fsys-tarfile "$deb" | tar -x -C root "$@" ||'
+        " exit; done"
+    )
     command = ["bash", "-o", "pipefail", "-c", extract, "unpack", *options, *left_out]
     workshop.run(f"Unpacking {len(packages)} packages", command)
 
@@ -88,7 +100,9 @@ def configure(workshop: Workshop) -> None:
 
 
 def squash(workshop: Workshop) -> None:
-    """Make the image. lz4: it is read in every run, and unpacks several times faster than the others."""
+    """Make the image. lz4: it is read in every run, and unpacks several times faster than the
+    others.
+    """
     options = ["-comp", "lz4", "-all-root", "-no-xattrs", "-no-progress", "-quiet"]
     times = ["-all-time", "0", "-mkfs-time", "0"]
     command = ["mksquashfs", "root", IMAGE, *options, *times]

@@ -1,4 +1,6 @@
-"""Congestion controls that hosts may choose: the kernel keeps most to the first namespace (net/ipv4/tcp_cong.c)."""
+"""Congestion controls that hosts may choose: the kernel keeps most to the first namespace
+(net/ipv4/tcp_cong.c).
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,10 @@ def allow(algorithms: Iterable[str]) -> None:
 
 
 def permit(algorithm: str) -> None:
-    """Let every namespace choose it. In the first namespace only: what was its default is restricted no more."""
+    """Let every namespace choose it.
+
+    In the first namespace only: what was its default is restricted no more.
+    """
     before = _DEFAULT.read_text()
     _DEFAULT.write_text(algorithm)
     _DEFAULT.write_text(before)

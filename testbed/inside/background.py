@@ -1,4 +1,6 @@
-"""Work beside other work: a thread that ends with the block it belongs to, and whose failure is not lost."""
+"""Work beside other work: a thread that ends with the block it belongs to, and whose failure is not
+lost.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def in_background(name: str, work: Callable[[threading.Event], None]) -> Iterator[None]:
-    """Run `work(stop)` in a thread meanwhile; it must return soon after `stop` is set. Raises what it raised."""
+    """Run `work(stop)` in a thread meanwhile; it must return soon after `stop` is set. Raises what
+    it raised.
+    """
     stop = threading.Event()
     failures: list[Exception] = []
 

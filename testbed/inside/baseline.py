@@ -1,4 +1,5 @@
-"""The one kernel baseline of every host: what all experiments take for granted, each setting with its reason.
+"""The one kernel baseline of every host: what all experiments take for granted, each setting with
+its reason.
 
 Meanings: Documentation/networking/ip-sysctl.rst. A condition overrides single settings by name.
 """
@@ -28,18 +29,21 @@ HOST: dict[str, str] = {
     "net.ipv6.conf.all.disable_ipv6": "1",
 }
 
-# Of the namespace that the switches are in: its own packets would leave through the ports and be captured.
+# Of the namespace that the switches are in: its own packets would leave through the ports and be
+# captured.
 SWITCHES: dict[str, str] = {
     "net.ipv6.conf.all.disable_ipv6": "1",
     "net.ipv6.conf.default.disable_ipv6": "1",
 }
 
-# Where the kernel can (6.1 and later): hosts that are made from now on have a table of connections of their own.
-# Who asks for a host's sockets walks through its whole table; the common one has 8192 rows and everybody's sockets.
+# Where the kernel can (6.1 and later): hosts that are made from now on have a table of connections
+# of their own. Who asks for a host's sockets walks through its whole table; the common one has 8192
+# rows and everybody's sockets.
 CONNECTION_TABLE = ("net.ipv4.tcp_child_ehash_entries", "512")
 
-# Of the whole kernel, where it may be set. A packet that crosses a cable waits here for its receiver. The usual 1000
-# places lose a burst of a fast sender where no queue of the network counts it (docs/studies/wan_reordering.md).
+# Of the whole kernel, where it may be set. A packet that crosses a cable waits here for its
+# receiver. The usual 1000 places lose a burst of a fast sender where no queue of the network counts
+# it (docs/studies/wan_reordering.md).
 CABLES = ("net.core.netdev_max_backlog", "1000000")
 
 ROUTER: dict[str, str] = {

@@ -1,7 +1,9 @@
-"""Bytes between a terminal outside and one inside, through the run's folder: the only thing that both always share.
+"""Bytes between a terminal outside and one inside, through the run's folder: the only thing that
+both always share.
 
-The lab kernel has no console that could be a terminal. What is typed comes as small files with rising numbers, each
-renamed into its place when it is whole; what is printed is appended to one file.
+The lab kernel has no console that could be a terminal. What is typed comes as small files with
+rising numbers, each renamed into its place when it is whole; what is printed is appended to one
+file.
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ class Mailbox:
 
     def print(self, text: bytes) -> None:
         """Inside: hand out what was printed, at once on the disk of the other side."""
-        descriptor = os.open(self.place / PRINTED, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_SYNC, 0o644)
+        descriptor = os.open(
+            self.place / PRINTED, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_SYNC, 0o644
+        )
         try:
             os.write(descriptor, text)
         finally:

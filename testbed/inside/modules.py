@@ -1,7 +1,9 @@
-"""Congestion controls of one's own: what a module's source says of itself, and loading it where the network is.
+"""Congestion controls of one's own: what a module's source says of itself, and loading it where the
+network is.
 
-The source is text and data. It becomes a program only in the sealed build (testbed.kernel.module), and part of a
-kernel only here: in a guest, which it can harm and nothing else, or in the native testbed where that was asked for.
+The source is text and data. It becomes a program only in the sealed build
+(testbed.kernel.module), and part of a kernel only here: in a guest, which it can harm and
+nothing else, or in the native testbed where that was asked for.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ _LOUDNESS = Path("/proc/sys/kernel/printk")
 
 @dataclass(frozen=True)
 class KernelModule:
-    """A congestion control as C source. `name` is the file's without .c: that of what it registers, or tcp_ before it.
+    """A congestion control as C source. `name` is the file's without .c: that of what it registers,
+    or tcp_ before it.
 
     Raises UsageError for a name or a source that cannot be one.
     """
@@ -49,11 +52,15 @@ class KernelModule:
                 "Name the file NAME.c or tcp_NAME.c: small letters, digits and _, a letter first.",
             )
         if len(self.source) > LONGEST or "\0" in self.source:
-            raise UsageError(f"{self.name}.c is no C source of at most {LONGEST // 1024} KiB.", "Hand in one file.")
+            raise UsageError(
+                f"{self.name}.c is no C source of at most {LONGEST // 1024} KiB.",
+                "Hand in one file.",
+            )
         if self.name.removeprefix("tcp_") != self.algorithm.removeprefix("tcp_"):
             raise UsageError(
                 f"{self.name}.c registers the congestion control '{self.algorithm}'.",
-                f"Name the file {self.algorithm}.c or tcp_{self.algorithm}.c, or change .name in it.",
+                f"Name the file {self.algorithm}.c or tcp_{self.algorithm}.c, or change .name"
+                " in it.",
             )
 
     @cached_property
@@ -65,7 +72,8 @@ class KernelModule:
             said = f"the names {', '.join(names)[:60]}" if names else "no name"
             raise UsageError(
                 f"{self.name}.c gives its congestion control {said}.",
-                'It needs one .name = "..." of at most 15 small letters, digits and _, written out.',
+                'It needs one .name = "..." of at most 15 small letters, digits and _, written'
+                " out.",
             )
         return str(names[0])
 
@@ -84,7 +92,9 @@ def module_from(file: Path) -> KernelModule:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise UsageError(f"{file} cannot be read: {why}.", "Name a C file.") from None
     if file.suffix != ".c" or not source:
-        raise UsageError(f"{file} is no C source of at most {LONGEST // 1024} KiB.", "Name a file NAME.c.")
+        raise UsageError(
+            f"{file} is no C source of at most {LONGEST // 1024} KiB.", "Name a file NAME.c."
+        )
     return KernelModule(file.stem, source)
 
 
@@ -92,15 +102,18 @@ def module_from(file: Path) -> KernelModule:
 def loaded(modules: Sequence[KernelModule], room: Room) -> Iterator[list[dict[str, Any]]]:
     """The modules in the kernel, and gone from it again when the block has ended well.
 
-    Gives a row for each as it was found in the kernel. What uses one must have let it go by then: set another
-    congestion control in every host. Raises TcplabError where one cannot be loaded or does not go.
-    Natively they are there before the job starts and until it is over (testbed.changes).
+    Gives a row for each as it was found in the kernel. What uses one must have let it go by
+    then: set another congestion control in every host. Raises TcplabError where one cannot be
+    loaded or does not go. Natively they are there before the job starts and until it is over
+    (testbed.changes).
     """
     if not room.virtual:
         yield [_row(module, room) for module in modules]
         return
     if modules:
-        _LOUDNESS.write_text("7")  # a guest is loud: what the kernel says of a crash is the student's answer
+        _LOUDNESS.write_text(
+            "7"
+        )  # a guest is loud: what the kernel says of a crash is the student's answer
     yield [_inserted(module, room) for module in modules]
     for module in reversed(modules):  # a guest where something failed ends with all that is in it
         remove(module.name)
@@ -119,15 +132,24 @@ def _inserted(module: KernelModule, room: Room) -> dict[str, Any]:
 
 
 def _row(module: KernelModule, room: Room) -> dict[str, Any]:
-    """What /proc/modules and TCP say. Raises TcplabError where the module registered nothing of its name."""
+    """What /proc/modules and TCP say.
+
+    Raises TcplabError where the module registered nothing of its name.
+    """
     names = available()
     if module.algorithm not in names:
         raise TcplabError(
-            f"{module.name} is loaded, but TCP knows no '{module.algorithm}': there are {', '.join(names)}.",
+            f"{module.name} is loaded, but TCP knows no '{module.algorithm}': there are"
+            f" {', '.join(names)}.",
             "Its init function must return tcp_register_congestion_control(&...).",
         )
     digest = hashlib.sha256(room.attached(f"{module.name}.ko")).hexdigest()
-    return {"module": module.name, "algorithm": module.algorithm, "digest": digest, "found": _found(module.name)}
+    return {
+        "module": module.name,
+        "algorithm": module.algorithm,
+        "digest": digest,
+        "found": _found(module.name),
+    }
 
 
 def insert(name: str, file: Path) -> None:
@@ -136,20 +158,29 @@ def insert(name: str, file: Path) -> None:
         run(["insmod", str(file)])
     except CommandError as error:
         problem = f"The kernel did not take {name}: {error.problem.splitlines()[-1]}."
-        raise TcplabError(problem, "The kernel's reason is in console.log of the run's folder, or in dmesg.") from error
+        raise TcplabError(
+            problem, "The kernel's reason is in console.log of the run's folder, or in dmesg."
+        ) from error
 
 
 def _found(name: str) -> str:
-    """The module's line of /proc/modules (proc_modules(5)): name, bytes, users, by whom, state, address, taints."""
+    """The module's line of /proc/modules (proc_modules(5)): name, bytes, users, by whom, state,
+    address, taints.
+    """
     lines = Path("/proc/modules").read_text().splitlines()
     return next((line for line in lines if line.split()[0] == name), "")
 
 
 def remove(name: str, patience: float = _UNUSED) -> None:
-    """rmmod(8) as soon as nothing uses the module, or after `patience` seconds. Raises TcplabError if it stays."""
+    """rmmod(8) as soon as nothing uses the module, or after `patience` seconds.
+
+    Raises TcplabError if it stays.
+    """
     waited_for(lambda: _found(name).split()[2:3] == ["0"], patience, 0.1)
     try:
         run(["rmmod", name])
     except CommandError as error:
         problem = f"{name} does not leave the kernel: {error.problem.splitlines()[-1]}"
-        raise TcplabError(problem, "Its exit function must unregister what its init function registered.") from error
+        raise TcplabError(
+            problem, "Its exit function must unregister what its init function registered."
+        ) from error

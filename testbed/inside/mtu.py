@@ -15,7 +15,10 @@ _LAYOUT = struct.Struct("16si20x")
 
 
 def set_mtu(interface: str, mtu: Size) -> Setting:
-    """Give an interface of the thread's namespace its MTU in bytes. Raises TcplabError where the kernel has another."""
+    """Give an interface of the thread's namespace its MTU in bytes.
+
+    Raises TcplabError where the kernel has another.
+    """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         try:
             fcntl.ioctl(control, _SET, _LAYOUT.pack(interface.encode(), mtu.base))

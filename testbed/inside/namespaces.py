@@ -1,8 +1,8 @@
 """Entering a host's network namespace without starting a process.
 
-Mininet forks a shell and a program for every setting. In the lab kernel a fork costs milliseconds of CPU,
-so everything that is a file or a socket (sysctls, counters, sock_diag) is reached from this process:
-setns(2) moves only the calling thread.
+Mininet forks a shell and a program for every setting. In the lab kernel a fork costs
+milliseconds of CPU, so everything that is a file or a socket (sysctls, counters, sock_diag) is
+reached from this process: setns(2) moves only the calling thread.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @contextmanager
 def network_namespace(pid: int) -> Iterator[None]:
-    """The calling thread inside the network namespace of process `pid`. Raises OSError without CAP_SYS_ADMIN."""
+    """The calling thread inside the network namespace of process `pid`. Raises OSError without
+    CAP_SYS_ADMIN.
+    """
     home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     try:
         target = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
@@ -42,10 +44,12 @@ def _enter(descriptor: int) -> None:
 
 
 def set_sysctl(name: str, value: str) -> str:
-    """Set a sysctl in the thread's namespace and return what it then is, blanks folded to one space.
+    """Set a sysctl in the thread's namespace and return what it then is, blanks folded to one
+    space.
 
-    Raises OSError where the kernel has it not or refuses the value. System calls without Python's files, which
-    make three times as many: in the lab kernel a host's dozen settings would take 2 ms.
+    Raises OSError where the kernel has it not or refuses the value. System calls without
+    Python's files, which make three times as many: in the lab kernel a host's dozen settings
+    would take 2 ms.
     """
     descriptor = os.open(_sysctl_file(name), os.O_RDWR | os.O_CLOEXEC)
     try:

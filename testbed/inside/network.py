@@ -1,7 +1,9 @@
-"""A topology as a live Mininet network with Open vSwitch, checked against its spec before anyone uses it.
+"""A topology as a live Mininet network with Open vSwitch, checked against its spec before anyone
+uses it.
 
-Mininet makes the nodes, the cables and the switches (testbed.inside.nodes). What it would set with a process for
-each value (addresses, qdiscs, sysctls, offloads) is set in batches and read back.
+Mininet makes the nodes, the cables and the switches (testbed.inside.nodes). What it would set
+with a process for each value (addresses, qdiscs, sysctls, offloads) is set in batches and read
+back.
 """
 
 from __future__ import annotations
@@ -65,7 +67,10 @@ class LiveNetwork:
             return run(command, text)
 
     def set_sysctls(self, node: str, values: dict[str, str]) -> dict[str, str]:
-        """Set sysctls in the node's own namespace and return them as read back. Raises TcplabError on a difference."""
+        """Set sysctls in the node's own namespace and return them as read back.
+
+        Raises TcplabError on a difference.
+        """
         with network_namespace(self.pid(node)):
             return {name: _set(node, name, value) for name, value in values.items()}
 
@@ -91,29 +96,43 @@ class LiveNetwork:
 
     def waiting_packets(self) -> int:
         """Packets on their way: in delay lines and queues of all shaped ports."""
-        return sum(int(row["qlen"]) for rows in self.qdiscs().values() for row in rows if row.get("root"))
+        return sum(
+            int(row["qlen"]) for rows in self.qdiscs().values() for row in rows if row.get("root")
+        )
 
     def _shaped(self) -> list[Port]:
         return [port for port in self.topology.ports if port.channel]
 
     def _shaping_nodes(self) -> list[str]:
-        """Nodes that have their own namespace and shape; all switches share the root one, named by the first."""
+        """Nodes that have their own namespace and shape; all switches share the root one, named by
+        the first.
+        """
         switches = self.topology.named("switch")
-        nodes = dict.fromkeys(switches[0] if port.node in switches else port.node for port in self._shaped())
+        nodes = dict.fromkeys(
+            switches[0] if port.node in switches else port.node for port in self._shaped()
+        )
         return list(nodes)
 
     def _qdisc_rows(self, node: str) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = json.loads(self.output(node, ["tc", "-s", "-j", "qdisc", "show"]))
+        rows: list[dict[str, Any]] = json.loads(
+            self.output(node, ["tc", "-s", "-j", "qdisc", "show"])
+        )
         return rows
 
     def shape(self) -> None:
         """Give every port its channel, and check what the kernel made of it."""
         switches = self.topology.named("switch")
         for node in self._shaping_nodes():
-            mine = [port for port in self._shaped() if port.node == node or {port.node, node} <= set(switches)]
+            mine = [
+                port
+                for port in self._shaped()
+                if port.node == node or {port.node, node} <= set(switches)
+            ]
             frame = self.topology.mtu.base + shaping.FRAME - ETHERNET.base
             shaped = [(port.name, port.channel) for port in mine if port.channel]
-            lines = [line for name, channel in shaped for line in shaping.commands(name, channel, frame)]
+            lines = [
+                line for name, channel in shaped for line in shaping.commands(name, channel, frame)
+            ]
             self.output(node, ["tc", "-batch", "-"], "\n".join(lines))
             rows = self._qdisc_rows(node)
             for port in mine:
@@ -121,23 +140,38 @@ class LiveNetwork:
                     self.settings += shaping.compare(port.name, port.channel, rows)
 
     def reorder(self) -> None:
-        """Give hosts that reorder their qdiscs and filter, and check what the kernel made of them."""
+        """Give hosts that reorder their qdiscs and filter, and check what the kernel made of
+        them.
+        """
         for what in self.topology.reordering:
             name, peer = f"{what.host}-eth0", address_of(self.topology, what.peer)
-            self.output(what.host, ["tc", "-batch", "-"], "\n".join(reordering.commands(name, peer, what)))
-            filters = json.loads(self.output(what.host, ["tc", "-j", "filter", "show", "dev", name]))
-            self.settings += reordering.compare(name, peer, what, self._qdisc_rows(what.host), filters)
+            self.output(
+                what.host, ["tc", "-batch", "-"], "\n".join(reordering.commands(name, peer, what))
+            )
+            filters = json.loads(
+                self.output(what.host, ["tc", "-j", "filter", "show", "dev", name])
+            )
+            self.settings += reordering.compare(
+                name, peer, what, self._qdisc_rows(what.host), filters
+            )
 
     def reorderings(self) -> dict[str, list[dict[str, Any]]]:
         """`tc -s -j qdisc show` of the port of every host that reorders."""
         names = {what.host: f"{what.host}-eth0" for what in self.topology.reordering}
-        return {name: [row for row in self._qdisc_rows(host) if row["dev"] == name] for host, name in names.items()}
+        return {
+            name: [row for row in self._qdisc_rows(host) if row["dev"] == name]
+            for host, name in names.items()
+        }
 
     def configure(self) -> None:
-        """Sysctls, addresses, routes and neighbours of every host and router; offloads off everywhere."""
+        """Sysctls, addresses, routes and neighbours of every host and router; offloads off
+        everywhere.
+        """
         for node in self.topology.named("host") + self.topology.named("router"):
             # Before the interfaces are up: IPv6 would announce itself there.
-            self.set_sysctls(node, baseline.HOST if self.topology.kind(node) == "host" else baseline.ROUTER)
+            self.set_sysctls(
+                node, baseline.HOST if self.topology.kind(node) == "host" else baseline.ROUTER
+            )
             with network_namespace(self.pid(node)):
                 rtnetlink.apply(_addressing(self.topology, node))
         for port in self.topology.ports:
@@ -148,15 +182,20 @@ class LiveNetwork:
 
 
 @contextmanager
-def network(topology: TopologySpec, *, disposable: bool = False, shells: bool = False) -> Iterator[LiveNetwork]:
+def network(
+    topology: TopologySpec, *, disposable: bool = False, shells: bool = False
+) -> Iterator[LiveNetwork]:
     """The topology, running and equal to its spec. Raises TcplabError where it is not.
 
-    Needs root, Open vSwitch (testbed.openvswitch) and a network namespace in which names may be taken. A
-    `disposable` network is left standing: it vanishes with the namespaces of the job, or the whole guest, and
-    removing two hundred hosts one by one takes longer than making them. With `shells` somebody may type into nodes.
+    Needs root, Open vSwitch (testbed.openvswitch) and a network namespace in which names may be
+    taken. A `disposable` network is left standing: it vanishes with the namespaces of the job,
+    or the whole guest, and removing two hundred hosts one by one takes longer than making them.
+    With `shells` somebody may type into nodes.
     """
     if nodes is None:
-        raise TcplabError("Mininet is not installed for this Python.", "Install it: sudo apt-get install mininet")
+        raise TcplabError(
+            "Mininet is not installed for this Python.", "Install it: sudo apt-get install mininet"
+        )
     _prepare()
     live = LiveNetwork(topology, nodes.empty_network(shells))
     try:
@@ -173,7 +212,9 @@ def network(topology: TopologySpec, *, disposable: bool = False, shells: bool = 
 
 
 def _prepare() -> None:
-    """Our own namespace, which the switches share, and the limit of descriptors: each host takes three."""
+    """Our own namespace, which the switches share, and the limit of descriptors: each host takes
+    three.
+    """
     for name, value in baseline.SWITCHES.items():
         _set("the switches", name, value)
     for name, value in (baseline.CONNECTION_TABLE, baseline.CABLES):
@@ -198,11 +239,15 @@ def _assemble(live: LiveNetwork) -> None:
             "intfName2": right.name,
             "addr2": macs.get(right.name),
         }
-        live.mininet.addLink(left.node, right.node, **{name: value for name, value in ends.items() if value})
+        live.mininet.addLink(
+            left.node, right.node, **{name: value for name, value in ends.items() if value}
+        )
 
 
 def _addressing(topology: TopologySpec, node: str) -> list[rtnetlink.Request]:
-    """For the node's namespace, in an order that works: what is not up has no neighbours and no routes."""
+    """For the node's namespace, in an order that works: what is not up has no neighbours and no
+    routes.
+    """
     requests = [rtnetlink.up("lo")]
     for interface in interfaces(topology):
         name = interface.port.name
@@ -210,7 +255,9 @@ def _addressing(topology: TopologySpec, node: str) -> list[rtnetlink.Request]:
             requests += [rtnetlink.up(name), rtnetlink.address(name, interface.address, PREFIX)]
             requests += rtnetlink.neighbours(name, neighbours(topology, interface))
     ways = routes(topology, node)
-    return requests + [rtnetlink.route(way.network.partition("/")[0], PREFIX, way.gateway) for way in ways]
+    return requests + [
+        rtnetlink.route(way.network.partition("/")[0], PREFIX, way.gateway) for way in ways
+    ]
 
 
 def _set(node: str, name: str, value: str) -> str:
@@ -219,8 +266,12 @@ def _set(node: str, name: str, value: str) -> str:
     except OSError as error:
         raise TcplabError(
             f"{node}: {name} cannot be set to {value}: {error.strerror}.",
-            "This kernel lacks the setting or the module behind it (for congestion controls: modprobe tcp_NAME).",
+            "This kernel lacks the setting or the module behind it (for congestion controls:"
+            " modprobe tcp_NAME).",
         ) from error
     if found != " ".join(value.split()):
-        raise TcplabError(f"{node}: {name} was to be {value}, the kernel has {found}.", "Choose a value it accepts.")
+        raise TcplabError(
+            f"{node}: {name} was to be {value}, the kernel has {found}.",
+            "Choose a value it accepts.",
+        )
     return found

@@ -1,9 +1,9 @@
 """Mininet's classes without a process for every setting.
 
-Mininet keeps an interactive shell for every node and types each setting into it: a new process each time, and
-two dozen for every host. A lab kernel starts one in 2 to 9 ms of CPU. Here a host is one process that holds its
-namespace, what Mininet types runs as a process of its own, whose failure is an error, and cables and switch
-ports are made in one batch each.
+Mininet keeps an interactive shell for every node and types each setting into it: a new process
+each time, and two dozen for every host. A lab kernel starts one in 2 to 9 ms of CPU. Here a host
+is one process that holds its namespace, what Mininet types runs as a process of its own, whose
+failure is an error, and cables and switch ports are made in one batch each.
 """
 
 from __future__ import annotations
@@ -24,15 +24,24 @@ from topologies.errors import TcplabError
 
 
 class QuietHost(Host):  # type: ignore[misc]  # Mininet has no types
-    """A host or router: network and mount namespaces of its own, held by a process that ends with our own."""
+    """A host or router: network and mount namespaces of its own, held by a process that ends with
+    our own.
+    """
 
     def startShell(self, mnopts: str | None = None) -> None:
-        """Start the process whose namespaces the node lives in. Raises TcplabError where it ends at once."""
+        """Start the process whose namespaces the node lives in.
+
+        Raises TcplabError where it ends at once.
+        """
         command = ["mnexec", mnopts or "-dnp", "cat"]
         self.holder = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self.holder.stdout is not None
-        if not self.holder.stdout.readline():  # mnexec -p says its number once the namespaces are there
-            raise TcplabError(f"{self.name}: mnexec made no namespace.", "Its own message is in job.log.")
+        if (
+            not self.holder.stdout.readline()
+        ):  # mnexec -p says its number once the namespaces are there
+            raise TcplabError(
+                f"{self.name}: mnexec made no namespace.", "Its own message is in job.log."
+            )
         self.holder.stdout.close()
         self.pid = self.holder.pid
 
@@ -51,7 +60,9 @@ class QuietSwitch(OVSBridge):  # type: ignore[misc]
 
     @classmethod
     def setup(cls) -> None:
-        """Mininet asks here, with five processes, whether Open vSwitch is there: we have just started it."""
+        """Mininet asks here, with five processes, whether Open vSwitch is there: we have just
+        started it.
+        """
 
     @classmethod
     def isOldOVS(cls) -> bool:
@@ -73,7 +84,16 @@ class QuietSwitch(OVSBridge):  # type: ignore[misc]
 
     @classmethod
     def batchShutdown(cls, switches: Any, **_options: object) -> Any:
-        run(["ovs-vsctl", *(word for switch in switches for word in ("--", "--if-exists", "del-br", switch.name))])
+        run(
+            [
+                "ovs-vsctl",
+                *(
+                    word
+                    for switch in switches
+                    for word in ("--", "--if-exists", "del-br", switch.name)
+                ),
+            ]
+        )
         return switches
 
 
@@ -99,7 +119,10 @@ class QuietCable(Link):  # type: ignore[misc]
 
     def line(self) -> str:
         """For `ip -batch`: the pair, each end in its node's namespace with its address."""
-        left, right = (f"name {end.name} address {end.mac} netns {end.node.pid}" for end in (self.intf1, self.intf2))
+        left, right = (
+            f"name {end.name} address {end.mac} netns {end.node.pid}"
+            for end in (self.intf1, self.intf2)
+        )
         return f"link add {left} type veth peer {right}"
 
 
@@ -108,11 +131,17 @@ def empty_network(shells: bool = False) -> Any:
 
     With `shells` each node holds the shell that Mininet's command line types into.
     """
-    Mininet.inited = True  # skips Mininet.init, which sets resource limits and sysctls of the machine
+    Mininet.inited = (
+        True  # skips Mininet.init, which sets resource limits and sysctls of the machine
+    )
     mininet = Mininet(
-        switch=ShellSwitch if shells else QuietSwitch, host=Host if shells else QuietHost, link=QuietCable,
-        intf=QuietInterface, controller=None, build=False,
-    )  # fmt: skip
+        switch=ShellSwitch if shells else QuietSwitch,
+        host=Host if shells else QuietHost,
+        link=QuietCable,
+        intf=QuietInterface,
+        controller=None,
+        build=False,
+    )
     mininet.built = True  # skips an `ifconfig lo up` for every host
     return mininet
 
@@ -125,13 +154,21 @@ def lay(mininet: Any) -> None:
 
 
 def take_down(mininet: Any) -> None:
-    """Remove switches, cables and hosts; each also where another failed, and where only some were made.
+    """Remove switches, cables and hosts; each also where another failed, and where only some were
+    made.
 
     Raises CommandError.
     """
     there = {name for _index, name in socket.if_nameindex()}
-    ours = [end for switch in mininet.switches for end in switch.intfList() if end.name in there and end.link]
-    cables = {end.link: end.name for end in ours}  # the other cables vanish with their hosts' namespaces
+    ours = [
+        end
+        for switch in mininet.switches
+        for end in switch.intfList()
+        if end.name in there and end.link
+    ]
+    cables = {
+        end.link: end.name for end in ours
+    }  # the other cables vanish with their hosts' namespaces
     with ExitStack() as stack:
         for host in mininet.hosts:
             stack.callback(host.terminate)

@@ -1,7 +1,8 @@
 """Segmentation offloads, off (or on, where a study wants them) and read back.
 
-With them "100 packets" are 100 super-packets and one loss draw takes forty segments. The kernel is asked
-through SIOCETHTOOL (include/uapi/linux/ethtool.h), as ethtool(8) does, without a process for each interface.
+With them "100 packets" are 100 super-packets and one loss draw takes forty segments. The kernel
+is asked through SIOCETHTOOL (include/uapi/linux/ethtool.h), as ethtool(8) does, without a
+process for each interface.
 """
 
 from __future__ import annotations
@@ -23,12 +24,17 @@ _FEATURES = {  # name as ethtool -k prints it: (get, set)
 
 
 def turn(interface: str, on: bool = False) -> list[Setting]:
-    """Turn all offloads of an interface in the thread's namespace off, or on. Raises TcplabError where one differs."""
+    """Turn all offloads of an interface in the thread's namespace off, or on.
+
+    Raises TcplabError where one differs.
+    """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         for get, put in _FEATURES.values():
             if bool(_feature(control, interface, get)) != on:
                 _feature(control, interface, put, on)
-        found = {name: bool(_feature(control, interface, get)) for name, (get, _) in _FEATURES.items()}
+        found = {
+            name: bool(_feature(control, interface, get)) for name, (get, _) in _FEATURES.items()
+        }
     return [_checked(interface, name, on, value) for name, value in found.items()]
 
 
@@ -42,5 +48,8 @@ def _feature(control: socket.socket, interface: str, command: int, wanted: bool 
 def _checked(interface: str, name: str, wanted: bool, found: bool) -> Setting:
     asked, has = ("on" if value else "off" for value in (wanted, found))
     if asked != has:
-        raise TcplabError(f"{interface}: {name} was to be {asked}, the kernel keeps it {has}.", "Use a veth interface.")
+        raise TcplabError(
+            f"{interface}: {name} was to be {asked}, the kernel keeps it {has}.",
+            "Use a veth interface.",
+        )
     return Setting(interface, name, asked, has)

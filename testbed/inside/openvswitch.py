@@ -1,6 +1,8 @@
-"""Open vSwitch of our own: a database and a switch daemon whose files are in a folder that vanishes with the run.
+"""Open vSwitch of our own: a database and a switch daemon whose files are in a folder that vanishes
+with the run.
 
-Both testbeds start it in a network and mount namespace of their own, so no bridge of anybody else is seen.
+Both testbeds start it in a network and mount namespace of their own, so no bridge of anybody
+else is seen.
 """
 
 from __future__ import annotations
@@ -13,16 +15,26 @@ from topologies.errors import TcplabError
 
 _RUN = Path("/run/openvswitch")  # where ovs-vsctl, and so Mininet, looks for the database
 _SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
-_SETTLED = (
-    11.0  # seconds of uptime; before 10 ovs-vswitchd counts no CPU, takes no handler thread and drops all upcalls
-)
+# seconds of uptime; before 10 ovs-vswitchd counts no CPU, takes no handler thread and drops all
+# upcalls
+_SETTLED = 11.0
 
 
 def start_open_vswitch() -> None:
-    """Start Open vSwitch, which ends with the guest or with the namespaces of the run. `/run` must be ours alone."""
+    """Start Open vSwitch, which ends with the guest or with the namespaces of the run.
+
+    `/run` must be ours alone.
+    """
     if not _SCHEMA.exists():
-        raise TcplabError("Open vSwitch is not installed.", "Install it: sudo apt-get install openvswitch-switch")
-    wait_for("the kernel to settle", lambda: time.clock_gettime(time.CLOCK_BOOTTIME) > _SETTLED, _SETTLED + 1, 0.5)
+        raise TcplabError(
+            "Open vSwitch is not installed.", "Install it: sudo apt-get install openvswitch-switch"
+        )
+    wait_for(
+        "the kernel to settle",
+        lambda: time.clock_gettime(time.CLOCK_BOOTTIME) > _SETTLED,
+        _SETTLED + 1,
+        0.5,
+    )
     _RUN.mkdir(parents=True, exist_ok=True)
     database, control = _RUN / "conf.db", _RUN / "db.sock"
     run(["ovsdb-tool", "create", str(database), str(_SCHEMA)])
@@ -33,5 +45,10 @@ def start_open_vswitch() -> None:
 
 def _start(daemon: str, *arguments: str) -> None:
     """Start a daemon; it returns when it is ready to serve (ovs-vswitchd(8), --detach)."""
-    options = [f"--pidfile={_RUN / daemon}.pid", "--detach", "--no-chdir", f"--log-file={_RUN / daemon}.log"]
+    options = [
+        f"--pidfile={_RUN / daemon}.pid",
+        "--detach",
+        "--no-chdir",
+        f"--log-file={_RUN / daemon}.log",
+    ]
     run([daemon, *arguments, *options])

@@ -1,4 +1,6 @@
-"""Programs that run for a while: started with their output in files, known to be ready, and always ended."""
+"""Programs that run for a while: started with their output in files, known to be ready, and always
+ended.
+"""
 
 from __future__ import annotations
 
@@ -17,20 +19,31 @@ _GRACE = 10.0  # seconds between asking a program to end and killing it
 
 
 def run(command: list[str], text: str = "") -> str:
-    """The output of a command that must succeed. Raises CommandError, or TcplabError where it is not installed."""
+    """The output of a command that must succeed.
+
+    Raises CommandError, or TcplabError where it is not installed.
+    """
     try:
         done = subprocess.run(command, input=text, text=True, capture_output=True, check=False)
     except FileNotFoundError:
-        raise TcplabError(f"{command[0]} is not installed.", f"Install it: sudo apt-get install {command[0]}") from None
+        raise TcplabError(
+            f"{command[0]} is not installed.", f"Install it: sudo apt-get install {command[0]}"
+        ) from None
     if done.returncode != 0:
         raise CommandError(" ".join(command), done.returncode, done.stderr + done.stdout)
     return done.stdout
 
 
 def wait_for(what: str, ready: Callable[[], bool], timeout: float, interval: float = 0.01) -> None:
-    """Return as soon as `ready()` holds, looking every `interval` seconds. Raises TcplabError after `timeout`."""
+    """Return as soon as `ready()` holds, looking every `interval` seconds.
+
+    Raises TcplabError after `timeout`.
+    """
     if not waited_for(ready, timeout, interval):
-        raise TcplabError(f"Waited {timeout:g} s for {what}, in vain.", "The run's folder has the program's output.")
+        raise TcplabError(
+            f"Waited {timeout:g} s for {what}, in vain.",
+            "The run's folder has the program's output.",
+        )
 
 
 def waited_for(ready: Callable[[], bool], timeout: float, interval: float) -> bool:
@@ -57,9 +70,11 @@ def wait_until_ended(process: subprocess.Popen[bytes], timeout: float) -> bool:
 
 @contextmanager
 def all_ended_afterwards() -> Iterator[list[subprocess.Popen[bytes]]]:
-    """A list for programs that are started meanwhile: interrupted at the end, and if need be killed.
+    """A list for programs that are started meanwhile: interrupted at the end, and if need be
+    killed.
 
-    SIGINT lets them print their summaries. All get it before anyone is waited for: iperf takes half a second to end.
+    SIGINT lets them print their summaries. All get it before anyone is waited for: iperf takes
+    half a second to end.
     """
     started: list[subprocess.Popen[bytes]] = []
     try:
@@ -76,4 +91,6 @@ def all_ended_afterwards() -> Iterator[list[subprocess.Popen[bytes]]]:
 
 def tail(file: Path, lines: int = 5) -> str:
     """The end of a program's output, for a message."""
-    return "\n".join(file.read_text(errors="replace").splitlines()[-lines:]) if file.exists() else ""
+    return (
+        "\n".join(file.read_text(errors="replace").splitlines()[-lines:]) if file.exists() else ""
+    )

@@ -1,8 +1,8 @@
-"""A host's own reordering as queueing disciplines: the tc commands for it, and what tc must then read back.
+"""A host's own reordering as queueing disciplines: the tc commands for it, and what tc must then
+read back.
 
-root 1: prio     three bands, as tc makes them
-1:1  10: netem   delay, reorder, gap, limit
-1:   u32         packets to the peer's address go to 1:1, all others by their priority to 1:2 and 1:3
+root 1: prio     three bands, as tc makes them 1:1  10: netem   delay, reorder, gap, limit 1:
+u32         packets to the peer's address go to 1:1, all others by their priority to 1:2 and 1:3
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ def commands(interface: str, peer: str, what: HostReordering) -> list[str]:
     device = f"dev {interface}"
     correlation = f" {what.correlation}" if what.correlation.base else ""
     gap = f" gap {what.gap.base}" if what.gap.base > 1 else ""
-    line = f"limit {what.limit.base} delay {microseconds(what.delay)} reorder {what.at_once}{correlation}{gap}"
+    line = (
+        f"limit {what.limit.base} delay {microseconds(what.delay)} reorder"
+        f" {what.at_once}{correlation}{gap}"
+    )
     return [
         f"qdisc add {device} root handle 1: prio",
         f"qdisc add {device} parent 1:1 handle {NETEM} netem {line}",
@@ -33,14 +36,23 @@ def commands(interface: str, peer: str, what: HostReordering) -> list[str]:
 
 
 def compare(
-    interface: str, peer: str, what: HostReordering, rows: list[dict[str, Any]], filters: list[dict[str, Any]]
+    interface: str,
+    peer: str,
+    what: HostReordering,
+    rows: list[dict[str, Any]],
+    filters: list[dict[str, Any]],
 ) -> list[Setting]:
-    """Each field beside what `tc -j qdisc show` and `tc -j filter show` say. Raises TcplabError where they differ."""
+    """Each field beside what `tc -j qdisc show` and `tc -j filter show` say.
+
+    Raises TcplabError where they differ.
+    """
     netem, prio = options_of(interface, rows, NETEM), options_of(interface, rows, "1:")
     reorder = netem.get("reorder", {})
     share, correlation = float(reorder.get("reorder", 0)), float(reorder.get("correlation", 0))
     delay = float(netem.get("delay", {}).get("delay", 0))
-    gap, limit, bands = (int(value) for value in (netem.get("gap", 0), netem.get("limit", 0), prio.get("bands", 0)))
+    gap, limit, bands = (
+        int(value) for value in (netem.get("gap", 0), netem.get("limit", 0), prio.get("bands", 0))
+    )
     pairs: list[tuple[str, str, float, str, float, float]] = [
         ("prio", "3 bands", 3, f"{bands} bands", bands, 0),
         ("delay", *as_duration(what.delay), *as_duration(Duration(round(delay * 1e9))), TICK),
@@ -58,7 +70,11 @@ def _share(fraction: float) -> tuple[str, float]:
 
 def _filtered(interface: str, peer: str, filters: list[dict[str, Any]]) -> Setting:
     """One u32 row that matches the peer's address and nothing else, and leads to 1:1."""
-    found = [(_destination(row), row["options"]["flowid"]) for row in filters if "flowid" in row.get("options", {})]
+    found = [
+        (_destination(row), row["options"]["flowid"])
+        for row in filters
+        if "flowid" in row.get("options", {})
+    ]
     if found != [(peer, "1:1")]:
         said = ", ".join(f"{address} to {band}" for address, band in found) or "none"
         raise TcplabError(
@@ -69,7 +85,9 @@ def _filtered(interface: str, peer: str, filters: list[dict[str, Any]]) -> Setti
 
 
 def _destination(row: dict[str, Any]) -> str:
-    """The address that a u32 row compares the 4 bytes at 16 of the IPv4 header with; the row itself if another."""
+    """The address that a u32 row compares the 4 bytes at 16 of the IPv4 header with; the row itself
+    if another.
+    """
     match = row["options"].get("match", {})
     value, mask, place = (str(match.get(name, "")) for name in ("value", "mask", "off"))
     if mask != "ffffffff" or place != "16":

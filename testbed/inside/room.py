@@ -1,7 +1,8 @@
-"""The entry of code that runs where the network is: in the guest, or natively in namespaces of its own.
+"""The entry of code that runs where the network is: in the guest, or natively in namespaces of its
+own.
 
-A job is a module with a function `perform(data, room)`; it travels with its data in one Python archive.
-This module, and all that a job imports, needs the standard library and Mininet only.
+A job is a module with a function `perform(data, room)`; it travels with its data in one Python
+archive. This module, and all that a job imports, needs the standard library and Mininet only.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ _TICK = 1.0  # seconds between two events that say how far the clock is
 class Room:
     """What a job may use: `work`, a folder for results, and ways to tell the outside how far it is.
 
-    `virtual` says that time is virtual; `preload` is a library that makes receivers cheap there (waitall.c).
+    `virtual` says that time is virtual; `preload` is a library that makes receivers cheap there
+    (waitall.c).
     """
 
     work: Path
@@ -79,7 +81,9 @@ def main(arguments: list[str]) -> int:
     work.mkdir(parents=True, exist_ok=True)
     room = Room(work, delivery, clock == "virtual", _preload(clock))
     result = _attempt(room)
-    (delivery / RESULT).write_text(json.dumps(result | {"elapsed": time.monotonic() - room._started}))
+    (delivery / RESULT).write_text(
+        json.dumps(result | {"elapsed": time.monotonic() - room._started})
+    )
     return 0 if result["ok"] else 1
 
 
@@ -95,10 +99,18 @@ def _attempt(room: Room) -> dict[str, Any]:
             start_open_vswitch()
             importlib.import_module(job["module"]).perform(job["data"], room)
         return {"ok": True}
-    except Exception as error:  # the process ends here; the host shows the message and keeps the traceback
+    except (
+        Exception
+    ) as error:  # the process ends here; the host shows the message and keeps the traceback
         traceback.print_exc()
-        problem = error.problem if isinstance(error, TcplabError) else f"{type(error).__name__}: {error}"
-        return {"ok": False, "problem": problem, "remedy": getattr(error, "remedy", "See job.log in the run's folder.")}
+        problem = (
+            error.problem if isinstance(error, TcplabError) else f"{type(error).__name__}: {error}"
+        )
+        return {
+            "ok": False,
+            "problem": problem,
+            "remedy": getattr(error, "remedy", "See job.log in the run's folder."),
+        }
 
 
 def _from_archive(member: str) -> bytes:

@@ -1,12 +1,14 @@
 """A channel as queueing disciplines: the tc commands for it, and what tc must then read back.
 
-    root 1: netem   the delay line: delay, jitter, loss. It detaches every packet from the socket that sent it
-                    (skb_orphan_partial in net/sched/sch_netem.c), so TCP small queues do not see what follows.
+    root 1: netem   the delay line: delay, jitter, loss. It detaches every packet from the socket
+                    that sent it (skb_orphan_partial in net/sched/sch_netem.c), so TCP small
+                    queues do not see what follows.
     1:1  2: tbf     the rate
     2:1  3: queue   the bottleneck's queue, counted in packets
 
-Rate, queue and delay line are apart, so the queue holds waiting packets only and not those in flight; in
-Mininet's TCLink one netem holds both, and HTB over netem falls far short at high rates.
+Rate, queue and delay line are apart, so the queue holds waiting packets only and not those in
+flight; in Mininet's TCLink one netem holds both, and HTB over netem falls far short at high
+rates.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ from topologies.spec import Channel
 from topologies.units import Duration, Rate, Share
 
 FRAME = 1514  # bytes that tc counts for a full Ethernet frame
-SHORTEST_DELAY = Duration.parse("10us")  # netem without delay, jitter or rate does not detach packets
+SHORTEST_DELAY = Duration.parse(
+    "10us"
+)  # netem without delay, jitter or rate does not detach packets
 _BURST_TIME = Duration.parse("250us")  # how late a timer may fire in real time without losing rate
 _TOLERANCE = 1e-3  # relative; netem keeps probabilities in 32 bits and tc prints six digits
 TICK = 1001  # nanoseconds; tc prints whole microseconds and rounds down: 99us for 100us
@@ -36,12 +40,19 @@ class Setting:
 
 
 def commands(interface: str, channel: Channel, frame: int = FRAME) -> list[str]:
-    """Lines for `tc -batch` that give `interface` the channel, whose full frames have `frame` bytes."""
+    """Lines for `tc -batch` that give `interface` the channel, whose full frames have `frame`
+    bytes.
+    """
     device = f"dev {interface}"
     delay = max(channel.delay, SHORTEST_DELAY)
-    line = f"delay {microseconds(delay)}" + (f" {microseconds(channel.jitter)}" if channel.jitter.base else "")
+    line = f"delay {microseconds(delay)}" + (
+        f" {microseconds(channel.jitter)}" if channel.jitter.base else ""
+    )
     loss = f" loss {channel.loss}" if channel.loss.base else ""
-    rate = f"rate {channel.bandwidth.base}bit burst {burst(channel, frame)} limit {channel.queue.base * frame}"
+    rate = (
+        f"rate {channel.bandwidth.base}bit burst {burst(channel, frame)} limit"
+        f" {channel.queue.base * frame}"
+    )
     return [
         f"qdisc add {device} root handle 1: netem limit {channel.line} {line}{loss}",
         f"qdisc add {device} parent 1:1 handle 2: tbf {rate}",
@@ -55,15 +66,19 @@ def microseconds(value: Duration) -> str:
 
 
 def burst(channel: Channel, frame: int = FRAME) -> int:
-    """Bytes that may leave back to back: two frames, or what the rate carries while a timer is late."""
+    """Bytes that may leave back to back: two frames, or what the rate carries while a timer is
+    late.
+    """
     return max(2 * frame, channel.bandwidth.base * _BURST_TIME.base // (8 * 10**9))
 
 
 def _queue(channel: Channel) -> str:
-    """The discipline of the queue, each limited to `channel.queue` packets in the unit that it knows (tc(8)).
+    """The discipline of the queue, each limited to `channel.queue` packets in the unit that it
+    knows (tc(8)).
 
-    sfq's own default is 127 packets a flow, so that a long queue would have no effect. cake is given the bytes of that
-    many full frames. red marks between a sixth and half of its queue, as its manual page advises.
+    sfq's own default is 127 packets a flow, so that a long queue would have no effect. cake is
+    given the bytes of that many full frames. red marks between a sixth and half of its queue, as
+    its manual page advises.
     """
     packets, octets = channel.queue.base, channel.queue.base * FRAME
     match channel.discipline:
@@ -76,8 +91,13 @@ def _queue(channel: Channel) -> str:
         case "cake":
             return f"cake unlimited memlimit {octets}"
         case "red":
-            average = f"min {octets // 6} max {octets // 2} avpkt {FRAME} burst {_red_burst(packets)}"
-            return f"red limit {octets} {average} probability 0.02 bandwidth {channel.bandwidth.base}bit"
+            average = (
+                f"min {octets // 6} max {octets // 2} avpkt {FRAME} burst {_red_burst(packets)}"
+            )
+            return (
+                f"red limit {octets} {average} probability 0.02 bandwidth"
+                f" {channel.bandwidth.base}bit"
+            )
         case discipline:
             return f"{discipline} limit {packets}"
 
@@ -97,17 +117,37 @@ def _limit(queue: dict[str, Any], channel: Channel) -> int:
 def compare(interface: str, channel: Channel, rows: list[dict[str, Any]]) -> list[Setting]:
     """Each field of the channel beside what `tc -j qdisc show` says of the interface.
 
-    Raises TcplabError that names the interface, what was asked and what the kernel has, where they differ.
+    Raises TcplabError that names the interface, what was asked and what the kernel has, where
+    they differ.
     """
     netem, tbf, queue = (options_of(interface, rows, handle) for handle in ("1:", "2:", "3:"))
     delay, jitter = (float(netem.get("delay", {}).get(name, 0)) for name in ("delay", "jitter"))
     limit, room = _limit(queue, channel), int(netem.get("limit", 0))
     loss = float(netem.get("loss-random", {}).get("loss", 0))
     pairs: list[tuple[str, str, float, str, float, float]] = [
-        ("rate", str(channel.bandwidth), channel.bandwidth.base, str(Rate(tbf["rate"] * 8)), tbf["rate"] * 8, 0),
-        ("delay", *as_duration(max(channel.delay, SHORTEST_DELAY)), *as_duration(Duration(round(delay * 1e9))), TICK),
+        (
+            "rate",
+            str(channel.bandwidth),
+            channel.bandwidth.base,
+            str(Rate(tbf["rate"] * 8)),
+            tbf["rate"] * 8,
+            0,
+        ),
+        (
+            "delay",
+            *as_duration(max(channel.delay, SHORTEST_DELAY)),
+            *as_duration(Duration(round(delay * 1e9))),
+            TICK,
+        ),
         ("jitter", *as_duration(channel.jitter), *as_duration(Duration(round(jitter * 1e9))), TICK),
-        ("loss", str(channel.loss), channel.loss.fraction, str(Share(round(loss * 1e10))), loss, 2**-32),
+        (
+            "loss",
+            str(channel.loss),
+            channel.loss.fraction,
+            str(Share(round(loss * 1e10))),
+            loss,
+            2**-32,
+        ),
         ("queue", f"{channel.queue} packets", channel.queue.base, f"{limit} packets", limit, 0),
         ("delay line", f"{channel.line} packets", channel.line.base, f"{room} packets", room, 0),
     ]
@@ -119,22 +159,36 @@ def as_duration(value: Duration) -> tuple[str, float]:
 
 
 def options_of(interface: str, rows: list[dict[str, Any]], handle: str) -> dict[str, Any]:
-    """The options of the interface's qdisc with that handle. Raises TcplabError where there is none."""
+    """The options of the interface's qdisc with that handle.
+
+    Raises TcplabError where there is none.
+    """
     for row in rows:
         if row.get("dev") == interface and row.get("handle") == handle:
             options: dict[str, Any] = row.get("options", {})
             return options
-    present = ", ".join(f"{row.get('kind')} {row.get('handle')}" for row in rows if row.get("dev") == interface)
+    present = ", ".join(
+        f"{row.get('kind')} {row.get('handle')}" for row in rows if row.get("dev") == interface
+    )
     raise TcplabError(
         f"{interface}: qdisc {handle} was asked for, the kernel has {present or 'none'}.",
-        "Look at the tc lines in log.txt; a kernel without netem, tbf or pfifo cannot shape a link.",
+        "Look at the tc lines in log.txt; a kernel without netem, tbf or pfifo cannot shape a"
+        " link.",
     )
 
 
 def checked(
-    interface: str, field: str, asked: str, wanted: float, found: str, have: float, resolution: float
+    interface: str,
+    field: str,
+    asked: str,
+    wanted: float,
+    found: str,
+    have: float,
+    resolution: float,
 ) -> Setting:
-    """`resolution` is how exactly tc prints the field: within it the kernel has what was asked for."""
+    """`resolution` is how exactly tc prints the field: within it the kernel has what was asked
+    for.
+    """
     if abs(have - wanted) > max(_TOLERANCE * abs(wanted), resolution):
         raise TcplabError(
             f"{interface}: a {field} of {asked} was asked for, the kernel has {found}.",

@@ -1,4 +1,6 @@
-"""A network that somebody types into: Mininet's own command line on a pseudo-terminal whose other end is outside."""
+"""A network that somebody types into: Mininet's own command line on a pseudo-terminal whose other
+end is outside.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +30,16 @@ _HELP = """\
 {first} tcpdump -n -i {first}-eth0    its packets, until Ctrl-C
 {first} sysctl -w net.ipv4.tcp_sack=0    a setting of {first} alone
 {shaper} tc -s qdisc show    delay lines, rates and queues with their counters
-pingall, net, nodes, dump, help    Mininet's own commands (windows, as xterm opens them, there are none)
+pingall, net, nodes, dump, help    Mininet's own commands; there are no windows (xterm)
 
 Ctrl-C stops the command that runs. Ctrl-D or exit ends the network; Ctrl-] does so whatever runs.
 """
 
 
 def perform(data: Any, room: Room) -> None:
-    """Build the topology in `data`, with the `size` of the terminal (rows, columns), and wait for its end."""
+    """Build the topology in `data`, with the `size` of the terminal (rows, columns), and wait for
+    its end.
+    """
     topology: TopologySpec = from_data(TopologySpec, data["topology"])
     room.enter("building the network")
     with network(topology, disposable=True, shells=True) as live:
@@ -47,7 +51,9 @@ def perform(data: Any, room: Room) -> None:
 
 
 def _tell_mininet(live: LiveNetwork) -> None:
-    """Its command line replaces names by the addresses that it knows of; ours were set without it."""
+    """Its command line replaces names by the addresses that it knows of; ours were set without
+    it.
+    """
     for host in live.mininet.hosts:
         for interface in host.intfList():
             interface.updateIP()
@@ -56,7 +62,9 @@ def _tell_mininet(live: LiveNetwork) -> None:
 def _command_line(live: LiveNetwork) -> None:
     from mininet.cli import CLI
 
-    CLI.readlineInited = True  # else it keeps a history in root's home, where nothing of a run may stay
+    CLI.readlineInited = (
+        True  # else it keeps a history in root's home, where nothing of a run may stay
+    )
     CLI(live.mininet)
 
 
@@ -68,7 +76,9 @@ def _help(topology: TopologySpec) -> str:
 
 @contextmanager
 def _terminal(mailbox: Mailbox, rows: int, columns: int) -> Iterator[None]:
-    """A pseudo-terminal as our controlling one, so that Ctrl-C is a signal; its other end is the mailbox."""
+    """A pseudo-terminal as our controlling one, so that Ctrl-C is a signal; its other end is the
+    mailbox.
+    """
     ours, theirs = os.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     os.setsid()

@@ -1,7 +1,9 @@
-"""The kernel's own view of each TCP connection over time: what `ss -tin` prints, sampled without a process.
+"""The kernel's own view of each TCP connection over time: what `ss -tin` prints, sampled without a
+process.
 
-`ss` asks the kernel through NETLINK_SOCK_DIAG (sock_diag(7)); so does this, from a thread that has entered
-the host's network namespace once. Layouts: include/uapi/linux/inet_diag.h and tcp.h, which only ever grow.
+`ss` asks the kernel through NETLINK_SOCK_DIAG (sock_diag(7)); so does this, from a thread that
+has entered the host's network namespace once. Layouts: include/uapi/linux/inet_diag.h and tcp.h,
+which only ever grow.
 """
 
 from __future__ import annotations
@@ -27,11 +29,25 @@ _NLM_F_REQUEST_DUMP = 0x1 | 0x300
 _NLMSG_ERROR, _NLMSG_DONE = 2, 3
 _INET_DIAG_INFO, _INET_DIAG_CONG = 2, 4
 _STATES = (
-    "", "ESTAB", "SYN-SENT", "SYN-RECV", "FIN-WAIT-1", "FIN-WAIT-2", "TIME-WAIT",
-    "UNCONN", "CLOSE-WAIT", "LAST-ACK", "LISTEN", "CLOSING",
-)  # fmt: skip
+    "",
+    "ESTAB",
+    "SYN-SENT",
+    "SYN-RECV",
+    "FIN-WAIT-1",
+    "FIN-WAIT-2",
+    "TIME-WAIT",
+    "UNCONN",
+    "CLOSE-WAIT",
+    "LAST-ACK",
+    "LISTEN",
+    "CLOSING",
+)
 LISTEN = 1 << _STATES.index("LISTEN")
-CONNECTED = sum(1 << number for number, name in enumerate(_STATES) if name not in ("", "UNCONN", "LISTEN", "TIME-WAIT"))
+CONNECTED = sum(
+    1 << number
+    for number, name in enumerate(_STATES)
+    if name not in ("", "UNCONN", "LISTEN", "TIME-WAIT")
+)
 
 _MESSAGE = struct.Struct("=IHHII")
 _ATTRIBUTE = struct.Struct("=HH")
@@ -39,17 +55,43 @@ _REQUEST = struct.Struct("=BBBxI48x")
 _DIAG = struct.Struct("=BBBB2s2s16s16s12xIIIII")
 # struct tcp_info, as far as it is used: name and offset of 32-bit fields, then of 64-bit ones.
 _INFO_32 = {
-    "rto_us": 8, "mss": 16, "unacked": 24, "sacked": 28, "lost": 32, "retrans": 36, "pmtu": 60, "rtt_us": 68,
-    "rttvar_us": 72, "ssthresh": 76, "cwnd": 80, "reordering": 88, "total_retrans": 100, "segs_out": 136,
-    "segs_in": 140, "notsent_bytes": 144, "min_rtt_us": 148, "delivered": 192, "dsack_dups": 216,
-    "reord_seen": 220, "snd_wnd": 228,
-}  # fmt: skip
+    "rto_us": 8,
+    "mss": 16,
+    "unacked": 24,
+    "sacked": 28,
+    "lost": 32,
+    "retrans": 36,
+    "pmtu": 60,
+    "rtt_us": 68,
+    "rttvar_us": 72,
+    "ssthresh": 76,
+    "cwnd": 80,
+    "reordering": 88,
+    "total_retrans": 100,
+    "segs_out": 136,
+    "segs_in": 140,
+    "notsent_bytes": 144,
+    "min_rtt_us": 148,
+    "delivered": 192,
+    "dsack_dups": 216,
+    "reord_seen": 220,
+    "snd_wnd": 228,
+}
 _INFO_64 = {
-    "pacing_rate": 104, "bytes_acked": 120, "bytes_received": 128, "delivery_rate": 160, "busy_us": 168,
-    "rwnd_limited_us": 176, "sndbuf_limited_us": 184, "bytes_sent": 200, "bytes_retrans": 208,
-}  # fmt: skip
+    "pacing_rate": 104,
+    "bytes_acked": 120,
+    "bytes_received": 128,
+    "delivery_rate": 160,
+    "busy_us": 168,
+    "rwnd_limited_us": 176,
+    "sndbuf_limited_us": 184,
+    "bytes_sent": 200,
+    "bytes_retrans": 208,
+}
 _OPTIONS, _TCPI_OPT_SACK = 5, 2  # the byte tcpi_options, and its bit for SACK on both SYNs
-_LONGEST_ANSWER = 1 << 15  # bytes; a dump comes in pieces that are never longer (net/netlink/af_netlink.c)
+_LONGEST_ANSWER = (
+    1 << 15
+)  # bytes; a dump comes in pieces that are never longer (net/netlink/af_netlink.c)
 _SHORTEST_INTERVAL = 0.1  # seconds
 _READINGS_A_SECOND = 2000
 _SOCKETS_OF_A_FLOW = 2
@@ -57,13 +99,16 @@ _INFINITE_SSTHRESH = 0x7FFFFFFF  # net/tcp.h: TCP_INFINITE_SSTHRESH
 
 
 def tcp_sockets(states: int = CONNECTED) -> list[dict[str, Any]]:
-    """The IPv4 TCP sockets of the thread's namespace: addresses, state and the fields of tcp_info(7)."""
+    """The IPv4 TCP sockets of the thread's namespace: addresses, state and the fields of
+    tcp_info(7).
+    """
     with _diag_socket() as diag:
         return _dump(diag, states)
 
 
 def sampling_interval(flows: int) -> float:
-    """Seconds between two readings of all sockets: a tenth up to a hundred flows, then growing with them.
+    """Seconds between two readings of all sockets: a tenth up to a hundred flows, then growing with
+    them.
 
     A reading of one socket costs about 30 us of CPU and 900 bytes in its file.
     """
@@ -72,10 +117,11 @@ def sampling_interval(flows: int) -> float:
 
 @contextmanager
 def sampled(files: dict[int, Path], interval: float) -> Iterator[None]:
-    """Write one JSON line of all connections of each namespace (by its process) to its file meanwhile.
+    """Write one JSON line of all connections of each namespace (by its process) to its file
+    meanwhile.
 
-    A line is {"time": seconds since 1970, "sockets": [...]}, one every `interval` seconds; lines without a
-    connection are left out.
+    A line is {"time": seconds since 1970, "sockets": [...]}, one every `interval` seconds; lines
+    without a connection are left out.
     """
 
     def work(stop: threading.Event) -> None:
@@ -106,7 +152,10 @@ def _diag_socket() -> socket.socket:
 def _dump(diag: socket.socket, states: int) -> list[dict[str, Any]]:
     extensions = (1 << (_INET_DIAG_INFO - 1)) | (1 << (_INET_DIAG_CONG - 1))
     request = _REQUEST.pack(socket.AF_INET, socket.IPPROTO_TCP, extensions, states)
-    diag.send(_MESSAGE.pack(_MESSAGE.size + len(request), _SOCK_DIAG_BY_FAMILY, _NLM_F_REQUEST_DUMP, 1, 0) + request)
+    diag.send(
+        _MESSAGE.pack(_MESSAGE.size + len(request), _SOCK_DIAG_BY_FAMILY, _NLM_F_REQUEST_DUMP, 1, 0)
+        + request
+    )
     found: list[dict[str, Any]] = []
     while True:
         for kind, body in _messages(diag.recv(_LONGEST_ANSWER)):
@@ -114,7 +163,8 @@ def _dump(diag: socket.socket, states: int) -> list[dict[str, Any]]:
                 return found
             if kind == _NLMSG_ERROR:
                 raise OSError(
-                    -struct.unpack_from("=i", body)[0], "sock_diag refused the request (CONFIG_INET_TCP_DIAG)"
+                    -struct.unpack_from("=i", body)[0],
+                    "sock_diag refused the request (CONFIG_INET_TCP_DIAG)",
                 )
             found.append(_socket(body))
 
@@ -128,7 +178,9 @@ def _messages(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _socket(body: bytes) -> dict[str, Any]:
-    family, state, _timer, _retrans, sport, dport, source, destination, *_rest = _DIAG.unpack_from(body)
+    family, state, _timer, _retrans, sport, dport, source, destination, *_rest = _DIAG.unpack_from(
+        body
+    )
     row: dict[str, Any] = {
         "local": _end(family, source, sport),
         "remote": _end(family, destination, dport),
@@ -166,12 +218,22 @@ def _tcp_info(data: bytes) -> dict[str, Any]:
 
 
 @cache
-def _known_fields(size: int) -> tuple[list[str], struct.Struct, Callable[[tuple[int, ...]], tuple[int, ...]]]:
-    """What a tcp_info of `size` bytes has: names, one layout that unpacks all of them, their order in a row."""
-    widths = [(name, at, 4) for name, at in _INFO_32.items()] + [(name, at, 8) for name, at in _INFO_64.items()]
+def _known_fields(
+    size: int,
+) -> tuple[list[str], struct.Struct, Callable[[tuple[int, ...]], tuple[int, ...]]]:
+    """What a tcp_info of `size` bytes has: names, one layout that unpacks all of them, their order
+    in a row.
+    """
+    widths = [(name, at, 4) for name, at in _INFO_32.items()] + [
+        (name, at, 8) for name, at in _INFO_64.items()
+    ]
     known = [field for field in widths if field[1] + field[2] <= size]
     placed = sorted(known, key=lambda field: field[1])
     layout, end = "=", 0
     for _name, at, width in placed:
         layout, end = f"{layout}{at - end}x{'I' if width == 4 else 'Q'}", at + width
-    return [field[0] for field in known], struct.Struct(layout), itemgetter(*map(placed.index, known))
+    return (
+        [field[0] for field in known],
+        struct.Struct(layout),
+        itemgetter(*map(placed.index, known)),
+    )

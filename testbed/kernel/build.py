@@ -1,7 +1,7 @@
 """The lab kernel and its first process: patch, configure, compile, strip.
 
-The same sources give the same bytes in any folder on any machine with the same compiler: the build is sealed
-(testbed.building) and sees a fixed path, a fixed environment and a fixed date.
+The same sources give the same bytes in any folder on any machine with the same compiler: the
+build is sealed (testbed.building) and sees a fixed path, a fixed environment and a fixed date.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ FIXED = {
     "KBUILD_BUILD_USER": "tcplab",
     "KBUILD_BUILD_HOST": "tcplab",
     "KBUILD_BUILD_VERSION": "1",
-    "HOSTLDFLAGS": "-static",  # programs of the build that are kept for modules (tree.py) run on other machines too
+    # programs of the build that are kept for modules (tree.py) run on other machines too
+    "HOSTLDFLAGS": ("-static"),
 }
 MAKE = ("make", "ARCH=um")
 
@@ -40,18 +41,32 @@ def kernel_recipe(given: Path | None = None) -> Recipe:
     source = given or (Path(named) if named else None)
     files = (HERE / "lab.config", HERE / "lab.patch", Path(__file__), HERE / "tree.py")
     variant = f"{pinned().version} {pinned().sha256}"
-    return Recipe("kernel", files, ("linux", MODULE_TREE), lambda workshop: build_kernel(workshop, source), variant)
+    return Recipe(
+        "kernel",
+        files,
+        ("linux", MODULE_TREE),
+        lambda workshop: build_kernel(workshop, source),
+        variant,
+    )
 
 
 def init_recipe() -> Recipe:
-    """The recipe for `init`, the guest's first process, and `confine`, the host's last program before the kernel."""
+    """The recipe for `init`, the guest's first process, and `confine`, the host's last program
+    before the kernel.
+    """
     return Recipe("init", (HERE / "init.c", HERE / "confine.c"), ("init", "confine"), build_init)
 
 
 def build_kernel(workshop: Workshop, given: Path | None) -> Facts:
-    """Leave the stripped kernel in the workshop as `linux`, and MODULE_TREE. Raises TcplabError, CommandError."""
+    """Leave the stripped kernel in the workshop as `linux`, and MODULE_TREE.
+
+    Raises TcplabError, CommandError.
+    """
     if platform.machine() != "x86_64":
-        raise TcplabError(f"The lab kernel runs on x86-64 only, not on {platform.machine()}.", "Use --testbed native.")
+        raise TcplabError(
+            f"The lab kernel runs on x86-64 only, not on {platform.machine()}.",
+            "Use --testbed native.",
+        )
     need_tools(KERNEL_TOOLS)
     need_space(workshop.folder, BUILD_SPACE)
     source = obtain(workshop, given)
@@ -84,8 +99,18 @@ def has_seccomp(workshop: Workshop) -> bool:
 
 
 def apply(workshop: Workshop, patch: Path, source: Source) -> None:
-    """Apply one patch. Raises TcplabError with patch's own words when it does not fit this source."""
-    command = ["patch", "--directory=tree", "--strip=1", "--batch", "--forward", "--no-backup-if-mismatch"]
+    """Apply one patch.
+
+    Raises TcplabError with patch's own words when it does not fit this source.
+    """
+    command = [
+        "patch",
+        "--directory=tree",
+        "--strip=1",
+        "--batch",
+        "--forward",
+        "--no-backup-if-mismatch",
+    ]
     try:
         workshop.run(f"Applying {patch.name}", command, source=patch)
     except CommandError as error:
@@ -94,7 +119,9 @@ def apply(workshop: Workshop, patch: Path, source: Source) -> None:
 
 
 def configure(workshop: Workshop) -> str:
-    """Write .config, check that it has every line of lab.config, and return the kernel's release."""
+    """Write .config, check that it has every line of lab.config, and return the kernel's
+    release.
+    """
     fragment = HERE / "lab.config"
     wanted = [line for line in fragment.read_text().splitlines() if line.startswith("CONFIG_")]
     (workshop.folder / "lab.config").write_bytes(fragment.read_bytes())
@@ -104,7 +131,9 @@ def configure(workshop: Workshop) -> str:
     if absent := [line for line in wanted if line not in made]:
         problem = f"This kernel does not take these lines of lab.config: {', '.join(absent)}."
         raise TcplabError(problem, "The option is gone or something that it depends on is off.")
-    return workshop.run("Configuring the lab kernel", [*MAKE, "-s", "-C", "tree", "kernelrelease"]).strip()
+    return workshop.run(
+        "Configuring the lab kernel", [*MAKE, "-s", "-C", "tree", "kernelrelease"]
+    ).strip()
 
 
 def compile_kernel(workshop: Workshop) -> None:
@@ -116,7 +145,9 @@ def compile_kernel(workshop: Workshop) -> None:
         return min(0.99, (lines(workshop.log) - start) / steps)
 
     command = [*MAKE, "-C", "tree", f"-j{cores}", "linux"]
-    workshop.run(f"Building the lab kernel ({cores} cores)", command, environment=FIXED, share=share)
+    workshop.run(
+        f"Building the lab kernel ({cores} cores)", command, environment=FIXED, share=share
+    )
     workshop.run("Stripping the lab kernel", ["strip", "-o", "linux", "tree/linux"])
 
 

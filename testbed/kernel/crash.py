@@ -1,8 +1,9 @@
-"""What a module did to its guest, in words: the kernel's last message with the lines of the module's own source.
+"""What a module did to its guest, in words: the kernel's last message with the lines of the
+module's own source.
 
-The kernel prints `function+0xoffset/0xsize [module]`. The function's place is in the module's symbol table, and
-addr2line(1) finds the line in its debugging information. Both are the work of who wrote the module, so both are read
-in the sealed build's world.
+The kernel prints `function+0xoffset/0xsize [module]`. The function's place is in the module's
+symbol table, and addr2line(1) finds the line in its debugging information. Both are the work of
+who wrote the module, so both are read in the sealed build's world.
 """
 
 from __future__ import annotations
@@ -32,23 +33,43 @@ _MEANINGS = {  # how the lab kernel's panics begin (arch/um/kernel/trap.c), and 
     "Kernel mode signal 4": "an instruction that does not exist",
     "BUG": "BUG() was reached",
 }
-_FRAME = re.compile(r"(RIP: \d+:|\[<[0-9a-f]+>\] (?:\? )?)([A-Za-z_][\w.]*)\+0x([0-9a-f]+)/0x[0-9a-f]+(?: \[(\w+)\])?")
+_FRAME = re.compile(
+    r"(RIP: \d+:|\[<[0-9a-f]+>\] (?:\? )?)([A-Za-z_][\w.]*)\+0x([0-9a-f]+)/0x[0-9a-f]+(?:"
+    r" \[(\w+)\])?"
+)
 _ENTRANCE = "tcp_v4_rcv"  # of a packet into TCP; how it came there is the same for everybody
-_STANDSTILL = 3.0  # wall seconds without a tick of the guest's clock, which else ticks several times a second
+_STANDSTILL = (
+    3.0  # wall seconds without a tick of the guest's clock, which else ticks several times a second
+)
 _FRAMES = 12
 _WARNING_ENDS = "---[ end trace"  # a warning before a crash has a backtrace of its own
 _MESSENGERS = {  # functions that tell of a crash, or of the signal that the host sent for it
-    "panic", "vpanic", "dump_stack", "dump_stack_lvl", "show_stack", "_printk",
-    "relay_signal", "relay_signal.cold", "segv", "segv_handler", "sig_handler", "sig_handler_common", "hard_handler",
-}  # fmt: skip
-_BUG = re.compile(r"BUG: failure at (\S+):(\d+)/(\w+)\(\)")  # include/asm-generic/bug.h; no frame is left of it
+    "panic",
+    "vpanic",
+    "dump_stack",
+    "dump_stack_lvl",
+    "show_stack",
+    "_printk",
+    "relay_signal",
+    "relay_signal.cold",
+    "segv",
+    "segv_handler",
+    "sig_handler",
+    "sig_handler_common",
+    "hard_handler",
+}
+_BUG = re.compile(
+    r"BUG: failure at (\S+):(\d+)/(\w+)\(\)"
+)  # include/asm-generic/bug.h; no frame is left of it
 _LOG_BYTES = 2**20
 _LONGEST_LINE = 300  # characters
 
 
 @dataclass(frozen=True)
 class Frame:
-    """A function of the backtrace. `module` is empty for the kernel's own; `exact` where the address is the fault's."""
+    """A function of the backtrace. `module` is empty for the kernel's own; `exact` where the
+    address is the fault's.
+    """
 
     function: str
     offset: int
@@ -57,20 +78,33 @@ class Frame:
 
 
 def explained(error: TcplabError, out: Path, modules: Sequence[Built]) -> TcplabError:
-    """The error of a run in a guest, with what its console and its clock say of the modules that were loaded."""
+    """The error of a run in a guest, with what its console and its clock say of the modules that
+    were loaded.
+    """
     if not modules:
         return error
     console = _console(out)
     names = " or ".join(f"{one.module.name}.c" for one in modules)
     if said := _PANIC.search(console):
-        problem = f"The guest's kernel crashed: {_meant(said[1].strip())}.\n{_backtrace(console, modules)}"
-        return TcplabError(problem, f"Correct {names}; only its guest has ended. The kernel's words are in {CONSOLE}.")
+        problem = (
+            "The guest's kernel crashed:"
+            f" {_meant(said[1].strip())}.\n{_backtrace(console, modules)}"
+        )
+        return TcplabError(
+            problem,
+            f"Correct {names}; only its guest has ended. The kernel's words are in {CONSOLE}.",
+        )
     if error.problem.startswith(NO_RESULT):
-        remedy = f"It may have written where it should not: correct {names}. Only its guest has ended."
+        remedy = (
+            f"It may have written where it should not: correct {names}. Only its guest has ended."
+        )
         return TcplabError(f"The guest died with {names} loaded. {error.problem}", remedy)
     if LIMIT in error.problem and _stood_still(out):
         problem = f"{error.problem.split(':')[0]}, and its clock had stood still: {names} spins."
-        remedy = "Look for a loop that does not end, or a pointer that leads nowhere. Only its guest was stopped."
+        remedy = (
+            "Look for a loop that does not end, or a pointer that leads nowhere. Only its guest was"
+            " stopped."
+        )
         return TcplabError(problem, remedy)
     return error
 
@@ -96,9 +130,13 @@ def _stood_still(out: Path) -> bool:
 
 
 def _backtrace(console: str, modules: Sequence[Built]) -> str:
-    """A line for each function, the innermost first; those of a module with file, line and the line's text."""
+    """A line for each function, the innermost first; those of a module with file, line and the
+    line's text.
+    """
     known = {one.module.name: one for one in modules}
-    lines = [f"  {function} at {file}:{number}\n" for file, number, function in _BUG.findall(console)]
+    lines = [
+        f"  {function} at {file}:{number}\n" for file, number, function in _BUG.findall(console)
+    ]
     for frame in _frames(console)[:_FRAMES]:
         own = known.get(frame.module)
         lines.append(f"  {frame.function}{_place(own, frame) if own else ''}\n")
@@ -106,8 +144,13 @@ def _backtrace(console: str, modules: Sequence[Built]) -> str:
 
 
 def _frames(console: str) -> list[Frame]:
-    """The functions of the last crash without repetitions, from where it happened to TCP's entrance."""
-    crash = console[: _end(_PANIC, console)].rpartition(_WARNING_ENDS)[2] + console[_end(_PANIC, console) :]
+    """The functions of the last crash without repetitions, from where it happened to TCP's
+    entrance.
+    """
+    crash = (
+        console[: _end(_PANIC, console)].rpartition(_WARNING_ENDS)[2]
+        + console[_end(_PANIC, console) :]
+    )
     found: dict[tuple[str, str], Frame] = {}
     for how, function, offset, module in _FRAME.findall(crash):
         frame = Frame(function, int(offset, 16), module, how.startswith("RIP"))
@@ -143,10 +186,21 @@ def _place(built: Built, frame: Frame) -> str:
 
 
 def _line(workshop: Workshop, frame: Frame) -> str:
-    """`file:line` of a place in the module. The address after a call may be the next line's: one byte back."""
-    symbols = workshop.run("Reading symbols", [*LIMITS, "nm", "--format=sysv", "lines.ko"], bare=True)
-    rows = ([part.strip() for part in line.split("|")] for line in symbols.splitlines() if line.count("|") == 6)
-    value, section = next((row[1], row[6]) for row in rows if row[0] == frame.function and row[3] == "FUNC")
+    """`file:line` of a place in the module.
+
+    The address after a call may be the next line's: one byte back.
+    """
+    symbols = workshop.run(
+        "Reading symbols", [*LIMITS, "nm", "--format=sysv", "lines.ko"], bare=True
+    )
+    rows = (
+        [part.strip() for part in line.split("|")]
+        for line in symbols.splitlines()
+        if line.count("|") == 6
+    )
+    value, section = next(
+        (row[1], row[6]) for row in rows if row[0] == frame.function and row[3] == "FUNC"
+    )
     address = int(value, 16) + frame.offset - (not frame.exact)
     command = [*LIMITS, "addr2line", "-e", "lines.ko", "-j", section, f"{address:#x}"]
     return workshop.run("Finding the line", command, bare=True).split()[0]

@@ -1,7 +1,9 @@
-"""A congestion control built from its source: sealed off from this machine, the same bytes every time, kept.
+"""A congestion control built from its source: sealed off from this machine, the same bytes every
+time, kept.
 
-The source may be hostile. What compiles it sees /usr and a folder with the source and the kernel's tree: no home, no
-/etc, no /proc, no network; it has limits, and nothing that it makes is run here. What it makes is loaded in a guest.
+The source may be hostile. What compiles it sees /usr and a folder with the source and the
+kernel's tree: no home, no /etc, no /proc, no network; it has limits, and nothing that it makes
+is run here. What it makes is loaded in a guest.
 """
 
 from __future__ import annotations
@@ -29,9 +31,19 @@ LOADED, WITH_LINES = "module.ko", "lines.ko"
 _KEPT = 200  # modules that stay in the cache; a student's tries have half a megabyte each
 _SHOWN = 40  # lines of the compiler; the first error explains the others
 # Wall seconds, CPU seconds, bytes of memory and of a file: exp takes 1.5 s in all, 0.2 GB, 0.4 MB.
-LIMITS = ("timeout", "--signal=KILL", "60", "prlimit", "--cpu=40", "--as=2000000000", "--fsize=67108864")
+LIMITS = (
+    "timeout",
+    "--signal=KILL",
+    "60",
+    "prlimit",
+    "--cpu=40",
+    "--as=2000000000",
+    "--fsize=67108864",
+)
 _KBUILD = "obj-m := {name}.o\nccflags-y := -g\n"
-_NOISE = re.compile(r"^(make(\[\d+\])?: |  [A-Z]+ |compilation terminated|In file included from .*[,:]$)")
+_NOISE = re.compile(
+    r"^(make(\[\d+\])?: |  [A-Z]+ |compilation terminated|In file included from .*[,:]$)"
+)
 
 Prepare = Callable[[Workshop], list[str]]
 """Makes a kernel's tree ready in the workshop, and gives the `make` that uses it."""
@@ -39,7 +51,9 @@ Prepare = Callable[[Workshop], list[str]]
 
 @dataclass(frozen=True)
 class Built:
-    """A module that was built. `with_lines` is a file for `addr2line`; `warnings` are the compiler's own lines."""
+    """A module that was built. `with_lines` is a file for `addr2line`; `warnings` are the
+    compiler's own lines.
+    """
 
     module: KernelModule
     content: bytes
@@ -49,13 +63,21 @@ class Built:
 
 
 def built(module: KernelModule, lab: Lab, report: Report | None = None) -> Built:
-    """The module for the lab kernel, built where that was not done before. Raises TcplabError with the errors."""
-    recipe = _recipe(module, lab.digests["modules"], lambda workshop: _unpack(workshop, lab.modules))
+    """The module for the lab kernel, built where that was not done before.
+
+    Raises TcplabError with the errors.
+    """
+    recipe = _recipe(
+        module, lab.digests["modules"], lambda workshop: _unpack(workshop, lab.modules)
+    )
     return _made(module, recipe, report)
 
 
 def built_for_this_kernel(module: KernelModule, report: Report | None = None) -> Built:
-    """The module for the kernel of this computer. Raises TcplabError also where its headers are not installed."""
+    """The module for the kernel of this computer.
+
+    Raises TcplabError also where its headers are not installed.
+    """
     release = platform.release()
     headers = Path("/lib/modules", release, "build")
     if not (headers / "Makefile").exists():
@@ -63,7 +85,11 @@ def built_for_this_kernel(module: KernelModule, report: Report | None = None) ->
             f"The headers of this kernel, {release}, are not installed.",
             f"sudo apt-get install linux-headers-{release}, or use --testbed virtual.",
         )
-    return _made(module, _recipe(module, f"this {release}", lambda _workshop: ["make", "-C", str(headers)]), report)
+    return _made(
+        module,
+        _recipe(module, f"this {release}", lambda _workshop: ["make", "-C", str(headers)]),
+        report,
+    )
 
 
 def build_all(modules: Iterable[KernelModule], lab: Lab) -> list[Built]:
@@ -78,23 +104,37 @@ def attached(modules: Iterable[Built]) -> dict[str, bytes]:
 
 def _recipe(module: KernelModule, kernel: str, prepare: Prepare) -> Recipe:
     need_tools(MODULE_TOOLS)
-    compiler = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+    compiler = subprocess.run(
+        ["gcc", "--version"], capture_output=True, text=True, check=True
+    ).stdout.splitlines()[0]
     variant = f"{module.name} {module.digest} {kernel} {compiler}"
     return Recipe(
-        "module", (Path(__file__),), (LOADED, WITH_LINES), lambda work: _build(work, module, prepare), variant
+        "module",
+        (Path(__file__),),
+        (LOADED, WITH_LINES),
+        lambda work: _build(work, module, prepare),
+        variant,
     )
 
 
 def _made(module: KernelModule, recipe: Recipe, report: Report | None) -> Built:
     entry = cache.ready(recipe, report or Report())
     content = (entry.folder / LOADED).read_bytes()
-    return Built(module, content, entry.files[LOADED], entry.folder / WITH_LINES, str(entry.facts["warnings"]))
+    return Built(
+        module,
+        content,
+        entry.files[LOADED],
+        entry.folder / WITH_LINES,
+        str(entry.facts["warnings"]),
+    )
 
 
 def _unpack(workshop: Workshop, tree: Path) -> list[str]:
     """Unpack the lab kernel's tree and give the `make` that uses it."""
     (workshop.folder / "tree").mkdir()
-    workshop.run("Unpacking the kernel's headers", ["tar", "-xz", "-C", "tree"], source=tree, bare=True)
+    workshop.run(
+        "Unpacking the kernel's headers", ["tar", "-xz", "-C", "tree"], source=tree, bare=True
+    )
     return ["make", "ARCH=um", "-C", "tree"]
 
 
@@ -133,12 +173,16 @@ def _essence(said: str) -> str:
 
 def _keep_regular(made: Path, place: Path) -> None:
     if made.is_symlink() or not made.is_file():
-        raise TcplabError(f"{made.name} was not made.", "The log is module.log in the cache folder.")
+        raise TcplabError(
+            f"{made.name} was not made.", "The log is module.log in the cache folder."
+        )
     os.replace(made, place)
 
 
 def _forget_old() -> None:
     """Remove the modules that were built longest ago; the lock of module builds is held."""
-    entries = sorted(cache.folder().glob("module-*"), key=lambda place: place.stat().st_mtime, reverse=True)
+    entries = sorted(
+        cache.folder().glob("module-*"), key=lambda place: place.stat().st_mtime, reverse=True
+    )
     for place in entries[_KEPT:]:
         shutil.rmtree(place)

@@ -1,9 +1,9 @@
 """Where the kernel's source comes from: a given tarball, the distribution's package, kernel.org.
 
-`obtain` leaves it in the workshop as source.tar.xz. A tarball with a pinned SHA-256 is `pinned`. Others are used
-where something else vouches for them, and the manifest says so: the user who named the file, apt's signature on
-a package that has moved on, kernel.org's list beside a tarball. The patch and the check of lab.config decide
-whether such a source can be used.
+`obtain` leaves it in the workshop as source.tar.xz. A tarball with a pinned SHA-256 is `pinned`.
+Others are used where something else vouches for them, and the manifest says so: the user who
+named the file, apt's signature on a package that has moved on, kernel.org's list beside a
+tarball. The patch and the check of lab.config decide whether such a source can be used.
 """
 
 from __future__ import annotations
@@ -72,14 +72,19 @@ def found(workshop: Workshop, origin: str, tarball: Path) -> Source:
     """Say what was found, and whether it is the pinned file."""
     digest = sha256(tarball)
     known = digest in (pinned().sha256, pinned().url_sha256)
-    workshop.report.note(f"Source of the lab kernel: {origin}{'' if known else ', which is not the pinned file'}")
+    workshop.report.note(
+        f"Source of the lab kernel: {origin}{'' if known else ', which is not the pinned file'}"
+    )
     return Source(origin, digest, known)
 
 
 def from_file(workshop: Workshop, given: Path) -> Path:
     """The file the user named."""
     if not given.is_file():
-        raise TcplabError(f"{given} is not a file.", "TCPLAB_KERNEL_SOURCE and --source want a linux-VERSION.tar.xz.")
+        raise TcplabError(
+            f"{given} is not a file.",
+            "TCPLAB_KERNEL_SOURCE and --source want a linux-VERSION.tar.xz.",
+        )
     return Path(shutil.copyfile(given, workshop.folder / TARBALL))
 
 
@@ -103,7 +108,11 @@ def from_newer_package(workshop: Workshop, kernel: Pinned) -> str:
     """A newer package from the mirror."""
     apt = Apt(workshop, kernel.suite)
     apt.update()
-    offered = [name for name in apt.names("^linux-source-[0-9.]+$") if series(name) > series(kernel.package)]
+    offered = [
+        name
+        for name in apt.names("^linux-source-[0-9.]+$")
+        if series(name) > series(kernel.package)
+    ]
     if not offered:
         raise TcplabError(f"{kernel.suite} has none.")
     return unpacked(workshop, apt.download(max(offered, key=series)))
@@ -118,7 +127,10 @@ def unpacked(workshop: Workshop, package: Path) -> str:
     """Take the tarball out of a linux-source package; return the package's file name."""
     tarball = f"./usr/src/{package.name.split('_')[0]}.tar.xz"
     extract = f'dpkg-deb --fsys-tarfile "$0" | tar -xO "$1" > {TARBALL}'
-    workshop.run(f"Unpacking {package.name}", ["bash", "-o", "pipefail", "-c", extract, package.name, tarball])
+    workshop.run(
+        f"Unpacking {package.name}",
+        ["bash", "-o", "pipefail", "-c", extract, package.name, tarball],
+    )
     package.unlink()
     return package.name
 
@@ -135,7 +147,10 @@ def from_kernel_org(workshop: Workshop, kernel: Pinned) -> str:
 
 
 def published_digest(url: str, name: str) -> str:
-    """The SHA-256 that kernel.org's list states for a file, trusted as far as TLS goes. Raises TcplabError."""
+    """The SHA-256 that kernel.org's list states for a file, trusted as far as TLS goes.
+
+    Raises TcplabError.
+    """
     try:
         with urllib.request.urlopen(url, timeout=30) as reply:
             rows = [line.split() for line in reply.read().decode().splitlines()]

@@ -1,6 +1,8 @@
-"""A headless Chromium that tests drive over two pipes by the DevTools protocol; nothing beside it is needed.
+"""A headless Chromium that tests drive over two pipes by the DevTools protocol; nothing beside it
+is needed.
 
-Protocol: https://chromedevtools.github.io/devtools-protocol/, messages are JSON, each ended by a zero byte.
+Protocol: https://chromedevtools.github.io/devtools-protocol/, messages are JSON, each ended by a
+zero byte.
 """
 
 from __future__ import annotations
@@ -18,43 +20,65 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
 LIMIT = 60
 """Seconds after which an answer is taken to never come."""
 
 
 class Page:
-    """One open page. `complaints` are errors and warnings of its console, and what it did not catch."""
+    """One open page.
+
+    `complaints` are errors and warnings of its console, and what it did not catch.
+    """
 
     def __init__(self, write: int, read: int) -> None:
         self._write, self._read, self._count, self._rest, self._session = write, read, 0, b"", ""
         self.complaints: list[str] = []
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)[
+            "sessionId"
+        ]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
 
     def open(self, file: Path, width: int = 1200, height: int = 900) -> None:
         """Opens the file, and waits until its graphs are drawn."""
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
         self.call("Page.navigate", url=file.as_uri())
-        self.run("new Promise(done => document.readyState === 'complete' ? done() : addEventListener('load', done))")
+        self.run(
+            "new Promise(done => document.readyState === 'complete' ? done() :"
+            " addEventListener('load', done))"
+        )
         self.run("window.tcplabGraphs.ready")
 
     def run(self, script: str) -> Any:
         """The value of an expression, awaited if it is a promise."""
-        answer = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
+        answer = self.call(
+            "Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True
+        )
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
     def mouse(self, kind: str, x: float, y: float, **more: Any) -> None:
         """A real event, such as mouseWheel with deltaY, and the drawing that it asks for."""
-        self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **{"deltaX": 0, "deltaY": 0} | more)
+        self.call(
+            "Input.dispatchMouseEvent", type=kind, x=x, y=y, **{"deltaX": 0, "deltaY": 0} | more
+        )
         self.settle()
 
     def key(self, key: str) -> None:
         for kind in ("keyDown", "keyUp"):
-            self.call("Input.dispatchKeyEvent", type=kind, key=key, text=key if len(key) == 1 else "")
+            self.call(
+                "Input.dispatchKeyEvent", type=kind, key=key, text=key if len(key) == 1 else ""
+            )
         self.settle()
 
     def settle(self) -> None:
@@ -90,7 +114,9 @@ class Page:
 
     def _note(self, event: dict[str, Any]) -> None:
         method, what = event.get("method", ""), event.get("params", {})
-        asked = method == "Network.requestWillBeSent" and not what["request"]["url"].startswith(("file:", "data:"))
+        asked = method == "Network.requestWillBeSent" and not what["request"]["url"].startswith(
+            ("file:", "data:")
+        )
         printed = method == "Runtime.consoleAPICalled" and what["type"] in ("error", "warning")
         if asked or printed or method in ("Log.entryAdded", "Runtime.exceptionThrown"):
             self.complaints.append(json.dumps(what)[:500])
@@ -107,13 +133,25 @@ def browser(folder: Path) -> Iterator[Page]:
             os.dup2(end, at)
 
     command = [
-        str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
-        "--no-first-run", "--remote-debugging-pipe", f"--user-data-dir={folder / 'profile'}", "about:blank",
-    ]  # fmt: skip
+        str(CHROMIUM),
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-background-networking",
+        "--no-first-run",
+        "--remote-debugging-pipe",
+        f"--user-data-dir={folder / 'profile'}",
+        "about:blank",
+    ]
     started = subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, close_fds=False, preexec_fn=places,
-        start_new_session=True, env=os.environ | {"HOME": str(folder)},
-    )  # fmt: skip
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        close_fds=False,
+        preexec_fn=places,
+        start_new_session=True,
+        env=os.environ | {"HOME": str(folder)},
+    )
     for end in (theirs, answers, *high):
         os.close(end)
     try:

@@ -6,8 +6,9 @@
     flow.b.ack(at=0.14)
     path = capture.write(tmp_path)
 
-Numbers are relative: an end's SYN is 0 and its first byte 1. Times are seconds after `START`, in nanoseconds exactly.
-The packets are those that one place sees, in the order of their times; nothing answers by itself.
+Numbers are relative: an end's SYN is 0 and its first byte 1. Times are seconds after `START`, in
+nanoseconds exactly. The packets are those that one place sees, in the order of their times;
+nothing answers by itself.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ def nanoseconds(seconds: float) -> int:
 
 @dataclass
 class Capture:
-    """What one interface saw. `tags` are VLAN numbers; what is captured of a packet ends at `snaplen` bytes."""
+    """What one interface saw. `tags` are VLAN numbers; what is captured of a packet ends at
+    `snaplen` bytes.
+    """
 
     link: int = ETHERNET
     tags: Sequence[int] = ()
@@ -44,11 +47,20 @@ class Capture:
         """A connection in this capture; the fields of Flow are its settings."""
         return Flow(self, **settings)
 
-    def add(self, at: float, packet: bytes, wire: int | None = None, version: int = 4, interface: int = 0) -> None:
+    def add(
+        self,
+        at: float,
+        packet: bytes,
+        wire: int | None = None,
+        version: int = 4,
+        interface: int = 0,
+    ) -> None:
         """An IP packet of `wire` bytes (as many as there are, if None) at second `at`."""
         head = frames.link_header(self.link, version, self.tags)
         length = len(head) + (len(packet) if wire is None else wire)
-        self.records.append(Record(nanoseconds(at), (head + packet)[: self.snaplen], length, interface))
+        self.records.append(
+            Record(nanoseconds(at), (head + packet)[: self.snaplen], length, interface)
+        )
 
     def sorted(self) -> list[Record]:
         return sorted(self.records, key=lambda record: record.time)
@@ -86,7 +98,9 @@ class Flow:
         self.a, self.b = End(self, 0), End(self, 1)
 
     def open(self, at: float = 0.0, rtt: float = 0.04, seen_at_b: bool = False) -> Flow:
-        """The three-way handshake as the client's interface sees it, or with `seen_at_b` the server's."""
+        """The three-way handshake as the client's interface sees it, or with `seen_at_b` the
+        server's.
+        """
         self.a.syn(at)
         self.b.syn(at if seen_at_b else at + rtt)
         self.a.ack(at + rtt)
@@ -94,7 +108,8 @@ class Flow:
 
 
 class End:
-    """One end of a connection. `next` is the number of its next new byte, `stamp` its last timestamp.
+    """One end of a connection. `next` is the number of its next new byte, `stamp` its last
+    timestamp.
 
     `acknowledged` is for whoever wants to remember what this end has acknowledged.
     """
@@ -126,8 +141,12 @@ class End:
         for index in range(count):
             self.send(at + index * gap, size)
 
-    def ack(self, at: float, to: int | None = None, sacks: Sequence[tuple[int, int]] = (), **fields: Any) -> None:
-        """An ACK of all bytes before `to` (of all that the peer has sent, if None); `sacks` in the peer's numbers."""
+    def ack(
+        self, at: float, to: int | None = None, sacks: Sequence[tuple[int, int]] = (), **fields: Any
+    ) -> None:
+        """An ACK of all bytes before `to` (of all that the peer has sent, if None); `sacks` in the
+        peer's numbers.
+        """
         self.segment(at, max(self.next, 1), 0, ACK, to=to, sacks=sacks, **fields)
 
     def fin(self, at: float, seq: int | None = None, **fields: Any) -> None:
@@ -139,19 +158,35 @@ class End:
         self.segment(at, self.next, 0, RST | ACK, **fields)
 
     def segment(
-        self, at: float, seq: int, size: int, flags: int, to: int | None = None, window: int = 512,
-        sacks: Sequence[tuple[int, int]] = (), stamp: int | None = None, echo: int | None = None,
-        asked: dict[str, Any] | None = None, **under: Any,
-    ) -> None:  # fmt: skip
-        """Any segment. `window` is the field as it is sent, `stamp` and `echo` the timestamps option (ms)."""
+        self,
+        at: float,
+        seq: int,
+        size: int,
+        flags: int,
+        to: int | None = None,
+        window: int = 512,
+        sacks: Sequence[tuple[int, int]] = (),
+        stamp: int | None = None,
+        echo: int | None = None,
+        asked: dict[str, Any] | None = None,
+        **under: Any,
+    ) -> None:
+        """Any segment.
+
+        `window` is the field as it is sent, `stamp` and `echo` the timestamps option (ms).
+        """
         flow, own, other = self.flow, self.flow.firsts[self.side], self.flow.firsts[1 - self.side]
         self.stamp = round(at * 1000) + 1 if stamp is None else stamp
-        stamps = (self.stamp, self.peer.stamp if echo is None else echo) if flow.timestamps else None
+        stamps = (
+            (self.stamp, self.peer.stamp if echo is None else echo) if flow.timestamps else None
+        )
         blocks = [(other + left, other + right) for left, right in sacks]
         extra = frames.options(timestamps=stamps, sacks=blocks, **(asked or {}))
         acknowledged = other + (self.peer.next if to is None else to) if flags & ACK else 0
         ports = flow.ports if self.side == 0 else flow.ports[::-1]
-        head = frames.tcp(ports, own + seq, acknowledged, flags, window, extra, under.pop("urgent", 0))
+        head = frames.tcp(
+            ports, own + seq, acknowledged, flags, window, extra, under.pop("urgent", 0)
+        )
         self._put(at, head, seq, size, **under)
 
     def _put(self, at: float, head: bytes, seq: int, size: int, **under: Any) -> None:
@@ -164,7 +199,9 @@ class End:
         else:
             packet = frames.ipv6(hosts, inner, length, extensions=flow.extensions, **under)
         wire = len(packet) - len(inner) + length
-        missing = max(flow.padded - wire - len(frames.link_header(flow.capture.link, flow.version)), 0)
+        missing = max(
+            flow.padded - wire - len(frames.link_header(flow.capture.link, flow.version)), 0
+        )
         flow.capture.add(at, packet + b"\0" * missing, wire + missing, flow.version, flow.interface)
 
 

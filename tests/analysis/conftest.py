@@ -29,8 +29,14 @@ def run_directory(tmp_path: Path) -> Path:
 def _frame(packet: Packet) -> bytes:
     _, source, destination, sequence, payload = packet
     flags = 0x18 if payload else 0x10
-    tcp = struct.pack(">HHIIBBHHH", source, destination, sequence % 2**32, 1, 5 << 4, flags, 65535, 0, 0)
-    addresses = (b"\x0a\0\0\x01", b"\x0a\0\0\x02") if destination == 5001 else (b"\x0a\0\0\x02", b"\x0a\0\0\x01")
+    tcp = struct.pack(
+        ">HHIIBBHHH", source, destination, sequence % 2**32, 1, 5 << 4, flags, 65535, 0, 0
+    )
+    addresses = (
+        (b"\x0a\0\0\x01", b"\x0a\0\0\x02")
+        if destination == 5001
+        else (b"\x0a\0\0\x02", b"\x0a\0\0\x01")
+    )
     length = 40 + payload
     ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, length, 0, 0, 64, 6, 0, *addresses)
     return b"\x02" * 12 + b"\x08\x00" + ip + tcp + b"x" * payload
@@ -44,7 +50,12 @@ def build_capture() -> Callable[[list[Packet]], bytes]:
         content = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1)
         for packet in packets:
             frame, nanoseconds = _frame(packet), round(packet[0] * 1e9)
-            content += struct.pack("<IIII", nanoseconds // 10**9, nanoseconds % 10**9, len(frame), len(frame)) + frame
+            content += (
+                struct.pack(
+                    "<IIII", nanoseconds // 10**9, nanoseconds % 10**9, len(frame), len(frame)
+                )
+                + frame
+            )
         return content
 
     return build
@@ -52,7 +63,9 @@ def build_capture() -> Callable[[list[Packet]], bytes]:
 
 def _skip_unless_built(engine: str) -> None:
     if engine not in engines():
-        assert engine != "compiled" or shutil.which("cargo") is None, "cargo is here, so the compiled engine must be"
+        assert engine != "compiled" or shutil.which("cargo") is None, (
+            "cargo is here, so the compiled engine must be"
+        )
         pytest.skip(f"the {engine} engine is not built")
 
 
@@ -65,7 +78,9 @@ def engine(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def look(engine: str, tmp_path: Path) -> Look:
-    """Reads a made capture (or flow, or a file's bytes) with the engine under test, with packets."""
+    """Reads a made capture (or flow, or a file's bytes) with the engine under test, with
+    packets.
+    """
 
     def looked(made: Capture | Flow | bytes, **settings: Any) -> flows.Reading:
         capture = made.capture if isinstance(made, Flow) else made

@@ -11,7 +11,9 @@ from tests.analysis.captures import MSS, Capture, End
 from tests.analysis.frames import ACK, CWR, ECE
 
 Step = tuple[int, int, int, int, int]
-"""Connection, end, action, amount, and pause before it: small numbers, so that a failure shrinks well."""
+"""Connection, end, action, amount, and pause before it: small numbers, so that a failure shrinks
+well.
+"""
 Action = Callable[[End, float, int], object]
 PAUSES = (0.00001, 0.001, 0.01, 0.04, 0.25, 1.0, 70.0, 250.0)
 
@@ -37,7 +39,9 @@ def _reported(end: End, at: float, amount: int) -> None:
     """A duplicate of a segment that was acknowledged."""
     count = (end.acknowledged - 1) // MSS
     left = 1 + amount % max(count, 1) * MSS
-    _acknowledge(end, at, end.acknowledged, [(left, left + MSS)] if count > 0 and end.flow.sack else [])
+    _acknowledge(
+        end, at, end.acknowledged, [(left, left + MSS)] if count > 0 and end.flow.sack else []
+    )
 
 
 def _acknowledge(end: End, at: float, whole: int, blocks: Sequence[tuple[int, int]] = ()) -> None:
@@ -90,41 +94,61 @@ ACTIONS: tuple[Action, ...] = (
     lambda end, at, amount: end.send(at, amount * 90),
     lambda end, at, _amount: end.ack(at),
     lambda end, at, amount: end.ack(at, window=amount % 3),
-    _again, _part, _sack, _duplicate, _unseen, _marked,
+    _again,
+    _part,
+    _sack,
+    _duplicate,
+    _unseen,
+    _marked,
     lambda end, at, _amount: end.syn(at),
     lambda end, at, _amount: end.fin(at),
     lambda end, at, amount: end.fin(at, seq=max(end.next - amount % 3, 0)),
     lambda end, at, _amount: end.rst(at),
     lambda end, at, amount: end.segment(at, max(end.next - 1, 0), amount % 2, ACK),
     lambda end, at, _amount: end.ack(at, echo=1),
-)  # fmt: skip
+)
 
 _STEPS = st.tuples(
-    st.integers(0, 2), st.integers(0, 1), st.integers(0, len(ACTIONS) - 1), st.integers(0, 4000),
+    st.integers(0, 2),
+    st.integers(0, 1),
+    st.integers(0, len(ACTIONS) - 1),
+    st.integers(0, 4000),
     st.integers(0, len(PAUSES) - 1),
-)  # fmt: skip
-_SETTINGS = st.fixed_dictionaries({
-    "firsts": st.tuples(*[st.sampled_from([0, 1, 2**31 - 1000, 2**31 + 5, 2**32 - 2500, 2**32 - 1])] * 2),
-    "sack": st.booleans(),
-    "timestamps": st.booleans(),
-    "scales": st.tuples(*[st.sampled_from([None, 0, 7, 14, 20])] * 2),
-    "hosts": st.sampled_from([("10.0.0.1", "10.0.0.2"), ("fd00::1", "fd00::2")]),
-})  # fmt: skip
+)
+_SETTINGS = st.fixed_dictionaries(
+    {
+        "firsts": st.tuples(
+            *[st.sampled_from([0, 1, 2**31 - 1000, 2**31 + 5, 2**32 - 2500, 2**32 - 1])] * 2
+        ),
+        "sack": st.booleans(),
+        "timestamps": st.booleans(),
+        "scales": st.tuples(*[st.sampled_from([None, 0, 7, 14, 20])] * 2),
+        "hosts": st.sampled_from([("10.0.0.1", "10.0.0.2"), ("fd00::1", "fd00::2")]),
+    }
+)
 
 
 @st.composite
 def conversations(draw: st.DrawFn) -> Capture:
     """One to three connections in one capture, with or without handshakes."""
-    settings = draw(st.lists(st.tuples(_SETTINGS, st.sampled_from([None, False, True])), min_size=1, max_size=3))
+    settings = draw(
+        st.lists(st.tuples(_SETTINGS, st.sampled_from([None, False, True])), min_size=1, max_size=3)
+    )
     return held(settings, draw(st.lists(_STEPS, max_size=60)))
 
 
 def held(
-    settings: list[tuple[dict[str, object], bool | None]], steps: list[Step], actions: Sequence[Action] = ACTIONS
+    settings: list[tuple[dict[str, object], bool | None]],
+    steps: list[Step],
+    actions: Sequence[Action] = ACTIONS,
 ) -> Capture:
-    """The capture of connections with these settings (and where the handshake was seen) that take these steps."""
+    """The capture of connections with these settings (and where the handshake was seen) that take
+    these steps.
+    """
     capture, at = Capture(snaplen=200), 1.0
-    flows = [capture.flow(ports=(1000 + number, 80), **one) for number, (one, _) in enumerate(settings)]
+    flows = [
+        capture.flow(ports=(1000 + number, 80), **one) for number, (one, _) in enumerate(settings)
+    ]
     for flow, (_, seen_at_b) in zip(flows, settings, strict=True):
         if seen_at_b is not None:
             flow.open(0.1, seen_at_b=seen_at_b)
@@ -135,12 +159,23 @@ def held(
     return capture
 
 
-DECENT = (ACTIONS[1], ACTIONS[1], ACTIONS[1], _whole, _onward, _onward, _repeated, _reported, _kept_alive)
+DECENT = (
+    ACTIONS[1],
+    ACTIONS[1],
+    ACTIONS[1],
+    _whole,
+    _onward,
+    _onward,
+    _repeated,
+    _reported,
+    _kept_alive,
+)
 """What a sane TCP does, in segments of one size."""
 
 
 def by_chance(seed: int, decent: bool = False) -> Capture:
-    """A conversation that a number chooses: quicker than Hypothesis, and the same for the same number.
+    """A conversation that a number chooses: quicker than Hypothesis, and the same for the same
+    number.
 
     A decent one stays clear of multiples of 2^30, where tcptrace splits segments in two.
     """
@@ -148,9 +183,11 @@ def by_chance(seed: int, decent: bool = False) -> Capture:
     settings = []
     for _ in range(chance.randint(1, 3)):
         one: dict[str, object] = {
-            "firsts": (10**6, 9 * 10**6)
-            if decent
-            else (chance.choice([0, 2**32 - 2500]), chance.choice([1, 2**31 - 9])),
+            "firsts": (
+                (10**6, 9 * 10**6)
+                if decent
+                else (chance.choice([0, 2**32 - 2500]), chance.choice([1, 2**31 - 9]))
+            ),
             "sack": chance.random() < 0.8,
             "timestamps": chance.random() < 0.8,
             "hosts": chance.choice([("10.0.0.1", "10.0.0.2"), ("fd00::1", "fd00::2")]),
@@ -158,8 +195,13 @@ def by_chance(seed: int, decent: bool = False) -> Capture:
         settings.append((one, chance.choice([False, True] if decent else [None, False, True])))
     actions, pauses = (DECENT, PAUSES[:-2]) if decent else (ACTIONS, PAUSES)
     steps = [
-        (chance.randrange(3), chance.randrange(2), chance.randrange(len(actions)), chance.randrange(4000),
-         chance.randrange(len(pauses)))
+        (
+            chance.randrange(3),
+            chance.randrange(2),
+            chance.randrange(len(actions)),
+            chance.randrange(4000),
+            chance.randrange(len(pauses)),
+        )
         for _ in range(chance.randrange(60))
-    ]  # fmt: skip
+    ]
     return held(settings, steps, actions)

@@ -19,7 +19,9 @@ _PATTERN = bytes(range(251)) * 600
 
 @dataclass(frozen=True)
 class Record:
-    """One packet of a file: `time` in ns since 1970, what was captured, and its length on the wire in bytes."""
+    """One packet of a file: `time` in ns since 1970, what was captured, and its length on the wire
+    in bytes.
+    """
 
     time: int
     data: bytes
@@ -55,9 +57,14 @@ def options(
 
 
 def tcp(
-    ports: tuple[int, int], sequence: int, acknowledgement: int, flags: int, window: int,
-    extra: bytes = b"", urgent: int = 0,
-) -> bytes:  # fmt: skip
+    ports: tuple[int, int],
+    sequence: int,
+    acknowledgement: int,
+    flags: int,
+    window: int,
+    extra: bytes = b"",
+    urgent: int = 0,
+) -> bytes:
     """A TCP header with the options `extra`; no checksum."""
     words = (20 + len(extra)) // 4
     numbers = (sequence % 2**32, acknowledgement % 2**32, words << 12 | flags, window, 0, urgent)
@@ -65,23 +72,51 @@ def tcp(
 
 
 def ipv4(
-    addresses: tuple[str, str], inner: bytes, length: int, number: int = 0, ecn: int = 0, ttl: int = 64,
-    fragment: int = 0, extra: bytes = b"", protocol: int = 6,
-) -> bytes:  # fmt: skip
-    """An IPv4 packet. `length` is that of the payload on the wire; from 64 KiB on the field is 0 (BIG TCP)."""
+    addresses: tuple[str, str],
+    inner: bytes,
+    length: int,
+    number: int = 0,
+    ecn: int = 0,
+    ttl: int = 64,
+    fragment: int = 0,
+    extra: bytes = b"",
+    protocol: int = 6,
+) -> bytes:
+    """An IPv4 packet.
+
+    `length` is that of the payload on the wire; from 64 KiB on the field is 0 (BIG TCP).
+    """
     total = 20 + len(extra) + length
     first = 0x40 | (5 + len(extra) // 4)
-    numbers = (first, ecn, total if total < 2**16 else 0, number % 2**16, fragment, ttl, protocol, 0)
+    numbers = (
+        first,
+        ecn,
+        total if total < 2**16 else 0,
+        number % 2**16,
+        fragment,
+        ttl,
+        protocol,
+        0,
+    )
     return struct.pack(">BBHHHBBH", *numbers) + b"".join(map(_packed, addresses)) + extra + inner
 
 
 def ipv6(
-    addresses: tuple[str, str], inner: bytes, length: int, ecn: int = 0, ttl: int = 64,
+    addresses: tuple[str, str],
+    inner: bytes,
+    length: int,
+    ecn: int = 0,
+    ttl: int = 64,
     extensions: Sequence[tuple[int, bytes]] = (),
-) -> bytes:  # fmt: skip
-    """An IPv6 packet. `extensions` are (type, header without its first octet); from 64 KiB on the length is 0."""
+) -> bytes:
+    """An IPv6 packet.
+
+    `extensions` are (type, header without its first octet); from 64 KiB on the length is 0.
+    """
     kinds = [*(kind for kind, _ in extensions), 6]
-    chain = b"".join(bytes((after,)) + rest for after, (_, rest) in zip(kinds[1:], extensions, strict=True))
+    chain = b"".join(
+        bytes((after,)) + rest for after, (_, rest) in zip(kinds[1:], extensions, strict=True)
+    )
     total = length + len(chain)
     head = struct.pack(">IHBB", 6 << 28 | ecn << 20, total if total < 2**16 else 0, kinds[0], ttl)
     return head + b"".join(map(_packed, addresses)) + chain + inner
@@ -96,7 +131,9 @@ def link_header(link: int, version: int, tags: Sequence[int] = ()) -> bytes:
     kind = {4: b"\x08\x00", 6: b"\x86\xdd"}[version]
     if link == ETHERNET:
         outer = [b"\x88\xa8"] * (len(tags) - 1) + [b"\x81\x00"] * bool(tags)
-        marks = b"".join(mark + struct.pack(">H", tag) for mark, tag in zip(outer, tags, strict=True))
+        marks = b"".join(
+            mark + struct.pack(">H", tag) for mark, tag in zip(outer, tags, strict=True)
+        )
         return b"\x02\0\0\0\0\x02" + b"\x02\0\0\0\0\x01" + marks + kind
     if link == LINUX_COOKED:
         return struct.pack(">HHH8s", 0, 1, 6, b"\x02\0\0\0\0\x01") + kind
@@ -106,21 +143,34 @@ def link_header(link: int, version: int, tags: Sequence[int] = ()) -> bytes:
 
 
 def pcap(
-    records: Sequence[Record], link: int = ETHERNET, order: str = "<", nanoseconds: bool = True, snaplen: int = 2**18
+    records: Sequence[Record],
+    link: int = ETHERNET,
+    order: str = "<",
+    nanoseconds: bool = True,
+    snaplen: int = 2**18,
 ) -> bytes:
     """A libpcap file."""
     ticks = 10**9 if nanoseconds else 10**6
-    made = [struct.pack(order + "IHHiIII", 0xA1B23C4D if nanoseconds else 0xA1B2C3D4, 2, 4, 0, 0, snaplen, link)]
+    made = [
+        struct.pack(
+            order + "IHHiIII", 0xA1B23C4D if nanoseconds else 0xA1B2C3D4, 2, 4, 0, 0, snaplen, link
+        )
+    ]
     for record in (record.cut(snaplen) for record in records):
         seconds, rest = divmod(record.time, 10**9)
         fraction = rest * ticks // 10**9
-        made += struct.pack(order + "IIII", seconds, fraction, len(record.data), record.wire), record.data
+        made += (
+            struct.pack(order + "IIII", seconds, fraction, len(record.data), record.wire),
+            record.data,
+        )
     return b"".join(made)
 
 
 @dataclass(frozen=True)
 class Interface:
-    """An interface of a pcapng file. `resolution` is its if_tsresol octet (None: microseconds), `offset` seconds."""
+    """An interface of a pcapng file. `resolution` is its if_tsresol octet (None: microseconds),
+    `offset` seconds.
+    """
 
     link: int = ETHERNET
     resolution: int | None = None
@@ -133,16 +183,24 @@ class Interface:
 
 
 def pcapng(
-    records: Sequence[Record], interfaces: Sequence[Interface] = (Interface(),), order: str = "<", extra: bytes = b""
+    records: Sequence[Record],
+    interfaces: Sequence[Interface] = (Interface(),),
+    order: str = "<",
+    extra: bytes = b"",
 ) -> bytes:
-    """A pcapng file of one section. `extra` are whole blocks that stand after the interfaces' descriptions."""
+    """A pcapng file of one section.
+
+    `extra` are whole blocks that stand after the interfaces' descriptions.
+    """
     made = _block(order, 0x0A0D0D0A, struct.pack(order + "IHHq", 0x1A2B3C4D, 1, 0, -1))
     for interface in interfaces:
         made += _block(order, 1, _described(interface, order))
     parts = [made, extra]
     for record in records:
         high, low = divmod(interfaces[record.interface].ticks(record.time), 2**32)
-        head = struct.pack(order + "IIIII", record.interface, high, low, len(record.data), record.wire)
+        head = struct.pack(
+            order + "IIIII", record.interface, high, low, len(record.data), record.wire
+        )
         parts.append(_block(order, 6, head + record.data))
     return b"".join(parts)
 

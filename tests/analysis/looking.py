@@ -11,7 +11,9 @@ from analysis import flows
 from analysis.flows.columns import KINDS
 
 Look = Callable[..., "flows.Reading"]
-"""The fixture `look`: a capture, a flow's capture or a file's bytes to what the engine under test reads."""
+"""The fixture `look`: a capture, a flow's capture or a file's bytes to what the engine under test
+reads.
+"""
 
 
 def one(read: flows.Reading) -> dict[str, Any]:

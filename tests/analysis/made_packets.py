@@ -1,7 +1,9 @@
-"""Frames as analysis.flows gives them, of traffic that is made up: a small TCP over a link with loss.
+"""Frames as analysis.flows gives them, of traffic that is made up: a small TCP over a link with
+loss.
 
-The sender is a plain Reno: one window, fast retransmission after three duplicate ACKs (of the first hole, or with
-SACK of each reported one), a fixed time-out. It is there to draw graphs of, not to study.
+The sender is a plain Reno: one window, fast retransmission after three duplicate ACKs (of the
+first hole, or with SACK of each reported one), a fixed time-out. It is there to draw graphs of,
+not to study.
 """
 
 from __future__ import annotations
@@ -23,17 +25,34 @@ from analysis.graphs import Capture
 MSS = 1448
 START = 1_700_000_000_000_000_000
 SCHEMA: dict[str, Any] = {
-    "number": pl.UInt64, "time": pl.Int64, "connection": pl.UInt32, "forward": pl.Boolean, "sequence": pl.UInt64,
-    "acknowledgement": pl.UInt64, "payload": pl.UInt32, "window": pl.UInt64, "flags": pl.UInt16,
-    "sacks": pl.List(pl.UInt64), "dsack": pl.Boolean, "timestamp": pl.UInt32, "echo": pl.UInt32, "ip_id": pl.UInt16,
-    "ecn": pl.UInt8, "ttl": pl.UInt8, "kind": pl.UInt8, "in_flight": pl.UInt64, "rtt": pl.Int64,
-}  # fmt: skip
+    "number": pl.UInt64,
+    "time": pl.Int64,
+    "connection": pl.UInt32,
+    "forward": pl.Boolean,
+    "sequence": pl.UInt64,
+    "acknowledgement": pl.UInt64,
+    "payload": pl.UInt32,
+    "window": pl.UInt64,
+    "flags": pl.UInt16,
+    "sacks": pl.List(pl.UInt64),
+    "dsack": pl.Boolean,
+    "timestamp": pl.UInt32,
+    "echo": pl.UInt32,
+    "ip_id": pl.UInt16,
+    "ecn": pl.UInt8,
+    "ttl": pl.UInt8,
+    "kind": pl.UInt8,
+    "in_flight": pl.UInt64,
+    "rtt": pl.Int64,
+}
 Row = dict[str, Any]
 
 
 @dataclass
 class Made:
-    """A connection over a link: `rate` in byte/s, `delay` one way in s, `loss` of data as a share, `size` in bytes."""
+    """A connection over a link: `rate` in byte/s, `delay` one way in s, `loss` of data as a share,
+    `size` in bytes.
+    """
 
     connection: int = 1
     size: int = 400_000
@@ -73,17 +92,37 @@ class Made:
             now, _, what, data = heapq.heappop(self._events)
             getattr(self, what)(now, data)
 
-    def _packet(self, now: float, forward: bool, sequence: int, ack: int | None, payload: int, **more: Any) -> None:
+    def _packet(
+        self, now: float, forward: bool, sequence: int, ack: int | None, payload: int, **more: Any
+    ) -> None:
         arrives = more.pop("arrives", now + self.delay)
         stamp = START + round(now * 1e9)
-        row = {"time": stamp, "connection": self.connection, "forward": forward, "sequence": sequence,
-               "acknowledgement": ack, "payload": payload, "window": 65535, "flags": 16, "sacks": [], "dsack": False,
-               "timestamp": None, "echo": None, "ip_id": self._count % 65536, "ecn": 0, "ttl": 64, "kind": 0,
-               "in_flight": 0, "rtt": None} | more  # fmt: skip
+        row = {
+            "time": stamp,
+            "connection": self.connection,
+            "forward": forward,
+            "sequence": sequence,
+            "acknowledgement": ack,
+            "payload": payload,
+            "window": 65535,
+            "flags": 16,
+            "sacks": [],
+            "dsack": False,
+            "timestamp": None,
+            "echo": None,
+            "ip_id": self._count % 65536,
+            "ecn": 0,
+            "ttl": 64,
+            "kind": 0,
+            "in_flight": 0,
+            "rtt": None,
+        } | more
         self._count += 1
         (self.near if forward else self.far).append(row)
         if arrives is not None:
-            (self.far if forward else self.near).append(row | {"time": START + round(arrives * 1e9)})
+            (self.far if forward else self.near).append(
+                row | {"time": START + round(arrives * 1e9)}
+            )
 
     def _send(self, now: float, sequence: int, kind: int) -> None:
         payload = min(MSS, self.size + 1 - sequence)
@@ -92,7 +131,9 @@ class Made:
         if kind != 1:
             self._again.add(sequence)
         self._since[sequence] = now
-        self._packet(now, True, sequence, 1, payload, kind=kind, in_flight=self._flight(), arrives=arrives)
+        self._packet(
+            now, True, sequence, 1, payload, kind=kind, in_flight=self._flight(), arrives=arrives
+        )
         if arrives is not None:
             self._at(arrives, "_arrived", (sequence, payload))
         self._at(now + 10 * self.delay + 0.6, "_late", (sequence, now))
@@ -108,7 +149,12 @@ class Made:
     def _late(self, now: float, sent: tuple[int, float]) -> None:
         sequence, when = sent
         if sequence == self._una and self._since[sequence] == when and self._una <= self.size:
-            self._ssthresh, self._cwnd, self._recover, self._duplicates = max(self._cwnd / 2, 2), 1.0, self._next, 0
+            self._ssthresh, self._cwnd, self._recover, self._duplicates = (
+                max(self._cwnd / 2, 2),
+                1.0,
+                self._next,
+                0,
+            )
             self._sacked.clear()
             self._send(now, sequence, 4)
 
@@ -136,7 +182,11 @@ class Made:
     def _acked(self, now: float, answer: tuple[int, list[int], bool, float]) -> None:
         ack, sacks, dsack, sent = answer
         last = max((one for one in self._since if self._una <= one < ack), default=None)
-        rtt = round((now - self._since[last]) * 1e9) if last is not None and last not in self._again else None
+        rtt = (
+            round((now - self._since[last]) * 1e9)
+            if last is not None and last not in self._again
+            else None
+        )
         self._packet(sent, False, 1, ack, 0, sacks=sacks, dsack=dsack, arrives=now, rtt=rtt)
         for left, right in zip(sacks[2 * dsack :: 2], sacks[2 * dsack + 1 :: 2], strict=True):
             self._sacked.update(range(left, right, MSS))
@@ -162,9 +212,15 @@ class Made:
             self._repair(now)
 
     def _repair(self, now: float) -> None:
-        holes = [self._una] if not self.sack else range(self._una, max(self._sacked, default=self._una + 1), MSS)
+        holes = (
+            [self._una]
+            if not self.sack
+            else range(self._una, max(self._sacked, default=self._una + 1), MSS)
+        )
         for hole in holes:
-            if hole not in self._sacked and (hole not in self._again or now - self._since[hole] > 4 * self.delay):
+            if hole not in self._sacked and (
+                hole not in self._again or now - self._since[hole] > 4 * self.delay
+            ):
                 self._send(now, hole, 3 if self.sack else 2)
                 return
 
@@ -172,13 +228,26 @@ class Made:
 def frame(rows: Iterable[Row]) -> pl.DataFrame:
     """The rows in the order of their times, numbered."""
     ordered = sorted(rows, key=lambda row: row["time"])
-    return pl.DataFrame([{"number": place, **row} for place, row in enumerate(ordered, 1)], schema=SCHEMA)
+    return pl.DataFrame(
+        [{"number": place, **row} for place, row in enumerate(ordered, 1)], schema=SCHEMA
+    )
 
 
 def connections(numbers: Iterable[int], vantage: str = "a") -> pl.DataFrame:
     """The columns of the connections that graphs use."""
-    rows = [{"connection": number, "host_a": "10.0.0.1", "port_a": 40000 + number, "host_b": "10.0.0.2",
-             "port_b": 5001, "vantage": vantage, "syns_a2b": 1, "syns_b2a": 1} for number in numbers]  # fmt: skip
+    rows = [
+        {
+            "connection": number,
+            "host_a": "10.0.0.1",
+            "port_a": 40000 + number,
+            "host_b": "10.0.0.2",
+            "port_b": 5001,
+            "vantage": vantage,
+            "syns_a2b": 1,
+            "syns_b2a": 1,
+        }
+        for number in numbers
+    ]
     return pl.DataFrame(rows, schema_overrides={"connection": pl.UInt32})
 
 
@@ -186,13 +255,19 @@ def both_ends(*made: Made) -> tuple[Capture, Capture]:
     """The captures at a and at b of several connections."""
     numbers = [one.connection for one in made]
     return (
-        Capture("h1-eth0", frame(row for one in made for row in one.near), connections(numbers, "a")),
-        Capture("h2-eth0", frame(row for one in made for row in one.far), connections(numbers, "b")),
+        Capture(
+            "h1-eth0", frame(row for one in made for row in one.near), connections(numbers, "a")
+        ),
+        Capture(
+            "h2-eth0", frame(row for one in made for row in one.far), connections(numbers, "b")
+        ),
     )
 
 
 def large(segments: int = 1_000_000, again: int = 2000, seed: int = 1) -> Capture:
-    """A capture of one long transfer: two of three segments carry data, `again` of them again; times are noisy."""
+    """A capture of one long transfer: two of three segments carry data, `again` of them again;
+    times are noisy.
+    """
     chance = np.random.default_rng(seed)
     number = np.arange(segments)
     data = number % 3 != 2
@@ -204,23 +279,39 @@ def large(segments: int = 1_000_000, again: int = 2000, seed: int = 1) -> Captur
     after = 1 + np.cumsum(new) * MSS
     low = np.where(data, after - MSS, 1)
     low[resent] = after[resent] - MSS * chance.integers(2, 100, again)
-    acked = np.maximum.accumulate(np.where(data, 1, np.maximum(after - MSS * chance.integers(60, 80, segments), 1)))
+    acked = np.maximum.accumulate(
+        np.where(data, 1, np.maximum(after - MSS * chance.integers(60, 80, segments), 1))
+    )
     columns = {
-        "number": number + 1, "time": time, "connection": np.ones(segments, np.uint32), "forward": data,
-        "sequence": low, "acknowledgement": np.where(data, 1, acked), "payload": np.where(data, MSS, 0),
-        "window": 3_000_000 + chance.integers(0, 64, segments) * 1024, "flags": np.full(segments, 16),
-        "ecn": np.zeros(segments, np.uint8), "ttl": np.full(segments, 64), "kind": kind,
+        "number": number + 1,
+        "time": time,
+        "connection": np.ones(segments, np.uint32),
+        "forward": data,
+        "sequence": low,
+        "acknowledgement": np.where(data, 1, acked),
+        "payload": np.where(data, MSS, 0),
+        "window": 3_000_000 + chance.integers(0, 64, segments) * 1024,
+        "flags": np.full(segments, 16),
+        "ecn": np.zeros(segments, np.uint8),
+        "ttl": np.full(segments, 64),
+        "kind": kind,
         "in_flight": np.where(data, after - acked, 0),
-    }  # fmt: skip
+    }
     made = pl.DataFrame(columns).with_columns(
-        sacks=pl.lit([], dtype=pl.List(pl.UInt64)), dsack=pl.lit(False), timestamp=pl.lit(None), echo=pl.lit(None),
-        ip_id=pl.lit(None), rtt=pl.when("forward").then(None).otherwise(pl.Series(chance.integers(5e5, 9e5, segments))),
-    )  # fmt: skip
+        sacks=pl.lit([], dtype=pl.List(pl.UInt64)),
+        dsack=pl.lit(False),
+        timestamp=pl.lit(None),
+        echo=pl.lit(None),
+        ip_id=pl.lit(None),
+        rtt=pl.when("forward").then(None).otherwise(pl.Series(chance.integers(5e5, 9e5, segments))),
+    )
     return Capture("h1-eth0", made.select(*SCHEMA).cast(SCHEMA), connections([1]))
 
 
 def read_sample(path: Path) -> Capture:
-    """A capture of one connection to port 5001 with its SYNs, read by Scapy; any byte again counts as sent again."""
+    """A capture of one connection to port 5001 with its SYNs, read by Scapy; any byte again counts
+    as sent again.
+    """
     first: dict[bool, int] = {}
     scale: dict[bool, int] = {}
     highest = {True: 0, False: 0}
@@ -236,11 +327,26 @@ def read_sample(path: Path) -> Capture:
         payload = ip.len - 4 * (ip.ihl + tcp.dataofs)
         kind = 0 if payload == 0 else 3 if sequence < highest[forward] else 1
         highest[forward] = max(highest[forward], sequence + payload)
-        rows.append({
-            "time": int(packet.time * 10**9), "connection": 1, "forward": forward, "sequence": sequence,
-            "acknowledgement": tcp.ack - base if "A" in tcp.flags else None, "payload": payload,
-            "window": tcp.window << (0 if syn else scale[forward]), "flags": int(tcp.flags), "dsack": False,
-            "sacks": [edge - base for edge in options.get("SAck", ())], "timestamp": None, "echo": None, "ip_id": ip.id,
-            "ecn": 0, "ttl": ip.ttl, "kind": kind, "in_flight": 0, "rtt": None,
-        })  # fmt: skip
+        rows.append(
+            {
+                "time": int(packet.time * 10**9),
+                "connection": 1,
+                "forward": forward,
+                "sequence": sequence,
+                "acknowledgement": tcp.ack - base if "A" in tcp.flags else None,
+                "payload": payload,
+                "window": tcp.window << (0 if syn else scale[forward]),
+                "flags": int(tcp.flags),
+                "dsack": False,
+                "sacks": [edge - base for edge in options.get("SAck", ())],
+                "timestamp": None,
+                "echo": None,
+                "ip_id": ip.id,
+                "ecn": 0,
+                "ttl": ip.ttl,
+                "kind": kind,
+                "in_flight": 0,
+                "rtt": None,
+            }
+        )
     return Capture("h1-eth0", frame(rows), connections([1]))

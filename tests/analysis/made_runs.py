@@ -37,7 +37,11 @@ def line(rate: float, end: float = 60.0, start: float = 0.0) -> str:
 
 def client(*seconds: float, rate: float) -> str:
     """A client with -i 1 and these rates in Mbit/s."""
-    return HEAD + "".join(line(one, at + 1, at) for at, one in enumerate(seconds)) + line(rate, len(seconds) or 60)
+    return (
+        HEAD
+        + "".join(line(one, at + 1, at) for at, one in enumerate(seconds))
+        + line(rate, len(seconds) or 60)
+    )
 
 
 def flow(name: str, sender: str, port: int, rate: str | None = None) -> dict[str, Any]:
@@ -45,19 +49,39 @@ def flow(name: str, sender: str, port: int, rate: str | None = None) -> dict[str
 
 
 def made_run(
-    folder: Path, experiment: str, parameters: dict[str, str], flows: list[dict[str, Any]],
-    said: dict[str, list[dict[str, str]]], published: list[dict[str, Any]] | None = None,
-) -> Path:  # fmt: skip
+    folder: Path,
+    experiment: str,
+    parameters: dict[str, str],
+    flows: list[dict[str, Any]],
+    said: dict[str, list[dict[str, str]]],
+    published: list[dict[str, Any]] | None = None,
+) -> Path:
     """A run whose `said` holds for each condition, seed by seed, the files that iperf wrote."""
     labels = {name: name.replace("_period", ", as it was") for name in said}
     spec = {
-        "format": 1, "name": experiment, "parameters": parameters, "flows": flows, "published": published or [],
-        "conditions": [{"name": name, "label": label, "sysctls": []} for name, label in labels.items()],
-        "captures": [], "topology": {"name": "star", "diagram": ""},
-    }  # fmt: skip
+        "format": 1,
+        "name": experiment,
+        "parameters": parameters,
+        "flows": flows,
+        "published": published or [],
+        "conditions": [
+            {"name": name, "label": label, "sysctls": []} for name, label in labels.items()
+        ],
+        "captures": [],
+        "topology": {"name": "star", "diagram": ""},
+    }
     seeds = list(range(1, 1 + max(map(len, said.values()))))
-    manifest = {"format": 1, "id": "made", "experiment": experiment, "claim": "A claim.", "status": "complete",
-                "failures": [], "warnings": [], "seeds": seeds, "files": {}}  # fmt: skip
+    manifest = {
+        "format": 1,
+        "id": "made",
+        "experiment": experiment,
+        "claim": "A claim.",
+        "status": "complete",
+        "failures": [],
+        "warnings": [],
+        "seeds": seeds,
+        "files": {},
+    }
     for name, repetitions in said.items():
         for seed, files in zip(seeds, repetitions, strict=False):
             place = folder / "raw" / f"seed-{seed}" / name

@@ -1,4 +1,5 @@
-"""Capture files that nobody made on purpose: conversations by chance and real captures, repacked, spliced and damaged.
+"""Capture files that nobody made on purpose: conversations by chance and real captures, repacked,
+spliced and damaged.
 
     TCPLAB_FUZZ_MINUTES=10 ./tcplab test -n 2 tests/analysis/test_flows_engines.py
 
@@ -17,14 +18,24 @@ import zstandard
 
 from tests.analysis import frames
 from tests.analysis.conversations import by_chance
-from tests.analysis.frames import ETHERNET, LINUX_COOKED, LINUX_COOKED_2, LOOPBACK, RAW, Interface, Record
+from tests.analysis.frames import (
+    ETHERNET,
+    LINUX_COOKED,
+    LINUX_COOKED_2,
+    LOOPBACK,
+    RAW,
+    Interface,
+    Record,
+)
 
 REAL = sorted((Path(__file__).parent / "data" / "run").rglob("*.pcap"))
 """Captures of real traffic with losses, SACK and timestamps; little-endian and with nanoseconds."""
 
 
 def file_by_chance(seed: int) -> bytes:
-    """A file that a number chooses: of any kind, perhaps two in one, perhaps packed, and most of them damaged."""
+    """A file that a number chooses: of any kind, perhaps two in one, perhaps packed, and most of
+    them damaged.
+    """
     chance = Random(seed)
     content = _container(_records(chance), chance)
     if chance.random() < 0.15:
@@ -44,14 +55,20 @@ def _records(chance: Random) -> list[Record]:
 
 
 def _shaken(record: Record, chance: Random) -> Record:
-    """A record whose packet is no longer what was sent: an octet of its headers, its length or its time is another."""
+    """A record whose packet is no longer what was sent: an octet of its headers, its length or its
+    time is another.
+    """
     if chance.random() < 0.9:
         return record
     data = bytearray(record.data)
-    data[chance.randrange(min(len(data), 70))] = chance.choice([0, 1, 4, 5, 64, 127, 128, 255, chance.randrange(256)])
+    data[chance.randrange(min(len(data), 70))] = chance.choice(
+        [0, 1, 4, 5, 64, 127, 128, 255, chance.randrange(256)]
+    )
     wire = chance.choice([record.wire, record.wire, 0, len(data), 2**16, 2**31])
     time = record.time + chance.choice([0, 0, -1, 10**9, -(10**12)])
-    return Record(max(time, 0), bytes(data[: chance.choice([len(data), chance.randrange(len(data))])]), wire)
+    return Record(
+        max(time, 0), bytes(data[: chance.choice([len(data), chance.randrange(len(data))])]), wire
+    )
 
 
 @cache
@@ -68,9 +85,13 @@ def real_records(path: Path) -> tuple[Record, ...]:
 def _container(records: list[Record], chance: Random) -> bytes:
     order = chance.choice("<>")
     if chance.random() < 0.5:
-        link = chance.choice([ETHERNET, ETHERNET, ETHERNET, RAW, LINUX_COOKED, LINUX_COOKED_2, LOOPBACK])
+        link = chance.choice(
+            [ETHERNET, ETHERNET, ETHERNET, RAW, LINUX_COOKED, LINUX_COOKED_2, LOOPBACK]
+        )
         put = [_on(link, record) for record in records] if chance.random() < 0.9 else records
-        return frames.pcap(put, link, order, chance.random() < 0.5, chance.choice([2**18, 2**18, 2**18, 60]))
+        return frames.pcap(
+            put, link, order, chance.random() < 0.5, chance.choice([2**18, 2**18, 2**18, 60])
+        )
     interfaces = [Interface(ETHERNET, chance.choice([None, 9, 3, 0x80 | 20]), 0), Interface(RAW)]
     return frames.pcapng(records, interfaces, order, frames.other_block(order))
 
@@ -100,10 +121,14 @@ def zstd_of(content: bytes, chance: Random) -> bytes:
 
 
 def damaged(content: bytes, chance: Random) -> bytes:
-    """Some octets changed, a bit flipped, a run of octets doubled or left out, the end cut off; or none of it."""
+    """Some octets changed, a bit flipped, a run of octets doubled or left out, the end cut off; or
+    none of it.
+    """
     made = bytearray(content or b"\0")
     for _ in range(chance.choice([0, 0, 0, 1, 3, 20])):
-        made[chance.randrange(len(made))] = chance.choice([0, 1, 127, 128, 255, chance.randrange(256)])
+        made[chance.randrange(len(made))] = chance.choice(
+            [0, 1, 127, 128, 255, chance.randrange(256)]
+        )
     if chance.random() < 0.2:
         made[chance.randrange(len(made))] ^= 1 << chance.randrange(8)
     place, length = chance.randrange(len(made)), chance.randrange(100)

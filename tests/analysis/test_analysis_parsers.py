@@ -67,7 +67,9 @@ go
 
 
 def test_only_whole_intervals_are_seconds() -> None:
-    """The last write may take longer than the test lasts; iperf 2 prints what is left as a line of its own."""
+    """The last write may take longer than the test lasts; iperf 2 prints what is left as a line of
+    its own.
+    """
     lines = (
         "[  1] 0.0000-1.0000 sec  27.6 MBytes   232 Mbits/sec",
         "[  1] 1.0000-2.0003 sec  49.2 MBytes   413 Mbits/sec",
@@ -106,7 +108,9 @@ def test_letters_belong_to_the_text_before_them() -> None:
     assert texts == ["SYN", "S", "R"]
 
 
-@pytest.mark.parametrize("broken", ["title\nx\nline 1 2 3", "title\nx\nspiral 1 2", "title\nx\ndot 1 two"])
+@pytest.mark.parametrize(
+    "broken", ["title\nx\nline 1 2 3", "title\nx\nspiral 1 2", "title\nx\ndot 1 two"]
+)
 def test_broken_graph_is_refused(broken: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         list(xplot.read_xplot("timeval double\n" + broken))
@@ -120,16 +124,30 @@ def test_sequence_numbers_run_on_across_their_turn() -> None:
 SAMPLE = {
     "time": 1700000048.6,
     "sockets": [
-        {"local": "10.0.0.1:37544", "remote": "10.0.0.2:5001", "state": "ESTAB", "rtt_us": 84859, "ssthresh": 9,
-         "cwnd": 12, "bytes_acked": 1509, "bytes_sent": 24676, "bytes_retrans": 1448},
+        {
+            "local": "10.0.0.1:37544",
+            "remote": "10.0.0.2:5001",
+            "state": "ESTAB",
+            "rtt_us": 84859,
+            "ssthresh": 9,
+            "cwnd": 12,
+            "bytes_acked": 1509,
+            "bytes_sent": 24676,
+            "bytes_retrans": 1448,
+        },
         {"local": "10.0.0.2:5001", "remote": "10.0.0.1:37544", "state": "SYN-RECV"},
     ],
-}  # fmt: skip
+}
 
 
 def test_socket_samples_are_the_senders() -> None:
     (sample,) = sockets.read_samples([json.dumps(SAMPLE), ""], 5001)
-    assert (sample.cwnd, sample.ssthresh, sample.rtt, sample.bytes_retrans) == (12, 9, 0.084859, 1448)
+    assert (sample.cwnd, sample.ssthresh, sample.rtt, sample.bytes_retrans) == (
+        12,
+        9,
+        0.084859,
+        1448,
+    )
 
 
 def test_socket_samples_cut_short_are_an_error() -> None:
@@ -138,7 +156,10 @@ def test_socket_samples_cut_short_are_an_error() -> None:
 
 
 def test_counters_grow_from_what_they_were() -> None:
-    counted = {"before": {"h1": {"TcpRetransSegs": 96}}, "after": {"h1": {"TcpRetransSegs": 183, "TcpOutRsts": 2}}}
+    counted = {
+        "before": {"h1": {"TcpRetransSegs": 96}},
+        "after": {"h1": {"TcpRetransSegs": 183, "TcpOutRsts": 2}},
+    }
     assert counters.growth(counted, "h1") == {"TcpRetransSegs": 87, "TcpOutRsts": 2}
 
 
@@ -151,4 +172,6 @@ def test_netem_counts_the_drops_of_its_queue_as_its_own() -> None:
         ],
         "s1-eth1": [{"kind": "netem", "handle": "1:", "bytes": 40130, "packets": 605, "drops": 63}],
     }
-    assert counters.data_port({"before": {}, "after": ports}) == counters.PortLoss("s1-eth2", 80, 9, 757)
+    assert counters.data_port({"before": {}, "after": ports}) == counters.PortLoss(
+        "s1-eth2", 80, 9, 757
+    )

@@ -96,7 +96,8 @@ def test_published_figures_stand_beside_ours(run_directory: Path) -> None:
 
 @pytest.mark.usefixtures("no_pictures")
 @pytest.mark.parametrize(
-    ("name", "value", "applies"), [("loss", "5%", False), ("bw", "1000kbit", True), ("bw", "", False)]
+    ("name", "value", "applies"),
+    [("loss", "5%", False), ("bw", "1000kbit", True), ("bw", "", False)],
 )
 def test_published_figures_are_left_out_where_the_path_differs(
     run_directory: Path, name: str, value: str, applies: bool
@@ -163,7 +164,9 @@ def test_a_cut_capture_is_told_and_the_rest_is_reported(run_directory: Path) -> 
     assert (run_directory / "plots/time_sequence.png").is_file()
 
 
-def test_no_other_program_is_needed(run_directory: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_no_other_program_is_needed(
+    run_directory: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     result = _report(run_directory)
     assert result.exit_code == 0, result.output
@@ -182,11 +185,20 @@ def test_every_packet_is_on_pages_that_the_report_links(run_directory: Path) -> 
 @pytest.mark.parametrize(
     "name",
     ["manifest.json", "spec.json", "raw/seed-5/environment.json"]
-    + [f"raw/seed-5/sack_on/{name}" for name in (
-        "counters.json", "evidence.json", "qdiscs.json", "h1.sockets.jsonl", "h1-eth0.pcap", "h2-eth0.pcap",
-        "flow1.server.txt", "flow1.client.txt",
-    )],
-)  # fmt: skip
+    + [
+        f"raw/seed-5/sack_on/{name}"
+        for name in (
+            "counters.json",
+            "evidence.json",
+            "qdiscs.json",
+            "h1.sockets.jsonl",
+            "h1-eth0.pcap",
+            "h2-eth0.pcap",
+            "flow1.server.txt",
+            "flow1.client.txt",
+        )
+    ],
+)
 @pytest.mark.parametrize("damage", ["missing", "empty", "cut"])
 def test_any_damaged_file_is_named_and_the_rest_reported(
     run_directory: Path, name: str, damage: str, monkeypatch: pytest.MonkeyPatch
@@ -195,7 +207,11 @@ def test_any_damaged_file_is_named_and_the_rest_reported(
         monkeypatch.setattr(draw, "pictures", lambda _: [])
     path = run_directory / name
     content = path.read_bytes()
-    path.unlink() if damage == "missing" else path.write_bytes(content[: len(content) // 2] if damage == "cut" else b"")
+    (
+        path.unlink()
+        if damage == "missing"
+        else path.write_bytes(content[: len(content) // 2] if damage == "cut" else b"")
+    )
     result = _report(run_directory)
     assert result.exit_code == 1
     assert Path(name).name in result.output
@@ -205,9 +221,16 @@ def test_any_damaged_file_is_named_and_the_rest_reported(
 
 def test_hostile_text_stays_text(run_directory: Path) -> None:
     spec = json.loads((run_directory / "spec.json").read_text())
-    spec["conditions"][0]["label"] = spec["topology"]["diagram"] = spec["parameters"]["bw"] = HOSTILE
+    spec["conditions"][0]["label"] = spec["topology"]["diagram"] = spec["parameters"]["bw"] = (
+        HOSTILE
+    )
     (run_directory / "spec.json").write_text(json.dumps(spec))
-    _change(run_directory / "manifest.json", warnings=[HOSTILE], claim=HOSTILE, kernel={"release": HOSTILE})
+    _change(
+        run_directory / "manifest.json",
+        warnings=[HOSTILE],
+        claim=HOSTILE,
+        kernel={"release": HOSTILE},
+    )
     result = _report(run_directory)
     assert "script" not in _tags(run_directory).names
     answers = (run_directory / "answers.md").read_text()
@@ -242,7 +265,9 @@ def test_no_run_directory_is_a_usage_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_pictures")
-def test_a_folder_that_takes_no_files_is_one_clear_error(run_directory: Path, tmp_path: Path) -> None:
+def test_a_folder_that_takes_no_files_is_one_clear_error(
+    run_directory: Path, tmp_path: Path
+) -> None:
     (tmp_path / "file").write_text("")
     result = _report(run_directory, "--out", tmp_path / "file" / "folder")
     assert result.exit_code == 1
@@ -273,13 +298,17 @@ def test_waiting_reads_the_run_directory_from_standard_input(run_directory: Path
 
 def test_as_a_program_it_ends_without_a_traceback(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "analysis", "report", str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
+    )
     assert done.returncode == 2
     assert done.stderr.startswith("Error: ")
     assert "Traceback" not in done.stderr
 
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium to render the page")
@@ -287,12 +316,21 @@ def test_a_browser_shows_the_page_without_a_complaint(run_directory: Path, tmp_p
     make_report(run_directory)
     picture = tmp_path / "page.png"
     command = [
-        str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
-        "--no-first-run", "--enable-logging=stderr", f"--user-data-dir={tmp_path / 'profile'}",
-        f"--screenshot={picture}", (run_directory / "report.html").as_uri(),
-    ]  # fmt: skip
+        str(CHROMIUM),
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-background-networking",
+        "--no-first-run",
+        "--enable-logging=stderr",
+        f"--user-data-dir={tmp_path / 'profile'}",
+        f"--screenshot={picture}",
+        (run_directory / "report.html").as_uri(),
+    ]
     environment = os.environ | {"HOME": str(tmp_path)}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=90, env=environment)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=90, env=environment
+    )
     assert picture.stat().st_size > 10_000, done.stderr
     assert "CONSOLE" not in done.stderr
 
@@ -300,7 +338,9 @@ def test_a_browser_shows_the_page_without_a_complaint(run_directory: Path, tmp_p
 @pytest.mark.usefixtures("no_pictures")
 def test_a_sysctl_that_the_host_did_not_have_is_told(run_directory: Path) -> None:
     path = run_directory / "raw/seed-5/sack_on/evidence.json"
-    path.write_text(path.read_text().replace('"net.ipv4.tcp_sack": "1"', '"net.ipv4.tcp_sack": "0"'))
+    path.write_text(
+        path.read_text().replace('"net.ipv4.tcp_sack": "1"', '"net.ipv4.tcp_sack": "0"')
+    )
     assert "net.ipv4.tcp_sack 1 was asked for, the kernel had 0" in _report(run_directory).output
 
 

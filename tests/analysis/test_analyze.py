@@ -1,4 +1,6 @@
-"""`analyze` on captures of all sorts: what a reader sees, what is written, and how bad input ends."""
+"""`analyze` on captures of all sorts: what a reader sees, what is written, and how bad input
+ends.
+"""
 
 from __future__ import annotations
 
@@ -85,14 +87,17 @@ def test_a_damaged_file_shows_what_precedes_and_ends_with_1(tmp_path: Path) -> N
     found = analyze(path)
     assert found.exit_code == 1
     said = " ".join(found.output.split())
-    assert "is damaged: it is cut short: the last record is not whole. Reading stopped at byte" in said
+    assert (
+        "is damaged: it is cut short: the last record is not whole. Reading stopped at byte" in said
+    )
     assert "after 109 packets" in said
     assert "Retransmissions" in found.output
     assert analyze(path, "--partial").exit_code == 0
 
 
 @pytest.mark.parametrize(
-    ("content", "sentence"), [(b"", "is empty."), (b"no capture at all\n" * 9, "is no capture."), (b"\x0a", "is no")]
+    ("content", "sentence"),
+    [(b"", "is empty."), (b"no capture at all\n" * 9, "is no capture."), (b"\x0a", "is no")],
 )
 def test_what_is_no_capture_is_one_sentence(tmp_path: Path, content: bytes, sentence: str) -> None:
     path = tmp_path / "any.pcap"
@@ -115,7 +120,9 @@ def test_what_is_no_capture_is_one_sentence(tmp_path: Path, content: bytes, sent
         ((BOTH[0], "--align-clocks"), "are for two captures."),
     ],
 )
-def test_a_call_that_makes_no_sense_ends_with_2_before_anything_is_read(words: tuple[str, ...], sentence: str) -> None:
+def test_a_call_that_makes_no_sense_ends_with_2_before_anything_is_read(
+    words: tuple[str, ...], sentence: str
+) -> None:
     found = analyze(*words)
     assert (found.exit_code, sentence in found.output) == (2, True), found.output
 
@@ -131,9 +138,21 @@ def test_an_empty_capture_of_other_traffic_says_so(tmp_path: Path) -> None:
 
 def test_json_has_every_column_and_nothing_else_on_standard_output(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "analysis", "analyze", "--json", "--out", str(tmp_path), *map(str, BOTH)],
-        capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2],
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "analysis",
+            "analyze",
+            "--json",
+            "--out",
+            str(tmp_path),
+            *map(str, BOTH),
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parents[2],
+    )
     captures = json.loads(done.stdout)["captures"]
     frame = flows.read(BOTH[0]).connections
     assert captures[0]["connections"] == frame.to_dicts()
@@ -149,9 +168,16 @@ def test_what_is_written_is_what_was_asked_for_and_can_be_read_again(tmp_path: P
     assert pl.read_parquet(tmp_path / "connections.parquet").equals(read.connections)
     assert pl.read_parquet(tmp_path / "packets.parquet").equals(read.packets)
     assert pl.read_csv(tmp_path / "connections.csv").columns == read.connections.columns
-    assert json.loads((tmp_path / "connections.json").read_text())["file"]["packets"] == read.file.packets
+    assert (
+        json.loads((tmp_path / "connections.json").read_text())["file"]["packets"]
+        == read.file.packets
+    )
     assert "10.0.0.1:37544" in (tmp_path / "graphs.html").read_text()
-    assert (tmp_path / "pictures" / "h1-eth0_1_a2b_time_sequence.png").read_bytes().startswith(b"\x89PNG")
+    assert (
+        (tmp_path / "pictures" / "h1-eth0_1_a2b_time_sequence.png")
+        .read_bytes()
+        .startswith(b"\x89PNG")
+    )
     assert (tmp_path / "pictures" / "h1-eth0_1_a2b_time_sequence.svg").exists()
     assert (tmp_path / "xplot" / "h1-eth0_1_a2b_tsg.xpl").read_text().startswith("timeval double")
 
@@ -161,7 +187,9 @@ def test_by_default_a_page_and_a_table_are_written(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["connections.csv", "graphs.html"]
 
 
-def test_tables_alone_need_no_row_per_packet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_alone_need_no_row_per_packet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[bool] = []
     real = flows.read
 
@@ -227,7 +255,9 @@ def test_every_column_is_explained() -> None:
     stems = {name.removesuffix("_a2b").removesuffix("_b2a") for name in names.connections.columns}
     assert found.exit_code == 0
     missing = {name for name in {*stems, *names.packets.columns} if name not in found.output}
-    assert missing == {"RTT full_sz_stdev"}  # tcptrace misprints it; ours is the name with an underscore
+    assert missing == {
+        "RTT full_sz_stdev"
+    }  # tcptrace misprints it; ours is the name with an underscore
 
 
 def test_a_notebook_reads_a_capture_by_one_name() -> None:
@@ -242,13 +272,16 @@ def test_importing_the_package_loads_no_frames() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "said"), [(0, "0 B"), (999, "999 B"), (1448, "1.45 kB"), (10**12, "1,000 GB"), (82_596, "82.6 kB")]
+    ("value", "said"),
+    [(0, "0 B"), (999, "999 B"), (1448, "1.45 kB"), (10**12, "1,000 GB"), (82_596, "82.6 kB")],
 )
 def test_sizes_have_three_digits(value: int, said: str) -> None:
     assert words.size(value) == said
 
 
-@pytest.mark.parametrize(("part", "said"), [(0, "0 %"), (1, "0.1 %"), (14, "1.4 %"), (500, "50 %"), (1e-9, "0.01 %")])
+@pytest.mark.parametrize(
+    ("part", "said"), [(0, "0 %"), (1, "0.1 %"), (14, "1.4 %"), (500, "50 %"), (1e-9, "0.01 %")]
+)
 def test_a_share_that_is_not_zero_is_not_written_as_zero(part: float, said: str) -> None:
     assert words.share(part, 1000) == said
 

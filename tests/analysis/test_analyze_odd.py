@@ -1,4 +1,6 @@
-"""Captures that are not as they should be: what is doubtful is said, with what helps, and nothing else is."""
+"""Captures that are not as they should be: what is doubtful is said, with what helps, and nothing
+else is.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ REAL = sorted(SAMPLE.rglob("*.pcap"))
 ROOT = Path(__file__).parents[2]
 
 
-def talk(capture: Capture | None = None, count: int = 20, begin: float = 0.0, **settings: object) -> Flow:
+def talk(
+    capture: Capture | None = None, count: int = 20, begin: float = 0.0, **settings: object
+) -> Flow:
     """A whole connection at its sender: `count` segments, each acknowledged after a round trip."""
     flow = (capture or Capture()).flow(**settings).open(begin)
     for number in range(count):
@@ -65,19 +69,39 @@ def _twice() -> bytes:
 
 ODD = {
     "one way": (_kept(_from_a), "Connection 1: only one direction was captured"),
-    "the other way": (_kept(lambda record: not _from_a(record)), "Connection 1: only one direction was captured"),
-    "ACKs only": (_kept(lambda record: record.wire < MSS), "Connection 1: bytes were sent that are not in"),
-    "without SYNs": (_kept(lambda record: not record.data[47] & 2), "Connection 1: without both SYNs"),
+    "the other way": (
+        _kept(lambda record: not _from_a(record)),
+        "Connection 1: only one direction was captured",
+    ),
+    "ACKs only": (
+        _kept(lambda record: record.wire < MSS),
+        "Connection 1: bytes were sent that are not in",
+    ),
+    "without SYNs": (
+        _kept(lambda record: not record.data[47] & 2),
+        "Connection 1: without both SYNs",
+    ),
     "cut": (talk().capture.pcap(snaplen=54), "Only the first 54 bytes of each packet were kept."),
-    "backwards": (_backwards(slice(-3, None)), "Time goes backwards in this file at 1 packet, by up to 4.09 s"),
-    "backwards inside": (_backwards(slice(9, 12), 2 * 10**8), "Time goes backwards in this file at 1 packet, by"),
+    "backwards": (
+        _backwards(slice(-3, None)),
+        "Time goes backwards in this file at 1 packet, by up to 4.09 s",
+    ),
+    "backwards inside": (
+        _backwards(slice(9, 12), 2 * 10**8),
+        "Time goes backwards in this file at 1 packet, by",
+    ),
     "twice": (_twice(), "Connection 1: many segments are in the capture twice"),
-    "of no known link": (frames.pcap(talk().capture.sorted(), link=127), "Of link type 127 not all is read"),
+    "of no known link": (
+        frames.pcap(talk().capture.sorted(), link=127),
+        "Of link type 127 not all is read",
+    ),
 }
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_what_is_doubtful_is_said_in_one_sentence(tmp_path: Path, engine: Engine, name: str) -> None:
+def test_what_is_doubtful_is_said_in_one_sentence(
+    tmp_path: Path, engine: Engine, name: str
+) -> None:
     content, sentence = ODD[name]
     path = tmp_path / "odd.pcap"
     path.write_bytes(content)
@@ -86,7 +110,10 @@ def test_what_is_doubtful_is_said_in_one_sentence(tmp_path: Path, engine: Engine
     assert doubts(flows.read(path, packets=True, engine=engine)) == said
     assert f"Note: {sentence}" in analyze(path)
     assert (
-        json.loads(CliRunner().invoke(main, ["analyze", "--json", str(path)]).stdout)["captures"][0]["doubts"] == said
+        json.loads(CliRunner().invoke(main, ["analyze", "--json", str(path)]).stdout)["captures"][
+            0
+        ]["doubts"]
+        == said
     )
 
 
@@ -95,27 +122,40 @@ def test_of_captures_as_they_should_be_nothing_is_doubted(tmp_path: Path) -> Non
     odd.flow(ports=(1, 80)).a.syn(0)  # that nobody answers
     hardly = tmp_path / "three"
     hardly.write_bytes(_backwards(slice(10, 11), 40_900_000))  # 0.9 ms before the previous one
-    paths = [*REAL, hardly, talk().capture.write(tmp_path, name="one"), odd.write(tmp_path, name="two")]
+    paths = [
+        *REAL,
+        hardly,
+        talk().capture.write(tmp_path, name="one"),
+        odd.write(tmp_path, name="two"),
+    ]
     assert [sentence for path in paths for sentence in doubts(flows.read(path, packets=True))] == []
 
 
 def test_a_tunnel_and_fragments_are_named(tmp_path: Path) -> None:
     capture = Capture()
     capture.add(0.1, frames.ipv4(("10.0.0.1", "10.0.0.2"), bytes(40), 40, protocol=47))
-    assert "Note: If this is a tunnel (such as GRE, VXLAN, MPLS)" in analyze(capture.write(tmp_path))
+    assert "Note: If this is a tunnel (such as GRE, VXLAN, MPLS)" in analyze(
+        capture.write(tmp_path)
+    )
     flow = talk()
     flow.capture.add(3, frames.ipv4(("10.0.0.1", "10.0.0.2"), bytes(40), 40, fragment=100))
-    assert "Left out: 1 later IP fragments, which hold no TCP header" in analyze(flow.capture.write(tmp_path))
+    assert "Left out: 1 later IP fragments, which hold no TCP header" in analyze(
+        flow.capture.write(tmp_path)
+    )
 
 
 def test_of_several_connections_those_that_are_doubtful_are_named(tmp_path: Path) -> None:
     capture = Capture()
     for number in range(8):
         talk(capture, 3, ports=(1000 + number, 80), begin=number)
-    half = [one for one in capture.sorted() if _from_a(one) or one.data[36:38] == (1000).to_bytes(2)]
+    half = [
+        one for one in capture.sorted() if _from_a(one) or one.data[36:38] == (1000).to_bytes(2)
+    ]
     path = capture.write(tmp_path, frames.pcap(half))
     assert "Note: Connections 2, 3, 4, 5, 6 and 2 more: only one direction" in analyze(path)
-    assert "Note: All 7 connections: " in analyze(path, *(f"--connection={number}" for number in range(2, 9)))
+    assert "Note: All 7 connections: " in analyze(
+        path, *(f"--connection={number}" for number in range(2, 9))
+    )
 
 
 def test_where_one_direction_is_missing_nothing_is_said_to_limit_the_sender(tmp_path: Path) -> None:
@@ -171,7 +211,10 @@ def test_one_connection_alone_is_shown_written_and_drawn(tmp_path: Path) -> None
         talk(capture, 3 + number, ports=(1000 + number, 80), begin=number)
     path = capture.write(tmp_path)
     everything = analyze(path, "--out", out, "--write", "html,png")
-    assert "Pictures are the 4 largest of 6 connections only; --connection N gives others." in everything
+    assert (
+        "Pictures are the 4 largest of 6 connections only; --connection N gives others."
+        in everything
+    )
     assert "Pictures are the 4 largest of 6 connections only" in (out / "graphs.html").read_text()
     assert not list((out / "pictures").glob("made_1_*"))
     said = analyze(path, "--out", out, "--write", "html,png,csv,xpl,packets", "--connection", "1")
@@ -184,8 +227,13 @@ def test_one_connection_alone_is_shown_written_and_drawn(tmp_path: Path) -> None
 
 def test_a_connection_that_is_not_there_is_one_clear_error(tmp_path: Path) -> None:
     path = talk().capture.write(tmp_path)
-    found = CliRunner().invoke(main, ["analyze", str(path), "--connection", "1", "--connection", "7"])
-    assert (found.exit_code, found.output) == (2, f"Error: {path} has no connection 7. It has 1, numbered from 1.\n")
+    found = CliRunner().invoke(
+        main, ["analyze", str(path), "--connection", "1", "--connection", "7"]
+    )
+    assert (found.exit_code, found.output) == (
+        2,
+        f"Error: {path} has no connection 7. It has 1, numbered from 1.\n",
+    )
 
 
 def test_a_pair_of_captures_is_matched_for_one_connection(tmp_path: Path) -> None:
@@ -193,10 +241,20 @@ def test_a_pair_of_captures_is_matched_for_one_connection(tmp_path: Path) -> Non
         capture = Capture()
         for number in (2, 1) if place else (1, 2):  # the far one saw the second one first
             begin = 1.0 if number == 1 and place else 0.0
-            flow = capture.flow(ports=(number, 80), timestamps=False).open(begin + 0.02 * place, seen_at_b=place == 1)
+            flow = capture.flow(ports=(number, 80), timestamps=False).open(
+                begin + 0.02 * place, seen_at_b=place == 1
+            )
             flow.a.send(3 + 0.02 * place)
         capture.write(tmp_path, name=f"{name}.pcap")
-    said = analyze("--match", tmp_path / "near.pcap", tmp_path / "far.pcap", "--connection", "2", "--out", tmp_path)
+    said = analyze(
+        "--match",
+        tmp_path / "near.pcap",
+        tmp_path / "far.pcap",
+        "--connection",
+        "2",
+        "--out",
+        tmp_path,
+    )
     assert "Connection 2: both captures together" in said
     assert "Connection 1" not in said
     page = (tmp_path / "graphs.html").read_text()
@@ -208,8 +266,11 @@ def test_a_pair_of_captures_is_matched_for_one_connection(tmp_path: Path) -> Non
 def test_a_capture_comes_through_a_pipe(engine: Engine, name: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "analysis", "analyze", "--json", "--engine", engine, name],
-        input=REAL[0].read_bytes(), stdout=subprocess.PIPE, check=True, cwd=ROOT,
-    )  # fmt: skip
+        input=REAL[0].read_bytes(),
+        stdout=subprocess.PIPE,
+        check=True,
+        cwd=ROOT,
+    )
     found = json.loads(done.stdout)["captures"][0]
     assert found["connections"] == flows.read(REAL[0]).connections.to_dicts()
 
@@ -227,7 +288,9 @@ def test_a_fifo_is_read_to_its_end(engine: Engine, tmp_path: Path) -> None:
 def test_what_tcptrace_cannot_read_is_one_clear_error(tmp_path: Path, engine: Engine) -> None:
     records = talk().capture.sorted()
     (tmp_path / "new.pcapng").write_bytes(frames.pcapng(records))
-    with pytest.raises(TcplabError, match=r"is pcapng, which tcptrace cannot read\. .*editcap -F pcap"):
+    with pytest.raises(
+        TcplabError, match=r"is pcapng, which tcptrace cannot read\. .*editcap -F pcap"
+    ):
         compare(tmp_path / "new.pcapng", engine)
     with pytest.raises(CommandError, match="tcptrace may not know this kind of capture"):
         compare(talk(Capture(link=LINUX_COOKED_2)).capture.write(tmp_path), engine)

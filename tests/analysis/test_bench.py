@@ -29,7 +29,10 @@ def test_the_made_capture_loses_a_segment_a_period(tmp_path: Path, engine: Engin
     rows, segments = read.connections, 2000
     assert (read.file.packets, read.file.fault) == (packets, None)
     assert rows["rexmt_data_pkts_a2b"].to_list() == [segments // made.PERIOD] * 3
-    assert rows["unique_bytes_sent_a2b"].to_list() == [(segments - segments // made.PERIOD) * made.MSS] * 3
+    assert (
+        rows["unique_bytes_sent_a2b"].to_list()
+        == [(segments - segments // made.PERIOD) * made.MSS] * 3
+    )
     assert rows["retransmissions_sack_a2b"].to_list() == rows["rexmt_data_pkts_a2b"].to_list()
     assert rows["dsacks_b2a"].to_list() == [0] * 3
 
@@ -44,7 +47,9 @@ def test_idle_connections_only_opened(tmp_path: Path, engine: Engine) -> None:
 
 def test_a_reader_is_measured_as_a_process_of_its_own(tmp_path: Path) -> None:
     code = "import sys; assert sys.argv[1].endswith('any.pcap'); held = bytearray(200_000_000)"
-    taken = readers.take(readers.Reader("a large one", (sys.executable, "-c", code)), tmp_path / "any.pcap")
+    taken = readers.take(
+        readers.Reader("a large one", (sys.executable, "-c", code)), tmp_path / "any.pcap"
+    )
     assert taken.memory > 200_000_000
     assert taken.seconds > 0
     assert taken.processor > 0
@@ -52,20 +57,34 @@ def test_a_reader_is_measured_as_a_process_of_its_own(tmp_path: Path) -> None:
 
 def test_a_reader_that_times_itself_is_believed(tmp_path: Path) -> None:
     command = (sys.executable, "-c", "print([3.5, 7.25])")
-    taken = readers.take(readers.Reader("its own clock", command, times_itself=True), tmp_path / "any.pcap")
+    taken = readers.take(
+        readers.Reader("its own clock", command, times_itself=True), tmp_path / "any.pcap"
+    )
     assert (taken.seconds, taken.processor) == (3.5, 7.25)
 
 
 def test_a_reader_that_fails_is_one_clear_error(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="no capture here"):
-        readers.take(readers.Reader("broken", (sys.executable, "-c", "exit('no capture here')")), tmp_path)
+        readers.take(
+            readers.Reader("broken", (sys.executable, "-c", "exit('no capture here')")), tmp_path
+        )
 
 
 def test_the_table_names_every_reader() -> None:
     words = ["bench", "--packets", "3000", "--times", "1"]
     done = CliRunner().invoke(main, words, env={"COLUMNS": "80"})
     assert done.exit_code == 0, done.output
-    ours = [f"ours, {engine}, {what}" for engine in engines() for what in ("reading", "frame", "packets too")]
-    for name in ("ours, loading only", "ours, printed as CSV", "50,000 idle connections", " processors", *ours):
+    ours = [
+        f"ours, {engine}, {what}"
+        for engine in engines()
+        for what in ("reading", "frame", "packets too")
+    ]
+    for name in (
+        "ours, loading only",
+        "ours, printed as CSV",
+        "50,000 idle connections",
+        " processors",
+        *ours,
+    ):
         assert name in done.output
     assert ("tcptrace " in done.output) == (shutil.which("tcptrace") is not None)

@@ -1,4 +1,6 @@
-"""Our columns are tcptrace's where tcptrace is right, and the comparison tells where they are not."""
+"""Our columns are tcptrace's where tcptrace is right, and the comparison tells where they are
+not.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from analysis.flows.read import Engine
 from tests.analysis.captures import Capture
 from tests.analysis.conversations import by_chance
 
-pytestmark = pytest.mark.skipif(shutil.which("tcptrace") is None, reason="tcptrace is not installed")
+pytestmark = pytest.mark.skipif(
+    shutil.which("tcptrace") is None, reason="tcptrace is not installed"
+)
 
 
 def transfer(count: int = 40) -> Capture:
@@ -34,10 +38,15 @@ def transfer(count: int = 40) -> Capture:
     return flow.capture
 
 
-@pytest.mark.parametrize("name", ["sack_on/h1-eth0", "sack_on/h2-eth0", "sack_off/h1-eth0", "sack_off/h2-eth0"])
+@pytest.mark.parametrize(
+    "name", ["sack_on/h1-eth0", "sack_on/h2-eth0", "sack_off/h1-eth0", "sack_off/h2-eth0"]
+)
 def test_real_captures_agree(run_directory: Path, engine: Engine, name: str) -> None:
     found = compare(run_directory / "raw" / "seed-5" / f"{name}.pcap", engine)
-    assert [(field.name, field.way, field.theirs, field.ours, field.faults) for field in found.disagreements] == []
+    assert [
+        (field.name, field.way, field.theirs, field.ours, field.faults)
+        for field in found.disagreements
+    ] == []
     assert found.sound
 
 
@@ -52,10 +61,16 @@ def test_all_147_fields_of_tcptrace_are_compared(tmp_path: Path, engine: Engine)
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_tcptraces_definitions_give_tcptraces_values(tmp_path: Path, engine: Engine, seed: int) -> None:
+def test_tcptraces_definitions_give_tcptraces_values(
+    tmp_path: Path, engine: Engine, seed: int
+) -> None:
     """Of conversations by chance."""
     found = compare(by_chance(seed, decent=True).write(tmp_path), engine)
-    wrong = [(one.name, one.way, one.theirs, one.compatible) for one in found.disagreements if "defin" in one.faults[0]]
+    wrong = [
+        (one.name, one.way, one.theirs, one.compatible)
+        for one in found.disagreements
+        if "defin" in one.faults[0]
+    ]
     assert (wrong, found.strangers) == ([], ())
 
 
@@ -68,7 +83,9 @@ def test_every_policy_is_of_a_field_that_there_is_and_says_why() -> None:
 
 
 @pytest.mark.parametrize("column", ["unique_bytes_sent_a2b", "rexmt_data_pkts_a2b"])
-def test_a_wrong_exact_field_is_a_disagreement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, column: str) -> None:
+def test_a_wrong_exact_field_is_a_disagreement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, column: str
+) -> None:
     path, read = transfer().write(tmp_path), flows.read
 
     def wrong(*words: object, **settings: object) -> flows.Reading:
@@ -83,7 +100,9 @@ def test_a_wrong_exact_field_is_a_disagreement(tmp_path: Path, monkeypatch: pyte
 
 
 def test_agreement_ends_with_0_and_prints_every_field(tmp_path: Path) -> None:
-    done = CliRunner().invoke(main, ["compare", str(transfer().write(tmp_path))], env={"COLUMNS": "200"})
+    done = CliRunner().invoke(
+        main, ["compare", str(transfer().write(tmp_path))], env={"COLUMNS": "200"}
+    )
     assert done.exit_code == 0, done.output
     assert "No disagreement in 147 fields of 1 capture." in done.output
     for column in TCPTRACE:

@@ -1,4 +1,6 @@
-"""Our own columns of a connection, one fact a test, for each engine; analysis/flows/columns.py defines them."""
+"""Our own columns of a connection, one fact a test, for each engine; analysis/flows/columns.py
+defines them.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +38,12 @@ def test_percentiles_of_the_round_trip(look: Look) -> None:
         flow.b.ack(1 + number + (number + 1) / 1000)
     row, times = one(look(flow)), [40, *range(1, 101)]  # the SYN's is one of them
     for percent in (5, 25, 50, 75, 95, 99):
-        assert row[f"rtt_p{percent}_a2b"] == pytest.approx(nearest_rank(times, percent) * MS, rel=0.008)
-        assert row[f"rtt_timestamp_p{percent}_a2b"] == pytest.approx(nearest_rank(times, percent) * MS, rel=0.008)
+        assert row[f"rtt_p{percent}_a2b"] == pytest.approx(
+            nearest_rank(times, percent) * MS, rel=0.008
+        )
+        assert row[f"rtt_timestamp_p{percent}_a2b"] == pytest.approx(
+            nearest_rank(times, percent) * MS, rel=0.008
+        )
     assert (row["rtt_min_a2b"], row["rtt_max_a2b"]) == (1 * MS, 100 * MS)
     assert row["rtt_mean_a2b"] == sum(times) * MS // len(times)
 
@@ -60,7 +66,11 @@ def test_a_connection_is_complete_reset_or_neither(look: Look) -> None:
     whole.b.fin(1.04)
     whole.a.ack(1.05)
     reset.b.rst(1.0)
-    assert [one(look(flow))["complete"] for flow in (whole, reset, open_end)] == ["yes", "reset", "no"]
+    assert [one(look(flow))["complete"] for flow in (whole, reset, open_end)] == [
+        "yes",
+        "reset",
+        "no",
+    ]
 
 
 def test_both_halves_of_the_handshake_are_measured(look: Look) -> None:
@@ -82,11 +92,17 @@ def test_losses_far_apart_are_episodes_of_their_own(look: Look) -> None:
         flow.a.send(at + 0.31, seq=first + 1000)
         flow.b.ack(at + 0.35)
     row = one(look(flow))
-    assert (row["loss_episodes_a2b"], row["retransmissions_a2b"], row["retransmissions_rto_a2b"]) == (2, 4, 4)
+    assert (
+        row["loss_episodes_a2b"],
+        row["retransmissions_a2b"],
+        row["retransmissions_rto_a2b"],
+    ) == (2, 4, 4)
 
 
 def test_retransmissions_count_in_packets_bytes_and_segments(look: Look) -> None:
-    """A super-packet of ten segments is one packet; where 1448 bytes fit in a segment, it is ten."""
+    """A super-packet of ten segments is one packet; where 1448 bytes fit in a segment, it is
+    ten.
+    """
     flow = opened(mss=1448)
     flow.a.send(1.0, 14480)
     flow.b.ack(1.04)
@@ -144,7 +160,11 @@ def test_a_full_receive_window_limits_the_sender(look: Look) -> None:
         flow.a.burst(1 + number * 0.04, 3)
         flow.b.ack(1 + number * 0.04 + 0.04, window=3000)
     row = one(look(flow))
-    names = {name.split("_a2b")[0]: row[name] for name in row if name.startswith("limited_") and name.endswith("_a2b")}
+    names = {
+        name.split("_a2b")[0]: row[name]
+        for name in row
+        if name.startswith("limited_") and name.endswith("_a2b")
+    }
     assert max(names, key=lambda name: names[name]) == "limited_receiver"
 
 

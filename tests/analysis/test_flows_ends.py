@@ -1,4 +1,6 @@
-"""The captures of both ends, as files: what was lost between them, and when each packet left and came."""
+"""The captures of both ends, as files: what was lost between them, and when each packet left and
+came.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ DELAY = 0.02
 
 
 class Wire:
-    """Two ends and what goes between them; `ahead` is how far (s) the far clock is ahead of the near one."""
+    """Two ends and what goes between them; `ahead` is how far (s) the far clock is ahead of the
+    near one.
+    """
 
     def __init__(self, ahead: float = 0.0, **settings: object) -> None:
         self.ends = [Capture().flow(**settings), Capture().flow(**settings)]
@@ -28,8 +32,18 @@ class Wire:
         self.put("b", "syn", 0.02)
         self.put("a", "ack", 0.04)
 
-    def put(self, side: str, what: str, at: float, *arrivals: float, lost: bool = False, **fields: object) -> None:
-        """A packet that `side` sends at `at`, and that arrives `DELAY` later, or at each of `arrivals`, or never."""
+    def put(
+        self,
+        side: str,
+        what: str,
+        at: float,
+        *arrivals: float,
+        lost: bool = False,
+        **fields: object,
+    ) -> None:
+        """A packet that `side` sends at `at`, and that arrives `DELAY` later, or at each of
+        `arrivals`, or never.
+        """
         start, end = (0, 1) if side == "a" else (1, 0)
         fields = {"number": next(self.numbers), "stamp": round(at * 1000), "echo": 1, **fields}
         getattr(getattr(self.ends[start], side), what)(at=at + self.ahead[start], **fields)
@@ -38,7 +52,8 @@ class Wire:
 
     def write(self, folder: Path) -> tuple[Path, Path]:
         near, far = (
-            flow.capture.write(folder, name=name) for flow, name in zip(self.ends, ("near", "far"), strict=True)
+            flow.capture.write(folder, name=name)
+            for flow, name in zip(self.ends, ("near", "far"), strict=True)
         )
         return near, far
 
@@ -64,7 +79,9 @@ def test_what_was_lost_is_known_in_both_directions(tmp_path: Path, engine: Engin
     assert summary(found.back).lost == 1
 
 
-def test_the_order_of_the_captures_says_whose_way_is_forward(tmp_path: Path, engine: Engine) -> None:
+def test_the_order_of_the_captures_says_whose_way_is_forward(
+    tmp_path: Path, engine: Engine
+) -> None:
     path = Wire()
     path.put("a", "send", 0.1, seq=1)
     path.put("b", "ack", 0.12, to=1001)
@@ -76,7 +93,9 @@ def test_the_order_of_the_captures_says_whose_way_is_forward(tmp_path: Path, eng
 
 
 def test_a_capture_that_began_later_is_matched_all_the_same(tmp_path: Path, engine: Engine) -> None:
-    """The far one saw no handshake, and the ACK first: its a is the near one's b, and its numbers start elsewhere."""
+    """The far one saw no handshake, and the ACK first: its a is the near one's b, and its numbers
+    start elsewhere.
+    """
     path = Wire()
     for number in range(20):
         path.put("a", "send", 0.1 + number * 0.1, seq=1 + 1000 * number, lost=number == 15)
@@ -101,17 +120,26 @@ def test_ports_used_again_are_matched_in_their_order(tmp_path: Path, engine: Eng
     captures = [Capture(), Capture()]
     for place, capture in enumerate(captures):
         for begin, first in ((0.0, 1000), (100.0, 2**31)):
-            flow = capture.flow(firsts=(first, first)).open(at=begin + place * DELAY, seen_at_b=place == 1)
+            flow = capture.flow(firsts=(first, first)).open(
+                at=begin + place * DELAY, seen_at_b=place == 1
+            )
             flow.a.fin(begin + 0.2 + place * DELAY)
             flow.b.fin(begin + 0.26 - place * DELAY)
     found = match_captures(
-        *(capture.write(tmp_path, name=str(place)) for place, capture in enumerate(captures)), engine=engine
+        *(capture.write(tmp_path, name=str(place)) for place, capture in enumerate(captures)),
+        engine=engine,
     )
-    assert [one.near["connection"] for one in found] == [one.far["connection"] for one in found] == [1, 2]
+    assert (
+        [one.near["connection"] for one in found]
+        == [one.far["connection"] for one in found]
+        == [1, 2]
+    )
 
 
 def _both_ways(folder: Path) -> tuple[Path, Path]:
-    """One connection that the near host opened and one that the far host did; the far capture has no SYN of it."""
+    """One connection that the near host opened and one that the far host did; the far capture has
+    no SYN of it.
+    """
     captures = [Capture(), Capture()]
     for place, capture in enumerate(captures):
         near, far = place * DELAY, DELAY - place * DELAY
@@ -121,17 +149,26 @@ def _both_ways(folder: Path) -> tuple[Path, Path]:
         called.open(1 + far, seen_at_b=place == 0)
         called.a.send(1.1 + far, 500)
         called.b.ack(1.2 + near)
-    captures[1].records = [one for one in captures[1].sorted() if one.data[47] != 0x02 or one.data[35] != 0x41]
-    near_file, far_file = (capture.write(folder, name=str(place)) for place, capture in enumerate(captures))
+    captures[1].records = [
+        one for one in captures[1].sorted() if one.data[47] != 0x02 or one.data[35] != 0x41
+    ]
+    near_file, far_file = (
+        capture.write(folder, name=str(place)) for place, capture in enumerate(captures)
+    )
     return near_file, far_file
 
 
 def test_every_packet_is_told_by_the_side_it_was_sent_on(tmp_path: Path, engine: Engine) -> None:
     files = _both_ways(tmp_path)
     near, far = (flows.read(path, packets=True, engine=engine) for path in files)
-    assert far.connections["host_a"].to_list() == ["10.0.0.1", "10.0.0.1"]  # the second one's a is another here
+    assert far.connections["host_a"].to_list() == [
+        "10.0.0.1",
+        "10.0.0.1",
+    ]  # the second one's a is another here
     found = journeys(near, far)
-    assert len(found) == near.file.tcp_segments - 1  # the SYN that its sender's capture lacks is not known as sent
+    assert (
+        len(found) == near.file.tcp_segments - 1
+    )  # the SYN that its sender's capture lacks is not known as sent
     assert set(found["arrived"] - found["time"]) == {20 * MS}
     data = found.filter(found["payload"] > 0)
     assert data.select("payload", "outward", "forward", "forward_far").rows() == [

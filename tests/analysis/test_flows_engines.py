@@ -1,4 +1,5 @@
-"""Both engines give the same frames, whatever the capture; and no capture, however damaged, makes either fall over.
+"""Both engines give the same frames, whatever the capture; and no capture, however damaged, makes
+either fall over.
 
     TCPLAB_FUZZ_MINUTES=10 ./tcplab test -n 2 tests/analysis/test_flows_engines.py
 
@@ -40,7 +41,8 @@ def both() -> None:
 
 def assert_same(path: Path, compatible: bool = False) -> None:
     compiled, plain = (
-        flows.read(path, packets=True, engine=engine, compatible=compatible) for engine in ("compiled", "plain")
+        flows.read(path, packets=True, engine=engine, compatible=compatible)
+        for engine in ("compiled", "plain")
     )
     assert compiled.file == plain.file
     assert_frame_equal(compiled.packets, plain.packets)
@@ -53,7 +55,9 @@ def assert_same(path: Path, compatible: bool = False) -> None:
 @pytest.mark.usefixtures("both")
 @pytest.mark.parametrize("compatible", [False, True])
 @given(capture=conversations())
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_both_engines_say_the_same(tmp_path: Path, compatible: bool, capture: Capture) -> None:
     assert_same(capture.write(tmp_path), compatible)
 
@@ -103,7 +107,12 @@ def test_the_files_that_are_damaged_are_worth_it() -> None:
     """Of each container and packing there are enough, and the real captures are read whole."""
     contents = [file_by_chance(seed) for seed in range(CASES)]
     heads = Counter(content[:4] for content in contents)
-    for head in (b"\x28\xb5\x2f\xfd", b"\x0a\x0d\x0d\x0a", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\x3c\x4d"):
+    for head in (
+        b"\x28\xb5\x2f\xfd",
+        b"\x0a\x0d\x0d\x0a",
+        b"\xd4\xc3\xb2\xa1",
+        b"\xa1\xb2\x3c\x4d",
+    ):
         assert heads[head] >= 3, (head, heads)
     assert sum(content[:2] == b"\x1f\x8b" for content in contents) >= 10
     assert all(len(real_records(path)) == flows.read(path).file.packets for path in REAL)
@@ -117,19 +126,33 @@ def test_damaged_files_are_read_to_the_damage_or_refused_in_words(tmp_path: Path
         assert said, "no engine is built"
         for one, other in pairwise(said):
             _assert_alike(one, other, seed)
-        tried, told = tried + 1, told + (isinstance(said[0], flows.Reading) and said[0].file.tcp_segments > 0)
-    assert told > tried / 2, f"only {told} of {tried} files hold a segment: what reads segments is hardly tried"
+        tried, told = (
+            tried + 1,
+            told + (isinstance(said[0], flows.Reading) and said[0].file.tcp_segments > 0),
+        )
+    assert told > tried / 2, (
+        f"only {told} of {tried} files hold a segment: what reads segments is hardly tried"
+    )
 
 
 @pytest.mark.usefixtures("both")
-@pytest.mark.parametrize("pack", [gzip.compress, zstandard.ZstdCompressor(write_checksum=True).compress])
-def test_of_packed_files_all_is_read_that_precedes_the_damage(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+@pytest.mark.parametrize(
+    "pack", [gzip.compress, zstandard.ZstdCompressor(write_checksum=True).compress]
+)
+def test_of_packed_files_all_is_read_that_precedes_the_damage(
+    tmp_path: Path, pack: Callable[[bytes], bytes]
+) -> None:
     plain, path = tmp_path / "plain.pcap", tmp_path / "packed.pcap"
     bulk(plain, 9000)
     packed = pack(plain.read_bytes())
     flipped = bytearray(packed)
     flipped[len(packed) // 2] ^= 16
-    for content in (packed[: len(packed) // 2], bytes(flipped), packed + b"junk", packed + packed[:1]):
+    for content in (
+        packed[: len(packed) // 2],
+        bytes(flipped),
+        packed + b"junk",
+        packed + packed[:1],
+    ):
         path.write_bytes(content)
         said = [flows.read(path, packets=True, engine=engine) for engine in ENGINES]
         assert all(read.file.fault and read.file.packets > 3000 for read in said)
@@ -141,7 +164,11 @@ def test_what_is_counted_twice_is_the_same(engine: Engine, tmp_path: Path, seed:
     """The rows of packets add up to the columns of connections."""
     read = flows.read(by_chance(seed).write(tmp_path), packets=True, engine=engine)
     assert read.packets is not None
-    sums = read.connections.select(name for name in read.connections.columns if name.startswith("total_packets"))
+    sums = read.connections.select(
+        name for name in read.connections.columns if name.startswith("total_packets")
+    )
     assert sum(sums.sum_horizontal()) == len(read.packets) == read.file.tcp_segments
-    data = read.connections.select(name for name in read.connections.columns if name.startswith("actual_data_bytes"))
+    data = read.connections.select(
+        name for name in read.connections.columns if name.startswith("actual_data_bytes")
+    )
     assert sum(data.sum_horizontal()) == read.packets["payload"].sum()

@@ -1,4 +1,6 @@
-"""The plain engine gives exactly what the compiled one gives: every value, type, null, fault and offset."""
+"""The plain engine gives exactly what the compiled one gives: every value, type, null, fault and
+offset.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,15 @@ from analysis.flows.read import Engine, engines
 from tests.analysis import frames
 from tests.analysis.captures import Capture, Flow
 from tests.analysis.conversations import by_chance, conversations
-from tests.analysis.frames import ETHERNET, LINUX_COOKED, LINUX_COOKED_2, LOOPBACK, RAW, Interface, Record
+from tests.analysis.frames import (
+    ETHERNET,
+    LINUX_COOKED,
+    LINUX_COOKED_2,
+    LOOPBACK,
+    RAW,
+    Interface,
+    Record,
+)
 from topologies.errors import TcplabError
 
 pytestmark = pytest.mark.skipif(len(engines()) < 2, reason="only one engine is built")
@@ -63,7 +73,9 @@ def same(tmp_path: Path) -> Same:
 
 
 def eventful(**flow_settings: object) -> Flow:
-    """Loss, SACK, a duplicate report, a timer, a closed window, marks, urgent data, resets and a second connection."""
+    """Loss, SACK, a duplicate report, a timer, a closed window, marks, urgent data, resets and a
+    second connection.
+    """
     flow = Flow(Capture(snaplen=120), **flow_settings)
     flow.open()
     flow.a.burst(0.1, 12)
@@ -92,17 +104,28 @@ def test_of_real_captures(path: Path) -> None:
 
 
 LINKS = [
-    (Capture(ETHERNET), 4), (Capture(ETHERNET), 6), (Capture(ETHERNET, range(1, 8)), 4),
-    (Capture(ETHERNET, range(1, 9)), 4), (Capture(LINUX_COOKED), 4), (Capture(LINUX_COOKED_2), 6),
-    (Capture(LOOPBACK), 6), (Capture(RAW), 4), (Capture(228), 4), (Capture(229), 6),
-]  # fmt: skip
+    (Capture(ETHERNET), 4),
+    (Capture(ETHERNET), 6),
+    (Capture(ETHERNET, range(1, 8)), 4),
+    (Capture(ETHERNET, range(1, 9)), 4),
+    (Capture(LINUX_COOKED), 4),
+    (Capture(LINUX_COOKED_2), 6),
+    (Capture(LOOPBACK), 6),
+    (Capture(RAW), 4),
+    (Capture(228), 4),
+    (Capture(229), 6),
+]
 
 
 @pytest.mark.parametrize(("capture", "version"), LINKS)
 def test_of_every_link_and_byte_order(same: Same, capture: Capture, version: int) -> None:
     hosts = ("10.0.0.1", "10.0.0.2") if version == 4 else ("fd00::1", "::ffff:1.2.3.4")
-    flow = eventful(hosts=hosts, padded=60, extensions=[(0, b"\0\1\4\0\0\0\0")] if version == 6 else ())
-    records = Capture(capture.link, capture.tags, records=_relinked(flow.capture, capture, version)).sorted()
+    flow = eventful(
+        hosts=hosts, padded=60, extensions=[(0, b"\0\1\4\0\0\0\0")] if version == 6 else ()
+    )
+    records = Capture(
+        capture.link, capture.tags, records=_relinked(flow.capture, capture, version)
+    ).sorted()
     for order, fine in product("<>", [False, True]):
         same(frames.pcap(records, capture.link, order, fine))
 
@@ -123,10 +146,14 @@ def test_of_links_that_do_not_fit(same: Same, link: int) -> None:
 
 @pytest.mark.parametrize("head", [b"\x00\x21", b"\xff\x03\x00\x21", b"\xff\x03\x00\x57", b"\x00"])
 def test_of_point_to_point_links(same: Same, head: bytes) -> None:
-    records = [Record(one.time, head + one.data[14:], one.wire) for one in eventful().capture.sorted()]
+    records = [
+        Record(one.time, head + one.data[14:], one.wire) for one in eventful().capture.sorted()
+    ]
     same(frames.pcap(records, 9))
     session = bytes(12) + b"\x88\x64" + bytes(8)
-    records = [Record(one.time, session[:-2] + head + one.data[14:], one.wire + 20) for one in records]
+    records = [
+        Record(one.time, session[:-2] + head + one.data[14:], one.wire + 20) for one in records
+    ]
     same(frames.pcap(records))
 
 
@@ -139,15 +166,26 @@ class _Wrapped(Interface):
 
 @pytest.mark.parametrize("order", "<>")
 def test_of_pcapng(same: Same, order: str) -> None:
-    interfaces: list[Interface] = [_Wrapped(resolution=octet) for octet in (None, 9, 3, 0x80 | 20, 0x80 | 64, 127, 0)]
-    interfaces += [_Wrapped(ETHERNET, 6, offset) for offset in (0, 10**9, -(10**15), 3 * 10**9, 2**62)]
+    interfaces: list[Interface] = [
+        _Wrapped(resolution=octet) for octet in (None, 9, 3, 0x80 | 20, 0x80 | 64, 127, 0)
+    ]
+    interfaces += [
+        _Wrapped(ETHERNET, 6, offset) for offset in (0, 10**9, -(10**15), 3 * 10**9, 2**62)
+    ]
     records = [
         Record(one.time, one.data, one.wire, number % len(interfaces))
         for number, one in enumerate(eventful().capture.sorted())
     ]
     same(frames.pcapng(records, interfaces, order, frames.other_block(order)))
-    simple = struct.pack(order + "III", 3, 16 + 64, 64) + records[4].data[:64] + struct.pack(order + "I", 16 + 64)
-    same(frames.pcapng(records[:3], interfaces, order, simple) + frames.pcapng(records[3:], interfaces, "<"))
+    simple = (
+        struct.pack(order + "III", 3, 16 + 64, 64)
+        + records[4].data[:64]
+        + struct.pack(order + "I", 16 + 64)
+    )
+    same(
+        frames.pcapng(records[:3], interfaces, order, simple)
+        + frames.pcapng(records[3:], interfaces, "<")
+    )
 
 
 def _zstd(content: bytes) -> bytes:
@@ -157,13 +195,17 @@ def _zstd(content: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, _zstd])
-def test_of_compressed_captures_of_several_parts(same: Same, pack: Callable[[bytes], bytes]) -> None:
+def test_of_compressed_captures_of_several_parts(
+    same: Same, pack: Callable[[bytes], bytes]
+) -> None:
     content = eventful().capture.pcap()
     same(b"".join(pack(content[at : at + 700]) for at in range(0, len(content), 700)))
 
 
 def test_of_cut_gzip(same: Same) -> None:
-    packed = gzip.compress(b"".join(by_chance(seed).pcap()[24 if seed else 0 :] for seed in range(8)), mtime=0)
+    packed = gzip.compress(
+        b"".join(by_chance(seed).pcap()[24 if seed else 0 :] for seed in range(8)), mtime=0
+    )
     for share in range(1, 8):
         same(packed[: len(packed) * share // 8])
     same(packed + b"\0")
@@ -179,13 +221,19 @@ def test_of_small_pieces(same: Same, monkeypatch: pytest.MonkeyPatch, piece: int
 
 
 def test_of_long_lists(same: Same) -> None:
-    """More segments, gaps, SACK blocks, timestamps and samples than are remembered; an ACK that comes back to all."""
+    """More segments, gaps, SACK blocks, timestamps and samples than are remembered; an ACK that
+    comes back to all.
+    """
     flow = Flow(Capture(snaplen=100)).open()
     for number in range(1500):
         flow.a.send(1 + number * 0.001, seq=1 + number * 2000)
         if number % 3 == 2:
             right = flow.a.next
-            flow.b.ack(1.0005 + number * 0.001, to=1, sacks=[(right - 1000, right), (right - 5000, right - 4000)])
+            flow.b.ack(
+                1.0005 + number * 0.001,
+                to=1,
+                sacks=[(right - 1000, right), (right - 5000, right - 4000)],
+            )
     for number in range(1499, 1400, -1):
         flow.a.send(3 - number * 0.0001, 500, seq=1 + number * 2000 - 600, stamp=5)
     for number in range(960, 1500, 3):
@@ -267,9 +315,17 @@ AFTER = (0.0001, 0.0045, 0.0055, 0.029, 0.031, 0.079, 0.081, 0.199, 0.201, 0.289
 
 
 def _repaired(
-    capture: Capture, number: int, duplicates: int, count: int, after: float, seen_at_b: bool = False, **settings: bool
+    capture: Capture,
+    number: int,
+    duplicates: int,
+    count: int,
+    after: float,
+    seen_at_b: bool = False,
+    **settings: bool,
 ) -> None:
-    """`count` segments, duplicate ACKs, and `after` the first one a segment again, and one that fills a gap."""
+    """`count` segments, duplicate ACKs, and `after` the first one a segment again, and one that
+    fills a gap.
+    """
     at, since = 10.0 * number, min(after, (after, 0.0045, 0.0055)[number % 3])
     flow = capture.flow(ports=(number + 1, 80), **settings)
     measured = number % 11 != 10
@@ -293,9 +349,13 @@ def _repaired(
 
 
 def test_of_every_rule_of_repairs(same: Same) -> None:
-    """On both sides of each limit: duplicates, time, what is outstanding; with and without SACK and timestamps."""
+    """On both sides of each limit: duplicates, time, what is outstanding; with and without SACK and
+    timestamps.
+    """
     capture = Capture(snaplen=100)
-    kinds = ({"sack": sack, "timestamps": stamps} for sack, stamps in product((False, True), repeat=2))
+    kinds = (
+        {"sack": sack, "timestamps": stamps} for sack, stamps in product((False, True), repeat=2)
+    )
     chosen = product(range(4), (2, 5, 9), AFTER, kinds)
     for number, (duplicates, count, after, others) in enumerate(chosen):
         _repaired(capture, number, duplicates, count, after, seen_at_b=number % 7 == 6, **others)
@@ -312,8 +372,12 @@ _DAMAGES = st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), max_s
 
 
 @settings(max_examples=75, deadline=None, suppress_health_check=IN_ONE_FOLDER)
-@given(kind=st.sampled_from(["4", "6", "ng"]), damages=_DAMAGES, end=st.integers(0, 10**6) | st.none())
-def test_of_damaged_captures(same: Same, kind: str, damages: list[tuple[int, int]], end: int | None) -> None:
+@given(
+    kind=st.sampled_from(["4", "6", "ng"]), damages=_DAMAGES, end=st.integers(0, 10**6) | st.none()
+)
+def test_of_damaged_captures(
+    same: Same, kind: str, damages: list[tuple[int, int]], end: int | None
+) -> None:
     """Octets changed anywhere, and the end cut off anywhere."""
     content = bytearray(_WHOLE[kind])
     for place, octet in damages:
@@ -337,5 +401,7 @@ def test_of_damaged_headers(same: Same) -> None:
 _WHOLE = {
     "4": eventful().capture.pcap(),
     "6": eventful(hosts=("fd00::1", "fd00::2"), extensions=[(43, b"\0" + bytes(6))]).capture.pcap(),
-    "ng": frames.pcapng(eventful().capture.sorted(), [Interface(resolution=9)], ">", frames.other_block(">")),
+    "ng": frames.pcapng(
+        eventful().capture.sorted(), [Interface(resolution=9)], ">", frames.other_block(">")
+    ),
 }

@@ -1,4 +1,6 @@
-"""Every container and link type tells the same of the same packets; what is cut or damaged is said, never a crash."""
+"""Every container and link type tells the same of the same packets; what is cut or damaged is said,
+never a crash.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,25 @@ import zstandard
 from analysis import flows
 from tests.analysis import frames
 from tests.analysis.captures import START, Capture, nanoseconds
-from tests.analysis.frames import ETHERNET, LINUX_COOKED, LINUX_COOKED_2, LOOPBACK, RAW, Interface, Record
+from tests.analysis.frames import (
+    ETHERNET,
+    LINUX_COOKED,
+    LINUX_COOKED_2,
+    LOOPBACK,
+    RAW,
+    Interface,
+    Record,
+)
 from tests.analysis.looking import Look, one, sent
 from topologies.errors import TcplabError, UsageError
 
-FACTS = ("total_packets_a2b", "unique_bytes_sent_a2b", "rexmt_data_pkts_a2b", "req_sack_a2b", "mss_requested_a2b")
+FACTS = (
+    "total_packets_a2b",
+    "unique_bytes_sent_a2b",
+    "rexmt_data_pkts_a2b",
+    "req_sack_a2b",
+    "mss_requested_a2b",
+)
 
 
 def conversation(capture: Capture | None = None, **settings: object) -> Capture:
@@ -48,17 +64,34 @@ IPV6 = {"hosts": ("fd00::1", "fd00::2")}
 @pytest.mark.parametrize(
     ("capture", "settings"),
     [
-        (Capture(), {}), (Capture(), IPV6), (Capture(tags=(7,)), {}), (Capture(tags=(7, 8)), {}),
-        (Capture(tags=(7, 8, 9)), IPV6), (Capture(LINUX_COOKED), {}), (Capture(LINUX_COOKED), IPV6),
-        (Capture(LINUX_COOKED_2), {}), (Capture(LINUX_COOKED_2), IPV6), (Capture(RAW), {}), (Capture(RAW), IPV6),
-        (Capture(LOOPBACK), {}), (Capture(LOOPBACK), IPV6), (Capture(), {"padded": 60}),
+        (Capture(), {}),
+        (Capture(), IPV6),
+        (Capture(tags=(7,)), {}),
+        (Capture(tags=(7, 8)), {}),
+        (Capture(tags=(7, 8, 9)), IPV6),
+        (Capture(LINUX_COOKED), {}),
+        (Capture(LINUX_COOKED), IPV6),
+        (Capture(LINUX_COOKED_2), {}),
+        (Capture(LINUX_COOKED_2), IPV6),
+        (Capture(RAW), {}),
+        (Capture(RAW), IPV6),
+        (Capture(LOOPBACK), {}),
+        (Capture(LOOPBACK), IPV6),
+        (Capture(), {"padded": 60}),
     ],
-)  # fmt: skip
-def test_the_link_changes_nothing(look: Look, capture: Capture, settings: dict[str, object]) -> None:
+)
+def test_the_link_changes_nothing(
+    look: Look, capture: Capture, settings: dict[str, object]
+) -> None:
     read = look(conversation(Capture(capture.link, capture.tags), **settings))
     assert facts(read) == PLAIN
     assert read.file.link_types == (capture.link,)
-    assert (read.file.packets, read.file.tcp_segments, read.file.ignored, read.file.fault) == (12, 12, {}, None)
+    assert (read.file.packets, read.file.tcp_segments, read.file.ignored, read.file.fault) == (
+        12,
+        12,
+        {},
+        None,
+    )
 
 
 @pytest.mark.parametrize("link", [228, 229])
@@ -70,17 +103,23 @@ def test_links_that_carry_one_version_only(look: Look, link: int) -> None:
 @pytest.mark.parametrize(
     "extensions",
     [
-        [(0, b"\0" + b"\1\4\0\0\0\0")], [(60, b"\0" + b"\1\4\0\0\0\0"), (43, b"\0" + bytes(6))],
+        [(0, b"\0" + b"\1\4\0\0\0\0")],
+        [(60, b"\0" + b"\1\4\0\0\0\0"), (43, b"\0" + bytes(6))],
         [(0, b"\1" + b"\1\x0c" + bytes(12)), (60, b"\0" + b"\1\4\0\0\0\0")],
     ],
-)  # fmt: skip
-def test_headers_between_ipv6_and_tcp_are_stepped_over(look: Look, extensions: list[tuple[int, bytes]]) -> None:
+)
+def test_headers_between_ipv6_and_tcp_are_stepped_over(
+    look: Look, extensions: list[tuple[int, bytes]]
+) -> None:
     assert facts(look(conversation(extensions=extensions, **IPV6))) == PLAIN
 
 
 @pytest.mark.parametrize(("link", "head"), [(9, b"\0\x21"), (108, b"\0\0\0\2")])
 def test_links_of_points_and_of_openbsd_s_loopback(look: Look, link: int, head: bytes) -> None:
-    records = [Record(one.time, head + one.data, one.wire + len(head)) for one in conversation(Capture(RAW)).sorted()]
+    records = [
+        Record(one.time, head + one.data, one.wire + len(head))
+        for one in conversation(Capture(RAW)).sorted()
+    ]
     assert facts(look(frames.pcap(records, link))) == PLAIN
 
 
@@ -118,11 +157,15 @@ def test_nanoseconds_are_kept(look: Look) -> None:
     assert sent(look(capture))["time"][0] == nanoseconds(0.1) + 7
 
 
-@pytest.mark.parametrize(("order", "resolution"), list(product("<>", [None, 6, 9, 3, 0x80 | 20, 0x80 | 30])))
+@pytest.mark.parametrize(
+    ("order", "resolution"), list(product("<>", [None, 6, 9, 3, 0x80 | 20, 0x80 | 30]))
+)
 def test_every_resolution_of_pcapng(look: Look, order: str, resolution: int | None) -> None:
     """9: nanoseconds; 0x80 | 20: 2^-20 s. Coarse ticks lose what they cannot say."""
     interface = Interface(resolution=resolution)
-    read = look(frames.pcapng(conversation().sorted(), [interface], order, frames.other_block(order)))
+    read = look(
+        frames.pcapng(conversation().sorted(), [interface], order, frames.other_block(order))
+    )
     assert facts(read) == PLAIN
     assert read.file.format == "pcapng"
     assert START - 10**6 <= read.file.first <= START
@@ -141,7 +184,9 @@ def test_two_interfaces_with_resolutions_of_their_own(look: Look) -> None:
 
 
 def test_an_interface_with_an_offset_of_its_clock(look: Look) -> None:
-    read = look(frames.pcapng(conversation().sorted(), [Interface(resolution=9, offset=1_600_000_000)]))
+    read = look(
+        frames.pcapng(conversation().sorted(), [Interface(resolution=9, offset=1_600_000_000)])
+    )
     assert read.file.first == START
 
 
@@ -150,7 +195,11 @@ def test_two_interfaces_of_two_kinds_of_link(look: Look) -> None:
     mixed = [
         Record(old.time, new.data, new.wire, number % 2)
         for number, (old, new) in enumerate(
-            zip(ether, [pair[i % 2] for i, pair in enumerate(zip(ether, cooked, strict=True))], strict=True)
+            zip(
+                ether,
+                [pair[i % 2] for i, pair in enumerate(zip(ether, cooked, strict=True))],
+                strict=True,
+            )
         )
     ]
     read = look(frames.pcapng(mixed, [Interface(ETHERNET), Interface(LINUX_COOKED)]))
@@ -160,7 +209,9 @@ def test_two_interfaces_of_two_kinds_of_link(look: Look) -> None:
 
 def test_two_sections_one_after_the_other(look: Look) -> None:
     records = conversation().sorted()
-    content = frames.pcapng(records[:5]) + frames.pcapng(records[5:], [Interface(resolution=9)], ">")
+    content = frames.pcapng(records[:5]) + frames.pcapng(
+        records[5:], [Interface(resolution=9)], ">"
+    )
     assert facts(look(content)) == PLAIN
 
 
@@ -182,12 +233,18 @@ def test_compressed_files_are_read_as_they_are(
 
 
 def test_a_frame_of_another_length_than_its_head_says_is_damage(look: Look) -> None:
-    """zstd notices it where it has the frame as a whole, and not octet by octet. Found by chance."""
+    """zstd notices it where it has the frame as a whole, and not octet by octet.
+
+    Found by chance.
+    """
     packed = zstandard.ZstdCompressor(write_checksum=True).compress(conversation().pcap())
     nothing = bytearray(zstandard.ZstdCompressor(write_checksum=True).compress(b""))
     nothing[5] = 16
     read = look(packed + bytes(nothing))
-    assert (read.file.packets, read.file.fault) == (12, "its compressed data is damaged or cut short")
+    assert (read.file.packets, read.file.fault) == (
+        12,
+        "its compressed data is damaged or cut short",
+    )
 
 
 def test_a_compressed_file_that_ends_early_keeps_what_came_before(look: Look) -> None:
@@ -210,15 +267,22 @@ def test_a_compressed_file_that_ends_early_keeps_what_came_before(look: Look) ->
         frames.ipv4(("10.0.0.1", "10.0.0.2"), b"\0" * 40, 40, protocol=17),
         frames.ipv4(("10.0.0.1", "10.0.0.2"), b"\0" * 40, 40, fragment=20),
         frames.ipv4(("10.0.0.1", "10.0.0.2"), b"\0" * 12, 12),
-        b"\x45\0", b"", b"\x95" + b"\0" * 60, b"\x41" + b"\0" * 60,
+        b"\x45\0",
+        b"",
+        b"\x95" + b"\0" * 60,
+        b"\x41" + b"\0" * 60,
     ],
-)  # fmt: skip
+)
 def test_what_is_no_tcp_segment_is_counted_and_left_out(look: Look, packet: bytes) -> None:
     capture = conversation()
     capture.add(0.12, packet)
     read = look(capture)
     assert facts(read) == PLAIN
-    assert (read.file.packets, read.file.tcp_segments, sum(read.file.ignored.values())) == (13, 12, 1)
+    assert (read.file.packets, read.file.tcp_segments, sum(read.file.ignored.values())) == (
+        13,
+        12,
+        1,
+    )
 
 
 def test_a_first_fragment_counts_with_what_it_carries(look: Look) -> None:
@@ -233,7 +297,9 @@ def test_a_first_fragment_counts_with_what_it_carries(look: Look) -> None:
 def test_headers_that_the_capture_cut(look: Look, cut: int) -> None:
     """Half a TCP header is no segment; half its options are."""
     capture = conversation()
-    capture.records.append(Record(nanoseconds(0.2), capture.records[4].data[:cut], capture.records[4].wire))
+    capture.records.append(
+        Record(nanoseconds(0.2), capture.records[4].data[:cut], capture.records[4].wire)
+    )
     read = look(capture)
     assert read.file.packets == 13
     assert read.file.tcp_segments + sum(read.file.ignored.values()) == 13
@@ -241,9 +307,18 @@ def test_headers_that_the_capture_cut(look: Look, cut: int) -> None:
 
 
 def test_options_that_make_no_sense_are_survived(look: Look) -> None:
-    for options in (b"\x08\x00", b"\x05\xff", b"\x03", b"\x05\x03\0", b"\x08\x0a\0", b"\x00\xff\xff\xff"):
+    for options in (
+        b"\x08\x00",
+        b"\x05\xff",
+        b"\x03",
+        b"\x05\x03\0",
+        b"\x08\x0a\0",
+        b"\x00\xff\xff\xff",
+    ):
         capture = conversation()
-        head = frames.tcp((40000, 5001), 1_000_001, 9_000_001, 0x10, 512, options + b"\x01" * (-len(options) % 4))
+        head = frames.tcp(
+            (40000, 5001), 1_000_001, 9_000_001, 0x10, 512, options + b"\x01" * (-len(options) % 4)
+        )
         capture.add(0.2, frames.ipv4(("10.0.0.1", "10.0.0.2"), head, len(head)))
         assert look(capture).file.tcp_segments == 13
 
@@ -292,7 +367,9 @@ def test_without_partial_a_fault_is_an_error(look: Look) -> None:
         look(conversation().pcap()[:-3], partial=False)
 
 
-@pytest.mark.parametrize("content", [b"", b"\0" * 100, b"not a capture\n" * 9, b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd"])
+@pytest.mark.parametrize(
+    "content", [b"", b"\0" * 100, b"not a capture\n" * 9, b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd"]
+)
 def test_what_is_no_capture_is_one_clear_error(look: Look, content: bytes) -> None:
     with pytest.raises(TcplabError, match=r"made.pcap is (no capture|empty)"):
         look(content)

@@ -1,4 +1,6 @@
-"""Two captures of one flow: losses, delays, copies and reordering are those that the made path had."""
+"""Two captures of one flow: losses, delays, copies and reordering are those that the made path
+had.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,16 @@ from topologies.errors import TcplabError
 
 MS = 10**6
 SCHEMA = {
-    "number": pl.UInt64, "time": pl.Int64, "sequence": pl.UInt64, "acknowledgement": pl.UInt64, "payload": pl.UInt32,
-    "flags": pl.UInt16, "timestamp": pl.UInt32, "echo": pl.UInt32, "ip_id": pl.UInt16,
-}  # fmt: skip
+    "number": pl.UInt64,
+    "time": pl.Int64,
+    "sequence": pl.UInt64,
+    "acknowledgement": pl.UInt64,
+    "payload": pl.UInt32,
+    "flags": pl.UInt16,
+    "timestamp": pl.UInt32,
+    "echo": pl.UInt32,
+    "ip_id": pl.UInt16,
+}
 
 
 @dataclass
@@ -27,10 +36,21 @@ class Path:
     sent: list[dict[str, int | None]] = field(default_factory=list)
     arrived: list[dict[str, int | None]] = field(default_factory=list)
 
-    def put(self, at: int, sequence: int, *arrivals: int, ip_id: int | None = 1, stamp: int | None = 1) -> None:
-        """1000 bytes from `sequence`, sent at `at` ms; each of `arrivals` is a time in ms, none is a loss."""
-        packet = {"sequence": sequence, "acknowledgement": 1, "payload": 1000, "flags": 0x10, "timestamp": stamp,
-                  "echo": stamp, "ip_id": ip_id}  # fmt: skip
+    def put(
+        self, at: int, sequence: int, *arrivals: int, ip_id: int | None = 1, stamp: int | None = 1
+    ) -> None:
+        """1000 bytes from `sequence`, sent at `at` ms; each of `arrivals` is a time in ms, none is
+        a loss.
+        """
+        packet = {
+            "sequence": sequence,
+            "acknowledgement": 1,
+            "payload": 1000,
+            "flags": 0x10,
+            "timestamp": stamp,
+            "echo": stamp,
+            "ip_id": ip_id,
+        }
         self.sent.append({**packet, "number": 2 * len(self.sent) + 1, "time": at * MS})
         self.arrived += [{**packet, "time": time * MS} for time in arrivals]
 
@@ -60,7 +80,9 @@ def test_what_did_not_arrive_is_lost_and_delays_are_one_way() -> None:
 
 @pytest.mark.parametrize("told_by", [{"ip_id": 2}, {"ip_id": 1, "stamp": 9}, {}])
 def test_the_retransmission_arrived_and_the_first_was_lost(told_by: dict[str, int]) -> None:
-    """Also where no field tells the two apart: then only one of them was sent the usual delay before."""
+    """Also where no field tells the two apart: then only one of them was sent the usual delay
+    before.
+    """
     path = Path()
     path.put(0, 1, 40)
     path.put(1, 1001)
@@ -93,7 +115,9 @@ def test_what_the_senders_capture_missed_is_kept_apart() -> None:
     path.put(0, 1, 40)
     sent, arrived = path.frames()
     stranger = arrived.with_columns(sequence=pl.lit(5001, pl.UInt64), number=pl.lit(2, pl.UInt64))
-    assert match(sent, pl.concat([arrived, stranger]), Always()).unsent["sequence"].to_list() == [5001]
+    assert match(sent, pl.concat([arrived, stranger]), Always()).unsent["sequence"].to_list() == [
+        5001
+    ]
 
 
 def test_what_the_receivers_capture_cannot_have_seen_is_not_called_lost() -> None:
@@ -119,10 +143,16 @@ def test_the_extent_of_reordering_is_in_packets_time_and_bytes() -> None:
 def test_a_super_packet_is_matched_segment_by_segment() -> None:
     path = Path()
     for number in range(3):
-        path.put(number, 1 + 1000 * number, *([40 + number] if number != 1 else []), ip_id=number + 7)
+        path.put(
+            number, 1 + 1000 * number, *([40 + number] if number != 1 else []), ip_id=number + 7
+        )
     sent, arrived = path.frames()
     whole = sent.head(1).with_columns(payload=pl.lit(3000, pl.UInt32))
-    assert match(whole, arrived, Always(), mss=1000).packets["lost"].to_list() == [False, True, False]
+    assert match(whole, arrived, Always(), mss=1000).packets["lost"].to_list() == [
+        False,
+        True,
+        False,
+    ]
 
 
 def test_the_clocks_are_left_alone_unless_asked() -> None:
@@ -148,7 +178,10 @@ def test_clocks_without_a_matched_packet_are_one_clear_error() -> None:
 def test_a_random_path_is_found_again(seed: int) -> None:
     chance, path, lost, copied = Random(seed), Path(), [], []
     for number in range(2000):
-        arrivals = [number + 40 + chance.randrange(30) for _ in range(chance.choice([0, 1, 1, 1, 1, 1, 1, 1, 1, 2]))]
+        arrivals = [
+            number + 40 + chance.randrange(30)
+            for _ in range(chance.choice([0, 1, 1, 1, 1, 1, 1, 1, 1, 2]))
+        ]
         path.put(number, 1 + 1000 * (number // 2), *arrivals, ip_id=number % 2**16)
         lost.append(not arrivals)
         copied.append(max(len(arrivals) - 1, 0))
@@ -171,5 +204,8 @@ def test_reordering_is_what_its_definition_says(count: int) -> None:
         while place - row - 1 in later:
             row += 1
         first = later[0] if later else place
-        assert (found.packets[place], found.time[place]) == (place - first, arrived[place] - arrived[first])
+        assert (found.packets[place], found.time[place]) == (
+            place - first,
+            arrived[place] - arrived[first],
+        )
         assert (found.octets[place], found.n[place]) == (octets[later].sum(), row)

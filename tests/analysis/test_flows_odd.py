@@ -1,4 +1,6 @@
-"""Odd captures of known truth, made with Scapy: ports used again half-open, mirrored packets, time that goes back."""
+"""Odd captures of known truth, made with Scapy: ports used again half-open, mirrored packets, time
+that goes back.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ _LINK = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
 
 @dataclass
 class Wire:
-    """Packets of one client and one server in the order of their sending; numbers are as on the wire."""
+    """Packets of one client and one server in the order of their sending; numbers are as on the
+    wire.
+    """
 
     six: bool = False
     firsts: tuple[int, int] = (300, 40_000)
@@ -40,7 +44,9 @@ class Wire:
         self.packets: list[Packet] = []
         self._next = list(self.firsts)
 
-    def put(self, at: float, flags: str, seq: int, ack: int = 0, size: int = 0, server: bool = False) -> None:
+    def put(
+        self, at: float, flags: str, seq: int, ack: int = 0, size: int = 0, server: bool = False
+    ) -> None:
         hosts, ports = ("10.0.0.1", "10.0.0.2"), (40000, 80)
         if self.six:
             hosts = ("fd00::1", "fd00::2")
@@ -66,7 +72,9 @@ class Wire:
         self.put(at + 0.02, "A", firsts[1] + 1, first + SIZE, server=True)
 
     def challenged(self, at: float) -> None:
-        """The client forgot the old connection: RFC 5961, section 4.2, and its figure of half-open recovery."""
+        """The client forgot the old connection: RFC 5961, section 4.2, and its figure of half-open
+        recovery.
+        """
         self.put(at, "S", NEW[0])
         self.put(at + 0.02, "A", OLD[1] + 1, OLD[0] + 1 + SIZE, server=True)
         self.put(at + 0.0201, "R", OLD[0] + 1 + SIZE)
@@ -129,7 +137,9 @@ def reused(old: bool = True, rounds: int = 1) -> Wire:
 
 @pytest.mark.parametrize("packets", [False, True])
 @pytest.mark.parametrize("rounds", [1, 2])
-def test_the_challenge_ack_and_its_reset_are_the_old_connections(read: Read, packets: bool, rounds: int) -> None:
+def test_the_challenge_ack_and_its_reset_are_the_old_connections(
+    read: Read, packets: bool, rounds: int
+) -> None:
     reading = read(reused(rounds=rounds).packets, packets=packets)
     assert _marks(reading) == [(1, 1, rounds, 0), (rounds + 1, 1, 0, 0)]
     assert reading.connections["complete"].to_list() == ["reset", "yes"]
@@ -154,7 +164,9 @@ def test_what_is_left_of_a_connection_before_the_capture_stands_alone(read: Read
         assert reading.connections["bytes_acknowledged_a2b"].to_list() == [SIZE, 0]
 
 
-def test_old_data_and_a_syn_with_yet_another_number_do_not_mix_with_the_new_connection(read: Read) -> None:
+def test_old_data_and_a_syn_with_yet_another_number_do_not_mix_with_the_new_connection(
+    read: Read,
+) -> None:
     wire = Wire()
     wire.handshake(0.0, OLD)
     wire.ask(0.1, OLD)
@@ -180,7 +192,9 @@ def test_the_server_may_have_begun_the_old_connection(read: Read) -> None:
 
 
 @pytest.mark.parametrize("flags", ["RA", "R"])
-def test_a_syn_that_is_refused_is_one_connection_whatever_was_before(read: Read, flags: str) -> None:
+def test_a_syn_that_is_refused_is_one_connection_whatever_was_before(
+    read: Read, flags: str
+) -> None:
     wire = reused()
     wire.put(20.0, "S", 77)
     wire.put(20.02, flags, 0, 78 if flags == "RA" else 0, server=True)
@@ -193,14 +207,19 @@ def test_a_syn_whose_answer_is_not_captured_begins_one_connection(read: Read) ->
     wire.handshake(0.0, NEW)
     for number in range(4):
         wire.ask(0.1 + number, NEW, number * SIZE)
-    kept = [wire.packets[0], *wire.packets[6:]]  # the first that comes is an ACK of bytes that the capture lacks
+    kept = [
+        wire.packets[0],
+        *wire.packets[6:],
+    ]  # the first that comes is an ACK of bytes that the capture lacks
     reading = read(kept)
     assert _marks(reading) == [(1, 0, 0, 0)]
     assert set(_numbers(reading)) == {1}
 
 
 def test_tcptrace_splits_as_it_does(read: Read) -> None:
-    """tcptrace 6.6.7: the SYN belongs to the old connection, which it takes for new with the third."""
+    """tcptrace 6.6.7: the SYN belongs to the old connection, which it takes for new with the
+    third.
+    """
     reading = read(reused().packets, compatible=True)
     assert _marks(reading) == [(2, 1, 1, 0), (1, 1, 0, 0)]
 
@@ -221,17 +240,26 @@ def test_copied_syns_and_fins_are_copies(read: Read) -> None:
     for packets in (False, True):
         reading = read(mirrored(), packets=packets)
         row = reading.connections.row(0, named=True)
-        assert [row[f"{name}_{way}"] for name in ("syns_again", "fins_again") for way in ("a2b", "b2a")] == [0] * 4
+        assert [
+            row[f"{name}_{way}"] for name in ("syns_again", "fins_again") for way in ("a2b", "b2a")
+        ] == [0] * 4
         assert (row["copies_a2b"], row["copies_b2a"]) == (1 + 3 + 1, 1 + 1)
         assert row["retransmissions_a2b"] == 0
-        assert (row["SYN/FIN_pkts_sent_a2b"], row["SYN/FIN_pkts_sent_b2a"]) == ("2/2", "2/2")  # what there is
+        assert (row["SYN/FIN_pkts_sent_a2b"], row["SYN/FIN_pkts_sent_b2a"]) == (
+            "2/2",
+            "2/2",
+        )  # what there is
     assert kinds(reading, forward=False)[:2] == ["none", "copy"]
 
 
 @pytest.mark.parametrize("settings", [{"six": True}, {"firsts": (0, 0)}])
-def test_without_an_identification_copied_syns_and_fins_count_as_sent_again(read: Read, settings: Any) -> None:
+def test_without_an_identification_copied_syns_and_fins_count_as_sent_again(
+    read: Read, settings: Any
+) -> None:
     row = read(mirrored(**settings)).connections.row(0, named=True)
-    assert [row[f"{name}_{way}"] for name in ("syns_again", "fins_again") for way in ("a2b", "b2a")] == [1] * 4
+    assert [
+        row[f"{name}_{way}"] for name in ("syns_again", "fins_again") for way in ("a2b", "b2a")
+    ] == [1] * 4
 
 
 def test_a_syn_and_a_fin_that_are_really_sent_again_are_no_copies(read: Read) -> None:
@@ -253,7 +281,9 @@ def test_records_before_their_predecessor_are_counted(read: Read, packets: bool)
     wire.handshake(0.0, OLD)
     for number in range(4):
         wire.ask(0.1 + number / 10, OLD, number * SIZE)
-    wire.packets[5].time = START - 1  # the middle of a connection, which neither ends nor begins before its time
+    wire.packets[5].time = (
+        START - 1
+    )  # the middle of a connection, which neither ends nor begins before its time
     wire.packets[8].time = START + 0.25
     facts = read(wire.packets, packets=packets).file
     assert (facts.backwards, facts.longest_back) == (2, 1_120_000_000)
@@ -287,12 +317,16 @@ def test_the_engines_agree_on_ports_used_again_by_chance(tmp_path: Path) -> None
     path, alone = tmp_path / "chance.pcap", 0
     for seed in range(150):
         wrpcap(str(path), _by_chance(seed))
-        one, other = (flows.read(path, packets=True, engine=engine) for engine in ("compiled", "plain"))
+        one, other = (
+            flows.read(path, packets=True, engine=engine) for engine in ("compiled", "plain")
+        )
         assert one.packets is not None and other.packets is not None
         assert one.file == other.file
         assert_frame_equal(one.packets, other.packets)
         assert_frame_equal(one.connections, other.connections, check_exact=True)
-        kept = flows.read(path, engine="compiled")  # without rows the packets of small connections are only kept
+        kept = flows.read(
+            path, engine="compiled"
+        )  # without rows the packets of small connections are only kept
         assert_frame_equal(one.connections, kept.connections, check_exact=True)
         alone += one.connections["syns_a2b"].to_list().count(0)
     assert alone > 30

@@ -34,7 +34,9 @@ def test_a_probe_of_a_closed_window_is_no_retransmission(look: Look) -> None:
     flow = opened()
     flow.a.send(0.1)
     flow.b.ack(0.14, window=0)
-    flow.a.segment(0.4, 1000, 0, ACK)  # Linux: an old byte's number and no byte (tcp_xmit_probe_skb)
+    flow.a.segment(
+        0.4, 1000, 0, ACK
+    )  # Linux: an old byte's number and no byte (tcp_xmit_probe_skb)
     flow.b.ack(0.44, window=0)
     flow.a.segment(0.9, 1000, 0, ACK)
     flow.b.ack(0.94)
@@ -102,7 +104,9 @@ def test_a_tail_loss_probe_is_known_by_its_time(look: Look) -> None:
     flow = opened()
     flow.a.burst(0.1, 5)
     flow.b.ack(0.14, to=4001)
-    flow.a.send(0.2404, seq=4001)  # the last segment again, after two round trips without an ACK (RFC 8985, 7.2)
+    flow.a.send(
+        0.2404, seq=4001
+    )  # the last segment again, after two round trips without an ACK (RFC 8985, 7.2)
     flow.b.ack(0.2804)
     assert again(look(flow)) == ["tlp"]
 
@@ -135,8 +139,12 @@ def test_an_ack_that_echoes_the_second_timestamp_tells_that_it_was_needed(look: 
     assert again(look(flow)) == ["rto"]
 
 
-def test_a_delayed_ack_of_two_retransmissions_echoes_the_first_and_tells_nothing_of_the_second(look: Look) -> None:
-    """RFC 7323, section 4.3: a delayed ACK echoes the timestamp of the earliest segment that it acknowledges."""
+def test_a_delayed_ack_of_two_retransmissions_echoes_the_first_and_tells_nothing_of_the_second(
+    look: Look,
+) -> None:
+    """RFC 7323, section 4.3: a delayed ACK echoes the timestamp of the earliest segment that it
+    acknowledges.
+    """
     flow = opened(sack=False)
     flow.a.burst(0.1, 3)
     flow.a.send(0.34, seq=1, stamp=340)

@@ -1,4 +1,6 @@
-"""`python -m analysis.flows` prints what the frame has, and few rows and many make the same frames."""
+"""`python -m analysis.flows` prints what the frame has, and few rows and many make the same
+frames.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def capture(tmp_path: Path) -> Path:
     return tmp_path / "made.pcap"
 
 
-def test_the_text_has_every_cell_of_the_frame(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_text_has_every_cell_of_the_frame(
+    capture: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert text.main([str(capture)]) == 0
     names, *rows = csv.reader(io.StringIO(capsys.readouterr().out))
     frame = flows.read(capture).connections
@@ -34,13 +38,17 @@ def test_the_text_has_every_cell_of_the_frame(capture: Path, capsys: pytest.Capt
     assert any("" in row for row in rows)
 
 
-def test_the_text_of_nothing_is_its_head(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_text_of_nothing_is_its_head(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     made.idle(tmp_path / "empty.pcap", 0)
     assert text.main([str(tmp_path / "empty.pcap")]) == 0
     assert capsys.readouterr().out.count("\n") == 1
 
 
-def test_a_damaged_file_is_printed_as_far_as_it_goes(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_file_is_printed_as_far_as_it_goes(
+    capture: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     capture.write_bytes(capture.read_bytes()[:-5])
     assert text.main([str(capture)]) == 1
     said = capsys.readouterr()
@@ -49,7 +57,9 @@ def test_a_damaged_file_is_printed_as_far_as_it_goes(capture: Path, capsys: pyte
 
 
 @pytest.mark.parametrize("words", [[], ["--help"], ["one", "two"], ["nowhere.pcap"]])
-def test_what_cannot_be_read_is_one_error(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_read_is_one_error(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert text.main(words) > 0
     said = capsys.readouterr()
     assert said.err.startswith("Error: ")
@@ -58,14 +68,21 @@ def test_what_cannot_be_read_is_one_error(words: list[str], capsys: pytest.Captu
 
 def test_the_text_loads_neither_polars_nor_numpy(capture: Path) -> None:
     pytest.importorskip("analysis.flows._core", reason="the plain engine needs NumPy")
-    code = "import sys; from analysis.flows import __main__ as text; text.main(sys.argv[1:]); print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code, capture], capture_output=True, text=True, check=True)
+    code = (
+        "import sys; from analysis.flows import __main__ as text; text.main(sys.argv[1:]);"
+        " print(*sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, capture], capture_output=True, text=True, check=True
+    )
     loaded = set(done.stdout.splitlines()[-1].split())
     assert "analysis.flows._core" in loaded
     assert not {"polars", "numpy", "click", "rich"} & loaded
 
 
-def test_few_rows_and_many_make_the_same_frames(capture: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_rows_and_many_make_the_same_frames(
+    capture: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     few = flows.read(capture, packets=True, engine=engine)
     monkeypatch.setattr(frames, "_FEW", -1)
     many = flows.read(capture, packets=True, engine=engine)

@@ -35,7 +35,12 @@ def test_five_gigabytes_are_counted(look: Look) -> None:
         if number % 100 == 99:
             flow.b.ack(1 + number * 0.001 + 0.0001)
     read = look(flow)
-    assert one(read)["unique_bytes_sent_a2b"] == one(read)["actual_data_bytes_a2b"] == size * count > 5 * 10**9
+    assert (
+        one(read)["unique_bytes_sent_a2b"]
+        == one(read)["actual_data_bytes_a2b"]
+        == size * count
+        > 5 * 10**9
+    )
     assert sent(read)["sequence"][-1] == 1 + size * (count - 1)
     assert again(read) == []
 
@@ -94,7 +99,12 @@ def test_a_whole_handshake_is_known_as_one(look: Look) -> None:
     flow.a.ack(0.24)
     row = one(look(flow))
     assert (row["SYN/FIN_pkts_sent_a2b"], row["SYN/FIN_pkts_sent_b2a"]) == ("1/1", "1/1")
-    assert (row["host_a"], row["port_a"], row["host_b"], row["port_b"]) == ("10.0.0.1", 40000, "10.0.0.2", 5001)
+    assert (row["host_a"], row["port_a"], row["host_b"], row["port_b"]) == (
+        "10.0.0.1",
+        40000,
+        "10.0.0.2",
+        5001,
+    )
 
 
 def test_a_connection_without_its_first_syn_starts_at_the_syn_ack(look: Look) -> None:
@@ -195,7 +205,9 @@ def test_three_hundred_resets_are_three_hundred(look: Look) -> None:
     for number in range(300):
         flow.a.rst(0.1 + number / 1000)
     assert one(look(flow))["resets_sent_a2b"] == 300
-    assert one(look(flow, compatible=True))["resets_sent_a2b"] == 300 % 256  # tcptrace counts in an octet
+    assert (
+        one(look(flow, compatible=True))["resets_sent_a2b"] == 300 % 256
+    )  # tcptrace counts in an octet
 
 
 def test_connections_are_numbered_by_their_first_packet(look: Look) -> None:

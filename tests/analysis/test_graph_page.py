@@ -18,7 +18,10 @@ from analysis.graphs.looks import KINDS, LOOKS
 from tests.analysis.browser import CHROMIUM, Page, browser
 from tests.analysis.made_packets import MSS, Made, both_ends, large
 
-pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="no chromium to render the page")]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium to render the page"),
+]
 SCRIPT = "</script><script>throw 1</script>&<b>"
 
 
@@ -52,15 +55,17 @@ def _marks(capture: graphs.Capture) -> Counter[str]:
 def _place(page: Page, key: str) -> tuple[float, float]:
     """The middle of a graph, scrolled into view."""
     x, y = page.run(
-        f"(() => {{ const box = document.querySelector('#{key} canvas'); box.scrollIntoView({{block: 'center'}});"
-        "const {left, top, width, height} = box.getBoundingClientRect();"
-        "return [left + width / 2, top + height / 2] })()"
+        f"(() => {{ const box = document.querySelector('#{key} canvas');"
+        " box.scrollIntoView({block: 'center'});const {left, top, width, height} ="
+        " box.getBoundingClientRect();return [left + width / 2, top + height / 2] })()"
     )
     page.settle()
     return x, y
 
 
-@pytest.mark.parametrize("made", [Made(), Made(loss=0.1), Made(loss=0.1, sack=False)], ids=["clean", "sack", "no sack"])
+@pytest.mark.parametrize(
+    "made", [Made(), Made(loss=0.1), Made(loss=0.1, sack=False)], ids=["clean", "sack", "no sack"]
+)
 def test_every_segment_of_a_small_capture_is_drawn(page: Page, tmp_path: Path, made: Made) -> None:
     capture = both_ends(made)[0]
     _open(page, tmp_path, [capture])
@@ -72,7 +77,9 @@ def test_every_segment_of_a_small_capture_is_drawn(page: Page, tmp_path: Path, m
     assert ("rto" in drawn or "fast" in drawn) == (made.loss > 0 and not made.sack)
 
 
-def test_wheel_drag_keys_and_double_click_move_all_graphs_together(page: Page, tmp_path: Path) -> None:
+def test_wheel_drag_keys_and_double_click_move_all_graphs_together(
+    page: Page, tmp_path: Path
+) -> None:
     _open(page, tmp_path, [both_ends(Made(loss=0.05))[0]])
     whole = page.run("tcplabGraphs.range()")
     x, y = _place(page, "rtt")
@@ -107,10 +114,10 @@ def test_the_pointer_is_told_which_segment_it_is_on(page: Page, tmp_path: Path) 
     again = capture.packets.filter(capture.packets["kind"] == 3).row(5, named=True)
     _place(page, "time_sequence")
     x, y = page.run(
-        "(() => { const [plot] = state.plots; const box = plot.canvas.getBoundingClientRect();"
-        "const layer = plot.layers.find(one => one.name === 'again_sack');"
-        f"const at = layer.fields[0][1].indexOf({again['number']});"
-        "return [box.left + plot.current.X(layer.x[at]), box.top + plot.current.Y(layer.top[at])] })()"
+        "(() => { const [plot] = state.plots; const box ="
+        " plot.canvas.getBoundingClientRect();const layer = plot.layers.find(one => one.name ==="
+        f" 'again_sack');const at = layer.fields[0][1].indexOf({again['number']});return [box.left"
+        " + plot.current.X(layer.x[at]), box.top + plot.current.Y(layer.top[at])] })()"
     )
     page.mouse("mouseMoved", x, y)
     told = page.run("document.getElementById('told').textContent")
@@ -126,8 +133,10 @@ def test_connection_and_direction_are_chosen(page: Page, tmp_path: Path) -> None
     made = [Made(connection=number, seed=number, size=40_000 * number) for number in range(1, 31)]
     _open(page, tmp_path, both_ends(*made))
     assert page.run("document.getElementById('connection').length") == 30
-    page.run("(() => { const box = document.getElementById('connection'); box.selectedIndex = 6;"
-             "box.dispatchEvent(new Event('change')); return tcplabGraphs.ready })()")  # fmt: skip
+    page.run(
+        "(() => { const box = document.getElementById('connection'); box.selectedIndex = 6;"
+        "box.dispatchEvent(new Event('change')); return tcplabGraphs.ready })()"
+    )
     drawn = page.run("tcplabGraphs.counts()")
     assert drawn["time_sequence"]["data"] == -(-280_000 // MSS) + 1
     assert len(page.run("state.plots.find(plot => plot.graph.key === 'fairness').layers")) == 30
@@ -140,15 +149,24 @@ def test_two_captures_give_slanted_arrows_losses_and_queues(page: Page, tmp_path
     drawn = page.run("tcplabGraphs.counts()")
     assert drawn["ladder"]["lost"] == len(near.packets) - len(far.packets) > 10
     assert drawn["queue_time"]["waited"] == len(far.packets.filter(far.packets["forward"]))
-    took = page.run("(() => { const arrow = state.plots.find(one => one.graph.key === 'ladder').layers[0];"
-                    "return arrow.end[0] - arrow.x[0] })()")  # fmt: skip
+    took = page.run(
+        "(() => { const arrow = state.plots.find(one => one.graph.key === 'ladder').layers[0];"
+        "return arrow.end[0] - arrow.x[0] })()"
+    )
     assert took == pytest.approx(40e6, abs=1)
 
 
 def test_one_capture_gives_half_arrows(page: Page, tmp_path: Path) -> None:
     _open(page, tmp_path, both_ends(Made())[:1])
-    ends = page.run("state.plots.find(one => one.graph.key === 'ladder').layers.map(one => [one.y[0], one.top[0]])")
-    assert sorted(map(tuple, ends)) == [(1, 2), (1, 2), (2, 1)]  # a's at the upper end leave, b's come from the middle
+    ends = page.run(
+        "state.plots.find(one => one.graph.key === 'ladder').layers.map(one => [one.y[0],"
+        " one.top[0]])"
+    )
+    assert sorted(map(tuple, ends)) == [
+        (1, 2),
+        (1, 2),
+        (2, 1),
+    ]  # a's at the upper end leave, b's come from the middle
 
 
 def test_a_phone_shows_it_without_scrolling_sideways(page: Page, tmp_path: Path) -> None:
@@ -165,7 +183,9 @@ def test_a_line_is_hidden_by_a_click_in_the_legend(page: Page, tmp_path: Path) -
     assert "window" not in page.run("tcplabGraphs.counts()")["time_sequence"]
 
 
-def test_a_million_packets_keep_every_retransmission_in_five_megabytes(page: Page, tmp_path: Path) -> None:
+def test_a_million_packets_keep_every_retransmission_in_five_megabytes(
+    page: Page, tmp_path: Path
+) -> None:
     capture = large()
     text = _open(page, tmp_path, [capture])
     assert len(text) <= 5_000_000
@@ -182,7 +202,9 @@ def test_a_million_packets_keep_every_retransmission_in_five_megabytes(page: Pag
     assert page.run("tcplabGraphs.counts()")["time_sequence"]["data"] == seen.sum() > 300
 
 
-def test_what_is_drawn_as_one_is_said(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_drawn_as_one_is_said(
+    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(webpage, "MOST_SEGMENTS", 20_000)
     capture = large(200_000, again=500)
     text = _open(page, tmp_path, [capture])
@@ -205,19 +227,30 @@ def test_names_from_outside_stay_text(page: Page, tmp_path: Path) -> None:
 
 def test_a_capture_without_connections_is_said(page: Page, tmp_path: Path) -> None:
     capture = both_ends(Made())[0]
-    empty = replace(capture, packets=capture.packets.clear(), connections=capture.connections.clear())
+    empty = replace(
+        capture, packets=capture.packets.clear(), connections=capture.connections.clear()
+    )
     _open(page, tmp_path, [empty])
     assert "no TCP connection" in page.run("document.getElementById('graphs').textContent")
 
 
 @pytest.mark.parametrize(
     "numbers",
-    [np.array([0, 5, -3, 2**40, 7]), np.array([], dtype=np.int64), np.arange(70_000) ** 2, np.array([0.25, 1e9, -3.5])],
+    [
+        np.array([0, 5, -3, 2**40, 7]),
+        np.array([], dtype=np.int64),
+        np.arange(70_000) ** 2,
+        np.array([0.25, 1e9, -3.5]),
+    ],
     ids=["signs", "none", "growing", "fractions"],
-)  # fmt: skip
-def test_the_browser_reads_the_numbers_that_were_stored(page: Page, tmp_path: Path, numbers: np.ndarray) -> None:
+)
+def test_the_browser_reads_the_numbers_that_were_stored(
+    page: Page, tmp_path: Path, numbers: np.ndarray
+) -> None:
     columns = Columns()
     place = columns.put(numbers)
     _open(page, tmp_path, both_ends(Made(size=3000))[:1])
-    read = page.run(f"decoded({json.dumps(columns.stored[place])}).then(values => Array.from(values))")
+    read = page.run(
+        f"decoded({json.dumps(columns.stored[place])}).then(values => Array.from(values))"
+    )
     assert np.allclose(read, numbers, rtol=0, atol=0 if numbers.dtype.kind == "i" else 500)

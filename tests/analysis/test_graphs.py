@@ -1,4 +1,6 @@
-"""Graphs as data: what layers hold, and what becomes of it in pictures, in xplot's files and in a page's columns."""
+"""Graphs as data: what layers hold, and what becomes of it in pictures, in xplot's files and in a
+page's columns.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,16 @@ from analysis import graphs, tcptrace
 from analysis.figures import over_time
 from analysis.figures import time_sequence as report_figure
 from analysis.flows.ends import journeys
-from analysis.graphs import collection, fairness, lines, marks, queue, time_sequence, webpage, xplot_files
+from analysis.graphs import (
+    collection,
+    fairness,
+    lines,
+    marks,
+    queue,
+    time_sequence,
+    webpage,
+    xplot_files,
+)
 from analysis.graphs.capture import Direction, all_directions
 from analysis.graphs.layers import Graph, Layer
 from analysis.graphs.looks import KINDS, LOOKS, RETRANSMITTED
@@ -75,12 +86,16 @@ def test_only_the_first_block_of_a_dsack_is_a_duplicate(
     assert firsts.tolist() == [blocks[0] for blocks in reports["sacks"]]
 
 
-def test_a_reset_and_an_old_ack_do_not_bend_the_lines(lossy: tuple[graphs.Capture, graphs.Capture]) -> None:
+def test_a_reset_and_an_old_ack_do_not_bend_the_lines(
+    lossy: tuple[graphs.Capture, graphs.Capture],
+) -> None:
     packets = lossy[0].packets
     last = packets.tail(1).with_columns(
         forward=pl.lit(False), acknowledgement=pl.lit(1, pl.UInt64), time=pl.col("time") + 1
     )
-    reset = last.with_columns(flags=pl.lit(4, pl.UInt16), window=pl.lit(0, pl.UInt64), time=pl.col("time") + 1)
+    reset = last.with_columns(
+        flags=pl.lit(4, pl.UInt16), window=pl.lit(0, pl.UInt64), time=pl.col("time") + 1
+    )
     changed = replace(lossy[0], packets=pl.concat([packets, last, reset]))
     before, after = (all_directions([one])[0].answers for one in (lossy[0], changed))
     assert after.highest[-1] == before.highest[-1]
@@ -107,7 +122,8 @@ def test_samples_of_the_socket_stand_beside_the_bytes_in_flight(
 ) -> None:
     windows = ((1, 10, None, 0.08), (2, 7, 6, 0.09))
     samples = [
-        Sample(START / 1e9 + at, cwnd, ssthresh, rtt, 0, 0, 0, 0, 3, 0.08) for at, cwnd, ssthresh, rtt in windows
+        Sample(START / 1e9 + at, cwnd, ssthresh, rtt, 0, 0, 0, 0, 3, 0.08)
+        for at, cwnd, ssthresh, rtt in windows
     ]
     drawn = _graph(lossy, "in_flight", samples={1: samples})
     assert _layer(drawn, "cwnd").y.tolist() == [10 * MSS, 7 * MSS]
@@ -121,32 +137,47 @@ def test_the_same_packets_are_found_in_both_captures(
     lossy: tuple[graphs.Capture, graphs.Capture], turned: bool
 ) -> None:
     near, far = lossy
-    seen = far.packets.with_columns(kind=pl.when(pl.col("kind") == 3).then(11).otherwise("kind").cast(pl.UInt8))
+    seen = far.packets.with_columns(
+        kind=pl.when(pl.col("kind") == 3).then(11).otherwise("kind").cast(pl.UInt8)
+    )
     far = replace(far, packets=seen)  # the receiver's capture takes them for late
     both = journeys(far, near) if turned else journeys(near, far)
     lost = both.filter(pl.col("arrived").is_null())
     assert len(lost) == len(near.packets) - len(far.packets) > 10
     assert both["outward"].to_list() == [forward != turned for forward in both["forward"]]
-    assert Counter(both.filter("forward")["kind"]) == Counter(near.packets.filter("forward")["kind"])
+    assert Counter(both.filter("forward")["kind"]) == Counter(
+        near.packets.filter("forward")["kind"]
+    )
     took = both["arrived"] - both["time"]
     assert took.drop_nulls().min() == 40_000_000
 
 
-def test_a_wrong_clock_does_not_turn_the_arrows(lossy: tuple[graphs.Capture, graphs.Capture]) -> None:
+def test_a_wrong_clock_does_not_turn_the_arrows(
+    lossy: tuple[graphs.Capture, graphs.Capture],
+) -> None:
     late = replace(lossy[1], packets=lossy[1].packets.with_columns(pl.col("time") - 3_600 * 10**9))
     both = journeys(lossy[0], late).drop_nulls("arrived")
     forward = (both["arrived"] - both["time"]).filter(both["forward"])
-    assert forward.min() == 40_000_000 - 3_600 * 10**9  # still from a to b, by the clocks as they are
+    assert (
+        forward.min() == 40_000_000 - 3_600 * 10**9
+    )  # still from a to b, by the clocks as they are
     [waited, _] = queue.draw(all_directions([lossy[0]])[0], both.filter("outward"))
     assert waited.layers[0].y.min() == 0
 
 
-def test_at_the_receiver_the_graphs_say_what_they_do_not_show(lossy: tuple[graphs.Capture, graphs.Capture]) -> None:
+def test_at_the_receiver_the_graphs_say_what_they_do_not_show(
+    lossy: tuple[graphs.Capture, graphs.Capture],
+) -> None:
     for capture, at_receiver in zip(lossy, (False, True), strict=True):
         drawn = {graph.key: graph.caption for graph in collection.views([capture])[0].graphs}
-        assert drawn["rtt"].startswith("No round trips: this capture was taken at the receiver") == at_receiver
+        assert (
+            drawn["rtt"].startswith("No round trips: this capture was taken at the receiver")
+            == at_receiver
+        )
         assert drawn["rtt_distribution"].startswith("No round trips") == at_receiver
-        assert drawn["in_flight"].startswith("This capture was taken at the receiver") == at_receiver
+        assert (
+            drawn["in_flight"].startswith("This capture was taken at the receiver") == at_receiver
+        )
 
 
 def test_without_the_other_direction_no_bytes_in_flight_are_drawn(
@@ -161,8 +192,13 @@ def test_without_the_other_direction_no_bytes_in_flight_are_drawn(
 def test_the_queue_is_what_waited_at_the_bottleneck() -> None:
     """Ten segments at once on a link of one MSS per ms: the last waits 9 ms behind nine others."""
     captures = both_ends(Made(size=10 * MSS, rate=MSS * 1000.0))
-    waited, ahead = _graph(captures, "queue_time").layers[0], _graph(captures, "queue_bytes").layers[0]
-    assert waited.y.max() / 1e6 == pytest.approx(10, abs=0.01)  # the SYN, which has no payload, was the quickest
+    waited, ahead = (
+        _graph(captures, "queue_time").layers[0],
+        _graph(captures, "queue_bytes").layers[0],
+    )
+    assert waited.y.max() / 1e6 == pytest.approx(
+        10, abs=0.01
+    )  # the SYN, which has no payload, was the quickest
     assert ahead.y.max() == 9 * MSS
 
 
@@ -197,14 +233,21 @@ def test_a_run_never_covers_a_step_back() -> None:
     assert (merged.run, np.asarray(merged.end).tolist()) == (3, [2, 4])
 
 
-def test_a_large_capture_is_stored_in_runs_but_its_retransmissions_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_capture_is_stored_in_runs_but_its_retransmissions_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     capture = large(30_000, again=200)
     whole = webpage.document([capture])
     monkeypatch.setattr(webpage, "MOST_SEGMENTS", 3000)
     short = webpage.document([capture])
 
     def counted(document: dict[str, list[dict[str, list[dict[str, int]]]]]) -> Counter[str]:
-        layers = [layer for graph in document["graphs"] if graph["key"] == "time_sequence" for layer in graph["layers"]]
+        layers = [
+            layer
+            for graph in document["graphs"]
+            if graph["key"] == "time_sequence"
+            for layer in graph["layers"]
+        ]
         return Counter({str(layer["look"]): layer["marks"] for layer in layers})
 
     assert {name: count for name, count in counted(short).items() if LOOKS[name].every} == {
@@ -214,13 +257,17 @@ def test_a_large_capture_is_stored_in_runs_but_its_retransmissions_one_by_one(mo
     assert "up to 120 neighbours" in short["notes"][-1]
 
 
-def test_connections_beyond_the_largest_are_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_connections_beyond_the_largest_are_left_out_and_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(webpage, "MOST_CONNECTIONS", 2)
     capture = both_ends(*(Made(connection=number, size=5000 * number) for number in (1, 2, 3)))[0]
     document = webpage.document([capture])
     assert [view["connection"][0] for view in document["views"]] == ["2", "3"]
     (note,) = document["notes"]
-    assert note.startswith("h1-eth0 has 3 connections; the 2 largest are shown. ./tcplab analyze FILE --connection N")
+    assert note.startswith(
+        "h1-eth0 has 3 connections; the 2 largest are shown. ./tcplab analyze FILE --connection N"
+    )
 
 
 def test_xplot_files_say_the_same_when_they_are_read_again(
@@ -232,26 +279,36 @@ def test_xplot_files_say_the_same_when_they_are_read_again(
     }
     shapes = list(xplot.read_xplot((tmp_path / "h1-eth0_1_a2b_tsg.xpl").read_text()))
     read, ours = xplot.time_sequence(shapes), lines.time_sequence(sender)
-    assert read.resent[:, 1::2] - read.resent[:, 1:2] == pytest.approx(ours.resent[:, 1::2] - ours.resent[:, 1:2])
+    assert read.resent[:, 1::2] - read.resent[:, 1:2] == pytest.approx(
+        ours.resent[:, 1::2] - ours.resent[:, 1:2]
+    )
     assert len(read.data) == len(ours.data)
     assert read.acks[-1].tolist() == pytest.approx(ours.acks[-1].tolist())
     letters = Counter(shape.text for shape in shapes if shape.kind == "atext")
     assert letters["R"] == len(ours.resent)
     assert letters["S"] == len(ours.sacks)
     samples = xplot.dots(xplot.read_xplot((tmp_path / "h1-eth0_1_a2b_rtt.xpl").read_text()))
-    assert [rtt for _, rtt in samples] == pytest.approx([rtt for _, rtt in lines.rtts(sender)], abs=0.001)
+    assert [rtt for _, rtt in samples] == pytest.approx(
+        [rtt for _, rtt in lines.rtts(sender)], abs=0.001
+    )
 
 
 @pytest.mark.skipif(shutil.which("tcptrace") is None, reason="tcptrace is not installed")
 @pytest.mark.parametrize("condition", ["sack_on", "sack_off"])
 def test_the_lines_are_tcptraces(condition: str, tmp_path: Path) -> None:
-    """Of a real capture. Of stairs the upright lines are compared, for tcptrace also writes some without length."""
+    """Of a real capture. Of stairs the upright lines are compared, for tcptrace also writes some
+    without length.
+    """
     path = Path(__file__).parent / "data" / "run" / "raw" / "seed-5" / condition / "h1-eth0.pcap"
     capture = read_sample(path)
     ours = lines.time_sequence(all_directions([capture])[0])
     tcptrace.run(path, tmp_path, "-S")
     drawn = (tmp_path / "a2b_tsg.xpl").read_text()
-    [written] = (one.read_text() for one in graphs.write_xplot([capture], tmp_path) if one.name.endswith("a2b_tsg.xpl"))
+    [written] = (
+        one.read_text()
+        for one in graphs.write_xplot([capture], tmp_path)
+        if one.name.endswith("a2b_tsg.xpl")
+    )
     theirs, again = (xplot.time_sequence(xplot.read_xplot(text)) for text in (drawn, written))
     assert ours.start == pytest.approx(theirs.start, abs=1e-5)
     for name in ("data", "resent", "sacks", "acks", "window"):
@@ -279,7 +336,9 @@ def test_the_reports_figures_are_drawn_without_tcptrace(sender: Direction) -> No
     assert report_figure.draw([("SACK", sequence)], 0.5).startswith(b"\x89PNG")
 
 
-def test_pictures_are_written_in_each_format(lossy: tuple[graphs.Capture, graphs.Capture], tmp_path: Path) -> None:
+def test_pictures_are_written_in_each_format(
+    lossy: tuple[graphs.Capture, graphs.Capture], tmp_path: Path
+) -> None:
     written = graphs.write_pictures(lossy[:1], tmp_path, ("png", "svg"))
     names = {path.stem for path in written}
     assert {"h1-eth0_1_a2b_time_sequence", "h1-eth0_1_a2b_rtt", "h1-eth0_1_a2b_ladder"} <= names
@@ -289,7 +348,9 @@ def test_pictures_are_written_in_each_format(lossy: tuple[graphs.Capture, graphs
     assert len(written) == 2 * len(names)
 
 
-def test_a_folder_that_cannot_be_written_is_named(lossy: tuple[graphs.Capture, graphs.Capture], tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_named(
+    lossy: tuple[graphs.Capture, graphs.Capture], tmp_path: Path
+) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(TcplabError, match="cannot be written"):
         graphs.write_xplot(lossy[:1], tmp_path / "file" / "folder")
@@ -302,8 +363,14 @@ def test_any_beginning_of_a_capture_gives_graphs(
 ) -> None:
     cut = [replace(one, packets=one.packets.head(count)) for one in lossy[: 1 + whole_way]]
     document = webpage.document(cut)
-    assert len(document["views"]) == sum(len({True, False} & set(one.packets["forward"])) > 0 for one in cut)
+    assert len(document["views"]) == sum(
+        len({True, False} & set(one.packets["forward"])) > 0 for one in cut
+    )
     written = graphs.write_xplot(cut, tmp_path)
-    assert all(list(xplot.read_xplot(path.read_text())) for path in written if path.name.endswith("a2b_tsg.xpl"))
+    assert all(
+        list(xplot.read_xplot(path.read_text()))
+        for path in written
+        if path.name.endswith("a2b_tsg.xpl")
+    )
     if count == 12 and not whole_way:
         assert len(graphs.write_pictures(cut, tmp_path)) >= 4

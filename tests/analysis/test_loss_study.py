@@ -1,4 +1,6 @@
-"""The loss sweep's own parts, from recorded runs: statistics files, the summary table, the answers, the graph."""
+"""The loss sweep's own parts, from recorded runs: statistics files, the summary table, the answers,
+the graph.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ DATA = Path(__file__).parent / "data" / "loss"
 SPEC: dict[str, Any] = {
     "name": "sack_loss_sweep",
     "flows": [{"name": "flow1", "sender": "h1", "receiver": "h2"}],
-    "conditions": [{"name": "sack_on", "sysctls": [["net.ipv4.tcp_sack", "1"], ["net.ipv4.tcp_dsack", "1"]]}],
+    "conditions": [
+        {"name": "sack_on", "sysctls": [["net.ipv4.tcp_sack", "1"], ["net.ipv4.tcp_dsack", "1"]]}
+    ],
 }
 
 
@@ -64,7 +68,11 @@ def test_the_statistics_file_has_the_disciplines_before_and_after_what_iperf_pri
     assert lines[netem[0]] == "qdisc netem 1: dev s1-eth2 limit 1000000 delay 99us loss 0.5%"
     assert "dropped 488," in lines[netem[0] + 1]
     assert "dropped 701," in lines[netem[1] + 1]
-    assert lines[-3:] == ["TcpRetransSegs 20726 24957", "TcpExtTCPFastRetrans 1375 5606", "TcpExtTCPSackRecovery 0 202"]
+    assert lines[-3:] == [
+        "TcpRetransSegs 20726 24957",
+        "TcpExtTCPFastRetrans 1375 5606",
+        "TcpExtTCPSackRecovery 0 202",
+    ]
 
 
 def test_what_is_missing_is_said_in_the_statistics_file(tmp_path: Path) -> None:
@@ -82,8 +90,9 @@ def test_only_a_study_that_says_so_keeps_statistics() -> None:
 
 def test_a_statistics_files_name_is_legal_everywhere() -> None:
     assert file_name("sack_on", {"loss": "0.01%"}, 1) == "statistics/sack_on_loss_0.01%_seed-1.txt"
-    assert file_name("a", {"flows.*.window": "64 KiB", "x": 'a:b/c"'}, 2) == (
-        "statistics/a_flows.-.window_64-KiB_x_a-b-c-_seed-2.txt"
+    assert (
+        file_name("a", {"flows.*.window": "64 KiB", "x": 'a:b/c"'}, 2)
+        == "statistics/a_flows.-.window_64-KiB_x_a-b-c-_seed-2.txt"
     )
 
 
@@ -95,9 +104,15 @@ def test_the_summary_has_the_published_columns_and_order(report: SweepReport) ->
     recorded = pl.read_csv(DATA / "rows.csv").filter(loss="0.5%", condition="sack_on").to_dicts()[0]
     (row,) = (row for row in found if row[:2] == ["1", "0.5"])
     assert [float(cell) for cell in row[2:]] == pytest.approx(
-        [recorded["resent_percent"], *(recorded[f"{which}_second_kbit_s"] / 1000 for which in
-                                       ("slowest", "mean", "fastest"))], rel=1e-5,
-    )  # fmt: skip
+        [
+            recorded["resent_percent"],
+            *(
+                recorded[f"{which}_second_kbit_s"] / 1000
+                for which in ("slowest", "mean", "fastest")
+            ),
+        ],
+        rel=1e-5,
+    )
 
 
 def test_every_published_line_is_found_beside_ours(report: SweepReport) -> None:
@@ -107,11 +122,19 @@ def test_every_published_line_is_found_beside_ours(report: SweepReport) -> None:
 
 
 def test_the_published_lines_give_the_published_answers() -> None:
-    """The author's own: 5 % go at 0.034 % of retransmissions without SACK, at 0.51 % with; of a second at 0.0019 %."""
+    """The author's own: 5 % go at 0.034 % of retransmissions without SACK, at 0.51 % with; of a
+    second at 0.0019 %.
+    """
     average, slowest, most = loss.answers((), loss.published())
     off, on = average.paragraphs
-    assert "Published: from a loss of 0.02 % on, where 0.0338 % of the segments are sent again: 881 Mbit/s" in off
-    assert "Published: from a loss of 0.5 % on, where 0.512 % of the segments are sent again: 883 Mbit/s" in on
+    assert (
+        "Published: from a loss of 0.02 % on, where 0.0338 % of the segments are sent again: 881"
+        " Mbit/s" in off
+    )
+    assert (
+        "Published: from a loss of 0.5 % on, where 0.512 % of the segments are sent again: 883"
+        " Mbit/s" in on
+    )
     assert "from a loss of 0.001 % on, where 0.00195 %" in slowest.paragraphs[0]
     assert "at 4 %, where the rate with SACK is 4.72 times" in most.paragraphs[0]
     assert off.startswith("SACK off: not measured.")
@@ -121,7 +144,8 @@ def test_ours_are_computed_from_the_rows(report: SweepReport) -> None:
     assert report.study is not None
     off, on = report.study.answers[0].paragraphs
     assert off.startswith(
-        "SACK off: from a loss of 0.05 % on, where 0.143 % of the segments are sent again: 871 Mbit/s"
+        "SACK off: from a loss of 0.05 % on, where 0.143 % of the segments are sent again: 871"
+        " Mbit/s"
     )
     assert on.startswith("SACK on: from a loss of 1 % on")
     assert "0.009" not in off
@@ -135,7 +159,14 @@ def test_a_rate_that_never_falls_is_said_to(tmp_path: Path) -> None:
 
 def test_a_sweep_that_varies_more_is_no_study(tmp_path: Path) -> None:
     facts = json.loads((DATA / "sweep.json").read_text())
-    delay = {"name": "delay", "meaning": "", "kind": "word", "values": ["1ms", "2ms"], "column": "delay", "unit": ""}
+    delay = {
+        "name": "delay",
+        "meaning": "",
+        "kind": "word",
+        "values": ["1ms", "2ms"],
+        "column": "delay",
+        "unit": "",
+    }
     assert make_sweep_report(folder_of(tmp_path, factors=[*facts["factors"], delay])).study is None
 
 

@@ -1,4 +1,6 @@
-"""The order of packets as a report gives it: from two captures to counts, shares, extents and times (RFC 4737)."""
+"""The order of packets as a report gives it: from two captures to counts, shares, extents and times
+(RFC 4737).
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ MSS = 1000
 
 @pytest.fixture
 def end(build_capture: Build, tmp_path: Path) -> Callable[..., End]:
-    """A capture of these data segments: time, place in the stream, identification (its 18th byte in a frame)."""
+    """A capture of these data segments: time, place in the stream, identification (its 18th byte in
+    a frame).
+    """
 
     def build(role: str, *packets: tuple[float, int, int]) -> End:
         rows = [(time, 4000, 5001, 1 + MSS * place, MSS) for time, place, _ in packets]
@@ -31,7 +35,14 @@ def end(build_capture: Build, tmp_path: Path) -> Callable[..., End]:
         path.write_bytes(content)
         reading = flows.read(path, packets=True)
         assert reading.packets is not None
-        return End(role, "h1-eth0", reading, reading.connections.row(0, named=True), reading.packets, by_a=True)
+        return End(
+            role,
+            "h1-eth0",
+            reading,
+            reading.connections.row(0, named=True),
+            reading.packets,
+            by_a=True,
+        )
 
     return build
 
@@ -40,7 +51,8 @@ def both(end: Callable[..., End], *places: int) -> pl.DataFrame:
     """Sent one each 10 ms, arriving in the order of `places` one each 10 ms from 1 s on."""
     sent = [(0.01 * place, place, place) for place in range(max(places) + 1)]
     return order(
-        end("sender", *sent), end("receiver", *((1 + 0.01 * at, place, place) for at, place in enumerate(places)))
+        end("sender", *sent),
+        end("receiver", *((1 + 0.01 * at, place, place) for at, place in enumerate(places))),
     )
 
 
@@ -53,7 +65,9 @@ def test_in_order_nothing_is_late(end: Callable[..., End]) -> None:
 
 
 def test_the_values_are_in_percent_packets_and_milliseconds(end: Callable[..., End]) -> None:
-    """Packet 1 comes after 2, 3 and 4: by three places and 30 ms late, and right after three that were sent later."""
+    """Packet 1 comes after 2, 3 and 4: by three places and 30 ms late, and right after three that
+    were sent later.
+    """
     found = both(end, 0, 2, 3, 4, 1)
     values = values_of(found)
     assert late(found).rows() == [(3, 30_000_000, 3)]
@@ -62,8 +76,12 @@ def test_the_values_are_in_percent_packets_and_milliseconds(end: Callable[..., E
     assert values["order.time_median"] == pytest.approx(30)
 
 
-def test_extent_counts_from_the_first_that_overtook_and_n_only_what_is_right_before(end: Callable[..., End]) -> None:
-    """RFC 4737's own distinction: 4 came right after 7 alone (1-reordered) though 5, 6 and 7 had passed it."""
+def test_extent_counts_from_the_first_that_overtook_and_n_only_what_is_right_before(
+    end: Callable[..., End],
+) -> None:
+    """RFC 4737's own distinction: 4 came right after 7 alone (1-reordered) though 5, 6 and 7 had
+    passed it.
+    """
     found = late(both(end, 0, 5, 1, 6, 2, 7, 4))
     assert found.select("extent", "n_reordered").rows() == [(1, 1), (3, 1), (5, 1)]
 
@@ -71,8 +89,9 @@ def test_extent_counts_from_the_first_that_overtook_and_n_only_what_is_right_bef
 def test_a_packet_is_recognised_by_its_identification(end: Callable[..., End]) -> None:
     """Two packets with the same bytes, of which only the second arrives, and before another one."""
     found = order(
-        end("sender", (0.1, 0, 7), (0.2, 1, 8), (0.3, 0, 9)), end("receiver", (1.0, 0, 9), (1.25, 1, 8))
-    )  # fmt: skip
+        end("sender", (0.1, 0, 7), (0.2, 1, 8), (0.3, 0, 9)),
+        end("receiver", (1.0, 0, 9), (1.25, 1, 8)),
+    )
     values = values_of(found)
     assert (values["order.arrived"], values["order.lost"]) == (2, 1)
     assert late(found).rows() == [(1, 250_000_000, 1)]

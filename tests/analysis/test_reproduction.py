@@ -1,4 +1,6 @@
-"""Published numbers beside ours: verdicts with a known truth, the page, the table, and folders broken or hostile."""
+"""Published numbers beside ours: verdicts with a known truth, the page, the table, and folders
+broken or hostile.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ from analysis.reproduction.verdict import (
     judge,
     published_span,
     summarize,
-)  # fmt: skip
+)
 from topologies.errors import UsageError
 
 PUBLISHED = Path(analysis.__file__).parent / "published"
@@ -40,25 +42,54 @@ Object = dict[str, Any]
 
 
 def _row(published: float | None, where: str = "here", **changes: Any) -> Object:
-    """A row whose runs with the settings of its time gave the published number, and today's twice as much."""
+    """A row whose runs with the settings of its time gave the published number, and today's twice
+    as much.
+    """
     ours = [published] * 3 if published is not None else [1.0]
     return {
-        "where": where, "quantity": "rate", "unit": "Mbit/s", "published": published, "published_low": None,
-        "published_high": None, "published_note": "", "period": ours, "today": [2 * one for one in ours],
-        "seeds": [1, 2, 3], "command": "./tcplab run sack --seed 1", "why": None,
-    } | changes  # fmt: skip
+        "where": where,
+        "quantity": "rate",
+        "unit": "Mbit/s",
+        "published": published,
+        "published_low": None,
+        "published_high": None,
+        "published_note": "",
+        "period": ours,
+        "today": [2 * one for one in ours],
+        "seeds": [1, 2, 3],
+        "command": "./tcplab run sack --seed 1",
+        "why": None,
+    } | changes
 
 
 def _study(*rows: Object, **changes: Any) -> Object:
-    profile = [{"name": "net.ipv4.tcp_recovery", "value": "0", "reason": "RACK came with Linux 4.4."}]
-    return {"name": "sack", "claim": "SACK helps.", "source": "Somebody 2017", "year": 2017, "profile": profile,
-            "notes": ["Short form."], "rows": list(rows), "failures": []} | changes  # fmt: skip
+    profile = [
+        {"name": "net.ipv4.tcp_recovery", "value": "0", "reason": "RACK came with Linux 4.4."}
+    ]
+    return {
+        "name": "sack",
+        "claim": "SACK helps.",
+        "source": "Somebody 2017",
+        "year": 2017,
+        "profile": profile,
+        "notes": ["Short form."],
+        "rows": list(rows),
+        "failures": [],
+    } | changes
 
 
 def _write(folder: Path, *studies: Object, **changes: Any) -> Path:
-    facts = {"format": 1, "id": "first", "mode": "quick", "status": "complete", "tcplab": "0.1.0",
-             "kernel": {"release": "7.2.12"}, "wall_seconds": 1.0, "digests": {"code": "ab12"},
-             "studies": list(studies)}  # fmt: skip
+    facts = {
+        "format": 1,
+        "id": "first",
+        "mode": "quick",
+        "status": "complete",
+        "tcplab": "0.1.0",
+        "kernel": {"release": "7.2.12"},
+        "wall_seconds": 1.0,
+        "digests": {"code": "ab12"},
+        "studies": list(studies),
+    }
     (folder / "reproduction.json").write_text(json.dumps(facts | changes))
     return folder
 
@@ -105,7 +136,7 @@ def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
         ("12.4", "s", 10.0, 12.5, (10.0, 12.648)),
         ("0", "Mbit/s", None, None, (-0.5, 0.5)),
     ],
-)  # fmt: skip
+)
 def test_what_a_published_number_stands_for(
     printed: str, unit: str, low: float | None, high: float | None, span: tuple[float, float]
 ) -> None:
@@ -128,8 +159,10 @@ def test_what_a_published_number_stands_for(
         (2.0, [], UNRUN),
         (None, FOUND, UNSTATED),
     ],
-)  # fmt: skip
-def test_verdicts_with_a_known_truth(published: float | None, values: list[float], word: str) -> None:
+)
+def test_verdicts_with_a_known_truth(
+    published: float | None, values: list[float], word: str
+) -> None:
     span = None if published is None else published_span(str(published), "Mbit/s")
     assert judge(published, span, summarize(values)).word == word
 
@@ -141,7 +174,9 @@ def test_the_spread_of_published_repetitions_widens_agreement() -> None:
 
 
 def test_the_same_process_mostly_agrees_and_another_does_not() -> None:
-    """A single published run of our own process is outside our range of ten in 2 of 11 cases, and no more."""
+    """A single published run of our own process is outside our range of ten in 2 of 11 cases, and
+    no more.
+    """
     chance, outside = random.Random(1), 0
     for _ in range(2000):
         ours = summarize([chance.lognormvariate(0, 0.5) for _ in range(10)])
@@ -161,8 +196,10 @@ def test_the_same_process_mostly_agrees_and_another_does_not() -> None:
         (0.0, 12.0, "differs by 12 Mbit/s (ours is higher)"),
         (12.0, 0.0, "differs by 12 Mbit/s (ours is lower)"),
     ],
-)  # fmt: skip
-def test_how_far_apart_is_said_with_sensible_digits(published: float, ours: float, text: str) -> None:
+)
+def test_how_far_apart_is_said_with_sensible_digits(
+    published: float, ours: float, text: str
+) -> None:
     assert judge(published, Span(published, published), summarize([ours])).text("Mbit/s") == text
 
 
@@ -181,36 +218,69 @@ def _numbers(name: str) -> list[dict[str, str]]:
 def _all_studies() -> list[Object]:
     """All published numbers, in the form in which the engine writes them."""
     sweep = [
-        _row(float(one["avg_mbit_s"]), f"SACK {one['sack']}, loss {one['netem_loss_percent']} %",
-             series=f"SACK {one['sack']}", x=float(one["netem_loss_percent"]))
+        _row(
+            float(one["avg_mbit_s"]),
+            f"SACK {one['sack']}, loss {one['netem_loss_percent']} %",
+            series=f"SACK {one['sack']}",
+            x=float(one["netem_loss_percent"]),
+        )
         for one in _numbers("davids_2017_sack_loss_sweep")
-    ]  # fmt: skip
-    assigned = [_row(float(one["reported_mbit_s"]), f"{at}: {one['condition']}")
-                for at, one in enumerate(_numbers("geni_tcp_assignment"))]  # fmt: skip
-    wan = [_row(float(one["sender_mbit_s"]), f"{one['test_case']}, {one['run']}", period=[])
-           for one in _numbers("esnet_2015_reordering")]  # fmt: skip
-    dropper = [_row(float(one["elapsed_avg_s"]), f"{one['drop_percent']} %", x=float(one["drop_percent"]), unit="s",
-                    published_low=10.0, published_high=2000.0) for one in _numbers("packet_dropper")]  # fmt: skip
-    table = [_row(float(one["sack_on"]), one["quantity"], unit=one["unit"]) for one in _numbers("mininet_2014_sack")]
+    ]
+    assigned = [
+        _row(float(one["reported_mbit_s"]), f"{at}: {one['condition']}")
+        for at, one in enumerate(_numbers("geni_tcp_assignment"))
+    ]
+    wan = [
+        _row(float(one["sender_mbit_s"]), f"{one['test_case']}, {one['run']}", period=[])
+        for one in _numbers("esnet_2015_reordering")
+    ]
+    dropper = [
+        _row(
+            float(one["elapsed_avg_s"]),
+            f"{one['drop_percent']} %",
+            x=float(one["drop_percent"]),
+            unit="s",
+            published_low=10.0,
+            published_high=2000.0,
+        )
+        for one in _numbers("packet_dropper")
+    ]
+    table = [
+        _row(float(one["sack_on"]), one["quantity"], unit=one["unit"])
+        for one in _numbers("mininet_2014_sack")
+    ]
     swept = {"kind": "loglog", "x": "loss", "x_unit": "%", "series": "SACK"}
-    return [_study(*sweep, name="sack_loss_sweep", plot=swept), _study(*assigned, name="assignment"),
-            _study(*wan, name="wan_reordering"), _study(*dropper, name="packet_dropper", plot=swept),
-            _study(*table, name="sack")]  # fmt: skip
+    return [
+        _study(*sweep, name="sack_loss_sweep", plot=swept),
+        _study(*assigned, name="assignment"),
+        _study(*wan, name="wan_reordering"),
+        _study(*dropper, name="packet_dropper", plot=swept),
+        _study(*table, name="sack"),
+    ]
 
 
 def test_every_published_number_is_on_the_page_and_in_the_table(tmp_path: Path) -> None:
     studies = _all_studies()
     folder = _write(tmp_path, *studies)
     result = _run(folder)
-    rows, tags, page = _table(folder), _Tags(folder / "reproduction.html"), (folder / "reproduction.html").read_text()
+    rows, tags, page = (
+        _table(folder),
+        _Tags(folder / "reproduction.html"),
+        (folder / "reproduction.html").read_text(),
+    )
     assert result.exit_code == 0, result.output
     listed = [(study["name"], row["where"]) for study in studies for row in study["rows"]]
     assert [(row["study"], row["where"]) for row in rows] == listed
     assert len(rows) == page.count('<tr class="row-') >= 142
-    assert f"Of {len(rows)} published numbers {sum(row['outcome'] == AGREES for row in rows)} agree" in page
+    assert (
+        f"Of {len(rows)} published numbers {sum(row['outcome'] == AGREES for row in rows)} agree"
+        in page
+    )
     assert all(link.startswith(("data:", "#study-")) for link in tags.links)
     assert page.count("data:image/png") == 5
-    assert {path.name for path in (folder / "plots").iterdir()} == {f"study-{number}.png" for number in range(1, 6)}
+    assert {path.name for path in (folder / "plots").iterdir()} == {
+        f"study-{number}.png" for number in range(1, 6)
+    }
     assert str(folder) not in page
     from matplotlib.image import imread
 
@@ -220,14 +290,21 @@ def test_every_published_number_is_on_the_page_and_in_the_table(tmp_path: Path) 
 
 @pytest.mark.usefixtures("no_pictures")
 def test_both_verdicts_are_shown_and_the_summary_says_which(tmp_path: Path) -> None:
-    rows = [_row(10.0, "a"), _row(10.0, "b", period=[30.0], why="RACK."), _row(10.0, "c", period=[], today=[]),
-            _row(10.0, "d", period=[9.0, 12.0], today=[]), _row(None, "e")]  # fmt: skip
+    rows = [
+        _row(10.0, "a"),
+        _row(10.0, "b", period=[30.0], why="RACK."),
+        _row(10.0, "c", period=[], today=[]),
+        _row(10.0, "d", period=[9.0, 12.0], today=[]),
+        _row(None, "e"),
+    ]
     result = _run(_write(tmp_path, _study(*rows)))
     page, table = (tmp_path / "reproduction.html").read_text(), _table(tmp_path)
     assert result.exit_code == 1  # one row was not run
-    said = ("Of 5 published numbers 1 agrees with ours (1 under the settings of their time, 0 under today's), "
-            "1 more lies within the range of our runs, 1 differs, 1 was not run, and 1 is not stated in the source "
-            "(quick mode).")  # fmt: skip
+    said = (
+        "Of 5 published numbers 1 agrees with ours (1 under the settings of their time, 0 under"
+        " today's), 1 more lies within the range of our runs, 1 differs, 1 was not run, and 1 is"
+        " not stated in the source (quick mode)."
+    )
     assert said in result.output
     assert [row["outcome"] for row in table] == [AGREES, DIFFERS, UNRUN, WITHIN, UNSTATED]
     assert [(row["period_verdict"], row["today_verdict"]) for row in table][:2] == [
@@ -260,26 +337,41 @@ def test_an_interval_is_in_the_table_from_six_runs(tmp_path: Path, count: int) -
 
 @pytest.mark.usefixtures("no_pictures")
 def test_what_is_not_whole_or_failed_is_marked(tmp_path: Path) -> None:
-    failures = [{"where": "here, seed 3", "problem": "The guest ended.", "log": "failures/ab.log"},
-                {"where": "there", "problem": HOSTILE, "log": "../../secret"}]  # fmt: skip
+    failures = [
+        {"where": "here, seed 3", "problem": "The guest ended.", "log": "failures/ab.log"},
+        {"where": "there", "problem": HOSTILE, "log": "../../secret"},
+    ]
     result = _run(_write(tmp_path, _study(_row(1.0), failures=failures), status="interrupted"))
     page = (tmp_path / "reproduction.html").read_text()
     assert result.exit_code == 1
     assert "marked interrupted" in result.output and "status: interrupted" in page
     assert "2 runs failed and give no value" in result.output
-    assert [link for link in _Tags(tmp_path / "reproduction.html").links if link.startswith(("fail", "."))] == [
-        "failures/ab.log"
-    ]
+    assert [
+        link
+        for link in _Tags(tmp_path / "reproduction.html").links
+        if link.startswith(("fail", "."))
+    ] == ["failures/ab.log"]
 
 
 def test_hostile_text_stays_text(tmp_path: Path) -> None:
-    rows = [_row(1.0, f"{HOSTILE}{at}", x=float(at), **dict.fromkeys(
-        ("quantity", "unit", "series", "published_note", "why", "command"), HOSTILE)) for at in range(3)]  # fmt: skip
+    rows = [
+        _row(
+            1.0,
+            f"{HOSTILE}{at}",
+            x=float(at),
+            **dict.fromkeys(
+                ("quantity", "unit", "series", "published_note", "why", "command"), HOSTILE
+            ),
+        )
+        for at in range(3)
+    ]
     texts = dict.fromkeys(("name", "claim", "source", "year"), HOSTILE)
     settings = [dict.fromkeys(("name", "value", "reason"), HOSTILE)]
     plot = {"kind": "loglog", "x": HOSTILE, "x_unit": HOSTILE, "series": HOSTILE}
     study = _study(*rows, profile=settings, notes=[HOSTILE], plot=plot, **texts)
-    result = _run(_write(tmp_path, study, mode=HOSTILE, digests={HOSTILE: HOSTILE}, started=HOSTILE))
+    result = _run(
+        _write(tmp_path, study, mode=HOSTILE, digests={HOSTILE: HOSTILE}, started=HOSTILE)
+    )
     page = (tmp_path / "reproduction.html").read_text()
     assert result.exit_code == 0, result.output
     assert "script" not in _Tags(tmp_path / "reproduction.html").names
@@ -295,10 +387,18 @@ def test_hostile_text_stays_text(tmp_path: Path) -> None:
         (b"{}", "reproduction.json is empty"),
         (b'{"format": 2}', "git pull"),
         (b'{"format": 1, "status": "complete"}', "lists no study"),
-        (b'{"format": 1, "studies": [7, {"rows": 3, "profile": 3, "failures": "x", "plot": []}]}', "has no row"),
+        (
+            (
+                b'{"format": 1, "studies": [7, {"rows": 3, "profile": 3, "failures": "x", "plot":'
+                b" []}]}"
+            ),
+            "has no row",
+        ),
     ],
 )
-def test_a_broken_file_gives_one_clear_sentence(tmp_path: Path, content: bytes | None, said: str) -> None:
+def test_a_broken_file_gives_one_clear_sentence(
+    tmp_path: Path, content: bytes | None, said: str
+) -> None:
     if content is not None:
         (tmp_path / "reproduction.json").write_bytes(content)
     result = _run(tmp_path)
@@ -311,7 +411,10 @@ def test_a_broken_file_gives_one_clear_sentence(tmp_path: Path, content: bytes |
 @pytest.mark.parametrize("odd", [0.0, -1.0, 1e299, 1e-299, 5e-324])
 def test_odd_numbers_are_drawn_without_a_traceback(tmp_path: Path, kind: str, odd: float) -> None:
     units = ("s", "Mbit/s") if odd < 1 else ("s", "s")
-    rows = [_row(odd, "a", x=odd, unit=units[0]), _row(5.0, "b", x=0.5, period=[odd], unit=units[1])]
+    rows = [
+        _row(odd, "a", x=odd, unit=units[0]),
+        _row(5.0, "b", x=0.5, period=[odd], unit=units[1]),
+    ]
     result = _run(_write(tmp_path, _study(*rows, plot={"kind": kind})))
     assert result.exit_code == 0, result.output
     assert len(_table(tmp_path)) == 2
@@ -319,13 +422,24 @@ def test_odd_numbers_are_drawn_without_a_traceback(tmp_path: Path, kind: str, od
 
 @pytest.mark.usefixtures("no_pictures")
 def test_values_that_are_none_are_left_out_and_said(tmp_path: Path) -> None:
-    rows = [_row(5.0, "a", today=[None, 5.0]), _row(5.0, "b", today=[NAN, "5", True, 5.0]),
-            _row(5.0, "c") | {"published": NAN}, _row(5.0, "d", today=7), _row(5.0, "a")]  # fmt: skip
+    rows = [
+        _row(5.0, "a", today=[None, 5.0]),
+        _row(5.0, "b", today=[NAN, "5", True, 5.0]),
+        _row(5.0, "c") | {"published": NAN},
+        _row(5.0, "d", today=7),
+        _row(5.0, "a"),
+    ]
     result = _run(_write(tmp_path, _study(*rows, None)))
     assert result.exit_code == 1
     assert [row["today_runs"] for row in _table(tmp_path)] == ["1", "1", "3", "0", "3"]
     assert "Some values of 'a'" not in result.output  # null is a seed that gave none
-    for said in ("Some values of 'b'", "Some values of 'd'", "number of 'c'", "several rows for 'a'", "in part"):
+    for said in (
+        "Some values of 'b'",
+        "Some values of 'd'",
+        "number of 'c'",
+        "several rows for 'a'",
+        "in part",
+    ):
         assert result.output.count(said) == 1, said
 
 
@@ -345,7 +459,10 @@ def test_the_page_can_go_elsewhere_or_says_where_it_cannot(tmp_path: Path) -> No
 def test_long_tables_are_cut_and_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report, "MOST_ROWS", 2)
     _run(_write(tmp_path, _study(*(_row(1.0, str(at)) for at in range(5)))))
-    assert "the other 3 rows are in <code>reproduction.csv</code>" in (tmp_path / "reproduction.html").read_text()
+    assert (
+        "the other 3 rows are in <code>reproduction.csv</code>"
+        in (tmp_path / "reproduction.html").read_text()
+    )
     assert len(_table(tmp_path)) == 5
 
 

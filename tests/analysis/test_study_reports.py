@@ -28,10 +28,19 @@ SECONDS = "0.459 2.56 5.24 22.4 29.9 30.6 31.1 30.7"
 def published(condition: str, **more: Any) -> dict[str, Any]:
     """A published number as a run's spec.json holds it."""
     return {
-        "where": "300 ms", "quantity": "rate", "unit": "Mbit/s", "published": 29.7, "published_note": "",
-        "condition": condition, "period_condition": f"{condition}_period", "metric": "client_kbit_s", "flow": "",
-        "scale": 1e-3, "command": "./tcplab run it", **more,
-    }  # fmt: skip
+        "where": "300 ms",
+        "quantity": "rate",
+        "unit": "Mbit/s",
+        "published": 29.7,
+        "published_note": "",
+        "condition": condition,
+        "period_condition": f"{condition}_period",
+        "metric": "client_kbit_s",
+        "flow": "",
+        "scale": 1e-3,
+        "command": "./tcplab run it",
+        **more,
+    }
 
 
 def cells(listing: Listing, row: str) -> tuple[str, ...]:
@@ -44,9 +53,15 @@ def fair(tmp_path: Path) -> Report:
     """A UDP flow with 8.84 of the 20 Mbit/s that it sends, beside TCP flows with 10 and 8."""
     files = {"udp.client.txt": UDP_CLIENT, "udp.server.txt": UDP_SERVER}
     files |= {
-        f"tcp{number}.{side}.txt": line(rate) for number, rate in ((1, 10), (2, 8)) for side in ("client", "server")
+        f"tcp{number}.{side}.txt": line(rate)
+        for number, rate in ((1, 10), (2, 8))
+        for side in ("client", "server")
     }
-    flows = [flow("udp", "top", 6001, "20mbit"), flow("tcp1", "right", 5001), flow("tcp2", "right", 5002)]
+    flows = [
+        flow("udp", "top", 6001, "20mbit"),
+        flow("tcp1", "right", 5001),
+        flow("tcp2", "right", 5002),
+    ]
     return make_report(made_run(tmp_path, "udp_fairness", FIFO, flows, {"together": [files]}))
 
 
@@ -59,15 +74,31 @@ def test_a_udp_clients_rate_is_what_it_sent() -> None:
 
 def test_udp_beside_tcp_is_told_apart(fair: Report) -> None:
     both, tcp = fair.listings
-    assert cells(both, "fifo, together") == ("20", "8.84", "56,822", "102,044", "55.7", "0.217", "18", "0.988")
+    assert cells(both, "fifo, together") == (
+        "20",
+        "8.84",
+        "56,822",
+        "102,044",
+        "55.7",
+        "0.217",
+        "18",
+        "0.988",
+    )
     assert cells(tcp, "together") == ("2", "18", "0.988", "8", "10", "10  8")
     values = fair.results.measured[0].values
     assert values["flows.total"] == pytest.approx(26_840)
 
 
 def test_a_udp_flow_has_its_own_sources_and_no_counters_of_tcp(tmp_path: Path) -> None:
-    counted = {"before": {}, "after": {"top": {"TcpRetransSegs": 0}, "right": {"TcpRetransSegs": 7}}}
-    files = {"udp.client.txt": UDP_CLIENT, "udp.server.txt": UDP_SERVER, "counters.json": json.dumps(counted)}
+    counted = {
+        "before": {},
+        "after": {"top": {"TcpRetransSegs": 0}, "right": {"TcpRetransSegs": 7}},
+    }
+    files = {
+        "udp.client.txt": UDP_CLIENT,
+        "udp.server.txt": UDP_SERVER,
+        "counters.json": json.dumps(counted),
+    }
     flows = [flow("udp", "top", 6001, "20mbit"), flow("tcp1", "right", 5001)]
     made = make_report(made_run(tmp_path, "udp_fairness", FIFO, flows, {"together": [files]}))
     sources = {row.name: row.source for row in made.table.rows}
@@ -86,22 +117,31 @@ def test_a_udp_flow_with_more_than_its_share_is_called_favoured(tmp_path: Path) 
     files = {"udp.client.txt": UDP_CLIENT, "udp.server.txt": server, "tcp1.server.txt": line(5)}
     flows = [flow("udp", "top", 6001, "20mbit"), flow("tcp1", "right", 5001)]
     report = make_report(made_run(tmp_path, "udp_fairness", FIFO, flows, {"together": [files]}))
-    assert "1.6 times as much. The queue does not enforce fairness" in " ".join(report.answers[1].paragraphs)
+    assert "1.6 times as much. The queue does not enforce fairness" in " ".join(
+        report.answers[1].paragraphs
+    )
 
 
 @pytest.fixture
 def long_path(tmp_path: Path) -> Report:
-    """Under the profile the published rate, today twice as much, both with eight seconds of lines."""
+    """Under the profile the published rate, today twice as much, both with eight seconds of
+    lines.
+    """
     seconds = [1, 10, 30, 30, 30, 30, 30, 30]
     period = {"flow1.client.txt": client(*seconds, rate=29.6), "flow1.server.txt": line(29.6)}
-    today = {"flow1.client.txt": client(*(2 * one for one in seconds), rate=59.4), "flow1.server.txt": line(59.4)}
+    today = {
+        "flow1.client.txt": client(*(2 * one for one in seconds), rate=59.4),
+        "flow1.server.txt": line(59.4),
+    }
     number = published("cubic", published_note=f"first seconds: {SECONDS}")
     flows = [flow("flow1", "right", 5001)]
     said = {"cubic": [today], "cubic_period": [period]}
     return make_report(made_run(tmp_path, "cubic_vs_reno", LONG, flows, said, [number]))
 
 
-def test_a_published_number_gets_a_verdict_for_each_way(long_path: Report, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_published_number_gets_a_verdict_for_each_way(
+    long_path: Report, capsys: pytest.CaptureFixture[str]
+) -> None:
     (judged,) = long_path.published.rows
     assert (judged.row.period, judged.row.today) == ((29.6,), (59.4,))
     assert judged.period_verdict.word == "agrees"
@@ -118,7 +158,14 @@ def test_a_published_number_gets_a_verdict_for_each_way(long_path: Report, capsy
 def test_a_way_that_was_not_run_has_no_column(tmp_path: Path) -> None:
     files = {"flow1.client.txt": client(1, 2, rate=29.6), "flow1.server.txt": line(29.6)}
     number = published("cubic", period_condition=None)
-    run = made_run(tmp_path, "cubic_vs_reno", LONG, [flow("flow1", "right", 5001)], {"cubic": [files]}, [number])
+    run = made_run(
+        tmp_path,
+        "cubic_vs_reno",
+        LONG,
+        [flow("flow1", "right", 5001)],
+        {"cubic": [files]},
+        [number],
+    )
     report = make_report(run)
     assert (report.published.has_today, report.published.has_period) == (True, False)
     assert "settings of its time" not in report.page.read_text()
@@ -126,7 +173,16 @@ def test_a_way_that_was_not_run_has_no_column(tmp_path: Path) -> None:
 
 def test_the_first_seconds_stand_beside_the_published_ones(long_path: Report) -> None:
     (early,) = long_path.listings
-    assert cells(early, "published, cubic") == ("0.459", "2.56", "5.24", "22.4", "29.9", "30.6", "31.1", "30.7")
+    assert cells(early, "published, cubic") == (
+        "0.459",
+        "2.56",
+        "5.24",
+        "22.4",
+        "29.9",
+        "30.6",
+        "31.1",
+        "30.7",
+    )
     assert cells(early, "ours, cubic, as it was") == ("1", "10", "30", "30", "30", "30", "30", "30")
     assert (long_path.page.parent / "plots/first_seconds.png").is_file()
     assert "second 3" in " ".join(long_path.answers[2].paragraphs)
@@ -137,7 +193,9 @@ def test_many_connections_get_a_row_and_an_answer(tmp_path: Path) -> None:
     files = {f"{name}.client.txt": client(rate, rate, rate=rate) for name, rate in rates.items()}
     files |= {f"{name}.server.txt": line(rate) for name, rate in rates.items()}
     flows = [flow(name, "right", 5001 + at) for at, name in enumerate(rates)]
-    report = make_report(made_run(tmp_path, "cubic_vs_reno", LONG | {"streams": "3"}, flows, {"reno": [files]}))
+    report = make_report(
+        made_run(tmp_path, "cubic_vs_reno", LONG | {"streams": "3"}, flows, {"reno": [files]})
+    )
     (row,) = report.listings
     assert cells(row, "reno") == ("3", "6", "0.857", "1", "3", "3  2  1")
     asked = [answer.question for answer in report.answers]
@@ -145,9 +203,13 @@ def test_many_connections_get_a_row_and_an_answer(tmp_path: Path) -> None:
     assert not any("loss do" in question for question in asked)
 
 
-@pytest.mark.parametrize("row", published_rows("packet_dropper"), ids=lambda row: f"{row['drop_percent']} %")
+@pytest.mark.parametrize(
+    "row", published_rows("packet_dropper"), ids=lambda row: f"{row['drop_percent']} %"
+)
 def test_the_droppers_columns_are_the_originals(row: dict[str, str]) -> None:
-    """From the ten published times follow the average, the spread and the throughput that were published."""
+    """From the ten published times follow the average, the spread and the throughput that were
+    published.
+    """
     times = packet_dropper.published_times(float(row["drop_percent"]))
     found = packet_dropper.cells(times, 100_000)
     average, spread, share, throughput = (cell.replace(",", "").rstrip(" %") for cell in found[-4:])
@@ -158,8 +220,16 @@ def test_the_droppers_columns_are_the_originals(row: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(("requests", "rows"), [("100000", 2), ("10000", 1)])
-def test_published_times_are_shown_for_the_same_requests_only(tmp_path: Path, requests: str, rows: int) -> None:
-    parameters = {"bw": "100mbit", "delay": "50us", "jitter": "0s", "loss": "1%", "requests": requests}
+def test_published_times_are_shown_for_the_same_requests_only(
+    tmp_path: Path, requests: str, rows: int
+) -> None:
+    parameters = {
+        "bw": "100mbit",
+        "delay": "50us",
+        "jitter": "0s",
+        "loss": "1%",
+        "requests": requests,
+    }
     said = {"dropping": [{"flow1.client.txt": line(90, seconds)} for seconds in (12.0, 13.0, 14.0)]}
     flows = [{"name": "flow1", "sender": "h1", "receiver": "h2", "port": 5001}]
     (times,) = make_report(made_run(tmp_path, "packet_dropper", parameters, flows, said)).listings
@@ -168,29 +238,43 @@ def test_published_times_are_shown_for_the_same_requests_only(tmp_path: Path, re
     assert cells(times, "dropping")[10:12] == ("13.000", "0.6667")
 
 
-def swept(folder: Path, experiment: str, rows: list[dict[str, Any]], parameters: dict[str, str]) -> tuple[Listing, ...]:
+def swept(
+    folder: Path, experiment: str, rows: list[dict[str, Any]], parameters: dict[str, str]
+) -> tuple[Listing, ...]:
     """The own tables of a sweep over `level` with these rows."""
     blank = dict.fromkeys((metric.name for metric in METRICS), None)
-    pl.DataFrame([{"condition": "only", **blank, **row} for row in rows], infer_schema_length=None).write_parquet(
-        folder / "rows.parquet"
-    )
+    pl.DataFrame(
+        [{"condition": "only", **blank, **row} for row in rows], infer_schema_length=None
+    ).write_parquet(folder / "rows.parquet")
     levels = list(dict.fromkeys(row["level"] for row in rows))
     facts = {
-        "format": 1, "experiment": experiment, "metric": "goodput_kbit_s", "parameters": parameters,
+        "format": 1,
+        "experiment": experiment,
+        "metric": "goodput_kbit_s",
+        "parameters": parameters,
         "factors": [{"name": "level", "kind": "word", "values": levels, "column": "level"}],
-        "conditions": [{"name": "only", "label": "only"}], "status": "complete",
-    }  # fmt: skip
+        "conditions": [{"name": "only", "label": "only"}],
+        "status": "complete",
+    }
     (folder / "sweep.json").write_text(json.dumps(facts))
     return of_sweep(read_sweep(folder, Problems()))
 
 
 def test_a_sweep_of_queues_has_a_row_for_each(tmp_path: Path) -> None:
     rows = [
-        {"level": level, "seed": seed, "flow": name, "goodput_kbit_s": rate, "client_kbit_s": 20_000.0,
-         "udp_jitter_ms": 0.1 * seed if name == "udp" else None, "udp_lost_percent": 50.0 if name == "udp" else None}
-        for level in ("sfq", "fifo") for seed in (1, 2, 3)
+        {
+            "level": level,
+            "seed": seed,
+            "flow": name,
+            "goodput_kbit_s": rate,
+            "client_kbit_s": 20_000.0,
+            "udp_jitter_ms": 0.1 * seed if name == "udp" else None,
+            "udp_lost_percent": 50.0 if name == "udp" else None,
+        }
+        for level in ("sfq", "fifo")
+        for seed in (1, 2, 3)
         for name, rate in (("udp", 9e3), ("tcp1", 1e4), ("tcp2", 3e4))
-    ]  # fmt: skip
+    ]
     (listing,) = swept(tmp_path, "udp_fairness", rows, {})
     assert [row[0] for row in listing.rows] == ["sfq", "fifo"]
     assert cells(listing, "sfq") == ("20", "9", "50", "0.2 (0.1 to 0.3)", "40", "0.8", "10", "30")
@@ -198,7 +282,8 @@ def test_a_sweep_of_queues_has_a_row_for_each(tmp_path: Path) -> None:
 
 def test_a_sweep_of_the_dropper_has_the_originals_lines(tmp_path: Path) -> None:
     rows = [
-        {"level": "a", "loss": "1%", "seed": seed, "flow": "flow1", "client_seconds": 10.0 + seed} for seed in (1, 3)
+        {"level": "a", "loss": "1%", "seed": seed, "flow": "flow1", "client_seconds": 10.0 + seed}
+        for seed in (1, 3)
     ]
     fixed = {"bw": "100mbit", "delay": "50us", "jitter": "0s", "requests": "100000"}
     (listing,) = swept(tmp_path, "packet_dropper", rows, fixed)

@@ -16,7 +16,9 @@ from analysis.sweep.wording import called, decimals, fixed, probability, verb
 
 
 def test_no_family_of_equal_levels_is_claimed_to_differ_too_often() -> None:
-    """12 comparisons without any effect, 200 times: one false claim or more in at most 5 % of them."""
+    """12 comparisons without any effect, 200 times: one false claim or more in at most 5 % of
+    them.
+    """
     names = tuple("abcdef")
     factors = tuple(
         Factor(name, name, "", values, "", tuple(zip(values, range(len(values)), strict=True)))
@@ -51,7 +53,12 @@ def test_panels_are_chosen_over_the_whole_grid() -> None:
 
 def test_every_level_looks_different() -> None:
     for count in (2, 6, 10):
-        assert len({(look.color, look.mark) for look in panels.looks([str(at) for at in range(count)])}) == count
+        assert (
+            len(
+                {(look.color, look.mark) for look in panels.looks([str(at) for at in range(count)])}
+            )
+            == count
+        )
 
 
 def test_figures_have_the_digits_that_the_interval_supports() -> None:

@@ -1,4 +1,6 @@
-"""Whole sweep folders with a known truth: verdicts, pages and pictures; and folders that are broken or hostile."""
+"""Whole sweep folders with a known truth: verdicts, pages and pictures; and folders that are broken
+or hostile.
+"""
 
 from __future__ import annotations
 
@@ -34,32 +36,74 @@ EFFECTS = {"cubic": 1.0, "reno": 0.8, "bbr": 1.0}
 """The truth: reno carries less than the other two, which are the same."""
 
 
-def write_sweep(folder: Path, seeds: int = 20, flows: int = 1, scale: float = 1.0, **changes: Any) -> Path:
-    """A sweep of delay x congestion control with the truth of `EFFECTS`; each seed has luck of its own."""
+def write_sweep(
+    folder: Path, seeds: int = 20, flows: int = 1, scale: float = 1.0, **changes: Any
+) -> Path:
+    """A sweep of delay x congestion control with the truth of `EFFECTS`; each seed has luck of its
+    own.
+    """
     chance, folder = np.random.default_rng(1), folder / "sweep"
     folder.mkdir()
     luck = chance.lognormal(0, 0.3, seeds)
     rows = [
-        {"point": f"{delay}-{cc}-{seed}", "delay": delay, "delay_s": DELAYS[delay], "cc": cc, "condition": "only",
-         "flow": f"flow{flow}", "seed": seed + 1} | dict.fromkeys((metric.name for metric in METRICS), 1.0)
-        | {"goodput_kbit_s": scale * 10 / DELAYS[delay] * EFFECTS[cc] * luck[seed] * chance.lognormal(0, 0.1),
-           "jain_index": None}
+        {
+            "point": f"{delay}-{cc}-{seed}",
+            "delay": delay,
+            "delay_s": DELAYS[delay],
+            "cc": cc,
+            "condition": "only",
+            "flow": f"flow{flow}",
+            "seed": seed + 1,
+        }
+        | dict.fromkeys((metric.name for metric in METRICS), 1.0)
+        | {
+            "goodput_kbit_s": (
+                scale * 10 / DELAYS[delay] * EFFECTS[cc] * luck[seed] * chance.lognormal(0, 0.1)
+            ),
+            "jain_index": None,
+        }
         for delay, cc, seed, flow in itertools.product(DELAYS, EFFECTS, range(seeds), range(flows))
-    ]  # fmt: skip
+    ]
     pl.DataFrame(rows).write_parquet(folder / "rows.parquet")
     facts = {
-        "format": 1, "id": "first", "experiment": "cubic_vs_reno", "claim": "Reno carries less.", "status": "complete",
-        "command": "./tcplab sweep cubic_vs_reno", "metric": "goodput_kbit_s", "compare": "cc",
+        "format": 1,
+        "id": "first",
+        "experiment": "cubic_vs_reno",
+        "claim": "Reno carries less.",
+        "status": "complete",
+        "command": "./tcplab sweep cubic_vs_reno",
+        "metric": "goodput_kbit_s",
+        "compare": "cc",
         "factors": [
-            {"name": "delay", "meaning": "Delay.", "kind": "duration", "values": list(DELAYS), "column": "delay_s",
-             "unit": "s"},
-            {"name": "cc", "meaning": "", "kind": "word", "values": list(EFFECTS), "column": "cc", "unit": ""},
+            {
+                "name": "delay",
+                "meaning": "Delay.",
+                "kind": "duration",
+                "values": list(DELAYS),
+                "column": "delay_s",
+                "unit": "s",
+            },
+            {
+                "name": "cc",
+                "meaning": "",
+                "kind": "word",
+                "values": list(EFFECTS),
+                "column": "cc",
+                "unit": "",
+            },
         ],
-        "conditions": [{"name": "only", "label": "only"}], "parameters": {"bw": "1mbit"}, "until": None,
-        "seeds": list(range(1, seeds + 1)), "points": {"wanted": len(rows), "done": len(rows)},
-        "failures": [], "warnings": [], "digests": {"code": "ab12"}, "kernel": {"release": "7.2.12"},
-        "tcplab": "0.1.0", "workers": 2,
-    }  # fmt: skip
+        "conditions": [{"name": "only", "label": "only"}],
+        "parameters": {"bw": "1mbit"},
+        "until": None,
+        "seeds": list(range(1, seeds + 1)),
+        "points": {"wanted": len(rows), "done": len(rows)},
+        "failures": [],
+        "warnings": [],
+        "digests": {"code": "ab12"},
+        "kernel": {"release": "7.2.12"},
+        "tcplab": "0.1.0",
+        "workers": 2,
+    }
     (folder / "sweep.json").write_text(json.dumps(facts | changes))
     return folder
 
@@ -112,10 +156,15 @@ def test_the_truth_is_found_and_nothing_else_is_claimed(tmp_path: Path) -> None:
         (delay, first, second, verdict)
         for delay in DELAYS
         for first, second, verdict in (
-            ("cubic", "reno", "smaller"), ("cubic", "bbr", UNSHOWN), ("reno", "bbr", "larger"),
+            ("cubic", "reno", "smaller"),
+            ("cubic", "bbr", UNSHOWN),
+            ("reno", "bbr", "larger"),
         )
-    ]  # fmt: skip
-    assert all(float(row["low"]) < EFFECTS[row["second"]] / EFFECTS[row["first"]] < float(row["high"]) for row in found)
+    ]
+    assert all(
+        float(row["low"]) < EFFECTS[row["second"]] / EFFECTS[row["first"]] < float(row["high"])
+        for row in found
+    )
 
 
 def test_the_page_is_one_file_with_pictures_that_are_not_blank(tmp_path: Path) -> None:
@@ -137,14 +186,32 @@ def test_the_page_is_one_file_with_pictures_that_are_not_blank(tmp_path: Path) -
 
 def test_three_factors_are_drawn_as_maps(tmp_path: Path) -> None:
     folder = write_sweep(tmp_path)
-    _change_rows(folder, pl.when(pl.col("seed") % 2 == 0).then(pl.lit("0%")).otherwise(pl.lit("1%")).alias("loss"))
-    _change_rows(folder, (pl.col("loss") == "1%").cast(pl.Float64).alias("loss_share"), (pl.col("seed") + 1) // 2)
-    loss = {"name": "loss", "kind": "share", "values": ["0%", "1%"], "column": "loss_share", "meaning": "Loss."}
+    _change_rows(
+        folder,
+        pl.when(pl.col("seed") % 2 == 0).then(pl.lit("0%")).otherwise(pl.lit("1%")).alias("loss"),
+    )
+    _change_rows(
+        folder,
+        (pl.col("loss") == "1%").cast(pl.Float64).alias("loss_share"),
+        (pl.col("seed") + 1) // 2,
+    )
+    loss = {
+        "name": "loss",
+        "kind": "share",
+        "values": ["0%", "1%"],
+        "column": "loss_share",
+        "meaning": "Loss.",
+    }
     _change(folder, factors=[*json.loads((folder / "sweep.json").read_text())["factors"], loss])
     made = make_sweep_report(folder)
     assert made.sound, made.remarks
     assert len(made.comparisons) == 12
-    assert {path.stem for path in (folder / "plots").iterdir()} == {"lines", "ratios", "medians", "distribution"}
+    assert {path.stem for path in (folder / "plots").iterdir()} == {
+        "lines",
+        "ratios",
+        "medians",
+        "distribution",
+    }
 
 
 @pytest.mark.parametrize("seeds", [1, 5])
@@ -158,8 +225,14 @@ def test_few_seeds_say_that_they_can_show_nothing(tmp_path: Path, seeds: int) ->
 
 def test_conditions_are_a_factor_under_their_labels(tmp_path: Path) -> None:
     folder = write_sweep(tmp_path)
-    _change_rows(folder, pl.when(pl.col("cc") == "reno").then(pl.lit("off")).otherwise(pl.lit("on")).alias("condition"),
-                 keep=(pl.col("cc") != "bbr") & (pl.col("delay") == "10ms"))  # fmt: skip
+    _change_rows(
+        folder,
+        pl.when(pl.col("cc") == "reno")
+        .then(pl.lit("off"))
+        .otherwise(pl.lit("on"))
+        .alias("condition"),
+        keep=(pl.col("cc") != "bbr") & (pl.col("delay") == "10ms"),
+    )
     conditions = [{"name": "off", "label": "SACK off"}, {"name": "on", "label": "SACK on"}]
     _change(folder, factors=[], conditions=conditions, compare="condition")
     result = _sweep(folder)
@@ -201,8 +274,13 @@ def test_a_runs_value_is_the_mean_of_its_flows_and_needs_all_of_them(tmp_path: P
 
 @pytest.mark.usefixtures("no_pictures")
 def test_failed_points_are_listed_with_the_command_that_repeats_them(tmp_path: Path) -> None:
-    failure = {"factors": {"delay": "10ms", "cc": "reno"}, "seed": 4, "problem": "The guest ended.",
-               "log": "failures/ab12.log", "repeat": "./tcplab run cubic_vs_reno --seed 4"}  # fmt: skip
+    failure = {
+        "factors": {"delay": "10ms", "cc": "reno"},
+        "seed": 4,
+        "problem": "The guest ended.",
+        "log": "failures/ab12.log",
+        "repeat": "./tcplab run cubic_vs_reno --seed 4",
+    }
     outside = failure | {"log": "../../secret", "seed": 5}
     folder = write_sweep(tmp_path, failures=[failure, outside], points={"wanted": 6, "failed": 2})
     result, page = _sweep(folder), (folder / "sweep.html").read_text()
@@ -210,7 +288,9 @@ def test_failed_points_are_listed_with_the_command_that_repeats_them(tmp_path: P
     assert "Check: 2 points failed" in result.output
     assert "delay 10ms, cc reno, seed 4:</strong> The guest ended." in page
     assert "<code>./tcplab run cubic_vs_reno --seed 4</code>" in page
-    assert [link for link in _Tags(folder / "sweep.html").links if link != "data:,"] == ["failures/ab12.log"]
+    assert [link for link in _Tags(folder / "sweep.html").links if link != "data:,"] == [
+        "failures/ab12.log"
+    ]
 
 
 @pytest.mark.usefixtures("no_pictures")
@@ -225,7 +305,13 @@ def test_a_sweep_that_is_not_whole_is_marked(tmp_path: Path, changes: dict[str, 
 def test_hostile_text_stays_text(tmp_path: Path) -> None:
     both = {HOSTILE: HOSTILE}
     failure = {"factors": both, "problem": HOSTILE}
-    texts = {"claim": HOSTILE, "warnings": [HOSTILE], "command": HOSTILE, "parameters": both, "digests": both}
+    texts = {
+        "claim": HOSTILE,
+        "warnings": [HOSTILE],
+        "command": HOSTILE,
+        "parameters": both,
+        "digests": both,
+    }
     folder = write_sweep(tmp_path, failures=[failure], **texts)
     factors = json.loads((folder / "sweep.json").read_text())["factors"]
     factors[1] |= {"meaning": HOSTILE, "values": ["cubic", HOSTILE]}
@@ -250,7 +336,9 @@ def test_hostile_text_stays_text(tmp_path: Path) -> None:
         ("rows.parquet", b"", "rows.parquet cannot be read"),
     ],
 )
-def test_a_broken_folder_gives_one_clear_sentence(tmp_path: Path, name: str, content: bytes | None, said: str) -> None:
+def test_a_broken_folder_gives_one_clear_sentence(
+    tmp_path: Path, name: str, content: bytes | None, said: str
+) -> None:
     folder = write_sweep(tmp_path, seeds=6)
     (folder / name).unlink() if content is None else (folder / name).write_bytes(content)
     result = _sweep(folder)
@@ -281,13 +369,20 @@ def test_no_folder_is_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         make_sweep_report(tmp_path)
     assert _sweep(tmp_path / "absent").exit_code == 2
-    _change(write_sweep(tmp_path), factors=[{"name": str(at), "values": list("abcdefghij")} for at in range(7)])
+    _change(
+        write_sweep(tmp_path),
+        factors=[{"name": str(at), "values": list("abcdefghij")} for at in range(7)],
+    )
     with pytest.raises(TcplabError, match="cells"):
         make_sweep_report(tmp_path / "sweep")
 
 
-@pytest.mark.parametrize("entry", [{"name": "seed"}, {"name": "cc"}, {"name": "x", "column": "goodput_kbit_s"}])
-def test_a_factor_that_takes_anothers_column_is_refused(tmp_path: Path, entry: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    "entry", [{"name": "seed"}, {"name": "cc"}, {"name": "x", "column": "goodput_kbit_s"}]
+)
+def test_a_factor_that_takes_anothers_column_is_refused(
+    tmp_path: Path, entry: dict[str, str]
+) -> None:
     folder = write_sweep(tmp_path, seeds=6)
     factors = json.loads((folder / "sweep.json").read_text())["factors"]
     _change(folder, factors=[*factors, {"values": ["1", "2"], "column": ""} | entry])
@@ -320,50 +415,90 @@ def test_long_lists_are_cut_and_say_so(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_as_a_program_it_ends_without_a_traceback(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "analysis", "sweep", str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
+    )
     assert done.returncode == 2
     assert done.stderr.startswith("Error: ")
 
 
 PUBLISHED = {
-    "where": "300 ms", "series": "", "x": None, "quantity": "rate", "unit": "Mbit/s", "published": 29.7,
-    "published_low": None, "published_high": None, "published_note": "", "why": "Because.",
-    "command": "./tcplab run it", "today": [29.7, 29.8], "period": [], "seeds": [1, 2],
-}  # fmt: skip
+    "where": "300 ms",
+    "series": "",
+    "x": None,
+    "quantity": "rate",
+    "unit": "Mbit/s",
+    "published": 29.7,
+    "published_low": None,
+    "published_high": None,
+    "published_note": "",
+    "why": "Because.",
+    "command": "./tcplab run it",
+    "today": [29.7, 29.8],
+    "period": [],
+    "seeds": [1, 2],
+}
 
 
-def test_published_numbers_stand_beside_the_sweeps_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_published_numbers_stand_beside_the_sweeps_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     rows = [PUBLISHED, PUBLISHED | {"where": HOSTILE, "today": [90.0]}]
     made = make_sweep_report(write_sweep(tmp_path, published={"note": "Short form.", "rows": rows}))
     page = made.page.read_text()
     print_sweep(made)
     told = capsys.readouterr().out
     for text in (page, told):
-        assert "2 numbers were published: 1 agree, 0 lie within our runs' range, 1 differ" in unfolded(text)
+        assert (
+            "2 numbers were published: 1 agree, 0 lie within our runs' range, 1 differ"
+            in unfolded(text)
+        )
         assert "differs by a factor of 3.0" in unfolded(text)
     assert "Short form." in page and "Because." in page and "<script>alert" not in page
 
 
 def unfolded(text: str) -> str:
-    """Without the frame and the line ends of a table in the terminal, and without a page's own spelling."""
-    return " ".join(text.replace("\N{BOX DRAWINGS LIGHT VERTICAL}", " ").replace("&#39;", "'").split())
+    """Without the frame and the line ends of a table in the terminal, and without a page's own
+    spelling.
+    """
+    return " ".join(
+        text.replace("\N{BOX DRAWINGS LIGHT VERTICAL}", " ").replace("&#39;", "'").split()
+    )
 
 
 def test_one_seed_is_said_to_show_nothing(tmp_path: Path) -> None:
     made = make_sweep_report(write_sweep(tmp_path, seeds=1))
     assert made.headline[0].startswith("One seed cannot show a difference")
     assert len(made.headline) == 1
-    assert "How they compare" in made.page.read_text() and "really different" not in made.page.read_text()
+    assert (
+        "How they compare" in made.page.read_text()
+        and "really different" not in made.page.read_text()
+    )
 
 
-def test_many_levels_are_rows_of_the_terminals_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_many_levels_are_rows_of_the_terminals_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     levels = {f"{number}ms": number / 1000 for number in range(1, 10)}
     rows = [
-        {"point": str(number), "delay": delay, "delay_s": value, "condition": "only", "flow": "flow1", "seed": 1}
+        {
+            "point": str(number),
+            "delay": delay,
+            "delay_s": value,
+            "condition": "only",
+            "flow": "flow1",
+            "seed": 1,
+        }
         | dict.fromkeys((metric.name for metric in METRICS), 1000.0 * number)
         for number, (delay, value) in enumerate(levels.items(), 1)
     ]
-    factor = {"name": "delay", "meaning": "Delay.", "kind": "duration", "values": list(levels), "column": "delay_s"}
+    factor = {
+        "name": "delay",
+        "meaning": "Delay.",
+        "kind": "duration",
+        "values": list(levels),
+        "column": "delay_s",
+    }
     folder = write_sweep(tmp_path, seeds=1, compare="delay", factors=[factor])
     pl.DataFrame(rows).write_parquet(folder / "rows.parquet")
     print_sweep(make_sweep_report(folder))

@@ -1,4 +1,6 @@
-"""The statistics of sweeps against counting, drawing, scipy, tabulated examples and known distributions."""
+"""The statistics of sweeps against counting, drawing, scipy, tabulated examples and known
+distributions.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +42,16 @@ def test_the_interval_ends_where_drawn_resamples_end_it(count: int) -> None:
     drawn = np.median(values[chance.integers(0, count, (30_000, count))], axis=1)
     tail = statistics._tail(count)
     slack = 5 * sqrt(tail / len(drawn))
-    assert (drawn < found.low - 1e-12).mean() - slack <= tail <= (drawn <= found.low + 1e-12).mean() + slack
-    assert (drawn > found.high + 1e-12).mean() - slack <= tail <= (drawn >= found.high - 1e-12).mean() + slack
+    assert (
+        (drawn < found.low - 1e-12).mean() - slack
+        <= tail
+        <= (drawn <= found.low + 1e-12).mean() + slack
+    )
+    assert (
+        (drawn > found.high + 1e-12).mean() - slack
+        <= tail
+        <= (drawn >= found.high - 1e-12).mean() + slack
+    )
     assert found.median == np.median(values)
 
 
@@ -56,9 +66,13 @@ def test_the_interval_holds_the_true_median_in_95_of_100_samples(name: str, coun
 
 
 def test_seven_values_are_not_overconfident() -> None:
-    """The plain percentile interval holds the median in 87 % here: this fails without Hesterberg's correction."""
+    """The plain percentile interval holds the median in 87 % here: this fails without Hesterberg's
+    correction.
+    """
     samples = np.random.default_rng(2).normal(size=(1000, 7))
-    assert np.mean([not found.excludes(0) for found in map(median_interval, samples) if found]) > 0.94
+    assert (
+        np.mean([not found.excludes(0) for found in map(median_interval, samples) if found]) > 0.94
+    )
 
 
 @pytest.mark.parametrize("count", [99_999, 100_000])
@@ -93,7 +107,9 @@ def test_precision_is_half_the_width_by_the_median() -> None:
 @pytest.mark.parametrize("count", [1, 6, 13, 30, 50])
 def test_without_ties_the_p_is_that_of_scipys_exact_test(count: int) -> None:
     differences = np.random.default_rng(count).normal(0.3, 1, count)
-    assert signed_rank(differences) == pytest.approx(wilcoxon(differences, method="exact").pvalue, rel=1e-9)
+    assert signed_rank(differences) == pytest.approx(
+        wilcoxon(differences, method="exact").pvalue, rel=1e-9
+    )
 
 
 def test_with_ties_the_p_is_that_of_trying_all_signs() -> None:
@@ -112,7 +128,9 @@ def test_many_pairs_go_to_scipy_and_no_difference_has_p_1() -> None:
 
 
 def test_pairing_uses_the_seeds() -> None:
-    """One level is 3 % above the other under each seed, which vary by far more: only pairs can show it."""
+    """One level is 3 % above the other under each seed, which vary by far more: only pairs can show
+    it.
+    """
     chance = np.random.default_rng(6)
     first = chance.lognormal(0, 1, 30)
     second = first * 1.03 * chance.lognormal(0, 0.01, 30)
@@ -147,8 +165,12 @@ def test_equal_measurements_tie_in_spite_of_rounding() -> None:
 
 
 def test_holm_gives_the_tabulated_corrections() -> None:
-    """The example of stdlib's padjust, which is R's p.adjust: https://stdlib.io/docs/api/latest/@stdlib/stats/padjust"""
-    assert holm([0.319, 0.201, 0.4, 0.374, 0.113]) == pytest.approx([0.957, 0.804, 0.957, 0.957, 0.565])
+    """The example of stdlib's padjust, which is R's p.adjust:
+    https://stdlib.io/docs/api/latest/@stdlib/stats/padjust
+    """
+    assert holm([0.319, 0.201, 0.4, 0.374, 0.113]) == pytest.approx(
+        [0.957, 0.804, 0.957, 0.957, 0.565]
+    )
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([]) == []
 
@@ -157,4 +179,7 @@ def test_the_fewest_seeds_are_those_whose_smallest_p_survives_holm() -> None:
     for comparisons in (1, 2, 12, 900):
         seeds = statistics.fewest_seeds(comparisons)
         assert holm([signed_rank([1.0] * seeds)] + [1.0] * (comparisons - 1))[0] < 0.05
-        assert seeds == 6 or holm([signed_rank([1.0] * (seeds - 1))] + [1.0] * (comparisons - 1))[0] >= 0.05
+        assert (
+            seeds == 6
+            or holm([signed_rank([1.0] * (seeds - 1))] + [1.0] * (comparisons - 1))[0] >= 0.05
+        )

@@ -1,7 +1,9 @@
-"""Reads .xpl files, the graphs that tcptrace writes for xplot (http://www.xplot.org), with what the shapes mean.
+"""Reads .xpl files, the graphs that tcptrace writes for xplot (http://www.xplot.org), with what the
+shapes mean.
 
-Every line is a command with its coordinates, a colour for the commands that follow, or the text of the command
-before. In tcptrace's time-sequence graph the colour and the shape tell what is drawn.
+Every line is a command with its coordinates, a colour for the commands that follow, or the text
+of the command before. In tcptrace's time-sequence graph the colour and the shape tell what is
+drawn.
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ import numpy as np
 
 from analysis.graphs.lines import Lines, TimeSequence
 
-_COLOURS = frozenset({"white", "green", "red", "blue", "yellow", "purple", "orange", "magenta", "pink"})
+_COLOURS = frozenset(
+    {"white", "green", "red", "blue", "yellow", "purple", "orange", "magenta", "pink"}
+)
 _TEXTS = frozenset({"atext", "btext", "ltext", "rtext", "ctext"})
 _LINES = frozenset({"line", "dline"})
 _POINTS = frozenset(
@@ -30,7 +34,9 @@ _TURN = 2**32
 
 
 class Shape(NamedTuple):
-    """One command: `kind` as in the file, its coordinates (a point has `x2 == x`, `y2 == y`), colour and text."""
+    """One command: `kind` as in the file, its coordinates (a point has `x2 == x`, `y2 == y`),
+    colour and text.
+    """
 
     kind: str
     x: float
@@ -46,7 +52,9 @@ def read_xplot(content: str) -> Iterator[Shape]:
 
     Raises ValueError at a command that is not known or not complete.
     """
-    lines = (found[1] for found in _LINE.finditer(content))  # not splitlines: the list would hold millions
+    lines = (
+        found[1] for found in _LINE.finditer(content)
+    )  # not splitlines: the list would hold millions
     next(lines, "")  # the kinds of the two axes
     colour = "white"
     for line in lines:
@@ -70,7 +78,10 @@ def _shape(word: str, numbers: list[str], colour: str, following: Iterator[str])
 
 
 def time_sequence(shapes: Iterable[Shape]) -> TimeSequence:
-    """The meaning of a time-sequence graph's lines. Raises ValueError where there is nothing in it."""
+    """The meaning of a time-sequence graph's lines.
+
+    Raises ValueError where there is nothing in it.
+    """
     numbers: dict[str, array[float]] = {colour: array("d") for colour in (*_MEANT, "orange")}
     first: Shape | None = None
     for shape in shapes:
@@ -83,7 +94,9 @@ def time_sequence(shapes: Iterable[Shape]) -> TimeSequence:
 
 
 def _since(numbers: array[float], first: Shape) -> Lines:
-    """Rows of four counted from `first`, across the sequence number's turn at 2^32, one window may come before it."""
+    """Rows of four counted from `first`, across the sequence number's turn at 2^32, one window may
+    come before it.
+    """
     lines = np.array(numbers, dtype=np.float64).reshape(-1, 4)
     lines[:, 0::2] -= first.x
     lines[:, 1::2] = (lines[:, 1::2] - first.y + _TURN / 64) % _TURN - _TURN / 64
@@ -91,5 +104,7 @@ def _since(numbers: array[float], first: Shape) -> Lines:
 
 
 def dots(shapes: Iterable[Shape]) -> list[tuple[float, float]]:
-    """The points of a graph that is drawn in dots: tcptrace's RTT samples are (seconds since 1970, milliseconds)."""
+    """The points of a graph that is drawn in dots: tcptrace's RTT samples are (seconds since 1970,
+    milliseconds).
+    """
     return [(shape.x, shape.y) for shape in shapes if shape.kind in _POINTS]

@@ -18,7 +18,9 @@ def leftovers(folder: Path) -> list[Path]:
     return list(folder.glob(".*"))
 
 
-def test_an_entry_is_built_once_and_nothing_but_its_outputs_stay(oven: Any, heard: Any, cache_folder: Path) -> None:
+def test_an_entry_is_built_once_and_nothing_but_its_outputs_stay(
+    oven: Any, heard: Any, cache_folder: Path
+) -> None:
     first = cache.ready(oven.recipe(), heard)
     second = cache.ready(oven.recipe(), heard)
     assert oven.built == ["cake"]
@@ -58,7 +60,9 @@ DAMAGES = {
     "one bit": flip_a_byte,
     "missing manifest": lambda place: (place / "manifest.json").unlink(),
     "empty manifest": lambda place: (place / "manifest.json").write_text(""),
-    "manifest of another shape": lambda place: (place / "manifest.json").write_text('{"files": []}'),
+    "manifest of another shape": (
+        lambda place: (place / "manifest.json").write_text('{"files": []}')
+    ),
     "another recipe": change_the_key,
 }
 
@@ -162,7 +166,9 @@ def test_the_lock_of_a_killed_build_is_free(cache_folder: Path, tmp_path: Path, 
         ({"XDG_CACHE_HOME": "/b"}, "/b/tcplab"),
     ],
 )
-def test_where_the_cache_is(environment: dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_the_cache_is(
+    environment: dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("TCPLAB_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     for name, value in environment.items():
@@ -170,7 +176,9 @@ def test_where_the_cache_is(environment: dict[str, str], expected: str, monkeypa
     assert cache.folder() == Path(expected)
 
 
-def test_a_user_without_a_home_has_the_cache_beside_the_code(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_user_without_a_home_has_the_cache_beside_the_code(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.delenv("TCPLAB_CACHE", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "nowhere"))

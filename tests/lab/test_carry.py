@@ -27,7 +27,9 @@ def exported(recipes: list[cache.Recipe], heard: Any, tmp_path: Path) -> Path:
     return tmp_path / "lab.tar"
 
 
-def test_an_exported_lab_arrives_whole(recipes: list[cache.Recipe], exported: Path, oven: Any, heard: Any) -> None:
+def test_an_exported_lab_arrives_whole(
+    recipes: list[cache.Recipe], exported: Path, oven: Any, heard: Any
+) -> None:
     before = [cache.verify(recipe, recipe.place) for recipe in recipes]
     shutil.rmtree(cache.folder())
     carry.import_(recipes, exported, heard)
@@ -35,24 +37,32 @@ def test_an_exported_lab_arrives_whole(recipes: list[cache.Recipe], exported: Pa
     assert oven.built == ["kernel", "image"]
 
 
-def test_import_replaces_a_damaged_entry(recipes: list[cache.Recipe], exported: Path, heard: Any) -> None:
+def test_import_replaces_a_damaged_entry(
+    recipes: list[cache.Recipe], exported: Path, heard: Any
+) -> None:
     (recipes[0].place / "linux").write_text("broken")
     carry.import_(recipes, exported, heard)
     assert cache.verify(recipes[0], recipes[0].place)
 
 
-def test_the_same_lab_gives_the_same_file(recipes: list[cache.Recipe], exported: Path, tmp_path: Path) -> None:
+def test_the_same_lab_gives_the_same_file(
+    recipes: list[cache.Recipe], exported: Path, tmp_path: Path
+) -> None:
     os.utime(recipes[0].place / "linux", (1, 1))
     carry.export(recipes, tmp_path / "again.tar")
     assert (tmp_path / "again.tar").read_bytes() == exported.read_bytes()
 
 
-def test_export_into_a_missing_folder_is_one_clear_error(recipes: list[cache.Recipe], exported: Path) -> None:
+def test_export_into_a_missing_folder_is_one_clear_error(
+    recipes: list[cache.Recipe], exported: Path
+) -> None:
     with pytest.raises(TcplabError, match="cannot be written"):
         carry.export(recipes, exported.parent / "nowhere/lab.tar")
 
 
-def rewritten(file: Path, change: Callable[[tarfile.TarInfo, bytes], list[tuple[tarfile.TarInfo, bytes]]]) -> Path:
+def rewritten(
+    file: Path, change: Callable[[tarfile.TarInfo, bytes], list[tuple[tarfile.TarInfo, bytes]]]
+) -> Path:
     """The archive with each member replaced by what `change` makes of it."""
     target = file.with_name("hostile.tar")
     with tarfile.open(file) as old, tarfile.open(target, "w") as new:
@@ -123,8 +133,12 @@ def test_hostile_archives_are_refused_and_leave_nothing(
     assert sorted(tmp_path.iterdir()) == sorted([*outside, cache.folder()])
 
 
-@pytest.mark.parametrize("content", [b"", b"not a tar file", b"\0" * 4096], ids=["empty", "text", "zeros"])
-def test_what_is_no_archive_is_refused(recipes: list[cache.Recipe], tmp_path: Path, heard: Any, content: bytes) -> None:
+@pytest.mark.parametrize(
+    "content", [b"", b"not a tar file", b"\0" * 4096], ids=["empty", "text", "zeros"]
+)
+def test_what_is_no_archive_is_refused(
+    recipes: list[cache.Recipe], tmp_path: Path, heard: Any, content: bytes
+) -> None:
     (tmp_path / "lab.tar").write_bytes(content)
     with pytest.raises(TcplabError, match="is not taken"):
         carry.import_(recipes, tmp_path / "lab.tar", heard)
@@ -144,7 +158,9 @@ def test_a_file_above_the_limit_is_refused(
         carry.import_(recipes, exported, heard)
 
 
-def test_another_recipe_is_refused(oven: Any, recipes: list[cache.Recipe], exported: Path, heard: Any) -> None:
+def test_another_recipe_is_refused(
+    oven: Any, recipes: list[cache.Recipe], exported: Path, heard: Any
+) -> None:
     changed = [oven.recipe("kernel", "newer", "linux"), recipes[1]]
     with pytest.raises(TcplabError, match="another recipe made it"):
         carry.import_(changed, exported, heard)

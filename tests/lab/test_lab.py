@@ -32,7 +32,9 @@ def test_a_lab_names_its_files_and_digests(kitchen: None) -> None:
     assert ready == lab.lab()
 
 
-def test_whatever_changes_changes_the_whole_digest(kitchen: None, oven: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whatever_changes_changes_the_whole_digest(
+    kitchen: None, oven: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = lab.lab().digests
     recipes = lab._recipes()
     other = [*recipes[:2], oven.recipe("image", "t", "image.squashfs")]
@@ -42,7 +44,9 @@ def test_whatever_changes_changes_the_whole_digest(kitchen: None, oven: Any, mon
     assert after["whole"] != before["whole"]
 
 
-def test_build_export_and_import(kitchen: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_build_export_and_import(
+    kitchen: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     built = command("build")
     assert built.exit_code == 0
     assert command("export", str(tmp_path / "lab.tar")).exit_code == 0
@@ -55,7 +59,10 @@ def test_build_export_and_import(kitchen: None, tmp_path: Path, monkeypatch: pyt
 def test_show_builds_nothing(kitchen: None, oven: Any) -> None:
     shown = command("show")
     assert shown.exit_code == 1
-    assert shown.stderr == "Error: The lab is not built, or a file of it is damaged. Run `./tcplab image build`.\n"
+    assert (
+        shown.stderr
+        == "Error: The lab is not built, or a file of it is damaged. Run `./tcplab image build`.\n"
+    )
     assert oven.built == []
 
 

@@ -1,4 +1,6 @@
-"""./tcplab on a machine of stand-ins: each program is a small script that notes how it was called."""
+"""./tcplab on a machine of stand-ins: each program is a small script that notes how it was
+called.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,21 @@ from pathlib import Path
 import pytest
 
 LAUNCHER = Path(__file__).parents[2] / "tcplab"
-REAL = ("sh", "dirname", "readlink", "cat", "sha256sum", "flock", "grep", "rm", "mv", "chown", "mkdir", "cp", "sleep")
+REAL = (
+    "sh",
+    "dirname",
+    "readlink",
+    "cat",
+    "sha256sum",
+    "flock",
+    "grep",
+    "rm",
+    "mv",
+    "chown",
+    "mkdir",
+    "cp",
+    "sleep",
+)
 
 PYTHON = """#!/bin/sh
 echo "python $*" >> "$NOTES"
@@ -39,9 +55,16 @@ class Machine:
         (self.programs / name).chmod(0o755)
 
     def begin(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-        known = {"PATH": str(self.programs), "NOTES": str(self.notes), "HOME": "/nowhere", **environment}
+        known = {
+            "PATH": str(self.programs),
+            "NOTES": str(self.notes),
+            "HOME": "/nowhere",
+            **environment,
+        }
         command = [str(self.tree / "tcplab"), *arguments]
-        return subprocess.Popen(command, env=known, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        return subprocess.Popen(
+            command, env=known, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
 
     def start(self, *arguments: str, **environment: str) -> tuple[int, str]:
         """Exit status and standard error; the notes are of this start only."""
@@ -124,7 +147,9 @@ def test_a_lost_cache_entry_is_looked_into(machine: Machine, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("command", ["doctor", "clean"])
-def test_what_looks_at_the_machine_installs_and_makes_nothing(machine: Machine, command: str) -> None:
+def test_what_looks_at_the_machine_installs_and_makes_nothing(
+    machine: Machine, command: str
+) -> None:
     status, errors = machine.start(command, "--json", MISSING="flex")
     assert (status, errors) == (0, "")
     assert machine.notes.read_text().splitlines()[-1] == f"python -B -P -m testbed.{command} --json"
@@ -147,7 +172,10 @@ def test_the_lists_are_fetched_where_a_package_is_not_found(machine: Machine) ->
 
 def test_a_package_that_is_only_welcome_is_installed_or_gone_without(machine: Machine) -> None:
     machine.program("id", "#!/bin/sh\necho 0\n")
-    machine.program("apt-get", '#!/bin/sh\necho "apt-get $*" >> "$NOTES"\ncase "$*" in *odd*) exit 100 ;; esac\n')
+    machine.program(
+        "apt-get",
+        '#!/bin/sh\necho "apt-get $*" >> "$NOTES"\ncase "$*" in *odd*) exit 100 ;; esac\n',
+    )
     status, errors = machine.start("test", MISSING="?odd ?good")
     assert status == 0 and "going on without odd" in errors and "without good" not in errors
     assert machine.called("apt-get install --yes --no-install-recommends good")

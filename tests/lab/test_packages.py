@@ -29,7 +29,9 @@ def test_a_full_cache_needs_nothing_to_build(nothing_here: None) -> None:
     assert survey.missing("run") == ["bubblewrap", "python3-venv", "tcptrace"]
 
 
-def test_root_gets_what_some_tests_need(nothing_here: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_root_gets_what_some_tests_need(
+    nothing_here: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 0)
     assert "qemu-system-x86" in survey.welcome("test") and survey.welcome("run") == []
     assert "qemu-system-x86" not in survey.missing("test")
@@ -52,12 +54,16 @@ def test_native_needs_mininet(nothing_here: None) -> None:
     assert {"mininet", "openvswitch-switch"} <= {*survey.missing("native")}
 
 
-def test_nothing_is_missing_where_all_is_there(monkeypatch: pytest.MonkeyPatch, cache_folder: Path) -> None:
+def test_nothing_is_missing_where_all_is_there(
+    monkeypatch: pytest.MonkeyPatch, cache_folder: Path
+) -> None:
     monkeypatch.setattr(survey, "present", lambda tool: True)
     assert survey.missing("run") == []
 
 
-def test_programs_files_and_modules_are_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs_files_and_modules_are_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "sh").touch(mode=0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert packages.present("module:json")
@@ -75,10 +81,23 @@ def test_the_users_own_path_does_not_count(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_the_launcher_can_ask_without_any_installed_library(cache_folder: Path) -> None:
-    command = [sys.executable, "-I", "-S", "-B", "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); {ASK}"]
+    command = [
+        sys.executable,
+        "-I",
+        "-S",
+        "-B",
+        "-c",
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); {ASK}",
+    ]
     environment = {"TCPLAB_CACHE": str(cache_folder)}
-    printed = subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout.splitlines()
-    assert [Path(line).name.partition("-")[0] for line in printed if "/" in line] == ["kernel", "init", "image"]
+    printed = subprocess.run(
+        command, capture_output=True, text=True, check=True, env=environment
+    ).stdout.splitlines()
+    assert [Path(line).name.partition("-")[0] for line in printed if "/" in line] == [
+        "kernel",
+        "init",
+        "image",
+    ]
 
 
 ASK = "from testbed.survey import main; main('run')"

@@ -37,7 +37,9 @@ def test_every_line_of_the_configuration_is_an_option_or_a_comment() -> None:
     assert not [line for line in lines if line and not line.startswith(("# ", "CONFIG_"))]
 
 
-def test_a_named_tarball_is_used_and_said_not_to_be_pinned(workshop: Workshop, heard: Any, tmp_path: Path) -> None:
+def test_a_named_tarball_is_used_and_said_not_to_be_pinned(
+    workshop: Workshop, heard: Any, tmp_path: Path
+) -> None:
     (tmp_path / "linux-9.9.tar.xz").write_bytes(b"kernel")
     found = source.obtain(workshop, tmp_path / "linux-9.9.tar.xz")
     assert not found.pinned
@@ -50,7 +52,9 @@ def test_a_named_tarball_that_is_not_there_is_an_error(workshop: Workshop, tmp_p
         source.obtain(workshop, tmp_path / "none.tar.xz")
 
 
-def test_no_source_anywhere_names_every_place(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_source_anywhere_names_every_place(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def nowhere(*_: object) -> str:
         """Nowhere."""
         raise TcplabError("no road leads there.")
@@ -68,8 +72,14 @@ def test_kernel_org_is_checked_against_its_list(
     site = tmp_path / "site"
     site.mkdir()
     (site / "linux-7.2.tar.xz").write_bytes(b"kernel")
-    pinned = {**vars(source.pinned()), "url": (site / "linux-7.2.tar.xz").as_uri(), "url_sha256": ""}
-    digest = subprocess.run(["sha256sum", "linux-7.2.tar.xz"], cwd=site, capture_output=True, text=True).stdout
+    pinned = {
+        **vars(source.pinned()),
+        "url": (site / "linux-7.2.tar.xz").as_uri(),
+        "url_sha256": "",
+    }
+    digest = subprocess.run(
+        ["sha256sum", "linux-7.2.tar.xz"], cwd=site, capture_output=True, text=True
+    ).stdout
     (site / "sha256sums.asc").write_text(f"-----BEGIN PGP SIGNED MESSAGE-----\n\n{digest}")
     assert source.from_kernel_org(workshop, source.Pinned(**pinned)).endswith("linux-7.2.tar.xz")
     (site / "linux-7.2.tar.xz").write_bytes(b"evil")
@@ -77,7 +87,9 @@ def test_kernel_org_is_checked_against_its_list(
         source.from_kernel_org(workshop, source.Pinned(**pinned))
 
 
-@pytest.mark.parametrize(("package", "expected"), [("linux-source-7.2", (7, 2)), ("linux-source-7.10", (7, 10))])
+@pytest.mark.parametrize(
+    ("package", "expected"), [("linux-source-7.2", (7, 2)), ("linux-source-7.10", (7, 10))]
+)
 def test_series_are_compared_as_numbers(package: str, expected: tuple[int, ...]) -> None:
     assert source.series(package) == expected
 
@@ -95,7 +107,9 @@ def test_a_lost_option_is_named(workshop: Workshop, monkeypatch: pytest.MonkeyPa
     wanted = (source.HERE / "lab.config").read_text()
     (workshop.folder / "tree/.config").write_text(wanted.replace("CONFIG_NET_SCH_NETEM=y", ""))
     monkeypatch.setattr(Workshop, "run", lambda *_, **__: "")
-    with pytest.raises(TcplabError, match=r"does not take these lines of lab\.config: CONFIG_NET_SCH_NETEM=y"):
+    with pytest.raises(
+        TcplabError, match=r"does not take these lines of lab\.config: CONFIG_NET_SCH_NETEM=y"
+    ):
         kernel.configure(workshop)
 
 
@@ -106,12 +120,16 @@ def test_a_full_disk_is_noticed_before_the_build(tmp_path: Path) -> None:
 
 def test_missing_tools_are_named_with_their_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda tool, path: None)
-    with pytest.raises(TcplabError, match=r"missing: flex, mksquashfs.*apt-get install .*flex squashfs-tools"):
+    with pytest.raises(
+        TcplabError, match=r"missing: flex, mksquashfs.*apt-get install .*flex squashfs-tools"
+    ):
         building.need_tools(["flex", "mksquashfs"])
 
 
 def test_a_command_runs_sealed_and_its_output_is_kept(workshop: Workshop) -> None:
-    printed = workshop.run("Looking", ["sh", "-c", "pwd; env; touch made; touch /etc/made 2>/dev/null || echo sealed"])
+    printed = workshop.run(
+        "Looking", ["sh", "-c", "pwd; env; touch made; touch /etc/made 2>/dev/null || echo sealed"]
+    )
     assert printed.splitlines()[0] == building.FOLDER
     assert "SOURCE_DATE_EPOCH=0" in printed
     assert "sealed" in printed
@@ -127,9 +145,15 @@ def test_a_failed_command_names_the_log(workshop: Workshop) -> None:
 
 
 def test_the_image_holds_what_the_testbed_uses() -> None:
-    assert {"mininet", "openvswitch-switch", "iperf", "tcpdump", "iproute2", "ethtool", "python3-scapy"} <= {
-        *image.wanted()
-    }
+    assert {
+        "mininet",
+        "openvswitch-switch",
+        "iperf",
+        "tcpdump",
+        "iproute2",
+        "ethtool",
+        "python3-scapy",
+    } <= {*image.wanted()}
 
 
 @pytest.mark.parametrize(
@@ -140,8 +164,13 @@ def test_the_image_holds_what_the_testbed_uses() -> None:
         ("trixie-backports", "http://mirror/debian/"),
     ],
 )
-def test_the_mirror_is_the_machines_own(suite: str, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    listed = "Debian bookworm http://mirror/debian/\nDebian bookworm-security http://mirror/security/\nnodesource x http://y\n"
+def test_the_mirror_is_the_machines_own(
+    suite: str, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = (
+        "Debian bookworm http://mirror/debian/\nDebian bookworm-security"
+        " http://mirror/security/\nnodesource x http://y\n"
+    )
     monkeypatch.setattr(apt, "output", lambda *_: listed)
     monkeypatch.delenv("TCPLAB_MIRROR", raising=False)
     assert apt.mirror(suite) == expected

@@ -23,9 +23,20 @@ def sack() -> LabSpec:
 @pytest.fixture
 def key() -> Key:
     """A key of the SACK lab, of no run."""
-    numbers = {"goodput_off": 231.0, "goodput_on": 445.0, "factor": 445 / 231, "resent_off": 306.0,
-               "resent_share_on": 8.52, "timeouts_off": 85.0, "timeouts_on": 15.0, "silence_off": 53.87}  # fmt: skip
-    mistakes = {"resent_off": {"at_receiver": 61.0, "other_condition": 524.0}, "goodput_off": {"link": 1000.0}}
+    numbers = {
+        "goodput_off": 231.0,
+        "goodput_on": 445.0,
+        "factor": 445 / 231,
+        "resent_off": 306.0,
+        "resent_share_on": 8.52,
+        "timeouts_off": 85.0,
+        "timeouts_on": 15.0,
+        "silence_off": 53.87,
+    }
+    mistakes = {
+        "resent_off": {"at_receiver": 61.0, "other_condition": 524.0},
+        "goodput_off": {"link": 1000.0},
+    }
     choices = {"where": {"sender"}, "blocks": {"both_syns", "fewer_timeouts"}}
     return Key(numbers, choices, mistakes)
 

@@ -16,8 +16,16 @@ def fabricated(student: Student, lab: LabSpec, target: Path) -> None:
     """True captures, invented numbers."""
     assert student.key
     chance = random.Random(student.name)
-    sheet(student, written(lab, student.key, lambda name, value: f"{value * chance.uniform(1.3, 1.9) + 3:.4g} "
-                                                                 f"{lab.question(name).unit}"))  # fmt: skip
+    sheet(
+        student,
+        written(
+            lab,
+            student.key,
+            lambda name, value: (
+                f"{value * chance.uniform(1.3, 1.9) + 3:.4g} {lab.question(name).unit}"
+            ),
+        ),
+    )
     packed(student, target)
 
 
@@ -38,7 +46,9 @@ def captures_of_another(student: Student, lab: LabSpec, target: Path) -> None:
 
 
 def relabelled(student: Student, lab: LabSpec, target: Path) -> None:
-    """The neighbour's captures, with parameters, seed and digests made to look like the own ones."""
+    """The neighbour's captures, with parameters, seed and digests made to look like the own
+    ones.
+    """
     assert student.other and student.other.key
     manifest = json.loads((student.run / "manifest.json").read_text())
     theirs = next((student.other.run / "raw").iterdir())
@@ -77,11 +87,18 @@ def _edit(student: Student) -> None:
 def said_to_be_native(student: Student, lab: LabSpec, target: Path) -> None:
     """Edited captures under the pretext that they were made in real time."""
     assert student.key
-    sheet(student, written(lab, student.key, lambda name, value: f"{1.5 * value:.4g} {lab.question(name).unit}"))
+    sheet(
+        student,
+        written(
+            lab, student.key, lambda name, value: f"{1.5 * value:.4g} {lab.question(name).unit}"
+        ),
+    )
     file = next(student.run.rglob("sack_on/h1-eth0.pcap"))
     content = file.read_bytes()
     file.write_bytes(content[: len(content) // 3])
-    signed(student.run, json.loads((student.run / "manifest.json").read_text()) | {"testbed": "native"})
+    signed(
+        student.run, json.loads((student.run / "manifest.json").read_text()) | {"testbed": "native"}
+    )
     packed(student, target)
 
 
@@ -91,7 +108,9 @@ def zip_of_another(student: Student, _lab: LabSpec, target: Path) -> None:
 
 
 def relabelled_as_native(student: Student, lab: LabSpec, target: Path) -> None:
-    """The own run in virtual time, with two fields of its manifest changed: as if it were made in real time."""
+    """The own run in virtual time, with two fields of its manifest changed: as if it were made in
+    real time.
+    """
     assert student.key
     sheet(student, written(lab, student.key))
     manifest = json.loads((student.run / "manifest.json").read_text())
@@ -101,7 +120,9 @@ def relabelled_as_native(student: Student, lab: LabSpec, target: Path) -> None:
 
 
 def dated_as_native(student: Student, lab: LabSpec, target: Path) -> None:
-    """The own run in virtual time, in which everything says real time; its packets are those that anybody repeats."""
+    """The own run in virtual time, in which everything says real time; its packets are those that
+    anybody repeats.
+    """
     assert student.key
     sheet(student, written(lab, student.key))
     dressed(student.run)

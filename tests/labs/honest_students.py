@@ -29,7 +29,9 @@ def honest_in_other_units(student: Student, lab: LabSpec, target: Path) -> None:
 
     def other(name: str, value: float) -> str:
         unit = lab.question(name).unit
-        return {"kbit/s": f"{value / 8:.2f} kB/s", "s": f"{1000 * value:.0f} ms"}.get(unit, f"{value:.4g} {unit}")
+        return {"kbit/s": f"{value / 8:.2f} kB/s", "s": f"{1000 * value:.0f} ms"}.get(
+            unit, f"{value:.4g} {unit}"
+        )
 
     sheet(student, written(lab, student.key, other))
     packed(student, target)
@@ -41,7 +43,11 @@ def honest_rounded(student: Student, lab: LabSpec, target: Path) -> None:
 
     def rounded(name: str, value: float) -> str:
         unit = lab.question(name).unit
-        return f"{value / 1000:.3f} Mbps".replace(".", ",", 1) if unit == "kbit/s" else f"{value:.3g} {unit}"
+        return (
+            f"{value / 1000:.3f} Mbps".replace(".", ",", 1)
+            if unit == "kbit/s"
+            else f"{value:.3g} {unit}"
+        )
 
     sheet(student, written(lab, student.key, rounded))
     shutil.copytree(student.folder, target.with_suffix("") / "my lab", symlinks=True)
@@ -85,14 +91,19 @@ def follows(student: Student, lab: LabSpec, target: Path) -> None:
 
 
 def honest_in_real_time(student: Student, lab: LabSpec, target: Path) -> None:
-    """What `vagrant up` gives: the own link and other packets. Made with another seed, since no two are alike."""
+    """What `vagrant up` gives: the own link and other packets.
+
+    Made with another seed, since no two are alike.
+    """
     assert student.assignment
     shutil.rmtree(student.folder / "runs")
     other = replace(student.assignment, variant=replace(student.assignment.variant, seed=12345))
     ready = the_lab()
     run = do(other, lab.runs[0], "virtual", lambda: ready)
     values = values_of(str(run))["values"]
-    key = key_module(LAB).key({LAB: MeasuredRun(tuple(values.values()))}, variables_of(lab, other.variant))
+    key = key_module(LAB).key(
+        {LAB: MeasuredRun(tuple(values.values()))}, variables_of(lab, other.variant)
+    )
     seed = student.assignment.variant.seed
     (run / "raw" / "seed-12345").rename(run / "raw" / f"seed-{seed}")
     dressed(run, lambda manifest: manifest.update(seeds=[seed]))

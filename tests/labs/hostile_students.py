@@ -1,4 +1,6 @@
-"""Hand-ins that attack the grader: paths that lead out, bombs, links, devices, endless files, HTML and formulas."""
+"""Hand-ins that attack the grader: paths that lead out, bombs, links, devices, endless files, HTML
+and formulas.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,11 @@ def zip_slip(student: Student, _lab: LabSpec, target: Path) -> None:
 
 def bomb(student: Student, _lab: LabSpec, target: Path) -> None:
     borrowed(student, target)
-    rewritten(target, lambda _, content: content, {"runs/sack/raw/seed-1/sack_on/h1-eth0.pcap": bytes(200 << 20)})
+    rewritten(
+        target,
+        lambda _, content: content,
+        {"runs/sack/raw/seed-1/sack_on/h1-eth0.pcap": bytes(200 << 20)},
+    )
 
 
 def link(student: Student, _lab: LabSpec, target: Path) -> None:
@@ -46,7 +52,9 @@ def endless_toml(student: Student, _lab: LabSpec, target: Path) -> None:
 
 def huge_toml(student: Student, _lab: LabSpec, target: Path) -> None:
     borrowed(student, target)
-    rewritten(target, lambda name, content: content + b"#" * 3_000_000 if name == ANSWERS else content)
+    rewritten(
+        target, lambda name, content: content + b"#" * 3_000_000 if name == ANSWERS else content
+    )
 
 
 def hostile_words(student: Student, lab: LabSpec, target: Path) -> None:
@@ -57,7 +65,8 @@ def hostile_words(student: Student, lab: LabSpec, target: Path) -> None:
     sheet(
         student,
         answers,
-        "<script>document.title='owned'</script><img src=x onerror=alert(1)> \u202e @SUM(1+1)*cmd|' /C calc'!A0",
+        "<script>document.title='owned'</script><img src=x onerror=alert(1)> \u202e @SUM(1+1)*cmd|'"
+        " /C calc'!A0",
     )
     packed(student, target)
 

@@ -1,8 +1,10 @@
-"""A class made up of every kind of student there is, graded, and compared with what each should get.
+"""A class made up of every kind of student there is, graded, and compared with what each should
+get.
 
     .venv/bin/python -m tests.labs.made_class FOLDER --students 60
 
-Each honest run is a true one, in the lab kernel. The kinds repeat until the class is full; a test runs one of each.
+Each honest run is a true one, in the lab kernel. The kinds repeat until the class is full; a
+test runs one of each.
 """
 
 from __future__ import annotations
@@ -43,8 +45,15 @@ class MadeClass:
     students: list[Student] = field(default_factory=list)
 
     def people(self) -> list[Person]:
-        return [Person(student.name, f"Name of {student.name}", moodle=str(1000 + index), canvas=str(2000 + index))
-                for index, student in enumerate(self.students)]  # fmt: skip
+        return [
+            Person(
+                student.name,
+                f"Name of {student.name}",
+                moodle=str(1000 + index),
+                canvas=str(2000 + index),
+            )
+            for index, student in enumerate(self.students)
+        ]
 
     @property
     def hand_ins(self) -> Path:
@@ -58,20 +67,29 @@ def kinds_for(number: int) -> list[Kind]:
 
 
 def make(folder: Path, kinds: list[Kind]) -> MadeClass:
-    """Make the class in an empty folder: runs first, two at once, then what each student makes of them."""
+    """Make the class in an empty folder: runs first, two at once, then what each student makes of
+    them.
+    """
     lab = catalogue.find(LAB)
     made = MadeClass(folder)
     made.students = [
-        Student(f"s{number:03d}-{kind.name.split()[0].lower()[:9]}", kind) for number, kind in enumerate(kinds)
+        Student(f"s{number:03d}-{kind.name.split()[0].lower()[:9]}", kind)
+        for number, kind in enumerate(kinds)
     ]
     made.hand_ins.mkdir(parents=True)
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(lambda student: _run(student, lab, folder), made.students))
-    honest_ones = [student for student in made.students if student.kind.hand_in in (honest, honest_in_other_units)]
+    honest_ones = [
+        student
+        for student in made.students
+        if student.kind.hand_in in (honest, honest_in_other_units)
+    ]
     for index, student in enumerate(made.students):
         student.other = honest_ones[index % len(honest_ones)]
     # What takes from others comes last: they have to be as they were.
-    for index, student in sorted(enumerate(made.students), key=lambda pair: not pair[1].kind.name.startswith("honest")):
+    for index, student in sorted(
+        enumerate(made.students), key=lambda pair: not pair[1].kind.name.startswith("honest")
+    ):
         label = f"Name of {student.name}_{1000 + index}_assignsubmission_file"
         place = made.hand_ins / label
         place.mkdir()
@@ -81,7 +99,9 @@ def make(folder: Path, kinds: list[Kind]) -> MadeClass:
 
 
 def _run(student: Student, lab: LabSpec, folder: Path) -> None:
-    student.assignment = start(lab, variant(COURSE, lab, student.name), folder / "work" / student.name)
+    student.assignment = start(
+        lab, variant(COURSE, lab, student.name), folder / "work" / student.name
+    )
     if not student.kind.runs:
         return
     ready = the_lab()
@@ -93,7 +113,9 @@ def _run(student: Student, lab: LabSpec, folder: Path) -> None:
 
 def grade(made: MadeClass, workers: int | None = None) -> Path:
     """Grade it as an instructor does."""
-    return grade_all(made.hand_ins, catalogue.find(LAB), COURSE, made.people(), made.folder / "grades", workers)
+    return grade_all(
+        made.hand_ins, catalogue.find(LAB), COURSE, made.people(), made.folder / "grades", workers
+    )
 
 
 def disagreements(made: MadeClass) -> Iterator[str]:
@@ -110,13 +132,16 @@ def disagreements(made: MadeClass) -> Iterator[str]:
             yield f"{student.name} ({kind.name}): its {case['final']} points would be exported"
         page = (grades / "feedback" / f"{safe_name(student.name)}.html").read_text()
         where = (
-            f"{student.name} ({kind.name}): {case['state']}, {case['points']} points, {sorted(flags)} {case['refused']}"
+            f"{student.name} ({kind.name}): {case['state']}, {case['points']} points,"
+            f" {sorted(flags)} {case['refused']}"
         )
         if case["state"] != kind.state:
             yield f"{where}: should be {kind.state}; {case['flags']}"
         if not kind.flags <= flags or (kind.name.startswith("honest") and flags != kind.flags):
             yield f"{where}: should have the flags {sorted(kind.flags)}"
-        if kind.points and (case["points"] is None or not kind.points[0] <= case["points"] <= kind.points[1]):
+        if kind.points and (
+            case["points"] is None or not kind.points[0] <= case["points"] <= kind.points[1]
+        ):
             wrong = [
                 (mark["question"], mark["given"], mark["expected"], mark["points"], mark["verdict"])
                 for mark in case["marks"]

@@ -1,4 +1,6 @@
-"""Runs of every lab that nobody made: measurements that show its claim, and changes that contradict it."""
+"""Runs of every lab that nobody made: measurements that show its claim, and changes that contradict
+it.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ Place = tuple[str, str, str]
 class MadeLab:
     """`shown` shows the claim; each of `contradictions` is a change that does not.
 
-    `right` are options that the key must tick in any runs that show the claim, `wrong` those that it must not.
+    `right` are options that the key must tick in any runs that show the claim, `wrong` those
+    that it must not.
     """
 
     shown: Mapping[Place, float]
@@ -106,10 +109,7 @@ def _varied_delay() -> dict[Place, float]:
 LABS = {
     "sack": MadeLab(
         _sack_condition("sack_off", 427.0, 54.0) | _sack_condition("sack_on", 539.0, 10.0),
-        (
-            {("sack", "sack_on", TIMEOUTS): 28.0},
-            {("sack", "sack_off", TIMEOUTS): 5.0},
-        ),
+        ({("sack", "sack_on", TIMEOUTS): 28.0}, {("sack", "sack_off", TIMEOUTS): 5.0}),
         right={"blocks": {"fewer_timeouts"}},
         wrong={"blocks": {"no_loss"}},
     ),
@@ -118,10 +118,7 @@ LABS = {
         | _loss_condition("some", "sack_off", 58e3, 9.0)
         | _loss_condition("rare", "sack_on", 143e3, 0.01)
         | _loss_condition("rare", "sack_off", 143e3, 0.02),
-        (
-            {("some", "sack_on", RATE): 57e3},
-            {("some", "sack_on", "run.resent_percent"): 9.5},
-        ),
+        ({("some", "sack_on", RATE): 57e3}, {("some", "sack_on", "run.resent_percent"): 9.5}),
         right={"compare": {"sack_helps"}},
         wrong={"compare": {"more_repeats_on"}},
     ),

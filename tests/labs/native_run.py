@@ -45,7 +45,7 @@ def _dress_seed(seed: Path, seconds: float) -> None:
         file.write_bytes(later(file.read_bytes(), STARTED - GUESTS_BEGIN))
     for file in seed.rglob("*.sockets.jsonl"):
         file.write_text(
-            re.sub(r'^\{"time": (\d+)', _later_line, file.read_text(), flags=re.MULTILINE),
+            re.sub(r'^\{"time": (\d+)', _later_line, file.read_text(), flags=re.MULTILINE)
         )
 
 

@@ -22,7 +22,9 @@ def cut_short(student: Student, lab: LabSpec, target: Path) -> None:
     honest(student, lab, target)
     rewritten(
         target,
-        lambda name, content: content[: len(content) // 2] if name.endswith("sack_off/h1-eth0.pcap") else content,
+        lambda name, content: (
+            content[: len(content) // 2] if name.endswith("sack_off/h1-eth0.pcap") else content
+        ),
     )
 
 
@@ -34,7 +36,9 @@ def damaged(student: Student, lab: LabSpec, target: Path) -> None:
     def garbled(name: str, content: bytes) -> bytes:
         if not name.endswith(".pcap"):
             return content
-        return content[:24] + b"".join(struct.pack("<I", chance.getrandbits(32)) for _ in range(len(content) // 4))
+        return content[:24] + b"".join(
+            struct.pack("<I", chance.getrandbits(32)) for _ in range(len(content) // 4)
+        )
 
     rewritten(target, garbled)
 

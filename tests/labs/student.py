@@ -1,4 +1,6 @@
-"""A made-up student of the SACK lab, and what any of them does: write answers, pack, spoil what was packed."""
+"""A made-up student of the SACK lab, and what any of them does: write answers, pack, spoil what was
+packed.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,14 @@ from labs.runs import run_folder
 from labs.spec import LabSpec
 
 LAB = "sack"
-PICTURE = bytes.fromhex("89504e470d0a1a0a0000000d4948445200000001000000010806000000" "1f15c4890000000d49444154789c6360"
-                        "606060000000050001a5f645400000000049454e44ae426082")  # fmt: skip
-TEXT = "Without SACK an acknowledgement names only the first gap. {0} therefore waited for time-outs."
+PICTURE = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
+    "1f15c4890000000d49444154789c6360"
+    "606060000000050001a5f645400000000049454e44ae426082"
+)
+TEXT = (
+    "Without SACK an acknowledgement names only the first gap. {0} therefore waited for time-outs."
+)
 
 
 @dataclass
@@ -50,8 +57,9 @@ class Student:
 class Kind:
     """What a kind of student does, and what the grader should say of it.
 
-    `state`; `flags` that must be among its flags (none allowed where it is empty and the state is graded); `points`,
-    from and to, of those that the program gives; `said`, a part of the feedback page.
+    `state`; `flags` that must be among its flags (none allowed where it is empty and the state
+    is graded); `points`, from and to, of those that the program gives; `said`, a part of the
+    feedback page.
     """
 
     name: str
@@ -63,14 +71,20 @@ class Kind:
     runs: bool = True
 
 
-def written(lab: LabSpec, key: Key, change: Callable[[str, float], str] | None = None) -> dict[str, Any]:
-    """The answers of the key as a student writes them; `change(question, value)` writes a number otherwise."""
+def written(
+    lab: LabSpec, key: Key, change: Callable[[str, float], str] | None = None
+) -> dict[str, Any]:
+    """The answers of the key as a student writes them; `change(question, value)` writes a number
+    otherwise.
+    """
     found: dict[str, Any] = {}
     for question in lab.questions:
         if question.id in key.numbers:
             value = key.numbers[question.id]
             plain = f"{value:.4g}" if question.unit in ("kbit/s", "%", "", "s") else f"{value:.0f}"
-            found[question.id] = change(question.id, value) if change else f"{plain} {question.unit}".strip()
+            found[question.id] = (
+                change(question.id, value) if change else f"{plain} {question.unit}".strip()
+            )
         elif question.id in key.choices:
             found[question.id] = sorted(key.choices[question.id])
     return found
@@ -101,7 +115,9 @@ def borrowed(student: Student, target: Path) -> None:
     shutil.copyfile(student.other.zip, target)
 
 
-def rewritten(target: Path, change: Callable[[str, bytes], bytes | None], more: dict[str, bytes] | None = None) -> None:
+def rewritten(
+    target: Path, change: Callable[[str, bytes], bytes | None], more: dict[str, bytes] | None = None
+) -> None:
     """The zip again with each member as `change` gives it, without those that it drops."""
     with zipfile.ZipFile(target) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
@@ -115,6 +131,9 @@ def rewritten(target: Path, change: Callable[[str, bytes], bytes | None], more: 
 
 def signed(run: Path, manifest: dict[str, Any]) -> None:
     """Make the manifest fit the files."""
-    files = {file.relative_to(run).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest()
-             for file in sorted(run.rglob("*")) if file.is_file() and file.name != "manifest.json"}  # fmt: skip
+    files = {
+        file.relative_to(run).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in sorted(run.rglob("*"))
+        if file.is_file() and file.name != "manifest.json"
+    }
     (run / "manifest.json").write_text(json.dumps(manifest | {"files": files}))

@@ -1,4 +1,6 @@
-"""Every kind of student there is: what each hands in of the SACK lab, and what the grader should say of it."""
+"""Every kind of student there is: what each hands in of the SACK lab, and what the grader should
+say of it.
+"""
 
 from __future__ import annotations
 
@@ -57,19 +59,61 @@ KINDS = (
     Kind("mixed up", "graded", mixed_up, points=(21, 21), said="arrived there twice"),
     Kind("follow-through", "graded", follows, points=(21, 21), said="follows rightly"),
     Kind("fabricated numbers", "graded", fabricated, points=(0, 5)),
-    Kind("numbers of another", "look", numbers_of_another, frozenset({"other variant"}), points=(0, 12)),
-    Kind("captures of another", "look", captures_of_another,
-         frozenset({"captures", "same captures", "other settings"})),
+    Kind(
+        "numbers of another",
+        "look",
+        numbers_of_another,
+        frozenset({"other variant"}),
+        points=(0, 12),
+    ),
+    Kind(
+        "captures of another",
+        "look",
+        captures_of_another,
+        frozenset({"captures", "same captures", "other settings"}),
+    ),
     Kind("relabelled captures", "look", relabelled, frozenset({"captures", "same captures"})),
     Kind("edited", "look", edited, frozenset({"manifest", "captures"}), said="differs from packet"),
-    Kind("edited and signed", "look", edited_and_signed, frozenset({"captures"}), said="differs from packet"),
-    Kind("a friend's zip", "look", zip_of_another, frozenset({"whose", "captures"}), said="No points yet", runs=False),
-    Kind("honest in real time", "graded", honest_in_real_time, points=(POINTS, POINTS), said="real time"),
+    Kind(
+        "edited and signed",
+        "look",
+        edited_and_signed,
+        frozenset({"captures"}),
+        said="differs from packet",
+    ),
+    Kind(
+        "a friend's zip",
+        "look",
+        zip_of_another,
+        frozenset({"whose", "captures"}),
+        said="No points yet",
+        runs=False,
+    ),
+    Kind(
+        "honest in real time",
+        "graded",
+        honest_in_real_time,
+        points=(POINTS, POINTS),
+        said="real time",
+    ),
     Kind("said to be native", "look", said_to_be_native, frozenset({"not real time", "witnesses"})),
     Kind("relabelled as native", "look", relabelled_as_native, frozenset({"not real time"})),
     Kind("dated as native", "look", dated_as_native, frozenset({"not real time"})),
-    Kind("cut short", "look", cut_short, frozenset({"manifest", "cut short"}), (POINTS, POINTS), "ends there"),
-    Kind("damaged", "look", damaged, frozenset({"manifest", "captures", "unreadable"}), (POINTS, POINTS)),
+    Kind(
+        "cut short",
+        "look",
+        cut_short,
+        frozenset({"manifest", "cut short"}),
+        (POINTS, POINTS),
+        "ends there",
+    ),
+    Kind(
+        "damaged",
+        "look",
+        damaged,
+        frozenset({"manifest", "captures", "unreadable"}),
+        (POINTS, POINTS),
+    ),
     Kind("no run", "look", no_run, frozenset({"no run"}), points=(POINTS, POINTS)),
     Kind("half a zip", "could not grade", half_a_zip, said="no whole zip", runs=False),
     Kind("no zip", "could not grade", no_zip, said="no whole zip", runs=False),
@@ -79,10 +123,22 @@ KINDS = (
     Kind("device", "could not grade", device, said="link or a device", runs=False),
     Kind("endless TOML", "could not grade", endless_toml, said="cannot be read", runs=False),
     Kind("huge TOML", "could not grade", huge_toml, said="larger than 64 KiB", runs=False),
-    Kind("hostile words", "graded", hostile_words, points=(POINTS - 3, POINTS - 3), said="&lt;script&gt;"),
-    Kind("manifest elsewhere", "look", manifest_elsewhere, frozenset({"manifest"}), points=(POINTS, POINTS)),
+    Kind(
+        "hostile words",
+        "graded",
+        hostile_words,
+        points=(POINTS - 3, POINTS - 3),
+        said="&lt;script&gt;",
+    ),
+    Kind(
+        "manifest elsewhere",
+        "look",
+        manifest_elsewhere,
+        frozenset({"manifest"}),
+        points=(POINTS, POINTS),
+    ),
     Kind("empty", "could not grade", empty, said="answers.toml", runs=False),
     Kind("honest, as a tar", "graded", as_a_tar, points=(POINTS, POINTS)),
     Kind("honest by Windows", "graded", by_windows, points=(POINTS, POINTS)),
     Kind("handed in twice", "look", twice, frozenset({"twice"}), points=(POINTS, POINTS)),
-)  # fmt: skip
+)

@@ -36,9 +36,7 @@ DIGEST, OTHER_DIGEST = "a" * 32, "b" * 32
 def case(sack: LabSpec) -> Case:
     """Ann's upload of Ben's zip: every answer is right."""
     found = Case(
-        HandIn(Path(), "Ann_7_assignsubmission_file", moodle="7", canvas="8"),
-        Path(),
-        digest=DIGEST,
+        HandIn(Path(), "Ann_7_assignsubmission_file", moodle="7", canvas="8"), Path(), digest=DIGEST
     )
     found.variant, found.person = (
         variant(COURSE, sack, "ann"),
@@ -60,8 +58,7 @@ def exports(sack: LabSpec, case: Case) -> tuple[str, str, bool]:
 
 
 def test_a_flagged_hand_in_exports_no_points_until_it_is_accepted(
-    case: Case,
-    sack: LabSpec,
+    case: Case, sack: LabSpec
 ) -> None:
     assert exports(sack, case) == ("", "", False)
     (row,) = csv.DictReader(io.StringIO(output.grades(sack, [case])))
@@ -86,8 +83,7 @@ def test_no_student_reads_who_else_is_in_it(case: Case, sack: LabSpec) -> None:
 
 
 def test_an_acceptance_is_of_one_hand_in_and_of_the_flags_that_were_seen(
-    case: Case,
-    sack: LabSpec,
+    case: Case, sack: LabSpec
 ) -> None:
     accept(case, Accepted((Accept("ann", DIGEST, ("whose",)),)))
     assert [flag.kind for flag in case.flags] == ["same captures"] and case.final is None
@@ -177,16 +173,11 @@ def test_the_digest_is_of_all_that_was_handed_in(tmp_path: Path) -> None:
 
 
 def write(
-    out: Path,
-    sack: LabSpec,
-    cases: list[Case],
-    accepted: Accepted | None = None,
+    out: Path, sack: LabSpec, cases: list[Case], accepted: Accepted | None = None
 ) -> list[str]:
     out.mkdir(exist_ok=True)
     return output.write(
-        out,
-        Graded(sack, COURSE, [], cases, ByHand(), accepted or Accepted()),
-        CourseFiles(),
+        out, Graded(sack, COURSE, [], cases, ByHand(), accepted or Accepted()), CourseFiles()
     )
 
 
@@ -195,17 +186,13 @@ def files_of(out: Path) -> set[str]:
 
 
 def test_pages_of_a_former_grading_go_and_nobody_elses_do(
-    case: Case,
-    sack: LabSpec,
-    tmp_path: Path,
+    case: Case, sack: LabSpec, tmp_path: Path
 ) -> None:
     source, out = tmp_path / "unpacked", tmp_path / "grades"
     source.mkdir()
     (source / "graph.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     eve = Case(
-        HandIn(source, "eve"),
-        source,
-        Inspected(student="eve", pictures={"graph": "graph.png"}),
+        HandIn(source, "eve"), source, Inspected(student="eve", pictures={"graph": "graph.png"})
     )
     zoe = Case(HandIn(source, "zoe"), source, Inspected(student="zoe"))
     write(out, sack, [case, eve, zoe])
@@ -226,16 +213,14 @@ def test_pages_of_a_former_grading_go_and_nobody_elses_do(
 
 
 def test_the_list_of_what_was_written_leads_nowhere_else(
-    case: Case,
-    sack: LabSpec,
-    tmp_path: Path,
+    case: Case, sack: LabSpec, tmp_path: Path
 ) -> None:
     out, stranger = tmp_path / "grades", tmp_path / "stranger.txt"
     stranger.write_text("x")
     write(out, sack, [case])
     digest = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"  # of x
     (out / "written.json").write_text(
-        f'{{"../stranger.txt": "{digest}", "{stranger}": "{digest}"}}',
+        f'{{"../stranger.txt": "{digest}", "{stranger}": "{digest}"}}'
     )
     write(out, sack, [case])
     assert stranger.read_text() == "x"

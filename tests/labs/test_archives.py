@@ -52,10 +52,7 @@ def tar_with(file: Path, *entries: tarfile.TarInfo, form: int = tarfile.PAX_FORM
 
 
 def entry(
-    name: str,
-    kind: bytes = tarfile.REGTYPE,
-    size: int = 0,
-    link: str = "",
+    name: str, kind: bytes = tarfile.REGTYPE, size: int = 0, link: str = ""
 ) -> tarfile.TarInfo:
     found = tarfile.TarInfo(name)
     found.type, found.size, found.linkname = kind, size, link
@@ -65,10 +62,7 @@ def entry(
 @pytest.mark.parametrize("packed", ["", "gz", "bz2", "xz"])
 @pytest.mark.parametrize("root", ["", "./", "sack-ann/", "./sack-ann/"])
 def test_a_tar_gives_what_a_hand_in_has(
-    packed: str,
-    root: str,
-    tmp_path: Path,
-    target: Path,
+    packed: str, root: str, tmp_path: Path, target: Path
 ) -> None:
     names = (ANSWERS, CAPTURE, "virus.exe", "a.png", ".bashrc")
     members = {f"{root}{name}": b"x" for name in names}
@@ -96,8 +90,7 @@ def test_nothing_leaves_its_folder(name: str, pack: type, tmp_path: Path, target
 
 
 @pytest.mark.parametrize(
-    "kind",
-    [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE],
+    "kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE]
 )
 def test_links_and_devices_in_a_tar_are_refused(kind: bytes, tmp_path: Path, target: Path) -> None:
     source = tar_with(tmp_path / "bad.tgz", entry(CAPTURE, kind, link="/etc/passwd"))
@@ -232,9 +225,7 @@ def test_sheets_and_assignments_of_windows_editors_are_read(
 
 @pytest.mark.parametrize("content", [b"a = '\xe4'", b"\xff\xfea", b"a\0\0\0b", b"abc\0def"])
 def test_what_is_no_text_is_refused_with_a_sentence(
-    content: bytes,
-    tmp_path: Path,
-    sack: LabSpec,
+    content: bytes, tmp_path: Path, sack: LabSpec
 ) -> None:
     with pytest.raises(ValueError, match="save it as UTF-8"):
         decoded(content)

@@ -1,4 +1,6 @@
-"""Runs beside the repeated ones: what is said of settings, versions, manifests and runs in real time."""
+"""Runs beside the repeated ones: what is said of settings, versions, manifests and runs in real
+time.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +28,14 @@ OURS = {"kernel release": "7.2.12", "kernel": "k" * 64, "iperf": "2.1.8"}
 @pytest.fixture
 def case(sack: LabSpec) -> Case:
     mine = variant(COURSE, sack, "ann")
-    found = FoundRun("runs/sack", "virtual", dict(mine.values), [mine.seed], dict(OURS), dict(FILES), [])
+    found = FoundRun(
+        "runs/sack", "virtual", dict(mine.values), [mine.seed], dict(OURS), dict(FILES), []
+    )
     return Case(
-        HandIn(Path(), "ann"), Path(), Inspected(student="ann", course="tests", runs={"sack": found}), variant=mine
+        HandIn(Path(), "ann"),
+        Path(),
+        Inspected(student="ann", course="tests", runs={"sack": found}),
+        variant=mine,
     )
 
 
@@ -42,16 +49,28 @@ def kinds(case: Case, sack: LabSpec) -> tuple[bool, set[str]]:
 
 
 def test_equal_files_are_authentic_and_no_reason_to_look(case: Case, sack: LabSpec) -> None:
-    assert kinds(case, sack) == (False, set()) and case.authentic == {"sack": True} and case.state == "graded"
+    assert (
+        kinds(case, sack) == (False, set())
+        and case.authentic == {"sack": True}
+        and case.state == "graded"
+    )
 
 
 def test_another_file_is_looked_at_packet_by_packet(case: Case, sack: LabSpec) -> None:
-    assert kinds(changed(case, files=FILES | {"seed-1/sack_on/flow1.server.txt": "cc"}), sack) == (True, set())
+    assert kinds(changed(case, files=FILES | {"seed-1/sack_on/flow1.server.txt": "cc"}), sack) == (
+        True,
+        set(),
+    )
     assert case.authentic == {"sack": False}
 
 
-def test_a_manifest_that_does_not_fit_is_said_also_of_authentic_files(case: Case, sack: LabSpec) -> None:
-    assert kinds(changed(case, misfits=["seed-1/sack_on/h1-eth0.pcap"]), sack) == (False, {"manifest"})
+def test_a_manifest_that_does_not_fit_is_said_also_of_authentic_files(
+    case: Case, sack: LabSpec
+) -> None:
+    assert kinds(changed(case, misfits=["seed-1/sack_on/h1-eth0.pcap"]), sack) == (
+        False,
+        {"manifest"},
+    )
 
 
 def test_a_missing_run_is_marked_by_the_repeated_one(case: Case, sack: LabSpec) -> None:
@@ -65,7 +84,9 @@ def test_another_link_or_seed_is_named(case: Case, sack: LabSpec) -> None:
     assert said == []
     found = replace(case.inspected.runs["sack"], parameters={"bw": "9mbit"}, seeds=[5])
     said = other_settings(sack.runs[0], case.variant, found)
-    assert said[0].startswith("bw is 9mbit and should be") and said[1].startswith("its seed is 5 and should be")
+    assert said[0].startswith("bw is 9mbit and should be") and said[1].startswith(
+        "its seed is 5 and should be"
+    )
 
 
 def test_versions_explain_a_difference_or_do_not(case: Case) -> None:
@@ -75,9 +96,13 @@ def test_versions_explain_a_difference_or_do_not(case: Case) -> None:
     assert "may explain it" in other and "kernel release 6.12.1 and not 7.2.12" in other
 
 
-def test_a_run_in_real_time_needs_a_look_unless_the_course_allows_it(case: Case, sack: LabSpec) -> None:
+def test_a_run_in_real_time_needs_a_look_unless_the_course_allows_it(
+    case: Case, sack: LabSpec
+) -> None:
     changed(case, testbed="native")
-    assert compare(case, sack.runs[0], RECORDS, COURSE), "its captures are compared with the repeated ones"
+    assert compare(case, sack.runs[0], RECORDS, COURSE), (
+        "its captures are compared with the repeated ones"
+    )
     assert "real time" in {flag.kind for flag in case.flags}
     case.flags.clear()
     compare(case, sack.runs[0], RECORDS, replace(COURSE, native=True))

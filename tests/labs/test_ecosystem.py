@@ -1,4 +1,6 @@
-"""What goes along with the labs: notebooks that do what they say, and scripts for other systems that are whole."""
+"""What goes along with the labs: notebooks that do what they say, and scripts for other systems
+that are whole.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def test_the_notebooks_are_as_they_are_written(name: str) -> None:
             compile(cell["source"], name, "exec")
 
 
-@pytest.mark.parametrize("script", sorted((LABS / "ecosystem" / "gradescope").iterdir()), ids=lambda file: file.name)
+@pytest.mark.parametrize(
+    "script", sorted((LABS / "ecosystem" / "gradescope").iterdir()), ids=lambda file: file.name
+)
 def test_scripts_are_whole(script: Path) -> None:
     subprocess.run(["sh", "-n", str(script)], check=True)
     assert script.stat().st_mode & 0o100
@@ -37,7 +41,9 @@ def test_the_key_of_a_student_is_printed(tmp_path: Path) -> None:
     words = ["key", "packet_loss", "--student", "ann", "--out", str(tmp_path)]
     done = CliRunner().invoke(lab_commands, words)
     assert done.exit_code == 0, done.output
-    lines = [line for line in done.output.splitlines() if line.startswith("   ")]  # of the key, not of the progress
+    lines = [
+        line for line in done.output.splitlines() if line.startswith("   ")
+    ]  # of the key, not of the progress
     numbers = [line for line in lines if line.endswith((" s", " %", " kB/s"))]
     assert len(numbers) == 5 and "read by a person. 1 point:" in done.output
 

@@ -73,8 +73,7 @@ def different(name: str, content: bytes) -> dict[tuple[int, str], str]:
 
 
 def test_moodles_worksheet_gets_grades_and_comments_and_nothing_else(
-    students: list[Case],
-    sack: LabSpec,
+    students: list[Case], sack: LabSpec
 ) -> None:
     """22.5 of 30 points are 75 of 100. What is not final gets no grade, and no comment either."""
     found = moodle.filled(WORKSHEETS / "english.csv", sack, exported(students))
@@ -90,8 +89,7 @@ def test_moodles_worksheet_gets_grades_and_comments_and_nothing_else(
 
 
 def test_a_worksheet_in_another_language_keeps_its_separators(
-    students: list[Case],
-    sack: LabSpec,
+    students: list[Case], sack: LabSpec
 ) -> None:
     """Its decimal separator too."""
     found = moodle.filled(WORKSHEETS / "german.csv", sack, exported(students))
@@ -102,8 +100,7 @@ def test_a_worksheet_in_another_language_keeps_its_separators(
 
 
 def test_columns_of_an_unknown_language_are_known_by_their_place(
-    students: list[Case],
-    sack: LabSpec,
+    students: list[Case], sack: LabSpec
 ) -> None:
     found = moodle.filled(WORKSHEETS / "unknown_language.csv", sack, exported(students[:1]))
     assert different("unknown_language.csv", found.content) == {(1, "Arvosana"): "18.00"}
@@ -112,29 +109,22 @@ def test_columns_of_an_unknown_language_are_known_by_their_place(
 
 def test_a_student_without_a_number_is_found_by_the_address(sack: LabSpec) -> None:
     found = moodle.filled(
-        WORKSHEETS / "english.csv",
-        sack,
-        exported([case_of("ann"), case_of("zoe")]),
+        WORKSHEETS / "english.csv", sack, exported([case_of("ann"), case_of("zoe")])
     )
     assert different("english.csv", found.content)[1, "Grade"] == "80.00"
     assert any("Not in the worksheet: zoe" in sentence for sentence in found.notices)
 
 
 def test_a_comment_of_the_instructors_stays_and_one_of_ours_is_renewed(
-    sack: LabSpec,
-    tmp_path: Path,
+    sack: LabSpec, tmp_path: Path
 ) -> None:
     first = moodle.filled(
-        WORKSHEETS / "english.csv",
-        sack,
-        exported([case_of("ann", 20.0, "1001")]),
+        WORKSHEETS / "english.csv", sack, exported([case_of("ann", 20.0, "1001")])
     )
     again = tmp_path / "again.csv"
     again.write_bytes(first.content)
     second = moodle.filled(
-        again,
-        sack,
-        exported([case_of("ann", 22.0, "1001"), case_of("eve", 1.0, "1003")]),
+        again, sack, exported([case_of("ann", 22.0, "1001"), case_of("eve", 1.0, "1003")])
     )
     assert b"22 of 30 points" in second.content and b"20 of 30" not in second.content
     assert b"Talk to me.\nRoom 5." in second.content
@@ -152,21 +142,23 @@ def test_a_comment_of_the_instructors_stays_and_one_of_ours_is_renewed(
         ),
         ((WORKSHEETS / "gradebook.csv").read_bytes(), "Its columns: Student, ID"),
         (
-            b"Identifier,Grade,Scale,Grade can be changed,Last modified (grade),Feedback comments\n"
-            b'Participant 1,,"Good, Bad",Yes,-,\n',
+            (
+                b"Identifier,Grade,Scale,Grade can be changed,Last modified (grade),Feedback"
+                b' comments\nParticipant 1,,"Good, Bad",Yes,-,\n'
+            ),
             "no grading worksheet",
         ),
         (
-            b"Identifier,Grade,Maximum grade,Grade can be changed,Last modified (grade)\n"
-            b"Participant 1,,Good,Yes,-\n",
+            (
+                b"Identifier,Grade,Maximum grade,Grade can be changed,Last modified (grade)\n"
+                b"Participant 1,,Good,Yes,-\n"
+            ),
             "no points but a scale",
         ),
     ],
 )
 def test_what_is_no_worksheet_is_refused_with_its_columns(
-    content: bytes,
-    said: str,
-    tmp_path: Path,
+    content: bytes, said: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "sheet.csv"
     file.write_bytes(content)
@@ -175,8 +167,7 @@ def test_what_is_no_worksheet_is_refused_with_its_columns(
 
 
 def test_without_a_worksheet_moodles_importer_finds_its_columns(
-    students: list[Case],
-    sack: LabSpec,
+    students: list[Case], sack: LabSpec
 ) -> None:
     """By these very names; what follows "Participant" is the number."""
     rows = list(csv.DictReader(io.StringIO(moodle.own_worksheet(sack, exported(students)))))
@@ -190,7 +181,7 @@ def test_without_a_worksheet_moodles_importer_finds_its_columns(
 def test_a_comment_is_html(sack: LabSpec) -> None:
     odd = replace(sack, title="Loss <1 % & more")
     assert moodle.comment(odd, exported([case_of("ann")])[0]).startswith(
-        "Loss &lt;1 % &amp; more: 24",
+        "Loss &lt;1 % &amp; more: 24"
     )
 
 
@@ -202,8 +193,7 @@ def test_canvas_gets_no_zero_for_what_is_not_final(students: list[Case], sack: L
 
 
 def test_canvas_own_gradebook_is_answered_with_its_rows_and_its_assignment(
-    students: list[Case],
-    sack: LabSpec,
+    students: list[Case], sack: LabSpec
 ) -> None:
     people = {person.id: person for person in read_roster(WORKSHEETS / "gradebook.csv")}
     students[0].person = people["u-ann"]
@@ -228,12 +218,11 @@ def test_canvas_own_gradebook_is_answered_with_its_rows_and_its_assignment(
 
 
 def test_a_gradebook_without_the_assignment_says_that_one_is_made(
-    sack: LabSpec,
-    tmp_path: Path,
+    sack: LabSpec, tmp_path: Path
 ) -> None:
     file = tmp_path / "gradebook.csv"
     file.write_text(
-        (WORKSHEETS / "gradebook.csv").read_text().replace("Selective ack", "Other ack"),
+        (WORKSHEETS / "gradebook.csv").read_text().replace("Selective ack", "Other ack")
     )
     book = canvas.read_gradebook(file, sack)
     assert book

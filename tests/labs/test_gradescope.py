@@ -88,9 +88,7 @@ def test_the_hand_in_is_of_who_submitted_it(
 ) -> None:
     case = case_of(student, sack)
     check_submitter(
-        case,
-        [person] if person else [],
-        read_submission(submission_of(tmp_path, *emails)),
+        case, [person] if person else [], read_submission(submission_of(tmp_path, *emails))
     )
     found = results(sack, case)
     assert (case.state == "graded") is ours and ("score" in found) is ours
@@ -104,8 +102,7 @@ def test_answers_that_a_person_reads_are_no_zeros(sack: LabSpec) -> None:
 
 
 @pytest.mark.parametrize(
-    "content",
-    ["", "[]", "{}", '{"users": []}', '{"users": [{"id": 1}]}', '{"users": "x"}'],
+    "content", ["", "[]", "{}", '{"users": []}', '{"users": [{"id": 1}]}', '{"users": "x"}']
 )
 def test_metadata_that_names_nobody_is_refused(content: str, tmp_path: Path) -> None:
     file = tmp_path / "submission_metadata.json"
@@ -116,9 +113,7 @@ def test_metadata_that_names_nobody_is_refused(content: str, tmp_path: Path) -> 
 
 @pytest.mark.parametrize(("roster", "works"), [(True, True), (False, True), (True, False)])
 def test_the_script_gives_gradescope_what_grading_left(
-    roster: bool,
-    works: bool,
-    tmp_path: Path,
+    roster: bool, works: bool, tmp_path: Path
 ) -> None:
     """In a folder in the place of /autograder, with a grader that notes how it was called."""
     (tmp_path / "source").mkdir()

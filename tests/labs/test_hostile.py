@@ -1,4 +1,6 @@
-"""Hand-ins from strangers: what leaves its folder, swells, links or crashes is refused or contained."""
+"""Hand-ins from strangers: what leaves its folder, swells, links or crashes is refused or
+contained.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,16 @@ def target(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "name", ["../owned", "/tmp/owned", "runs/../../owned", "..\\owned", "C:/owned", "a/" * 20 + "b", "x" * 600]
+    "name",
+    [
+        "../owned",
+        "/tmp/owned",
+        "runs/../../owned",
+        "..\\owned",
+        "C:/owned",
+        "a/" * 20 + "b",
+        "x" * 600,
+    ],
 )
 def test_nothing_leaves_its_folder(name: str, tmp_path: Path, target: Path) -> None:
     before = set(tmp_path.rglob("*"))
@@ -51,16 +62,25 @@ def test_nothing_leaves_its_folder(name: str, tmp_path: Path, target: Path) -> N
     assert set(tmp_path.rglob("*")) - before == {source}
 
 
-@pytest.mark.parametrize("kind", [stat.S_IFLNK, stat.S_IFCHR, stat.S_IFBLK, stat.S_IFIFO, stat.S_IFSOCK])
+@pytest.mark.parametrize(
+    "kind", [stat.S_IFLNK, stat.S_IFCHR, stat.S_IFBLK, stat.S_IFIFO, stat.S_IFSOCK]
+)
 def test_links_and_devices_are_refused(kind: int, tmp_path: Path, target: Path) -> None:
-    source = zipped(tmp_path / "bad.zip", {ANSWERS: SHEET, CAPTURE: b"/etc/passwd"}, {CAPTURE: kind | 0o777})
+    source = zipped(
+        tmp_path / "bad.zip", {ANSWERS: SHEET, CAPTURE: b"/etc/passwd"}, {CAPTURE: kind | 0o777}
+    )
     with pytest.raises(Refused, match="link or a device"):
         unpack(source, target)
 
 
-def test_bombs_are_refused_before_they_go_off(tmp_path: Path, target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bombs_are_refused_before_they_go_off(
+    tmp_path: Path, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("labs.grading.unpack._LARGEST_WHOLE", 20 << 20)
-    for content in ({CAPTURE: bytes(10 << 20)}, {f"{CAPTURE}{number}": bytes(3 << 20) for number in range(10)}):
+    for content in (
+        {CAPTURE: bytes(10 << 20)},
+        {f"{CAPTURE}{number}": bytes(3 << 20) for number in range(10)},
+    ):
         source = zipped(tmp_path / "bomb.zip", {ANSWERS: SHEET, **content})
         with pytest.raises(Refused, match=r"unpack|Unpacked"):
             unpack(source, target)
@@ -77,10 +97,15 @@ def test_a_size_that_lies_is_found_out(tmp_path: Path, target: Path) -> None:
 
 
 def test_too_many_files_and_files_twice_are_refused(tmp_path: Path, target: Path) -> None:
-    many = zipped(tmp_path / "many.zip", {f"runs/sack/raw/seed-1/a/{number}": b"" for number in range(5001)})
+    many = zipped(
+        tmp_path / "many.zip", {f"runs/sack/raw/seed-1/a/{number}": b"" for number in range(5001)}
+    )
     with pytest.raises(Refused, match="5000 files"):
         unpack(many, target)
-    with pytest.warns(UserWarning, match="Duplicate"), zipfile.ZipFile(tmp_path / "twice.zip", "w") as archive:
+    with (
+        pytest.warns(UserWarning, match="Duplicate"),
+        zipfile.ZipFile(tmp_path / "twice.zip", "w") as archive,
+    ):
         archive.writestr(ANSWERS, SHEET)
         archive.writestr(ANSWERS, SHEET)
     with pytest.raises(Refused, match="twice"):
@@ -102,17 +127,22 @@ def test_every_damage_is_a_sentence(tmp_path: Path, target: Path) -> None:
 
 
 def test_only_what_a_hand_in_has_is_copied(tmp_path: Path, target: Path) -> None:
-    source = zipped(tmp_path / "good.zip", {
-        f"sack-ann/{ANSWERS}": SHEET, f"sack-ann/{CAPTURE}": b"x", "sack-ann/virus.exe": b"", "sack-ann/a.png": b"",
-        "__MACOSX/._sack-ann": b"", "sack-ann/runs/sack/report.html": b"<script>",
-        "sack-ann/runs/sack/raw/.bashrc": b"",
-    })  # fmt: skip
+    source = zipped(
+        tmp_path / "good.zip",
+        {
+            f"sack-ann/{ANSWERS}": SHEET,
+            f"sack-ann/{CAPTURE}": b"x",
+            "sack-ann/virus.exe": b"",
+            "sack-ann/a.png": b"",
+            "__MACOSX/._sack-ann": b"",
+            "sack-ann/runs/sack/report.html": b"<script>",
+            "sack-ann/runs/sack/raw/.bashrc": b"",
+        },
+    )
     assert sorted(unpack(source, target)) == sorted([ANSWERS, CAPTURE, "a.png"])
-    assert {file.relative_to(target).as_posix() for file in target.rglob("*") if file.is_file()} == {
-        ANSWERS,
-        CAPTURE,
-        "a.png",
-    }
+    assert {
+        file.relative_to(target).as_posix() for file in target.rglob("*") if file.is_file()
+    } == {ANSWERS, CAPTURE, "a.png"}
 
 
 def test_a_folder_is_read_without_following_a_link(tmp_path: Path, target: Path) -> None:
@@ -137,10 +167,18 @@ def test_a_folder_is_read_without_following_a_link(tmp_path: Path, target: Path)
 
 def test_a_manifest_that_points_elsewhere_reads_nothing_there(tmp_path: Path, target: Path) -> None:
     manifest = (
-        b'{"seeds": ["x", 1], "files": {"../../../../etc/passwd": "0", "raw/../../x": "1"}, "testbed": ["native"]}'
+        b'{"seeds": ["x", 1], "files": {"../../../../etc/passwd": "0", "raw/../../x": "1"},'
+        b' "testbed": ["native"]}'
     )
-    source = zipped(tmp_path / "good.zip", {ANSWERS: SHEET, CAPTURE: b"x", "runs/sack/manifest.json": manifest,
-                                            "runs/sack/spec.json": b"[" * 100_000})  # fmt: skip
+    source = zipped(
+        tmp_path / "good.zip",
+        {
+            ANSWERS: SHEET,
+            CAPTURE: b"x",
+            "runs/sack/manifest.json": manifest,
+            "runs/sack/spec.json": b"[" * 100_000,
+        },
+    )
     found = inspect(str(source), str(target), "sack")
     run = found["runs"]["sack"]
     assert run["testbed"] == "unknown" and run["seeds"] == [1] and run["parameters"] == {}
@@ -191,8 +229,10 @@ def test_what_crashes_loops_or_eats_memory_ends_alone(tmp_path: Path) -> None:
 
 def pcap(*packets: bytes) -> bytes:
     head = b"\x4d\x3c\xb2\xa1" + bytes(16) + b"\x01\x00\x00\x00"
-    records = (b"".join(value.to_bytes(4, "little") for value in (index, 0, len(one), len(one))) + one
-               for index, one in enumerate(packets))  # fmt: skip
+    records = (
+        b"".join(value.to_bytes(4, "little") for value in (index, 0, len(one), len(one))) + one
+        for index, one in enumerate(packets)
+    )
     return head + b"".join(records)
 
 
@@ -205,9 +245,11 @@ def pcap(*packets: bytes) -> bytes:
         (pcap(b"aaaa", b"bbbb", b"cccc")[:-2], 3, True, "it ends there"),
         (pcap(b"aaaa", b"bbbb", b"cccc", b"dddd"), 4, False, "goes on"),
         (pcap(b"aaaa")[:24] + b"\xee" * 64, 1, False, ""),
-        (b"<html>", 0, False, "no capture"), (b"", 0, True, "no capture"), (None, 0, True, "missing"),
+        (b"<html>", 0, False, "no capture"),
+        (b"", 0, True, "no capture"),
+        (None, 0, True, "missing"),
     ],
-)  # fmt: skip
+)
 def test_the_first_packet_that_differs_is_named(
     theirs: bytes | None, packet: int | None, cut: bool, what: str, tmp_path: Path
 ) -> None:
@@ -224,17 +266,30 @@ def test_the_first_packet_that_differs_is_named(
 
 
 def test_a_captures_witnesses_must_agree() -> None:
-    good = {"ss.bytes_sent": 8_883_888.0, "sender.actual_data_bytes": 8_883_888.0, "tcpdump.sender": 9823.0,
-            "sender.both.total_packets": 9823.0, "nstat.TcpRetransSegs": 524.0,
-            "sender.rexmt_data_pkts": 524.0}  # fmt: skip
+    good = {
+        "ss.bytes_sent": 8_883_888.0,
+        "sender.actual_data_bytes": 8_883_888.0,
+        "tcpdump.sender": 9823.0,
+        "sender.both.total_packets": 9823.0,
+        "nstat.TcpRetransSegs": 524.0,
+        "sender.rexmt_data_pkts": 524.0,
+    }
     assert inconsistencies({"sack_on": good}) == []
-    for name, value in (("sender.actual_data_bytes", 3e6), ("tcpdump.sender", 5000.0), ("nstat.TcpRetransSegs", 20.0)):
+    for name, value in (
+        ("sender.actual_data_bytes", 3e6),
+        ("tcpdump.sender", 5000.0),
+        ("nstat.TcpRetransSegs", 20.0),
+    ):
         assert len(inconsistencies({"sack_on": good | {name: value}})) == 1
 
 
 def test_pictures_are_pictures(tmp_path: Path) -> None:
-    for name, content, kind in (("a.png", b"\x89PNG\r\n\x1a\n..", "png"), ("b.png", b"<svg onload=alert(1)>", None),
-                                ("c.jpg", b"\xff\xd8\xff\xe0", "jpeg"), ("d.png", b"", None)):  # fmt: skip
+    for name, content, kind in (
+        ("a.png", b"\x89PNG\r\n\x1a\n..", "png"),
+        ("b.png", b"<svg onload=alert(1)>", None),
+        ("c.jpg", b"\xff\xd8\xff\xe0", "jpeg"),
+        ("d.png", b"", None),
+    ):
         (tmp_path / name).write_bytes(content)
         assert picture_kind(tmp_path / name) == kind
     (tmp_path / "link.png").symlink_to(tmp_path / "a.png")

@@ -16,9 +16,7 @@ from tests.labs.taken_in import ANN, BEN, CANVAS, EVE, FLAT, FORMS, MOODLE, PEOP
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("members", [MOODLE, FLAT, CANVAS], ids=["Moodle", "flat Moodle", "Canvas"])
 def test_hand_ins_are_found_as_course_systems_leave_them(
-    members: dict[str, bytes],
-    form: str,
-    tmp_path: Path,
+    members: dict[str, bytes], form: str, tmp_path: Path
 ) -> None:
     found = taken_in(members, tmp_path, form)
     assert found.graded == {"ann": next(iter(members)), "ben": list(members)[1]}
@@ -78,8 +76,7 @@ def test_loose_files_without_folders_are_gathered(form: str, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("members", [MOODLE, FLAT, CANVAS])
 def test_another_ones_zip_counts_for_who_uploaded_it(
-    members: dict[str, bytes],
-    tmp_path: Path,
+    members: dict[str, bytes], tmp_path: Path
 ) -> None:
     first, second = members
     found = taken_in({first: ANN, second: ANN}, tmp_path)
@@ -174,6 +171,7 @@ def test_who_handed_in_something_else_is_told_so(tmp_path: Path) -> None:
     assert "no whole zip" in refused["Fay_20_assignsubmission_file_lab.rar"]
     assert refused["gil"].startswith(f"It holds no {ANSWERS}")
     assert found.became["roster.csv"] == "ignored"
-    assert found.report.summary == (
-        "7 files: 2 hand-ins of 2 students, 3 hand-ins that could not be graded, 3 ignored."
+    assert (
+        found.report.summary
+        == "7 files: 2 hand-ins of 2 students, 3 hand-ins that could not be graded, 3 ignored."
     )

@@ -185,7 +185,9 @@ def test_the_report_is_written_and_shown(tmp_path: Path, sack: LabSpec) -> None:
     members = MOODLE | {"=cmd|'!A0": b"", "<b>.txt": b"", "\u202elive.txt": b""}
     found = taken_in(members, tmp_path)
     cases, out = found.chosen.cases, tmp_path / "grades"
-    output.write(out, Graded(sack, COURSE, PEOPLE, cases, ByHand(), Accepted(), found.report), CourseFiles())
+    output.write(
+        out, Graded(sack, COURSE, PEOPLE, cases, ByHand(), Accepted(), found.report), CourseFiles()
+    )
     rows = list(csv.DictReader((out / "intake.csv").read_text().splitlines()))
     assert len(rows) == 5
     assert rows[0] == {
@@ -209,7 +211,9 @@ def test_names_that_are_no_text_are_shown_all_the_same(tmp_path: Path, sack: Lab
     found = opened(place, tmp_path)
     assert set(found.graded) == {"ann", "ben", "eve"}
     cases, out = found.chosen.cases, tmp_path / "grades"
-    output.write(out, Graded(sack, COURSE, PEOPLE, cases, ByHand(), Accepted(), found.report), CourseFiles())
+    output.write(
+        out, Graded(sack, COURSE, PEOPLE, cases, ByHand(), Accepted(), found.report), CourseFiles()
+    )
     assert len((out / "intake.csv").read_text().splitlines()) == 6
     assert not any("\n" in line for line in found.report.told())
 
@@ -267,8 +271,7 @@ def test_every_file_of_any_download_has_one_line(paths: list[str]) -> None:
 @settings(max_examples=40, deadline=None)
 @given(paths=_PATHS)
 def test_the_sums_hold_for_any_folder(
-    tmp_path_factory: pytest.TempPathFactory,
-    paths: list[str],
+    tmp_path_factory: pytest.TempPathFactory, paths: list[str]
 ) -> None:
     place = tmp_path_factory.mktemp("tree")
     for path in paths:

@@ -1,4 +1,6 @@
-"""Labs as data: numbers with units, variants, handouts, and answers that are checked before they are handed in."""
+"""Labs as data: numbers with units, variants, handouts, and answers that are checked before they
+are handed in.
+"""
 
 from __future__ import annotations
 
@@ -31,20 +33,48 @@ ROOT = catalogue.FOLDER.parent
 @pytest.mark.parametrize(
     ("text", "unit", "value"),
     [
-        ("231 kbit/s", "kbit/s", 231), ("0.231 Mbps", "kbit/s", 231), ("28.9 kB/s", "kbit/s", 231.2),
-        ("231 Kbits/sec", "kbit/s", 231), ("231000 bit/s", "kbit/s", 231), ("0,231 Mbit/s", "kbit/s", 231),
-        ("2.31e2 kbps", "kbit/s", 231), ("28.2 KBytes/sec", "kbit/s", 28.2 * 8.192), ("1 KiB/s", "kbit/s", 8.192),
-        ("about 231 kbit/s", "kbit/s", 231), ("1 234.5 ms", "s", 1.2345), ("53,87 s", "s", 53.87),
-        ("8.5 %", "%", 8.5), ("8.5%", "%", 8.5), ("306", "", 306), ("306 segments", "segments", 306),
-        ("1.9x", "", 1.9), ("\u22123 %", "%", -3), ("7.75 MBytes", "KByte", 7936), ("90 SEC", "s", 90),
+        ("231 kbit/s", "kbit/s", 231),
+        ("0.231 Mbps", "kbit/s", 231),
+        ("28.9 kB/s", "kbit/s", 231.2),
+        ("231 Kbits/sec", "kbit/s", 231),
+        ("231000 bit/s", "kbit/s", 231),
+        ("0,231 Mbit/s", "kbit/s", 231),
+        ("2.31e2 kbps", "kbit/s", 231),
+        ("28.2 KBytes/sec", "kbit/s", 28.2 * 8.192),
+        ("1 KiB/s", "kbit/s", 8.192),
+        ("about 231 kbit/s", "kbit/s", 231),
+        ("1 234.5 ms", "s", 1.2345),
+        ("53,87 s", "s", 53.87),
+        ("8.5 %", "%", 8.5),
+        ("8.5%", "%", 8.5),
+        ("306", "", 306),
+        ("306 segments", "segments", 306),
+        ("1.9x", "", 1.9),
+        ("\u22123 %", "%", -3),
+        ("7.75 MBytes", "KByte", 7936),
+        ("90 SEC", "s", 90),
     ],
-)  # fmt: skip
+)
 def test_numbers_are_read_as_people_write_them(text: str, unit: str, value: float) -> None:
     assert numbers.parse(text).within(numbers.unit_named(unit)) == pytest.approx(value)
 
 
-@pytest.mark.parametrize("text", ["", "many", "231 parsecs", "1,234 kbit/s", "nan", "inf", "1e99 s", "=1+1", "0x1F",
-                                  "9" * 100, "1 kbit/s 2"])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "many",
+        "231 parsecs",
+        "1,234 kbit/s",
+        "nan",
+        "inf",
+        "1e99 s",
+        "=1+1",
+        "0x1F",
+        "9" * 100,
+        "1 kbit/s 2",
+    ],
+)
 def test_what_is_no_number_is_said_to_be_none(text: str) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         numbers.parse(text)
@@ -76,13 +106,17 @@ def test_every_lab_is_sound(tmp_path: Path) -> None:
                 assert combination_of(run, mine, module).spec.conditions
             assert {one.name for one in lab.varies} <= set(variables_of(lab, mine))
             assert handout_text(lab, mine).count("**") > 2 * len(lab.questions)
-        assert callable(catalogue.key_module(name).key) and callable(catalogue.key_module(name).lesson)
+        assert callable(catalogue.key_module(name).key) and callable(
+            catalogue.key_module(name).lesson
+        )
 
 
 def test_a_variant_is_the_secrets_and_the_ids(sack: LabSpec) -> None:
     mine = variant(COURSE, sack, "Ann ")
     assert mine == variant(COURSE, sack, "ann") and mine.student == "ann"
-    assert mine != variant(dataclasses.replace(COURSE, secret="another secret of the course"), sack, "ann")
+    assert mine != variant(
+        dataclasses.replace(COURSE, secret="another secret of the course"), sack, "ann"
+    )
     assert mine.seed != variant(COURSE, dataclasses.replace(sack, name="other"), "ann").seed
     assert dict(mine.values)["bw"] in sack.varies[0].values
 
@@ -97,7 +131,9 @@ def test_variants_use_the_whole_range_evenly(sack: LabSpec) -> None:
         assert all(abs(count - expected) < 6 * expected**0.5 for count in counts.values())
 
 
-def test_the_class_file_names_nobody_and_gives_the_same_variant(sack: LabSpec, tmp_path: Path) -> None:
+def test_the_class_file_names_nobody_and_gives_the_same_variant(
+    sack: LabSpec, tmp_path: Path
+) -> None:
     file = tmp_path / "variants.json"
     file.write_text(class_file(COURSE, sack, ["ann", "ben"]))
     assert "ann" not in file.read_text() and COURSE.secret not in file.read_text()
@@ -153,8 +189,9 @@ def test_check_says_what_is_missing_and_shows_no_points(assignment: Assignment) 
 
 def test_check_reads_units_and_plausibility_but_knows_no_answers(assignment: Assignment) -> None:
     (assignment.folder / ANSWERS).write_text(
-        '[answers]\ngoodput_off = "231"\ngoodput_on = "99 Mbit/s"\nsilence_off = "3 kbit/s"\nresent_off = 306\n'
-        'factor = "1.9"\nwhere = "nowhere"\ngraph = "../../etc/passwd"\n'
+        '[answers]\ngoodput_off = "231"\ngoodput_on = "99 Mbit/s"\nsilence_off = "3'
+        ' kbit/s"\nresent_off = 306\nfactor = "1.9"\nwhere = "nowhere"\ngraph ='
+        ' "../../etc/passwd"\n'
     )
     said = {one.where: one.text for one in check(assignment)}
     assert "has no unit" in said["goodput_off"] and "hardly possible" in said["goodput_on"]
@@ -166,13 +203,18 @@ def test_check_reads_units_and_plausibility_but_knows_no_answers(assignment: Ass
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("[answers", "cannot be read"), ("a = 1", "no \\[answers\\]"), ("a = " + "[" * 50_000, "cannot be read"),
-        ("#" * 70_000, "larger than 64 KiB"), ("\x00", "cannot be read"),
+        ("[answers", "cannot be read"),
+        ("a = 1", "no \\[answers\\]"),
+        ("a = " + "[" * 50_000, "cannot be read"),
+        ("#" * 70_000, "larger than 64 KiB"),
+        ("\x00", "cannot be read"),
         ("answers = 3", "no \\[answers\\]"),
         ("a = " + "9" * 60_000, "cannot be read"),
     ],
-)  # fmt: skip
-def test_a_sheet_that_is_none_is_one_sentence(content: str, said: str, sack: LabSpec, tmp_path: Path) -> None:
+)
+def test_a_sheet_that_is_none_is_one_sentence(
+    content: str, said: str, sack: LabSpec, tmp_path: Path
+) -> None:
     (tmp_path / ANSWERS).write_text(content)
     with pytest.raises(TcplabError, match=said):
         read_sheet(tmp_path / ANSWERS, sack)
@@ -180,8 +222,8 @@ def test_a_sheet_that_is_none_is_one_sentence(content: str, said: str, sack: Lab
 
 def test_a_sheets_answers_are_texts_whatever_they_were(sack: LabSpec, tmp_path: Path) -> None:
     (tmp_path / ANSWERS).write_text(
-        '[answers]\ngoodput_off = 231.5\nblocks = ["faster", "faster", 7]\nwhy = "a\\u0000\\u001b[31mb"\nwhere = true\n'
-        "factor = {a = 1}\n"
+        '[answers]\ngoodput_off = 231.5\nblocks = ["faster", "faster", 7]\nwhy ='
+        ' "a\\u0000\\u001b[31mb"\nwhere = true\nfactor = {a = 1}\n'
     )
     found = read_sheet(tmp_path / ANSWERS, sack)
     assert found["goodput_off"] == ["231.5"] and found["blocks"] == ["7", "faster"]
@@ -200,7 +242,9 @@ def test_a_question_that_cannot_be_is_refused() -> None:
 
 def test_the_labs_are_reached_from_both_command_lines() -> None:
     outputs = [
-        subprocess.run([sys.executable, "-m", *words, "list"], capture_output=True, check=True, cwd=ROOT)
+        subprocess.run(
+            [sys.executable, "-m", *words, "list"], capture_output=True, check=True, cwd=ROOT
+        )
         for words in (["experiments.main", "lab"], ["labs"])
     ]
     assert outputs[0].stdout == outputs[1].stdout and b"sack" in outputs[0].stdout
@@ -208,8 +252,13 @@ def test_the_labs_are_reached_from_both_command_lines() -> None:
 
 def test_the_command_line_starts_and_checks(tmp_path: Path) -> None:
     folder = tmp_path / "mine"
-    done = CliRunner().invoke(lab_commands, ["start", "sack", "--student", "Ann", "--out", str(folder)])
-    assert done.exit_code == 0 and json.loads((folder / "assignment.json").read_text())["variant"]["student"] == "ann"
+    done = CliRunner().invoke(
+        lab_commands, ["start", "sack", "--student", "Ann", "--out", str(folder)]
+    )
+    assert (
+        done.exit_code == 0
+        and json.loads((folder / "assignment.json").read_text())["variant"]["student"] == "ann"
+    )
     done = CliRunner().invoke(lab_commands, ["check", str(folder)])
     assert done.exit_code == 1 and "to look at" in done.output
     done = CliRunner().invoke(lab_commands, ["pack", str(folder)])

@@ -1,4 +1,6 @@
-"""A class with one student of every kind is made in the lab kernel, graded as an instructor does, and compared."""
+"""A class with one student of every kind is made in the lab kernel, graded as an instructor does,
+and compared.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,10 @@ def test_everybody_gets_what_they_should(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(references.References, "keep", lambda *_: None)
     monkeypatch.setattr("experiments.sweep.run.Task", None)  # nothing may be run
     grade(made)
-    rows = {row["student"]: row for row in csv.DictReader((grades / "grades.csv").read_text().splitlines())}
+    rows = {
+        row["student"]: row
+        for row in csv.DictReader((grades / "grades.csv").read_text().splitlines())
+    }
     before = {row["student"]: row for row in csv.DictReader(first.splitlines())}
     assert float(rows[student]["points"]) == float(before[student]["points"]) + 4
     assert rows[student]["to_read"] == "1"

@@ -1,4 +1,6 @@
-"""Points: units, rounding, known factors and mix-ups, what follows from a wrong value, and points by hand."""
+"""Points: units, rounding, known factors and mix-ups, what follows from a wrong value, and points
+by hand.
+"""
 
 from __future__ import annotations
 
@@ -44,14 +46,27 @@ def mark(marker: Marker, **answers: str) -> Mark:
 @pytest.mark.parametrize(
     ("text", "points", "verdict"),
     [
-        ("231 kbit/s", 3, "right"), ("0.23 Mbps", 3, "right"), ("28.9 kB/s", 3, "right"), ("233 kbit/s", 3, "right"),
-        ("240 kbit/s", 0, "wrong"), ("231", 1.5, "unit"), ("231 ms", 0.75, "unit"), ("231 kB/s", 0.75, "factor"),
-        ("231 Mbit/s", 0.75, "factor"), ("1 Mbit/s", 0, "mistake"), ("2e2 kbit/s", 0, "wrong"),
-        ("fast", None, "unreadable"), ("1,234 kbit/s", None, "unreadable"), ("-231 kbit/s", 0, "wrong"),
-        ("0 kbit/s", 0, "wrong"), ("0.2 Mbit/s", 0, "wrong"),
+        ("231 kbit/s", 3, "right"),
+        ("0.23 Mbps", 3, "right"),
+        ("28.9 kB/s", 3, "right"),
+        ("233 kbit/s", 3, "right"),
+        ("240 kbit/s", 0, "wrong"),
+        ("231", 1.5, "unit"),
+        ("231 ms", 0.75, "unit"),
+        ("231 kB/s", 0.75, "factor"),
+        ("231 Mbit/s", 0.75, "factor"),
+        ("1 Mbit/s", 0, "mistake"),
+        ("2e2 kbit/s", 0, "wrong"),
+        ("fast", None, "unreadable"),
+        ("1,234 kbit/s", None, "unreadable"),
+        ("-231 kbit/s", 0, "wrong"),
+        ("0 kbit/s", 0, "wrong"),
+        ("0.2 Mbit/s", 0, "wrong"),
     ],
-)  # fmt: skip
-def test_a_number_earns_what_it_says(marker: Marker, text: str, points: float | None, verdict: str) -> None:
+)
+def test_a_number_earns_what_it_says(
+    marker: Marker, text: str, points: float | None, verdict: str
+) -> None:
     found = mark(marker, goodput_off=text)
     assert (found.points, found.verdict) == (points, verdict)
 
@@ -89,11 +104,7 @@ def test_a_number_earns_what_it_says(marker: Marker, text: str, points: float | 
     ],
 )
 def test_a_factor_is_a_diagnosis_only_if_the_unit_allows_it(
-    marker: Marker,
-    question: str,
-    text: str,
-    points: float | None,
-    verdict: str,
+    marker: Marker, question: str, text: str, points: float | None, verdict: str
 ) -> None:
     found = mark(marker, **{question: text})
     assert (found.points, found.verdict) == (points, verdict)
@@ -101,9 +112,7 @@ def test_a_factor_is_a_diagnosis_only_if_the_unit_allows_it(
 
 @pytest.mark.parametrize(("expected", "points"), [(1234.0, None), (1.234, 3), (5.0, 0)])
 def test_a_german_thousand_is_read_by_a_person_if_it_would_be_right(
-    marker: Marker,
-    expected: float,
-    points: float | None,
+    marker: Marker, expected: float, points: float | None
 ) -> None:
     silent = replace(marker, key=Key({"silence_off": expected}))
     assert mark(silent, silence_off="1.234 s").points == points
@@ -123,10 +132,7 @@ def test_a_german_thousand_is_read_by_a_person_if_it_would_be_right(
     ],
 )
 def test_one_digit_tells_enough_from_five_up(
-    marker: Marker,
-    expected: float,
-    text: str,
-    verdict: str,
+    marker: Marker, expected: float, text: str, verdict: str
 ) -> None:
     one = replace(marker, key=Key({"resent_share_on": expected}))
     assert mark(one, resent_share_on=text).verdict == verdict
@@ -146,7 +152,9 @@ def test_without_captures_a_run_in_real_time_is_judged_by_its_band(sack: LabSpec
 
 def test_a_known_mix_up_is_named(marker: Marker) -> None:
     found = mark(marker, resent_off="61")
-    assert found.points == 0 and found.mistake == "at_receiver" and "arrived there twice" in found.note
+    assert (
+        found.points == 0 and found.mistake == "at_receiver" and "arrived there twice" in found.note
+    )
 
 
 def test_what_follows_rightly_from_a_wrong_value_earns_its_points(marker: Marker) -> None:
@@ -160,7 +168,9 @@ def test_choices_are_not_won_by_ticking_all(marker: Marker, sack: LabSpec) -> No
     everything = [option.id for option in sack.question("blocks").options]
 
     def points(*ticked: str) -> float | None:
-        return next(one.points for one in marker.marks({"blocks": list(ticked)}) if one.question == "blocks")
+        return next(
+            one.points for one in marker.marks({"blocks": list(ticked)}) if one.question == "blocks"
+        )
 
     assert points("both_syns", "fewer_timeouts") == 2 and points("both_syns") == 1
     assert points(*everything) == 0 and points("both_syns", "no_loss") == 0
@@ -183,16 +193,25 @@ def test_tolerance_is_a_quarter_of_the_spread_within_limits(sack: LabSpec) -> No
 
 def case_of(marker: Marker, sack: LabSpec, student: str = "ann", **answers: str) -> Case:
     given = {name: [text] for name, text in answers.items()}
-    found = Case(HandIn(Path(), student, moodle="7"), Path(), Inspected(student=student, answers=given))
-    found.variant, found.person = variant(COURSE, sack, student), Person(student, "Ann", "a@b.c", "7", "8")
+    found = Case(
+        HandIn(Path(), student, moodle="7"), Path(), Inspected(student=student, answers=given)
+    )
+    found.variant, found.person = (
+        variant(COURSE, sack, student),
+        Person(student, "Ann", "a@b.c", "7", "8"),
+    )
     found.marks = marker.marks(given)
     return found
 
 
-def test_points_by_hand_survive_grading_again(marker: Marker, sack: LabSpec, tmp_path: Path) -> None:
+def test_points_by_hand_survive_grading_again(
+    marker: Marker, sack: LabSpec, tmp_path: Path
+) -> None:
     read_by_hand(tmp_path, sack)  # makes the file
     with (tmp_path / FILE).open("a") as file:
-        file.write('[[override]]\nstudent = "Ann"\nquestion = "why"\npoints = 3.5\ncomment = "Good."\n')
+        file.write(
+            '[[override]]\nstudent = "Ann"\nquestion = "why"\npoints = 3.5\ncomment = "Good."\n'
+        )
     before = (tmp_path / FILE).read_text()
     for _ in range(2):
         case = case_of(marker, sack, why="Because.")
@@ -222,15 +241,20 @@ def test_no_cell_is_a_formula() -> None:
     assert cell(-1.5) == "-1.5" and cell(None) == "" and cell("a=b") == "a=b"
 
 
-def test_names_and_answers_are_text_on_every_page(marker: Marker, sack: LabSpec, tmp_path: Path) -> None:
+def test_names_and_answers_are_text_on_every_page(
+    marker: Marker, sack: LabSpec, tmp_path: Path
+) -> None:
     bad = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
     case = case_of(marker, sack, why=bad, goodput_off=bad)
     case.person = Person("ann", bad)
     case.flag(bad, bad, bad)
     case.notes.append(bad)
     names = {id(case): "ann"}
-    pages = [feedback_page(sack, case), class_page(sack, COURSE, [Person(bad)], [case], names),
-             reading_page(sack, [case], names, read_by_hand(tmp_path, sack), Accepted())]  # fmt: skip
+    pages = [
+        feedback_page(sack, case),
+        class_page(sack, COURSE, [Person(bad)], [case], names),
+        reading_page(sack, [case], names, read_by_hand(tmp_path, sack), Accepted()),
+    ]
     for page in pages:
         assert "<script>alert" not in page and "<img src=x" not in page
     refused = Case(HandIn(Path(), bad), Path(), refused=bad)
@@ -241,7 +265,9 @@ def found_run(digest: str) -> FoundRun:
     return FoundRun("runs/sack", "virtual", {}, [], {}, {"seed-1/sack_on/h1-eth0.pcap": digest}, [])
 
 
-def test_copied_captures_flag_the_copy_and_not_whose_they_are(marker: Marker, sack: LabSpec) -> None:
+def test_copied_captures_flag_the_copy_and_not_whose_they_are(
+    marker: Marker, sack: LabSpec
+) -> None:
     ann, ben, eve = (case_of(marker, sack, name) for name in ("ann", "ben", "eve"))
     for case, digest in ((ann, "a"), (ben, "a"), (eve, "e")):
         case.inspected.runs["sack"] = found_run(digest)
@@ -251,10 +277,17 @@ def test_copied_captures_flag_the_copy_and_not_whose_they_are(marker: Marker, sa
     assert [flag.with_whom for flag in ben.flags] == ["ann"]
 
 
-def test_numbers_that_fit_anothers_run_are_flagged_and_own_ones_are_not(marker: Marker, sack: LabSpec) -> None:
+def test_numbers_that_fit_anothers_run_are_flagged_and_own_ones_are_not(
+    marker: Marker, sack: LabSpec
+) -> None:
     ann, ben = case_of(marker, sack, "ann"), case_of(marker, sack, "ben")
     numbers = {question.id for question in sack.questions if question.kind == "number"}
-    fits = {("ann", "ann"): numbers, ("ann", "ben"): set(), ("ben", "ann"): numbers, ("ben", "ben"): set()}
+    fits = {
+        ("ann", "ann"): numbers,
+        ("ann", "ben"): set(),
+        ("ben", "ann"): numbers,
+        ("ben", "ben"): set(),
+    }
     other_variants([ann, ben], sack, lambda one, by: fits[one.student, by.student])
     assert ann.state == "graded" and [flag.with_whom for flag in ben.flags] == ["ann"]
 
@@ -270,7 +303,9 @@ def test_a_class_is_read_from_plain_lists_and_from_exports(tmp_path: Path) -> No
     file = tmp_path / "roster.csv"
     file.write_text("ann\nBen\n")
     assert [one.id for one in read_roster(file)] == ["ann", "ben"]
-    file.write_text("Identifier,Full name,Email address,Status,Grade\nParticipant 17,Ann A,ann@b.c,,\n")
+    file.write_text(
+        "Identifier,Full name,Email address,Status,Grade\nParticipant 17,Ann A,ann@b.c,,\n"
+    )
     assert read_roster(file) == [Person("ann@b.c", "Ann A", "ann@b.c", "17")]
     file.write_text('Student,ID,SIS User ID,SIS Login ID,Section\n"A, Ann",4711,u17,ann@b.c,one\n')
     assert read_roster(file) == [Person("u17", "A, Ann", "ann@b.c", "", "4711", "one")]

@@ -1,4 +1,6 @@
-"""Modules of strangers run in the lab kernel only: one that crashes, spins or does not compile ends alone."""
+"""Modules of strangers run in the lab kernel only: one that crashes, spins or does not compile ends
+alone.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def test_only_the_sound_module_is_graded_and_the_others_say_why(
         module = runs.example_module(assignment.folder)
         source = module.read_text()
         assert old in source
-        (assignment.folder / ANSWERS).write_text('[answers]\nsource = "mine.c"\nreno = "1 kbit/s"\n')
+        (assignment.folder / ANSWERS).write_text(
+            '[answers]\nsource = "mine.c"\nreno = "1 kbit/s"\n'
+        )
         if name == "good":
             do(assignment, spec.runs[0], "virtual", lambda: ready)
             pack(assignment, class_folder / "good.zip")
@@ -49,14 +53,25 @@ def test_only_the_sound_module_is_graded_and_the_others_say_why(
             module.write_text(source.replace(old, new, 1))
             assignment.folder.rename(class_folder / name)
     grade.grade_all(class_folder, spec, COURSE, [], tmp_path / "grades", 2)
-    report = {case["student"]: case for case in json.loads((tmp_path / "grades" / "report.json").read_text())}
+    report = {
+        case["student"]: case
+        for case in json.loads((tmp_path / "grades" / "report.json").read_text())
+    }
     assert report["good"]["state"] == "graded" and report["good"]["authentic"] == {"lossy": True}
-    for name, said in (("crash", "crashed"), ("spin", "was stopped at its limit"), ("wrong", "retrun")):
-        assert report[name]["state"] == "could not grade" and said in report[name]["refused"], report[name]
+    for name, said in (
+        ("crash", "crashed"),
+        ("spin", "was stopped at its limit"),
+        ("wrong", "retrun"),
+    ):
+        assert report[name]["state"] == "could not grade" and said in report[name]["refused"], (
+            report[name]
+        )
     assert "mine_slow_start" in (tmp_path / "grades" / "reading.html").read_text()
 
 
-def test_a_hostile_module_reads_nothing_and_the_class_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hostile_module_reads_nothing_and_the_class_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The grader stands in the folder of the course's file, as one does who types the command."""
     monkeypatch.setattr(grade, "_SEEDS", 3)
     monkeypatch.chdir(tmp_path)
@@ -67,9 +82,14 @@ def test_a_hostile_module_reads_nothing_and_the_class_goes_on(tmp_path: Path, mo
         (folder / "mine.c").write_text(source(attacks, "mine"))
         (folder / ANSWERS).write_text('[answers]\nsource = "mine.c"\nreno = "1 kbit/s"\n')
     grade.grade_all(tmp_path / "class", spec, COURSE, [], tmp_path / "grades", 2)
-    report = {case["student"]: case for case in json.loads((tmp_path / "grades" / "report.json").read_text())}
+    report = {
+        case["student"]: case
+        for case in json.loads((tmp_path / "grades" / "report.json").read_text())
+    }
     assert set(report) == set(HOSTILE)
     for name, (_, words) in HOSTILE.items():
-        assert report[name]["state"] == "could not grade" and words in report[name]["refused"], report[name]
+        assert report[name]["state"] == "could not grade" and words in report[name]["refused"], (
+            report[name]
+        )
     written = [file.read_bytes() for file in (tmp_path / "grades").rglob("*") if file.is_file()]
     assert len(written) > 5 and not any(COURSE.secret.encode() in content for content in written)

@@ -9,8 +9,10 @@ from hypothesis import strategies as some
 from labs import numbers
 
 SPELLINGS = {
-    ("kbit/s", 1.0): "kbit/s|kBit/s|KBit/s|Kbit/s|kbits/s|Kbits/sec|kbit/sec|kbps|Kbps|kb/s|KBIT/S"
-    "|kbit / s|kbit per second|kilobit/s|kilobits per second",
+    ("kbit/s", 1.0): (
+        "kbit/s|kBit/s|KBit/s|Kbit/s|kbits/s|Kbits/sec|kbit/sec|kbps|Kbps|kb/s|KBIT/S"
+        "|kbit / s|kbit per second|kilobit/s|kilobits per second"
+    ),
     ("kbit/s", 1e3): "Mbit/s|MBit/s|mbit/s|Mbits/sec|Mbps|Mb/s|megabits per second",
     ("kbit/s", 1e-3): "bit/s|bits/s|bps|bits per second|Bit/s",
     ("kbit/s", 8.0): "kB/s|KB/s|kBps|kByte/s|kbytes/sec|kilobytes per second",
@@ -20,8 +22,10 @@ SPELLINGS = {
     ("s", 60.0): "min|minutes",
     ("%", 1.0): "%|percent|per cent|Prozent|pct|Percent",
     ("", 1.0): "|x|X|\u00d7|times|-fold|fold| fach|-fach|:1|times as fast",
-    ("segments", 1.0): "|segments|segs|packets|pkts|pkt|RTOs|RTO|timeouts|time-outs|time outs"
-    "|retransmission timeouts|lost packets|retransmitted segments|times",
+    ("segments", 1.0): (
+        "|segments|segs|packets|pkts|pkt|RTOs|RTO|timeouts|time-outs|time outs"
+        "|retransmission timeouts|lost packets|retransmitted segments|times"
+    ),
     ("KByte", 1.0): "KByte|KBytes|KiB",
 }
 SPELT = [(*key, word) for key, words in SPELLINGS.items() for word in words.split("|")]

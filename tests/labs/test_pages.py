@@ -1,4 +1,6 @@
-"""The pages in a browser: no complaint, nothing wider than a phone, and lines for overrides.toml from what is typed."""
+"""The pages in a browser: no complaint, nothing wider than a phone, and lines for overrides.toml
+from what is typed.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +30,15 @@ from labs.sack.key import DERIVED
 from labs.spec import LabSpec
 from tests.labs.conftest import COURSE
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium to render the page")
 _PHONE = 390
 DIGEST = "0123456789abcdef" * 2
 _PROBE = """<script>document.title = "wide " + Math.max(...[...document.querySelectorAll("body *")]
-  .filter((one) => !one.closest(".wide, pre, table")).map((one) => one.getBoundingClientRect().right));</script>"""
+  .filter((element) => !element.closest(".wide, pre, table"))
+  .map((element) => element.getBoundingClientRect().right));</script>"""
 _TYPED = """<script>document.querySelector("input[type=number]").value = "2.5";
 document.querySelector("section[data-question] textarea").value = 'Say "why" \\\\ more';
 document.title = "typed " + btoa(unescape(encodeURIComponent(overrides())));</script>"""
@@ -42,17 +47,32 @@ document.title = "typed " + btoa(unescape(encodeURIComponent(accepted())));</scr
 
 
 def shown(page: str, tmp_path: Path, script: str = "") -> tuple[str, str]:
-    """The document after its scripts, and what the browser complained of. Policies are lifted for the probe only."""
+    """The document after its scripts, and what the browser complained of.
+
+    Policies are lifted for the probe only.
+    """
     file = tmp_path / "page.html"
-    lifted = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page) if script else page
+    lifted = (
+        re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page) if script else page
+    )
     file.write_text(lifted.replace("</body>", f"{script}</body>"))
     command = [
-        str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
-        "--no-first-run", "--enable-logging=stderr", f"--user-data-dir={tmp_path / 'profile'}",
-        f"--window-size={_PHONE},2000", "--dump-dom", file.as_uri(),
-    ]  # fmt: skip
+        str(CHROMIUM),
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-background-networking",
+        "--no-first-run",
+        "--enable-logging=stderr",
+        f"--user-data-dir={tmp_path / 'profile'}",
+        f"--window-size={_PHONE},2000",
+        "--dump-dom",
+        file.as_uri(),
+    ]
     environment = os.environ | {"HOME": str(tmp_path)}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, env=environment)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=120, env=environment
+    )
     return done.stdout, done.stderr
 
 
@@ -67,7 +87,11 @@ def typed(page: str, tmp_path: Path, script: str) -> str:
 @pytest.fixture
 def case(sack: LabSpec, key: Key) -> Case:
     long = "a_very_long_word_" * 20
-    given = {"goodput_off": ["231 kbit/s"], "factor": [long[:80]], "why": [long + " <b>bold</b> because " * 40]}
+    given = {
+        "goodput_off": ["231 kbit/s"],
+        "factor": [long[:80]],
+        "why": [long + " <b>bold</b> because " * 40],
+    }
     found = Case(HandIn(Path(), "ann"), Path(), Inspected(student="ann", answers=given))
     found.variant, found.person = variant(COURSE, sack, "ann"), Person("ann", "Ann " + long[:60])
     found.marks = Marker(sack, key, {}, DERIVED, {}, {}).marks(given)
@@ -82,10 +106,11 @@ def test_pages_fit_a_phone_and_raise_no_complaint(
 ) -> None:
     names = {id(case): "ann"}
     pages = {
-        "feedback": feedback_page(sack, case), "class": class_page(sack, COURSE, [Person("eve")], [case], names),
+        "feedback": feedback_page(sack, case),
+        "class": class_page(sack, COURSE, [Person("eve")], [case], names),
         "reading": reading_page(sack, [case], names, ByHand(), Accepted()),
         "handout": (assignment.folder / "handout.html").read_text(),
-    }  # fmt: skip
+    }
     for name, page in pages.items():
         document, complaints = shown(page, tmp_path)
         assert "</html>" in document and "CONSOLE" not in complaints, f"{name}: {complaints}"
@@ -94,17 +119,29 @@ def test_pages_fit_a_phone_and_raise_no_complaint(
         assert found and float(found[1]) <= _PHONE * 1.3, f"{name}: {found and found[1]}"
 
 
-def test_what_is_typed_while_reading_becomes_lines_of_the_file(case: Case, sack: LabSpec, tmp_path: Path) -> None:
-    decided = ByHand((Override("eve", "why", 1.0, "kept"), Override("ann", "factor", 2.0, "replaced or kept")))
+def test_what_is_typed_while_reading_becomes_lines_of_the_file(
+    case: Case, sack: LabSpec, tmp_path: Path
+) -> None:
+    decided = ByHand(
+        (Override("eve", "why", 1.0, "kept"), Override("ann", "factor", 2.0, "replaced or kept"))
+    )
     page = reading_page(sack, [case], {id(case): "ann"}, decided, Accepted())
     lines = tomllib.loads(typed(page, tmp_path, _TYPED))["override"]
     kept = {"student": "eve", "question": "why", "points": 1, "comment": "kept", "hand_in": ""}
     comment = 'Say "why" \\ more'
-    fresh = {"student": "ann", "question": "factor", "points": 2.5, "comment": comment, "hand_in": DIGEST}
+    fresh = {
+        "student": "ann",
+        "question": "factor",
+        "points": 2.5,
+        "comment": comment,
+        "hand_in": DIGEST,
+    }
     assert kept in lines and fresh in lines and len(lines) == 2
 
 
-def test_what_is_ticked_becomes_an_acceptance_of_that_hand_in(case: Case, sack: LabSpec, tmp_path: Path) -> None:
+def test_what_is_ticked_becomes_an_acceptance_of_that_hand_in(
+    case: Case, sack: LabSpec, tmp_path: Path
+) -> None:
     before = Accept("eve", "e" * 32, ("captures",), "kept")
     page = reading_page(sack, [case], {id(case): "ann"}, ByHand(), Accepted((before,)))
     (tmp_path / ACCEPTED).write_text(typed(page, tmp_path, _TICKED))

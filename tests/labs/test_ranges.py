@@ -21,8 +21,12 @@ from tests.labs.made_measurements import LABS, MadeLab, runs_of
 def test_corners_are_all_ends_and_the_middle() -> None:
     found = corners(catalogue.find("fairness"))
     assert [tuple(value for _, value in one) for one in found] == [
-        ("18mbit", "7"), ("18mbit", "12"), ("30mbit", "7"), ("30mbit", "12"), ("24mbit", "10"),
-    ]  # fmt: skip
+        ("18mbit", "7"),
+        ("18mbit", "12"),
+        ("30mbit", "7"),
+        ("30mbit", "12"),
+        ("24mbit", "10"),
+    ]
 
 
 def lesson(name: str, runs: Runs) -> bool:
@@ -58,8 +62,7 @@ def test_a_lesson_is_what_the_claim_says_and_nothing_that_contradicts_it(name: s
 @pytest.mark.parametrize("name", LABS)
 @given(some.data())
 def test_the_key_agrees_with_the_claim_whenever_the_runs_show_it(
-    name: str,
-    data: some.DataObject,
+    name: str, data: some.DataObject
 ) -> None:
     made = LABS[name]
     factors = some.floats(0.1, 10)

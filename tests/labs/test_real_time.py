@@ -43,12 +43,12 @@ def run_of(folder: Path) -> Path:
     (seed / "sack_on").mkdir(parents=True)
     (folder / "manifest.json").write_text(json.dumps(NATIVE))
     (seed / "environment.json").write_text(
-        json.dumps({"clock": "real", "kernel": f"Linux {RELEASE}"}),
+        json.dumps({"clock": "real", "kernel": f"Linux {RELEASE}"})
     )
     (seed / REALTIME).write_text(json.dumps({"seconds": 101.0, "naps": 9000}))
     (seed / "sack_on" / "h1-eth0.pcap").write_bytes(later(pcap(b"aaaa", b"bbbb"), STARTED + 5))
     (seed / "sack_on" / "h1.sockets.jsonl").write_text(
-        f'{{"time": {STARTED + 6}.25, "sockets": []}}\n',
+        f'{{"time": {STARTED + 6}.25, "sockets": []}}\n'
     )
     return folder
 
@@ -116,9 +116,7 @@ CAPTURE, SOCKETS = "sack_on/h1-eth0.pcap", "sack_on/h1.sockets.jsonl"
     ],
 )
 def test_each_witness_that_says_otherwise_is_named(
-    change: Callable[[Path], None],
-    said: str,
-    tmp_path: Path,
+    change: Callable[[Path], None], said: str, tmp_path: Path
 ) -> None:
     change(run_of(tmp_path))
     found = contradictions(str(tmp_path), LAB_RELEASE)
@@ -183,12 +181,7 @@ def _flags(folder: Path, run: Path, reference: Path, sack: LabSpec) -> set[str]:
     case = Case(HandIn(folder, "ann"), folder)
     found = FoundRun("runs/sack", "native", {}, [1], {}, files, [])
     check_label(
-        case,
-        sack.runs[0],
-        found,
-        [{"values": {}, "files": record}],
-        reference / "raw",
-        LAB_RELEASE,
+        case, sack.runs[0], found, [{"values": {}, "files": record}], reference / "raw", LAB_RELEASE
     )
     said = " ".join(flag.text for flag in case.flags)
     assert all(flag.kind == "not real time" for flag in case.flags)

@@ -52,13 +52,10 @@ def test_spreadsheets_delimiters_and_encodings_are_known(
     ],
 )
 @pytest.mark.parametrize(
-    "participant",
-    ["Teilnehmer/in1734", "Participante 1734", "Participant 1734", "Deelnemer1734"],
+    "participant", ["Teilnehmer/in1734", "Participante 1734", "Participant 1734", "Deelnemer1734"]
 )
 def test_worksheets_of_moodle_give_participants_numbers(
-    heading: str,
-    participant: str,
-    tmp_path: Path,
+    heading: str, participant: str, tmp_path: Path
 ) -> None:
     found = roster(tmp_path, f'{heading}\n"{participant}","Änn A",a@x.de,-\n')
     assert found == [Person("a@x.de", "Änn A", "a@x.de", "1734")]

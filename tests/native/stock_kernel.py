@@ -1,7 +1,9 @@
-"""A computer with Debian's own kernel, emulated by QEMU without KVM: any machine can have the native testbed for real.
+"""A computer with Debian's own kernel, emulated by QEMU without KVM: any machine can have the
+native testbed for real.
 
-The kernel and busybox are fetched with apt and unpacked into the cache, not installed. The root is the lab's image,
-which holds Mininet, Open vSwitch and the tools; a job enters and its results leave through one folder (9p).
+The kernel and busybox are fetched with apt and unpacked into the cache, not installed. The root
+is the lab's image, which holds Mininet, Open vSwitch and the tools; a job enters and its results
+leave through one folder (9p).
 """
 
 from __future__ import annotations
@@ -25,14 +27,28 @@ QEMU = "qemu-system-x86_64"
 MEMORY = "1500M"
 _KERNELS = r"^linux-image-6\.1\.0-[0-9]+-amd64$"
 _MODULES = (  # of the kernel's tree: what the computer starts with, and what the testbed uses
-    "drivers/virtio", "drivers/block/virtio_blk.ko", "fs/squashfs", "fs/overlayfs", "fs/9p", "fs/netfs", "fs/fscache",
-    "net", "lib", "crypto", "arch/x86/crypto", "drivers/net/veth.ko", "drivers/net/dummy.ko", "drivers/net/ifb.ko",
-)  # fmt: skip
+    "drivers/virtio",
+    "drivers/block/virtio_blk.ko",
+    "fs/squashfs",
+    "fs/overlayfs",
+    "fs/9p",
+    "fs/netfs",
+    "fs/fscache",
+    "net",
+    "lib",
+    "crypto",
+    "arch/x86/crypto",
+    "drivers/net/veth.ko",
+    "drivers/net/dummy.ko",
+    "drivers/net/ifb.ko",
+)
 
 
 def stock_kernel(report: Report | None = None) -> Entry:
     """Kernel and initial RAM disk, fetched the first time. Raises TcplabError, CommandError."""
-    recipe = Recipe("stock", (Path(__file__), HERE / "start.sh"), ("vmlinuz", "initrd"), _build, SUITE)
+    recipe = Recipe(
+        "stock", (Path(__file__), HERE / "start.sh"), ("vmlinuz", "initrd"), _build, SUITE
+    )
     return ready(recipe, report or Report())
 
 
@@ -43,15 +59,38 @@ def run(entry: Entry, lab: Lab, module: str, data: Any, out: Path, seconds: floa
     """
     (out / "job.pyz").write_bytes(job_archive(module, data))
     command = [
-        QEMU, "-accel", "tcg,thread=multi", "-smp", "2", "-m", MEMORY, "-nodefaults", "-display", "none", "-no-reboot",
-        "-kernel", str(entry.folder / "vmlinuz"), "-initrd", str(entry.folder / "initrd"), "-serial", "stdio",
-        "-append", "console=ttyS0 panic=-1 tsc=reliable quiet",
-        "-drive", f"if=virtio,format=raw,readonly=on,file={lab.image}",
-        "-virtfs", f"local,path={out},mount_tag=out,security_model=none",
-    ]  # fmt: skip
+        QEMU,
+        "-accel",
+        "tcg,thread=multi",
+        "-smp",
+        "2",
+        "-m",
+        MEMORY,
+        "-nodefaults",
+        "-display",
+        "none",
+        "-no-reboot",
+        "-kernel",
+        str(entry.folder / "vmlinuz"),
+        "-initrd",
+        str(entry.folder / "initrd"),
+        "-serial",
+        "stdio",
+        "-append",
+        "console=ttyS0 panic=-1 tsc=reliable quiet",
+        "-drive",
+        f"if=virtio,format=raw,readonly=on,file={lab.image}",
+        "-virtfs",
+        f"local,path={out},mount_tag=out,security_model=none",
+    ]
     with (out / CONSOLE).open("wb") as console:
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, stdout=console, stderr=console, timeout=seconds, check=False
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=console,
+            stderr=console,
+            timeout=seconds,
+            check=False,
         )
     return _verdict(out, done.returncode)
 
@@ -68,7 +107,11 @@ def _build(workshop: Workshop) -> Facts:
     release = kernel.removeprefix("linux-image-")
     unpacked = workshop.folder / "unpacked"
     shutil.copy(unpacked / kernel / "boot" / f"vmlinuz-{release}", workshop.folder / "vmlinuz")
-    _lay_out(workshop.folder / "disk", unpacked / kernel / "lib/modules" / release, unpacked / "busybox-static")
+    _lay_out(
+        workshop.folder / "disk",
+        unpacked / kernel / "lib/modules" / release,
+        unpacked / "busybox-static",
+    )
     workshop.run("Listing the modules", ["disk/bin/busybox", "depmod", "-b", "disk", release])
     pack = "cd disk && find . | sort | bin/busybox cpio -o -H newc -R 0:0 > ../initrd"
     workshop.run("Packing the initial RAM disk", ["sh", "-c", pack])
@@ -78,12 +121,16 @@ def _build(workshop: Workshop) -> Facts:
 def _lay_out(disk: Path, modules: Path, busybox: Path) -> None:
     for name in ("bin", "proc", "sys", "dev", "image", "written", "root"):
         (disk / name).mkdir(parents=True)
-    (disk / "sbin").symlink_to("bin")  # where the kernel, which loads modules on demand, has its modprobe
+    (disk / "sbin").symlink_to(
+        "bin"
+    )  # where the kernel, which loads modules on demand, has its modprobe
     shutil.copy(busybox / "bin/busybox", disk / "bin/busybox")
     shutil.copy(HERE / "start.sh", disk / "init")
     (disk / "init").chmod(0o755)
     for file in _wanted(modules / "kernel"):
-        place = disk / "lib/modules" / modules.name / "kernel" / file.relative_to(modules / "kernel")
+        place = (
+            disk / "lib/modules" / modules.name / "kernel" / file.relative_to(modules / "kernel")
+        )
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(file, place)
     for name in ("modules.order", "modules.builtin", "modules.builtin.modinfo"):

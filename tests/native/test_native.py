@@ -18,8 +18,15 @@ pytestmark = pytest.mark.native
 
 
 def _machine() -> tuple[str, ...]:
-    commands = (["ip", "-br", "link"], ["lsns", "-t", "net", "-n", "-o", "NS"], ["sysctl", "net.ipv4.tcp_sack"])
-    return tuple(subprocess.run(command, capture_output=True, text=True, check=True).stdout for command in commands)
+    commands = (
+        ["ip", "-br", "link"],
+        ["lsns", "-t", "net", "-n", "-o", "NS"],
+        ["sysctl", "net.ipv4.tcp_sack"],
+    )
+    return tuple(
+        subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        for command in commands
+    )
 
 
 def test_sack_runs_natively_and_leaves_the_machine_as_it_was(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""provision.sh in a clean Debian root, as in a box that nobody has touched: it installs all, and again nothing."""
+"""provision.sh in a clean Debian root, as in a box that nobody has touched: it installs all, and
+again nothing.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +24,23 @@ _ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "non
 
 @pytest.fixture
 def clean_root(tmp_path: Path) -> Path:
-    """A Debian with apt and Python, and our code in /tcplab; skips where this machine cannot make one."""
+    """A Debian with apt and Python, and our code in /tcplab; skips where this machine cannot make
+    one.
+    """
     if not shutil.which("mmdebstrap"):
         pytest.skip(f"no mmdebstrap here: {install_command(['mmdebstrap'])}")
     if os.geteuid() != 0:
         pytest.skip("making a Debian root needs root")
     root = tmp_path / "root"
-    command = ["mmdebstrap", "--quiet", "--variant=apt", "--include=python3", SUITE, str(root), mirror(SUITE)]
+    command = [
+        "mmdebstrap",
+        "--quiet",
+        "--variant=apt",
+        "--include=python3",
+        SUITE,
+        str(root),
+        mirror(SUITE),
+    ]
     made = subprocess.run(command, capture_output=True, text=True, check=False)
     if made.returncode != 0:
         pytest.skip(f"mmdebstrap cannot make a root here: {made.stderr.strip().splitlines()[-1]}")
@@ -41,11 +53,21 @@ def clean_root(tmp_path: Path) -> Path:
 
 
 def inside(root: Path, *command: str) -> str:
-    """What a command prints in the root, which sees the processes of its own only. Standard error goes along."""
-    script = f'mount -t proc proc "{root}/proc" && mount --rbind /dev "{root}/dev" && exec chroot "{root}" "$@"'
+    """What a command prints in the root, which sees the processes of its own only.
+
+    Standard error goes along.
+    """
+    script = (
+        f'mount -t proc proc "{root}/proc" && mount --rbind /dev "{root}/dev" && exec chroot'
+        f' "{root}" "$@"'
+    )
     isolated = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script, "sh"]
     done = subprocess.run(
-        [*isolated, *command], capture_output=True, text=True, check=False, env=os.environ | _ENVIRONMENT
+        [*isolated, *command],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | _ENVIRONMENT,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
@@ -59,6 +81,10 @@ def test_a_clean_debian_has_every_tool_afterwards(clean_root: Path) -> None:
     assert inside(clean_root, *survey) == ""
     again = inside(clean_root, "sh", "/tcplab/provision.sh", "packages", *missing)
     assert "0 newly installed" in again
-    found = json.loads(inside(clean_root, "sh", "-c", "cd /tcplab && python3 -B -m testbed.doctor --json || true"))
+    found = json.loads(
+        inside(clean_root, "sh", "-c", "cd /tcplab && python3 -B -m testbed.doctor --json || true")
+    )
     (tools,) = (one for one in found["findings"] if one["what"] == "network's tools")
-    assert tools["state"] == "ok" and set(NATIVE.values()) <= {word.split()[0] for word in tools["said"].split(", ")}
+    assert tools["state"] == "ok" and set(NATIVE.values()) <= {
+        word.split()[0] for word in tools["said"].split(", ")
+    }

@@ -1,6 +1,8 @@
-"""The native testbed for real, on Debian's own kernel: a computer that QEMU emulates, as slow as that is.
+"""The native testbed for real, on Debian's own kernel: a computer that QEMU emulates, as slow as
+that is.
 
-What is asserted is what the network does (round trips, rates, proofs), never how long anything takes.
+What is asserted is what the network does (round trips, rates, proofs), never how long anything
+takes.
 """
 
 from __future__ import annotations
@@ -29,14 +31,26 @@ RESTRICTED = "vegas"
 ON_DEMAND = {"nfnetlink", "nfnetlink_cttimeout", "sch_fifo"}
 
 
-@pytest.mark.skipif(not shutil.which(QEMU), reason=f"no QEMU here: {install_command(['qemu-system-x86'])}")
+@pytest.mark.skipif(
+    not shutil.which(QEMU), reason=f"no QEMU here: {install_command(['qemu-system-x86'])}"
+)
 def test_a_run_is_right_and_leaves_the_machine_as_it_was(tmp_path: Path) -> None:
     made = experiment(Parameters(duration=Duration.parse("5s"), loss=Share.parse("0%")))
     setting = ("net.ipv4.tcp_congestion_control", RESTRICTED)
-    restricted = Condition(RESTRICTED, RESTRICTED, (setting,), (Proof("congestion_control", RESTRICTED),))
+    restricted = Condition(
+        RESTRICTED, RESTRICTED, (setting,), (Proof("congestion_control", RESTRICTED),)
+    )
     spec = dataclasses.replace(made, conditions=(restricted,))
-    code = {str(file.relative_to(ROOT)): file.read_text() for file in (ROOT / "testbed").glob("*.py")}
-    data = {"job": "together", "spec": to_data(spec), "code": code, "algorithms": [RESTRICTED], "runs": ["only"]}
+    code = {
+        str(file.relative_to(ROOT)): file.read_text() for file in (ROOT / "testbed").glob("*.py")
+    }
+    data = {
+        "job": "together",
+        "spec": to_data(spec),
+        "code": code,
+        "algorithms": [RESTRICTED],
+        "runs": ["only"],
+    }
     run(stock_kernel(), lab(), "tests.virtual.native_jobs", data, tmp_path, 900)
     found = read(tmp_path / "found.json")
     assert found["statuses"] == [0]
@@ -52,8 +66,9 @@ def test_a_run_is_right_and_leaves_the_machine_as_it_was(tmp_path: Path) -> None
 def _check_the_link(folder: Path) -> None:
     """1 Mbit/s and 40 ms each way: 80 ms there and back, and at most 1448 of 1514 bytes are data.
 
-    How much less than that arrives is a matter of who else needs the processors that emulate this computer. A little
-    more is its clock's: packets leave netem when they should have, so that seconds which begin late hold more of them.
+    How much less than that arrives is a matter of who else needs the processors that emulate
+    this computer. A little more is its clock's: packets leave netem when they should have, so
+    that seconds which begin late hold more of them.
     """
     lines = (folder / "h1.sockets.jsonl").read_text().splitlines()
     rows = [row for line in lines for row in json.loads(line)["sockets"] if row["state"] == "ESTAB"]

@@ -18,7 +18,9 @@ from experiments.sweep.run import Way
 from testbed.engine.engine import Done, Task
 from testbed.lab import Lab
 
-LAB = Lab(Path(), Path(), Path(), Path(), "7.0", True, {"whole": "w", "kernel": "k", "image": "i"}, {})
+LAB = Lab(
+    Path(), Path(), Path(), Path(), "7.0", True, {"whole": "w", "kernel": "k", "image": "i"}, {}
+)
 Made = Callable[[dict[str, Any], int], Record]
 
 
@@ -27,8 +29,14 @@ def record(rate: float, status: str = "complete") -> Record:
         {"condition": name, "flow": "flow1", "goodput_kbit_s": rate + bonus, "timeouts": 3.0}
         for name, bonus in (("sack_off", 0.0), ("sack_on", 50.0))
     ]
-    return {"status": status, "problem": "" if status == "complete" else f"It is {status}.", "log": "the log",
-            "rows": rows, "warnings": [], "usage": {"clock_seconds": 10.0, "cpu_seconds": 1.0}}  # fmt: skip
+    return {
+        "status": status,
+        "problem": "" if status == "complete" else f"It is {status}.",
+        "log": "the log",
+        "rows": rows,
+        "warnings": [],
+        "usage": {"clock_seconds": 10.0, "cpu_seconds": 1.0},
+    }
 
 
 class Engine:

@@ -1,4 +1,6 @@
-"""The command line: options from the parameters, one clear message for what is wrong, nothing started by mistake."""
+"""The command line: options from the parameters, one clear message for what is wrong, nothing
+started by mistake.
+"""
 
 from __future__ import annotations
 
@@ -30,18 +32,28 @@ def test_the_list_names_every_experiment_with_its_claim() -> None:
 
 def test_help_names_each_parameter_with_its_default() -> None:
     said = " ".join(CliRunner().invoke(command_of(find("sack")), ["--help"]).output.split())
-    for part in ("--bw 10mbit", "[default: 1mbit]", "--delay 40ms", "--loss 10%", "--queue 1000", "--window 128KiB"):
+    for part in (
+        "--bw 10mbit",
+        "[default: 1mbit]",
+        "--delay 40ms",
+        "--loss 10%",
+        "--queue 1000",
+        "--window 128KiB",
+    ):
         assert part in said
 
 
 def test_a_dry_run_prints_the_spec_and_runs_nothing(tmp_path: Path) -> None:
     done = CliRunner().invoke(
-        command_of(find("sack")), ["--dry-run", "--bw", "2mbit", "--jitter", "5ms", "--out", str(tmp_path / "runs")]
+        command_of(find("sack")),
+        ["--dry-run", "--bw", "2mbit", "--jitter", "5ms", "--out", str(tmp_path / "runs")],
     )
     assert done.exit_code == 0
     spec = json.loads(done.stdout)
     assert spec["parameters"]["bw"] == "2mbit"
-    assert {link["rightward"]["jitter"] for link in spec["topology"]["links"] if link["rightward"]} == {"5ms"}
+    assert {
+        link["rightward"]["jitter"] for link in spec["topology"]["links"] if link["rightward"]
+    } == {"5ms"}
     assert not (tmp_path / "runs").exists()
 
 
@@ -62,7 +74,9 @@ def test_a_dry_run_prints_the_spec_and_runs_nothing(tmp_path: Path) -> None:
         (["sweep-it"], "No such command"),
     ],
 )
-def test_what_is_misspelt_or_impossible_is_one_message_and_exit_status_2(words: list[str], said: str) -> None:
+def test_what_is_misspelt_or_impossible_is_one_message_and_exit_status_2(
+    words: list[str], said: str
+) -> None:
     done = invoke(*words)
     assert done.exit_code == 2
     assert said in done.output and "Traceback" not in done.output
@@ -77,20 +91,32 @@ def test_native_without_root_says_what_to_do(monkeypatch: pytest.MonkeyPatch) ->
 def test_another_processor_is_told_what_it_can_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("platform.machine", lambda: "aarch64")
     done = invoke("run", "sack", "--testbed", "virtual")
-    assert done.exit_code == 1 and "x86-64 only" in done.output and "--testbed native" in done.output
+    assert (
+        done.exit_code == 1 and "x86-64 only" in done.output and "--testbed native" in done.output
+    )
 
 
 def test_module_and_command_take_the_same_words() -> None:
     words = [sys.executable, "-m"]
     outputs = [
-        subprocess.run([*words, *module, "--dry-run"], cwd=ROOT, capture_output=True, check=True).stdout
-        for module in (["experiments.sack"], ["experiments", "sack"], ["experiments.main", "run", "sack"])
+        subprocess.run(
+            [*words, *module, "--dry-run"], cwd=ROOT, capture_output=True, check=True
+        ).stdout
+        for module in (
+            ["experiments.sack"],
+            ["experiments", "sack"],
+            ["experiments.main", "run", "sack"],
+        )
     ]
     assert outputs[0] == outputs[1] == outputs[2]
 
 
-def test_a_python_without_the_libraries_goes_on_in_ours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """`sudo python3` is another Python: it has not our libraries, and must not fail because of that."""
+def test_a_python_without_the_libraries_goes_on_in_ours(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """`sudo python3` is another Python: it has not our libraries, and must not fail because of
+    that.
+    """
     started: list[list[str]] = []
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
     monkeypatch.setattr("os.execv", lambda path, words: started.append([str(path), *words]))

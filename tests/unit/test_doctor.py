@@ -1,4 +1,6 @@
-"""Each finding of the doctor, on machines that are made up; and that the real one gets an answer without libraries."""
+"""Each finding of the doctor, on machines that are made up; and that the real one gets an answer
+without libraries.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +23,22 @@ ALL_CAPABILITIES = "CapEff:\t000001ffffffffff"
 
 @pytest.fixture
 def made(tmp_path: Path) -> Callable[..., Machine]:
-    """`made({path: text}, **more)`: a machine with these files, no programs, x86-64, root, two processors."""
+    """`made({path: text}, **more)`: a machine with these files, no programs, x86-64, root, two
+    processors.
+    """
 
     def make(files: dict[str, str] | None = None, **more: object) -> Machine:
         for name, text in (files or {}).items():
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).write_text(text)
-        usual = {"release": "6.1", "architecture": "x86_64", "user": 0, "processors": 2,
-                 "has": lambda tool: True, "output": lambda command: ""}  # fmt: skip
+        usual = {
+            "release": "6.1",
+            "architecture": "x86_64",
+            "user": 0,
+            "processors": 2,
+            "has": lambda tool: True,
+            "output": lambda command: "",
+        }
         return Machine(tmp_path, **(usual | more))  # type: ignore[arg-type]
 
     return make
@@ -40,7 +50,10 @@ def states(found: Sequence[Finding]) -> dict[str, str]:
 
 def test_modules_are_found_loaded_in_the_kernel_as_files_and_by_trial(made) -> None:
     assert set(states(list(kernel.modules(made()))).values()) == {"problem"}
-    files = {MODULES: "kernel/net/sched/sch_netem.ko.xz:\n", "lib/modules/6.1/modules.builtin": "kernel/x/sch_tbf.ko\n"}
+    files = {
+        MODULES: "kernel/net/sched/sch_netem.ko.xz:\n",
+        "lib/modules/6.1/modules.builtin": "kernel/x/sch_tbf.ko\n",
+    }
     found = states(list(kernel.modules(made({**files, "sys/module/openvswitch/refcnt": "0"}))))
     assert found == {"sch_netem": "ok", "sch_tbf": "ok", "veth": "problem", "openvswitch": "ok"}
 
@@ -54,7 +67,9 @@ def test_without_lists_of_modules_a_trial_in_an_own_namespace_decides(made) -> N
 
     found = states(list(kernel.modules(made(output=output, user=1000))))
     assert found["sch_netem"] == "ok" and found["veth"] == "problem"
-    assert all(command[:4] == ["unshare", "--net", "--user", "--map-root-user"] for command in asked)
+    assert all(
+        command[:4] == ["unshare", "--net", "--user", "--map-root-user"] for command in asked
+    )
 
 
 def test_queues_and_congestion_controls_that_are_missing_are_named(made) -> None:
@@ -66,13 +81,25 @@ def test_queues_and_congestion_controls_that_are_missing_are_named(made) -> None
 
 def test_open_vswitch_with_a_module_of_somebody_else_is_a_warning(made) -> None:
     def says(filename: str) -> Callable[[Sequence[str]], str]:
-        return lambda command: "ovs-vswitchd (Open vSwitch) 3.1.0\n" if "--version" in command else filename
+        return lambda command: (
+            "ovs-vswitchd (Open vSwitch) 3.1.0\n" if "--version" in command else filename
+        )
 
     assert kernel.open_vswitch(made()).state == "problem"
-    good = kernel.open_vswitch(made(output=says("/lib/modules/6.1/kernel/net/openvswitch/openvswitch.ko")))
-    assert good.state == "ok" and "3.1.0 with Linux 6.1" in good.said and "does not run" in good.said
-    assert kernel.open_vswitch(made(output=says("/lib/modules/6.1/updates/dkms/openvswitch.ko"))).state == "warning"
-    assert "left alone" in kernel.open_vswitch(made({"run/openvswitch/db.sock": ""}, output=says(""))).said
+    good = kernel.open_vswitch(
+        made(output=says("/lib/modules/6.1/kernel/net/openvswitch/openvswitch.ko"))
+    )
+    assert (
+        good.state == "ok" and "3.1.0 with Linux 6.1" in good.said and "does not run" in good.said
+    )
+    assert (
+        kernel.open_vswitch(made(output=says("/lib/modules/6.1/updates/dkms/openvswitch.ko"))).state
+        == "warning"
+    )
+    assert (
+        "left alone"
+        in kernel.open_vswitch(made({"run/openvswitch/db.sock": ""}, output=says(""))).said
+    )
 
 
 @pytest.mark.parametrize(
@@ -92,7 +119,8 @@ CLOCK = "sys/devices/system/clocksource/clocksource0/current_clocksource"
 
 
 @pytest.mark.parametrize(
-    ("source", "nanoseconds", "state"), [("tsc", 1, "ok"), ("hpet", 1, "warning"), ("tsc", 4_000_000, "problem")]
+    ("source", "nanoseconds", "state"),
+    [("tsc", 1, "ok"), ("hpet", 1, "warning"), ("tsc", 4_000_000, "problem")],
 )
 def test_clocks(made, source: str, nanoseconds: int, state: str) -> None:
     timers = f" .resolution:     {nanoseconds} nsecs\n"
@@ -101,10 +129,17 @@ def test_clocks(made, source: str, nanoseconds: int, state: str) -> None:
 
 def test_virtual_machines_and_what_is_known_of_them(made) -> None:
     assert timing.virtual_machine(made()).state == "ok"
-    quiet = made({"sys/class/dmi/id/sys_vendor": "Xen", "proc/stat": "cpu 50 0 25 25 0 0 0 0 0 0\n"})
+    quiet = made(
+        {"sys/class/dmi/id/sys_vendor": "Xen", "proc/stat": "cpu 50 0 25 25 0 0 0 0 0 0\n"}
+    )
     assert timing.virtual_machine(quiet).state == "ok"
-    stolen = made({"sys/class/dmi/id/sys_vendor": "Xen", "proc/stat": "cpu 50 0 25 20 0 0 0 5 0 0\n"})
-    assert timing.virtual_machine(stolen).state == "warning" and "5.0 %" in timing.virtual_machine(stolen).said
+    stolen = made(
+        {"sys/class/dmi/id/sys_vendor": "Xen", "proc/stat": "cpu 50 0 25 20 0 0 0 5 0 0\n"}
+    )
+    assert (
+        timing.virtual_machine(stolen).state == "warning"
+        and "5.0 %" in timing.virtual_machine(stolen).said
+    )
     box = made({"sys/class/dmi/id/product_name": "VirtualBox"})
     assert "milliseconds late" in timing.virtual_machine(box).said
 
@@ -113,9 +148,17 @@ def test_load_memory_and_disk(made) -> None:
     idle = {"proc/loadavg": "0.5 1 1 1/9 9", "proc/meminfo": "MemAvailable:  4000000 kB"}
     assert timing.load(made(idle)).state == timing.available_memory(made(idle)).state == "ok"
     assert timing.load(made({"proc/loadavg": "2.5 1 1 1/9 9"})).state == "warning"
-    pressed = {"proc/loadavg": "1 1 1 1/9 9", "proc/pressure/cpu": "some avg10=1.00 avg60=44.00 avg300=1.00 total=1"}
-    assert "44 %" in timing.load(made(pressed)).said and timing.load(made(pressed)).state == "warning"
-    assert timing.available_memory(made({"proc/meminfo": "MemAvailable:  400000 kB"})).state == "warning"
+    pressed = {
+        "proc/loadavg": "1 1 1 1/9 9",
+        "proc/pressure/cpu": "some avg10=1.00 avg60=44.00 avg300=1.00 total=1",
+    }
+    assert (
+        "44 %" in timing.load(made(pressed)).said and timing.load(made(pressed)).state == "warning"
+    )
+    assert (
+        timing.available_memory(made({"proc/meminfo": "MemAvailable:  400000 kB"})).state
+        == "warning"
+    )
     assert timing.free_disk(made(), "/not/there/yet", 1).state == "ok"
     assert timing.free_disk(made(), "/not/there/yet", 2**62).state == "problem"
 
@@ -123,14 +166,23 @@ def test_load_memory_and_disk(made) -> None:
 def test_who_asks_and_where(made) -> None:
     assert system.architecture(made(architecture="aarch64")).state == "problem"
     assert system.privileges(made(user=1000)).state == "problem"
-    assert system.privileges(made({"proc/self/status": "CapEff:\t00000000a80425fb"})).state == "problem"
+    assert (
+        system.privileges(made({"proc/self/status": "CapEff:\t00000000a80425fb"})).state
+        == "problem"
+    )
     assert system.privileges(made({"proc/self/status": ALL_CAPABILITIES})).state == "ok"
     assert system.container(made()).state == "ok"
     assert "Docker" in system.container(made({".dockerenv": ""})).said
-    closed = {"proc/sys/kernel/unprivileged_userns_clone": "0\n", "proc/sys/user/max_user_namespaces": "15000\n"}
+    closed = {
+        "proc/sys/kernel/unprivileged_userns_clone": "0\n",
+        "proc/sys/user/max_user_namespaces": "15000\n",
+    }
     assert system.sandbox(made(closed)).state == "ok", "root needs no user namespace"
     found = system.sandbox(made(closed, user=1000))
-    assert (found.state, found.remedy) == ("problem", "sudo sysctl -w kernel.unprivileged_userns_clone=1")
+    assert (found.state, found.remedy) == (
+        "problem",
+        "sudo sysctl -w kernel.unprivileged_userns_clone=1",
+    )
 
 
 def test_a_processor_that_is_too_old_for_the_libraries(made) -> None:
@@ -149,7 +201,9 @@ def test_windows(made) -> None:
 def test_tools_with_their_versions_or_the_command_that_installs_them(made) -> None:
     versions = made(output=lambda command: "\n".join(f"{name} 1.2" for name in command[4:]))
     assert set(states(list(system.tools(versions))).values()) == {"ok"}
-    assert "iperf 1.2" in next(one for one in system.tools(versions) if one.testbed == "native").said
+    assert (
+        "iperf 1.2" in next(one for one in system.tools(versions) if one.testbed == "native").said
+    )
     without = {one.testbed: one for one in system.tools(made(has=lambda tool: tool != "iperf"))}
     assert without["native"].state == "problem" and without["virtual"].state == "ok"
     assert without["native"].remedy.endswith("iperf")
@@ -158,11 +212,17 @@ def test_tools_with_their_versions_or_the_command_that_installs_them(made) -> No
 def test_the_lab_and_what_was_left(made) -> None:
     assert system.lab([]).state == system.leftovers(0, 0).state == "ok"
     assert "kernel, image" in system.lab(["kernel", "image"]).said
-    assert system.leftovers(0, 1).remedy == "./tcplab clean" and system.leftovers(1, 0).remedy == "sudo ./tcplab clean"
+    assert (
+        system.leftovers(0, 1).remedy == "./tcplab clean"
+        and system.leftovers(1, 0).remedy == "sudo ./tcplab clean"
+    )
 
 
 def test_problems_count_for_their_testbed_and_are_shown_with_their_remedies() -> None:
-    found = [Finding("native", "netem", "problem", "None.", "modprobe it"), Finding("both", "disk", "ok", "Enough.")]
+    found = [
+        Finding("native", "netem", "problem", "None.", "modprobe it"),
+        Finding("both", "disk", "ok", "Enough."),
+    ]
     assert verdict(found, "native") == found[:1] and verdict(found, "virtual") == []
     assert as_data(found)["virtual"] and not as_data(found)["native"]
     text = as_text(found, 80)
@@ -170,7 +230,10 @@ def test_problems_count_for_their_testbed_and_are_shown_with_their_remedies() ->
 
 
 def test_it_runs_with_the_standard_library_alone() -> None:
-    program = "import sys; sys.path.insert(0, sys.argv[1]); from testbed.doctor.__main__ import main; main(['--json'])"
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1]); from testbed.doctor.__main__ import main;"
+        " main(['--json'])"
+    )
     command = ["/usr/bin/python3", "-I", "-S", "-B", "-c", program, str(ROOT)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)

@@ -1,4 +1,6 @@
-"""Imports point one way, only testbed.inside knows Mininet, and what travels into the guest needs nothing else."""
+"""Imports point one way, only testbed.inside knows Mininet, and what travels into the guest needs
+nothing else.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,13 @@ ALLOWED = {
 }
 OURS = {package for package in ALLOWED if (ROOT / package).is_dir()}
 TRAVELLING = [
-    "topologies", "testbed/inside", "experiments/spec.py", "experiments/procedure.py", "experiments/proof.py",
+    "topologies",
+    "testbed/inside",
+    "experiments/spec.py",
+    "experiments/procedure.py",
+    "experiments/proof.py",
     "experiments/reordering_proof.py",
-]  # fmt: skip
+]
 
 
 def imported(file: Path) -> set[str]:
@@ -36,18 +42,24 @@ def imported(file: Path) -> set[str]:
 
 def files(*places: str) -> list[Path]:
     paths = [ROOT / place for place in places]
-    return [file for path in paths for file in (sorted(path.rglob("*.py")) if path.is_dir() else [path])]
+    return [
+        file for path in paths for file in (sorted(path.rglob("*.py")) if path.is_dir() else [path])
+    ]
 
 
 @pytest.mark.parametrize("package", sorted(OURS))
 def test_a_package_imports_only_what_is_below_it(package: str) -> None:
     for file in files(package):
         ours = {name.split(".")[0] for name in imported(file)} & OURS
-        assert ours <= ALLOWED[package] | {package}, f"{file.relative_to(ROOT)} imports {sorted(ours)}"
+        assert ours <= ALLOWED[package] | {package}, (
+            f"{file.relative_to(ROOT)} imports {sorted(ours)}"
+        )
 
 
 def test_only_sweeps_and_reproductions_know_the_analysis() -> None:
-    """A single run's report is made by a process of its own, so that it reads the run as anyone's."""
+    """A single run's report is made by a process of its own, so that it reads the run as
+    anyone's.
+    """
     for file in files("experiments"):
         if any(name.split(".")[0] == "analysis" for name in imported(file)):
             assert file.parent.name in ("published", "sweep", "reproduce"), file
@@ -60,9 +72,15 @@ def test_only_code_beside_the_network_imports_mininet() -> None:
 
 
 @pytest.mark.parametrize("place", TRAVELLING)
-def test_what_travels_into_the_guest_needs_the_standard_library_and_mininet_only(place: str) -> None:
+def test_what_travels_into_the_guest_needs_the_standard_library_and_mininet_only(
+    place: str,
+) -> None:
     for file in files(place):
-        foreign = {name.split(".")[0] for name in imported(file)} - set(sys.stdlib_module_names) - OURS
+        foreign = (
+            {name.split(".")[0] for name in imported(file)} - set(sys.stdlib_module_names) - OURS
+        )
         assert foreign <= {"mininet"}, f"{file.relative_to(ROOT)} imports {sorted(foreign)}"
         inner = {name for name in imported(file) if name.startswith("testbed")}
-        assert all(name.startswith("testbed.inside") for name in inner), f"{file.relative_to(ROOT)}: {sorted(inner)}"
+        assert all(name.startswith("testbed.inside") for name in inner), (
+            f"{file.relative_to(ROOT)}: {sorted(inner)}"
+        )

@@ -1,4 +1,6 @@
-"""The journal of shared changes: what it holds whenever its run dies, and what undoing leaves alone."""
+"""The journal of shared changes: what it holds whenever its run dies, and what undoing leaves
+alone.
+"""
 
 from __future__ import annotations
 
@@ -92,7 +94,9 @@ def test_a_last_line_that_is_not_whole_was_not_acted_on(kept: int) -> None:
         assert left.changes == [BBR]
 
 
-def test_a_journal_from_before_the_machine_was_started_is_only_removed(tmp_path: Path, kernel: Kernel) -> None:
+def test_a_journal_from_before_the_machine_was_started_is_only_removed(
+    tmp_path: Path, kernel: Kernel
+) -> None:
     died(BBR)
     (tmp_path / "boot").write_text("second\n")
     kernel.free.append("bbr")
@@ -100,15 +104,22 @@ def test_a_journal_from_before_the_machine_was_started_is_only_removed(tmp_path:
     assert kernel.free == ["reno", "cubic", "bbr"] and stale() == []
 
 
-def test_changes_are_there_meanwhile_and_gone_afterwards(kernel: Kernel, tmp_path: Path, folder: Path) -> None:
+def test_changes_are_there_meanwhile_and_gone_afterwards(
+    kernel: Kernel, tmp_path: Path, folder: Path
+) -> None:
     with changed(Wanted({"exp": b"code"}, ("bbr", "cubic"))):
         assert (tmp_path / "exp").exists() and kernel.free == ["reno", "cubic", "bbr"]
     assert not (tmp_path / "exp").exists() and kernel.free == ["reno", "cubic"]
     assert not folder.exists()
 
 
-def test_a_failure_undoes_and_what_cannot_be_undone_is_said_and_stays_noted(kernel: Kernel, tmp_path: Path) -> None:
-    with pytest.raises(TcplabError, match="no congestion control 'none'"), changed(Wanted({"exp": b"code"}, ("none",))):
+def test_a_failure_undoes_and_what_cannot_be_undone_is_said_and_stays_noted(
+    kernel: Kernel, tmp_path: Path
+) -> None:
+    with (
+        pytest.raises(TcplabError, match="no congestion control 'none'"),
+        changed(Wanted({"exp": b"code"}, ("none",))),
+    ):
         pytest.fail("it began")
     assert not (tmp_path / "exp").exists()
     kernel.stubborn = True
@@ -119,7 +130,9 @@ def test_a_failure_undoes_and_what_cannot_be_undone_is_said_and_stays_noted(kern
         assert [change.name for change in left.changes] == ["exp"]
 
 
-def test_the_next_run_undoes_what_it_can_and_waits_only_for_what_it_needs(kernel: Kernel, tmp_path: Path) -> None:
+def test_the_next_run_undoes_what_it_can_and_waits_only_for_what_it_needs(
+    kernel: Kernel, tmp_path: Path
+) -> None:
     (tmp_path / "exp").mkdir()
     died(Change("module", "exp", (tmp_path / "exp").stat().st_ino))
     kernel.stubborn = True
@@ -132,7 +145,9 @@ def test_the_next_run_undoes_what_it_can_and_waits_only_for_what_it_needs(kernel
         assert stale() == []
 
 
-def test_a_later_module_of_the_same_name_and_an_earlier_permission_are_not_ours(kernel: Kernel, tmp_path: Path) -> None:
+def test_a_later_module_of_the_same_name_and_an_earlier_permission_are_not_ours(
+    kernel: Kernel, tmp_path: Path
+) -> None:
     (tmp_path / "exp").mkdir()
     died(Change("module", "exp", -1))
     assert undo_stale() and (tmp_path / "exp").exists()
@@ -152,7 +167,10 @@ def test_two_runs_share_a_congestion_control_until_the_last_has_ended(kernel: Ke
 
 def test_a_module_that_is_there_is_somebodys(kernel: Kernel, tmp_path: Path) -> None:
     (tmp_path / "exp").mkdir()
-    with pytest.raises(TcplabError, match="loaded by somebody else"), changed(Wanted({"exp": b"code"})):
+    with (
+        pytest.raises(TcplabError, match="loaded by somebody else"),
+        changed(Wanted({"exp": b"code"})),
+    ):
         pytest.fail("it began")
     assert (tmp_path / "exp").exists()
 

@@ -15,7 +15,9 @@ from testbed.machine import claimed_processor, guests_at_once
 from topologies.errors import TcplabError, UsageError
 
 
-def test_guests_get_processors_of_their_own_while_there_are_any(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_guests_get_processors_of_their_own_while_there_are_any(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(machine, "_least_busy_first", lambda: [9002, 9001])
     with claimed_processor() as first, claimed_processor() as second, claimed_processor() as beyond:
         assert (first, second, beyond) == (9002, 9001, 9002)
@@ -34,13 +36,17 @@ def test_guests_are_as_many_as_processors_and_memory_allow(monkeypatch: pytest.M
     assert guests_at_once(100) == 8
     assert guests_at_once(300) == 3
     assert guests_at_once(300, 2) == 2
-    with pytest.raises(UsageError, match=r"4 guests would take about 1200 MiB of memory, and 1000 MiB are free"):
+    with pytest.raises(
+        UsageError, match=r"4 guests would take about 1200 MiB of memory, and 1000 MiB are free"
+    ):
         guests_at_once(300, 4)
     with pytest.raises(UsageError, match="A guest would take about 1001 MiB"):
         guests_at_once(1001)
 
 
-def test_available_memory_is_that_of_the_control_group_where_it_is_less(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_available_memory_is_that_of_the_control_group_where_it_is_less(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     free = machine.available_mib()
     assert free > 0
     monkeypatch.setattr(machine, "_left_in_control_group", lambda: 17)

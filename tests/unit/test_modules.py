@@ -1,4 +1,6 @@
-"""A congestion control of one's own: what its source must say, and that nobody's kernel gets it by mistake."""
+"""A congestion control of one's own: what its source must say, and that nobody's kernel gets it by
+mistake.
+"""
 
 from __future__ import annotations
 
@@ -89,25 +91,40 @@ def test_modules_and_their_algorithms_can_be_swept() -> None:
     assert [condition.name for condition in made.spec.conditions] == ["exp"]
 
 
-def test_natively_a_module_is_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_natively_a_module_is_refused_in_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr("testbed.native.obstacles", list)
     monkeypatch.setattr("experiments.session.obstacles", list)
-    monkeypatch.setattr("experiments.seed.run_natively", lambda *_: pytest.fail("a module was loaded"))
-    done = CliRunner().invoke(tcplab, ["run", "custom_cc", "--testbed", "native", "--out", str(tmp_path)])
+    monkeypatch.setattr(
+        "experiments.seed.run_natively", lambda *_: pytest.fail("a module was loaded")
+    )
+    done = CliRunner().invoke(
+        tcplab, ["run", "custom_cc", "--testbed", "native", "--out", str(tmp_path)]
+    )
     assert done.exit_code == 2
-    assert "part of this computer's kernel" in done.output and "--load-module-into-this-kernel" in done.output
+    assert (
+        "part of this computer's kernel" in done.output
+        and "--load-module-into-this-kernel" in done.output
+    )
     assert not list(tmp_path.iterdir())
     with pytest.raises(UsageError, match="--load-module-into-this-kernel"):
         carry_natively(experiment(Parameters()), tmp_path, Limits(), print, load_modules=False)
 
 
-def test_natively_it_wants_the_headers_of_this_kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_natively_it_wants_the_headers_of_this_kernel(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr("platform.release", lambda: "0.1-none")
-    with pytest.raises(TcplabError, match=r"headers of this kernel, 0\.1-none, .*linux-headers-0\.1-none"):
+    with pytest.raises(
+        TcplabError, match=r"headers of this kernel, 0\.1-none, .*linux-headers-0\.1-none"
+    ):
         carry_natively(experiment(Parameters()), tmp_path, Limits(), print, load_modules=True)
 
 
-def test_where_auto_would_be_native_a_module_runs_in_a_guest(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_auto_would_be_native_a_module_runs_in_a_guest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     asked: list[str] = []
 
     def chosen(where: str) -> str:
@@ -118,7 +135,10 @@ def test_where_auto_would_be_native_a_module_runs_in_a_guest(monkeypatch: pytest
     monkeypatch.setattr("experiments.commands.choose", chosen)
     monkeypatch.setattr("experiments.commands.guests_at_once", lambda *_: chosen("virtual"))
     assert CliRunner().invoke(tcplab, ["run", "custom_cc"]).exit_code == 1
-    assert CliRunner().invoke(tcplab, ["run", "custom_cc", "--load-module-into-this-kernel"]).exit_code == 1
+    assert (
+        CliRunner().invoke(tcplab, ["run", "custom_cc", "--load-module-into-this-kernel"]).exit_code
+        == 1
+    )
     assert asked == ["virtual", "auto"]
 
 
@@ -140,9 +160,12 @@ CONSOLE = """\
 
 def test_a_backtrace_is_read_from_where_it_happened_to_where_tcp_begins() -> None:
     assert _frames(CONSOLE) == [
-        Frame("mine_ssthresh", 0x10, "mine", True), Frame("tcp_enter_recovery", 0x155, "", False)
-    ]  # fmt: skip
-    assert _meant("Segfault with no mm") == "memory was used that is not there (Segfault with no mm)"
+        Frame("mine_ssthresh", 0x10, "mine", True),
+        Frame("tcp_enter_recovery", 0x155, "", False),
+    ]
+    assert (
+        _meant("Segfault with no mm") == "memory was used that is not there (Segfault with no mm)"
+    )
     assert _meant("Attempted to kill init!") == "Attempted to kill init!"
 
 

@@ -18,7 +18,9 @@ def listed(patterns: tuple[str, ...]) -> set[Path]:
 
 def file_of(module: str) -> Path | None:
     path = ROOT.joinpath(*module.split("."))
-    return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
+    return next(
+        (file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None
+    )
 
 
 def imported(file: Path) -> Iterator[str]:

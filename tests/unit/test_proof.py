@@ -19,7 +19,9 @@ PORTS = ("s1-eth1", "s1-eth2")
 
 def spec(loss: str) -> ExperimentSpec:
     link = two_hosts(Channel(Rate.parse("1mbit"), Duration.parse("10ms"), Share.parse(loss)))
-    return ExperimentSpec("x", "", link, (Flow("flow1", "h1", "h2", Duration.parse("1s")),), (Condition("c", "c"),))
+    return ExperimentSpec(
+        "x", "", link, (Flow("flow1", "h1", "h2", Duration.parse("1s")),), (Condition("c", "c"),)
+    )
 
 
 def rows(left: int, lost: int, overflowed: int) -> list[dict]:
@@ -67,13 +69,22 @@ def test_a_port_that_nothing_entered_proves_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sampled", "held"), [(["bbr"], True), (["cubic"], False), (["bbr", "cubic"], False), ([], False)]
+    ("sampled", "held"),
+    [(["bbr"], True), (["cubic"], False), (["bbr", "cubic"], False), ([], False)],
 )
-def test_the_congestion_control_is_that_of_every_sample(tmp_path: Path, sampled: list[str], held: bool) -> None:
+def test_the_congestion_control_is_that_of_every_sample(
+    tmp_path: Path, sampled: list[str], held: bool
+) -> None:
     counted(tmp_path, 0, 0)
     other = {"remote": "10.0.0.2:9", "state": "ESTAB", "congestion_control": "reno"}
     lines = [
-        {"time": 1, "sockets": [{"remote": "10.0.0.2:5001", "state": "ESTAB", "congestion_control": name}, other]}
+        {
+            "time": 1,
+            "sockets": [
+                {"remote": "10.0.0.2:5001", "state": "ESTAB", "congestion_control": name},
+                other,
+            ],
+        }
         for name in sampled
     ]
     (tmp_path / "h1.sockets.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -109,7 +120,12 @@ def test_without_a_capture_sack_is_that_of_the_connected_socket(
         (1000, 100, 0, True),  # 20 000 segments, but 1000 draws
         (20_000, 100, 0, False),
         (1000, 160, 0, False),
-        (1000, 100, 40, True),  # the queue dropped segments: of netem's drops none to all were its own
+        (
+            1000,
+            100,
+            40,
+            True,
+        ),  # the queue dropped segments: of netem's drops none to all were its own
         (1000, 40, 60, True),
         (1000, 160, 40, False),
     ],

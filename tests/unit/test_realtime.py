@@ -16,9 +16,13 @@ from experiments.seed import judge
 from testbed.realtime import REALTIME, _counted, _summary, _waits, warnings, watched
 
 GOOD: dict[str, Any] = {
-    "seconds": 20.0, "naps": 4000, "timer_late_seconds": {"median": 6e-5, "one_in_a_hundred": 3e-4, "most": 0.02},
-    "waited_seconds": 0.4, "pressure_seconds": 1.0, "stolen_seconds": 0.0,
-}  # fmt: skip
+    "seconds": 20.0,
+    "naps": 4000,
+    "timer_late_seconds": {"median": 6e-5, "one_in_a_hundred": 3e-4, "most": 0.02},
+    "waited_seconds": 0.4,
+    "pressure_seconds": 1.0,
+    "stolen_seconds": 0.0,
+}
 
 
 def test_a_quiet_machine_needs_no_warning_nor_one_that_counts_little() -> None:
@@ -29,7 +33,10 @@ def test_a_quiet_machine_needs_no_warning_nor_one_that_counts_little() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"timer_late_seconds": {"one_in_a_hundred": 0.0042, "most": 0.0701}}, "by 4.2 ms or more, the latest by 70"),
+        (
+            {"timer_late_seconds": {"one_in_a_hundred": 0.0042, "most": 0.0701}},
+            "by 4.2 ms or more, the latest by 70",
+        ),
         ({"waited_seconds": 3.26}, "waited 3.3 s for a processor in 20 s"),
         ({"pressure_seconds": 9.0}, "In 45 % of the time something"),
         ({"stolen_seconds": 1.0}, "In 5 % of the time another virtual machine"),
@@ -53,7 +60,11 @@ def test_a_native_seed_is_judged_with_its_warnings(tmp_path: Path) -> None:
 
 
 def test_lateness_is_summed_up() -> None:
-    assert _summary([0.0] * 50 + [0.001] * 49 + [0.5]) == {"median": 0.001, "one_in_a_hundred": 0.5, "most": 0.5}
+    assert _summary([0.0] * 50 + [0.001] * 49 + [0.5]) == {
+        "median": 0.001,
+        "one_in_a_hundred": 0.5,
+        "most": 0.5,
+    }
     assert _summary([]) == {"median": 0.0, "one_in_a_hundred": 0.0, "most": 0.0}
 
 
@@ -63,8 +74,15 @@ def test_pressure_steal_and_waits_are_read_from_proc(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text)
 
     assert _counted(tmp_path) == (None, None)
-    put("pressure/cpu", "some avg10=0.00 avg60=0.00 avg300=0.00 total=2500000\nfull avg10=0.00 total=9\n")
-    put("stat", "cpu  9 0 9 9 0 0 0 600 0 0\ncpu0 1 1 1 1 1 1 1 300 0 0\ncpu1 1 1 1 1 1 1 1 300 0 0\nintr 5\n")
+    put(
+        "pressure/cpu",
+        "some avg10=0.00 avg60=0.00 avg300=0.00 total=2500000\nfull avg10=0.00 total=9\n",
+    )
+    put(
+        "stat",
+        "cpu  9 0 9 9 0 0 0 600 0 0\ncpu0 1 1 1 1 1 1 1 300 0 0\ncpu1 1 1 1 1 1 1 1 300 0"
+        " 0\nintr 5\n",
+    )
     assert _counted(tmp_path) == (2.5, 3.0)
     put("7/task/7/schedstat", "100 2000000000 3\n")
     put("7/task/7/children", "8 ")
@@ -75,7 +93,9 @@ def test_pressure_steal_and_waits_are_read_from_proc(tmp_path: Path) -> None:
 
 
 def test_a_real_tree_of_processes_is_watched(tmp_path: Path) -> None:
-    """Three that compute on one processor wait for each other most of the time, whatever else the machine does."""
+    """Three that compute on one processor wait for each other most of the time, whatever else the
+    machine does.
+    """
     spin = "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\nwhile True: pass"
     shell = ["sh", "-c", f'for each in 1 2 3; do "{sys.executable}" -c "{spin}" & done; wait']
     with subprocess.Popen(shell, start_new_session=True) as busy:

@@ -1,4 +1,6 @@
-"""Why published rows differ: each reason belongs to a row, and a row with one does not take another's."""
+"""Why published rows differ: each reason belongs to a row, and a row with one does not take
+another's.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ ROWS = [(one.experiment, f"{one.where}: {one.quantity}") for one in targets(quic
 def test_a_reason_is_the_first_that_fits_a_published_row(entry: tuple[str, str, str]) -> None:
     experiment, pattern, text = entry
     fitting = [row for name, row in ROWS if name == experiment and re.search(pattern, row)]
-    assert any(reason(experiment, row) == text for row in fitting), "no published row has this reason"
+    assert any(reason(experiment, row) == text for row in fitting), (
+        "no published row has this reason"
+    )
 
 
 def test_chance_explains_reno_and_not_exp_under_delay_and_loss() -> None:

@@ -1,4 +1,6 @@
-"""Hosts that reorder: the commands, the check of what the kernel made of them, the proof, on real output of tc."""
+"""Hosts that reorder: the commands, the check of what the kernel made of them, the proof, on real
+output of tc.
+"""
 
 from __future__ import annotations
 
@@ -41,21 +43,37 @@ FILTERS = json.loads(
 def test_the_commands_are_the_published_ones() -> None:
     assert commands("h1-eth0", PEER, FROZEN) == [
         "qdisc add dev h1-eth0 root handle 1: prio",
-        "qdisc add dev h1-eth0 parent 1:1 handle 10: netem limit 1000 delay 1000.000us reorder 99% 100%",
-        "filter add dev h1-eth0 protocol ip parent 1:0 prio 3 u32 match ip dst 10.0.0.2/32 flowid 1:1",
+        (
+            "qdisc add dev h1-eth0 parent 1:1 handle 10: netem limit 1000 delay 1000.000us reorder"
+            " 99% 100%"
+        ),
+        (
+            "filter add dev h1-eth0 protocol ip parent 1:0 prio 3 u32 match ip dst 10.0.0.2/32"
+            " flowid 1:1"
+        ),
     ]
 
 
 def test_no_correlation_is_left_out_and_a_gap_is_said() -> None:
-    assert commands("h1-eth0", PEER, dataclasses.replace(DRAWN, gap=Packets(2)))[1].endswith("reorder 99% gap 2")
+    assert commands("h1-eth0", PEER, dataclasses.replace(DRAWN, gap=Packets(2)))[1].endswith(
+        "reorder 99% gap 2"
+    )
 
 
 def test_what_the_kernel_has_is_what_was_asked() -> None:
-    found = {setting.field: setting.found for setting in compare("h1-eth0", PEER, FROZEN, QDISCS, FILTERS)}
+    found = {
+        setting.field: setting.found
+        for setting in compare("h1-eth0", PEER, FROZEN, QDISCS, FILTERS)
+    }
     assert found == {
-        "prio": "3 bands", "delay": "1ms", "share sent at once": "99%", "correlation": "100%", "gap": "1",
-        "netem limit": "1000 packets", "filter": "10.0.0.2 to 1:1",
-    }  # fmt: skip
+        "prio": "3 bands",
+        "delay": "1ms",
+        "share sent at once": "99%",
+        "correlation": "100%",
+        "gap": "1",
+        "netem limit": "1000 packets",
+        "filter": "10.0.0.2 to 1:1",
+    }
 
 
 @pytest.mark.parametrize(
@@ -68,7 +86,9 @@ def test_what_the_kernel_has_is_what_was_asked() -> None:
         ("limit", Packets(999), "999 packets"),
     ],
 )
-def test_a_difference_names_interface_and_what_was_asked(field: str, value: object, asked: str) -> None:
+def test_a_difference_names_interface_and_what_was_asked(
+    field: str, value: object, asked: str
+) -> None:
     with pytest.raises(TcplabError) as caught:
         compare("h1-eth0", PEER, dataclasses.replace(FROZEN, **{field: value}), QDISCS, FILTERS)
     assert "h1-eth0" in caught.value.problem and asked in caught.value.problem
@@ -93,7 +113,9 @@ def test_who_reorders_must_be_two_hosts(wrong: dict[str, str]) -> None:
         dataclasses.replace(plain, reordering=(FROZEN, FROZEN))
 
 
-@pytest.mark.parametrize("wrong", [{"delay": Duration(0)}, {"at_once": Share(0)}, {"limit": Packets(0)}])
+@pytest.mark.parametrize(
+    "wrong", [{"delay": Duration(0)}, {"at_once": Share(0)}, {"limit": Packets(0)}]
+)
 def test_a_reordering_that_netem_cannot_do_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(UsageError):
         dataclasses.replace(FROZEN, **wrong)
@@ -108,9 +130,9 @@ def test_words_of_the_study_are_checked(name: str) -> None:
 def test_the_study_is_data_and_has_room_for_its_windows() -> None:
     spec = experiment(Parameters(case="7", correlation="off", netem="old"))
     assert from_data(ExperimentSpec, to_data(spec)) == spec
-    assert [(one.delay, one.at_once, one.correlation, one.gap) for one in spec.topology.reordering] == [
-        (Duration.parse("900us"), Share.parse("75%"), Share(0), Packets(2))
-    ] * 2
+    assert [
+        (one.delay, one.at_once, one.correlation, one.gap) for one in spec.topology.reordering
+    ] == [(Duration.parse("900us"), Share.parse("75%"), Share(0), Packets(2))] * 2
     assert spec.topology.mtu == Size(9000)
     assert 3000 < needed_mib(spec) < 5000
     assert not experiment(Parameters(case="baseline")).topology.reordering
@@ -125,7 +147,10 @@ def written(folder: Path, data: int, at_once: int, acks: int, acks_at_once: int,
     after = {"h1-eth0": netem(data, at_once), "h2-eth0": netem(acks, acks_at_once)}
     readings = {"before": dict.fromkeys(after, netem(0, 0)), "after": after}
     (folder / "reordering.json").write_text(json.dumps(readings))
-    tcp = {"before": {"h1": {}, "h2": {}}, "after": {"h1": {"TcpExtTCPSACKReorder": seen}, "h2": {}}}
+    tcp = {
+        "before": {"h1": {}, "h2": {}},
+        "after": {"h1": {"TcpExtTCPSACKReorder": seen}, "h2": {}},
+    }
     (folder / "counters.json").write_text(json.dumps(tcp))
 
 
@@ -144,7 +169,9 @@ def written(folder: Path, data: int, at_once: int, acks: int, acks_at_once: int,
         ({"netem": "old", "correlation": "off"}, (1000, 75, 500, 249, 90), True),
     ],
 )
-def test_the_proof_follows_the_counters(tmp_path: Path, how: dict, numbers: tuple, held: bool) -> None:
+def test_the_proof_follows_the_counters(
+    tmp_path: Path, how: dict, numbers: tuple, held: bool
+) -> None:
     written(tmp_path, *numbers)
     rows = reorderings(experiment(Parameters(case="8", **how)), tmp_path)
     assert len(rows) == 2 and all(row["held"] for row in rows) is held

@@ -53,7 +53,9 @@ def test_show_says_what_it_cannot_find(store: Path, which: str) -> None:
     assert "points begin with" in result.output
 
 
-def test_gc_forgets_failed_points_and_those_of_other_versions(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gc_forgets_failed_points_and_those_of_other_versions(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("testbed.lab.found", lambda: None)
     result = call("gc", "--yes", "--out", store)
     assert "Points known: 2. Of no use any more: 1." in result.output

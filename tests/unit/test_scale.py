@@ -1,4 +1,6 @@
-"""What holds for many flows and hosts, and how measured costs become sentences: pure functions, no guest."""
+"""What holds for many flows and hosts, and how measured costs become sentences: pure functions, no
+guest.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,12 @@ from topologies.units import Duration, Rate
 FLOWS = 60
 
 
-@pytest.mark.parametrize(("flows", "seconds"), [(1, 0.1), (30, 0.1), (100, 0.1), (200, 0.2), (1000, 1.0)])
-def test_sockets_are_read_ten_times_a_second_unless_there_are_very_many(flows: int, seconds: float) -> None:
+@pytest.mark.parametrize(
+    ("flows", "seconds"), [(1, 0.1), (30, 0.1), (100, 0.1), (200, 0.2), (1000, 1.0)]
+)
+def test_sockets_are_read_ten_times_a_second_unless_there_are_very_many(
+    flows: int, seconds: float
+) -> None:
     assert sampling_interval(flows) == seconds
 
 
@@ -49,7 +55,14 @@ def test_a_line_that_cannot_be_is_refused(points: list[tuple[float, float]]) -> 
 
 @pytest.mark.parametrize(
     ("seconds", "said"),
-    [(2.31, "2.3 s"), (0.5, "500 ms"), (0.0083, "8.3 ms"), (4.2e-6, "4.2 us"), (38.2e-6, "38 us"), (0, "0 us")],
+    [
+        (2.31, "2.3 s"),
+        (0.5, "500 ms"),
+        (0.0083, "8.3 ms"),
+        (4.2e-6, "4.2 us"),
+        (38.2e-6, "38 us"),
+        (0, "0 us"),
+    ],
 )
 def test_seconds_are_said_in_two_digits(seconds: float, said: str) -> None:
     assert duration(seconds) == said
@@ -59,24 +72,36 @@ def test_bytes_are_said_in_two_digits() -> None:
     assert (size(698_000), size(1_660_000), size(26_000_000)) == ("698 kB", "1.7 MB", "26 MB")
 
 
-@pytest.mark.parametrize("shape", [shape for one in series(quick=False) for shape in one.shapes], ids=str)
+@pytest.mark.parametrize(
+    "shape", [shape for one in series(quick=False) for shape in one.shapes], ids=str
+)
 def test_every_measured_shape_is_possible(shape: Shape) -> None:
     spec = shape.spec()
     assert len(spec.topology.named("host")) == shape.hosts
-    assert len({(flow.receiver, flow.port) for flow in spec.flows}) == len(spec.flows) == shape.flows
+    assert (
+        len({(flow.receiver, flow.port) for flow in spec.flows}) == len(spec.flows) == shape.flows
+    )
     assert from_data(ExperimentSpec, to_data(spec)) == spec
 
 
 def test_a_series_becomes_a_table_and_a_sentence() -> None:
     one = Series("hosts", (Shape(hosts=2), Shape(hosts=20), Shape(hosts=200)))
     readings = [
-        Reading(0.5 + 0.01 * number, 1.0, 1.0, Usage(14.0, 2.0, 1.0, 100_000_000 + 700_000 * number), 1000, 1)
+        Reading(
+            0.5 + 0.01 * number,
+            1.0,
+            1.0,
+            Usage(14.0, 2.0, 1.0, 100_000_000 + 700_000 * number),
+            1000,
+            1,
+        )
         for number in one.sizes()
     ]
     assert table_of(one, readings).row_count == 3
-    assert sentence(one, readings) == (
-        "A host costs 10 ms of CPU at start-up beside the 500 ms of every guest (a straight line to 0 %), and "
-        "700 kB of memory."
+    assert (
+        sentence(one, readings)
+        == "A host costs 10 ms of CPU at start-up beside the 500 ms of every guest (a straight line"
+        " to 0 %), and 700 kB of memory."
     )
 
 
@@ -84,7 +109,8 @@ def test_each_of_many_flows_is_proved_from_its_own_sockets(tmp_path: Path) -> No
     """One sender, many flows; only the last one did not send as it should."""
     topology = dumbbell(1, Channel(Rate.parse("1mbit"), Duration.parse("1ms")))
     flows = tuple(
-        Flow(f"flow{number}", "h1", "r1", Duration.parse("1s"), port=5001 + number) for number in range(FLOWS)
+        Flow(f"flow{number}", "h1", "r1", Duration.parse("1s"), port=5001 + number)
+        for number in range(FLOWS)
     )
     condition = Condition("c", "c", proofs=(Proof("congestion_control", "reno"),))
     spec = ExperimentSpec("x", "", topology, flows, (condition,))

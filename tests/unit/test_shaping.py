@@ -1,4 +1,6 @@
-"""Channels as tc commands, and the check of what the kernel made of them, on real output of tc -s -j qdisc show."""
+"""Channels as tc commands, and the check of what the kernel made of them, on real output of tc -s
+-j qdisc show.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from topologies.errors import TcplabError
 from topologies.spec import Channel
 from topologies.units import Duration, Packets, Rate, Share
 
-CHANNEL = Channel(Rate.parse("1mbit"), Duration.parse("40ms"), Share.parse("10%"), queue=Packets(1000))
+CHANNEL = Channel(
+    Rate.parse("1mbit"), Duration.parse("40ms"), Share.parse("10%"), queue=Packets(1000)
+)
 # iproute2 6.1.0 in the lab kernel, 7.2.12
 REAL = json.loads(
     '[{"kind":"noqueue","handle":"0:","dev":"lo","root":true,"refcnt":2,"options":{}},'
@@ -41,8 +45,14 @@ def test_a_channel_without_delay_still_detaches_packets_from_their_socket() -> N
 
 def test_what_the_kernel_has_is_the_channel() -> None:
     found = {setting.field: setting.found for setting in compare("s1-eth2", CHANNEL, REAL)}
-    assert found == {"rate": "1mbit", "delay": "40ms", "jitter": "0s", "loss": "10%", "queue": "1000 packets",
-                     "delay line": "1000000 packets"}  # fmt: skip
+    assert found == {
+        "rate": "1mbit",
+        "delay": "40ms",
+        "jitter": "0s",
+        "loss": "10%",
+        "queue": "1000 packets",
+        "delay line": "1000000 packets",
+    }
 
 
 @pytest.mark.parametrize(
@@ -56,7 +66,9 @@ def test_what_the_kernel_has_is_the_channel() -> None:
         ("line", Packets(1000), "1000 packets", "1000000 packets"),
     ],
 )
-def test_a_difference_names_interface_asked_and_found(field: str, value: object, asked: str, has: str) -> None:
+def test_a_difference_names_interface_asked_and_found(
+    field: str, value: object, asked: str, has: str
+) -> None:
     with pytest.raises(TcplabError) as caught:
         compare("s1-eth2", dataclasses.replace(CHANNEL, **{field: value}), REAL)
     for part in ("s1-eth2", asked, has):

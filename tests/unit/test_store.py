@@ -26,12 +26,17 @@ def test_a_finished_run_is_in_its_place_with_the_digests_of_its_files(tmp_path: 
         (run.folder / "raw.txt").write_text("abc")
         final = run.finish({"status": "complete"})
     assert final.name == manifest(final)["id"] == run.identifier
-    assert manifest(final)["files"] == {"raw.txt": "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"}
+    assert manifest(final)["files"] == {
+        "raw.txt": "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    }
     assert not run.folder.exists() and not (final / "lock").exists()
 
 
 def test_two_runs_of_the_same_second_and_seed_get_two_folders(tmp_path: Path) -> None:
-    with new_run(tmp_path / "sack", "seed7") as first, new_run(tmp_path / "sack", "seed7") as second:
+    with (
+        new_run(tmp_path / "sack", "seed7") as first,
+        new_run(tmp_path / "sack", "seed7") as second,
+    ):
         assert first.finish({"status": "complete"}) != second.finish({"status": "complete"})
 
 
@@ -48,12 +53,16 @@ def _die_while_writing(root: str) -> None:
 
 
 def test_the_run_of_a_killed_writer_is_kept_as_interrupted(tmp_path: Path) -> None:
-    process = multiprocessing.get_context("spawn").Process(target=_die_while_writing, args=(str(tmp_path),))
+    process = multiprocessing.get_context("spawn").Process(
+        target=_die_while_writing, args=(str(tmp_path),)
+    )
     process.start()
     process.join()
     with new_run(tmp_path / "sack", "seed8") as run:
         run.finish({"status": "complete"})
-    statuses = {manifest(path)["status"]: path for path in (tmp_path / "sack").iterdir() if path.is_dir()}
+    statuses = {
+        manifest(path)["status"]: path for path in (tmp_path / "sack").iterdir() if path.is_dir()
+    }
     assert set(statuses) == {"interrupted", "complete"}
     assert (statuses["interrupted"] / "half").read_text() == "x"
 
@@ -72,7 +81,9 @@ def test_a_place_that_cannot_be_written_is_said_with_the_remedy(tmp_path: Path) 
         pass
 
 
-def test_a_full_disk_is_said_before_anything_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_said_before_anything_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda _path: usage(10, 10, 0))
     with pytest.raises(TcplabError, match="MiB are free"), new_run(tmp_path / "sack", "seed7"):

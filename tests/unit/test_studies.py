@@ -13,7 +13,15 @@ from analysis.sweep.rows import METRICS, Row
 from experiments.catalogue import Named, catalogue, find
 from experiments.grid import combination, factor
 from experiments.grid import combinations as grid_of
-from experiments.profiles import DROPPER, LINUX_2_4, LINUX_2_6, LINUX_2_6_32, LINUX_2_6_FULL_LINE, LINUX_3_10, under
+from experiments.profiles import (
+    DROPPER,
+    LINUX_2_4,
+    LINUX_2_6,
+    LINUX_2_6_32,
+    LINUX_2_6_FULL_LINE,
+    LINUX_3_10,
+    under,
+)
 from experiments.published.asked import asked, combinations, times
 from experiments.published.beside import published_beside
 from experiments.published.targets import Target, chosen, published, targets
@@ -58,7 +66,9 @@ def test_an_unknown_period_is_refused(words: str) -> None:
 def test_forms_and_grid_of_an_experiment_are_possible(named: Named) -> None:
     for word in ("quick", "full"):
         preset = named.preset(word)
-        made = combination(named, [factor(named, name, [value]) for name, value in preset.items()], preset)
+        made = combination(
+            named, [factor(named, name, [value]) for name, value in preset.items()], preset
+        )
         assert made.spec.name == named.name
     for form in ({}, named.preset("quick"), named.preset("full")):
         values = {name: (value,) for name, value in form.items()} | named.grid()
@@ -70,9 +80,20 @@ def test_forms_and_grid_of_an_experiment_are_possible(named: Named) -> None:
 @pytest.mark.parametrize("quick", [True, False])
 def test_every_published_number_has_a_target(quick: bool) -> None:
     found = targets(quick)
-    rows = ("davids_2017_sack_loss_sweep", "geni_tcp_assignment", "esnet_2015_reordering", "packet_dropper")
-    pairs = [row[word] for row in published("mininet_2014_sack") for word in ("sack_off", "sack_on")]
-    assert len(found) == sum(len(published(name)) for name in rows) + len([one for one in pairs if one]) == 125 + 33
+    rows = (
+        "davids_2017_sack_loss_sweep",
+        "geni_tcp_assignment",
+        "esnet_2015_reordering",
+        "packet_dropper",
+    )
+    pairs = [
+        row[word] for row in published("mininet_2014_sack") for word in ("sack_off", "sack_on")
+    ]
+    assert (
+        len(found)
+        == sum(len(published(name)) for name in rows) + len([one for one in pairs if one])
+        == 125 + 33
+    )
     assert len({(one.where, one.quantity, one.experiment) for one in found}) == len(found)
 
 
@@ -88,7 +109,9 @@ def test_every_target_can_be_run_as_today_and_as_then() -> None:
 
 
 def test_a_network_of_its_time_is_in_the_runs_of_its_time_only() -> None:
-    (target,) = (one for one in targets(True) if one.where.startswith("section 3.1: 5 % loss, reno"))
+    (target,) = (
+        one for one in targets(True) if one.where.startswith("section 3.1: 5 % loss, reno")
+    )
     both = combinations([target])[target]
     back = {time: one.spec.topology.links[1].rightward for time, one in both.items()}
     assert back["today"] and back["period"]
@@ -104,19 +127,28 @@ def beside(name: str, *settings: str, **options: str) -> list[tuple[str, str | N
 
 def test_a_run_finds_the_published_numbers_of_its_very_settings() -> None:
     assert beside("cubic_vs_reno", delay="300ms", cc="cubic+reno+bbr") == [
-        ("29.7", "cubic", None), ("29.8", "reno", None)
-    ]  # fmt: skip
+        ("29.7", "cubic", None),
+        ("29.8", "reno", None),
+    ]
     path = [f"{one.name}={one.value}" for one in LINUX_2_6.path]
     then = {"delay": "0.3s", "cc": "reno", "period": "today+period"}
     assert beside("cubic_vs_reno", **then) == [("29.8", "reno", None)]  # the network is today's
     assert beside("cubic_vs_reno", *path, **then) == [("29.8", None, "reno_period")]
     assert beside("udp_fairness", *path, queueing="sfq", period="period") == [
-        ("9.4", None, "together_period"), ("86.0", None, "together_period")
-    ]  # fmt: skip
+        ("9.4", None, "together_period"),
+        ("86.0", None, "together_period"),
+    ]
 
 
-@pytest.mark.parametrize("other", [{"delay": "301ms"}, {"delay": "300ms", "duration": "59s"},
-                                   {"delay": "300ms", "streams": "2"}, {"delay": "300ms", "queue": "999"}])  # fmt: skip
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"delay": "301ms"},
+        {"delay": "300ms", "duration": "59s"},
+        {"delay": "300ms", "streams": "2"},
+        {"delay": "300ms", "queue": "999"},
+    ],
+)
 def test_another_setting_has_no_published_number(other: dict[str, str]) -> None:
     assert beside("cubic_vs_reno", **other) == []
 
@@ -134,7 +166,9 @@ def test_the_metric_of_a_row_is_one_that_a_run_has() -> None:
 
 
 def sent(condition: str, rate: float) -> list[Row]:
-    return [{"condition": condition, "flow": "flow1", "client_kbit_s": rate, "goodput_kbit_s": rate}]
+    return [
+        {"condition": condition, "flow": "flow1", "client_kbit_s": rate, "goodput_kbit_s": rate}
+    ]
 
 
 def swept(experiment: str, **options: str) -> ExperimentSpec:
@@ -142,15 +176,27 @@ def swept(experiment: str, **options: str) -> ExperimentSpec:
 
 
 def test_a_sweep_has_a_row_where_a_point_was_published() -> None:
-    reno, other = swept("cubic_vs_reno", cc="reno", delay="300ms"), swept("cubic_vs_reno", cc="reno", delay="200ms")
-    found = published_of([(other, {1: sent("reno", 9e3)}), (reno, {1: sent("reno", 3e4), 2: sent("reno", 29e3)})])
+    reno, other = (
+        swept("cubic_vs_reno", cc="reno", delay="300ms"),
+        swept("cubic_vs_reno", cc="reno", delay="200ms"),
+    )
+    found = published_of(
+        [(other, {1: sent("reno", 9e3)}), (reno, {1: sent("reno", 3e4), 2: sent("reno", 29e3)})]
+    )
     (row,) = found["rows"]
-    assert (row["published"], row["today"], row["period"], row["seeds"]) == (29.8, [30, 29], [], [1, 2])
+    assert (row["published"], row["today"], row["period"], row["seeds"]) == (
+        29.8,
+        [30, 29],
+        [],
+        [1, 2],
+    )
     assert found["note"] == ""
 
 
 def test_a_short_sweep_says_that_it_is_short() -> None:
-    (quick, full) = (swept("wan_reordering", case="8", duration=duration) for duration in ("10s", "60s"))
+    quick, full = (
+        swept("wan_reordering", case="8", duration=duration) for duration in ("10s", "60s")
+    )
     short = published_of([(quick, {1: sent("reordering", 6e6)})])
     assert "10 s for each case instead of 60 s" in short["note"]
     assert [row["today"] for row in short["rows"]] == [[6000]]
@@ -163,12 +209,16 @@ def test_a_sweep_of_other_settings_has_no_published_row() -> None:
 
 
 def test_the_row_without_the_dropping_module_has_a_faster_router() -> None:
-    rates = [asked(one, "period")[DROPPER] for one in targets(True) if one.experiment == "packet_dropper"]
+    rates = [
+        asked(one, "period")[DROPPER] for one in targets(True) if one.experiment == "packet_dropper"
+    ]
     assert rates == ["98.44mbit"] + 7 * ["43.5mbit"]
 
 
 def test_repetitions_of_the_same_stand_for_their_range() -> None:
-    ranges = {one.where: (one.low, one.high) for one in targets(True) if "loss with SACK" in one.where}
+    ranges = {
+        one.where: (one.low, one.high) for one in targets(True) if "loss with SACK" in one.where
+    }
     assert len(ranges) == 5
     assert set(ranges.values()) == {(1.97, 2.7)}
 
@@ -181,29 +231,48 @@ def test_an_unknown_study_is_refused() -> None:
 def dropped(data: Any, seed: int) -> Record:
     """Ten seconds and the seed, doubled under the profile."""
     rows = [
-        {"condition": name, "flow": "flow1", "client_seconds": (10.0 + seed) * (1 + name.endswith("_period"))}
+        {
+            "condition": name,
+            "flow": "flow1",
+            "client_seconds": (10.0 + seed) * (1 + name.endswith("_period")),
+        }
         for name in (condition["name"] for condition in data["conditions"])
     ]
-    return {"status": "complete", "problem": "", "log": "", "rows": rows, "warnings": [],
-            "usage": {"clock_seconds": 5.0, "cpu_seconds": 1.0}}  # fmt: skip
+    return {
+        "status": "complete",
+        "problem": "",
+        "log": "",
+        "rows": rows,
+        "warnings": [],
+        "usage": {"clock_seconds": 5.0, "cpu_seconds": 1.0},
+    }
 
 
 def test_a_reproduction_puts_ours_beside_the_published_numbers(tmp_path: Path) -> None:
     engine = Engine(dropped)
-    folder = carry_out(chosen(True, ["packet_dropper"]), True, tmp_path, Way(LAB, engine, "two"), Silent())
+    folder = carry_out(
+        chosen(True, ["packet_dropper"]), True, tmp_path, Way(LAB, engine, "two"), Silent()
+    )
     content = json.loads((folder / "reproduction.json").read_text())
     (study,) = content["studies"]
     assert [row["published"] for row in study["rows"]] == [
         float(row["elapsed_avg_s"]) for row in published("packet_dropper")
     ]
     first = study["rows"][0]
-    assert (first["today"], first["period"], first["seeds"]) == ([11.0, 12.0, 13.0], [22.0, 24.0, 26.0], [1, 2, 3])
+    assert (first["today"], first["period"], first["seeds"]) == (
+        [11.0, 12.0, 13.0],
+        [22.0, 24.0, 26.0],
+        [1, 2, 3],
+    )
     assert first["published_low"] == 12.33
     assert {setting["name"] for setting in study["profile"]} >= {
-        "net.ipv4.tcp_frto", "topology.links.1.rightward.bandwidth"
-    }  # fmt: skip
+        "net.ipv4.tcp_frto",
+        "topology.links.1.rightward.bandwidth",
+    }
     assert (content["mode"], content["status"]) == ("quick", "complete")
-    again = carry_out(chosen(True, ["packet_dropper"]), True, tmp_path, Way(LAB, engine, "two"), Silent())
+    again = carry_out(
+        chosen(True, ["packet_dropper"]), True, tmp_path, Way(LAB, engine, "two"), Silent()
+    )
     assert len(engine.ran) == 48
     assert json.loads((again / "reproduction.json").read_text())["studies"] == content["studies"]
 
@@ -214,7 +283,14 @@ def test_what_captures_tell_fills_the_sack_table(tmp_path: Path) -> None:
     def captured(data: Any, seed: int) -> Record:
         values = {quantity.key: float(place) for place, quantity in enumerate(TRANSFER)}
         rows = [{"condition": one["name"], "flow": "flow1", **values} for one in data["conditions"]]
-        return {"status": "complete", "problem": "", "log": "", "rows": rows, "warnings": [], "usage": {}}
+        return {
+            "status": "complete",
+            "problem": "",
+            "log": "",
+            "rows": rows,
+            "warnings": [],
+            "usage": {},
+        }
 
     engine = Engine(captured)
     folder = carry_out(chosen(True, ["sack"]), True, tmp_path, Way(LAB, engine, "two"), Silent())
@@ -253,11 +329,23 @@ def test_a_study_without_an_experiment_lists_its_published_numbers(tmp_path: Pat
 def test_failed_points_are_named(tmp_path: Path) -> None:
     def made(data: Any, seed: int) -> Record:
         if seed == 2:
-            return {"status": "failed", "problem": "It broke.", "log": "", "rows": [], "warnings": []}
+            return {
+                "status": "failed",
+                "problem": "It broke.",
+                "log": "",
+                "rows": [],
+                "warnings": [],
+            }
         return dropped(data, seed)
 
-    folder = carry_out(chosen(True, ["packet_dropper"]), True, tmp_path, Way(LAB, Engine(made), "two"), Silent())
+    folder = carry_out(
+        chosen(True, ["packet_dropper"]), True, tmp_path, Way(LAB, Engine(made), "two"), Silent()
+    )
     (study,) = json.loads((folder / "reproduction.json").read_text())["studies"]
     assert len(study["failures"]) == 8
-    assert study["failures"][0] == {"where": "0 % dropped, seed 2", "problem": "It broke.", "log": None}
+    assert study["failures"][0] == {
+        "where": "0 % dropped, seed 2",
+        "problem": "It broke.",
+        "log": None,
+    }
     assert study["rows"][0]["seeds"] == [1, 3]

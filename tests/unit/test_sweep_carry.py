@@ -1,4 +1,6 @@
-"""How a plan is carried out, with an engine that makes up its records: order, memory, failures, --until."""
+"""How a plan is carried out, with an engine that makes up its records: order, memory, failures,
+--until.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,10 @@ def test_the_table_is_in_order_whatever_the_order_of_the_results(tmp_path: Path)
     folders = [carry(found, tmp_path / name, Engine(steady, None)) for name in "ab"]
     table = polars.read_parquet(folders[0] / "rows.parquet")
     assert table.select("loss", "seed", "condition").rows() == [
-        (loss, seed, condition) for loss in ("1%", "5%") for seed in (1, 2, 3) for condition in ("sack_off", "sack_on")
+        (loss, seed, condition)
+        for loss in ("1%", "5%")
+        for seed in (1, 2, 3)
+        for condition in ("sack_off", "sack_on")
     ]
     assert table["loss_percent"].to_list() == [1.0] * 6 + [5.0] * 6
     assert (folders[0] / "rows.csv").read_bytes() == (folders[1] / "rows.csv").read_bytes()
@@ -38,7 +43,13 @@ def test_what_is_known_is_not_run_again(tmp_path: Path) -> None:
     second = carry(asked("loss=1%,5%", seeds=(1, 2)), tmp_path, engine)
     assert (len(engine.ran), engine.opened) == (4, 1)
     assert (first / "rows.csv").read_bytes() == (second / "rows.csv").read_bytes()
-    assert content(second)["points"] == {"wanted": 4, "done": 4, "reused": 4, "failed": 0, "unproved": 0}
+    assert content(second)["points"] == {
+        "wanted": 4,
+        "done": 4,
+        "reused": 4,
+        "failed": 0,
+        "unproved": 0,
+    }
 
 
 def test_more_seeds_and_values_run_only_what_is_new(tmp_path: Path) -> None:
@@ -57,8 +68,12 @@ def test_a_resumed_sweep_has_all_statistics_files(tmp_path: Path) -> None:
         carry(wanted, tmp_path, Engine(made, stop_after=3))
     folder = carry(wanted, tmp_path, Engine(made))
     names = sorted(file.name for file in (folder / "statistics").iterdir())
-    assert names == [f"{condition}_loss_{loss}_seed-{seed}.txt" for condition in ("sack_off", "sack_on")
-                     for loss in ("1%", "5%") for seed in (1, 2)]  # fmt: skip
+    assert names == [
+        f"{condition}_loss_{loss}_seed-{seed}.txt"
+        for condition in ("sack_off", "sack_on")
+        for loss in ("1%", "5%")
+        for seed in (1, 2)
+    ]
     assert (folder / "statistics/sack_off_loss_5%_seed-2.txt").read_text() == "seed 2\n"
 
 
@@ -74,7 +89,11 @@ def test_an_interrupted_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     stopped = Engine(steady, stop_after=4)
     with pytest.raises(KeyboardInterrupt):
         carry(found, tmp_path, stopped)
-    (kept,) = (folder for folder in (tmp_path / "sweeps").iterdir() if folder.is_dir() and not folder.is_symlink())
+    (kept,) = (
+        folder
+        for folder in (tmp_path / "sweeps").iterdir()
+        if folder.is_dir() and not folder.is_symlink()
+    )
     assert (content(kept)["status"], content(kept)["points"]["done"]) == ("interrupted", 4)
     assert polars.read_parquet(kept / "rows.parquet").height == 8
     engine = Engine(steady)
@@ -89,7 +108,9 @@ def test_another_lab_makes_other_points(tmp_path: Path) -> None:
     engine = Engine(steady)
     found = asked(seeds=(1,))
     carry(found, tmp_path, engine)
-    other = Lab(Path(), Path(), Path(), Path(), "7.0", True, {**LAB.digests, "whole": "another"}, {})
+    other = Lab(
+        Path(), Path(), Path(), Path(), "7.0", True, {**LAB.digests, "whole": "another"}, {}
+    )
     carry_out(found, tmp_path, Way(other, engine, "two"), Silent())
     assert len(engine.ran) == 2
 
@@ -97,14 +118,22 @@ def test_another_lab_makes_other_points(tmp_path: Path) -> None:
 def test_points_differ_by_seed_and_spec_and_not_by_words(tmp_path: Path) -> None:
     source = origin(LAB)
     one, other = asked("loss=1%,5%").combinations
-    assert len({source.point(one, 1).key, source.point(one, 2).key, source.point(other, 1).key}) == 3
+    assert (
+        len({source.point(one, 1).key, source.point(one, 2).key, source.point(other, 1).key}) == 3
+    )
     assert source.point(one, 1).key == source.point(asked("loss=1%,2%").combinations[0], 1).key
 
 
 def test_failed_points_are_listed_with_their_log_and_tried_again(tmp_path: Path) -> None:
     def made(_data: Any, seed: int) -> Record:
         if seed == 2:
-            return {"status": "failed", "problem": "It broke.", "log": "last words", "rows": [], "warnings": []}
+            return {
+                "status": "failed",
+                "problem": "It broke.",
+                "log": "last words",
+                "rows": [],
+                "warnings": [],
+            }
         if seed == 3:
             raise ArithmeticError("a bug")
         return steady(_data, seed)
@@ -140,7 +169,11 @@ def test_until_stops_where_the_interval_is_narrow_enough(tmp_path: Path) -> None
 
     engine = Engine(made)
     folder = carry(asked("loss=1%,5%", seeds=tuple(range(1, 101)), until=0.05), tmp_path, engine)
-    runs = polars.read_parquet(folder / "rows.parquet").group_by("loss").agg(polars.col("seed").n_unique())
+    runs = (
+        polars.read_parquet(folder / "rows.parquet")
+        .group_by("loss")
+        .agg(polars.col("seed").n_unique())
+    )
     counts = dict(runs.rows())
     assert counts["1%"] == 10
     assert 20 <= counts["5%"] <= 100

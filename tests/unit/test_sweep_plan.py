@@ -9,7 +9,15 @@ import pytest
 
 from experiments.catalogue import find
 from experiments.sweep import definition
-from experiments.sweep.definition import Sweep, from_file, from_mapping, seeds, settings, share, single
+from experiments.sweep.definition import (
+    Sweep,
+    from_file,
+    from_mapping,
+    seeds,
+    settings,
+    share,
+    single,
+)
 from experiments.sweep.plan import described, plan
 from topologies.data import to_data
 from topologies.errors import UsageError
@@ -22,13 +30,19 @@ def sweep(experiment: str, *sets: str, **more: object) -> Sweep:
 def test_a_grid_has_every_combination_in_the_order_of_the_values() -> None:
     found = plan(sweep("sack", "loss=1%,5%", "delay=10ms,0.05s"))
     assert [str(one) for one in found.combinations] == [
-        "loss 1%, delay 10ms", "loss 1%, delay 50ms", "loss 5%, delay 10ms", "loss 5%, delay 50ms",
-    ]  # fmt: skip
+        "loss 1%, delay 10ms",
+        "loss 1%, delay 50ms",
+        "loss 5%, delay 10ms",
+        "loss 5%, delay 50ms",
+    ]
     assert [str(one.parameters.delay) for one in found.combinations] == ["10ms", "50ms"] * 2
     channels = [one.spec.topology.bottleneck("h1", "h2") for one in found.combinations]
     assert [(str(one.loss), str(one.delay)) for one in channels] == [
-        ("1%", "10ms"), ("1%", "50ms"), ("5%", "10ms"), ("5%", "50ms"),
-    ]  # fmt: skip
+        ("1%", "10ms"),
+        ("1%", "50ms"),
+        ("5%", "10ms"),
+        ("5%", "50ms"),
+    ]
 
 
 def test_a_single_value_holds_for_all_points_and_is_no_factor() -> None:
@@ -36,7 +50,9 @@ def test_a_single_value_holds_for_all_points_and_is_no_factor() -> None:
     assert [one.name for one in found.factors] == ["loss"]
     assert found.parameters()["bw"] == "2mbit"
     assert "loss" not in found.parameters()
-    assert {str(one.spec.topology.bottleneck("h1", "h2").bandwidth) for one in found.combinations} == {"2mbit"}
+    assert {
+        str(one.spec.topology.bottleneck("h1", "h2").bandwidth) for one in found.combinations
+    } == {"2mbit"}
 
 
 def test_a_field_of_the_spec_is_swept_by_its_path() -> None:
@@ -51,7 +67,9 @@ def test_a_star_sets_every_item_that_has_the_field() -> None:
     before = find("sack").spec(find("sack").parameters()()).topology.links
     shaped = [link.leftward for link in one.spec.topology.links if link.leftward]
     assert [str(channel.queue) for channel in shaped] == ["7"] * len(shaped)
-    assert [link.leftward is None for link in one.spec.topology.links] == [link.leftward is None for link in before]
+    assert [link.leftward is None for link in one.spec.topology.links] == [
+        link.leftward is None for link in before
+    ]
 
 
 def test_a_sysctl_is_set_in_every_condition() -> None:
@@ -98,15 +116,19 @@ def test_impossible_combinations_are_named() -> None:
 
 def test_the_same_run_under_two_names_is_refused() -> None:
     with pytest.raises(UsageError, match="same run"):
-        plan(sweep("sack", "queue=5,10", "topology.links.*.rightward.queue=7", "topology.links.*.leftward.queue=7"))
+        plan(
+            sweep(
+                "sack",
+                "queue=5,10",
+                "topology.links.*.rightward.queue=7",
+                "topology.links.*.leftward.queue=7",
+            )
+        )
 
 
 @pytest.mark.parametrize(
     ("sets", "asked", "expected"),
-    [
-        (["loss=1%,2%"], "", "condition"),
-        (["loss=1%,2%"], "loss", "loss"),
-    ],
+    [(["loss=1%,2%"], "", "condition"), (["loss=1%,2%"], "loss", "loss")],
 )
 def test_what_is_compared(sets: list[str], asked: str, expected: str) -> None:
     assert plan(sweep("sack", *sets, compare=asked)).compare == expected
@@ -130,9 +152,19 @@ def test_an_unknown_congestion_control_is_an_impossible_combination() -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("3", (1, 2, 3)), ("7-9", (7, 8, 9)), ("1,5,9", (1, 5, 9)), ("1-2,9", (1, 2, 9)), ("5,", None), ("x", None),
-     ("0", None), ("1,1", None), ("9-7", None), ("1-99999999999", None)],
-)  # fmt: skip
+    [
+        ("3", (1, 2, 3)),
+        ("7-9", (7, 8, 9)),
+        ("1,5,9", (1, 5, 9)),
+        ("1-2,9", (1, 2, 9)),
+        ("5,", None),
+        ("x", None),
+        ("0", None),
+        ("1,1", None),
+        ("9-7", None),
+        ("1-99999999999", None),
+    ],
+)
 def test_seeds(text: str, expected: tuple[int, ...] | None) -> None:
     if expected is None:
         with pytest.raises(UsageError):
@@ -179,9 +211,15 @@ def test_a_file_says_what_the_command_line_says(tmp_path: Path) -> None:
     file = tmp_path / "sweep.toml"
     file.write_text(TOML)
     asked = sweep(
-        "sack", "loss=1%,5%", "bw=2mbit", "net.ipv4.tcp_reordering=3,10", "topology.links.1.rightward.queue=50",
-        seeds=(7, 8, 9), until=0.05, compare="loss",
-    )  # fmt: skip
+        "sack",
+        "loss=1%,5%",
+        "bw=2mbit",
+        "net.ipv4.tcp_reordering=3,10",
+        "topology.links.1.rightward.queue=50",
+        seeds=(7, 8, 9),
+        until=0.05,
+        compare="loss",
+    )
     assert from_file(file) == asked
 
 
@@ -216,17 +254,33 @@ def test_a_file_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
 
 
 def test_the_command_of_a_plan_makes_the_same_plan() -> None:
-    asked = sweep("sack", "loss=1%,5%", "bw=2mbit", seeds=(7, 8, 9), until=0.05, metric="timeouts", compare="loss")
+    asked = sweep(
+        "sack",
+        "loss=1%,5%",
+        "bw=2mbit",
+        seeds=(7, 8, 9),
+        until=0.05,
+        metric="timeouts",
+        compare="loss",
+    )
     words = shlex.split(plan(asked).command())[3:]
     options = dict(zip(words[::2], words[1::2], strict=True))
     sets = [value for name, value in zip(words[::2], words[1::2], strict=True) if name == "--set"]
     again = definition.from_options(
-        "sack", sets, options["--seeds"], options["--until"], options["--metric"], options["--compare"]
+        "sack",
+        sets,
+        options["--seeds"],
+        options["--until"],
+        options["--metric"],
+        options["--compare"],
     )
     assert to_data(plan(again).combinations[1].spec) == to_data(plan(asked).combinations[1].spec)
     assert (again.seeds, again.until, again.metric, again.compare) == (
-        asked.seeds, asked.until, asked.metric, asked.compare,
-    )  # fmt: skip
+        asked.seeds,
+        asked.until,
+        asked.metric,
+        asked.compare,
+    )
 
 
 def test_the_command_of_a_point_makes_its_spec() -> None:
@@ -240,11 +294,17 @@ def test_the_command_of_a_point_makes_its_spec() -> None:
 
 
 def test_sweep_json_describes_the_factors() -> None:
-    found = described(plan(sweep("cubic_vs_reno", "delay=10ms,300ms", "loss=0.5%,1%", "cc=cubic,bbr")))
+    found = described(
+        plan(sweep("cubic_vs_reno", "delay=10ms,300ms", "loss=0.5%,1%", "cc=cubic,bbr"))
+    )
     assert [(one["name"], one["kind"], one["column"], one["unit"]) for one in found["factors"]] == [
-        ("delay", "duration", "delay_s", "s"), ("loss", "share", "loss_percent", "%"), ("cc", "word", "cc", ""),
-    ]  # fmt: skip
-    (delay, loss, _) = plan(sweep("cubic_vs_reno", "delay=10ms,300ms", "loss=0.5%,1%", "cc=cubic,bbr")).factors
+        ("delay", "duration", "delay_s", "s"),
+        ("loss", "share", "loss_percent", "%"),
+        ("cc", "word", "cc", ""),
+    ]
+    delay, loss, _ = plan(
+        sweep("cubic_vs_reno", "delay=10ms,300ms", "loss=0.5%,1%", "cc=cubic,bbr")
+    ).factors
     assert [delay.number(value) for value in delay.values] == pytest.approx([0.01, 0.3])
     assert [loss.number(value) for value in loss.values] == pytest.approx([0.5, 1.0])
 

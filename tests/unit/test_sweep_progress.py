@@ -22,7 +22,9 @@ def said(tmp_path: Path, metrics: tuple[str, ...], made: Record) -> list[str]:
     with io.StringIO() as out:
         console = Console(file=out, width=200)
         with Progress(console=console, disable=True) as bar:
-            shown = Shown(console, bar, bar.add_task("sack", total=None, clock=""), metrics, ("loss",))
+            shown = Shown(
+                console, bar, bar.add_task("sack", total=None, clock=""), metrics, ("loss",)
+            )
             wanted = asked("loss=1%", "duration=2s")
             carry_out(wanted, tmp_path, Way(LAB, Engine(lambda _data, _seed: made), "two"), shown)
         return out.getvalue().splitlines()
@@ -39,12 +41,13 @@ def test_a_study_has_a_line_for_each_run_with_its_rate(tmp_path: Path) -> None:
 
 def test_other_sweeps_have_lines_of_failures_only(tmp_path: Path) -> None:
     assert said(tmp_path, (), record(1.0)) == ["1 points to know, 0 of them known already."]
-    (_, failed) = said(tmp_path / "f", (), record(1.0, "failed"))
+    _, failed = said(tmp_path / "f", (), record(1.0, "failed"))
     assert failed.startswith("failed: sack, loss 1%")
 
 
 def test_a_point_may_take_twice_its_own_clock() -> None:
     quick, full = (
-        plan(Sweep("sack_loss_sweep", (("loss", ("1%", "2%")), ("duration", (time,))))) for time in ("30s", "300s")
+        plan(Sweep("sack_loss_sweep", (("loss", ("1%", "2%")), ("duration", (time,)))))
+        for time in ("30s", "300s")
     )
     assert (_patience(quick), _patience(full)) == (600.0, 1200.0)

@@ -18,7 +18,13 @@ from topologies.two_hosts import two_hosts
 from topologies.units import Duration, Packets, Rate, Share
 
 CHANNEL = Channel(Rate.parse("10mbit"), Duration.parse("5ms"))
-SHAPES = [two_hosts(CHANNEL), dumbbell(3, CHANNEL), chain(3, CHANNEL), star(CHANNEL), parking_lot(3, CHANNEL)]
+SHAPES = [
+    two_hosts(CHANNEL),
+    dumbbell(3, CHANNEL),
+    chain(3, CHANNEL),
+    star(CHANNEL),
+    parking_lot(3, CHANNEL),
+]
 EACH = pytest.mark.parametrize("topology", SHAPES, ids=lambda topology: topology.name)
 
 
@@ -32,23 +38,31 @@ def test_addresses_and_interfaces_are_unique(topology: TopologySpec) -> None:
 
 @EACH
 def test_every_host_reaches_every_other_over_its_routes(topology: TopologySpec) -> None:
-    """Follows the tables as a kernel would: own segment, or the gateway of the route to the segment."""
+    """Follows the tables as a kernel would: own segment, or the gateway of the route to the
+    segment.
+    """
     by_address = {interface.address: interface for interface in interfaces(topology)}
     hosts = topology.named("host")
     for source in hosts:
         for target in hosts:
             if source != target:
-                assert _follow(topology, source, by_address[address_of(topology, target)].segment, by_address)
+                assert _follow(
+                    topology, source, by_address[address_of(topology, target)].segment, by_address
+                )
 
 
 def _follow(topology: TopologySpec, node: str, segment: int, by_address: dict) -> bool:
     for _hop in range(len(topology.nodes)):
         if segment in {i.segment for i in interfaces(topology) if i.port.node == node}:
             return True
-        route = next(route for route in routes(topology, node) if route.network == f"10.{segment}.0.0/16")
+        route = next(
+            route for route in routes(topology, node) if route.network == f"10.{segment}.0.0/16"
+        )
         own = next(i for i in interfaces(topology) if i.port.name == route.interface)
         gateway = by_address[route.gateway]
-        assert (gateway.address, gateway.mac) in neighbours(topology, own), "the gateway is not in the same segment"
+        assert (gateway.address, gateway.mac) in neighbours(topology, own), (
+            "the gateway is not in the same segment"
+        )
         node = gateway.port.node
     return False
 
@@ -62,7 +76,9 @@ def test_a_spec_survives_the_way_through_data(topology: TopologySpec) -> None:
 
 @EACH
 def test_no_host_shapes_what_it_sends(topology: TopologySpec) -> None:
-    assert all(port.channel is None for port in topology.ports if port.node in topology.named("host"))
+    assert all(
+        port.channel is None for port in topology.ports if port.node in topology.named("host")
+    )
 
 
 def test_a_round_trip_is_the_sum_of_the_delay_lines() -> None:
@@ -106,7 +122,11 @@ def test_an_impossible_channel_fails_before_anything_is_built(change: dict, said
         ((Node("a", "host"), Node("a", "host")), (), "two nodes"),
         ((Node("a", "host"),), (Link("a", "b"),), "not a node"),
         ((Node("a", "host"), Node("b", "host")), (Link("a", "b", rightward=CHANNEL),), "host a"),
-        ((Node("a", "host"), Node("b", "host"), Node("c", "host")), (Link("a", "b"), Link("b", "c")), "2 links"),
+        (
+            (Node("a", "host"), Node("b", "host"), Node("c", "host")),
+            (Link("a", "b"), Link("b", "c")),
+            "2 links",
+        ),
         ((Node("r", "router"), Node("t", "router")), (), "connects"),
     ],
 )
@@ -124,10 +144,13 @@ def test_a_name_that_the_kernel_or_a_shell_would_misread_is_refused(name: str) -
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"colour": "red"}, "colour"), ({"nodes": "all"}, "nodes"), ({"name": 3}, "name"),
-        ({"nodes": [{"name": "a", "kind": "hub"}]}, "kind"), ({"links": [{"left": "a"}]}, "right"),
+        ({"colour": "red"}, "colour"),
+        ({"nodes": "all"}, "nodes"),
+        ({"name": 3}, "name"),
+        ({"nodes": [{"name": "a", "kind": "hub"}]}, "kind"),
+        ({"links": [{"left": "a"}]}, "right"),
     ],
-)  # fmt: skip
+)
 def test_reading_data_is_strict_and_names_the_place(change: dict, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         from_data(TopologySpec, to_data(SHAPES[0]) | change)

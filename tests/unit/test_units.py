@@ -45,13 +45,24 @@ def test_printed_text_parses_to_the_same_quantity(kind: type[Quantity], base: in
 @pytest.mark.parametrize(
     ("kind", "text"),
     [
-        (Rate, "1mbti"), (Rate, ""), (Rate, "mbit"), (Rate, "-1mbit"), (Rate, "1"), (Duration, "5"),
+        (Rate, "1mbti"),
+        (Rate, ""),
+        (Rate, "mbit"),
+        (Rate, "-1mbit"),
+        (Rate, "1"),
+        (Duration, "5"),
         (Duration, "1 year"),
-        (Share, "0.1"), (Share, "ten%"), (Packets, "1.5"), (Size, "12 apples"), (Rate, "1e999999999bit"),
+        (Share, "0.1"),
+        (Share, "ten%"),
+        (Packets, "1.5"),
+        (Size, "12 apples"),
+        (Rate, "1e999999999bit"),
         (Rate, "9" * 99),
-        (Duration, "0.1ns"), (Rate, "nan"), (Rate, "infmbit"),
+        (Duration, "0.1ns"),
+        (Rate, "nan"),
+        (Rate, "infmbit"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_quantity_is_refused_with_an_example(kind: type[Quantity], text: str) -> None:
     with pytest.raises(UsageError) as caught:
         kind.parse(text)

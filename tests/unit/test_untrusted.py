@@ -1,4 +1,6 @@
-"""What a stranger left is read only if it is a regular file, below its folder and no larger than wanted."""
+"""What a stranger left is read only if it is a regular file, below its folder and no larger than
+wanted.
+"""
 
 from __future__ import annotations
 
@@ -48,8 +50,12 @@ def test_its_own_folder_may_be_reached_through_a_link(folder: Path, tmp_path: Pa
     assert untrusted.text(tmp_path / "latest", "inner/file") == "content"
 
 
-@pytest.mark.parametrize("name", ["link", "away/secret", "../secret", "inner/../../secret", "fifo", "socket", "inner"])
-def test_nothing_else_is(folder: Path, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "name", ["link", "away/secret", "../secret", "inner/../../secret", "fifo", "socket", "inner"]
+)
+def test_nothing_else_is(
+    folder: Path, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (folder / "link").symlink_to(tmp_path / "secret")
     (folder / "away").symlink_to(tmp_path)
     os.mkfifo(folder / "fifo")

@@ -1,7 +1,8 @@
-"""A cluster on one machine, for test_cluster.py: a scheduler and workers, each in a network namespace of its own.
+"""A cluster on one machine, for test_cluster.py: a scheduler and workers, each in a network
+namespace of its own.
 
-Runs as root of a user and network namespace: `unshare --user --map-root-user --net python cluster.py ...`. Prints the
-sweep folder's path, or the error's text.
+Runs as root of a user and network namespace: `unshare --user --map-root-user --net python
+cluster.py ...`. Prints the sweep folder's path, or the error's text.
 """
 
 from __future__ import annotations
@@ -48,9 +49,24 @@ def namespace(number: int) -> Iterator[list[str]]:
             own = Path("/proc/self/ns/net").readlink()
             while Path(f"/proc/{holder.pid}/ns/net").readlink() == own:
                 time.sleep(0.01)
-            ip("link", "add", f"v{number}", "type", "veth", "peer", "name", "eth0", "netns", str(holder.pid))
+            ip(
+                "link",
+                "add",
+                f"v{number}",
+                "type",
+                "veth",
+                "peer",
+                "name",
+                "eth0",
+                "netns",
+                str(holder.pid),
+            )
             ip("link", "set", f"v{number}", "master", "br0", "up")
-            for words in ("link set lo up", f"address add 10.9.0.{number}/24 dev eth0", "link set eth0 up"):
+            for words in (
+                "link set lo up",
+                f"address add 10.9.0.{number}/24 dev eth0",
+                "link set eth0 up",
+            ):
                 subprocess.run([*inside, "ip", *words.split()], check=True)
             yield inside
         finally:
@@ -152,11 +168,7 @@ def _wait_for_all(address: str, workers: int) -> None:
 
 
 def _worker(
-    stack: ExitStack,
-    number: int,
-    kind: str,
-    logs: Path,
-    tunnels: Tunnels | None,
+    stack: ExitStack, number: int, kind: str, logs: Path, tunnels: Tunnels | None
 ) -> subprocess.Popen[bytes]:
     inside = stack.enter_context(namespace(number))
     command, elsewhere = [*TCPLAB, "worker", ADDRESS, "--slots", "1"], {}

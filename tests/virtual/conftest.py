@@ -32,16 +32,23 @@ def short_sack() -> ExperimentSpec:
 
 @pytest.fixture
 def in_guest(ready_lab: Lab, tmp_path: Path) -> Callable[..., tuple[Path, Usage]]:
-    """Runs a job in a guest: `in_guest(data, module=..., seed=..., limits=...)` gives its folder and usage."""
+    """Runs a job in a guest: `in_guest(data, module=..., seed=..., limits=...)` gives its folder
+    and usage.
+    """
     count = iter(range(100))
 
     def run(
-        data: Any, module: str = "experiments.procedure", seed: int = 7, limits: Limits | None = None
+        data: Any,
+        module: str = "experiments.procedure",
+        seed: int = 7,
+        limits: Limits | None = None,
     ) -> tuple[Path, Usage]:
         out = tmp_path / f"guest{next(count)}"
         out.mkdir()
         data = to_data(data)
-        return out, run_in_guest(ready_lab, module, data, seed, out, lambda phase, elapsed: None, limits or Limits(120))
+        return out, run_in_guest(
+            ready_lab, module, data, seed, out, lambda phase, elapsed: None, limits or Limits(120)
+        )
 
     return run
 
@@ -51,7 +58,10 @@ def digests(folder: Path) -> dict[str, str]:
     patterns = ("*.pcap", "*.jsonl", "counters.json", "qdiscs.json", "*.client.txt", "*.server.txt")
     files = [file for pattern in patterns for file in folder.glob(f"*/{pattern}")]
     assert files, f"nothing was measured in {folder}"
-    return {str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+    return {
+        str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in files
+    }
 
 
 def read(file: Path) -> Any:

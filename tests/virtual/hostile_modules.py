@@ -1,4 +1,5 @@
-"""A module with many attacks on the computer on which its guest runs; a parameter chooses one of them.
+"""A module with many attacks on the computer on which its guest runs; a parameter chooses one of
+them.
 
 `host(CALL, ...)` in their code is a system call of this computer: a module is code of the guest's
 process. What it returned goes to the guest's console as `attack RESULT`.
@@ -31,7 +32,8 @@ static long host_call(long number, long a, long b, long c, long d, long e)
 	return result;
 }
 #define HOST(number, ...) HOST_(number, ##__VA_ARGS__, 0, 0, 0, 0, 0)
-#define HOST_(number, a, b, c, d, e, ...) host_call(number, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e))
+#define HOST_(number, a, b, c, d, e, ...) \
+    host_call(number, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e))
 #define TELL(value) pr_alert("attack %ld\n", (long)(value))
 
 static long opened(const char *path, int flags)
@@ -70,7 +72,9 @@ def source(attacks: Sequence[Attack], name: str = "attack") -> str:
     ]
     names = ", ".join(f"attack_{number}" for number in range(len(attacks)))
     table = f"static void (*attacks[])(void) = {{ {names} }};\n\n"
-    before, main = EXAMPLE.read_text().replace('"exp"', f'"{name}"').split("static u32 exp_slow_start", 1)
+    before, main = (
+        EXAMPLE.read_text().replace('"exp"', f'"{name}"').split("static u32 exp_slow_start", 1)
+    )
     main = main.replace("\treturn tcp_register", "\tattacks[which]();\n\treturn tcp_register", 1)
     return f"{before}{_BEGINNING}{''.join(functions)}{table}static u32 exp_slow_start{main}"
 
@@ -86,7 +90,8 @@ def _refused(name: str, call: str, results: str) -> Attack:
 FILES = [
     Attack(
         "a link in the place of the log",
-        'HOST(87, "/lab/out/job.log"); HOST(88, "/proc/self/cwd/canary", "/lab/out/job.log"); HOST(231, 1);',
+        'HOST(87, "/lab/out/job.log"); HOST(88, "/proc/self/cwd/canary", "/lab/out/job.log");'
+        " HOST(231, 1);",
         _SYSTEM_CALL,
     ),
     Attack(
@@ -133,25 +138,32 @@ FILES = [
     ),
     Attack(
         "400 MB on standard error",
-        "memset(room, 120, sizeof(room)); for (i = 0; i < 6400; i++) HOST(1, 2, room, sizeof(room)); HOST(231, 1);",
+        "memset(room, 120, sizeof(room)); for (i = 0; i < 6400; i++) HOST(1, 2, room,"
+        " sizeof(room)); HOST(231, 1);",
         "without a result",
     ),
     Attack(
         "a full disk",
-        'memset(room, 1, sizeof(room)); for (;; i++) { char name[40]; sprintf(name, "/lab/out/%d", i / 1000); '
-        "long file = opened(name, 02101); HOST(1, file, room, sizeof(room)); HOST(3, file); }",
+        'memset(room, 1, sizeof(room)); for (;; i++) { char name[40]; sprintf(name, "/lab/out/%d",'
+        " i / 1000); long file = opened(name, 02101); HOST(1, file, room, sizeof(room)); HOST(3,"
+        " file); }",
         "wrote more than",
     ),
     Attack(
         "30 000 files",
-        "for (i = 0; i < 30000; i++) { char name[40]; "
-        'sprintf(name, "/lab/out/%d", i); HOST(3, opened(name, WRITING)); } for (;;) sleep_outside(1);',
+        'for (i = 0; i < 30000; i++) { char name[40]; sprintf(name, "/lab/out/%d", i); HOST(3,'
+        " opened(name, WRITING)); } for (;;) sleep_outside(1);",
         "wrote more than",
     ),
-    Attack("a name with a newline", 'HOST(3, opened("/lab/out/a\\n[[b]]", WRITING));', "cannot be printed"),
+    Attack(
+        "a name with a newline",
+        'HOST(3, opened("/lab/out/a\\n[[b]]", WRITING));',
+        "cannot be printed",
+    ),
     Attack(
         "folders without end",
-        'strcpy(room, "/lab/out"); for (i = 0; i < 1900; i++) { strcat(room, "/d"); HOST(83, room, 0700); }',
+        'strcpy(room, "/lab/out"); for (i = 0; i < 1900; i++) { strcat(room, "/d"); HOST(83, room,'
+        " 0700); }",
         "folders 4 deep",
     ),
     Attack(
@@ -172,14 +184,19 @@ FILES = [
     _refused("what lies above", 'opened("/lab/out/../../etc/passwd", 0)', "-2|-13"),
     _forbidden("a lease that makes readers wait", '72, opened("/lab/out/job.log", 0), 1024, 1'),
     _forbidden("keys typed into a terminal", '16, 0, 0x5412, "x"'),
-    Attack("times of another age", 'long age[4] = {1L << 60, 0, -1L << 60, 0}; HOST(280, -100, "/lab/out", age, 0);'),
+    Attack(
+        "times of another age",
+        'long age[4] = {1L << 60, 0, -1L << 60, 0}; HOST(280, -100, "/lab/out", age, 0);',
+    ),
 ]
 PROCESSES = [
     _forbidden("a fork", "57"),
     _forbidden("a clone with memory of its own", "56, 17"),
     _forbidden("a thread", "56, 0x10f00, room + 4096"),
     _forbidden("another program", '59, "/lab/init", 0, 0'),
-    _forbidden("another program by its descriptor", '322, opened("/lab/init", 0), "", 0, 0, 0x1000'),
+    _forbidden(
+        "another program by its descriptor", '322, opened("/lab/init", 0), "", 0, 0, 0x1000'
+    ),
     Attack(
         "the stub's descriptor taken over",
         'HOST(3, 8191); TELL(HOST(292, opened("/lab/init", 0), 8191, 0)); HOST(231, 1);',
@@ -187,7 +204,9 @@ PROCESSES = [
         "-9",
     ),
     Attack(
-        "more descriptors than allowed", "long most[2] = {9000, 9000}; TELL(HOST(302, 0, 7, most, 0));", refused="-1"
+        "more descriptors than allowed",
+        "long most[2] = {9000, 9000}; TELL(HOST(302, 0, 7, most, 0));",
+        refused="-1",
     ),
     _forbidden("a signal to everybody", "62, -1, 9"),
     _refused("a signal to its group", "HOST(62, 0, 9)", "-1"),
@@ -205,7 +224,8 @@ MEMORY = [
     _refused("memory beyond its own", "HOST(9, 0, 3L << 29, 3, 0x22, -1)", "-12"),
     Attack(
         "memory in small pieces",
-        "for (i = 0; i < 100 && HOST(9, 0, 64 << 20, 3, 0x22, -1) > 0; i++) {} TELL(i < 8 ? -12 : i);",
+        "for (i = 0; i < 100 && HOST(9, 0, 64 << 20, 3, 0x22, -1) > 0; i++) {} TELL(i < 8 ? -12"
+        " : i);",
         refused="-12",
     ),
     _forbidden("shared memory without a file", "9, 0, 1 << 20, 3, 0x21, -1"),
@@ -233,12 +253,15 @@ KERNEL = [
     _forbidden("a file by its handle", "304, 0, room, 0"),
     _forbidden("a call by its 32-bit numbers", "0x40000000 + 57"),
     Attack(
-        "a call by the 32-bit gate", 'asm volatile("int $0x80" : : "a"(310), "b"(0x10000000) : "memory");', _SYSTEM_CALL
+        "a call by the 32-bit gate",
+        'asm volatile("int $0x80" : : "a"(310), "b"(0x10000000) : "memory");',
+        _SYSTEM_CALL,
     ),
 ]
 FORGERY = Attack(
     "a whole result",
-    'i = opened("/lab/out/result.json", WRITING); HOST(1, i, "{\\"ok\\": true, \\"elapsed\\": 9}", 26); HOST(231, 0);',
+    'i = opened("/lab/out/result.json", WRITING); HOST(1, i, "{\\"ok\\": true, \\"elapsed\\": 9}",'
+    " 26); HOST(231, 0);",
 )
 """Not refused: a guest's own results are its own. What is made of them must stand it."""
 ATTACKS = [*FILES, *PROCESSES, *MEMORY, *KERNEL]

@@ -28,7 +28,9 @@ def fail(_data: Any, _room: Room) -> None:
 
 
 def masked(data: Any, room: Room) -> None:
-    """An experiment whose programs believe that the processor has other features (glibc's tunables)."""
+    """An experiment whose programs believe that the processor has other features (glibc's
+    tunables).
+    """
     from experiments.procedure import perform as experiment
 
     os.environ["GLIBC_TUNABLES"] = data["mask"]
@@ -56,7 +58,9 @@ def look_around(_data: Any, room: Room) -> None:
 
 
 def attack(data: Any, room: Room) -> None:
-    """Load the module `attack`, which attacks in the way that `which` says, and take it out again."""
+    """Load the module `attack`, which attacks in the way that `which` says, and take it out
+    again.
+    """
     file = room.work / "attack.ko"
     file.write_bytes(room.attached(file.name))
     subprocess.run(["insmod", str(file), f"which={data['which']}"], check=True)
@@ -72,14 +76,18 @@ def _writable(path: str) -> bool:
 
 
 def _mount_of_host_root() -> list[str]:
-    """Even root of the guest, mounting what lies above its own folder by hostfs, must see the sandbox only."""
+    """Even root of the guest, mounting what lies above its own folder by hostfs, must see the
+    sandbox only.
+    """
     os.makedirs("/tmp/host")
     subprocess.run(["mount", "-t", "hostfs", "none", "/tmp/host", "-o", "/../../"], check=False)
     return sorted(os.listdir("/tmp/host"))
 
 
 def compare_with_ss(_data: Any, room: Room) -> None:
-    """One connection on the loopback; what our sampler and `ss -tin` say of it at the same moment."""
+    """One connection on the loopback; what our sampler and `ss -tin` say of it at the same
+    moment.
+    """
     import socket
 
     from testbed.inside.sockets import tcp_sockets

@@ -1,4 +1,6 @@
-"""The native testbed inside the lab kernel, as root and beside strangers: jobs for tests/virtual/test_native.py."""
+"""The native testbed inside the lab kernel, as root and beside strangers: jobs for
+tests/virtual/test_native.py.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +23,16 @@ from testbed.inside.room import Room
 _CHECKOUT = Path("/tmp/checkout")
 _KILLED = -signal.SIGKILL
 _SETTLED = 1.0  # seconds for what the kernel still takes down; nothing outside could be waited for
-# The last is a mark that a module from outside leaves until the machine starts again; nobody can take it away.
+# The last is a mark that a module from outside leaves until the machine starts again; nobody can
+# take it away.
 _VOLATILE = re.compile(
     r"kernel/(random|ns_last_pid|pty/nr|sched_domain)|fs/(dentry-state|file-nr|inode-(nr|state)|aio-nr|quota)"
     r"|net/netfilter/nf_conntrack_count|flush$|stat_refresh|compact_memory|drop_caches|kernel/tainted"
 )
 _WRITABLE = ("/run", "/dev", "/tmp", "/var/tmp", "/var/log", "/root")
 _OURS = ("/tmp/checkout", "/tmp/work", "/tmp/out")
-# What anybody's Mininet is: its own classes, hosts with shells, in the machine's namespace. It answers each line.
+# What anybody's Mininet is: its own classes, hosts with shells, in the machine's namespace. It
+# answers each line.
 _FOREIGN = """
 import sys
 from mininet.net import Mininet
@@ -61,8 +65,10 @@ import json, sys
 from pathlib import Path
 from testbed.native import run_natively
 from testbed.running import Limits
-data = {"topology": json.loads(Path("/tmp/checkout/spec.json").read_text())["topology"], "size": [24, 80]}
-run_natively("testbed.inside.shell", data, Path(sys.argv[1]), lambda *_: None, Limits(wall_seconds=float("inf")))
+topology = json.loads(Path("/tmp/checkout/spec.json").read_text())["topology"]
+data = {"topology": topology, "size": [24, 80]}
+limits = Limits(wall_seconds=float("inf"))
+run_natively("testbed.inside.shell", data, Path(sys.argv[1]), lambda *_: None, limits)
 """
 
 
@@ -72,10 +78,11 @@ def perform(data: Any, room: Room) -> None:
 
 
 def killed(data: Any, room: Room) -> None:
-    """Native runs killed at each of `moments` (seconds), beside a foreign Mininet and a foreign bridge.
+    """Native runs killed at each of `moments` (seconds), beside a foreign Mininet and a foreign
+    bridge.
 
-    After each the machine must be what it was: what is shared once `tcplab clean` (every other time the next run)
-    has undone it.
+    After each the machine must be what it was: what is shared once `tcplab clean` (every other
+    time the next run) has undone it.
     """
     with _strangers() as mininet:
         found: dict[str, Any] = {"pings": _pings(mininet), "differences": {}, "cleaned": []}
@@ -111,7 +118,9 @@ def together(data: Any, room: Room) -> None:
 
 
 def typed(data: Any, room: Room) -> None:
-    """A native network that somebody types `keys` into, each after what it waits for was printed."""
+    """A native network that somebody types `keys` into, each after what it waits for was
+    printed.
+    """
     before = _machine()
     os.makedirs("/tmp/out/shell")
     command = [sys.executable, "-B", "-c", _SHELL, "/tmp/out/shell"]
@@ -120,7 +129,9 @@ def typed(data: Any, room: Room) -> None:
     deadline = time.monotonic() + 120
     for awaited, keys in data["keys"]:
         while awaited not in text[at:]:
-            assert process.poll() is None and time.monotonic() < deadline, f"no {awaited!r} in {text!r}"
+            assert process.poll() is None and time.monotonic() < deadline, (
+                f"no {awaited!r} in {text!r}"
+            )
             time.sleep(0.1)
             text += mailbox.printed().decode(errors="replace")
         at = text.index(awaited, at) + len(awaited)
@@ -158,19 +169,26 @@ def _start(out: str, algorithms: list[str]) -> subprocess.Popen[str]:
 
 def _clean() -> str:
     command = [sys.executable, "-B", "-m", "testbed.clean"]
-    return subprocess.run(command, cwd=_CHECKOUT, text=True, stdout=subprocess.PIPE, check=True).stdout
+    return subprocess.run(
+        command, cwd=_CHECKOUT, text=True, stdout=subprocess.PIPE, check=True
+    ).stdout
 
 
 @contextmanager
 def _strangers() -> Iterator[subprocess.Popen[str]]:
     """Somebody's bridge with a shaped port, and somebody's Mininet."""
     for command in (
-        "ip link add foreign0 type dummy", "ip link set foreign0 up", "ovs-vsctl add-br foreign",
-        "ovs-vsctl add-port foreign foreign0", "tc qdisc add dev foreign0 root netem delay 3ms",
-    ):  # fmt: skip
+        "ip link add foreign0 type dummy",
+        "ip link set foreign0 up",
+        "ovs-vsctl add-br foreign",
+        "ovs-vsctl add-port foreign foreign0",
+        "tc qdisc add dev foreign0 root netem delay 3ms",
+    ):
         subprocess.run(command.split(), check=True)
     command = [sys.executable, "-B", "-c", _FOREIGN]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as mininet:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as mininet:
         assert mininet.stdout and mininet.stdout.readline() == "ready\n"
         yield mininet
 
@@ -193,10 +211,18 @@ def _machine() -> dict[str, list[str]]:
         "ports": "ovs-vsctl --format=csv --columns=_uuid,name,interfaces,qos list Port",
         "interfaces": "ovs-vsctl --format=csv --columns=_uuid,name,type,ofport list Interface",
     }
-    programs = [f"{file.parent.name} {text}" for file in Path("/proc").glob("[0-9]*/cmdline") if (text := _text(file))]
+    programs = [
+        f"{file.parent.name} {text}"
+        for file in Path("/proc").glob("[0-9]*/cmdline")
+        if (text := _text(file))
+    ]
     modules = [line.split()[0] for line in Path("/proc/modules").read_text().splitlines()]
-    files = [os.path.join(where, name) for top in _WRITABLE for where, folders, names in _walk(top)
-             for name in folders + names]  # fmt: skip
+    files = [
+        os.path.join(where, name)
+        for top in _WRITABLE
+        for where, folders, names in _walk(top)
+        for name in folders + names
+    ]
     return {
         **{name: sorted(_said(command)) for name, command in said.items()},
         "programs": sorted(programs),
@@ -214,7 +240,9 @@ def _walk(top: str) -> Iterator[tuple[str, list[str], list[str]]]:
 
 def _said(command: str) -> list[str]:
     """Without our own process and the namespace count of the moment."""
-    lines = subprocess.run(command.split(), capture_output=True, text=True, check=True).stdout.splitlines()
+    lines = subprocess.run(
+        command.split(), capture_output=True, text=True, check=True
+    ).stdout.splitlines()
     return [" ".join(line.split()) for line in lines]
 
 
@@ -238,6 +266,8 @@ def _difference(before: dict[str, list[str]], after: dict[str, list[str]]) -> di
     return {
         name: lines
         for name in before
-        if (lines := [f"- {line}" for line in before[name] if line not in after[name]]
-            + [f"+ {line}" for line in after[name] if line not in before[name]])
-    }  # fmt: skip
+        if (
+            lines := [f"- {line}" for line in before[name] if line not in after[name]]
+            + [f"+ {line}" for line in after[name] if line not in before[name]]
+        )
+    }

@@ -1,4 +1,6 @@
-"""A job for the guest: networks of several shapes, one after the other, looked at with the usual tools."""
+"""A job for the guest: networks of several shapes, one after the other, looked at with the usual
+tools.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +18,18 @@ from topologies.spec import TopologySpec
 
 
 def perform(data: Any, room: Room) -> None:
-    """seen.json: for each topology what the kernel has of it, and what of it is left when it is taken down."""
+    """seen.json: for each topology what the kernel has of it, and what of it is left when it is
+    taken down.
+    """
     seen = []
     for described in data:
         topology: TopologySpec = from_data(TopologySpec, described)
         before = _machine()
         with network(topology) as live:
-            found = {node: _node(live, node) for node in topology.named("host") + topology.named("router")}
+            found = {
+                node: _node(live, node)
+                for node in topology.named("host") + topology.named("router")
+            }
             said = _said(live, topology.named("host")[0])
         seen.append({"nodes": found, "said": said, "before": before, "after": _machine()})
     (room.work / "seen.json").write_text(json.dumps(seen))

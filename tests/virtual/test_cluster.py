@@ -1,4 +1,6 @@
-"""A Dask cluster whose members are in separate network namespaces: a worker dies, another is of another kind."""
+"""A Dask cluster whose members are in separate network namespaces: a worker dies, another is of
+another kind.
+"""
 
 from __future__ import annotations
 
@@ -20,26 +22,44 @@ pytestmark = pytest.mark.virtual
 
 @pytest.fixture(scope="module", autouse=True)
 def namespaces() -> None:
-    bridge = subprocess.run([*ALONE, "ip", "link", "add", "br0", "type", "bridge"], capture_output=True, check=False)
+    bridge = subprocess.run(
+        [*ALONE, "ip", "link", "add", "br0", "type", "bridge"], capture_output=True, check=False
+    )
     if bridge.returncode:
         pytest.skip(f"no bridge can be made here: {bridge.stderr.decode().strip()}")
 
 
 def on_cluster(out: Path, *workers: str) -> str:
-    command = [*ALONE, sys.executable, str(Path(__file__).with_name("cluster.py")), str(out), *workers]
+    command = [
+        *ALONE,
+        sys.executable,
+        str(Path(__file__).with_name("cluster.py")),
+        str(out),
+        *workers,
+    ]
     environment = os.environ | {"PYTHONPATH": str(ROOT), "TMPDIR": str(out.parent)}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240, env=environment)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=240, env=environment
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr
 
 
-def test_a_killed_worker_loses_nothing_and_nothing_counts_twice(ready_lab: Lab, tmp_path: Path) -> None:
+def test_a_killed_worker_loses_nothing_and_nothing_counts_twice(
+    ready_lab: Lab, tmp_path: Path
+) -> None:
     said = on_cluster(tmp_path / "cluster", "good", "killed")
     folder = Path(said.splitlines()[0])
     assert json.loads((folder / "sweep.json").read_text())["points"] == {
-        "wanted": 8, "done": 8, "reused": 0, "failed": 0, "unproved": 0,
-    }  # fmt: skip
-    here = sweep("sack", {"duration": "3s", "loss": ["1%", "5%"]}, seeds=[1, 2, 3, 4], out=tmp_path / "here")
+        "wanted": 8,
+        "done": 8,
+        "reused": 0,
+        "failed": 0,
+        "unproved": 0,
+    }
+    here = sweep(
+        "sack", {"duration": "3s", "loss": ["1%", "5%"]}, seeds=[1, 2, 3, 4], out=tmp_path / "here"
+    )
     assert (folder / "rows.csv").read_bytes() == (here.folder / "rows.csv").read_bytes()
 
 
@@ -50,7 +70,9 @@ def test_a_worker_without_our_lab_gets_no_point(ready_lab: Lab, tmp_path: Path) 
     assert json.loads((folder / "sweep.json").read_text())["points"]["done"] == 8
 
 
-def test_a_cluster_of_such_workers_only_is_an_error_with_its_remedy(ready_lab: Lab, tmp_path: Path) -> None:
+def test_a_cluster_of_such_workers_only_is_an_error_with_its_remedy(
+    ready_lab: Lab, tmp_path: Path
+) -> None:
     said = on_cluster(tmp_path / "cluster", "foreign")
     assert "No worker can be used" in said
     assert "./tcplab image export" in said

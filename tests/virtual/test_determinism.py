@@ -1,4 +1,6 @@
-"""The same seed, kernel and image give the same packets, whoever runs them, where and beside what."""
+"""The same seed, kernel and image give the same packets, whoever runs them, where and beside
+what.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ from testbed.lab import Lab
 from testbed.virtual import run_in_guest
 kernel, confine, init, image, spec, out, seccomp = sys.argv[1:]
 lab = Lab(Path(kernel), Path(confine), Path(init), Path(image), "", bool(int(seccomp)), {}, {})
-run_in_guest(lab, "experiments.procedure", json.loads(Path(spec).read_text()), 7, Path(out), lambda *_: None)
+data = json.loads(Path(spec).read_text())
+run_in_guest(lab, "experiments.procedure", data, 7, Path(out), lambda *_: None)
 """
 
 
@@ -37,7 +40,9 @@ def test_a_seed_repeats_and_another_differs(in_guest, short_sack: ExperimentSpec
     assert all(first[name] != other[name] for name in first if name.endswith(".pcap"))
 
 
-def test_guests_beside_each_other_and_a_busy_machine_change_nothing(in_guest, short_sack: ExperimentSpec) -> None:
+def test_guests_beside_each_other_and_a_busy_machine_change_nothing(
+    in_guest, short_sack: ExperimentSpec
+) -> None:
     alone = digests(in_guest(short_sack)[0])
     hogs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
     try:
@@ -52,7 +57,8 @@ def test_guests_beside_each_other_and_a_busy_machine_change_nothing(in_guest, sh
 
 @pytest.fixture
 def elsewhere(ready_lab: Lab, short_sack: ExperimentSpec):
-    """Runs the short study from another process: `elsewhere(environment, user, cwd)` gives the digests.
+    """Runs the short study from another process: `elsewhere(environment, user, cwd)` gives the
+    digests.
 
     The lab is copied where every user may read it: a home folder may be closed.
     """
@@ -71,7 +77,13 @@ def elsewhere(ready_lab: Lab, short_sack: ExperimentSpec):
             os.chown(out, user, user)
             words = [*copies, str(folder / "spec.json"), str(out), str(int(ready_lab.seccomp))]
             environment = {"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"], **environment}
-            subprocess.run([sys.executable, "-c", RUN, *words], cwd=cwd, env=environment, check=True, **_as(user))
+            subprocess.run(
+                [sys.executable, "-c", RUN, *words],
+                cwd=cwd,
+                env=environment,
+                check=True,
+                **_as(user),
+            )
             return digests(out)
 
         yield run
@@ -81,19 +93,34 @@ def _as(user: int) -> dict:
     return {"user": user, "group": user, "extra_groups": []} if user != os.geteuid() else {}
 
 
-def test_environment_and_folder_change_nothing(in_guest, short_sack: ExperimentSpec, elsewhere) -> None:
-    strange = {"LANG": "xx", "TMPDIR": "/var/tmp", "HOME": "/nowhere", "LD_LIBRARY_PATH": "/usr/lib", "A": "b" * 5000}
+def test_environment_and_folder_change_nothing(
+    in_guest, short_sack: ExperimentSpec, elsewhere
+) -> None:
+    strange = {
+        "LANG": "xx",
+        "TMPDIR": "/var/tmp",
+        "HOME": "/nowhere",
+        "LD_LIBRARY_PATH": "/usr/lib",
+        "A": "b" * 5000,
+    }
     assert elsewhere(strange, os.geteuid(), "/usr") == digests(in_guest(short_sack)[0])
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
-def test_root_and_an_ordinary_user_see_the_same_packets(in_guest, short_sack: ExperimentSpec, elsewhere) -> None:
+def test_root_and_an_ordinary_user_see_the_same_packets(
+    in_guest, short_sack: ExperimentSpec, elsewhere
+) -> None:
     assert elsewhere({}, 65534, "/") == digests(in_guest(short_sack)[0])
 
 
 def test_processor_features_change_nothing(in_guest, short_sack: ExperimentSpec) -> None:
-    """The C library of the guest picks its functions by them; two masks of one length, as on two processors."""
-    masks = ("glibc.cpu.hwcaps=-AVX2,-AVX512F,-SSE4_2,-ERMS", "glibc.cpu.hwcaps=+AVX2,+AVX512F,+SSE4_2,+ERMS")
+    """The C library of the guest picks its functions by them; two masks of one length, as on two
+    processors.
+    """
+    masks = (
+        "glibc.cpu.hwcaps=-AVX2,-AVX512F,-SSE4_2,-ERMS",
+        "glibc.cpu.hwcaps=+AVX2,+AVX512F,+SSE4_2,+ERMS",
+    )
     jobs = [{"job": "masked", "mask": mask, "spec": to_data(short_sack)} for mask in masks]
     first, second = (digests(in_guest(job, module="tests.virtual.jobs")[0]) for job in jobs)
     assert first == second

@@ -40,10 +40,22 @@ def test_a_guest_that_dies_shows_its_last_words(in_guest) -> None:
 def test_a_guest_sees_nothing_of_the_host(in_guest) -> None:
     folder, _ = in_guest({"job": "look_around"}, module=JOBS)
     seen = read(folder / "seen.json")
-    assert set(seen["delivery"]) == {"dev", "image.squashfs", "init", "job.pyz", "linux", "out", "image"}
-    assert set(seen["host_root"]) == {"confine", "dev", "lab", "proc", "tmp"}, "the sandbox holds more than the lab"
+    assert set(seen["delivery"]) == {
+        "dev",
+        "image.squashfs",
+        "init",
+        "job.pyz",
+        "linux",
+        "out",
+        "image",
+    }
+    assert set(seen["host_root"]) == {"confine", "dev", "lab", "proc", "tmp"}, (
+        "the sandbox holds more than the lab"
+    )
     assert not seen["root_is_writable"]
-    assert not {name for name in seen["links"] if not name.startswith(("lo", "dummy", "ifb", "ovs-system"))}
+    assert not {
+        name for name in seen["links"] if not name.startswith(("lo", "dummy", "ifb", "ovs-system"))
+    }
     assert "USER" not in seen["environment"]
 
 
@@ -91,7 +103,11 @@ def _ours_running(store: Path) -> list[str]:
     found = []
     for entry in Path("/proc").iterdir():
         try:
-            if entry.name.isdigit() and int(entry.name) != os.getpid() and mark in (entry / "cmdline").read_bytes():
+            if (
+                entry.name.isdigit()
+                and int(entry.name) != os.getpid()
+                and mark in (entry / "cmdline").read_bytes()
+            ):
                 found.append(entry.name)
         except (FileNotFoundError, ProcessLookupError):
             continue
@@ -103,7 +119,11 @@ def test_what_root_starts_does_not_run_as_root(ready_lab, tmp_path: Path) -> Non
     process = _start(tmp_path)
     owners: set[str] = set()
     while process.poll() is None:
-        owners |= {_user(entry) for entry in Path("/proc").iterdir() if entry.name.isdigit() and _is_kernel(entry)}
+        owners |= {
+            _user(entry)
+            for entry in Path("/proc").iterdir()
+            if entry.name.isdigit() and _is_kernel(entry)
+        }
         time.sleep(0.05)
     process.communicate()
     assert owners == {"65534"}
@@ -127,7 +147,10 @@ def test_interrupted_by_hand_it_says_so_and_keeps_what_there_is(ready_lab, tmp_p
     store = tmp_path / "runs"
     process = _start(store)
     deadline = time.monotonic() + 30
-    while not list(store.glob("sack/*/raw/seed-1/sack_off/evidence.json")) and time.monotonic() < deadline:
+    while (
+        not list(store.glob("sack/*/raw/seed-1/sack_off/evidence.json"))
+        and time.monotonic() < deadline
+    ):
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
     said = process.communicate()[1].decode()

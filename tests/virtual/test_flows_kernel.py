@@ -1,4 +1,6 @@
-"""Two captures of a path in the lab show what its kernels counted: sent again, lost, reported twice."""
+"""Two captures of a path in the lab show what its kernels counted: sent again, lost, reported
+twice.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,13 @@ from topologies.units import Duration, Packets, Rate, Share
 LOSSY = experiment(Parameters(duration=Duration.parse("8s")))
 FULL_QUEUE = experiment(
     Parameters(
-        bw=Rate.parse("10mbit"), delay=Duration.parse("10ms"), loss=Share.parse("0%"), queue=Packets.parse("12"),
+        bw=Rate.parse("10mbit"),
+        delay=Duration.parse("10ms"),
+        loss=Share.parse("0%"),
+        queue=Packets.parse("12"),
         duration=Duration.parse("4s"),
     )
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("spec", [LOSSY, FULL_QUEUE], ids=["lossy", "full_queue"])
@@ -37,6 +42,11 @@ def test_the_captures_show_what_the_kernels_counted(
     (run / "manifest.json").write_text("{}")
     found = truths(read_run(run, Problems()), Problems())
     names = {truth.name for truth in found}
-    assert {"segments sent again", "packets lost towards h2", "packets lost towards h1", "DSACKs sent"} <= names
+    assert {
+        "segments sent again",
+        "packets lost towards h2",
+        "packets lost towards h1",
+        "DSACKs sent",
+    } <= names
     assert [truth for truth in found if not truth.agrees] == []
     assert sum(truth.counted for truth in found if truth.name == "packets lost towards h2") > 5

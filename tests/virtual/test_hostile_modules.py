@@ -39,18 +39,31 @@ def hostile(ready_lab: Lab) -> Built:
 
 
 def run(number: int, module: Built, lab: Lab, out: Path) -> str:
-    """Load the module in a guest; what the error says that ended the run, empty if it ended well."""
+    """Load the module in a guest; what the error says that ended the run, empty if it ended
+    well.
+    """
     data = {"job": "attack", "which": number}
     limits = SPINNING if "limit" in ATTACKS[number].said else LIMITS
     try:
-        run_in_guest(lab, "tests.virtual.jobs", data, 1, out, lambda phase, elapsed: None, limits, attached([module]))
+        run_in_guest(
+            lab,
+            "tests.virtual.jobs",
+            data,
+            1,
+            out,
+            lambda phase, elapsed: None,
+            limits,
+            attached([module]),
+        )
     except TcplabError as error:
         return str(error)
     return ""
 
 
 @pytest.mark.parametrize("number", range(len(ATTACKS)), ids=lambda number: ATTACKS[number].name)
-def test_an_attack_ends_with_its_guest(number: int, hostile: Built, ready_lab: Lab, out: Path) -> None:
+def test_an_attack_ends_with_its_guest(
+    number: int, hostile: Built, ready_lab: Lab, out: Path
+) -> None:
     attack = ATTACKS[number]
     error = run(number, hostile, ready_lab, out)
     assert (attack.said in error) if attack.said else not error, error

@@ -1,4 +1,6 @@
-"""A congestion control of one's own in the lab kernel: built, proved in use, and what its mistakes do."""
+"""A congestion control of one's own in the lab kernel: built, proved in use, and what its mistakes
+do.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ SSTHRESH = "	return max(tcp_snd_cwnd(tcp_sk(sk)) * 3 / 4, 2U);"
 
 @pytest.fixture
 def changed(tmp_path: Path) -> Callable[..., Path]:
-    """exp under another name with a piece of its source replaced: `changed("name", old, new)` gives the file."""
+    """exp under another name with a piece of its source replaced: `changed("name", old, new)` gives
+    the file.
+    """
 
     def change(name: str, old: str, new: str) -> Path:
         source = EXP.read_text().replace('"exp"', f'"{name}"')
@@ -49,14 +53,20 @@ def run(file: Path, lab: Lab, out: Path, seconds: str = "2s", limit: float = 60.
     assert judge(spec, 3, out).failures == ()
 
 
-def test_exp_is_proved_in_use_and_the_same_seed_gives_the_same_packets(ready_lab: Lab, tmp_path: Path) -> None:
+def test_exp_is_proved_in_use_and_the_same_seed_gives_the_same_packets(
+    ready_lab: Lab, tmp_path: Path
+) -> None:
     for name in ("once", "again"):
         run(EXP, ready_lab, tmp_path / name)
     assert digests(tmp_path / "once") == digests(tmp_path / "again")
     (module,) = read(tmp_path / "once" / "environment.json")["modules"]
     assert module["found"].startswith("exp ") and module["algorithm"] == "exp"
     assert module["digest"] == built(module_from(EXP), ready_lab).digest
-    (proof,) = (row for row in read(tmp_path / "once/exp/evidence.json")["proofs"] if row["expected"] == "exp")
+    (proof,) = (
+        row
+        for row in read(tmp_path / "once/exp/evidence.json")["proofs"]
+        if row["expected"] == "exp"
+    )
     assert proof["held"]
 
 
@@ -68,7 +78,9 @@ def test_the_same_source_gives_the_same_module_anywhere(
     assert built(module_from(EXP), ready_lab).content == first.content
 
 
-def test_the_compiler_is_quoted_with_file_and_line(ready_lab: Lab, changed: Callable[..., Path]) -> None:
+def test_the_compiler_is_quoted_with_file_and_line(
+    ready_lab: Lab, changed: Callable[..., Path]
+) -> None:
     wrong = changed("wrong", SSTHRESH, "	return cwnd *;")
     line = wrong.read_text().split("return cwnd *;")[0].count("\n") + 1
     done = CliRunner().invoke(tcplab, ["cc", "build", str(wrong)])
@@ -78,7 +90,13 @@ def test_the_compiler_is_quoted_with_file_and_line(ready_lab: Lab, changed: Call
 
 def test_a_hostile_source_sees_nothing_of_this_machine(ready_lab: Lab, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("int the_secret;\n")
-    places = [str(tmp_path / "secret"), "/etc/passwd", "/etc/hostname", "/proc/version", "/proc/self/mountinfo"]
+    places = [
+        str(tmp_path / "secret"),
+        "/etc/passwd",
+        "/etc/hostname",
+        "/proc/version",
+        "/proc/self/mountinfo",
+    ]
     assert any(Path(place).exists() for place in places)
     looks = "".join(f'#if __has_include("{place}")\n#error seen\n#endif\n' for place in places)
     assert built(KernelModule("exp", EXP.read_text() + looks), ready_lab).content
@@ -91,25 +109,39 @@ def test_a_hostile_source_sees_nothing_of_this_machine(ready_lab: Lab, tmp_path:
 def test_a_crash_names_the_function_and_the_line_and_costs_only_the_guest(
     ready_lab: Lab, tmp_path: Path, changed: Callable[..., Path]
 ) -> None:
-    oops = changed("oops", SSTHRESH, "	u32 *nothing = READ_ONCE(sk->sk_user_data);\n\n	return *nothing;")
+    oops = changed(
+        "oops", SSTHRESH, "	u32 *nothing = READ_ONCE(sk->sk_user_data);\n\n	return *nothing;"
+    )
     line = oops.read_text().split("return *nothing;")[0].count("\n") + 1
-    with pytest.raises(TcplabError, match=rf"not there(.|\n)*exp_ssthresh at oops\.c:{line}: return \*nothing;"):
+    with pytest.raises(
+        TcplabError, match=rf"not there(.|\n)*exp_ssthresh at oops\.c:{line}: return \*nothing;"
+    ):
         run(oops, ready_lab, tmp_path / "out")
     assert "Kernel panic" in (tmp_path / "out" / "console.log").read_text()
 
 
-def test_a_module_that_spins_is_stopped_and_named(ready_lab: Lab, tmp_path: Path, changed: Callable[..., Path]) -> None:
-    spin = changed("spin", SSTHRESH, "	while (!READ_ONCE(sk->sk_user_data))\n		cpu_relax();\n	return 2;")
+def test_a_module_that_spins_is_stopped_and_named(
+    ready_lab: Lab, tmp_path: Path, changed: Callable[..., Path]
+) -> None:
+    spin = changed(
+        "spin",
+        SSTHRESH,
+        "	while (!READ_ONCE(sk->sk_user_data))\n		cpu_relax();\n	return 2;",
+    )
     with pytest.raises(TcplabError, match=r"limit of 7 s .*stood still: spin\.c spins"):
         run(spin, ready_lab, tmp_path / "out", limit=7)
 
 
-def test_a_module_that_stays_is_said(ready_lab: Lab, tmp_path: Path, changed: Callable[..., Path]) -> None:
+def test_a_module_that_stays_is_said(
+    ready_lab: Lab, tmp_path: Path, changed: Callable[..., Path]
+) -> None:
     with pytest.raises(TcplabError, match="stay does not leave the kernel"):
         run(changed("stay", "module_exit(exp_unregister);", ""), ready_lab, tmp_path / "out", "1s")
 
 
-def test_a_try_is_a_smoke_test_and_a_comparison(ready_lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_try_is_a_smoke_test_and_a_comparison(
+    ready_lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
     short = {name: link | {"duration": "2s"} for name, link in own_cc.PUBLISHED.items()}
     monkeypatch.setattr(own_cc, "PUBLISHED", short)
     done = CliRunner().invoke(tcplab, ["cc", "try", str(EXP)])

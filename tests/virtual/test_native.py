@@ -1,4 +1,6 @@
-"""The native testbed on the lab kernel: it leaves the machine as it was, whenever it is killed and whoever is there."""
+"""The native testbed on the lab kernel: it leaves the machine as it was, whenever it is killed and
+whoever is there.
+"""
 
 from __future__ import annotations
 
@@ -29,14 +31,26 @@ RESTRICTED = "vegas"  # hosts, as namespaces, may not choose it until somebody a
 
 @pytest.fixture
 def inside(ready_lab: Lab, tmp_path: Path) -> Callable[..., Path]:
-    """Runs a job of native_jobs with a module and a restricted congestion control: gives the folder of its results."""
+    """Runs a job of native_jobs with a module and a restricted congestion control: gives the folder
+    of its results.
+    """
 
     def run(job: str, spec: ExperimentSpec, modules: bool, **more: Any) -> Path:
-        code = {str(file.relative_to(ROOT)): file.read_text() for file in (ROOT / "testbed").glob("*.py")}
+        code = {
+            str(file.relative_to(ROOT)): file.read_text()
+            for file in (ROOT / "testbed").glob("*.py")
+        }
         data = {"job": job, "spec": to_data(spec), "code": code, "algorithms": [RESTRICTED], **more}
         files = attached([built(module_from(EXP), ready_lab)]) if modules else {}
         run_in_guest(
-            ready_lab, "tests.virtual.native_jobs", data, 1, tmp_path, lambda *_: None, Limits(600, 2048), files
+            ready_lab,
+            "tests.virtual.native_jobs",
+            data,
+            1,
+            tmp_path,
+            lambda *_: None,
+            Limits(600, 2048),
+            files,
         )
         return tmp_path
 
@@ -44,29 +58,43 @@ def inside(ready_lab: Lab, tmp_path: Path) -> Callable[..., Path]:
 
 
 def spec(own: bool) -> ExperimentSpec:
-    """Two short transfers: under a restricted congestion control, and under one that a module brings or CUBIC."""
+    """Two short transfers: under a restricted congestion control, and under one that a module
+    brings or CUBIC.
+    """
     made = experiment(Parameters(cc="own" if own else "cubic", duration=Duration.parse("2s")))
     name = "net.ipv4.tcp_congestion_control"
-    restricted = Condition(RESTRICTED, RESTRICTED, ((name, RESTRICTED),), (Proof("congestion_control", RESTRICTED),))
+    restricted = Condition(
+        RESTRICTED, RESTRICTED, ((name, RESTRICTED),), (Proof("congestion_control", RESTRICTED),)
+    )
     return dataclasses.replace(made, conditions=(*made.conditions, restricted))
 
 
 def moments(count: int) -> list[float]:
-    """Starting takes hardly any virtual time: half of the moments lie there, half anywhere in the run."""
+    """Starting takes hardly any virtual time: half of the moments lie there, half anywhere in the
+    run.
+    """
     chance = random.Random(7)
-    return [10 ** chance.uniform(-4, -1) if number % 4 < 2 else chance.uniform(0.1, 9) for number in range(count)]
+    return [
+        10 ** chance.uniform(-4, -1) if number % 4 < 2 else chance.uniform(0.1, 9)
+        for number in range(count)
+    ]
 
 
 def test_killed_at_any_moment_it_leaves_the_machine_and_strangers_as_they_were(
     inside, pytestconfig: pytest.Config
 ) -> None:
-    folder = inside("killed", spec(own=True), True, moments=moments(pytestconfig.getoption("--kills")))
+    folder = inside(
+        "killed", spec(own=True), True, moments=moments(pytestconfig.getoption("--kills"))
+    )
     found = read(folder / "found.json")
     assert found["pings"] == found["pings_after"] == "loss 0.0"
     assert {moment: lines for moment, lines in found["differences"].items() if lines} == {}
     *undone, at_the_end = found["cleaned"]
     assert at_the_end == "Nothing was left behind.\n"
-    assert any("module exp is unloaded" in said and f"control {RESTRICTED} is restricted" in said for said in undone)
+    assert any(
+        "module exp is unloaded" in said and f"control {RESTRICTED} is restricted" in said
+        for said in undone
+    )
     for condition in ("exp", RESTRICTED):
         assert read(folder / "whole" / condition / "evidence.json")["held"]
     (module,) = read(folder / "whole/environment.json")["modules"]
@@ -83,8 +111,13 @@ def test_two_at_once_do_not_meet(inside) -> None:
 
 
 def test_a_native_network_can_be_typed_into(inside) -> None:
-    keys = [("mininet> ", "left ping -c 2 right\r"), ("0% packet loss", ""), ("mininet> ", "left sleep 1000\r"),
-            ("sleep 1000", "\x03"), ("mininet> ", "\x04")]  # fmt: skip
+    keys = [
+        ("mininet> ", "left ping -c 2 right\r"),
+        ("0% packet loss", ""),
+        ("mininet> ", "left sleep 1000\r"),
+        ("sleep 1000", "\x03"),
+        ("mininet> ", "\x04"),
+    ]
     found = read(inside("typed", spec(own=False), False, keys=keys) / "found.json")
     assert (found["status"], found["difference"]) == (0, {})
     assert "2 received" in found["text"]

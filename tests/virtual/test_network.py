@@ -1,4 +1,6 @@
-"""The live network is its spec: the bottleneck's queue fills on every shape, settings are proved, tools agree."""
+"""The live network is its spec: the bottleneck's queue fills on every shape, settings are proved,
+tools agree.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ ROUND_TRIP = Duration.parse("20ms")
 
 
 def channel(hops: int) -> Channel:
-    """100 Mbit/s and a queue of 200 packets, with a delay such that `hops` of them make 20 ms there and back."""
+    """100 Mbit/s and a queue of 200 packets, with a delay such that `hops` of them make 20 ms there
+    and back.
+    """
     return Channel(MBIT, Duration(ROUND_TRIP.base // 2 // hops), queue=Packets(200))
 
 
@@ -46,14 +50,17 @@ def channel(hops: int) -> Channel:
 def test_the_queue_of_the_bottleneck_fills(
     in_guest, topology: TopologySpec, sender: str, receiver: str, bottleneck: str
 ) -> None:
-    """100 Mbit/s, 20 ms, 200 packets: TCP small queues must not keep the sender from filling the queue.
+    """100 Mbit/s, 20 ms, 200 packets: TCP small queues must not keep the sender from filling the
+    queue.
 
     A full queue is 200 * 1514 * 8 / 10^8 = 24.2 ms; CUBIC swings below it.
     """
     flow = Flow("flow1", sender, receiver, Duration.parse("8s"))
     spec = ExperimentSpec("bottleneck", "", topology, (flow,), (Condition("only", "only"),))
     folder = in_guest(spec)[0] / "only"
-    lines = [json.loads(line) for line in (folder / f"{sender}.sockets.jsonl").read_text().splitlines()]
+    lines = [
+        json.loads(line) for line in (folder / f"{sender}.sockets.jsonl").read_text().splitlines()
+    ]
     rows = [row for line in lines for row in line["sockets"] if row["state"] == "ESTAB"]
     rtts = [row["rtt_us"] / 1000 for row in rows]
     netem, _tbf, queue = read(folder / "qdiscs.json")["after"][bottleneck]
@@ -69,19 +76,28 @@ def test_the_condition_is_proved_from_both_syns(in_guest, short_sack: Experiment
     for name, word in (("sack_off", "no sackOK"), ("sack_on", ": sackOK")):
         evidence = read(folder / name / "evidence.json")
         assert evidence["held"]
-        assert all(word in seen and "(0 seen)" not in seen for seen in evidence["proofs"][0]["observed"])
-        assert evidence["sysctls"]["h1"]["net.ipv4.tcp_sack"] == evidence["sysctls"]["h2"]["net.ipv4.tcp_dsack"]
+        assert all(
+            word in seen and "(0 seen)" not in seen for seen in evidence["proofs"][0]["observed"]
+        )
+        assert (
+            evidence["sysctls"]["h1"]["net.ipv4.tcp_sack"]
+            == evidence["sysctls"]["h2"]["net.ipv4.tcp_dsack"]
+        )
     assert (folder / "sack_off" / "h2-eth0.pcap").stat().st_size > 10_000
 
 
 def test_a_condition_that_did_not_hold_is_noticed(in_guest, short_sack: ExperimentSpec) -> None:
-    claimed = Condition("claimed", "claimed", (("net.ipv4.tcp_sack", "0"),), (Proof("sack_permitted", "on"),))
+    claimed = Condition(
+        "claimed", "claimed", (("net.ipv4.tcp_sack", "0"),), (Proof("sack_permitted", "on"),)
+    )
     folder, _ = in_guest(dataclasses.replace(short_sack, conditions=(claimed,)))
     assert read(folder / "claimed" / "evidence.json")["held"] is False
 
 
 def test_counters_captures_and_queues_agree(in_guest, short_sack: ExperimentSpec) -> None:
-    """Kernel truth against what was captured: segments sent by h1, seen at its interface, lost on the way."""
+    """Kernel truth against what was captured: segments sent by h1, seen at its interface, lost on
+    the way.
+    """
     folder = in_guest(short_sack)[0] / "sack_on"
     counters, qdiscs = read(folder / "counters.json"), read(folder / "qdiscs.json")
     sent = counters["after"]["h1"]["TcpOutSegs"] - counters["before"]["h1"]["TcpOutSegs"]
@@ -94,7 +110,9 @@ def test_counters_captures_and_queues_agree(in_guest, short_sack: ExperimentSpec
         assert "0 packets dropped by kernel" in (folder / f"{name}-eth0.tcpdump.txt").read_text()
 
 
-def test_a_setting_the_kernel_has_not_is_an_error_that_names_it(in_guest, short_sack: ExperimentSpec) -> None:
+def test_a_setting_the_kernel_has_not_is_an_error_that_names_it(
+    in_guest, short_sack: ExperimentSpec
+) -> None:
     wrong = Condition("wrong", "wrong", (("net.ipv4.tcp_congestion_control", "nonesuch"),))
     with pytest.raises(TcplabError, match="tcp_congestion_control cannot be set to nonesuch"):
         in_guest(dataclasses.replace(short_sack, conditions=(wrong,)))
@@ -105,12 +123,21 @@ def test_the_sampler_says_what_ss_says(in_guest) -> None:
     ours = next(row for row in seen["ours"] if row["remote"] == "127.0.0.1:5001")
     lines = seen["ss"].splitlines()
     at = next(
-        number for number, line in enumerate(lines) if line.split()[4] == "127.0.0.1:5001" and "\t" not in line[:1]
+        number
+        for number, line in enumerate(lines)
+        if line.split()[4] == "127.0.0.1:5001" and "\t" not in line[:1]
     )
     state, details = lines[at].split()[0], lines[at + 1]
     assert ours["state"] == state
     assert f" {ours['congestion_control']} " in f" {details.strip()} "
-    for name, ours_name in {"cwnd": "cwnd", "mss": "mss", "bytes_sent": "bytes_sent", "segs_out": "segs_out"}.items():
+    for name, ours_name in {
+        "cwnd": "cwnd",
+        "mss": "mss",
+        "bytes_sent": "bytes_sent",
+        "segs_out": "segs_out",
+    }.items():
         assert int(re.search(rf"\b{name}:(\d+)", details)[1]) == ours[ours_name]
     rtt, variance = re.search(r"\brtt:([\d.]+)/([\d.]+)", details).groups()
-    assert (float(rtt) * 1000, float(variance) * 1000) == pytest.approx((ours["rtt_us"], ours["rttvar_us"]), abs=1)
+    assert (float(rtt) * 1000, float(variance) * 1000) == pytest.approx(
+        (ours["rtt_us"], ours["rttvar_us"]), abs=1
+    )

@@ -1,4 +1,6 @@
-"""Hosts that reorder in a guest: a frozen draw changes no order, a real one does, and frames are as large as asked."""
+"""Hosts that reorder in a guest: a frozen draw changes no order, a real one does, and frames are as
+large as asked.
+"""
 
 from __future__ import annotations
 
@@ -15,18 +17,28 @@ pytestmark = pytest.mark.virtual
 
 def small(**how: object) -> Parameters:
     """The study at 100 Mbit/s and 10 ms: a packet takes 0.12 ms, so 1 ms is eight of them."""
-    small = {"bw": Rate.parse("100mbit"), "delay": Duration.parse("5ms"), "queue": Packets(10_000),
-             "buffer": Size.parse("6MB"), "duration": Duration.parse("3s"), "mtu": Size(1500)}  # fmt: skip
+    small = {
+        "bw": Rate.parse("100mbit"),
+        "delay": Duration.parse("5ms"),
+        "queue": Packets(10_000),
+        "buffer": Size.parse("6MB"),
+        "duration": Duration.parse("3s"),
+        "mtu": Size(1500),
+    }
     return Parameters(**(small | how))
 
 
-@pytest.mark.parametrize(("how", "reordered"), [({}, False), ({"correlation": "off"}, True), ({"netem": "old"}, True)])
+@pytest.mark.parametrize(
+    ("how", "reordered"), [({}, False), ({"correlation": "off"}, True), ({"netem": "old"}, True)]
+)
 def test_only_a_real_draw_reorders(in_guest, how: dict[str, object], reordered: bool) -> None:
     folder = in_guest(experiment(small(case="9", **how)))[0] / "reordering"
     found = read(folder / "evidence.json")
     assert found["held"], found
     counters = read(folder / "counters.json")
-    ahead = counters["after"]["h2"]["TcpExtTCPOFOQueue"] - counters["before"]["h2"]["TcpExtTCPOFOQueue"]
+    ahead = (
+        counters["after"]["h2"]["TcpExtTCPOFOQueue"] - counters["before"]["h2"]["TcpExtTCPOFOQueue"]
+    )
     assert (ahead > 100) is reordered
 
 
@@ -34,6 +46,9 @@ def test_jumbo_frames_pass_the_switch(in_guest) -> None:
     out = in_guest(experiment(small(case="baseline", mtu=Size(9000))))[0]
     asked = read(out / "environment.json")["asked_and_found"]
     assert {row["found"] for row in asked if row["field"] == "mtu"} == {"9000"}
-    rows = [row for line in (out / "reordering/h1.sockets.jsonl").read_text().splitlines()
-            for row in json.loads(line)["sockets"]]  # fmt: skip
+    rows = [
+        row
+        for line in (out / "reordering/h1.sockets.jsonl").read_text().splitlines()
+        for row in json.loads(line)["sockets"]
+    ]
     assert max(row["mss"] for row in rows) == 8948

@@ -1,4 +1,6 @@
-"""A guest with many hosts and flows is as right as one with two: nothing is lost by doing things in batches."""
+"""A guest with many hosts and flows is as right as one with two: nothing is lost by doing things in
+batches.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +25,17 @@ PAIRS, FLOWS = 10, 40
 
 @pytest.fixture(scope="module")
 def many() -> ExperimentSpec:
-    """40 flows over the ten pairs of a dumbbell; every second one against the others, several to a host."""
+    """40 flows over the ten pairs of a dumbbell; every second one against the others, several to a
+    host.
+    """
     flows = tuple(_flow(number) for number in range(FLOWS))
     reno = (("net.ipv4.tcp_congestion_control", "reno"),)
-    condition = Condition("reno", "reno", reno, (Proof("congestion_control", "reno"), Proof("sack_permitted", "on")))
-    return ExperimentSpec("many", "", dumbbell(PAIRS, CHANNEL), flows, (condition,), ("h1-eth0", "r1-eth0"))
+    condition = Condition(
+        "reno", "reno", reno, (Proof("congestion_control", "reno"), Proof("sack_permitted", "on"))
+    )
+    return ExperimentSpec(
+        "many", "", dumbbell(PAIRS, CHANNEL), flows, (condition,), ("h1-eth0", "r1-eth0")
+    )
 
 
 def _flow(number: int) -> Flow:
@@ -35,23 +43,34 @@ def _flow(number: int) -> Flow:
     return Flow(f"flow{number}", *ends, Duration.parse("2s"), port=5001 + number // PAIRS)
 
 
-def test_many_flows_all_have_results_and_all_settings_are_right(in_guest, many: ExperimentSpec) -> None:
+def test_many_flows_all_have_results_and_all_settings_are_right(
+    in_guest, many: ExperimentSpec
+) -> None:
     folder, _ = in_guest(many)
-    environment, evidence = read(folder / "environment.json"), read(folder / "reno" / "evidence.json")
+    environment, evidence = (
+        read(folder / "environment.json"),
+        read(folder / "reno" / "evidence.json"),
+    )
     rows = environment["asked_and_found"]
     assert {row["interface"] for row in rows} == {port.name for port in many.topology.ports}
     assert [row for row in rows if row["asked"] != row["found"]] == []
-    assert {sysctls["net.ipv4.tcp_congestion_control"] for sysctls in evidence["sysctls"].values()} == {"reno"}
+    assert {
+        sysctls["net.ipv4.tcp_congestion_control"] for sysctls in evidence["sysctls"].values()
+    } == {"reno"}
     assert len(evidence["sysctls"]) == 2 * PAIRS
     assert evidence["held"] and evidence["warnings"] == []
     proved = [row["claim"] for row in evidence["proofs"]]
     assert len([claim for claim in proved if claim.endswith("sends with reno")]) == FLOWS
     seen = [claim for claim in proved if "SYNs offer selective acknowledgement" in claim]
-    assert len(seen) == FLOWS // PAIRS  # those whose receiver has a capture; the others by their sockets
+    assert (
+        len(seen) == FLOWS // PAIRS
+    )  # those whose receiver has a capture; the others by their sockets
     assert len([claim for claim in proved if "selective acknowledgement" in claim]) == FLOWS
     for flow in many.flows:
         said = (folder / "reno" / f"{flow.name}.server.txt").read_text()
-        assert address_of(many.topology, flow.sender) in said and re.search(r"\d+(\.\d+)? \w?bits/sec", said), said
+        assert address_of(many.topology, flow.sender) in said and re.search(
+            r"\d+(\.\d+)? \w?bits/sec", said
+        ), said
     counters = read(folder / "reno" / "counters.json")["after"]
     assert sum(host["TcpPassiveOpens"] for host in counters.values()) == FLOWS
 
@@ -61,7 +80,12 @@ def test_many_flows_repeat_from_their_seed(in_guest, many: ExperimentSpec) -> No
 
 
 def test_the_kernel_has_the_addresses_of_the_spec_and_nothing_is_left(in_guest) -> None:
-    shapes = [dumbbell(2, CHANNEL), parking_lot(2, CHANNEL), chain(2, CHANNEL), dumbbell(2, CHANNEL)]
+    shapes = [
+        dumbbell(2, CHANNEL),
+        parking_lot(2, CHANNEL),
+        chain(2, CHANNEL),
+        dumbbell(2, CHANNEL),
+    ]
     folder, _ = in_guest([to_data(shape) for shape in shapes], module="tests.virtual.scale_jobs")
     for shape, seen in zip(shapes, read(folder / "seen.json"), strict=True):
         for node, has in seen["nodes"].items():
@@ -75,9 +99,17 @@ def test_the_kernel_has_the_addresses_of_the_spec_and_nothing_is_left(in_guest) 
 
 def _check_node(shape: TopologySpec, node: str, has: dict) -> None:
     own = [interface for interface in interfaces(shape) if interface.port.node == node]
-    addresses = {(row["ifname"], end["local"], end["prefixlen"]) for row in has["address"] for end in row["addr_info"]}
+    addresses = {
+        (row["ifname"], end["local"], end["prefixlen"])
+        for row in has["address"]
+        for end in row["addr_info"]
+    }
     assert addresses == {("lo", "127.0.0.1", 8), *((one.port.name, one.address, 16) for one in own)}
-    known = {(row["dev"], row["dst"], row["lladdr"]) for row in has["neighbour"] if row["state"] == ["PERMANENT"]}
+    known = {
+        (row["dev"], row["dst"], row["lladdr"])
+        for row in has["neighbour"]
+        if row["state"] == ["PERMANENT"]
+    }
     assert known == {(one.port.name, *pair) for one in own for pair in neighbours(shape, one)}
     ways = {(row["dst"], row["gateway"], row["dev"]) for row in has["route"] if "gateway" in row}
     assert ways == {(way.network, way.gateway, way.interface) for way in routes(shape, node)}

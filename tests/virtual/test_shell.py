@@ -1,4 +1,6 @@
-"""`tcplab shell` as somebody at a terminal has it: commands, Ctrl-C, Ctrl-D, Ctrl-], and nothing left of it."""
+"""`tcplab shell` as somebody at a terminal has it: commands, Ctrl-C, Ctrl-D, Ctrl-], and nothing
+left of it.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +76,9 @@ def typing(*arguments: str) -> Iterator[Terminal]:
 
 
 def test_commands_are_typed_into_hosts_and_keys_do_what_they_should(ready_lab) -> None:
-    with typing("shell", "two_hosts", "--bw", "10mbit", "--delay", "20ms", "--testbed", "virtual") as terminal:
+    with typing(
+        "shell", "two_hosts", "--bw", "10mbit", "--delay", "20ms", "--testbed", "virtual"
+    ) as terminal:
         before = termios.tcgetattr(terminal.descriptor)
         assert "h1 ping -c 3 h2" in terminal.expect(PROMPT)
         terminal.type("h1 ping -c 3 -i 0.3 h2\r")

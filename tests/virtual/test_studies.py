@@ -30,8 +30,16 @@ def run(name: str, out: Path, seeds: int = 1, **settings: Any) -> polars.DataFra
 
 def test_a_fair_queue_cuts_the_udp_flow_down_to_its_share(ready_lab: Lab, tmp_path: Path) -> None:
     """Six flows share 10 Mbit/s and the UDP flow sends 4: more than its sixth."""
-    found = run("udp_fairness", tmp_path, bw="10mbit", udp="4mbit", streams="5", duration="5s", queue="100",
-                queueing=["fifo", "sfq"])  # fmt: skip
+    found = run(
+        "udp_fairness",
+        tmp_path,
+        bw="10mbit",
+        udp="4mbit",
+        streams="5",
+        duration="5s",
+        queue="100",
+        queueing=["fifo", "sfq"],
+    )
     udp = {row["queueing"]: row for row in found.filter(flow="udp").to_dicts()}
     assert udp["fifo"]["goodput_kbit_s"] > 3000
     assert udp["sfq"]["goodput_kbit_s"] == pytest.approx(10_000 / 6, rel=0.2)
@@ -42,13 +50,23 @@ def test_a_fair_queue_cuts_the_udp_flow_down_to_its_share(ready_lab: Lab, tmp_pa
 
 def test_every_discipline_is_what_the_kernel_then_has(ready_lab: Lab, tmp_path: Path) -> None:
     """A difference between what was asked for and found would fail the point."""
-    found = run("udp_fairness", tmp_path, bw="10mbit", streams="1", udp="2mbit", duration="1s",
-                queueing=list(DISCIPLINES), queue=["20", "1000"])  # fmt: skip
+    found = run(
+        "udp_fairness",
+        tmp_path,
+        bw="10mbit",
+        streams="1",
+        udp="2mbit",
+        duration="1s",
+        queueing=list(DISCIPLINES),
+        queue=["20", "1000"],
+    )
     assert found.select("queueing", "queue").unique().height == 2 * len(DISCIPLINES)
 
 
 def test_the_dropper_delivers_all_requests_and_takes_longer(ready_lab: Lab, tmp_path: Path) -> None:
-    found = run("packet_dropper", tmp_path, requests="2000", loss=["0%", "10%"], period="today+period")
+    found = run(
+        "packet_dropper", tmp_path, requests="2000", loss=["0%", "10%"], period="today+period"
+    )
     kept = found.filter(loss="0%", condition="dropping").to_dicts()[0]
     assert kept["transfer_kbyte"] == pytest.approx(2000 * 1448 / 1024, rel=0.01)
     assert kept["client_seconds"] == pytest.approx(2000 * 1514 * 8 / 100e6, rel=0.1)
@@ -81,15 +99,29 @@ def test_with_sack_only_what_was_lost_is_sent_again(ready_lab: Lab, tmp_path: Pa
     assert rows["sack_on"]["slowest_second_kbit_s"] <= rows["sack_on"]["mean_second_kbit_s"]
 
 
-def test_with_segmentation_on_losses_come_together_and_cost_less(ready_lab: Lab, tmp_path: Path) -> None:
-    """The same share is lost, in fewer events; and a statistics file of each run says what the counters say."""
-    found = sweep("sack_loss_sweep", {"loss": "0.5%", "duration": "3s", "tso": ["off", "on"]}, out=tmp_path)
-    off, on = (found.table.filter(tso=word, condition="sack_on").to_dicts()[0] for word in ("off", "on"))
+def test_with_segmentation_on_losses_come_together_and_cost_less(
+    ready_lab: Lab, tmp_path: Path
+) -> None:
+    """The same share is lost, in fewer events; and a statistics file of each run says what the
+    counters say.
+    """
+    found = sweep(
+        "sack_loss_sweep", {"loss": "0.5%", "duration": "3s", "tso": ["off", "on"]}, out=tmp_path
+    )
+    off, on = (
+        found.table.filter(tso=word, condition="sack_on").to_dicts()[0] for word in ("off", "on")
+    )
     assert on["mean_second_kbit_s"] > 1.4 * off["mean_second_kbit_s"]
     assert on["lost_percent"] is None
     said = (found.folder / "statistics/sack_on_tso_on_seed-1.txt").read_text().splitlines()
-    before, after = ([int(word) for word in line.split() if word.isdigit()] for line in said if "segments" in line)
-    assert on["resent_percent"] == pytest.approx(100 * (after[1] - before[1]) / (after[0] - before[0]))
+    before, after = (
+        [int(word) for word in line.split() if word.isdigit()]
+        for line in said
+        if "segments" in line
+    )
+    assert on["resent_percent"] == pytest.approx(
+        100 * (after[1] - before[1]) / (after[0] - before[0])
+    )
 
 
 def test_only_the_way_to_the_receiver_is_delayed(ready_lab: Lab, tmp_path: Path) -> None:
@@ -100,47 +132,94 @@ def test_only_the_way_to_the_receiver_is_delayed(ready_lab: Lab, tmp_path: Path)
 
 def test_sack_can_be_off_under_any_congestion_control(ready_lab: Lab, tmp_path: Path) -> None:
     found = run(
-        "cubic_vs_reno", tmp_path, bw="10mbit", delay="5ms", duration="2s", cc="cubic", sack="off+on", loss="5%"
+        "cubic_vs_reno",
+        tmp_path,
+        bw="10mbit",
+        delay="5ms",
+        duration="2s",
+        cc="cubic",
+        sack="off+on",
+        loss="5%",
     )
     assert found["condition"].to_list() == ["cubic_sack_off", "cubic"]
 
 
 def test_every_congestion_control_of_the_lab_can_be_chosen(ready_lab: Lab, tmp_path: Path) -> None:
     """The kernel restricts most of them to the first namespace; hosts are others."""
-    found = run("cubic_vs_reno", tmp_path, bw="10mbit", delay="5ms", duration="1s", cc="+".join(CONGESTION_CONTROLS))
+    found = run(
+        "cubic_vs_reno",
+        tmp_path,
+        bw="10mbit",
+        delay="5ms",
+        duration="1s",
+        cc="+".join(CONGESTION_CONTROLS),
+    )
     assert found["condition"].to_list() == list(CONGESTION_CONTROLS)
 
 
 def test_a_delay_line_holds_so_many_packets_at_once(ready_lab: Lab, tmp_path: Path) -> None:
-    """20 packets of 1500 bytes in 100 ms are 2.4 Mbit/s, however fast the link; UDP does not slow down for it."""
-    found = run("udp_fairness", tmp_path, bw="20mbit", udp="10mbit", delay="100ms", streams="1", duration="3s",
-                **{"topology.links.0.rightward.line": ["20", "1000"]})  # fmt: skip
+    """20 packets of 1500 bytes in 100 ms are 2.4 Mbit/s, however fast the link; UDP does not slow
+    down for it.
+    """
+    found = run(
+        "udp_fairness",
+        tmp_path,
+        bw="20mbit",
+        udp="10mbit",
+        delay="100ms",
+        streams="1",
+        duration="3s",
+        **{"topology.links.0.rightward.line": ["20", "1000"]},
+    )
     short, long = found.filter(flow="udp")["goodput_kbit_s"]
     assert short < 2400 * 1.1 < 9000 < long
 
 
 def test_only_the_way_to_the_receiver_loses_under_a_module(ready_lab: Lab, tmp_path: Path) -> None:
-    found = run("custom_cc", tmp_path, bw="10mbit", delay="50ms", loss="5%", duration="3s", period="today+period")
+    found = run(
+        "custom_cc",
+        tmp_path,
+        bw="10mbit",
+        delay="50ms",
+        loss="5%",
+        duration="3s",
+        period="today+period",
+    )
     assert found["condition"].to_list() == ["reno", "reno_period", "exp", "exp_period"]
     assert all(50 <= value < 90 for value in found["rtt_median_ms"])
 
 
 def test_what_captures_tell_is_kept_with_the_point(ready_lab: Lab, tmp_path: Path) -> None:
-    (target, *_) = chosen(True, ["sack"])
+    target, *_ = chosen(True, ["sack"])
     (one,) = combinations([target])[target].values()
     record = carry_captured(one.data, 1, 100.0, ready_lab, lambda phase, elapsed: None)
     assert record["status"] == "complete"
     for row in record["rows"]:
         assert {quantity.key for quantity in TRANSFER} <= row.keys()
-        assert row["receiver.total_packets"] + row["receiver.back.total_packets"] == row["receiver.both.total_packets"]
-        assert row["receiver.unique_bytes_sent"] == pytest.approx(1024 * row["client.transfer"], rel=0.02)
+        assert (
+            row["receiver.total_packets"] + row["receiver.back.total_packets"]
+            == row["receiver.both.total_packets"]
+        )
+        assert row["receiver.unique_bytes_sent"] == pytest.approx(
+            1024 * row["client.transfer"], rel=0.02
+        )
 
 
-def test_a_report_tells_the_order_of_packets_and_the_published_number(ready_lab: Lab, tmp_path: Path) -> None:
-    """The delay varies by 20 ms around 30, so no packet can be late by more than 40 ms, and none is lost."""
+def test_a_report_tells_the_order_of_packets_and_the_published_number(
+    ready_lab: Lab, tmp_path: Path
+) -> None:
+    """The delay varies by 20 ms around 30, so no packet can be late by more than 40 ms, and none is
+    lost.
+    """
     options = {"bw": "10mbit", "delay": "30ms", "jitter": "20ms", "duration": "3s", "cc": "cubic"}
     made = single(find("reordering"), options, ())
-    number = {"where": "here", "unit": "Mbit/s", "published": 1.0, "condition": "cubic", "metric": "client_kbit_s"}
+    number = {
+        "where": "here",
+        "unit": "Mbit/s",
+        "published": 1.0,
+        "condition": "cubic",
+        "metric": "client_kbit_s",
+    }
     request = Request(made.spec, made.parameters, (1,), "virtual", tmp_path, published=(number,))
     report = make_report(carry_out(request, ready_lab, lambda _: lambda phase, elapsed: None))
     values = report.results.measured[0].values
@@ -154,12 +233,21 @@ def test_a_report_tells_the_order_of_packets_and_the_published_number(ready_lab:
 
 
 def test_without_rack_the_threshold_says_what_is_lost(ready_lab: Lab, tmp_path: Path) -> None:
-    """With SACK on; nothing is lost, but packets are late. Where duplicate ACKs are counted, a threshold above what is
-    on its way lets TCP wait for all of them, and 3 does not. RACK takes late ones for lost whatever the threshold."""
-    found = run("reordering", tmp_path, cc="cubic", duration="5s", threshold=["3", "100"],
-                **{"net.ipv4.tcp_recovery": ["0", "1"]})  # fmt: skip
+    """With SACK on; nothing is lost, but packets are late. Where duplicate ACKs are counted, a
+    threshold above what is on its way lets TCP wait for all of them, and 3 does not. RACK takes
+    late ones for lost whatever the threshold.
+    """
+    found = run(
+        "reordering",
+        tmp_path,
+        cc="cubic",
+        duration="5s",
+        threshold=["3", "100"],
+        **{"net.ipv4.tcp_recovery": ["0", "1"]},
+    )
     resent = {
-        (row["net.ipv4.tcp_recovery"], row["threshold"]): row["retransmitted_segments"] for row in found.to_dicts()
+        (row["net.ipv4.tcp_recovery"], row["threshold"]): row["retransmitted_segments"]
+        for row in found.to_dicts()
     }
     assert found["lost_percent"].max() == 0 and found["out_of_order"].min() > 100
     assert resent["0", "100"] == 0 < resent["0", "3"]

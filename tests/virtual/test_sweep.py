@@ -1,4 +1,6 @@
-"""Sweeps on this machine, in the lab kernel: true rows, the same whoever runs them, and nothing lost on the way."""
+"""Sweeps on this machine, in the lab kernel: true rows, the same whoever runs them, and nothing
+lost on the way.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def content(folder: Path) -> Any:
     return json.loads((folder / "sweep.json").read_text())
 
 
-def test_rows_are_the_same_for_one_worker_and_two_and_for_a_plain_run(ready_lab: Lab, tmp_path: Path) -> None:
+def test_rows_are_the_same_for_one_worker_and_two_and_for_a_plain_run(
+    ready_lab: Lab, tmp_path: Path
+) -> None:
     one = sweep("sack", SETTINGS, seeds=2, out=tmp_path / "one", workers=1)
     two = sweep("sack", SETTINGS, seeds=2, out=tmp_path / "two", workers=2)
     assert one.table.height == 8
@@ -42,10 +46,22 @@ def test_rows_are_the_same_for_one_worker_and_two_and_for_a_plain_run(ready_lab:
         "host_drops",
     }
     assert (one.folder / "rows.csv").read_bytes() == (two.folder / "rows.csv").read_bytes()
-    repeat = [sys.executable, "-m", "experiments.main", "run", "sack", "--set", "duration=2s", "--set", "loss=5%"]
-    subprocess.run([*repeat, "--seed", "2", "--out", tmp_path], cwd=ROOT, check=True, capture_output=True)
+    repeat = [
+        sys.executable,
+        "-m",
+        "experiments.main",
+        "run",
+        "sack",
+        "--set",
+        "duration=2s",
+        "--set",
+        "loss=5%",
+    ]
+    subprocess.run(
+        [*repeat, "--seed", "2", "--out", tmp_path], cwd=ROOT, check=True, capture_output=True
+    )
     run = tmp_path / "sack/latest"
-    (_, expected) = rows_of(run / "raw/seed-2", json.loads((run / "spec.json").read_text()))
+    _, expected = rows_of(run / "raw/seed-2", json.loads((run / "spec.json").read_text()))
     found = one.table.filter(loss="5%", seed=2, condition="sack_on").to_dicts()[0]
     assert {name: found[name] for name in expected} == expected
 
@@ -62,7 +78,9 @@ def test_a_point_that_fails_does_not_hold_up_the_others(ready_lab: Lab, tmp_path
     assert found.table["net.ipv4.tcp_reordering"].unique().to_list() == ["3"]
 
 
-def test_a_setting_that_contradicts_the_experiment_is_not_proved(ready_lab: Lab, tmp_path: Path) -> None:
+def test_a_setting_that_contradicts_the_experiment_is_not_proved(
+    ready_lab: Lab, tmp_path: Path
+) -> None:
     found = sweep("sack", {"duration": "2s", "net.ipv4.tcp_sack": "1"}, out=tmp_path)
     (failure,) = content(found.folder)["failures"]
     assert "not proved that flow1: no SYN offers selective acknowledgement" in failure["problem"]
@@ -70,11 +88,25 @@ def test_a_setting_that_contradicts_the_experiment_is_not_proved(ready_lab: Lab,
 
 
 def start(out: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "experiments.main", "sweep", "sack", "--set", "duration=2s", "--seeds", "12"]
+    command = [
+        sys.executable,
+        "-m",
+        "experiments.main",
+        "sweep",
+        "sack",
+        "--set",
+        "duration=2s",
+        "--seeds",
+        "12",
+    ]
     return subprocess.Popen(
-        [*command, "--out", out], cwd=ROOT, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
-        env=os.environ | {"TMPDIR": str(out)}, start_new_session=True,
-    )  # fmt: skip
+        [*command, "--out", out],
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        env=os.environ | {"TMPDIR": str(out)},
+        start_new_session=True,
+    )
 
 
 def wait_for_points(out: Path, number: int, process: subprocess.Popen[bytes]) -> None:
@@ -89,12 +121,16 @@ def wait_for_points(out: Path, number: int, process: subprocess.Popen[bytes]) ->
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_a_stopped_sweep_keeps_what_is_done_and_goes_on(ready_lab: Lab, tmp_path: Path, number: signal.Signals) -> None:
+def test_a_stopped_sweep_keeps_what_is_done_and_goes_on(
+    ready_lab: Lab, tmp_path: Path, number: signal.Signals
+) -> None:
     with start(tmp_path) as process:
         wait_for_points(tmp_path, 2, process)
         process.send_signal(number)
         _, said = process.communicate(timeout=30)
-    guests = subprocess.run(["pgrep", "--full", f"--bind {tmp_path}"], capture_output=True, check=False).stdout
+    guests = subprocess.run(
+        ["pgrep", "--full", f"--bind {tmp_path}"], capture_output=True, check=False
+    ).stdout
     assert not guests
     if number == signal.SIGINT:
         assert process.returncode == 130
@@ -105,19 +141,29 @@ def test_a_stopped_sweep_keeps_what_is_done_and_goes_on(ready_lab: Lab, tmp_path
     whole = sweep("sack", {"duration": "2s"}, seeds=12, out=tmp_path)
     assert content(whole.folder)["points"]["reused"] == known
     assert whole.table["seed"].to_list() == [seed for seed in range(1, 13) for _ in range(2)]
-    statuses = {json.loads((folder / "manifest.json").read_text())["status"]
-                for folder in (tmp_path / "sweeps").glob("2*")}  # fmt: skip
+    statuses = {
+        json.loads((folder / "manifest.json").read_text())["status"]
+        for folder in (tmp_path / "sweeps").glob("2*")
+    }
     assert statuses == {"interrupted", "complete"}
 
 
 def test_many_flows_have_a_row_each(ready_lab: Lab, tmp_path: Path) -> None:
-    settings = {"cc": ["cubic", "bbr"], "streams": "4", "duration": "2s", "bw": "10mbit", "delay": "5ms"}
+    settings = {
+        "cc": ["cubic", "bbr"],
+        "streams": "4",
+        "duration": "2s",
+        "bw": "10mbit",
+        "delay": "5ms",
+    }
     found = sweep("cubic_vs_reno", settings, out=tmp_path)
     assert found.table.group_by("cc").len().sort("cc").rows() == [("bbr", 4), ("cubic", 4)]
     for _, rows in found.table.group_by("cc"):
         rates = rows["goodput_kbit_s"].to_list()
         assert rows["total_goodput_kbit_s"].to_list() == pytest.approx([sum(rates)] * 4)
-        assert rows["jain_index"][0] == pytest.approx(sum(rates) ** 2 / (4 * sum(rate**2 for rate in rates)))
+        assert rows["jain_index"][0] == pytest.approx(
+            sum(rates) ** 2 / (4 * sum(rate**2 for rate in rates))
+        )
         assert polars.Series(rates).sum() < 10_000
 
 

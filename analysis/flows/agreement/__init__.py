@@ -1,1 +1,3 @@
-"""How far our columns are tcptrace's, field by field, and how far both are what the kernel counted."""
+"""How far our columns are tcptrace's, field by field, and how far both are what the kernel
+counted.
+"""

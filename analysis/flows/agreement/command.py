@@ -1,4 +1,6 @@
-"""`python -m analysis compare FILE or RUN`: what agrees with tcptrace and the kernel, and what does not."""
+"""`python -m analysis compare FILE or RUN`: what agrees with tcptrace and the kernel, and what does
+not.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,13 @@ from topologies.errors import TcplabError
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option("--engine", type=click.Choice(["auto", "compiled", "plain"]), default="auto", show_default=True)
+@click.option(
+    "--engine", type=click.Choice(["auto", "compiled", "plain"]), default="auto", show_default=True
+)
 @click.option("--differing", is_flag=True, help="Leave out the fields that all print the same.")
 def compare(path: Path, engine: Engine, differing: bool) -> None:
-    """Compare our columns with tcptrace's for the capture PATH, or those of a run directory and its kernel's counts.
+    """Compare our columns with tcptrace's for the capture PATH, or those of a run directory and its
+    kernel's counts.
 
     Ends with 1 where a field that should agree does not.
     """
@@ -39,7 +44,11 @@ def _compare(path: Path, engine: Engine, differing: bool) -> int:
     problems, console = Problems(), Console()
     run = read_run(path, problems) if path.is_dir() else None
     found = truths(run, problems, engine) if run else ()
-    captures = sorted(file for trial in run.trials for file in trial.folder.glob("*.pcap")) if run else [path]
+    captures = (
+        sorted(file for trial in run.trials for file in trial.folder.glob("*.pcap"))
+        if run
+        else [path]
+    )
     comparisons = [compare_capture(capture, engine) for capture in captures]
     _print_disagreements(console, comparisons)
     if run:
@@ -48,10 +57,14 @@ def _compare(path: Path, engine: Engine, differing: bool) -> int:
         _print_fields(console, comparison, differing)
     for comparison in comparisons:
         if comparison.fault:
-            problems.add(f"{_name(comparison)} is damaged: {comparison.fault}. What precedes it is compared.")
+            problems.add(
+                f"{_name(comparison)} is damaged: {comparison.fault}. What precedes it is compared."
+            )
     for sentence in problems.found:
         console.print(f"warning: {sentence}", markup=False)
-    return 0 if all(one.sound for one in comparisons) and all(truth.agrees for truth in found) else 1
+    return (
+        0 if all(one.sound for one in comparisons) and all(truth.agrees for truth in found) else 1
+    )
 
 
 def _name(comparison: Comparison) -> str:
@@ -59,7 +72,9 @@ def _name(comparison: Comparison) -> str:
 
 
 def _table(title: str, rows: Iterable[Iterable[object]], *names: str) -> Table:
-    table = Table(*(Column(name, overflow="fold") for name in names), title=title, title_justify="left")
+    table = Table(
+        *(Column(name, overflow="fold") for name in names), title=title, title_justify="left"
+    )
     for row in rows:
         table.add_row(*map(str, row))
     return table
@@ -67,29 +82,55 @@ def _table(title: str, rows: Iterable[Iterable[object]], *names: str) -> Table:
 
 def _print_disagreements(console: Console, comparisons: list[Comparison]) -> None:
     faults = [
-        (_name(comparison), field.connection, f"{field.name} {field.way}", field.theirs, field.compatible,
-         field.ours, field.policy.kind, "; ".join(field.faults))
-        for comparison in comparisons for field in comparison.disagreements
-    ]  # fmt: skip
+        (
+            _name(comparison),
+            field.connection,
+            f"{field.name} {field.way}",
+            field.theirs,
+            field.compatible,
+            field.ours,
+            field.policy.kind,
+            "; ".join(field.faults),
+        )
+        for comparison in comparisons
+        for field in comparison.disagreements
+    ]
     strangers = [sentence for comparison in comparisons for sentence in comparison.strangers]
     for sentence in strangers:
         console.print(f"Disagreement: {sentence}.", markup=False)
-    names = ("capture", "no.", "field", "tcptrace", "compatible", "ours", "policy", "disagrees because")
+    names = (
+        "capture",
+        "no.",
+        "field",
+        "tcptrace",
+        "compatible",
+        "ours",
+        "policy",
+        "disagrees because",
+    )
     if faults:
         console.print(_table(f"{len(faults)} disagreements", faults, *names))
     elif not strangers:
         fields = sum(len(comparison.fields) for comparison in comparisons)
         console.print(
-            f"No disagreement in {fields} fields of {len(comparisons)} capture{'s' * (len(comparisons) != 1)}."
+            f"No disagreement in {fields} fields of {len(comparisons)}"
+            f" capture{'s' * (len(comparisons) != 1)}."
         )
 
 
 def _print_truths(console: Console, found: Iterable[Truth]) -> None:
     rows = [
-        (truth.trial, truth.name, truth.source, f"{truth.counted:,.0f}", f"{truth.shown:,.0f}",
-         "yes" if truth.agrees else "NO", truth.policy.kind)
+        (
+            truth.trial,
+            truth.name,
+            truth.source,
+            f"{truth.counted:,.0f}",
+            f"{truth.shown:,.0f}",
+            "yes" if truth.agrees else "NO",
+            truth.policy.kind,
+        )
         for truth in found
-    ]  # fmt: skip
+    ]
     names = ("trial", "figure", "counted by", "counted", "captures", "agrees", "policy")
     console.print(_table("What the kernel and the tools counted", rows, *names))
 
@@ -97,13 +138,24 @@ def _print_truths(console: Console, found: Iterable[Truth]) -> None:
 def _print_fields(console: Console, comparison: Comparison, differing: bool) -> None:
     shown = [field for field in comparison.fields if not (differing and field.same)]
     rows = [
-        (field.connection, f"{field.name} {field.way}", field.theirs, field.compatible, field.ours, field.policy.kind,
-         field.policy.why)
+        (
+            field.connection,
+            f"{field.name} {field.way}",
+            field.theirs,
+            field.compatible,
+            field.ours,
+            field.policy.kind,
+            field.policy.why,
+        )
         for field in shown
-    ]  # fmt: skip
+    ]
     same = len(comparison.fields) - len(shown)
-    title = f"{_name(comparison)}: {len(shown)} fields" + (f"; {same} more are printed the same" if same else "")
+    title = f"{_name(comparison)}: {len(shown)} fields" + (
+        f"; {same} more are printed the same" if same else ""
+    )
     if not rows:
         console.print(title, markup=False)
         return
-    console.print(_table(title, rows, "no.", "field", "tcptrace", "compatible", "ours", "policy", "why"))
+    console.print(
+        _table(title, rows, "no.", "field", "tcptrace", "compatible", "ours", "policy", "why")
+    )

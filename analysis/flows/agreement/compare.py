@@ -1,4 +1,6 @@
-"""One capture read by tcptrace and twice by us: with tcptrace's own definitions (compatible), and with ours."""
+"""One capture read by tcptrace and twice by us: with tcptrace's own definitions (compatible), and
+with ours.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ _TIMES, _HOSTS = ("first_packet", "last_packet"), ("host_a", "host_b")
 
 @dataclass(frozen=True)
 class Field:
-    """One field of one direction (`way`, "" for the connection's) as all three print it, and whether that is right."""
+    """One field of one direction (`way`, "" for the connection's) as all three print it, and
+    whether that is right.
+    """
 
     connection: int
     name: str
@@ -41,7 +45,8 @@ class Field:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Every field of every connection of `capture`; `strangers` are connections that only one reader found.
+    """Every field of every connection of `capture`; `strangers` are connections that only one
+    reader found.
 
     `fault` says what is wrong with the file; both read what precedes it.
     """
@@ -61,15 +66,23 @@ class Comparison:
 
 
 def compare(capture: Path, engine: Engine = "auto") -> Comparison:
-    """Reads `capture` three times and judges each field by its policy. Raises TcplabError where it cannot be read."""
+    """Reads `capture` three times and judges each field by its policy.
+
+    Raises TcplabError where it cannot be read.
+    """
     read = flows.read(capture, engine=engine, compatible=True)
     if read.file.format == "pcapng":
         raise TcplabError(
-            f"{capture} is pcapng, which tcptrace cannot read.", "Convert it with Wireshark's editcap -F pcap IN OUT."
+            f"{capture} is pcapng, which tcptrace cannot read.",
+            "Convert it with Wireshark's editcap -F pcap IN OUT.",
         )
     theirs, compatible = tcptrace.long_report(capture), read.connections.to_dicts()
-    ours = {_identity(row): row for row in flows.read(capture, engine=engine).connections.to_dicts()}
-    strangers = [f"tcptrace counts {len(theirs)} connections, we {len(compatible)}"] * (len(theirs) != len(compatible))
+    ours = {
+        _identity(row): row for row in flows.read(capture, engine=engine).connections.to_dicts()
+    }
+    strangers = [f"tcptrace counts {len(theirs)} connections, we {len(compatible)}"] * (
+        len(theirs) != len(compatible)
+    )
     fields: list[Field] = []
     for their, row in zip(theirs, compatible, strict=False):
         fields += _fields(their, row, ours.get(_identity(row), row))
@@ -80,10 +93,16 @@ def _identity(row: dict[str, Any]) -> tuple[object, ...]:
     return tuple(row[name] for name in ("host_a", "port_a", "host_b", "port_b", "first_packet"))
 
 
-def _fields(theirs: dict[str, str], compatible: dict[str, Any], ours: dict[str, Any]) -> Iterable[Field]:
+def _fields(
+    theirs: dict[str, str], compatible: dict[str, Any], ours: dict[str, Any]
+) -> Iterable[Field]:
     for column in filter(None, theirs):
         name, way = _split(column)
-        judged = Policy("tolerance", "tcptrace cuts times to microseconds", 1e-6) if name in _TIMES else policy(name)
+        judged = (
+            Policy("tolerance", "tcptrace cuts times to microseconds", 1e-6)
+            if name in _TIMES
+            else policy(name)
+        )
         their = _tidied(theirs[column], name)
         one, other = (_printed(row[column], name, their) for row in (compatible, ours))
         faults = tuple(_faults(their, one, other, judged))
@@ -91,7 +110,9 @@ def _fields(theirs: dict[str, str], compatible: dict[str, Any], ours: dict[str, 
 
 
 def _tidied(printed: str, name: str) -> str:
-    """What tcptrace prints, but times with all their zeros (it pads none) and IPv6 addresses without (it pads all)."""
+    """What tcptrace prints, but times with all their zeros (it pads none) and IPv6 addresses
+    without (it pads all).
+    """
     if name in _TIMES:
         return f"{tcptrace.seconds(printed):.6f}"
     return str(ipaddress.ip_address(printed)) if name in _HOSTS else printed
@@ -116,7 +137,9 @@ def _printed(value: object, name: str, like: str) -> str:
 
 
 def _faults(theirs: str, compatible: str, ours: str, judged: Policy) -> Iterable[str]:
-    """Why a field is a disagreement: with tcptrace's definitions it must be tcptrace's value, whatever the policy."""
+    """Why a field is a disagreement: with tcptrace's definitions it must be tcptrace's value,
+    whatever the policy.
+    """
     if judged.kind != "broken" and not _close(theirs, compatible, judged.allowed):
         yield "with tcptrace's definitions it is not tcptrace's value"
     if judged.kind in ("exact", "tolerance") and not _close(theirs, ours, judged.allowed):

@@ -1,7 +1,7 @@
 """What a trial's kernels and tools counted, beside what its captures show, in the order of trust.
 
-First the sender's own count of segments sent again, then the bytes that the sending program handed over, then the
-switch's drops and the duplicates that the receiver reported.
+First the sender's own count of segments sent again, then the bytes that the sending program
+handed over, then the switch's drops and the duplicates that the receiver reported.
 """
 
 from __future__ import annotations
@@ -21,14 +21,18 @@ from analysis.problems import Problems
 from analysis.rundirectory import Flow, Run, Trial
 from topologies import untrusted
 
-_PRINTED = Policy("tolerance", "iperf prints three digits, and counts what the kernel still held back", 1.0)
+_PRINTED = Policy(
+    "tolerance", "iperf prints three digits, and counts what the kernel still held back", 1.0
+)
 """In percent."""
 _KBYTE = 1024
 
 
 @dataclass(frozen=True)
 class Truth:
-    """One figure of `trial`: as `source` counted it, as the captures show it, and whether that is right."""
+    """One figure of `trial`: as `source` counted it, as the captures show it, and whether that is
+    right.
+    """
 
     trial: str
     name: str
@@ -41,7 +45,9 @@ class Truth:
     def agrees(self) -> bool:
         if self.policy.kind == "exact":
             return self.counted == self.shown
-        return abs(self.counted - self.shown) <= self.policy.allowed / 100 * max(self.counted, self.shown)
+        return abs(self.counted - self.shown) <= self.policy.allowed / 100 * max(
+            self.counted, self.shown
+        )
 
 
 def truths(run: Run, problems: Problems, engine: Engine = "auto") -> tuple[Truth, ...]:
@@ -72,7 +78,10 @@ def _capture(run: Run, trial: Trial, host: str) -> Path | None:
 def _sent(read: flows.Reading, port: int, column: str, back: bool = False) -> float:
     """A column of what went to `port` (or with `back`, came from it), all connections added."""
     rows, total = read.connections, 0.0
-    for side, towards in (("port_b", "b2a" if back else "a2b"), ("port_a", "a2b" if back else "b2a")):
+    for side, towards in (
+        ("port_b", "b2a" if back else "a2b"),
+        ("port_a", "a2b" if back else "b2a"),
+    ):
         total += float(rows.filter(pl.col(side) == port)[f"{column}_{towards}"].sum() or 0)
     return total
 
@@ -82,10 +91,14 @@ def _sender(run: Run, trial: Trial, nstat: Object, near: flows.Reading) -> Itera
     if "TcpOutSegs" not in counted:
         return
     shown = sum(
-        _sent(near, flow.port, name) for flow in _ports(run) for name in ("retransmissions", "syns_again", "fins_again")
+        _sent(near, flow.port, name)
+        for flow in _ports(run)
+        for name in ("retransmissions", "syns_again", "fins_again")
     )
     source = f"{run.flow.sender} TcpRetransSegs"
-    yield Truth(trial.name, "segments sent again", source, counted.get("TcpRetransSegs", 0.0), shown, EXACT)
+    yield Truth(
+        trial.name, "segments sent again", source, counted.get("TcpRetransSegs", 0.0), shown, EXACT
+    )
 
 
 def _ports(run: Run) -> list[Flow]:
@@ -99,11 +112,18 @@ def _bytes(run: Run, trial: Trial, near: flows.Reading) -> Iterator[Truth]:
         if said and len(_ports(run)) == len(run.flows):
             shown = _sent(near, flow.port, "unique_bytes_sent")
             yield Truth(
-                trial.name, f"bytes of {flow.name}", f"iperf, {name}", said.transfer * _KBYTE, shown, _PRINTED
+                trial.name,
+                f"bytes of {flow.name}",
+                f"iperf, {name}",
+                said.transfer * _KBYTE,
+                shown,
+                _PRINTED,
             )
 
 
-def _path(run: Run, trial: Trial, problems: Problems, matched: tuple[Matched, ...]) -> Iterator[Truth]:
+def _path(
+    run: Run, trial: Trial, problems: Problems, matched: tuple[Matched, ...]
+) -> Iterator[Truth]:
     qdiscs = read_object(trial.folder / "qdiscs.json", problems, f"{trial.name}/qdiscs.json")
     port = counters.data_port(qdiscs)
     ports = list(inner(qdiscs, "after"))
@@ -114,19 +134,32 @@ def _path(run: Run, trial: Trial, problems: Problems, matched: tuple[Matched, ..
         lost = sum(getattr(one, way).packets["lost"].fill_null(True).sum() for one in matched)
         towards = run.flow.receiver if way == "forward" else run.flow.sender
         counted = seen.lost + seen.dropped
-        yield Truth(trial.name, f"packets lost towards {towards}", f"drops of {seen.port}", counted, lost, EXACT)
+        yield Truth(
+            trial.name,
+            f"packets lost towards {towards}",
+            f"drops of {seen.port}",
+            counted,
+            lost,
+            EXACT,
+        )
 
 
-def _duplicates(run: Run, trial: Trial, nstat: Object, near: flows.Reading, far: flows.Reading) -> Iterator[Truth]:
+def _duplicates(
+    run: Run, trial: Trial, nstat: Object, near: flows.Reading, far: flows.Reading
+) -> Iterator[Truth]:
     ends = ((run.flow.receiver, "sent", far, "Sent"), (run.flow.sender, "received", near, "Recv"))
     for host, verb, read, ending in ends:
         grown = counters.growth(nstat, host)
         counted = sum(grown.get(name, 0.0) for name in _dsack_counters(ending))
         shown = sum(_sent(read, flow.port, "dsacks", back=True) for flow in _ports(run))
-        yield Truth(trial.name, f"DSACKs {verb}", f"{host} TCPDSACK*{ending}", counted, shown, EXACT)
+        yield Truth(
+            trial.name, f"DSACKs {verb}", f"{host} TCPDSACK*{ending}", counted, shown, EXACT
+        )
 
 
 def _dsack_counters(ending: str) -> tuple[str, str]:
-    """Linux counts reports of bytes below the cumulative ACK and of bytes out of order apart (net/ipv4/tcp_input.c)."""
+    """Linux counts reports of bytes below the cumulative ACK and of bytes out of order apart
+    (net/ipv4/tcp_input.c).
+    """
     old = "Old" if ending == "Sent" else ""
     return f"TcpExtTCPDSACK{old}{ending}", f"TcpExtTCPDSACKOfo{ending}"

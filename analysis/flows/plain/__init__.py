@@ -1,7 +1,7 @@
 """The plain engine of `analysis.flows`: one streaming pass over a capture, in NumPy and Python.
 
-It gives what the compiled engine gives. Each file here is the twin of the one with its name in ../core/src, so that
-a rule stands at the same place in both.
+It gives what the compiled engine gives. Each file here is the twin of the one with its name in
+../core/src, so that a rule stands at the same place in both.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from analysis.flows.plain.table import Table
 
 
 def analyse(path: str, packets: bool, compatible: bool) -> dict[str, Any]:
-    """The facts of the file, `connections`, and `packets_pieces`; see analysis.flows.frames for the columns.
+    """The facts of the file, `connections`, and `packets_pieces`; see analysis.flows.frames for the
+    columns.
 
     Raises OSError for a file that cannot be read, ValueError for one that is no capture.
     """
@@ -36,7 +37,9 @@ def analyse(path: str, packets: bool, compatible: bool) -> dict[str, Any]:
     return facts
 
 
-def _read(source: Source, format: str, order: str, headers: records.Headers, table: Table) -> str | None:
+def _read(
+    source: Source, format: str, order: str, headers: records.Headers, table: Table
+) -> str | None:
     """Reads all records into the table; why reading ended before the end."""
     if format == "pcapng":
         batches = blocks.read_pcapng(source, headers)
@@ -66,7 +69,10 @@ def _facts(table: Table, headers: records.Headers) -> dict[str, Any]:
 
 
 def _connections(table: Table) -> dict[str, Any]:
-    """The connections' columns; empty if there is none. Each connection's memory is freed with its row."""
+    """The connections' columns; empty if there is none.
+
+    Each connection's memory is freed with its row.
+    """
     if not table.connections:
         return {}
     frame = Frame()

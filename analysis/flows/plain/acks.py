@@ -1,4 +1,6 @@
-"""The steps for what a segment acknowledges: samples of the round trip, SACK, needless repeats, bytes in flight."""
+"""The steps for what a segment acknowledges: samples of the round trip, SACK, needless repeats,
+bytes in flight.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,12 @@ _TURN = 1 << 32
 def acknowledge(step: Step, this: Direction, other: Direction) -> None:
     """What the ACK that this segment carries means for what `other` has sent."""
     ack = step.ack or 0
-    duplicate = this.last_ack == ack and not step.payload and step.window == this.last_window and other.owin_sum > 0
+    duplicate = (
+        this.last_ack == ack
+        and not step.payload
+        and step.window == this.last_window
+        and other.owin_sum > 0
+    )
     sample = other.board.acknowledge(ack, step.now, duplicate, other)
     if step.acknowledgement == (other.syn_number + 1) % _TURN and other.syns == 1:
         _handshake(ack, other)
@@ -56,7 +63,9 @@ def _proceed(step: Step, ack: int, this: Direction, other: Direction) -> None:
         if other.some_rare is not None and step.value >= 0:
             for resent in other.rare.losses.echoed(max(before, 1), step.echo):
                 _spurious(step, other, resent)
-    elif ack == before and not step.payload and not step.flags & (SYN | FIN) and other.data_end > ack:
+    elif (
+        ack == before and not step.payload and not step.flags & (SYN | FIN) and other.data_end > ack
+    ):
         other.duplicates += step.window == this.last_window or bool(step.blocks)
     if step.sacks:
         _selectively(step, other)

@@ -18,15 +18,19 @@ _TURN = 1 << 32
 
 @dataclass(slots=True)
 class Opening:
-    """Of a connection only the SYNs of a were seen, with this number: b may still speak of an older one."""
+    """Of a connection only the SYNs of a were seen, with this number: b may still speak of an older
+    one.
+    """
 
     number: int
     before: Connection | None
     """The older connection, if one is known."""
 
     def passes(self, step: Step, forward: bool) -> bool:
-        """Whether a segment without SYN is of the older connection: what a sends does not go on from its SYN, or b's
-        ACK is not of it. A reset alone is no sign of an older one, and only b speaks of one that nobody saw."""
+        """Whether a segment without SYN is of the older connection: what a sends does not go on
+        from its SYN, or b's ACK is not of it. A reset alone is no sign of an older one, and only
+        b speaks of one that nobody saw.
+        """
         number = step.sequence if forward else step.acknowledgement
         tells = forward or step.flags & ACK != 0
         known = self.before is not None or not (forward or step.flags & RST)
@@ -50,16 +54,22 @@ def _closed(this: Direction, other: Direction) -> bool:
 
 
 def _begins(step: Step, this: Direction, other: Direction) -> bool:
-    """Ours: a SYN with another number than this direction's begins a new connection, a SYN-ACK only after a close."""
+    """Ours: a SYN with another number than this direction's begins a new connection, a SYN-ACK only
+    after a close.
+    """
     another = this.known and step.sequence != this.origin
     return another and (_closed(this, other) or not step.flags & ACK)
 
 
 def _tcptrace_begins(step: Step, last_time: int, this: Direction, other: Direction) -> bool:
-    """tcptrace's rules: a pause of four minutes; a SYN beyond the window after a close; a third SYN that differs."""
+    """tcptrace's rules: a pause of four minutes; a SYN beyond the window after a close; a third SYN
+    that differs.
+    """
     if step.now - last_time > _PAUSE:
         return True
     if not step.flags & SYN:
         return False
     outside = step.sequence > other.window_end or step.sequence < this.syn_number
-    return (_closed(this, other) and outside) or (this.syns > 1 and this.syn_number != step.sequence)
+    return (_closed(this, other) and outside) or (
+        this.syns > 1 and this.syn_number != step.sequence
+    )

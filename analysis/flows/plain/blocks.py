@@ -39,7 +39,9 @@ class Interface:
 
 @dataclass(slots=True)
 class Section:
-    """What was said so far, and the records that were found: start, captured, length, time, link of each."""
+    """What was said so far, and the records that were found: start, captured, length, time, link of
+    each.
+    """
 
     headers: Headers
     order: str = "<"
@@ -132,7 +134,9 @@ def read_pcapng(source: Source, headers: Headers) -> Batches:
 
 
 def _whole_blocks(section: Section, window: bytes) -> tuple[int, int, str | None]:
-    """Where the blocks end that are whole, how many octets the next one has (0: not known yet), and a fault."""
+    """Where the blocks end that are whole, how many octets the next one has (0: not known yet), and
+    a fault.
+    """
     at = 0
     while at + 12 <= len(window):
         kind = section.word(window, at)

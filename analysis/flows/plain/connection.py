@@ -24,11 +24,23 @@ _MOST = 2**63 - 1
 
 
 class Connection:
-    """`ends` are addresses and ports as in its first packet, and `number` counts connections from 1."""
+    """`ends` are addresses and ports as in its first packet, and `number` counts connections from
+    1.
+    """
 
     __slots__ = (
-        "a", "b", "ends", "first_time", "inner", "last_time", "number", "outer", "syn_ack_time", "syn_time", "vantage"
-    )  # fmt: skip
+        "a",
+        "b",
+        "ends",
+        "first_time",
+        "inner",
+        "last_time",
+        "number",
+        "outer",
+        "syn_ack_time",
+        "syn_time",
+        "vantage",
+    )
 
     def __init__(self, number: int, ends: bytes, time: int, compatible: bool) -> None:
         self.number, self.ends = number, ends
@@ -81,7 +93,9 @@ class Connection:
             direction.longest_pause = max(direction.longest_pause, last - last % 1000 - since)
 
     def _handshake(self, step: Step, forward: bool) -> None:
-        """Where the capture was taken: the two halves of the handshake are its round trips to either end."""
+        """Where the capture was taken: the two halves of the handshake are its round trips to
+        either end.
+        """
         flags = step.flags & (SYN | ACK)
         if forward and flags == SYN:
             self.syn_time = step.now
@@ -116,6 +130,10 @@ def _numbers(step: Step, this: Direction, other: Direction) -> None:
     step.first = this.relative(step.sequence)
     step.end = step.first + step.payload
     scaled = this.scaled and other.scaled and not flags & SYN
-    step.window = (step.window_field << this.scale if scaled else step.window_field) if flags & (ACK | SYN) else 0
+    step.window = (
+        (step.window_field << this.scale if scaled else step.window_field)
+        if flags & (ACK | SYN)
+        else 0
+    )
     step.probe = step.copy = step.repeated = step.dsack = False
     step.added, step.sacks, step.rtt, step.kind = NOTHING_AGAIN, (), None, NONE

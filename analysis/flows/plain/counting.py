@@ -58,7 +58,9 @@ def options(step: Step, this: Direction, other: Direction) -> None:
         _timestamps(step, this, other)
     if step.blocks:
         this.rare.sacks_sent += 1
-        step.sacks = tuple((other.relative(left), other.relative(right)) for left, right in step.blocks)
+        step.sacks = tuple(
+            (other.relative(left), other.relative(right)) for left, right in step.blocks
+        )
         step.dsack = _reports_a_duplicate(step)
 
 
@@ -146,7 +148,13 @@ def windows(step: Step, this: Direction, other: Direction) -> None:
     flags, window = step.flags, step.window
     this.last_window = window
     if flags & (ACK | SYN):
-        if window and not this.window_restarted and this.scaled and other.scaled and not flags & SYN:
+        if (
+            window
+            and not this.window_restarted
+            and this.scaled
+            and other.scaled
+            and not flags & SYN
+        ):
             this.window_restarted = True
             this.window_min = this.window_max = window
             this.window_sum = this.window_count = 0

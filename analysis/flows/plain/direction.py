@@ -1,4 +1,6 @@
-"""What is remembered of one direction of a connection. Counters have tcptrace's names where they are tcptrace's."""
+"""What is remembered of one direction of a connection. Counters have tcptrace's names where they
+are tcptrace's.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +76,9 @@ class Direction:
     reference: int = 0
     """The highest number sent or acknowledged: what numbers on the wire are unwrapped near to."""
     next: int = 0
-    """The end of all that was sent (SYN and FIN count), of its payload, and what the peer has acknowledged."""
+    """The end of all that was sent (SYN and FIN count), of its payload, and what the peer has
+    acknowledged.
+    """
     data_end: int = 0
     acknowledged: int = 0
     acknowledged_time: int = 0
@@ -147,7 +151,9 @@ class Direction:
     some_rare: Rare | None = None
 
     def relative(self, number: int) -> int:
-        """A number of this direction as on the wire, made relative and of 64 bit: the one nearest to what is known."""
+        """A number of this direction as on the wire, made relative and of 64 bit: the one nearest
+        to what is known.
+        """
         near = self.origin + self.reference
         return self.reference + (number - near + _HALF) % _TURN - _HALF
 
@@ -170,7 +176,9 @@ class Direction:
 
     def smooth(self, time: int) -> None:
         """Takes a sample of the RTT; the shift rounds down."""
-        self.smoothed = time if self.smoothed is None else self.smoothed + (time - self.smoothed >> 3)
+        self.smoothed = (
+            time if self.smoothed is None else self.smoothed + (time - self.smoothed >> 3)
+        )
 
     def in_flight(self) -> int:
         """Payload sent and neither acknowledged nor SACKed."""

@@ -1,4 +1,6 @@
-"""The connections' frame on the way to Polars: a row is added for each connection, as columns.py has the columns."""
+"""The connections' frame on the way to Polars: a row is added for each connection, as columns.py
+has the columns.
+"""
 
 from __future__ import annotations
 
@@ -22,15 +24,21 @@ class Frame:
     """Values by the columns' names; None is missing."""
 
     def __init__(self) -> None:
-        places = [(column, 0) for column in (*_WHOLE, *_DIRECTED)] + [(column, 1) for column in _DIRECTED]
+        places = [(column, 0) for column in (*_WHOLE, *_DIRECTED)] + [
+            (column, 1) for column in _DIRECTED
+        ]
         self._columns = [_Values(column, place) for column, place in places]
         self._whole_of = itemgetter(*(column.name for column in _WHOLE))
         self._directed_of = itemgetter(*(column.name for column in _DIRECTED))
         self._rows: list[tuple[Value, ...]] = []
 
-    def add(self, whole: Mapping[str, Value], a2b: Mapping[str, Value], b2a: Mapping[str, Value]) -> None:
+    def add(
+        self, whole: Mapping[str, Value], a2b: Mapping[str, Value], b2a: Mapping[str, Value]
+    ) -> None:
         """Adds a connection: its own columns, and those of either direction."""
-        self._rows.append((*self._whole_of(whole), *self._directed_of(a2b), *self._directed_of(b2a)))
+        self._rows.append(
+            (*self._whole_of(whole), *self._directed_of(a2b), *self._directed_of(b2a))
+        )
         if len(self._rows) == _ROWS:
             self._settle()
 
@@ -54,8 +62,12 @@ class _Values:
 
     def extend(self, values: Sequence[Value]) -> None:
         missing = None in values
-        self._valid += bytes(value is not None for value in values) if missing else b"\1" * len(values)
-        self._values.extend([0 if value is None else value for value in values] if missing else values)
+        self._valid += (
+            bytes(value is not None for value in values) if missing else b"\1" * len(values)
+        )
+        self._values.extend(
+            [0 if value is None else value for value in values] if missing else values
+        )
 
     def handed(self) -> Handed:
         values = self._values if self._type == "text" else self._values.tobytes()

@@ -1,4 +1,6 @@
-"""From captured packets to their IP headers. Link types: https://www.tcpdump.org/linktypes.html (the numbers only)."""
+"""From captured packets to their IP headers. Link types: https://www.tcpdump.org/linktypes.html
+(the numbers only).
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ Truths = npt.NDArray[np.bool_]
 
 
 class Packets:
-    """The packets of a batch on the way to TCP: how far each was read, and why some are none of ours."""
+    """The packets of a batch on the way to TCP: how far each was read, and why some are none of
+    ours.
+    """
 
     def __init__(self, batch: Batch) -> None:
         self.batch = batch
@@ -73,12 +77,18 @@ def find_ip(packets: Packets) -> None:
 
 
 def _typed(packets: Packets, rows: Whole, at: Whole) -> None:
-    """An EtherType at `at`, behind any number of VLAN tags (802.1Q, 802.1ad and their forerunners) and PPPoE."""
+    """An EtherType at `at`, behind any number of VLAN tags (802.1Q, 802.1ad and their forerunners)
+    and PPPoE.
+    """
     for _ in range(_TAGS):
         short = packets.shorter(rows, at + 2)
         rows, at = packets.ignore(rows, NOT_IP, short), at[~short]
         kind = packets.pair(rows, at)
-        there, tagged, session = np.isin(kind, _IP_TYPES), np.isin(kind, _VLAN_TYPES), kind == _PPPOE
+        there, tagged, session = (
+            np.isin(kind, _IP_TYPES),
+            np.isin(kind, _VLAN_TYPES),
+            kind == _PPPOE,
+        )
         packets.ip[rows[there]] = at[there] + 2
         _point_to_point(packets, rows[session], at[session] + 8)
         packets.why[rows[~(there | tagged | session)]] = NOT_IP
@@ -99,7 +109,9 @@ def _cooked(packets: Packets, rows: Whole) -> None:
 
 
 def _loopback(packets: Packets, rows: Whole) -> None:
-    """Four octets of an address family, which differs between systems: the version of what follows decides."""
+    """Four octets of an address family, which differs between systems: the version of what follows
+    decides.
+    """
     rows = packets.ignore(rows, NOT_IP, packets.shorter(rows, 5))
     rows = packets.ignore(rows, NOT_IP, ~np.isin(packets.octet(rows, 4) >> 4, (4, 6)))
     packets.ip[rows] = 4

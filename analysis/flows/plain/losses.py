@@ -1,6 +1,7 @@
 """Which kind a repeated segment is, and what gaps and reports say of losses and reordering.
 
-docs/analysis.md has the rules in words; they use whole numbers only, so that every engine decides alike.
+docs/analysis.md has the rules in words; they use whole numbers only, so that every engine
+decides alike.
 """
 
 from __future__ import annotations
@@ -10,8 +11,21 @@ from dataclasses import dataclass, replace
 from analysis.flows.columns import KINDS
 
 (
-    NONE, NEW, FAST, SACK, RTO, TLP, SPURIOUS, KEEPALIVE, PROBE, SYN_AGAIN, OTHER, LATE, COPY, FIN_AGAIN
-) = range(len(KINDS))  # fmt: skip
+    NONE,
+    NEW,
+    FAST,
+    SACK,
+    RTO,
+    TLP,
+    SPURIOUS,
+    KEEPALIVE,
+    PROBE,
+    SYN_AGAIN,
+    OTHER,
+    LATE,
+    COPY,
+    FIN_AGAIN,
+) = range(len(KINDS))
 """The positions in KINDS."""
 
 _MILLISECOND = 1_000_000
@@ -20,7 +34,9 @@ _SHORTEST_TIMER = 10 * _MILLISECOND
 _TIMER_UNMEASURED = 200 * _MILLISECOND
 """The same where no round trip was measured."""
 _PROBE_DELAY = 210 * _MILLISECOND
-"""What a tail loss probe waits beyond two round trips for a peer that delays its ACK (RFC 8985, 7.2), and slack."""
+"""What a tail loss probe waits beyond two round trips for a peer that delays its ACK (RFC 8985,
+7.2), and slack.
+"""
 _OVERTAKEN = 3 * _MILLISECOND
 """How long an overtaken packet takes at most where no round trip is known."""
 _REMEMBERED = 64
@@ -34,7 +50,9 @@ def later(one: int, other: int) -> bool:
 
 @dataclass(slots=True)
 class Resent:
-    """One retransmission: known to be needless by an echo, or named by a duplicate report, or neither yet."""
+    """One retransmission: known to be needless by an echo, or named by a duplicate report, or
+    neither yet.
+    """
 
     first: int
     end: int
@@ -48,7 +66,9 @@ class Resent:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Bytes that were passed over: from `left` to `right`, by a packet with `timestamp` at `time`."""
+    """Bytes that were passed over: from `left` to `right`, by a packet with `timestamp` at
+    `time`.
+    """
 
     left: int
     right: int
@@ -89,11 +109,14 @@ class Situation:
 
     def sign(self) -> bool:
         few = self.next - self.acknowledged < 4 * self.size
-        return self.sacked_top > self.first or self.duplicates >= 3 or (few and self.duplicates >= 1)
+        return (
+            self.sacked_top > self.first or self.duplicates >= 3 or (few and self.duplicates >= 1)
+        )
 
     def prompted(self) -> bool:
-        """An ACK that just came explains a repetition better than a timer does. Without SACK none tells the sender
-        that a retransmission was lost."""
+        """An ACK that just came explains a repetition better than a timer does. Without SACK none
+        tells the sender that a retransmission was lost.
+        """
         soon = _MILLISECOND if self.rtt is None else self.rtt >> 3
         told = self.sacked_top > self.first or (self.again == 0 and self.sign())
         return told and self.now - self.last_received < soon
@@ -104,14 +127,18 @@ class Situation:
     def by_tail_probe(self, probed: int) -> bool:
         waited = (_TIMER_UNMEASURED if self.rtt is None else 2 * self.rtt) + _PROBE_DELAY
         last = self.end == self.next and self.again == 0 and self.next > probed
-        return self.sack and last and not self.sign() and (not self.head() or self.passed() <= waited)
+        return (
+            self.sack and last and not self.sign() and (not self.head() or self.passed() <= waited)
+        )
 
     def by_timer(self) -> bool:
         return self.head() and self.passed() >= self.timer() and not self.prompted()
 
 
 class Losses:
-    """Repairs go on until `recover` is acknowledged; `probed`: a tail loss probe stands for all up to there."""
+    """Repairs go on until `recover` is acknowledged; `probed`: a tail loss probe stands for all up
+    to there.
+    """
 
     def __init__(self) -> None:
         self.recover = self.probed = self.episode_end = self.episodes = 0
@@ -149,8 +176,9 @@ class Losses:
         self.resent.append(resent)
 
     def reported(self, left: int, right: int) -> Resent | None:
-        """The newest retransmission that a duplicate report names: the peer had these bytes before. Each is named
-        once; None too where an echo told the same before."""
+        """The newest retransmission that a duplicate report names: the peer had these bytes before.
+        Each is named once; None too where an echo told the same before.
+        """
         for resent in reversed(self.resent):
             if not resent.reported and resent.first < right and resent.end > left:
                 known, resent.reported, resent.needless = resent.needless, True, True
@@ -158,8 +186,10 @@ class Losses:
         return None
 
     def echoed(self, left: int, echo: int) -> list[Resent]:
-        """The retransmissions of the first byte that an ACK newly covers whose timestamps are later than the ACK's
-        echo: an earlier transmission arrived. Of the bytes behind it a delayed ACK tells nothing (RFC 7323, 4.3)."""
+        """The retransmissions of the first byte that an ACK newly covers whose timestamps are later
+        than the ACK's echo: an earlier transmission arrived. Of the bytes behind it a delayed
+        ACK tells nothing (RFC 7323, 4.3).
+        """
         found = []
         for resent in self.resent:
             covered = resent.first <= left < resent.end and not resent.needless
@@ -174,9 +204,18 @@ class Losses:
         self.gaps.append(gap)
 
     def fill(
-        self, first: int, end: int, now: int, timestamp: int | None, next: int, packets: int, rtt: int | None
+        self,
+        first: int,
+        end: int,
+        now: int,
+        timestamp: int | None,
+        next: int,
+        packets: int,
+        rtt: int | None,
     ) -> None:
-        """A packet fills bytes passed over before: was it overtaken, or sent anew after a loss that was not seen?"""
+        """A packet fills bytes passed over before: was it overtaken, or sent anew after a loss that
+        was not seen?
+        """
         gap = self._filled(first, end)
         if gap is None:
             return
@@ -193,7 +232,9 @@ class Losses:
 
     def _filled(self, first: int, end: int) -> Gap | None:
         """The gap that these bytes touch, as it was; it becomes smaller, or goes."""
-        at = next((at for at, gap in enumerate(self.gaps) if first < gap.right and end > gap.left), None)
+        at = next(
+            (at for at, gap in enumerate(self.gaps) if first < gap.right and end > gap.left), None
+        )
         if at is None:
             return None
         gap = self.gaps[at]

@@ -1,7 +1,7 @@
 """TCP's options: MSS (RFC 9293), window scale and timestamps (RFC 7323), SACK (RFC 2018).
 
-The options of all segments are stepped through at once. What is cut off or damaged ends a segment's parsing and
-leaves what came before.
+The options of all segments are stepped through at once. What is cut off or damaged ends a
+segment's parsing and leaves what came before.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ _USUAL = np.frombuffer(b"\1\1\x08\x0a", np.uint8)
 
 
 class Options:
-    """The options of segments, an entry for each. `mss` and `scale` are -1 where there is no such option."""
+    """The options of segments, an entry for each.
+
+    `mss` and `scale` are -1 where there is no such option.
+    """
 
     def __init__(self, count: int) -> None:
         self.mss, self.scale = np.full((2, count), -1, np.int64)
@@ -28,7 +31,9 @@ class Options:
         """TSval and TSecr."""
         self.block_count = np.zeros(count, np.int64)
         self.blocks = np.zeros((count, 2 * _MOST_BLOCKS), np.int64)
-        """Left and right edge of each SACK block; what stands behind `block_count` blocks has no meaning."""
+        """Left and right edge of each SACK block; what stands behind `block_count` blocks has no
+        meaning.
+        """
 
 
 def parse(octets: Octets, at: Whole, end: Whole) -> Options:
@@ -52,7 +57,9 @@ def parse(octets: Octets, at: Whole, end: Whole) -> Options:
     return options
 
 
-def _lengths(octets: Octets, at: Whole, end: Whole, kind: Octets) -> tuple[Whole, npt.NDArray[np.bool_]]:
+def _lengths(
+    octets: Octets, at: Whole, end: Whole, kind: Octets
+) -> tuple[Whole, npt.NDArray[np.bool_]]:
     """The length of the option at each place, and whether it can be right."""
     length = np.ones(len(at), np.int64)
     longer = kind != 1
@@ -61,7 +68,9 @@ def _lengths(octets: Octets, at: Whole, end: Whole, kind: Octets) -> tuple[Whole
     return length, ~longer | (told & (length >= 2) & (at + length <= end))
 
 
-def _take(options: Options, octets: Octets, rows: Whole, at: Whole, kind: Octets, length: Whole) -> None:
+def _take(
+    options: Options, octets: Octets, rows: Whole, at: Whole, kind: Octets, length: Whole
+) -> None:
     one = (kind == 2) & (length == 4)
     options.mss[rows[one]] = _number(octets, at[one] + 2, 2)
     one = (kind == 3) & (length == 3)

@@ -1,4 +1,6 @@
-"""What the peer has selectively acknowledged above its ACK: few ranges, ordered, apart from each other."""
+"""What the peer has selectively acknowledged above its ACK: few ranges, ordered, apart from each
+other.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,9 @@ from bisect import bisect_left, bisect_right
 from operator import itemgetter
 
 _MOST = 256
-"""More ranges than this are not remembered: the lowest is forgotten, and counts as not acknowledged."""
+"""More ranges than this are not remembered: the lowest is forgotten, and counts as not
+acknowledged.
+"""
 _LEFT, _RIGHT = itemgetter(0), itemgetter(1)
 
 

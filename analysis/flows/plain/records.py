@@ -23,7 +23,9 @@ Octets = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Records that stand in `octets`: where each begins, how many octets of it are there, and what is said of it."""
+    """Records that stand in `octets`: where each begins, how many octets of it are there, and what
+    is said of it.
+    """
 
     octets: Octets
     start: Whole
@@ -37,7 +39,9 @@ class Batch:
 
 @dataclass(slots=True)
 class Headers:
-    """What the file's headers state: link types in the order of their coming, and the largest snap length."""
+    """What the file's headers state: link types in the order of their coming, and the largest snap
+    length.
+    """
 
     link_types: list[int] = field(default_factory=list)
     snaplen: int = 0
@@ -52,10 +56,12 @@ Batches = Generator[Batch, None, str | None]
 """Gives records, and returns why reading ended before the end: a name in analysis.flows.faults."""
 
 _FORMATS = {
-    b"\xd4\xc3\xb2\xa1": ("pcap", "<"), b"\xa1\xb2\xc3\xd4": ("pcap", ">"),
-    b"\x4d\x3c\xb2\xa1": ("pcap-nanosecond", "<"), b"\xa1\xb2\x3c\x4d": ("pcap-nanosecond", ">"),
+    b"\xd4\xc3\xb2\xa1": ("pcap", "<"),
+    b"\xa1\xb2\xc3\xd4": ("pcap", ">"),
+    b"\x4d\x3c\xb2\xa1": ("pcap-nanosecond", "<"),
+    b"\xa1\xb2\x3c\x4d": ("pcap-nanosecond", ">"),
     b"\x0a\x0d\x0d\x0a": ("pcapng", ""),
-}  # fmt: skip
+}
 
 
 def recognise(source: Source) -> tuple[str, str] | None:
@@ -91,7 +97,9 @@ def ended(source: Source) -> str | None:
 
 
 def _whole_records(window: bytes, order: str) -> tuple[list[int], int, int]:
-    """Where the records begin that are whole, where the last one ends, and what the one behind it claims to hold."""
+    """Where the records begin that are whole, where the last one ends, and what the one behind it
+    claims to hold.
+    """
     length = struct.Struct(order + "I").unpack_from
     starts, at, end, claimed = [], 0, len(window), 0
     while at + 16 <= end:
@@ -106,7 +114,11 @@ def _whole_records(window: bytes, order: str) -> tuple[list[int], int, int]:
 
 def _batch(window: bytes, starts: list[int], order: str, tick: int, link: int) -> Batch:
     octets, start = np.frombuffer(window, np.uint8), np.array(starts, np.int64)
-    heads = view(octets, start, np.dtype([(name, order + "u4") for name in ("s", "fraction", "captured", "wire")]))
+    heads = view(
+        octets,
+        start,
+        np.dtype([(name, order + "u4") for name in ("s", "fraction", "captured", "wire")]),
+    )
     captured = heads["captured"].astype(np.int64)
     time = heads["s"].astype(np.int64) * 1_000_000_000 + heads["fraction"].astype(np.int64) * tick
     length = np.maximum(heads["wire"].astype(np.int64), captured)

@@ -1,4 +1,6 @@
-"""The packets' frame: columns in pieces. What the packets say comes from NumPy, what the analysis adds from lists."""
+"""The packets' frame: columns in pieces. What the packets say comes from NumPy, what the analysis
+adds from lists.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +16,38 @@ from analysis.flows.plain.step import Step
 
 _PIECE = 1 << 18
 _TYPES = {
-    "number": "uint64", "time": "int64", "connection": "uint32", "forward": "bool", "sequence": "uint64",
-    "acknowledgement": "uint64", "payload": "uint32", "window": "uint64", "flags": "uint16", "sack_row": "uint32",
-    "sack_value": "uint64", "dsack": "bool", "timestamp": "uint32", "echo": "uint32", "ip_id": "uint16", "ecn": "uint8",
-    "ttl": "uint8", "in_flight": "uint64", "rtt": "int64",
-}  # fmt: skip
+    "number": "uint64",
+    "time": "int64",
+    "connection": "uint32",
+    "forward": "bool",
+    "sequence": "uint64",
+    "acknowledgement": "uint64",
+    "payload": "uint32",
+    "window": "uint64",
+    "flags": "uint16",
+    "sack_row": "uint32",
+    "sack_value": "uint64",
+    "dsack": "bool",
+    "timestamp": "uint32",
+    "echo": "uint32",
+    "ip_id": "uint16",
+    "ecn": "uint8",
+    "ttl": "uint8",
+    "in_flight": "uint64",
+    "rtt": "int64",
+}
 _ADDED = (
-    "connection", "forward", "sequence", "acknowledgement", "window", "dsack", "in_flight", "rtt", "sack_row",
+    "connection",
+    "forward",
+    "sequence",
+    "acknowledgement",
+    "window",
+    "dsack",
+    "in_flight",
+    "rtt",
+    "sack_row",
     "sack_value",
-)  # fmt: skip
+)
 Columns = dict[str, npt.NDArray[Any]]
 
 
@@ -56,16 +81,24 @@ class Rows:
     def finish(self, segments: Segments, number: int) -> None:
         """The rows of a batch are complete, whose first record has this number."""
         made: Columns = {
-            "number": segments.row + number, "time": segments.time, "payload": segments.payload,
-            "flags": segments.flags, "timestamp": segments.options.value, "echo": segments.options.echo,
-            "ip_id": segments.ip_id, "ecn": segments.ecn, "ttl": segments.ttl,
+            "number": segments.row + number,
+            "time": segments.time,
+            "payload": segments.payload,
+            "flags": segments.flags,
+            "timestamp": segments.options.value,
+            "echo": segments.options.echo,
+            "ip_id": segments.ip_id,
+            "ecn": segments.ecn,
+            "ttl": segments.ttl,
             **{name: np.array(values, np.int64) for name, values in self._added.items()},
-        }  # fmt: skip
+        }
         for name in ("acknowledgement", "ip_id", "rtt"):
             made[f"has_{name}"] = made[name] >= 0
             made[name] = np.maximum(made[name], 0)
         made["has_timestamp"] = made["has_echo"] = segments.options.has_timestamps
-        self._open.append({name: values.astype(_TYPES.get(name, "bool")) for name, values in made.items()})
+        self._open.append(
+            {name: values.astype(_TYPES.get(name, "bool")) for name, values in made.items()}
+        )
         self._open_rows += len(segments.row)
         self._added = {name: [] for name in _ADDED}
         if self._open_rows >= _PIECE:
@@ -86,7 +119,9 @@ class Rows:
     def _join(self) -> None:
         if self._open:
             names = list(self._open[0])
-            self._joined.append({name: np.concatenate([columns[name] for columns in self._open]) for name in names})
+            self._joined.append(
+                {name: np.concatenate([columns[name] for columns in self._open]) for name in names}
+            )
         self._open, self._open_rows = [], 0
 
 

@@ -58,7 +58,9 @@ class Samples:
         """Nanoseconds; tcptrace divides by a little more than the count."""
         if self.count == 0:
             return 0.0
-        return float(self.sum) / (float(self.count) + 0.0001 if self._compatible else float(self.count))
+        return float(self.sum) / (
+            float(self.count) + 0.0001 if self._compatible else float(self.count)
+        )
 
     def deviation(self) -> float:
         """Nanoseconds, for n - 1; 0 for fewer than three, as tcptrace has it."""
@@ -71,8 +73,8 @@ class Samples:
 class Histogram:
     """How often each bucket was met.
 
-    The rule: below 128 each value is a bucket of its own; above, the highest bit and the six after it choose the
-    bucket. It stands for its middle, `low + width / 2`.
+    The rule: below 128 each value is a bucket of its own; above, the highest bit and the six
+    after it choose the bucket. It stands for its middle, `low + width / 2`.
     """
 
     __slots__ = ("_counts", "_pending")
@@ -96,7 +98,9 @@ class Histogram:
         return self._counts.total() + len(self._pending)
 
     def percentile(self, percent: int) -> int | None:
-        """The value that `percent` of the times do not exceed: the bucket of the `ceil(percent * n / 100)`-th."""
+        """The value that `percent` of the times do not exceed: the bucket of the `ceil(percent * n
+        / 100)`-th.
+        """
         if self._pending:
             self._settle()
         if not self._counts:

@@ -1,6 +1,7 @@
-"""What one direction has sent: a list of segments ordered by sequence, each with when it was last sent, how often it
-was sent again, and whether it was acknowledged. Acknowledged neighbours at the front become one.
-The rules of counting are tcptrace's (its manual, and its behaviour); numbers are relative and of 64 bit.
+"""What one direction has sent: a list of segments ordered by sequence, each with when it was last
+sent, how often it was sent again, and whether it was acknowledged. Acknowledged neighbours at
+the front become one. The rules of counting are tcptrace's (its manual, and its behaviour);
+numbers are relative and of 64 bit.
 """
 
 from __future__ import annotations
@@ -26,10 +27,14 @@ class Told(Protocol):
     """Who is told what happens to segments."""
 
     def resent(self, time: int, again: int) -> None:
-        """An unacknowledged segment was sent again, so long after the last time, and for the how-manieth time."""
+        """An unacknowledged segment was sent again, so long after the last time, and for the
+        how-manieth time.
+        """
 
     def exactly(self, time: int, size: int, worth: Worth) -> None:
-        """A segment's end is acknowledged: the time since it was sent, its size, and what the time is worth."""
+        """A segment's end is acknowledged: the time since it was sent, its size, and what the time
+        is worth.
+        """
 
     def cumulatively(self) -> None:
         """A segment is covered by a later one's ACK."""
@@ -39,11 +44,15 @@ class Told(Protocol):
 
 
 class Sent:
-    """A segment: `time` is when it was sent last, `acknowledged` how often it was, duplicates included."""
+    """A segment: `time` is when it was sent last, `acknowledged` how often it was, duplicates
+    included.
+    """
 
     __slots__ = ("acknowledged", "again", "end", "first", "time")
 
-    def __init__(self, first: int, end: int, time: int, again: int = 0, acknowledged: int = 0) -> None:
+    def __init__(
+        self, first: int, end: int, time: int, again: int = 0, acknowledged: int = 0
+    ) -> None:
         self.first, self.end, self.time = first, end, time
         self.again, self.acknowledged = again, acknowledged
 
@@ -115,7 +124,10 @@ class Scoreboard:
         sent.time = now
 
     def acknowledge(self, ack: int, now: int, duplicate: bool, told: Told) -> int | None:
-        """Takes an ACK; `duplicate` says whether it is one. The time of the newest data it covers, if a sample."""
+        """Takes an ACK; `duplicate` says whether it is one.
+
+        The time of the newest data it covers, if a sample.
+        """
         covered, changed = 0, False
         latest = latest_new = _LONG_AGO
         sample = None

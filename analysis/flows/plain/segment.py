@@ -24,31 +24,62 @@ from analysis.flows.plain.records import Batch, Octets, Whole, view
 
 FIN, SYN, RST, PSH, ACK, URG, ECE, CWR = (1 << bit for bit in range(8))
 ENDS = 36
-"""Octets of two addresses and two ports: the source's address, the destination's, and both ports."""
+"""Octets of two addresses and two ports: the source's address, the destination's, and both
+ports.
+"""
 
 _TCP = 6
 _EXTENSIONS = 16
 _EXTENSION_KINDS = (0, 43, 44, 51, 60, 135, 139, 140)
 _FOUR = np.frombuffer(b"\1" + bytes(11), np.uint8)
-"""What stands before an IPv4 address to make 16 octets of it: of the discard-only prefix (RFC 6666)."""
+"""What stands before an IPv4 address to make 16 octets of it: of the discard-only prefix (RFC
+6666).
+"""
 
-_IP_4 = np.dtype([
-    ("first", "u1"), ("service", "u1"), ("total", ">u2"), ("id", ">u2"), ("fragment", ">u2"), ("ttl", "u1"),
-    ("protocol", "u1"), ("sum", ">u2"), ("source", "u1", 4), ("destination", "u1", 4),
-])  # fmt: skip
-_IP_6 = np.dtype([
-    ("first", "u1"), ("second", "u1"), ("label", ">u2"), ("payload", ">u2"), ("next", "u1"), ("hops", "u1"),
-    ("source", "u1", 16), ("destination", "u1", 16),
-])  # fmt: skip
-_TCP_HEADER = np.dtype([
-    ("ports", "u1", 4), ("sequence", ">u4"), ("acknowledgement", ">u4"), ("flags", ">u2"), ("window", ">u2"),
-    ("sum", ">u2"), ("urgent", ">u2"),
-])  # fmt: skip
+_IP_4 = np.dtype(
+    [
+        ("first", "u1"),
+        ("service", "u1"),
+        ("total", ">u2"),
+        ("id", ">u2"),
+        ("fragment", ">u2"),
+        ("ttl", "u1"),
+        ("protocol", "u1"),
+        ("sum", ">u2"),
+        ("source", "u1", 4),
+        ("destination", "u1", 4),
+    ]
+)
+_IP_6 = np.dtype(
+    [
+        ("first", "u1"),
+        ("second", "u1"),
+        ("label", ">u2"),
+        ("payload", ">u2"),
+        ("next", "u1"),
+        ("hops", "u1"),
+        ("source", "u1", 16),
+        ("destination", "u1", 16),
+    ]
+)
+_TCP_HEADER = np.dtype(
+    [
+        ("ports", "u1", 4),
+        ("sequence", ">u4"),
+        ("acknowledgement", ">u4"),
+        ("flags", ">u2"),
+        ("window", ">u2"),
+        ("sum", ">u2"),
+        ("urgent", ">u2"),
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Segments:
-    """What an analysis needs of TCP segments; numbers as on the wire. One entry of each column for a segment."""
+    """What an analysis needs of TCP segments; numbers as on the wire. One entry of each column for
+    a segment.
+    """
 
     row: Whole
     """The record's place in its batch."""
@@ -101,8 +132,13 @@ def _version_four(packets: Packets, rows: Whole, headers: Headers) -> None:
     rows = packets.ignore(rows, CUT_OFF, packets.shorter(rows, packets.ip[rows] + 20))
     ip = _view(packets, rows, packets.ip[rows], _IP_4)
     size = (ip["first"] & 15).astype(np.int64) * 4
-    # A total length of 0 stands in captures of offloaded and of jumbo packets (BIG TCP): the wire's counts.
-    total = np.where(ip["total"] == 0, packets.batch.length[rows] - packets.ip[rows], ip["total"].astype(np.int64))
+    # A total length of 0 stands in captures of offloaded and of jumbo packets (BIG TCP): the wire's
+    # counts.
+    total = np.where(
+        ip["total"] == 0,
+        packets.batch.length[rows] - packets.ip[rows],
+        ip["total"].astype(np.int64),
+    )
     wrong = [
         (FRAGMENT, ip["fragment"] & 0x1FFF != 0),
         (NOT_TCP, ip["protocol"] != _TCP),
@@ -111,7 +147,11 @@ def _version_four(packets: Packets, rows: Whole, headers: Headers) -> None:
     for why, where in wrong:  # the last one to mark a packet is the first that is looked for
         packets.why[rows[where]] = why
     headers.start[rows], headers.length[rows] = size, total - size
-    headers.ip_id[rows], headers.ecn[rows], headers.ttl[rows] = ip["id"], ip["service"] & 3, ip["ttl"]
+    headers.ip_id[rows], headers.ecn[rows], headers.ttl[rows] = (
+        ip["id"],
+        ip["service"] & 3,
+        ip["ttl"],
+    )
     headers.ends[rows, :12] = headers.ends[rows, 16:28] = _FOUR
     headers.ends[rows, 12:16], headers.ends[rows, 28:32] = ip["source"], ip["destination"]
 
@@ -119,7 +159,11 @@ def _version_four(packets: Packets, rows: Whole, headers: Headers) -> None:
 def _version_six(packets: Packets, rows: Whole, headers: Headers) -> None:
     rows = packets.ignore(rows, CUT_OFF, packets.shorter(rows, packets.ip[rows] + 40))
     ip = _view(packets, rows, packets.ip[rows], _IP_6)
-    headers.ip_id[rows], headers.ecn[rows], headers.ttl[rows] = -1, ip["second"] >> 4 & 3, ip["hops"]
+    headers.ip_id[rows], headers.ecn[rows], headers.ttl[rows] = (
+        -1,
+        ip["second"] >> 4 & 3,
+        ip["hops"],
+    )
     headers.ends[rows, :16], headers.ends[rows, 16:32] = ip["source"], ip["destination"]
     wire = np.maximum(packets.batch.length[rows] - packets.ip[rows] - 40, 0)
     headers.length[rows] = np.where(ip["payload"] == 0, wire, ip["payload"].astype(np.int64))
@@ -153,29 +197,47 @@ def _extensions(packets: Packets, rows: Whole, ip: npt.NDArray[Any], headers: He
         long = packets.pair(rows, at + 4) << 16 | packets.pair(rows, at + 6)
         headers.length[rows[jumbo]] = long[jumbo]
         size = packets.octet(rows, at + 1)
-        headers.start[rows] += np.select([following == 44, following == 51], [8, (size + 2) * 4], (size + 1) * 8)
+        headers.start[rows] += np.select(
+            [following == 44, following == 51], [8, (size + 2) * 4], (size + 1) * 8
+        )
         following = packets.octet(rows, at)
     packets.why[rows] = NOT_TCP
 
 
 def _tcp(packets: Packets, headers: Headers) -> Segments:
     rows = np.flatnonzero(packets.why == FINE)
-    rows = packets.ignore(rows, CUT_OFF, packets.shorter(rows, packets.ip[rows] + headers.start[rows] + 20))
+    rows = packets.ignore(
+        rows, CUT_OFF, packets.shorter(rows, packets.ip[rows] + headers.start[rows] + 20)
+    )
     at = packets.ip[rows] + headers.start[rows]
     tcp = _view(packets, rows, at, _TCP_HEADER)
     size = (tcp["flags"] >> 12).astype(np.int64) * 4
     damaged = (size < 20) | (headers.length[rows] < size)
-    rows, at, tcp, size = packets.ignore(rows, DAMAGED_TCP, damaged), at[~damaged], tcp[~damaged], size[~damaged]
+    rows, at, tcp, size = (
+        packets.ignore(rows, DAMAGED_TCP, damaged),
+        at[~damaged],
+        tcp[~damaged],
+        size[~damaged],
+    )
     headers.ends[rows, 32:] = tcp["ports"]
     there = packets.batch.captured[rows] - at
     payload = headers.length[rows] - size
     begin = packets.batch.start[rows] + at + 20
-    numbers = {name: tcp[name].astype(np.int64) for name in ("sequence", "acknowledgement", "window", "urgent")}
+    numbers = {
+        name: tcp[name].astype(np.int64)
+        for name in ("sequence", "acknowledgement", "window", "urgent")
+    }
     return Segments(
-        row=rows, time=packets.batch.time[rows], ends=headers.ends[rows].view(f"V{ENDS}")[:, 0], **numbers,
-        flags=(tcp["flags"] & 0x1FF).astype(np.int64), payload=payload,
+        row=rows,
+        time=packets.batch.time[rows],
+        ends=headers.ends[rows].view(f"V{ENDS}")[:, 0],
+        **numbers,
+        flags=(tcp["flags"] & 0x1FF).astype(np.int64),
+        payload=payload,
         # Ethernet's padding behind a short packet is none of its payload.
         missing=payload - np.minimum(np.maximum(there - size, 0), payload),
-        ip_id=headers.ip_id[rows], ecn=headers.ecn[rows], ttl=headers.ttl[rows],
+        ip_id=headers.ip_id[rows],
+        ecn=headers.ecn[rows],
+        ttl=headers.ttl[rows],
         options=parse(packets.batch.octets, begin, begin + np.minimum(size, there) - 20),
-    )  # fmt: skip
+    )

@@ -50,7 +50,9 @@ def transmit(step: Step, this: Direction, other: Direction) -> None:
         this.rare.probe_packets += 1
         this.rare.probe_bytes += step.payload
         return
-    added = step.added = this.board.add(step.first, step.first + length, step.now, other.packets == 0, this)
+    added = step.added = this.board.add(
+        step.first, step.first + length, step.now, other.packets == 0, this
+    )
     again = added.again
     if again or added.out_of_order:
         _repeats(step, this)
@@ -108,7 +110,9 @@ def _empty(step: Step, this: Direction, other: Direction) -> int:
     return chosen
 
 
-def _repetition(step: Step, this: Direction, other: Direction, vantage: Vantage, forward: bool) -> int:
+def _repetition(
+    step: Step, this: Direction, other: Direction, vantage: Vantage, forward: bool
+) -> int:
     """A segment with payload that does not simply go on where the last one ended."""
     again, rare = min(step.added.again, step.payload), this.rare
     if step.payload == 1 and step.end == this.next and this.acknowledged >= this.next:
@@ -134,11 +138,21 @@ def _repetition(step: Step, this: Direction, other: Direction, vantage: Vantage,
 def _situation(step: Step, this: Direction, other: Direction) -> Situation:
     sent, again = step.added.earlier or (step.now, 0)
     return Situation(
-        now=step.now, first=step.first, end=step.end, next=this.next, acknowledged=max(this.acknowledged, 1),
-        acknowledged_time=this.acknowledged_time, last_received=this.last_received, sent=sent, again=again,
-        sack=this.sack_permitted and other.sack_permitted, sacked_top=this.sacked.top(), duplicates=this.duplicates,
-        size=max(this.segment_size(other), 1), rtt=this.smoothed,
-    )  # fmt: skip
+        now=step.now,
+        first=step.first,
+        end=step.end,
+        next=this.next,
+        acknowledged=max(this.acknowledged, 1),
+        acknowledged_time=this.acknowledged_time,
+        last_received=this.last_received,
+        sent=sent,
+        again=again,
+        sack=this.sack_permitted and other.sack_permitted,
+        sacked_top=this.sacked.top(),
+        duplicates=this.duplicates,
+        size=max(this.segment_size(other), 1),
+        rtt=this.smoothed,
+    )
 
 
 def advance(step: Step, this: Direction) -> None:

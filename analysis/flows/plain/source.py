@@ -1,4 +1,6 @@
-"""The file as a stream of bytes: unpacked where it is gzip (RFC 1952) or zstd (RFC 8878), read in large pieces."""
+"""The file as a stream of bytes: unpacked where it is gzip (RFC 1952) or zstd (RFC 8878), read in
+large pieces.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ class Source:
         self.offset = 0
         """Bytes of the stream before the window."""
         self.broken = False
-        """Whether the stream ended by an error of the system or of the unpacking, and not at its end."""
+        """Whether the stream ended by an error of the system or of the unpacking, and not at its
+        end.
+        """
 
     def need(self, length: int) -> bool:
         """Makes at least `length` bytes stand in the window; False if the stream ends before."""
@@ -47,7 +51,10 @@ class Source:
 
 
 def open_source(file: BinaryIO) -> tuple[Source, str]:
-    """The stream in `file`, and how it is compressed: "", "gzip" or "zstd". Raises OSError if nothing can be read."""
+    """The stream in `file`, and how it is compressed: "", "gzip" or "zstd".
+
+    Raises OSError if nothing can be read.
+    """
     magic = file.read(4)
     file.seek(0)
     if magic.startswith(b"\x1f\x8b"):

@@ -1,4 +1,6 @@
-"""What is known of the segment that a connection takes: its numbers on the wire, and what the steps find out."""
+"""What is known of the segment that a connection takes: its numbers on the wire, and what the steps
+find out.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +8,41 @@ from analysis.flows.plain.scoreboard import Added
 
 
 class Step:
-    """One object serves all segments: the first group of fields is set anew for each, the second by the steps."""
+    """One object serves all segments: the first group of fields is set anew for each, the second by
+    the steps.
+    """
 
     __slots__ = (
-        "ack", "acknowledgement", "added", "blocks", "copy", "dsack", "echo", "ecn", "end", "first", "flags", "ip_id",
-        "kind", "kinds", "missing", "mss", "now", "payload", "probe", "repeated", "rtt", "sack_permitted",
-        "sacks", "scale", "sequence", "urgent", "value", "window", "window_field",
-    )  # fmt: skip
+        "ack",
+        "acknowledgement",
+        "added",
+        "blocks",
+        "copy",
+        "dsack",
+        "echo",
+        "ecn",
+        "end",
+        "first",
+        "flags",
+        "ip_id",
+        "kind",
+        "kinds",
+        "missing",
+        "mss",
+        "now",
+        "payload",
+        "probe",
+        "repeated",
+        "rtt",
+        "sack_permitted",
+        "sacks",
+        "scale",
+        "sequence",
+        "urgent",
+        "value",
+        "window",
+        "window_field",
+    )
 
     now: int
     sequence: int
@@ -33,7 +63,9 @@ class Step:
     blocks: tuple[tuple[int, int], ...]
 
     first: int
-    """Relative numbers: the segment's first byte, the end of its payload, and its acknowledgement."""
+    """Relative numbers: the segment's first byte, the end of its payload, and its
+    acknowledgement.
+    """
     end: int
     ack: int | None
     window: int

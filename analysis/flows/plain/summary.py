@@ -12,9 +12,13 @@ from analysis.flows.plain.whole import whole
 _MILLISECOND = 1_000_000.0
 _SECOND = 1_000_000_000.0
 _COUNTED = {
-    "syns_again": "syn", "fins_again": "fin", "keepalives": "keepalive", "probes": "probe", "late": "late",
+    "syns_again": "syn",
+    "fins_again": "fin",
+    "keepalives": "keepalive",
+    "probes": "probe",
+    "late": "late",
     "copies": "copy",
-}  # fmt: skip
+}
 _NO_RARE, _NO_RTTS = Rare(compatible=False), Rtts(compatible=False)
 Row = dict[str, Value]
 
@@ -24,22 +28,34 @@ def add(frame: Frame, connection: Connection, compatible: bool) -> None:
     a, b = connection.a, connection.b
     a.usage.advance(connection.last_time)
     b.usage.advance(connection.last_time)
-    frame.add(whole(connection), *(_Part(connection, *ends, compatible).row() for ends in ((a, b), (b, a))))
+    frame.add(
+        whole(connection),
+        *(_Part(connection, *ends, compatible).row() for ends in ((a, b), (b, a))),
+    )
 
 
 class _Part:
     """One direction of a connection."""
 
-    def __init__(self, connection: Connection, this: Direction, other: Direction, compatible: bool) -> None:
+    def __init__(
+        self, connection: Connection, this: Direction, other: Direction, compatible: bool
+    ) -> None:
         self.this, self.other, self.compatible = this, other, compatible
         self.rare, self.rtts = this.some_rare or _NO_RARE, this.some_rtts or _NO_RTTS
         self.began, self.end = connection.first_time, connection.last_time
 
     def row(self) -> Row:
         return {
-            **self._packets(), **self._options(), **self._windows(), **self._stream(), **self._rtts(), **self._rates(),
-            **self._ours(), **self._kinds(), **self._reordering(),
-        }  # fmt: skip
+            **self._packets(),
+            **self._options(),
+            **self._windows(),
+            **self._stream(),
+            **self._rtts(),
+            **self._rates(),
+            **self._ours(),
+            **self._kinds(),
+            **self._reordering(),
+        }
 
     def _small(self, count: int) -> int:
         """tcptrace counts SYN, FIN and RST in an octet."""
@@ -106,14 +122,20 @@ class _Part:
             "wavg_owin": self._weighted_owin(),
             "initial_window_bytes": this.initial_bytes,
             "initial_window_pkts": this.initial_packets,
-            "zero_window_time": rare.zero_window_time + (0 if since is None else max(self.end - since, 0)),
+            "zero_window_time": (
+                rare.zero_window_time + (0 if since is None else max(self.end - since, 0))
+            ),
         }
 
     def _weighted_owin(self) -> int | None:
         duration, weighted = self.end - self.began, self.this.owin_weighted
         if duration <= 0:
             return None
-        return int(float(weighted) / (float(duration) / _SECOND)) if self.compatible else weighted // duration
+        return (
+            int(float(weighted) / (float(duration) / _SECOND))
+            if self.compatible
+            else weighted // duration
+        )
 
     def _stream(self) -> Row:
         this, rare = self.this, self.rare
@@ -142,15 +164,24 @@ class _Part:
             **_times(("RTT_min", "RTT_max", "RTT_avg", "RTT_stdev"), rtts.all),
             "RTT_from_3WHS": this.handshake_sample / _MILLISECOND,
             "RTT_full_sz_smpls": rtts.full.settle().count,
-            **_times(("RTT_full_sz_min", "RTT_full_sz_max", "RTT_full_sz_avg", "RTT_full_sz_stdev"), rtts.full),
+            **_times(
+                ("RTT_full_sz_min", "RTT_full_sz_max", "RTT_full_sz_avg", "RTT_full_sz_stdev"),
+                rtts.full,
+            ),
             "post-loss_acks": rare.after_loss,
             "ambiguous_acks": rare.ambiguous,
-            **_times(("RTT_min_(last)", "RTT_max_(last)", "RTT_avg_(last)", "RTT_sdv_(last)"), rare.last_times),
+            **_times(
+                ("RTT_min_(last)", "RTT_max_(last)", "RTT_avg_(last)", "RTT_sdv_(last)"),
+                rare.last_times,
+            ),
             "segs_cum_acked": this.cumulative,
             "duplicate_acks": rare.duplicate_acks,
             "triple_dupacks": rare.triple_duplicates,
             "max_#_retrans": rare.most_again,
-            **_times(("min_retr_time", "max_retr_time", "avg_retr_time", "sdv_retr_time"), rare.retransmission_times),
+            **_times(
+                ("min_retr_time", "max_retr_time", "avg_retr_time", "sdv_retr_time"),
+                rare.retransmission_times,
+            ),
         }
 
     def _rates(self) -> Row:

@@ -66,15 +66,42 @@ class Table:
         """The ends of each segment; what else is known of it stands in the step meanwhile."""
         step, options = self._step, found.options
         columns = (
-            found.ends, found.time, found.sequence, found.acknowledgement, found.flags, found.window, found.urgent,
-            found.payload, found.missing, found.ip_id, found.ecn, np.where(options.has_timestamps, options.value, -1),
-            options.echo, options.mss, options.scale, options.sack_permitted,
-        )  # fmt: skip
+            found.ends,
+            found.time,
+            found.sequence,
+            found.acknowledgement,
+            found.flags,
+            found.window,
+            found.urgent,
+            found.payload,
+            found.missing,
+            found.ip_id,
+            found.ecn,
+            np.where(options.has_timestamps, options.value, -1),
+            options.echo,
+            options.mss,
+            options.scale,
+            options.sack_permitted,
+        )
         for (
-            ends, step.now, step.sequence, step.acknowledgement, step.flags, step.window_field, step.urgent,
-            step.payload, step.missing, step.ip_id, step.ecn, step.value,
-            step.echo, step.mss, step.scale, step.sack_permitted, step.blocks,
-        ) in zip(*(column.tolist() for column in columns), _blocks(found), strict=True):  # fmt: skip
+            ends,
+            step.now,
+            step.sequence,
+            step.acknowledgement,
+            step.flags,
+            step.window_field,
+            step.urgent,
+            step.payload,
+            step.missing,
+            step.ip_id,
+            step.ecn,
+            step.value,
+            step.echo,
+            step.mss,
+            step.scale,
+            step.sack_permitted,
+            step.blocks,
+        ) in zip(*(column.tolist() for column in columns), _blocks(found), strict=True):
             yield ends
 
     def _find(self, ends: bytes) -> tuple[Connection, bool]:
@@ -89,7 +116,9 @@ class Table:
         return found
 
     def _marked(self, ends: bytes, newest: Connection, forward: bool) -> tuple[Connection, bool]:
-        """Of a segment with SYN, or by tcptrace's rules: the newest connection, or another one that it begins."""
+        """Of a segment with SYN, or by tcptrace's rules: the newest connection, or another one that
+        it begins.
+        """
         if ended_before(self._step, newest, forward, self.compatible):
             known = self._opening.pop(newest.number, None)
             return self._begin(ends, known.before if known else newest), True
@@ -98,7 +127,9 @@ class Table:
         return newest, forward
 
     def _answered(self, ends: bytes, newest: Connection, forward: bool) -> tuple[Connection, bool]:
-        """Of the newest connection only the SYNs of a were seen: the segment is its own, or of an older one."""
+        """Of the newest connection only the SYNs of a were seen: the segment is its own, or of an
+        older one.
+        """
         known = self._opening[newest.number]
         if not known.passes(self._step, forward):
             del self._opening[newest.number]
@@ -131,6 +162,8 @@ def _blocks(found: Segments) -> list[tuple[tuple[int, int], ...]]:
     blocks: list[tuple[tuple[int, int], ...]] = [()] * len(found.row)
     rows = np.flatnonzero(found.options.block_count)
     counts = found.options.block_count[rows].tolist()
-    for row, count, edges in zip(rows.tolist(), counts, found.options.blocks[rows].tolist(), strict=True):
+    for row, count, edges in zip(
+        rows.tolist(), counts, found.options.blocks[rows].tolist(), strict=True
+    ):
         blocks[row] = tuple(zip(edges[: 2 * count : 2], edges[1 : 2 * count : 2], strict=True))
     return blocks

@@ -1,4 +1,6 @@
-"""What a gzip or zstd file has inside: all its members (gzip) or frames (zstd), one after the other."""
+"""What a gzip or zstd file has inside: all its members (gzip) or frames (zstd), one after the
+other.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ def pieces(file: BinaryIO, size: int) -> Iterator[bytes]:
 
 
 def unpacked(file: BinaryIO, new: Callable[[], Unpacker]) -> Iterator[bytes]:
-    """All members (gzip) or frames (zstd), one after the other; then Damaged, if that is how it ends."""
+    """All members (gzip) or frames (zstd), one after the other; then Damaged, if that is how it
+    ends.
+    """
     unpacker, member, at = new(), 0, 0
     for packed in pieces(file, _PACKED):
         while packed:
@@ -63,10 +67,11 @@ def unpacked(file: BinaryIO, new: Callable[[], Unpacker]) -> Iterator[bytes]:
 
 
 def _up_to_the_damage(file: BinaryIO, member: int, at: int, unpacker: Unpacker) -> bytes:
-    """What can be unpacked of the piece at `at`, which is damaged, in the member that begins at `member`.
+    """What can be unpacked of the piece at `at`, which is damaged, in the member that begins at
+    `member`.
 
-    An unpacker that meets an error keeps to itself what it has made of the piece. So a new one takes the member up to
-    the piece, and then octet by octet.
+    An unpacker that meets an error keeps to itself what it has made of the piece. So a new one
+    takes the member up to the piece, and then octet by octet.
     """
     file.seek(member)
     while file.tell() < at:

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from analysis.figures.style import png, settings
-from analysis.reproduction.figures.marks import SOURCES, Mark, Source, draw_marks, legend, value_axis
+from analysis.reproduction.figures.marks import (
+    SOURCES,
+    Mark,
+    Source,
+    draw_marks,
+    legend,
+    value_axis,
+)
 from analysis.sweep.figures.panels import Board, Room, board
 from analysis.sweep.figures.swept import Swept, draw_axis
 
@@ -25,7 +32,10 @@ class Panel:
 
 
 def draw(shown: Sequence[Panel], axis: Swept, below: str) -> bytes:
-    """A PNG; `below` names the swept quantity. The marks of one source are joined in the order of the quantity."""
+    """A PNG; `below` names the swept quantity.
+
+    The marks of one source are joined in the order of the quantity.
+    """
     present = [source for source in SOURCES if any(panel.marks.get(source) for panel in shown)]
     with settings():
         is_wide = len(shown) == 1 or (len(shown) == 2 and len(axis.positions) > _CROWDED)
@@ -35,8 +45,13 @@ def draw(shown: Sequence[Panel], axis: Swept, below: str) -> bytes:
         for axes, panel in zip(made.axes, shown, strict=True):
             for source, marks in panel.marks.items():
                 ordered = sorted(marks, key=lambda mark: mark.at)
-                axes.plot([mark.at for mark in ordered], [mark.value for mark in ordered], color=source.color,
-                          linewidth=1.0, alpha=0.5)  # fmt: skip
+                axes.plot(
+                    [mark.at for mark in ordered],
+                    [mark.value for mark in ordered],
+                    color=source.color,
+                    linewidth=1.0,
+                    alpha=0.5,
+                )
                 draw_marks(axes, source, ordered, "y")
         made.label("", below)
         _scales(made, shown)

@@ -1,4 +1,6 @@
-"""Published numbers and ours in a line for each row: as they are, or as shares of the published one."""
+"""Published numbers and ours in a line for each row: as they are, or as shares of the published
+one.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,14 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from analysis.figures.style import GREY, png, settings
-from analysis.reproduction.figures.marks import SOURCES, Mark, Source, draw_marks, legend, value_axis
+from analysis.reproduction.figures.marks import (
+    SOURCES,
+    Mark,
+    Source,
+    draw_marks,
+    legend,
+    value_axis,
+)
 from analysis.sweep.figures.panels import Room, board, plain
 
 _ROW = 0.46
@@ -23,8 +32,13 @@ _NEAR = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 1.75, 2.0, 2.5)
 """Ticks where all ratios are near 1."""
 
 
-def draw(labels: Sequence[str], marks: Mapping[Source, Sequence[Mark]], below: str, is_ratio: bool) -> bytes:
-    """A PNG; marks stand at the number of their label. As ratios, the published number is the line at 1."""
+def draw(
+    labels: Sequence[str], marks: Mapping[Source, Sequence[Mark]], below: str, is_ratio: bool
+) -> bytes:
+    """A PNG; marks stand at the number of their label.
+
+    As ratios, the published number is the line at 1.
+    """
     present = [source for source in SOURCES if marks.get(source)]
     wrapped = [_label(label) for label in labels]
     longest = max(len(part) for label in wrapped for part in label.split("\n"))
@@ -33,7 +47,10 @@ def draw(labels: Sequence[str], marks: Mapping[Source, Sequence[Mark]], below: s
         made = board(1, room, legend(present))
         axes = made.axes[0]
         for source in present:
-            moved = [Mark(mark.at + source.shift, mark.value, mark.runs, mark.interval) for mark in marks[source]]
+            moved = [
+                Mark(mark.at + source.shift, mark.value, mark.runs, mark.interval)
+                for mark in marks[source]
+            ]
             draw_marks(axes, source, moved, "x")
         shown = [mark for source in present for mark in marks[source]]
         _ratios(axes, shown) if is_ratio else value_axis(axes, "x", shown)

@@ -10,19 +10,30 @@ from typing import Literal
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
+from matplotlib.ticker import (
+    FixedLocator,
+    FuncFormatter,
+    LogLocator,
+    MaxNLocator,
+    NullFormatter,
+    NullLocator,
+)
 
 from analysis.figures.style import BLUE, VERMILLION
 from analysis.sweep.figures.panels import plain
 
 Direction = Literal["x", "y"]
 _FAR = 20.0
-"""How many times the least number the greatest is where a linear axis would hide what the small ones do."""
+"""How many times the least number the greatest is where a linear axis would hide what the small
+ones do.
+"""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Whose numbers: `shift` moves them aside (share of a row) where they would lie on each other."""
+    """Whose numbers: `shift` moves them aside (share of a row) where they would lie on each
+    other.
+    """
 
     label: str
     color: str
@@ -40,7 +51,9 @@ SOURCES = (PUBLISHED, PERIOD, TODAY)
 
 @dataclass(frozen=True)
 class Mark:
-    """One number at a place of the other axis, with the range of its runs and the interval of its median, if any."""
+    """One number at a place of the other axis, with the range of its runs and the interval of its
+    median, if any.
+    """
 
     at: float
     value: float
@@ -50,14 +63,26 @@ class Mark:
 
 def legend(shown: Sequence[Source]) -> list[Artist]:
     return [
-        Line2D([], [], linestyle="", marker=one.mark, color=one.color, markersize=one.size, markeredgewidth=1.6,
-               markerfacecolor="none" if one.is_hollow else one.color, label=one.label)
+        Line2D(
+            [],
+            [],
+            linestyle="",
+            marker=one.mark,
+            color=one.color,
+            markersize=one.size,
+            markeredgewidth=1.6,
+            markerfacecolor="none" if one.is_hollow else one.color,
+            label=one.label,
+        )
         for one in shown
-    ]  # fmt: skip
+    ]
 
 
 def draw_marks(axes: Axes, source: Source, marks: Sequence[Mark], along: Direction) -> None:
-    """Bars and marks; `along` is the axis that carries the values. The hollow ones come on top: they hide nothing."""
+    """Bars and marks; `along` is the axis that carries the values.
+
+    The hollow ones come on top: they hide nothing.
+    """
     bars = axes.hlines if along == "x" else axes.vlines
     above = 4 if source.is_hollow else 3
     for mark in marks:
@@ -67,13 +92,22 @@ def draw_marks(axes: Axes, source: Source, marks: Sequence[Mark], along: Directi
             bars([mark.at], *mark.interval, color=source.color, linewidth=3.2, zorder=above - 1)
     places, values = [mark.at for mark in marks], [mark.value for mark in marks]
     fill = "none" if source.is_hollow else source.color
-    axes.plot(*((values, places) if along == "x" else (places, values)), linestyle="", marker=source.mark,
-              color=source.color, markersize=source.size, markerfacecolor=fill,
-              markeredgewidth=1.6 if source.is_hollow else 0, zorder=above)  # fmt: skip
+    axes.plot(
+        *((values, places) if along == "x" else (places, values)),
+        linestyle="",
+        marker=source.mark,
+        color=source.color,
+        markersize=source.size,
+        markerfacecolor=fill,
+        markeredgewidth=1.6 if source.is_hollow else 0,
+        zorder=above,
+    )
 
 
 def value_axis(axes: Axes, along: Direction, marks: Sequence[Mark]) -> None:
-    """Logarithmic where the numbers are far apart, with a place for zero where there is one; else from zero."""
+    """Logarithmic where the numbers are far apart, with a place for zero where there is one; else
+    from zero.
+    """
     values = [number for mark in marks for number in (mark.value, *(mark.runs or ()))]
     above = [value for value in values if value > 0]
     axis = axes.xaxis if along == "x" else axes.yaxis
@@ -83,11 +117,15 @@ def value_axis(axes: Axes, along: Direction, marks: Sequence[Mark]) -> None:
         axis.set_major_locator(MaxNLocator(6))
     elif len(above) == len(values):
         set_scale("log")
-        axis.set_major_locator(LogLocator(subs=(1, 2, 5) if max(above) / min(above) < 1000 else (1,)))
+        axis.set_major_locator(
+            LogLocator(subs=(1, 2, 5) if max(above) / min(above) < 1000 else (1,))
+        )
     else:
         least = floor(log10(min(above)))
         set_scale("symlog", linthresh=10.0**least, linscale=0.4)
-        axis.set_major_locator(FixedLocator([0, *(10.0**power for power in range(least, ceil(log10(max(above))) + 1))]))
+        axis.set_major_locator(
+            FixedLocator([0, *(10.0**power for power in range(least, ceil(log10(max(above))) + 1))])
+        )
     axis.set_minor_locator(NullLocator())
     axis.set_minor_formatter(NullFormatter())
     axis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))

@@ -13,11 +13,26 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Colormap, LogNorm, Normalize
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
-from matplotlib.ticker import FixedLocator, FuncFormatter, Locator, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import (
+    FixedLocator,
+    FuncFormatter,
+    Locator,
+    LogLocator,
+    MaxNLocator,
+    NullLocator,
+)
 from matplotlib.transforms import Affine2D
 
 from analysis.figures.style import png, settings
-from analysis.sweep.figures.panels import DECADES, WIDTH, Board, Room, board, figure_text, spans_decades
+from analysis.sweep.figures.panels import (
+    DECADES,
+    WIDTH,
+    Board,
+    Room,
+    board,
+    figure_text,
+    spans_decades,
+)
 from analysis.sweep.statistics import Numbers
 
 MOST_WRITTEN = 150
@@ -31,7 +46,9 @@ _FACTORS = (1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0)
 
 @dataclass(frozen=True)
 class Panel:
-    """One map: rows by columns, NaN for no value. `unshown` are the cells where no difference is shown."""
+    """One map: rows by columns, NaN for no value. `unshown` are the cells where no difference is
+    shown.
+    """
 
     title: str
     values: Numbers
@@ -53,22 +70,32 @@ def draw_medians(shown: Sequence[Panel], sides: Sides, value: str) -> bytes:
     values = np.concatenate([panel.values.ravel() for panel in shown])
     values = values[~np.isnan(values)]
     low, high = float(values.min()), float(values.max())
-    norm = LogNorm(low, high) if spans_decades(values.tolist()) else Normalize(min(0.0, low), high or 1.0)
+    norm = (
+        LogNorm(low, high)
+        if spans_decades(values.tolist())
+        else Normalize(min(0.0, low), high or 1.0)
+    )
     return _draw(shown, sides, value, norm, matplotlib.colormaps["cividis"])
 
 
 def draw_ratios(shown: Sequence[Panel], sides: Sides, value: str) -> bytes:
     """A PNG of ratios: blue below 1, red above, and grey hatching where no difference is shown."""
-    different = np.concatenate([panel.values[~panel.unshown] for panel in shown if panel.unshown is not None])
+    different = np.concatenate(
+        [panel.values[~panel.unshown] for panel in shown if panel.unshown is not None]
+    )
     different = different[~np.isnan(different)]
     widest = max([1.25, *different, *(1 / different)])
     return _draw(shown, sides, value, LogNorm(1 / widest, widest), matplotlib.colormaps["RdBu_r"])
 
 
-def _draw(shown: Sequence[Panel], sides: Sides, value: str, norm: Normalize, colors: Colormap) -> bytes:
+def _draw(
+    shown: Sequence[Panel], sides: Sides, value: str, norm: Normalize, colors: Colormap
+) -> bytes:
     is_written = sum(panel.values.size for panel in shown) <= MOST_WRITTEN
     room = _room(len(shown), shown[0].values.shape, sides, is_written)
-    hatched = [Patch(facecolor=_UNSHOWN, edgecolor="white", hatch="////", label="not shown to differ")]
+    hatched = [
+        Patch(facecolor=_UNSHOWN, edgecolor="white", hatch="////", label="not shown to differ")
+    ]
     with settings():
         made = board(len(shown), room, hatched if shown[0].unshown is not None else ())
         made.name([panel.title for panel in shown])
@@ -93,12 +120,22 @@ def _room(count: int, shape: tuple[int, ...], sides: Sides, is_written: bool) ->
 
 
 def _map(axes: Axes, panel: Panel, norm: Normalize, colors: Colormap) -> None:
-    axes.imshow(np.ma.masked_invalid(panel.values), norm=norm, cmap=colors, aspect="auto", interpolation="nearest")
+    axes.imshow(
+        np.ma.masked_invalid(panel.values),
+        norm=norm,
+        cmap=colors,
+        aspect="auto",
+        interpolation="nearest",
+    )
     axes.grid(False)
     if panel.unshown is not None and panel.unshown.any():
         corners = np.argwhere(panel.unshown)[:, ::-1] - 0.5
-        boxes = [Path.unit_rectangle().transformed(Affine2D().translate(*corner)) for corner in corners]
-        hatched = PathPatch(Path.make_compound_path(*boxes), facecolor=_UNSHOWN, edgecolor="white", hatch="////")
+        boxes = [
+            Path.unit_rectangle().transformed(Affine2D().translate(*corner)) for corner in corners
+        ]
+        hatched = PathPatch(
+            Path.make_compound_path(*boxes), facecolor=_UNSHOWN, edgecolor="white", hatch="////"
+        )
         axes.add_patch(hatched)
 
 
@@ -115,11 +152,21 @@ def _sides(axes: Sequence[Axes], sides: Sides, crowded: bool) -> None:
 def _write(axes: Axes, panel: Panel, norm: Normalize, colors: Colormap) -> None:
     for (row, column), value in np.ndenumerate(panel.values):
         unshown = panel.unshown is not None and bool(panel.unshown[row, column])
-        red, green, blue, _ = colors(norm(value)) if not unshown and np.isfinite(value) else (1.0, 1.0, 1.0, 1.0)
+        red, green, blue, _ = (
+            colors(norm(value)) if not unshown and np.isfinite(value) else (1.0, 1.0, 1.0, 1.0)
+        )
         dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
         box = {"facecolor": _UNSHOWN, "linewidth": 0, "pad": 1.5} if unshown else None
-        axes.text(column, row, figure_text(float(value)), ha="center", va="center", fontsize=10,
-                  color="white" if dark else "#555555" if unshown else "black", bbox=box)  # fmt: skip
+        axes.text(
+            column,
+            row,
+            figure_text(float(value)),
+            ha="center",
+            va="center",
+            fontsize=10,
+            color="white" if dark else "#555555" if unshown else "black",
+            bbox=box,
+        )
 
 
 def _bar(made: Board, norm: Normalize, colors: Colormap, value: str) -> None:

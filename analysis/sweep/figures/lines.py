@@ -1,4 +1,6 @@
-"""The metric against a swept quantity: a line for each level through the medians, a band for the intervals."""
+"""The metric against a swept quantity: a line for each level through the medians, a band for the
+intervals.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from analysis.sweep.statistics import MedianInterval, Numbers
 
 @dataclass(frozen=True)
 class Line:
-    """One level: for each swept value its runs, their median (NaN for none) and the interval where there is one."""
+    """One level: for each swept value its runs, their median (NaN for none) and the interval where
+    there is one.
+    """
 
     look: Look
     runs: Sequence[Numbers]
@@ -33,7 +37,9 @@ class Panel:
 
 
 def draw(shown: Sequence[Panel], axis: Swept, label: str, value: str, compared: str) -> bytes:
-    """A PNG; `label` names the swept quantity, `value` the metric, and `compared` heads the legend."""
+    """A PNG; `label` names the swept quantity, `value` the metric, and `compared` heads the
+    legend.
+    """
     with settings():
         legend = handles([line.look for line in shown[0].lines]) if compared else []
         made = board(len(shown), Room(height=3.6 if len(shown) <= 2 else 2.9), legend, compared)
@@ -54,11 +60,20 @@ def _line(axes: Axes, axis: Swept, line: Line) -> None:
     high = [_end(line, at, "high") for at in order]
     axes.fill_between(positions, low, high, color=line.look.color, alpha=0.2, linewidth=0)
     width = line.look.width
-    axes.plot(positions, medians, marker=line.look.mark, color=line.look.color, linewidth=width, markersize=4 + width,
-              clip_on=False)  # fmt: skip
+    axes.plot(
+        positions,
+        medians,
+        marker=line.look.mark,
+        color=line.look.color,
+        linewidth=width,
+        markersize=4 + width,
+        clip_on=False,
+    )
     for position, runs, interval in zip(axis.positions, line.runs, line.intervals, strict=True):
         if interval is None and len(runs) > 1:  # too few for an interval, and few enough to be seen
-            axes.plot([position] * len(runs), runs, ".", color=line.look.color, alpha=0.5, markersize=4)
+            axes.plot(
+                [position] * len(runs), runs, ".", color=line.look.color, alpha=0.5, markersize=4
+            )
 
 
 def _end(line: Line, at: int, name: str) -> float:
@@ -75,4 +90,7 @@ def _scale(axes: Axes, shown: Sequence[Panel]) -> None:
     logarithmic = spans_decades(values) and min(ends, default=1.0) > 0
     scale(axes, "y", logarithmic)
     if not logarithmic:
-        axes.set_ylim(min(0.0, axes.get_ylim()[0]) if min(values + ends) < 0 else 0.0, axes.get_ylim()[1] or 1.0)
+        axes.set_ylim(
+            min(0.0, axes.get_ylim()[0]) if min(values + ends) < 0 else 0.0,
+            axes.get_ylim()[1] or 1.0,
+        )

@@ -1,4 +1,6 @@
-"""What the graphs of a sweep share: small multiples, one legend above them, colours for levels, and axes."""
+"""What the graphs of a sweep share: small multiples, one legend above them, colours for levels, and
+axes.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ _LINE = 0.26
 
 @dataclass(frozen=True)
 class Look:
-    """How one level is drawn in every graph. Later ones are thinner (points): where lines coincide, all are seen."""
+    """How one level is drawn in every graph. Later ones are thinner (points): where lines coincide,
+    all are seen.
+    """
 
     label: str
     color: str
@@ -44,7 +48,9 @@ class Look:
 
 
 def looks(labels: Sequence[str]) -> list[Look]:
-    """Distinct colours and marks: Okabe and Ito's up to six levels, then the steps of a sequential map."""
+    """Distinct colours and marks: Okabe and Ito's up to six levels, then the steps of a sequential
+    map.
+    """
     if len(labels) <= len(_FEW):
         colors = list(_FEW[: len(labels)])
     else:
@@ -59,14 +65,24 @@ def looks(labels: Sequence[str]) -> list[Look]:
 def handles(shown: Sequence[Look]) -> list[Artist]:
     """The legend's entries."""
     return [
-        Line2D([], [], color=look.color, marker=look.mark, linewidth=look.width, markersize=7, label=look.label)
+        Line2D(
+            [],
+            [],
+            color=look.color,
+            marker=look.mark,
+            linewidth=look.width,
+            markersize=7,
+            label=look.label,
+        )
         for look in shown
     ]
 
 
 @dataclass(frozen=True)
 class Room:
-    """What a figure's panels need around them, in inches; `same_x` and `same_y` give them one scale."""
+    """What a figure's panels need around them, in inches; `same_x` and `same_y` give them one
+    scale.
+    """
 
     height: float
     columns: int = 3
@@ -100,7 +116,9 @@ class Board:
             axes.set_title(textwrap.fill(title, max(12, int(self.width / LETTER))), fontsize=11)
 
     def label(self, left: str, below: str) -> None:
-        """The labels of the first column's vertical axes and of the lowest panels' horizontal ones."""
+        """The labels of the first column's vertical axes and of the lowest panels' horizontal
+        ones.
+        """
         vertical, horizontal = _fitting(left, self.room.height, 2), _fitting(below, self.width, 1)
         for at, axes in enumerate(self.axes):
             if at % self.columns == 0:
@@ -123,22 +141,39 @@ def board(count: int, room: Room, legend: Sequence[Artist] = (), title: str = ""
     whole = above + rows * room.height + (rows - 1) * room.between + room.below
     figure = Figure(figsize=(WIDTH, whole), dpi=100)
     FigureCanvasAgg(figure)
-    axes = figure.subplots(rows, columns, squeeze=False, sharex=room.same_x, sharey=room.same_y).flatten().tolist()
+    axes = (
+        figure.subplots(rows, columns, squeeze=False, sharex=room.same_x, sharey=room.same_y)
+        .flatten()
+        .tolist()
+    )
     made = Board(figure, axes[:count], columns, room)
     figure.subplots_adjust(
-        left=room.left / WIDTH, right=1 - room.right / WIDTH, bottom=room.below / whole, top=1 - above / whole,
-        wspace=room.beside / made.width, hspace=room.between / room.height,
-    )  # fmt: skip
+        left=room.left / WIDTH,
+        right=1 - room.right / WIDTH,
+        bottom=room.below / whole,
+        top=1 - above / whole,
+        wspace=room.beside / made.width,
+        hspace=room.between / room.height,
+    )
     for unused in axes[count:]:
         unused.remove()
-    for lowest in made.axes[-columns:]:  # shared axes label the last row only, which may not be full
+    for lowest in made.axes[
+        -columns:
+    ]:  # shared axes label the last row only, which may not be full
         lowest.tick_params(labelbottom=True)
     if legend:
         corner = (room.left / WIDTH, 1 - 0.05 / whole)
         figure.legend(
-            handles=_by_rows(legend), title=title or None, ncols=_legend_columns(legend), loc="upper left",
-            bbox_to_anchor=corner, alignment="left", borderaxespad=0, borderpad=0, handletextpad=0.5,
-        )  # fmt: skip
+            handles=_by_rows(legend),
+            title=title or None,
+            ncols=_legend_columns(legend),
+            loc="upper left",
+            bbox_to_anchor=corner,
+            alignment="left",
+            borderaxespad=0,
+            borderpad=0,
+            handletextpad=0.5,
+        )
     return made
 
 
@@ -171,7 +206,9 @@ def scale(axes: Axes, which: Literal["x", "y"], logarithmic: bool, ticks: int = 
     if logarithmic:
         (axes.set_xscale if which == "x" else axes.set_yscale)("log")
         low, high = axis.get_view_interval()
-        axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high / low < 1000 and which == "y" else (1,)))
+        axis.set_major_locator(
+            LogLocator(subs=(1, 2, 5) if high / low < 1000 and which == "y" else (1,))
+        )
         axis.set_minor_locator(NullLocator())
     else:
         axis.set_major_locator(MaxNLocator(ticks))
@@ -190,4 +227,6 @@ def figure_text(value: float) -> str:
 
 def chosen(count: int, most: int = MOST_PANELS) -> list[int]:
     """Up to `most` of `count` places, evenly spread with both ends."""
-    return sorted({round(at) for at in np.linspace(0, count - 1, min(count, most))}) if count else []
+    return (
+        sorted({round(at) for at in np.linspace(0, count - 1, min(count, most))}) if count else []
+    )

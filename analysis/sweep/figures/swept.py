@@ -1,4 +1,6 @@
-"""The horizontal axis of a swept quantity: ticks where values were swept, labelled as the user wrote them."""
+"""The horizontal axis of a swept quantity: ticks where values were swept, labelled as the user
+wrote them.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +17,17 @@ from analysis.sweep.figures.panels import spans_decades
 _CROWDED = 0.06
 """Share of the axis below which two values stand too close."""
 _MARGIN = 0.1
-"""Share of the axis' values that stays free at either end: labels of panels beside each other must not touch."""
+"""Share of the axis' values that stays free at either end: labels of panels beside each other must
+not touch.
+"""
 _LETTER = 0.115
 
 
 @dataclass(frozen=True)
 class Swept:
-    """Where each value stands; `spacing` says how, and "even" is for values that neither scale separates."""
+    """Where each value stands; `spacing` says how, and "even" is for values that neither scale
+    separates.
+    """
 
     positions: tuple[float, ...]
     labels: tuple[str, ...]
@@ -29,7 +35,9 @@ class Swept:
 
 
 def swept(labels: Sequence[str], amounts: Sequence[float | None]) -> Swept:
-    """Linear where that keeps the values apart, else logarithmic if all are above zero, else evenly spaced."""
+    """Linear where that keeps the values apart, else logarithmic if all are above zero, else evenly
+    spaced.
+    """
     known = [amount for amount in amounts if amount is not None]
     names = tuple(labels)
     if len(known) < len(names) or len(set(known)) < len(known):
@@ -61,7 +69,10 @@ def draw_axis(axes: Axes, axis: Swept, width: float) -> None:
 def _apart(axes: Axes, axis: Swept, width: float) -> list[str]:
     low, high = axes.transData.transform([(min(axis.positions), 1), (max(axis.positions), 1)])[:, 0]
     places = axes.transData.transform([(position, 1) for position in axis.positions])[:, 0]
-    inches = [width / (1 + 2 * _MARGIN) * (place - low) / (high - low) if high > low else 0.0 for place in places]
+    inches = [
+        width / (1 + 2 * _MARGIN) * (place - low) / (high - low) if high > low else 0.0
+        for place in places
+    ]
     labels, free = list(axis.labels), float("-inf")
     for at in sorted(range(len(labels)), key=inches.__getitem__):
         half = _LETTER * len(labels[at]) / 2

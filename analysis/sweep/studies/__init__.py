@@ -31,4 +31,6 @@ def study_of(sweep: Sweep, samples: Samples) -> Study | None:
     if not ours:
         return None
     published = loss.published()
-    return Study(loss.summary(ours, published), picture(ours, published), loss.answers(ours, published))
+    return Study(
+        loss.summary(ours, published), picture(ours, published), loss.answers(ours, published)
+    )

@@ -1,4 +1,6 @@
-"""Tables that only one experiment's sweep has: UDP beside TCP by queue, and the packet dropper's own columns."""
+"""Tables that only one experiment's sweep has: UDP beside TCP by queue, and the packet dropper's
+own columns.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,15 @@ from analysis.table import Listing
 
 Row = dict[str, Any]
 Cell = tuple[str, list[list[Row]]]
-"""A cell of the grid: its values in words, and the rows of each of its runs, in the order of the seeds."""
+"""A cell of the grid: its values in words, and the rows of each of its runs, in the order of the
+seeds.
+"""
 
 
 def listings(sweep: Sweep) -> tuple[Listing, ...]:
-    """The experiment's own tables; none where it has none or its rows cannot be read (samples.py says so)."""
+    """The experiment's own tables; none where it has none or its rows cannot be read (samples.py
+    says so).
+    """
     make = _OWN.get(sweep.experiment)
     if make is None:
         return ()
@@ -35,15 +41,22 @@ def _cells(sweep: Sweep) -> list[Cell]:
     found: dict[tuple[int, ...], dict[int, list[Row]]] = defaultdict(lambda: defaultdict(list))
     codes = [dict(factor.codes) for factor in sweep.factors]
     for row in pl.read_parquet(sweep.path / "rows.parquet").to_dicts():
-        place = tuple(known[row[factor.name]] for factor, known in zip(sweep.factors, codes, strict=True))
+        place = tuple(
+            known[row[factor.name]] for factor, known in zip(sweep.factors, codes, strict=True)
+        )
         found[place][row["seed"]].append(row)
-    return [(_called(sweep, place), [rows for _, rows in sorted(found[place].items())]) for place in sorted(found)]
+    return [
+        (_called(sweep, place), [rows for _, rows in sorted(found[place].items())])
+        for place in sorted(found)
+    ]
 
 
 def _called(sweep: Sweep, place: tuple[int, ...]) -> str:
     """The values of the factors that vary; `_varied` names these."""
     values = (
-        factor.values[level] for factor, level in zip(sweep.factors, place, strict=True) if len(factor.values) > 1
+        factor.values[level]
+        for factor, level in zip(sweep.factors, place, strict=True)
+        if len(factor.values) > 1
     )
     return ", ".join(values) or "all runs"
 
@@ -55,9 +68,13 @@ def _varied(sweep: Sweep) -> str:
 def _fairness(sweep: Sweep, cells: Sequence[Cell]) -> tuple[Listing, ...]:
     """What the UDP flow sent, lost and got, and how the TCP flows share the rest."""
     head = (_varied(sweep), *_FAIRNESS)
-    rows = tuple((name, *(_over_runs(measure, runs) for measure in _FAIRNESS.values())) for name, runs in cells)
+    rows = tuple(
+        (name, *(_over_runs(measure, runs) for measure in _FAIRNESS.values()))
+        for name, runs in cells
+    )
     note = (
-        "Medians over the seeds, with the range. UDP's figures are those of iperf's server; its jitter is RFC 1889's."
+        "Medians over the seeds, with the range. UDP's figures are those of iperf's server; its"
+        " jitter is RFC 1889's."
     )
     return (Listing("UDP and TCP in each queue", head, rows, (note,)),)
 
@@ -76,7 +93,9 @@ def _value(metric: str, flow: str, scale: float = 1.0) -> Callable[[list[Row]], 
     return measure
 
 
-def _tcp(choose: Callable[[list[float]], float], scale: float) -> Callable[[list[Row]], float | None]:
+def _tcp(
+    choose: Callable[[list[float]], float], scale: float
+) -> Callable[[list[Row]], float | None]:
     """Something about the goodputs of a run's TCP flows."""
 
     def measure(rows: list[Row]) -> float | None:
@@ -103,15 +122,33 @@ def _dropper(sweep: Sweep, cells: Sequence[Cell]) -> tuple[Listing, ...]:
     rows: list[tuple[str, ...]] = []
     shown: set[float] = set()
     for name, runs in cells:
-        fixed = sweep.parameters | {key: str(value) for key, value in runs[0][0].items() if value is not None}
-        dropped, requests = packet_dropper.percent(fixed.get("loss", "")), float(fixed.get("requests", 0))
+        fixed = sweep.parameters | {
+            key: str(value) for key, value in runs[0][0].items() if value is not None
+        }
+        dropped, requests = (
+            packet_dropper.percent(fixed.get("loss", "")),
+            float(fixed.get("requests", 0)),
+        )
         if dropped is not None and dropped not in shown and packet_dropper.as_published(fixed):
             shown.add(dropped)
             times = packet_dropper.published_times(dropped)
-            rows += [(f"published, {fixed['loss']}", *packet_dropper.cells(times, requests))] if times else []
+            rows += (
+                [(f"published, {fixed['loss']}", *packet_dropper.cells(times, requests))]
+                if times
+                else []
+            )
         found = [row["client_seconds"] for run in runs for row in run]
-        rows.append((name, *packet_dropper.cells([time for time in found if time is not None], requests)))
-    return (Listing("Elapsed times", (_varied(sweep), *packet_dropper.HEAD), tuple(rows), packet_dropper.NOTES),)
+        rows.append(
+            (name, *packet_dropper.cells([time for time in found if time is not None], requests))
+        )
+    return (
+        Listing(
+            "Elapsed times",
+            (_varied(sweep), *packet_dropper.HEAD),
+            tuple(rows),
+            packet_dropper.NOTES,
+        ),
+    )
 
 
 _OWN: dict[str, Callable[[Sweep, Sequence[Cell]], tuple[Listing, ...]]] = {

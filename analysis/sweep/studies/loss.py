@@ -1,4 +1,5 @@
-"""The loss sweep of 2017: its summary table, and from which loss on each way of acknowledging is slower.
+"""The loss sweep of 2017: its summary table, and from which loss on each way of acknowledging is
+slower.
 
 The published figures are in analysis/published/davids_2017_sack_loss_sweep.csv.
 """
@@ -24,8 +25,11 @@ SHARE = 0.95
 _HEAD = ("SACK", "Loss-Rate", "retrans-%", "Min", "Average", "Max")
 _RATES = ("slowest_second_kbit_s", "mean_second_kbit_s", "fastest_second_kbit_s")
 _NOTES = (
-    "Loss-Rate is netem's, in percent. retrans-% are the segments that the sender sent again of all that it sent "
-    "(TcpRetransSegs, TcpOutSegs). Min, Average and Max are of the rates that iperf prints each second, in Mbit/s.",
+    (
+        "Loss-Rate is netem's, in percent. retrans-% are the segments that the sender sent again of"
+        " all that it sent (TcpRetransSegs, TcpOutSegs). Min, Average and Max are of the rates that"
+        " iperf prints each second, in Mbit/s."
+    ),
     "Ours are medians where there are several seeds.",
 )
 
@@ -50,14 +54,20 @@ class Line:
 
 def published() -> tuple[Line, ...]:
     """The published lines, in their order."""
-    content = (files("analysis.published") / "davids_2017_sack_loss_sweep.csv").read_text(encoding="utf-8")
+    content = (files("analysis.published") / "davids_2017_sack_loss_sweep.csv").read_text(
+        encoding="utf-8"
+    )
     rows = csv.reader(content.splitlines()[1:])
     return tuple(Line(sack == "1", *map(float, figures)) for sack, *figures in rows)
 
 
 def ours(sweep: Sweep, samples: Samples) -> tuple[Line, ...]:
-    """The sweep's lines, SACK off first and by loss; none where it varies other things than the study."""
-    varied = {factor.name: axis for axis, factor in enumerate(sweep.factors) if len(factor.values) > 1}
+    """The sweep's lines, SACK off first and by loss; none where it varies other things than the
+    study.
+    """
+    varied = {
+        factor.name: axis for axis, factor in enumerate(sweep.factors) if len(factor.values) > 1
+    }
     if set(varied) != {"loss", CONDITION} or samples.is_empty:
         return ()
     lines = []
@@ -73,13 +83,17 @@ def ours(sweep: Sweep, samples: Samples) -> tuple[Line, ...]:
 
 def _level(factor: Factor, label: str) -> int:
     """Today's condition; where there is none, the one under the settings of its time."""
-    return min((level for level, value in enumerate(factor.values) if value.startswith(label)), default=0)
+    return min(
+        (level for level, value in enumerate(factor.values) if value.startswith(label)), default=0
+    )
 
 
 def _line(sack: bool, loss: float, samples: Samples, place: tuple[int, ...]) -> Line:
     resent = float(samples.medians["resent_percent"][place])
     rates = ((float(samples.medians[name][place]), samples.units[name]) for name in _RATES)
-    return Line(sack, loss, resent, *(rate if unit == "Mbit/s" else rate / 1000 for rate, unit in rates))
+    return Line(
+        sack, loss, resent, *(rate if unit == "Mbit/s" else rate / 1000 for rate, unit in rates)
+    )
 
 
 def summary(ours: Sequence[Line], published: Sequence[Line]) -> Summary:
@@ -110,8 +124,12 @@ def answers(ours: Sequence[Line], published: Sequence[Line]) -> tuple[Answer, ..
     )
 
 
-def _affected(name: str, sack: bool, ours: Sequence[Line], published: Sequence[Line], rate: str) -> str:
-    here, there = (_first([line for line in lines if line.sack == sack], rate) for lines in (ours, published))
+def _affected(
+    name: str, sack: bool, ours: Sequence[Line], published: Sequence[Line], rate: str
+) -> str:
+    here, there = (
+        _first([line for line in lines if line.sack == sack], rate) for lines in (ours, published)
+    )
     return f"{name}: {here} Published: {there}"
 
 
@@ -125,20 +143,28 @@ def _first(lines: Sequence[Line], rate: str) -> str:
     if first is None:
         return f"not up to a loss of {_percent(lines[-1].loss)}."
     return (
-        f"from a loss of {_percent(first.loss)} on, where {_percent(first.resent)} of the segments are sent again: "
-        f"{written(of(first))} Mbit/s after {written(of(least))} at {_percent(least.loss)}."
+        f"from a loss of {_percent(first.loss)} on, where {_percent(first.resent)} of the segments"
+        f" are sent again: {written(of(first))} Mbit/s after {written(of(least))} at"
+        f" {_percent(least.loss)}."
     )
 
 
 def _most(lines: Sequence[Line]) -> str:
     """Where the average rate with SACK is the greatest multiple of that without."""
     without = {line.loss: line.mean for line in lines if not line.sack and line.mean}
-    ratios = [(line.mean / without[line.loss], line) for line in lines if line.sack and line.loss in without]
+    ratios = [
+        (line.mean / without[line.loss], line)
+        for line in lines
+        if line.sack and line.loss in without
+    ]
     if not ratios:
         return "not measured."
     ratio, line = max(ratios, key=lambda one: one[0])
     rates = f"{written(line.mean)} and {written(without[line.loss])} Mbit/s"
-    return f"at {_percent(line.loss)}, where the rate with SACK is {written(ratio)} times that without ({rates})."
+    return (
+        f"at {_percent(line.loss)}, where the rate with SACK is {written(ratio)} times that without"
+        f" ({rates})."
+    )
 
 
 def _percent(value: float) -> str:

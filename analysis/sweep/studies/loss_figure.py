@@ -15,10 +15,11 @@ from analysis.sweep.figures.panels import Room, board
 from analysis.sweep.studies.loss import Line
 
 _CAPTION = (
-    "Each mark is a loss rate of netem: to the right, the share of segments that the sender sent again, as its own "
-    "counters say; upwards, the mean of the seconds' rates. Filled marks are ours, hollow ones published. Below, the "
-    "same with a logarithmic rate, which shows how far the small ones are apart. Without SACK a time-out has all "
-    "that is outstanding sent again, needed or not: that moves a mark to the right of its loss."
+    "Each mark is a loss rate of netem: to the right, the share of segments that the sender sent"
+    " again, as its own counters say; upwards, the mean of the seconds' rates. Filled marks are"
+    " ours, hollow ones published. Below, the same with a logarithmic rate, which shows how far the"
+    " small ones are apart. Without SACK a time-out has all that is outstanding sent again, needed"
+    " or not: that moves a mark to the right of its loss."
 )
 
 
@@ -30,17 +31,33 @@ def picture(ours: Sequence[Line], published: Sequence[Line]) -> Picture:
 
 def _draw(ours: Sequence[Line], published: Sequence[Line]) -> bytes:
     kinds = [
-        (f"SACK {'on' if sack else 'off'}, {whose}", [line for line in lines if line.sack == sack], color, mark, hollow)
+        (
+            f"SACK {'on' if sack else 'off'}, {whose}",
+            [line for line in lines if line.sack == sack],
+            color,
+            mark,
+            hollow,
+        )
         for whose, lines, hollow in (("ours", ours, False), ("published", published, True))
         for sack, color, mark in ((False, VERMILLION, "o"), (True, BLUE, "s"))
     ]
     with settings():
-        legend = [_drawn([], [], color, mark, hollow, name) for name, _, color, mark, hollow in kinds]
+        legend = [
+            _drawn([], [], color, mark, hollow, name) for name, _, color, mark, hollow in kinds
+        ]
         made = board(2, Room(height=3.6, columns=1, same_y=False), legend)
         for axes in made.axes:
             for name, lines, color, mark, hollow in kinds:
-                axes.add_line(_drawn([line.resent for line in lines], [line.mean for line in lines], color, mark,
-                                     hollow, name))  # fmt: skip
+                axes.add_line(
+                    _drawn(
+                        [line.resent for line in lines],
+                        [line.mean for line in lines],
+                        color,
+                        mark,
+                        hollow,
+                        name,
+                    )
+                )
             axes.autoscale_view()
         shown = [Mark(line.resent, line.mean, None) for line in (*ours, *published)]
         value_axis(made.axes[1], "y", shown)
@@ -51,16 +68,30 @@ def _draw(ours: Sequence[Line], published: Sequence[Line]) -> bytes:
 
 
 def _shares(shown: Sequence[Axes], values: Sequence[float]) -> None:
-    """The horizontal axis: logarithmic, with a place for the runs in which nothing was sent again."""
+    """The horizontal axis: logarithmic, with a place for the runs in which nothing was sent
+    again.
+    """
     value_axis(shown[0], "x", [Mark(0, value, None) for value in values])
     least = min(value for value in values if value > 0)
     shown[0].set_xlim(-least / 20 if min(values) == 0 else least / 2, 1.6 * max(values))
     for axes in shown:
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:f}".rstrip("0").rstrip(".") or "0"))
+        axes.xaxis.set_major_formatter(
+            FuncFormatter(lambda value, _: f"{value:f}".rstrip("0").rstrip(".") or "0")
+        )
 
 
-def _drawn(across: list[float], up: list[float], color: str, mark: str, hollow: bool, name: str) -> Line2D:
+def _drawn(
+    across: list[float], up: list[float], color: str, mark: str, hollow: bool, name: str
+) -> Line2D:
     return Line2D(
-        across, up, color=color, marker=mark, linewidth=1.3, linestyle="--" if hollow else "-", label=name,
-        markersize=8 if hollow else 6, markerfacecolor="none" if hollow else color, markeredgewidth=1.5,
-    )  # fmt: skip
+        across,
+        up,
+        color=color,
+        marker=mark,
+        linewidth=1.3,
+        linestyle="--" if hollow else "-",
+        label=name,
+        markersize=8 if hollow else 6,
+        markerfacecolor="none" if hollow else color,
+        markeredgewidth=1.5,
+    )

@@ -11,7 +11,9 @@ Cells = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Summary:
-    """`head` and `rows` are the original's; the published cells of each row, under `published_head`, stand beside."""
+    """`head` and `rows` are the original's; the published cells of each row, under
+    `published_head`, stand beside.
+    """
 
     title: str
     head: Cells
