@@ -52,7 +52,7 @@ let_python_find_experiments() {
 
 prepare_machine() {
     [ -x "$python" ] || install_packages python3
-    missing=$(cd "$root" && "$python" -B -m testbed.survey native)
+    missing=$(cd "$root" && "$python" -B -m testbed.lab.survey native)
     # shellcheck disable=SC2086 # one word per package
     [ -z "$missing" ] || install_packages $missing
     load_modules

@@ -2,7 +2,8 @@
 answers.
 
 Needs neither root nor Mininet nor the lab kernel: everything is read from the run directory,
-which is untrusted input (see `analysis.rundirectory`). Any capture is read by `analysis.read`:
+which is untrusted input (see `analysis.records.run_directory`). Any capture is read by
+`analysis.read`:
 
     import analysis
     read = analysis.read("trace.pcap", packets=True)

@@ -5,6 +5,7 @@ the analysis.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import ClassVar
@@ -14,15 +15,15 @@ import click
 from topologies.errors import TcplabError, UsageError
 
 
-class _Commands(click.Group):
+class _LazyCommands(click.Group):
     """Those of this file, and those that a file of their own defines and that are loaded only when
     asked for.
     """
 
     ELSEWHERE: ClassVar = {
-        "analyze": "analysis.analyze.command",
-        "bench": "analysis.bench.command",
-        "compare": "analysis.flows.agreement.command",
+        "analyze": "analysis.analyze.analyze_command",
+        "bench": "analysis.bench.bench_command",
+        "compare": "analysis.agreement.compare_command",
     }
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -35,7 +36,7 @@ class _Commands(click.Group):
         return super().get_command(ctx, cmd_name)
 
 
-@click.group(cls=_Commands)
+@click.group(cls=_LazyCommands)
 def main() -> None:
     """Turns a run directory, a sweep or a reproduction into a report, and measures captures. Needs
     no root.
@@ -56,37 +57,33 @@ def main() -> None:
 )
 def report(run_directory: Path | None, wait: bool, out: Path | None) -> None:
     """Write report.html, answers.md, plots/ and graphs/ for RUN_DIRECTORY, and print its table."""
-    try:
-        sys.exit(_report(run_directory, wait, out))
-    except TcplabError as error:
-        click.echo(f"Error: {error}", err=True)
-        sys.exit(error.exit_code)
+    _end(lambda: _report(run_directory, wait, out))
 
 
-def _report(run_directory: Path | None, wait: bool, out: Path | None) -> int:
+def _report(run_directory: Path | None, wait: bool, out: Path | None) -> bool:
     if wait == (run_directory is not None):
         raise UsageError(
             "Name one run directory, or give --wait and name it on standard input.",
             "See: python -m analysis report --help",
         )
-    from analysis.report import make_report
-    from analysis.terminal import print_report
+    from analysis.pages.run.run_page import make_report
+    from analysis.pages.run.run_terminal import print_report
 
     path = _named_on_stdin() if run_directory is None else run_directory
     made = make_report(path, out)
     print_report(made)
-    return 0 if made.sound else 1
+    return made.sound
 
 
-def _page_of(folder: Path, module: str, make: str, show: str, out: Path | None) -> None:
-    """Make the page of a folder and print what it says; what it needs is loaded first here."""
+def _end(sound: Callable[[], bool]) -> None:
+    """End with 0 if the page that `sound` makes is sound, with one sentence if it cannot be
+    made.
+    """
     try:
-        made = getattr(import_module(f"analysis.{module}.report"), make)(folder, out)
-        getattr(import_module(f"analysis.{module}.terminal"), show)(made)
+        sys.exit(0 if sound() else 1)
     except TcplabError as error:
         click.echo(f"Error: {error}", err=True)
         sys.exit(error.exit_code)
-    sys.exit(0 if made.sound else 1)
 
 
 _folder = click.argument("folder", type=click.Path(path_type=Path))
@@ -102,7 +99,16 @@ def sweep(folder: Path, out: Path | None) -> None:
     """Write sweep.html, comparisons.csv and plots/ for the sweep in FOLDER, and print what
     differs.
     """
-    _page_of(folder, "sweep", "make_sweep_report", "print_sweep", out)
+    _end(lambda: _sweep(folder, out))
+
+
+def _sweep(folder: Path, out: Path | None) -> bool:
+    from analysis.pages.sweep.sweep_page import make_sweep_report
+    from analysis.pages.sweep.sweep_terminal import print_sweep
+
+    made = make_sweep_report(folder, out)
+    print_sweep(made)
+    return made.sound
 
 
 @main.command()
@@ -112,7 +118,16 @@ def reproduction(folder: Path, out: Path | None) -> None:
     """Write reproduction.html, reproduction.csv and plots/ for FOLDER, and print how many numbers
     agree.
     """
-    _page_of(folder, "reproduction", "make_reproduction_report", "print_reproduction", out)
+    _end(lambda: _reproduction(folder, out))
+
+
+def _reproduction(folder: Path, out: Path | None) -> bool:
+    from analysis.pages.published.reproduction_page import make_reproduction_report
+    from analysis.pages.published.reproduction_terminal import print_reproduction
+
+    made = make_reproduction_report(folder, out)
+    print_reproduction(made)
+    return made.sound
 
 
 def _named_on_stdin() -> Path:
@@ -122,12 +137,15 @@ def _named_on_stdin() -> Path:
     import jinja2  # noqa: F401
     import scipy.special  # noqa: F401
 
-    from analysis import flows, graphs, packet_graphs  # noqa: F401
-    from analysis.figures import over_time, repetitions, style, time_sequence  # noqa: F401
+    from analysis import flows, graphs
+    from analysis.rendering import figure_style
+    from analysis.reporting import packet_graphs  # noqa: F401
 
     flows.find_engine("auto")
     graphs.page("", [])  # the first page loads its template
-    style.png(style.grid(1, 1, 1.0, share=False)[0])  # the first picture loads the fonts
+    figure_style.png(
+        figure_style.grid(1, 1, 1.0, share=False)[0]
+    )  # the first picture loads the fonts
     name = sys.stdin.readline().rstrip("\n")
     if not name:
         raise UsageError(

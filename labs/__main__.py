@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from testbed.interpreter import in_virtual_environment
+from testbed.host.interpreter import in_virtual_environment
 
 if __name__ == "__main__":
     in_virtual_environment()
-    from labs.commands import grade, lab
+    from labs.cli.lab_commands import grade, lab
 
     lab.add_command(grade)
     lab(prog_name="python -m labs")

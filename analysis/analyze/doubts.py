@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from analysis.analyze import words
+from analysis.analyze import short_numbers
 from analysis.flows import FileFacts, Reading
 
 _SHORT = 94
@@ -33,7 +33,7 @@ def _of_file(file: FileFacts) -> Iterator[str]:
             " 128."
         )
     if "link type not known" in file.ignored:
-        types = words.listed([str(one) for one in file.link_types])
+        types = short_numbers.listed([str(one) for one in file.link_types])
         yield (
             f"Of link type {types} not all is read: Ethernet, Linux cooked, raw IP, loopback and"
             " PPP are."
@@ -48,8 +48,8 @@ def _of_file(file: FileFacts) -> Iterator[str]:
 def _of_times(file: FileFacts) -> Iterator[str]:
     if file.longest_back >= _STEP:
         where = (
-            f"at {words.counted(file.backwards, 'packet')}, by up to"
-            f" {words.seconds(file.longest_back)}"
+            f"at {short_numbers.counted(file.backwards, 'packet')}, by up to"
+            f" {short_numbers.seconds(file.longest_back)}"
         )
         yield (
             f"Time goes backwards in this file {where}: durations, rates, round trips and"

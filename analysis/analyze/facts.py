@@ -84,7 +84,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Connection:
+class ConnectionFacts:
     """One connection: its row and the directions, that with more payload first."""
 
     number: int
@@ -147,11 +147,11 @@ class Connection:
         )
 
 
-def connection(row: Row) -> Connection:
+def connection(row: Row) -> ConnectionFacts:
     """The facts of one row of `flows.read(...).connections`."""
     one, two = _side(row, "a", "b"), _side(row, "b", "a")
     sides = (one, two) if one.carried >= two.carried else (two, one)
-    return Connection(int(row["connection"]), row, sides)
+    return ConnectionFacts(int(row["connection"]), row, sides)
 
 
 def _side(row: Row, source: str, target: str) -> Side:

@@ -11,8 +11,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from analysis.every_flow import FlowMeasures
-from analysis.figures.style import (
+from analysis.measures.flow_measures import FlowMeasures
+from analysis.rendering.figure_style import (
     BLUE,
     GREEN,
     GREY,
@@ -26,14 +26,14 @@ from analysis.figures.style import (
 
 
 @dataclass(frozen=True)
-class Panel:
+class ConditionPanel:
     """A condition's label and its flows."""
 
     label: str
     flows: Sequence[FlowMeasures]
 
 
-def draw(panels: Sequence[Panel], link: float | None) -> bytes:
+def draw(panels: Sequence[ConditionPanel], link: float | None) -> bytes:
     """A PNG with a row of rates and one of windows; `link` is the link's rate in kbit/s."""
     shown = panels[:MOST_COLUMNS]
     with settings():
@@ -60,7 +60,7 @@ def per_second(flow: FlowMeasures, seconds: int) -> NDArray[np.float64]:
     return found
 
 
-def _latest(panels: Sequence[Panel]) -> int:
+def _latest(panels: Sequence[ConditionPanel]) -> int:
     return max(
         (
             round(flow.intervals[-1].end)
@@ -72,7 +72,7 @@ def _latest(panels: Sequence[Panel]) -> int:
     )
 
 
-def _rates(axes: Axes, panel: Panel, link: float | None) -> None:
+def _rates(axes: Axes, panel: ConditionPanel, link: float | None) -> None:
     seconds = _latest([panel])
     edges = np.arange(seconds + 1)
     below = np.zeros(seconds)
@@ -103,7 +103,7 @@ def _rates(axes: Axes, panel: Panel, link: float | None) -> None:
     axes.set_title(f"{panel.label}: rate in each second")
 
 
-def _windows(axes: Axes, panel: Panel) -> None:
+def _windows(axes: Axes, panel: ConditionPanel) -> None:
     many = len(panel.flows) > 1
     for flow in panel.flows:
         times = [sample.time - flow.samples[0].time for sample in flow.samples]

@@ -12,7 +12,16 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.ticker import ScalarFormatter
 
-from analysis.figures.style import BLUE, GREEN, GREY, ORANGE, VERMILLION, grid, png, settings
+from analysis.rendering.figure_style import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    VERMILLION,
+    grid,
+    png,
+    settings,
+)
 
 _LINEAR = 300
 """Packets up to which a linear axis shows all."""

@@ -11,7 +11,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from analysis.figures.style import (
+from analysis.graphs.tcptrace_lines import TimeSequence
+from analysis.records.socket_samples import SocketSample
+from analysis.rendering.figure_style import (
     BLUE,
     GREEN,
     GREY,
@@ -22,8 +24,6 @@ from analysis.figures.style import (
     png,
     settings,
 )
-from analysis.graphs.lines import TimeSequence
-from analysis.sockets import Sample
 
 Numbers = NDArray[np.float64]
 BIN = 1.0
@@ -35,7 +35,7 @@ else to see.
 
 
 @dataclass(frozen=True)
-class Course:
+class ConditionCourse:
     """One condition's course: graph, RTT samples (s since 1970, ms), socket samples, and the link's
     rate in kbit/s.
     """
@@ -43,7 +43,7 @@ class Course:
     label: str
     sequence: TimeSequence | None
     rtts: Sequence[tuple[float, float]]
-    samples: Sequence[Sample]
+    samples: Sequence[SocketSample]
     link: float | None
 
     @property
@@ -56,7 +56,7 @@ class Course:
         )
 
 
-def draw(courses: Sequence[Course]) -> bytes:
+def draw(courses: Sequence[ConditionCourse]) -> bytes:
     """A PNG with three rows."""
     shown = courses[:MOST_COLUMNS]
     with settings():
@@ -77,7 +77,7 @@ def draw(courses: Sequence[Course]) -> bytes:
         return png(figure)
 
 
-def per_bin(course: Course) -> list[float]:
+def per_bin(course: ConditionCourse) -> list[float]:
     """Newly acknowledged kbit/s in each `BIN` since the start; the last bin may be short and counts
     as whole.
     """
@@ -86,7 +86,7 @@ def per_bin(course: Course) -> list[float]:
     return [float(sum_) * 8 / 1000 / BIN for sum_ in np.bincount(bins, weights=octets)]
 
 
-def _growth(course: Course) -> tuple[Numbers, Numbers]:
+def _growth(course: ConditionCourse) -> tuple[Numbers, Numbers]:
     """When how many bytes were newly acknowledged, from the capture's ACK line or else from the
     socket samples.
     """
@@ -102,7 +102,7 @@ def _growth(course: Course) -> tuple[Numbers, Numbers]:
     )
 
 
-def _latest(course: Course) -> float:
+def _latest(course: ConditionCourse) -> float:
     last_ack = course.sequence.acks[-1:, 2].tolist() if course.sequence else []
     return (
         max(
@@ -113,7 +113,7 @@ def _latest(course: Course) -> float:
     )
 
 
-def _throughput(axes: Axes, course: Course) -> None:
+def _throughput(axes: Axes, course: ConditionCourse) -> None:
     rates = per_bin(course)
     mean = sum(rates) * BIN / _latest(course) if rates else 0.0
     axes.stairs(
@@ -134,7 +134,7 @@ def _throughput(axes: Axes, course: Course) -> None:
     axes.set_title(f"{course.label}: throughput in each second, mean {mean:.0f} kbit/s")
 
 
-def _rtt(axes: Axes, course: Course) -> None:
+def _rtt(axes: Axes, course: ConditionCourse) -> None:
     """Single round trips from the capture, or else the socket's smoothed one."""
     if course.rtts:
         times, trips = zip(*course.rtts, strict=True)
@@ -152,7 +152,7 @@ def _rtt(axes: Axes, course: Course) -> None:
     axes.set_title(f"{course.label}: smoothed round-trip time")
 
 
-def _windows(axes: Axes, course: Course) -> None:
+def _windows(axes: Axes, course: ConditionCourse) -> None:
     times = [sample.time - course.start for sample in course.samples]
     axes.step(
         times,

@@ -9,11 +9,11 @@ from statistics import median
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from analysis.figures.style import BLUE, VERMILLION, grid, png, settings
+from analysis.rendering.figure_style import BLUE, VERMILLION, grid, png, settings
 
 
 @dataclass(frozen=True)
-class Comparison:
+class RepeatedQuantity:
     """One quantity: its title and unit, and for every seed one value per condition."""
 
     title: str
@@ -21,7 +21,7 @@ class Comparison:
     pairs: Sequence[Sequence[float]]
 
 
-def draw(labels: Sequence[str], comparisons: Sequence[Comparison]) -> bytes:
+def draw(labels: Sequence[str], comparisons: Sequence[RepeatedQuantity]) -> bytes:
     """A PNG with one column per comparison."""
     with settings():
         figure, rows = grid(1, len(comparisons), 4.2, share=False, below=0.4)
@@ -30,7 +30,7 @@ def draw(labels: Sequence[str], comparisons: Sequence[Comparison]) -> bytes:
         return png(figure)
 
 
-def _compare(axes: Axes, labels: Sequence[str], comparison: Comparison) -> None:
+def _compare(axes: Axes, labels: Sequence[str], comparison: RepeatedQuantity) -> None:
     places = range(len(labels))
     faint = max(0.15, min(0.7, 10 / len(comparison.pairs)))
     for pair in comparison.pairs:

@@ -8,32 +8,32 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from analysis.every_flow import FlowMeasures
-from analysis.figures.style import BLUE, GREY, MOST_COLUMNS, ORANGE, grid, png, settings
+from analysis.measures.flow_measures import FlowMeasures
+from analysis.rendering.figure_style import BLUE, GREY, MOST_COLUMNS, ORANGE, grid, png, settings
 
 _NAMED = 12
 """Bars that can carry a name."""
 
 
 @dataclass(frozen=True)
-class Panel:
+class SharesPanel:
     """A title, and for each flow its name, its goodput in Mbit/s, and whether it is UDP."""
 
     title: str
     bars: Sequence[tuple[str, float, bool]]
 
 
-def of_flows(label: str, flows: Sequence[FlowMeasures]) -> Panel:
+def of_flows(label: str, flows: Sequence[FlowMeasures]) -> SharesPanel:
     """The flows of a condition, UDP before TCP and the fastest first."""
     bars = [
         (one.flow.name, one.goodput / 1000, one.flow.protocol == "udp")
         for one in flows
         if one.goodput is not None
     ]
-    return Panel(label, sorted(bars, key=lambda bar: (not bar[2], -bar[1])))
+    return SharesPanel(label, sorted(bars, key=lambda bar: (not bar[2], -bar[1])))
 
 
-def draw(panels: Sequence[Panel]) -> bytes:
+def draw(panels: Sequence[SharesPanel]) -> bytes:
     """A PNG with one pair of axes for each condition, all with the same scale."""
     shown = panels[:MOST_COLUMNS]
     with settings():
@@ -45,7 +45,7 @@ def draw(panels: Sequence[Panel]) -> bytes:
         return png(figure)
 
 
-def _bars(axes: Axes, panel: Panel) -> None:
+def _bars(axes: Axes, panel: SharesPanel) -> None:
     places = range(1, len(panel.bars) + 1)
     rates = [rate for _, rate, _ in panel.bars]
     axes.bar(places, rates, color=[ORANGE if udp else BLUE for *_, udp in panel.bars])

@@ -13,7 +13,8 @@ from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from analysis.figures.style import (
+from analysis.graphs.tcptrace_lines import Lines, TimeSequence
+from analysis.rendering.figure_style import (
     BLUE,
     GREEN,
     GREY,
@@ -25,7 +26,6 @@ from analysis.figures.style import (
     png,
     settings,
 )
-from analysis.graphs.lines import Lines, TimeSequence
 
 CLOSE_UP = 0.1
 """The share of the longest connection that the lower row shows."""
@@ -35,7 +35,7 @@ _KIB = 1024
 
 
 @dataclass(frozen=True)
-class Shown:
+class EnlargedPart:
     """One condition's graph and the seconds `start` to `end` of it that are enlarged."""
 
     label: str
@@ -58,7 +58,8 @@ def draw(sequences: Sequence[tuple[str, TimeSequence]], pause: float) -> bytes:
         or 1.0
     )
     shown = [
-        Shown(label, sequence, *busiest(sequence, CLOSE_UP * latest)) for label, sequence in chosen
+        EnlargedPart(label, sequence, *busiest(sequence, CLOSE_UP * latest))
+        for label, sequence in chosen
     ]
     with settings():
         figure, (whole, near) = grid(2, len(shown), 4.6, share=False, below=1.3)
@@ -83,7 +84,7 @@ def busiest(sequence: TimeSequence, length: float) -> tuple[float, float]:
     return start, start + length
 
 
-def _whole(axes: Axes, one: Shown, latest: float) -> None:
+def _whole(axes: Axes, one: EnlargedPart, latest: float) -> None:
     sequence = one.sequence
     _points(axes, sequence.data, BLUE, 1.5)
     _stairs(axes, sequence.acks, GREEN, 1.0)
@@ -99,7 +100,7 @@ def _whole(axes: Axes, one: Shown, latest: float) -> None:
     axes.set_xlabel("seconds since the connection began (grey: enlarged below)")
 
 
-def _close_up(axes: Axes, one: Shown, pause: float) -> None:
+def _close_up(axes: Axes, one: EnlargedPart, pause: float) -> None:
     data, resent, sacks = (
         one.near(lines) for lines in (one.sequence.data, one.sequence.resent, one.sequence.sacks)
     )
@@ -139,7 +140,7 @@ def _same_scale(whole: list[Axes]) -> None:
         axes.set_ylim(0, highest)
 
 
-def _same_height(near: list[Axes], shown: list[Shown]) -> None:
+def _same_height(near: list[Axes], shown: list[EnlargedPart]) -> None:
     """Every close-up shows the same number of KiB, so that steepness can be compared; the origin
     differs.
     """
@@ -149,7 +150,7 @@ def _same_height(near: list[Axes], shown: list[Shown]) -> None:
         axes.set_ylim((low + high - height) / 2, (low + high + height) / 2)
 
 
-def _extent(one: Shown) -> tuple[float, float]:
+def _extent(one: EnlargedPart) -> tuple[float, float]:
     heights = np.concatenate(
         [one.near(lines)[:, 1::2].ravel() for lines in (one.sequence.data, one.sequence.resent)]
     )

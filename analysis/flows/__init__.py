@@ -5,6 +5,6 @@ streaming pass.
 facts of the file; analysis.flows.columns defines every column.
 """
 
-from analysis.flows.read import FileFacts, Reading, find_engine, read
+from analysis.flows.reader import FileFacts, Reading, find_engine, read
 
 __all__ = ["FileFacts", "Reading", "find_engine", "read"]

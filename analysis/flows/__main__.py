@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from itertools import repeat
 
 from analysis.flows.columns import connection_names
-from analysis.flows.handed import Handed, listed
-from analysis.flows.read import columns
+from analysis.flows.engine_columns import Handed, listed
+from analysis.flows.reader import columns
 from topologies.errors import TcplabError, UsageError
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import polars
 
 from analysis.flows.columns import OURS, PACKETS, TCPTRACE, connection_names
-from analysis.flows.handed import Handed, listed
+from analysis.flows.engine_columns import Handed, listed
 
 _TYPES: dict[str, Any] = {
     "integer": polars.Int64,

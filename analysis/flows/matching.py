@@ -18,7 +18,7 @@ from typing import Protocol
 import numpy as np
 import polars as pl
 
-from analysis.flows.reordering import reordering
+from analysis.flows.displacement import reordering
 from topologies.errors import TcplabError
 
 FLOW = "flow"
@@ -30,7 +30,7 @@ _SYN_RST, _FIN = 0x06, 0x01
 _ADDED = (FLOW, "mark", "place")
 
 
-class Span(Protocol):
+class CaptureSpan(Protocol):
     """When a capture began and ended (ns): what passed outside cannot be missed by it."""
 
     @property
@@ -40,7 +40,7 @@ class Span(Protocol):
 
 
 @dataclass(frozen=True)
-class Way:
+class DirectionMatch:
     """One direction of a flow, at both ends.
 
     `packets` has a row for each packet that was sent, in that order: the sender's columns, and
@@ -57,7 +57,7 @@ class Way:
 
 
 @dataclass(frozen=True)
-class Summary:
+class PathSummary:
     """A way in figures: packets, bytes of payload, and one-way delays in ns (None where nothing
     arrived).
     """
@@ -76,7 +76,9 @@ class Summary:
     delay_greatest: int | None
 
 
-def match(sent: pl.DataFrame, arrived: pl.DataFrame, span: Span, mss: int | None = None) -> Way:
+def match(
+    sent: pl.DataFrame, arrived: pl.DataFrame, span: CaptureSpan, mss: int | None = None
+) -> DirectionMatch:
     """Matches the packets of one direction of one connection, as `read(..., packets=True).packets`
     has them.
 
@@ -92,7 +94,9 @@ def match(sent: pl.DataFrame, arrived: pl.DataFrame, span: Span, mss: int | None
     pairs = _paired(left, right)
     rows = _judged(_met(left, pairs).with_columns(delay=pl.col("arrived") - pl.col("time")), span)
     unsent = right.join(pairs, left_on="place", right_on="arrival_place", how="anti")
-    return Way(_with_reordering(rows).drop(*_ADDED, "arrival_place"), unsent.drop(_ADDED))
+    return DirectionMatch(
+        _with_reordering(rows).drop(*_ADDED, "arrival_place"), unsent.drop(_ADDED)
+    )
 
 
 def arrivals(sent: pl.DataFrame, arrived: pl.DataFrame) -> pl.DataFrame:
@@ -118,11 +122,11 @@ def _met(sent: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def summary(way: Way) -> Summary:
+def summary(way: DirectionMatch) -> PathSummary:
     """The figures of `way`."""
     packets, delays = way.packets, way.packets["delay"].drop_nulls()
     lost = packets.filter(pl.col("lost"))
-    return Summary(
+    return PathSummary(
         len(packets),
         len(lost),
         int(lost["payload"].sum()),
@@ -136,7 +140,9 @@ def summary(way: Way) -> Summary:
     )
 
 
-def align_clocks(forward: Way, back: Way) -> tuple[Way, Way, int]:
+def align_clocks(
+    forward: DirectionMatch, back: DirectionMatch
+) -> tuple[DirectionMatch, DirectionMatch, int]:
     """Both ways with the clocks' offset taken out, and the offset (ns, receiver's clock less
     sender's).
 
@@ -160,7 +166,7 @@ def delays(one: pl.DataFrame, two: pl.DataFrame) -> pl.DataFrame:
     return pairs.group_by(FLOW).agg(later=(pl.col("arrived") - pl.col("time")).median())
 
 
-def _shifted(way: Way, by: int) -> Way:
+def _shifted(way: DirectionMatch, by: int) -> DirectionMatch:
     return replace(
         way, packets=way.packets.with_columns(pl.col("arrived") + by, pl.col("delay") + by)
     )
@@ -261,7 +267,7 @@ def _nearest(sent: pl.DataFrame, arrived: pl.DataFrame, delay: int) -> pl.DataFr
     return line.filter(pl.col("arrived").is_not_null()).with_columns(place=place)
 
 
-def _judged(rows: pl.DataFrame, span: Span) -> pl.DataFrame:
+def _judged(rows: pl.DataFrame, span: CaptureSpan) -> pl.DataFrame:
     """With `lost` and `needless`."""
     least = rows["delay"].min() or 0
     due = pl.col("time") + least

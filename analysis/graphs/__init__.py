@@ -9,7 +9,7 @@ A file a graph turns packets into layers of marks (`Graph`); three renderers dra
 """
 
 from analysis.graphs.capture import Capture
-from analysis.graphs.pictures import write_pictures
+from analysis.graphs.still_pictures import write_pictures
 from analysis.graphs.webpage import page
 from analysis.graphs.xplot_files import write_xplot
 

@@ -36,7 +36,7 @@ class Capture:
 
 
 @dataclass(frozen=True)
-class Sent:
+class SentSegments:
     """Segments that take sequence numbers or are sent again: `low` to `high` in bytes from the SYN,
     `time` in ns.
     """
@@ -77,7 +77,7 @@ class Blocks:
 
 
 @dataclass(frozen=True)
-class Direction:
+class CaptureDirection:
     """What one side of a connection sent and what the other side answered; `start` is the page's,
     in ns since 1970.
     """
@@ -89,7 +89,7 @@ class Direction:
     target: str
     vantage: str
     start: int
-    sent: Sent
+    sent: SentSegments
     answers: Answers
     blocks: Blocks
 
@@ -115,7 +115,7 @@ class Direction:
 
 def directions(
     capture: Capture, start: int | None = None, most: int | None = None
-) -> list[Direction]:
+) -> list[CaptureDirection]:
     """Both directions of each connection that sent something, in the order of the file; of the
     `most` largest only.
     """
@@ -155,14 +155,14 @@ def _direction(
     forward: bool,
     both: pl.DataFrame,
     start: int,
-) -> Direction:
+) -> CaptureDirection:
     own, other = pl.col("forward") == forward, pl.col("forward") != forward
     ends = [f"{facts.get(f'host_{end}', end)}:{facts.get(f'port_{end}', '?')}" for end in "ab"]
     source, target = ends if forward else ends[::-1]
     answers = both.filter(
         other & pl.col("acknowledgement").is_not_null() & (pl.col("flags") & RST == 0)
     )
-    return Direction(
+    return CaptureDirection(
         label,
         connection,
         forward,
@@ -181,7 +181,7 @@ def whole(column: pl.Series) -> Whole:
     return column.cast(pl.Int64).to_numpy()
 
 
-def _sent(own: pl.DataFrame, start: int) -> Sent:
+def _sent(own: pl.DataFrame, start: int) -> SentSegments:
     flags = whole(own["flags"])
     low, kind = whole(own["sequence"]), whole(own["kind"])
     taken = whole(own["payload"]) + (flags & SYN > 0) + (flags & FIN > 0)
@@ -194,7 +194,7 @@ def _sent(own: pl.DataFrame, start: int) -> Sent:
         whole(own["number"]),
         whole(own["in_flight"]),
     )
-    return Sent(*(column[drawn] for column in columns))
+    return SentSegments(*(column[drawn] for column in columns))
 
 
 def _answers(answers: pl.DataFrame, start: int) -> Answers:
@@ -225,7 +225,7 @@ def _blocks(answers: pl.DataFrame, start: int) -> Blocks:
     )
 
 
-def all_directions(captures: Sequence[Capture], most: int | None = None) -> list[Direction]:
+def all_directions(captures: Sequence[Capture], most: int | None = None) -> list[CaptureDirection]:
     """The directions of all captures, on one clock."""
     start = min((capture.start for capture in captures if len(capture.packets)), default=0)
     return [one for capture in captures for one in directions(capture, start, most)]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.graphs.capture import Direction
+from analysis.graphs.capture import CaptureDirection
 from analysis.graphs.layers import Axis, Graph, Layer, graph
 from analysis.graphs.throughput import RATE, goodput
 
@@ -22,7 +22,7 @@ INDEX = (
 )
 
 
-def draw(several: Sequence[Direction]) -> tuple[Graph, Graph]:
+def draw(several: Sequence[CaptureDirection]) -> tuple[Graph, Graph]:
     """The rates of `several` directions, one a connection, and their index over time."""
     rates = graph(
         "fairness",
@@ -44,21 +44,21 @@ def draw(several: Sequence[Direction]) -> tuple[Graph, Graph]:
     )
 
 
-def larger(directions: Sequence[Direction]) -> list[Direction]:
+def larger(directions: Sequence[CaptureDirection]) -> list[CaptureDirection]:
     """Of each connection the direction that sent more."""
-    best: dict[tuple[str, int], Direction] = {}
+    best: dict[tuple[str, int], CaptureDirection] = {}
     for one in directions:
         key = (one.capture, one.connection)
         best[key] = max(best.get(key, one), one, key=lambda direction: direction.payload)
     return list(best.values())
 
 
-def _edges(several: Sequence[Direction]) -> NDArray[np.float64]:
+def _edges(several: Sequence[CaptureDirection]) -> NDArray[np.float64]:
     ends = [time for one in several for time in one.answers.time[[0, -1]]] if several else [0, 1]
     return np.linspace(min(ends), max(ends), BINS + 1)
 
 
-def _in_bins(one: Direction, edges: NDArray[np.float64]) -> NDArray[np.float64]:
+def _in_bins(one: CaptureDirection, edges: NDArray[np.float64]) -> NDArray[np.float64]:
     """Bytes acknowledged in each bin; NaN where the connection had not begun or had ended."""
     times, sums = one.answers.time, one.answers.highest
     at = np.searchsorted(times, edges, side="right") - 1

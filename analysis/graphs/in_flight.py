@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analysis.graphs.capture import Direction
+from analysis.graphs.capture import CaptureDirection
 from analysis.graphs.layers import BYTES, Graph, Layer, graph
-from analysis.sockets import Sample
+from analysis.records.socket_samples import SocketSample
 
 CAPTION = (
     "Bytes in flight are sent but neither acknowledged nor reported by SACK. Where they stay below"
@@ -22,7 +22,7 @@ AT_RECEIVER = (
 )
 
 
-def draw(one: Direction, samples: Sequence[Sample] = ()) -> Graph:
+def draw(one: CaptureDirection, samples: Sequence[SocketSample] = ()) -> Graph:
     """In flight after each segment sent; windows as stairs. `samples` are of the sending socket.
 
     Without a packet of the other direction nothing is known to have arrived, and there is

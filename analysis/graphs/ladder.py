@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from analysis.graphs.capture import FIN, SYN, Direction, Whole, whole
+from analysis.graphs.capture import FIN, SYN, CaptureDirection, Whole, whole
 from analysis.graphs.layers import TIME, Axis, Graph, Layer
-from analysis.graphs.marks import rows_by_look
+from analysis.graphs.mark_rows import rows_by_look
 
 A, HALFWAY, B = 2, 1, 0
 """Heights of the two ends and of the middle."""
@@ -22,7 +22,7 @@ HALF = (
 )
 
 
-def draw(one: Direction, packets: pl.DataFrame) -> Graph:
+def draw(one: CaptureDirection, packets: pl.DataFrame) -> Graph:
     """From one capture's packets of this connection: half arrows at the end where the capture was
     made.
     """
@@ -33,7 +33,7 @@ def draw(one: Direction, packets: pl.DataFrame) -> Graph:
     return _graph(one, HALF, _layers(packets, times, times, start, stop))
 
 
-def draw_trips(one: Direction, trips: pl.DataFrame) -> Graph:
+def draw_trips(one: CaptureDirection, trips: pl.DataFrame) -> Graph:
     """From two captures: slanted arrows; a packet that only one capture has ends in a cross
     halfway.
     """
@@ -50,7 +50,7 @@ def draw_trips(one: Direction, trips: pl.DataFrame) -> Graph:
     return _graph(one, BOTH, layers)
 
 
-def _graph(one: Direction, caption: str, layers: list[Layer]) -> Graph:
+def _graph(one: CaptureDirection, caption: str, layers: list[Layer]) -> Graph:
     a, b = (one.source, one.target) if one.forward else (one.target, one.source)
     ends = Axis("", "", ticks=((A, a), (B, b)))
     return Graph(

@@ -10,15 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from analysis.figures.style import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION
 from analysis.flows import columns
+from analysis.rendering.figure_style import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION
 
 BLACK, SKY = "#000000", "#56B4E9"
 Mark = Literal["", "triangle", "circle", "square", "diamond", "cross", "plus", "ring"]
 
 
 @dataclass(frozen=True)
-class Look:
+class SeriesLook:
     """`every` mark is drawn at every zoom; a look that does not `fit` may leave the graph's height;
     `width` in px.
     """
@@ -34,23 +34,23 @@ class Look:
     xplot: str = "white"
 
 
-def _again(words: str, mark: Mark, colour: str = VERMILLION) -> Look:
-    return Look(words, colour, mark, "R", every=True, width=2, xplot="red")
+def _again(words: str, mark: Mark, colour: str = VERMILLION) -> SeriesLook:
+    return SeriesLook(words, colour, mark, "R", every=True, width=2, xplot="red")
 
 
-LOOKS: dict[str, Look] = {
-    "window": Look(
+LOOKS: dict[str, SeriesLook] = {
+    "window": SeriesLook(
         "limit of the receive window (may lie above)", ORANGE, fit=False, width=1.2, xplot="yellow"
     ),
-    "ack": Look("acknowledged: all bytes below have arrived", GREEN, xplot="green"),
-    "sack": Look(
+    "ack": SeriesLook("acknowledged: all bytes below have arrived", GREEN, xplot="green"),
+    "sack": SeriesLook(
         "S: block reported by SACK, arrived above a gap",
         PURPLE,
         letter="S",
         width=2.5,
         xplot="purple",
     ),
-    "dsack": Look(
+    "dsack": SeriesLook(
         "D: reported as arrived twice (DSACK)",
         SKY,
         "diamond",
@@ -59,17 +59,17 @@ LOOKS: dict[str, Look] = {
         width=3,
         xplot="blue",
     ),
-    "data": Look("segment sent for the first time", BLUE),
+    "data": SeriesLook("segment sent for the first time", BLUE),
     "fast": _again("R: sent again after duplicate ACKs (fast retransmission)", "triangle"),
     "again_sack": _again("R: sent again because SACK reported a gap", "circle"),
     "rto": _again("R: sent again after a time-out (RTO)", "square", BLACK),
     "tlp": _again("R: tail loss probe", "diamond"),
     "spurious": _again("R: sent again needlessly, as known afterwards", "cross", BLACK),
-    "keepalive": Look("keep-alive probe", GREY, "plus", "K", every=True),
-    "probe": Look("probe of a closed window", GREY, "ring", "P", every=True),
+    "keepalive": SeriesLook("keep-alive probe", GREY, "plus", "K", every=True),
+    "probe": SeriesLook("probe of a closed window", GREY, "ring", "P", every=True),
     "syn": _again("R: SYN sent again", "plus", BLACK),
     "other": _again("R: sent again, no sign says why", "ring"),
-    "late": Look(
+    "late": SeriesLook(
         "fills a gap: late or sent again, seen behind the loss",
         SKY,
         "triangle",
@@ -77,29 +77,39 @@ LOOKS: dict[str, Look] = {
         every=True,
         width=2,
     ),
-    "copy": Look("a copy of what had already come by", PURPLE, "cross", "C", every=True, width=2),
+    "copy": SeriesLook(
+        "a copy of what had already come by", PURPLE, "cross", "C", every=True, width=2
+    ),
     "fin": _again("R: FIN sent again", "plus", BLACK),
-    "throughput": Look("throughput: all data sent, with what was sent again", BLUE, xplot="red"),
-    "goodput": Look("goodput: bytes newly acknowledged", GREEN, width=2, xplot="blue"),
-    "rtt": Look("round trip of a segment that was sent once", BLUE, "circle", xplot="red"),
-    "smoothed": Look("the socket's smoothed round trip", VERMILLION, dash=True, xplot="yellow"),
-    "share": Look("share of round trips that were at most this long", BLUE, width=2),
-    "in_flight": Look("bytes in flight: sent, not yet acknowledged", BLUE, xplot="red"),
-    "cwnd": Look("congestion window of the socket", VERMILLION, width=2, xplot="purple"),
-    "ssthresh": Look("slow-start threshold of the socket", GREY, fit=False, dash=True),
-    "rwnd": Look("receive window (may lie above)", ORANGE, fit=False, width=1.2, xplot="yellow"),
-    "size": Look("payload of a segment", BLUE, "circle", xplot="red"),
-    "average": Look("average so far", GREEN, width=2, xplot="blue"),
-    "instant": Look("one segment by the time since the one before", SKY, "circle", xplot="yellow"),
-    "order": Look("first byte of each segment, in the order sent", BLUE, "circle"),
-    "ack_trip": Look("ACK without data", GREEN),
-    "lost": Look(
+    "throughput": SeriesLook(
+        "throughput: all data sent, with what was sent again", BLUE, xplot="red"
+    ),
+    "goodput": SeriesLook("goodput: bytes newly acknowledged", GREEN, width=2, xplot="blue"),
+    "rtt": SeriesLook("round trip of a segment that was sent once", BLUE, "circle", xplot="red"),
+    "smoothed": SeriesLook(
+        "the socket's smoothed round trip", VERMILLION, dash=True, xplot="yellow"
+    ),
+    "share": SeriesLook("share of round trips that were at most this long", BLUE, width=2),
+    "in_flight": SeriesLook("bytes in flight: sent, not yet acknowledged", BLUE, xplot="red"),
+    "cwnd": SeriesLook("congestion window of the socket", VERMILLION, width=2, xplot="purple"),
+    "ssthresh": SeriesLook("slow-start threshold of the socket", GREY, fit=False, dash=True),
+    "rwnd": SeriesLook(
+        "receive window (may lie above)", ORANGE, fit=False, width=1.2, xplot="yellow"
+    ),
+    "size": SeriesLook("payload of a segment", BLUE, "circle", xplot="red"),
+    "average": SeriesLook("average so far", GREEN, width=2, xplot="blue"),
+    "instant": SeriesLook(
+        "one segment by the time since the one before", SKY, "circle", xplot="yellow"
+    ),
+    "order": SeriesLook("first byte of each segment, in the order sent", BLUE, "circle"),
+    "ack_trip": SeriesLook("ACK without data", GREEN),
+    "lost": SeriesLook(
         "seen by one capture only: lost on the way, or not captured", BLACK, "cross", every=True
     ),
-    "waited": Look("waiting time beyond the quickest packet's", BLUE),
-    "queued": Look("bytes that waited ahead", BLUE),
-    "connection": Look("goodput of a connection", BLUE),
-    "jain": Look("Jain's index: 1 if all are equal, 1/n if one has all", GREEN, width=2),
+    "waited": SeriesLook("waiting time beyond the quickest packet's", BLUE),
+    "queued": SeriesLook("bytes that waited ahead", BLUE),
+    "connection": SeriesLook("goodput of a connection", BLUE),
+    "jain": SeriesLook("Jain's index: 1 if all are equal, 1/n if one has all", GREEN, width=2),
 }
 _KINDS = {"none": "data", "new": "data", "sack": "again_sack"}
 """The looks of kinds that are called otherwise."""

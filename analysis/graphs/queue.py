@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from analysis.graphs.capture import Direction, Whole, whole
+from analysis.graphs.capture import CaptureDirection, Whole, whole
 from analysis.graphs.layers import BYTES, Axis, Graph, Layer, graph
 
 WAITED = (
@@ -18,10 +18,11 @@ QUEUED = (
 )
 
 
-def draw(one: Direction, trips: pl.DataFrame) -> tuple[Graph, Graph]:
+def draw(one: CaptureDirection, trips: pl.DataFrame) -> tuple[Graph, Graph]:
     """Waiting time (ms) and bytes ahead of each packet, at the time when it left the first capture.
 
-    `trips` are all that went the way of this direction, as analysis.flows.ends.journeys has them.
+    `trips` are all that went the way of this direction, as analysis.flows.both_ends.journeys has
+    them.
     """
     some = trips.filter(pl.col("arrived").is_not_null())
     left, came = whole(some["time"]), whole(some["arrived"])

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analysis.graphs.capture import Direction
+from analysis.graphs.capture import CaptureDirection
 from analysis.graphs.layers import Axis, Graph, Layer, graph
-from analysis.sockets import Sample
+from analysis.records.socket_samples import SocketSample
 
 RTT = Axis("round-trip time", "ms", 1e-6, zero=True)
 STEPS = 1000
@@ -24,12 +24,12 @@ AT_RECEIVER = (
 )
 
 
-def caption(one: Direction, words: str) -> str:
+def caption(one: CaptureDirection, words: str) -> str:
     """`words`, and before them what the times are where they are no round trips."""
     return AT_RECEIVER + words if one.at_receiver else words
 
 
-def draw(one: Direction, samples: Sequence[Sample] = ()) -> Graph:
+def draw(one: CaptureDirection, samples: Sequence[SocketSample] = ()) -> Graph:
     """A dot for each sample at the time of the ACK; the socket's own smoothed value where samples
     are given.
     """
@@ -46,7 +46,7 @@ def draw(one: Direction, samples: Sequence[Sample] = ()) -> Graph:
     )
 
 
-def distribution(one: Direction) -> Graph:
+def distribution(one: CaptureDirection) -> Graph:
     """The cumulative distribution: y is the share of round trips that were at most x."""
     _, rtts, _ = _measured(one)
     shares = np.linspace(0, 1, min(STEPS, len(rtts)) + 1) if len(rtts) else np.zeros(0)
@@ -68,6 +68,6 @@ def distribution(one: Direction) -> Graph:
     )
 
 
-def _measured(one: Direction) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _measured(one: CaptureDirection) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     some = one.answers.rtt >= 0
     return one.answers.time[some], one.answers.rtt[some], one.answers.number[some]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.graphs.capture import Direction
+from analysis.graphs.capture import CaptureDirection
 from analysis.graphs.layers import Axis, Graph, Layer, graph
 
 CAPTION = (
@@ -13,7 +13,7 @@ CAPTION = (
 )
 
 
-def draw(one: Direction) -> Graph:
+def draw(one: CaptureDirection) -> Graph:
     """A dot a segment, and the average so far. SYN and FIN count as one byte."""
     sizes = one.sent.high - one.sent.low
     average = np.cumsum(sizes) / np.arange(1, len(sizes) + 1)

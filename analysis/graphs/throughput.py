@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.graphs.capture import Direction
+from analysis.graphs.capture import CaptureDirection
 from analysis.graphs.layers import Axis, Graph, Layer, graph
 
 RATE = Axis("rate", "bit/s", 8e9, zero=True)
@@ -16,7 +16,7 @@ CAPTION = (
 )
 
 
-def draw(one: Direction) -> Graph:
+def draw(one: CaptureDirection) -> Graph:
     """Both as growing sums; who draws them takes the steepness."""
     sent = np.cumsum(one.sent.high - one.sent.low)
     return graph(
@@ -29,6 +29,6 @@ def draw(one: Direction) -> Graph:
     )
 
 
-def goodput(one: Direction, look: str, words: str = "") -> Layer:
+def goodput(one: CaptureDirection, look: str, words: str = "") -> Layer:
     """The highest ACK so far."""
     return Layer(look, "rate", one.answers.time, one.answers.highest, words=words)

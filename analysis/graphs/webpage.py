@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from analysis.graphs.all_graphs import Samples, View, views
 from analysis.graphs.capture import Capture
-from analysis.graphs.collection import Samples, View, views
-from analysis.graphs.encode import Columns
 from analysis.graphs.layers import Axis, Graph, Layer
 from analysis.graphs.looks import LOOKS, SERIES
-from analysis.graphs.marks import merged
+from analysis.graphs.mark_rows import merged
+from analysis.graphs.page_numbers import PageColumns
 
 MOST_CONNECTIONS = 64
 """Connections of a capture that the page shows, those with most payload."""
@@ -42,7 +42,9 @@ def page(
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     data = document(captures, samples)
-    folders = ChoiceLoader([PackageLoader("analysis.graphs", "page"), PackageLoader("analysis")])
+    folders = ChoiceLoader(
+        [PackageLoader("analysis.graphs", "page"), PackageLoader("analysis.rendering")]
+    )
     environment = Environment(
         loader=folders,
         autoescape=True,
@@ -115,7 +117,7 @@ class _Writer:
     """Turns graphs into JSON, each graph and each column once."""
 
     def __init__(self, step: int, run: int) -> None:
-        self.columns, self.graphs = Columns(), list[dict[str, Any]]()
+        self.columns, self.graphs = PageColumns(), list[dict[str, Any]]()
         self._step, self._run = step, run
         self._places: dict[int, int] = {}
         self._kept: list[Graph] = []  # alive, so that no other graph gets the same id

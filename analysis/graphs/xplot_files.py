@@ -15,13 +15,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from analysis import pages
-from analysis.graphs import in_flight, rtt, segment_sizes, time_sequence
-from analysis.graphs.capture import Capture, Direction, Whole, all_directions
+from analysis.graphs import in_flight, rtt, segment_sizes, segments_over_time
+from analysis.graphs.capture import Capture, CaptureDirection, Whole, all_directions
 from analysis.graphs.layers import Graph, Layer, graph
 from analysis.graphs.looks import LOOKS
-from analysis.graphs.marks import safe_name, taken
+from analysis.graphs.mark_rows import safe_name, taken
 from analysis.graphs.throughput import RATE
+from analysis.rendering import page_files
 
 KINDS = ("tsg", "tput", "rtt", "owin", "ssize")
 """tcptrace's names of the graphs."""
@@ -44,15 +44,15 @@ def write_xplot(captures: Sequence[Capture], folder: Path) -> list[Path]:
                 written.append(folder / name)
                 yield name, text(one, kind)
 
-    pages.write(folder, each(), "graphs")
+    page_files.write(folder, each(), "graphs")
     return written
 
 
-def text(one: Direction, kind: str) -> bytes:
+def text(one: CaptureDirection, kind: str) -> bytes:
     """The file of one of KINDS."""
     if kind == "tsg":
         later = replace(one, sent=taken(one.sent, ~_is_syn(one)))
-        return xplot(one, time_sequence.draw(later), _syn(one)).encode("ascii", "replace")
+        return xplot(one, segments_over_time.draw(later), _syn(one)).encode("ascii", "replace")
     draw = {
         "tput": throughput,
         "rtt": rtt.draw,
@@ -62,7 +62,7 @@ def text(one: Direction, kind: str) -> bytes:
     return xplot(one, draw[kind](one)).encode("ascii", "replace")
 
 
-def _syn(one: Direction) -> list[str]:
+def _syn(one: CaptureDirection) -> list[str]:
     """As in tcptrace's file it comes first and in orange, so that who reads the file counts from
     it.
     """
@@ -75,11 +75,11 @@ def _syn(one: Direction) -> list[str]:
     )
 
 
-def _is_syn(one: Direction) -> NDArray[np.bool_]:
+def _is_syn(one: CaptureDirection) -> NDArray[np.bool_]:
     return np.asarray((one.sent.low == 0) & (one.sent.kind == 0))
 
 
-def throughput(one: Direction) -> Graph:
+def throughput(one: CaptureDirection) -> Graph:
     """As tcptrace: each segment by the time since the one before, the average of ten, and that
     since the start.
     """
@@ -99,7 +99,7 @@ def _rate(times: Whole, sums: Whole, rows: Whole) -> np.ndarray:
     return np.diff(sums[rows]) / np.maximum(np.diff(times[rows]), 1)
 
 
-def xplot(one: Direction, drawn: Graph, before: Sequence[str] = ()) -> str:
+def xplot(one: CaptureDirection, drawn: Graph, before: Sequence[str] = ()) -> str:
     """The file's text, with commands that come `before` the graph's layers."""
     unit = f" ({drawn.y.unit})" if drawn.y.unit else ""
     title = f"{one.source}_==>_{one.target} ({drawn.title.lower()})"
@@ -108,7 +108,7 @@ def xplot(one: Direction, drawn: Graph, before: Sequence[str] = ()) -> str:
     return "\n".join([*head, *before, *commands, "go", ""])
 
 
-def _commands(layer: Layer, one: Direction, drawn: Graph) -> list[str]:
+def _commands(layer: Layer, one: CaptureDirection, drawn: Graph) -> list[str]:
     top = layer.y if layer.top is None else layer.top
     scale = drawn.y.scale
     columns = {

@@ -14,7 +14,7 @@ _FACTORS = {"s": (1.0, "s"), "m": (1e3, "ms"), "u": (1e6, "us")}
 
 
 @dataclass(frozen=True)
-class Line:
+class CostLine:
     """`fixed` is the cost of size 0 and `each` that of one more; `misfit` the worst deviation, as a
     share.
     """
@@ -24,7 +24,7 @@ class Line:
     misfit: float
 
 
-def fit(points: Sequence[tuple[float, float]]) -> Line:
+def fit(points: Sequence[tuple[float, float]]) -> CostLine:
     """The straight line through (size, cost) whose relative deviations are smallest (weighted least
     squares).
 
@@ -50,7 +50,9 @@ def fit(points: Sequence[tuple[float, float]]) -> Line:
     )
     each = both / along
     fixed = height - each * middle
-    return Line(fixed, each, max(abs(fixed + each * size - cost) / cost for size, cost in points))
+    return CostLine(
+        fixed, each, max(abs(fixed + each * size - cost) / cost for size, cost in points)
+    )
 
 
 def duration(seconds: float) -> str:
@@ -79,7 +81,7 @@ def two_digits(number: float) -> str:
     return f"{number:.{places}f}"
 
 
-def exactness(line: Line) -> str:
+def exactness(line: CostLine) -> str:
     """How far the straight line can be trusted, as the end of a sentence."""
     if line.misfit <= _CLOSE:
         return f"a straight line to {100 * line.misfit:.0f} %"

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.bench.workloads import sack_study
-from experiments.seed import PROCEDURE
-from experiments.spec import Condition, ExperimentSpec, Flow
-from testbed.lab import Lab
-from testbed.running import Limits, Usage
-from testbed.virtual import run_in_guest
+from experiments.definition.spec import Condition, ExperimentSpec, Flow
+from experiments.running.seed import PROCEDURE
+from testbed.jobs.following import Limits, Usage
+from testbed.lab.ready import Lab
+from testbed.virtual.virtual_run import run_in_guest
 from topologies.data import to_data
 from topologies.dumbbell import dumbbell
 from topologies.spec import Channel
@@ -73,7 +73,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Reading:
+class SizeCost:
     """What one size took, in seconds, bytes and packets.
 
     `startup_` is until the network stood, `cpu` in all. `packets` are those that left the
@@ -123,9 +123,9 @@ def series(quick: bool) -> tuple[Series, ...]:
     )
 
 
-def measured(one: Series, times: int, ready: Lab, tell: Callable[[str], None]) -> list[Reading]:
+def measured(one: Series, times: int, ready: Lab, tell: Callable[[str], None]) -> list[SizeCost]:
     """The median reading of every size. What takes a minute by itself is measured once."""
-    rounds: list[list[Reading]] = [[] for _shape in one.shapes]
+    rounds: list[list[SizeCost]] = [[] for _shape in one.shapes]
     for turn in range(times):
         for shape, readings in zip(one.shapes, rounds, strict=True):
             if not readings or readings[0].usage.wall_seconds < _LONG:
@@ -134,11 +134,11 @@ def measured(one: Series, times: int, ready: Lab, tell: Callable[[str], None]) -
     return [_median(readings) for readings in rounds]
 
 
-def _median(readings: list[Reading]) -> Reading:
+def _median(readings: list[SizeCost]) -> SizeCost:
     return sorted(readings, key=lambda reading: reading.cpu)[len(readings) // 2]
 
 
-def _read(shape: Shape, ready: Lab) -> Reading:
+def _read(shape: Shape, ready: Lab) -> SizeCost:
     """One guest.
 
     When its network stands, and what it took at last, is seen within a twentieth of a second.
@@ -158,7 +158,7 @@ def _read(shape: Shape, ready: Lab) -> Reading:
         only = Path(folder) / "only"
         said = [file.read_text() for file in only.glob("*.server.txt")]
         results = sum("bits/sec" in text for text in said)
-        return Reading(*seen[0], max(seen)[0], usage, _packets(only / "qdiscs.json"), results)
+        return SizeCost(*seen[0], max(seen)[0], usage, _packets(only / "qdiscs.json"), results)
 
 
 def _guest_cpu() -> float:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from rich.table import Table
 
 from experiments.bench.growth import duration, exactness, fit, size
-from experiments.bench.scale import Reading, Series, measured, series, two_at_once
-from testbed.lab import lab
+from experiments.bench.scale import Series, SizeCost, measured, series, two_at_once
+from testbed.lab.ready import lab
 
 _FULL_TIMES, _QUICK_TIMES = 3, 1
 _TITLES = {
@@ -36,7 +36,7 @@ def scale(quick: bool, tell: Callable[[str], None]) -> Iterator[Table | str]:
     )
 
 
-def table_of(one: Series, readings: Sequence[Reading]) -> Table:
+def table_of(one: Series, readings: Sequence[SizeCost]) -> Table:
     """A row for every size, and below it the growth as a sentence."""
     found = Table(
         one.grows,
@@ -64,12 +64,12 @@ def table_of(one: Series, readings: Sequence[Reading]) -> Table:
     return found
 
 
-def sentence(one: Series, readings: Sequence[Reading]) -> str:
+def sentence(one: Series, readings: Sequence[SizeCost]) -> str:
     """The fitted growth of a series."""
     return _SENTENCES[one.grows](one.sizes(), readings)
 
 
-def _of_hosts(sizes: Sequence[int], readings: Sequence[Reading]) -> str:
+def _of_hosts(sizes: Sequence[int], readings: Sequence[SizeCost]) -> str:
     cpu = fit(
         [(number, reading.startup_cpu) for number, reading in zip(sizes, readings, strict=True)]
     )
@@ -79,7 +79,7 @@ def _of_hosts(sizes: Sequence[int], readings: Sequence[Reading]) -> str:
     )
 
 
-def _of_flows(sizes: Sequence[int], readings: Sequence[Reading]) -> str:
+def _of_flows(sizes: Sequence[int], readings: Sequence[SizeCost]) -> str:
     cpu = fit([(number, reading.cpu) for number, reading in zip(sizes, readings, strict=True)])
     return (
         f"A flow, two programs that run for two seconds, costs {duration(cpu.each)} of CPU"
@@ -87,7 +87,7 @@ def _of_flows(sizes: Sequence[int], readings: Sequence[Reading]) -> str:
     )
 
 
-def _of_rate(_sizes: Sequence[int], readings: Sequence[Reading]) -> str:
+def _of_rate(_sizes: Sequence[int], readings: Sequence[SizeCost]) -> str:
     cpu = fit([(reading.packets, reading.cpu) for reading in readings])
     return (
         f"A packet through the bottleneck, data or ACK, costs {duration(cpu.each)} of CPU"
@@ -95,18 +95,18 @@ def _of_rate(_sizes: Sequence[int], readings: Sequence[Reading]) -> str:
     )
 
 
-def _of_seconds(sizes: Sequence[int], readings: Sequence[Reading]) -> str:
+def _of_seconds(sizes: Sequence[int], readings: Sequence[SizeCost]) -> str:
     cpu = fit([(number, reading.cpu) for number, reading in zip(sizes, readings, strict=True)])
     return f"A virtual second of this traffic costs {duration(cpu.each)} of CPU ({exactness(cpu)})."
 
 
-def _memory(sizes: Sequence[int], readings: Sequence[Reading]) -> float:
+def _memory(sizes: Sequence[int], readings: Sequence[SizeCost]) -> float:
     return fit(
         [(number, reading.usage.memory) for number, reading in zip(sizes, readings, strict=True)]
     ).each
 
 
-_SENTENCES: dict[str, Callable[[Sequence[int], Sequence[Reading]], str]] = {
+_SENTENCES: dict[str, Callable[[Sequence[int], Sequence[SizeCost]], str]] = {
     "hosts": _of_hosts,
     "flows": _of_flows,
     "rate": _of_rate,

@@ -14,13 +14,13 @@ from pathlib import Path
 
 from rich.table import Table
 
-from experiments.catalogue import find
-from experiments.seed import PROCEDURE
-from experiments.spec import Condition, ExperimentSpec, Flow
-from testbed.lab import Lab, lab
-from testbed.native import obstacles, run_natively
-from testbed.running import Limits, Progress, Usage
-from testbed.virtual import run_in_guest
+from experiments.definition.catalogue import find
+from experiments.definition.spec import Condition, ExperimentSpec, Flow
+from experiments.running.seed import PROCEDURE
+from testbed.jobs.following import Limits, Progress, Usage
+from testbed.lab.ready import Lab, lab
+from testbed.native.native_run import obstacles, run_natively
+from testbed.virtual.virtual_run import run_in_guest
 from topologies.data import to_data
 from topologies.spec import Channel
 from topologies.two_hosts import two_hosts

@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 
 import analysis
-from analysis.studies.quantities import TRANSFER
-from experiments.profiles import DROPPER
+from analysis.reporting.quantities import TRANSFER
+from experiments.definition.profiles import DROPPER
 from experiments.published.reasons import reason
 from topologies.errors import UsageError
 
@@ -36,8 +36,8 @@ class Target:
     which `_period` is added for the other. `metric` is a column of the sweep's rows, taken of
     `flow` or where that is empty of the run (the sum over flows where the metric is a flow's);
     `scale` brings it to `unit`. `x` and `series` place it in a plot. Where it is `captured`,
-    `metric` is a key of analysis.measure and comes from the captures. `then` is what the network
-    of this row had in the study's time, other than the profile's path says.
+    `metric` is a key of analysis.measures.trial_measures and comes from the captures. `then` is
+    what the network of this row had in the study's time, other than the profile's path says.
     """
 
     experiment: str
@@ -61,7 +61,9 @@ class Target:
 
     @property
     def period_condition(self) -> str:
-        """The same condition under the profile of the study's time (experiments.profiles)."""
+        """The same condition under the profile of the study's time
+        (experiments.definition.profiles).
+        """
         return f"{self.condition}_period"
 
 

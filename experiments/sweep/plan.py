@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.catalogue import Named, find
-from experiments.grid import Combination, Factor, combinations, factor
-from experiments.spec import Condition
-from experiments.sweep.definition import Sweep
+from experiments.definition.catalogue import Experiment, find
+from experiments.definition.grid import Combination, Factor, combinations, factor
+from experiments.definition.spec import Condition
+from experiments.sweep.sweep_definition import SweepDefinition
 from topologies.data import to_data
 from topologies.errors import UsageError
 
@@ -22,8 +22,8 @@ class Plan:
     compared, or empty.
     """
 
-    sweep: Sweep
-    named: Named
+    sweep: SweepDefinition
+    named: Experiment
     factors: tuple[Factor, ...]
     fixed: tuple[Factor, ...]
     combinations: tuple[Combination, ...]
@@ -48,7 +48,9 @@ class Plan:
         """The command that makes this sweep."""
         sets = [f"--set {one.name}={','.join(one.values)}" for one in (*self.fixed, *self.factors)]
         until = [f"--until {100 * self.sweep.until:g}%"] if self.sweep.until else []
-        chosen = [f"--metric {self.sweep.metric}"] if self.sweep.metric != Sweep.metric else []
+        chosen = (
+            [f"--metric {self.sweep.metric}"] if self.sweep.metric != SweepDefinition.metric else []
+        )
         compared = [f"--compare {self.sweep.compare}"] if self.sweep.compare else []
         words = [*sets, f"--seeds {_written(self.sweep.seeds)}", *until, *chosen, *compared]
         return " ".join(["./tcplab sweep", self.named.name, *words])
@@ -60,7 +62,7 @@ class Plan:
         return " ".join(["./tcplab run", self.named.name, *sets, f"--seed {seed}"])
 
 
-def plan(sweep: Sweep) -> Plan:
+def plan(sweep: SweepDefinition) -> Plan:
     """Look everything up. Raises UsageError that says which name or combination is wrong."""
     named = find(sweep.experiment)
     chosen = [factor(named, name, values) for name, values in sweep.settings]

@@ -12,39 +12,36 @@ from pathlib import Path
 from typing import Any
 
 import analysis
-from analysis.measure import measure_raw
-from analysis.run_statistics import statistics_of
-from analysis.sweep.rows import Row, rows_of
-from experiments.grid import Combination
-from experiments.seed import carry_seed, judge, limits_for, memory_for
-from experiments.spec import ExperimentSpec
-from testbed.archive import code_digest
-from testbed.inside.room import LOG
-from testbed.lab import Lab
-from testbed.running import CONSOLE, Progress
-from testbed.scratch import scratch
+from analysis.measures.counter_text import statistics_of
+from analysis.measures.flow_rows import Row, rows_of
+from analysis.measures.trial_measures import measure_raw
+from experiments.definition.grid import Combination
+from experiments.definition.spec import ExperimentSpec
+from experiments.running.seed import carry_seed, judge, limits_for, memory_for
+from testbed.guest.job_entry import LOG
+from testbed.host.scratch import scratch
+from testbed.jobs.archive import code_digest
+from testbed.jobs.following import CONSOLE, Progress
+from testbed.lab.ready import Lab
 from topologies import untrusted
 from topologies.data import from_data
 from topologies.errors import TcplabError
 
 _CAPTURES = (
-    "measure.py",
-    "rundirectory.py",
-    "every_flow.py",
-    "problems.py",
-    "ends.py",
-    "order.py",
+    "measures/*.py",
+    "records/run_directory.py",
+    "records/problems.py",
     "flows/*.py",
     "flows/plain/*.py",
     "flows/core/src/*.rs",
 )
 _MEASURING = (
-    "sweep/rows.py",
-    "run_statistics.py",
-    "iperf.py",
-    "sockets.py",
-    "counters.py",
-    "jsonfile.py",
+    "measures/flow_rows.py",
+    "measures/counter_text.py",
+    "records/iperf.py",
+    "records/socket_samples.py",
+    "records/counters.py",
+    "records/jsonfile.py",
 )
 _LOG_BYTES = 20_000  # of each log of a failed point
 

@@ -19,9 +19,9 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from analysis.results import written
-from analysis.sweep.rows import METRICS, Metric
-from analysis.sweep.wording import called
+from analysis.measures.flow_rows import METRICS, Metric
+from analysis.measures.run_results import written
+from analysis.statistics.metric_wording import called
 from experiments.sweep.point import Point, Record
 
 _BETWEEN = 30.0  # seconds between two lines where the output is no terminal
@@ -32,7 +32,7 @@ _METRICS = {metric.name: metric for metric in METRICS}
 
 
 @dataclass
-class Shown:
+class PrintedProgress:
     """A Watch (carry.py) that prints."""
 
     console: Console
@@ -123,7 +123,7 @@ def _written(metric: Metric, value: float | None) -> str:
 @contextmanager
 def watching(
     name: str, metrics: tuple[str, ...] = (), varied: tuple[str, ...] = ()
-) -> Iterator[Shown]:
+) -> Iterator[PrintedProgress]:
     """Progress on standard error, which goes when the sweep is over; with `metrics`, a line for
     each run stays.
     """
@@ -141,4 +141,4 @@ def watching(
         *columns, console=console, transient=True, disable=not console.is_terminal
     ) as bar:
         task = bar.add_task(name, total=None, clock="")
-        yield Shown(console, bar, task, metrics, varied)
+        yield PrintedProgress(console, bar, task, metrics, varied)

@@ -1,7 +1,7 @@
 """Whether captures are those that the student's own run gives: the same bytes, or where they begin
 to differ.
 
-Runs in a process of its own (labs.contained): one of the two captures is a stranger's.
+Runs in a process of its own (labs.measuring.contained): one of the two captures is a stranger's.
 """
 
 from __future__ import annotations

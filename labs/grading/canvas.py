@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from labs.definition.lab_spec import LabSpec
 from labs.grading.case import Case, Exported
-from labs.grading.tables import Filled, ForeignTable, foreign, table
-from labs.spec import LabSpec
+from labs.grading.csv_tables import Filled, ForeignTable, foreign, table
 from topologies.errors import UsageError
 
 _ASSIGNMENT = re.compile(r"(?P<title>.+) \(\d+\)")

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from labs.course import Variant
+from labs.definition.course import Variant
 from labs.grading.authentic import Difference
 from labs.grading.inspection import Inspected
 from labs.grading.intake import HandIn
-from labs.grading.marking import Mark
+from labs.grading.marking import AnswerMark
 from labs.grading.roster import Person
-from labs.measuring import Values
+from labs.measuring.lab_measures import Values
 
 State = Literal["graded", "look", "marked by hand", "could not grade"]
 
@@ -58,13 +58,13 @@ class Case:
     repeated: dict[str, list[Values]] = field(default_factory=dict)
     """The same of the repeated runs."""
     bands: dict[str, tuple[float, float]] = field(default_factory=dict)
-    marks: list[Mark] = field(default_factory=list)
+    marks: list[AnswerMark] = field(default_factory=list)
     flags: list[Flag] = field(default_factory=list)
     accepted: list[Flag] = field(default_factory=list)
     """Flags that a person has looked at."""
     notes: list[str] = field(default_factory=list)
     digest: str = ""
-    """Of what was handed in (labs.grading.fingerprint): what people decided is bound to it."""
+    """Of what was handed in (labs.grading.hand_in_digest): what people decided is bound to it."""
 
     @property
     def student(self) -> str:
@@ -111,7 +111,7 @@ class Case:
         return None if waits else self.points
 
     @property
-    def open(self) -> list[Mark]:
+    def open(self) -> list[AnswerMark]:
         """What a person is still to read."""
         return [mark for mark in self.marks if mark.points is None]
 

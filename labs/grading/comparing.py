@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from experiments.sweep.point import Record
-from labs.contained import contained
-from labs.course import Course, Variant
+from labs.definition.course import Course, Variant
+from labs.definition.lab_runs import seeds_of, settings
+from labs.definition.lab_spec import LabRun
 from labs.grading.authentic import Difference, differences, inconsistencies
 from labs.grading.case import Case
 from labs.grading.inspection import FoundRun
 from labs.grading.real_time import check_label
-from labs.measuring import Values, values_of
-from labs.runs import seeds_of, settings
-from labs.spec import LabRun
+from labs.measuring.contained import contained
+from labs.measuring.lab_measures import Values, values_of
 from topologies.errors import TcplabError
 
 _SHOWN = 3

@@ -9,38 +9,38 @@ from pathlib import Path
 from statistics import StatisticsError
 from tempfile import TemporaryDirectory
 
-from experiments.messages import ready_lab
-from experiments.session import lab_facts
+from experiments.cli.messages import ready_lab
+from experiments.running.session import lab_facts
 from experiments.sweep.point import Point, Record
+from experiments.sweep.point_store import results
 from experiments.sweep.progress import watching
-from experiments.sweep.results import results
-from experiments.sweep.run import Way, way_to_workers
-from labs import catalogue, runs
-from labs.contained import contained
-from labs.course import Course, Variant, student_id, variant
-from labs.grading import output, pairs
+from experiments.sweep.running_points import PointRunner, way_to_workers
+from labs.definition import lab_catalogue, lab_runs
+from labs.definition.answer_key import Key
+from labs.definition.course import Course, Variant, student_id, variant
+from labs.definition.lab_spec import LabRun, LabSpec
+from labs.grading import grade_files, pairs
 from labs.grading.accepting import Accepted, accept, read_accepted
 from labs.grading.case import Case
 from labs.grading.comparing import compare, settle
-from labs.grading.fingerprint import fingerprint
+from labs.grading.grade_files import CourseFiles, Graded
 from labs.grading.gradescope import Submission, check_submitter
+from labs.grading.hand_in_digest import fingerprint
 from labs.grading.inspection import from_json, inspect
 from labs.grading.intake import HandIn, receive
 from labs.grading.marking import Marker, tolerances
 from labs.grading.newest import newest
-from labs.grading.output import CourseFiles, Graded
 from labs.grading.overrides import ByHand, apply, read_by_hand
 from labs.grading.received import received
-from labs.grading.references import References, place_of
 from labs.grading.roster import Person
 from labs.grading.whose import doubt, owner
-from labs.key import Key
-from labs.measuring import MeasuredRun, Values
-from labs.spec import LabRun, LabSpec
-from testbed.archive import code_digest
-from testbed.lab import Lab
-from testbed.machine import allowed_processors
-from testbed.scratch import scratch
+from labs.measuring.contained import contained
+from labs.measuring.lab_measures import MeasuredRun, Values
+from labs.measuring.references import References, place_of
+from testbed.host.capacity import allowed_processors
+from testbed.host.scratch import scratch
+from testbed.jobs.archive import code_digest
+from testbed.lab.ready import Lab
 from topologies.errors import TcplabError, UsageError
 
 _WALL_SECONDS = 120.0
@@ -65,8 +65,8 @@ class Grading:
         """The key by these runs; None where they do not tell."""
         measured = {name: MeasuredRun(tuple(seeds)) for name, seeds in values.items()}
         try:
-            found: Key = catalogue.key_module(self.lab.name).key(
-                measured, runs.variables_of(self.lab, of)
+            found: Key = lab_catalogue.key_module(self.lab.name).key(
+                measured, lab_runs.variables_of(self.lab, of)
             )
         except (KeyError, ZeroDivisionError, StatisticsError, ValueError):
             return None
@@ -86,8 +86,8 @@ class Grading:
         """
         found = {}
         for run in self.lab.runs:
-            combination = runs.combination_of(run, of, module)
-            chosen = runs.seeds_of(run, of) if seeds is None else seeds
+            combination = lab_runs.combination_of(run, of, module)
+            chosen = lab_runs.seeds_of(run, of) if seeds is None else seeds
             found[run] = [self.references.point(combination, seed) for seed in chosen]
         return found
 
@@ -121,7 +121,7 @@ def grade_all(
     """
     out.mkdir(parents=True, exist_ok=True)
     given = given or CourseFiles()
-    output.check_given(given, lab)
+    grade_files.check_given(given, lab)
     by_hand, accepted = read_by_hand(out, lab), read_accepted(out)
     with (
         TemporaryDirectory() as modules,
@@ -130,7 +130,7 @@ def grade_all(
         watching(f"grade {lab.name}") as watch,
     ):
         intake = receive(submissions, work / "class")
-        module = runs.example_module(Path(modules))
+        module = lab_runs.example_module(Path(modules))
         way = _way(lab, workers, module)
         grading = Grading(lab, course, people, References(way, memory, watch), work, module)
         chosen = newest(list(_inspected(intake.hand_ins, grading)))
@@ -143,14 +143,14 @@ def grade_all(
         decide(cases, lab, by_hand, accepted)
         report = received(intake, chosen)
         decided = Graded(lab, course, people, cases, by_hand, accepted, report)
-        for notice in [*output.write(out, decided, given), *report.told()]:
+        for notice in [*grade_files.write(out, decided, given), *report.told()]:
             watch.note(notice)
     return out
 
 
-def _way(lab: LabSpec, workers: int | None, module: Path) -> Way:
+def _way(lab: LabSpec, workers: int | None, module: Path) -> PointRunner:
     nominal = Variant(lab.name, "", "", tuple((one.name, one.values[-1]) for one in lab.varies), 1)
-    specs = [runs.combination_of(run, nominal, module).spec for run in lab.runs]
+    specs = [lab_runs.combination_of(run, nominal, module).spec for run in lab.runs]
     return way_to_workers(ready_lab(), specs, workers, None, _WALL_SECONDS)
 
 
@@ -252,7 +252,7 @@ def _points(
 
 
 def _module(case: Case) -> Path | None:
-    file = case.folder / runs.MODULE
+    file = case.folder / lab_runs.MODULE
     return file if file.is_file() else None
 
 
@@ -309,7 +309,7 @@ def _ours(lab: Lab) -> dict[str, str]:
 
 
 def _mark(cases: Sequence[Case], grading: Grading, tolerance: Mapping[str, float]) -> None:
-    derived = getattr(catalogue.key_module(grading.lab.name), "DERIVED", {})
+    derived = getattr(lab_catalogue.key_module(grading.lab.name), "DERIVED", {})
     markers: dict[int, Marker] = {}
     open_cases = [case for case in cases if not case.refused and case.variant]
     for case in open_cases:
@@ -321,7 +321,7 @@ def _mark(cases: Sequence[Case], grading: Grading, tolerance: Mapping[str, float
                 "What was handed in gives no key; the answers are marked by the repeated run.",
             )
             key = grading.key(case.repeated, case.variant)
-        variables = runs.variables_of(grading.lab, case.variant)
+        variables = lab_runs.variables_of(grading.lab, case.variant)
         pictures = case.inspected.pictures
         case.bands = _bands_of(case, grading)
         instead = case.bands if any(flag.kind == "unreadable" for flag in case.flags) else {}

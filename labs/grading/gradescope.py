@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.jsonfile import objects, text
+from analysis.records.jsonfile import objects, text
+from labs.definition.lab_spec import LabSpec
 from labs.grading.case import Case
-from labs.grading.marking import Mark
+from labs.grading.marking import AnswerMark
 from labs.grading.roster import Person
-from labs.spec import LabSpec
 from topologies.errors import UsageError
 
 _LARGEST = 64 << 20  # bytes; it holds the results of all previous submissions
@@ -84,7 +84,7 @@ def _said(case: Case) -> str:
     return "Every answer is marked."
 
 
-def _test(lab: LabSpec, mark: Mark) -> dict[str, Any]:
+def _test(lab: LabSpec, mark: AnswerMark) -> dict[str, Any]:
     question = next((asked for asked in lab.questions if asked.id == mark.question), None)
     given = f"You gave: {mark.given or 'nothing'}\n{mark.note}".strip()
     return {

@@ -1,7 +1,7 @@
 """A hand-in unpacked and looked at: its answers, what its manifests say, and the digests of its
 files.
 
-Runs in a process of its own (labs.contained), and answers in JSON.
+Runs in a process of its own (labs.measuring.contained), and answers in JSON.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from analysis.jsonfile import Object, inner, read_object, text
-from analysis.problems import Problems, printable
-from labs import catalogue
-from labs.assignment import ANSWERS, FILE
-from labs.grading.unpack import unpack
-from labs.pictures import picture_kind
-from labs.runs import run_folder
-from labs.sheet import Answers, read_sheet
-from labs.spec import LabSpec
-from labs.texts import decoded
+from analysis.records.jsonfile import Object, inner, read_object, text
+from analysis.records.problems import Problems, printable
+from labs.definition import lab_catalogue
+from labs.definition.answer_sheet import Answers, read_sheet
+from labs.definition.assignment import ANSWERS, FILE
+from labs.definition.handed_in_pictures import picture_kind
+from labs.definition.lab_runs import run_folder
+from labs.definition.lab_spec import LabSpec
+from labs.definition.texts import decoded
+from labs.grading.unpacking import unpack
 from topologies import untrusted
 from topologies.errors import TcplabError
 
@@ -70,7 +70,7 @@ def inspect(source: str, target: str, lab_name: str) -> dict[str, Any]:
 
     Raises TcplabError where it is refused.
     """
-    lab, folder = catalogue.find(lab_name), Path(target)
+    lab, folder = lab_catalogue.find(lab_name), Path(target)
     names = unpack(Path(source), folder)
     if ANSWERS not in names:
         raise TcplabError(

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from labs.definition.texts import shown
 from labs.grading.archives import Refused, copied, strangers_file
-from labs.grading.download import DownloadFile, files_in, taken_out
+from labs.grading.course_download import DownloadFile, files_in, taken_out
 from labs.grading.sorting import Parcel, Reason, sorted_out
-from labs.grading.unpack import LARGEST_ARCHIVE, wanted, wanted_or_above
-from labs.texts import shown
+from labs.grading.unpacking import LARGEST_ARCHIVE, wanted, wanted_or_above
 from topologies.errors import UsageError
 
 _TAKEN_OUT = "hand-in"

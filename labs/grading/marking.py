@@ -13,11 +13,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median, stdev
 
-from labs import numbers
-from labs.key import Key, Variables
-from labs.numbers import Number
-from labs.sheet import Answers
-from labs.spec import LabSpec, Question
+from labs.definition import written_numbers
+from labs.definition.answer_key import Key, Variables
+from labs.definition.answer_sheet import Answers
+from labs.definition.lab_spec import LabSpec, Question
+from labs.definition.written_numbers import Number
 
 LEAST_TOLERANCE, MOST_TOLERANCE = 0.01, 0.05
 """iperf prints three digits; nothing wider than a twentieth is a reading of one's own run."""
@@ -51,7 +51,7 @@ _RIGHT = ("right", "follows")
 
 
 @dataclass(frozen=True)
-class Mark:
+class AnswerMark:
     """What an answer earned: `points` None where a person is to read it.
 
     `verdict` is right, follows, unit, factor, mistake, wrong, part, empty, unreadable, read or
@@ -96,7 +96,7 @@ class Marker:
     readable captures.
     """
 
-    def marks(self, answers: Answers) -> list[Mark]:
+    def marks(self, answers: Answers) -> list[AnswerMark]:
         """A mark for each question."""
         return [self._mark(question, answers) for question in self.lab.questions]
 
@@ -108,9 +108,9 @@ class Marker:
             if one.verdict in ("right", "unit") and self.lab.question(one.question).kind == "number"
         }
 
-    def _mark(self, question: Question, answers: Answers) -> Mark:
+    def _mark(self, question: Question, answers: Answers) -> AnswerMark:
         given = answers.get(question.id, [])
-        empty = Mark(
+        empty = AnswerMark(
             question.id,
             ", ".join(given),
             self.expected(question),
@@ -147,7 +147,7 @@ class Marker:
         whole = value == int(value) and question.unit not in ("kbit/s", "%")
         return f"{value:.0f}" if whole else f"{value:.4g} {question.unit}".strip()
 
-    def _by_hand(self, question: Question, given: list[str], empty: Mark) -> Mark:
+    def _by_hand(self, question: Question, given: list[str], empty: AnswerMark) -> AnswerMark:
         if not given:
             return empty
         if question.kind == "graph" and question.id not in self.pictures:
@@ -156,7 +156,7 @@ class Marker:
             )
         return replace(empty, points=None, verdict="read", note="It is read by a person.")
 
-    def _options(self, question: Question, given: set[str], empty: Mark) -> Mark:
+    def _options(self, question: Question, given: set[str], empty: AnswerMark) -> AnswerMark:
         right = self.key.choices.get(question.id, set())
         share = (
             max(0.0, (len(given & right) - len(given - right)) / len(right))
@@ -172,12 +172,14 @@ class Marker:
             empty, given=shown, points=_rounded(share * question.points), verdict=verdict, note=""
         )
 
-    def _number(self, question: Question, text: str, answers: Answers, empty: Mark) -> Mark:
+    def _number(
+        self, question: Question, text: str, answers: Answers, empty: AnswerMark
+    ) -> AnswerMark:
         if question.id not in self.key.numbers:
             note = "No key could be computed; a person looks at it."
             return replace(empty, points=None, verdict="read", note=note)
         try:
-            number = numbers.parse(text)
+            number = written_numbers.parse(text)
         except ValueError as error:
             note = f"{_sentence(error)}. A person reads it."
             return replace(empty, points=None, verdict="unreadable", note=note)
@@ -191,13 +193,17 @@ class Marker:
                 return replace(empty, points=None, verdict="unreadable", note=note)
         return mark
 
-    def _best(self, question: Question, number: Number, answers: Answers, empty: Mark) -> Mark:
+    def _best(
+        self, question: Question, number: Number, answers: Answers, empty: AnswerMark
+    ) -> AnswerMark:
         """What the number earns: the first of its readings that is right, else the last."""
         readings = _readings(question, number)
         marks = [self._judged(question, reading, answers, empty) for reading in readings]
         return next((mark for mark in marks if mark.verdict in (*_RIGHT, "unit")), marks[-1])
 
-    def _judged(self, question: Question, reading: _Reading, answers: Answers, empty: Mark) -> Mark:
+    def _judged(
+        self, question: Question, reading: _Reading, answers: Answers, empty: AnswerMark
+    ) -> AnswerMark:
         close = _Close(self.tolerance.get(question.id, LEAST_TOLERANCE), reading.half_step)
         share, verdict, note, mistake = self._judge(question, reading.value, close, answers)
         if verdict in _RIGHT and reading.note:
@@ -225,7 +231,7 @@ class Marker:
         for mistake in question.mistakes:
             if mistake.id in wrong and close(value, wrong[mistake.id]):
                 return 0.0, "mistake", mistake.note, mistake.id
-        dimension = numbers.unit_named(question.unit).dimension
+        dimension = written_numbers.unit_named(question.unit).dimension
         for factor, note in _FACTORS.get(dimension, {}).items():
             if close(value, factor * expected):
                 return BY_A_FACTOR, "factor", note, f"factor {factor:g}"
@@ -238,8 +244,8 @@ class Marker:
         try:
             earlier = {
                 name: (
-                    numbers.parse(answers[name][0]).within(
-                        numbers.unit_named(self.lab.question(name).unit)
+                    written_numbers.parse(answers[name][0]).within(
+                        written_numbers.unit_named(self.lab.question(name).unit)
                     )
                 )
                 for name in question.follows
@@ -264,7 +270,7 @@ def _readings(question: Question, number: Number) -> list[_Reading]:
 
     A fraction is the same number as the percentage (ISO 80000-1); so are 130 % and a factor of 1.3.
     """
-    unit = numbers.unit_named(question.unit)
+    unit = written_numbers.unit_named(question.unit)
     own = number.unit or unit
     asked = {own.dimension, unit.dimension}
     plain = question.unit in ("", "%")  # neither is a number of things

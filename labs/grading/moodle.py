@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from labs.definition.lab_spec import LabSpec
 from labs.grading.case import Case, Exported
-from labs.grading.tables import Filled, ForeignTable, foreign, table
-from labs.spec import LabSpec
+from labs.grading.csv_tables import Filled, ForeignTable, foreign, table
 from topologies.errors import UsageError
 
 _HEADINGS = Path(__file__).with_name("moodle_headings.toml")
@@ -66,7 +66,7 @@ def _ours(lab: LabSpec) -> str:
 
 
 @dataclass(frozen=True)
-class Columns:
+class WorksheetColumns:
     """The places of what is read and written. `feedback` is None if there is none that is known."""
 
     identifier: int
@@ -80,7 +80,7 @@ class Worksheet:
     """A worksheet of Moodle's."""
 
     table: ForeignTable
-    columns: Columns
+    columns: WorksheetColumns
 
     @property
     def participants(self) -> list[int]:
@@ -172,7 +172,7 @@ def read_worksheet(file: Path) -> Worksheet:
     return worksheet
 
 
-def _recognised(sheet: ForeignTable) -> Columns | None:
+def _recognised(sheet: ForeignTable) -> WorksheetColumns | None:
     """The columns, by their headings in any known language, else by where Moodle writes them."""
     known = {role: _place(sheet.heading, names) for role, names in _headings().items()}
     maximum = _maximum(sheet) if known["maximum"] is None else known["maximum"]
@@ -182,7 +182,7 @@ def _recognised(sheet: ForeignTable) -> Columns | None:
     cells = (sheet.value(row, identifier) for row in _body(sheet))
     if not all(_IDENTIFIER.fullmatch(text) for text in cells):
         return None
-    return Columns(identifier, maximum - 1, maximum, known["feedback"])
+    return WorksheetColumns(identifier, maximum - 1, maximum, known["feedback"])
 
 
 @cache

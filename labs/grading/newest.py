@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from labs.course import student_id
+from labs.definition.course import student_id
 from labs.grading.case import Case
 from topologies.errors import UsageError
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from labs.definition.lab_spec import LabSpec
 from labs.grading.case import Case
-from labs.grading.marking import Mark
-from labs.spec import LabSpec
+from labs.grading.marking import AnswerMark
 from topologies.data import from_data
 from topologies.errors import UsageError
 
@@ -99,13 +99,13 @@ def apply(case: Case, lab: LabSpec, by_hand: ByHand) -> None:
             case.marks[place] = _given(mark, line)
 
 
-def _given(mark: Mark, line: Override) -> Mark:
+def _given(mark: AnswerMark, line: Override) -> AnswerMark:
     return replace(mark, points=line.points, verdict="by hand", note=line.comment)
 
 
-def _marked(lab: LabSpec, lines: Mapping[str, Override]) -> Iterator[Mark]:
+def _marked(lab: LabSpec, lines: Mapping[str, Override]) -> Iterator[AnswerMark]:
     """Marks for what no program could read. Questions without a line wait, unless REST has one."""
-    unread = Mark("", "", "", None, "read", "It is marked by a person.")
+    unread = AnswerMark("", "", "", None, "read", "It is marked by a person.")
     for question in lab.questions:
         mark = replace(unread, question=question.id)
         if question.id in lines:

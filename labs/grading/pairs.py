@@ -8,9 +8,9 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
+from labs.definition.lab_spec import LabSpec
 from labs.grading.case import Case
 from labs.grading.inspection import FoundRun
-from labs.spec import LabSpec
 
 _EMPTY = hashlib.sha256(b"").hexdigest()
 _LEAST_FITS = 4

@@ -12,20 +12,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.jsonfile import Object, inner, number, read_object, text
-from analysis.problems import Problems
+from analysis.records.jsonfile import Object, inner, number, read_object, text
+from analysis.records.problems import Problems
 from experiments.sweep.point import Record
-from labs.contained import contained
+from labs.definition.lab_spec import LabRun
 from labs.grading.authentic import packets, shared_packets
 from labs.grading.case import Case
 from labs.grading.inspection import FoundRun
-from labs.spec import LabRun
-from testbed.realtime import REALTIME
+from labs.measuring.contained import contained
+from testbed.native.realtime import REALTIME
 from topologies import untrusted
 from topologies.errors import TcplabError
 
 GUESTS_BEGIN = 1_700_000_000
-"""Seconds since 1970 at which the clock of every guest begins (testbed/virtual.py)."""
+"""Seconds since 1970 at which the clock of every guest begins (testbed/virtual/virtual_run.py)."""
 _GUESTS_LAST = 7 * 86_400  # seconds; no lab takes longer
 _CLOCK_SLACK = 3600.0  # seconds that a machine's clock may be put right by during a run
 _LONGER = 1.05  # a run's clock may have gone that much faster than the wall's, and two seconds

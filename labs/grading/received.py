@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from typing import Literal
 
+from labs.definition.texts import shown
 from labs.grading.case import Case
 from labs.grading.intake import Intake
 from labs.grading.newest import Chosen
-from labs.texts import shown
 from topologies.errors import TcplabError
 
 FILE = "intake.csv"

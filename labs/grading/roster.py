@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from labs.course import student_id
-from labs.texts import decoded
+from labs.definition.course import student_id
+from labs.definition.texts import decoded
 from topologies.errors import UsageError
 
 _NUMBER = (

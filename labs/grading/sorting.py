@@ -13,9 +13,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from labs.assignment import ANSWERS, FILE
-from labs.grading.download import DownloadFile
-from labs.grading.unpack import by_machine
+from labs.definition.assignment import ANSWERS, FILE
+from labs.grading.course_download import DownloadFile
+from labs.grading.unpacking import by_machine
 from labs.grading.uploads import Upload, upload_of
 
 _ARCHIVE = re.compile(r".*\.(zip|tar|tgz|tbz2?|txz|tar\.(gz|bz2|xz))", re.IGNORECASE | re.DOTALL)
@@ -67,14 +67,14 @@ class Sorting:
 
 
 @dataclass(frozen=True)
-class _Group:
+class _FileGroup:
     """What belongs together: names by their places in the download, as the student gave them."""
 
     names: dict[int, str]
     in_order: list[tuple[str, int]]
 
     @classmethod
-    def of(cls, names: dict[int, str]) -> _Group:
+    def of(cls, names: dict[int, str]) -> _FileGroup:
         return cls(names, sorted((name, place) for place, name in names.items()))
 
     def beneath(self, root: str) -> dict[int, str]:
@@ -117,7 +117,7 @@ def sorted_out(files: Sequence[DownloadFile]) -> Sorting:
             unnamed[place] = file.path
     for uploads in groups.values():
         _sort_uploads(sorting, owned, uploads)
-    _sort_unnamed(sorting, _Group.of(unnamed), _Group.of(owned))
+    _sort_unnamed(sorting, _FileGroup.of(unnamed), _FileGroup.of(owned))
     return sorting
 
 
@@ -134,7 +134,7 @@ def _sort_uploads(
             folders[upload.folder][place] = upload.inside
     pieces: list[tuple[str, _Piece]] = []
     for folder, names in folders.items():
-        pieces += [(folder, piece) for piece in _pieces(_Group.of(names), named=True)]
+        pieces += [(folder, piece) for piece in _pieces(_FileGroup.of(names), named=True)]
     if not pieces:
         wholes = {folder: _Piece(names, "", len(names) == 1) for folder, names in folders.items()}
         pieces = list(wholes.items())
@@ -156,7 +156,7 @@ def _parcel(
     return Parcel(whole, piece.names, uploads[first], folder=whole)
 
 
-def _pieces(group: _Group, named: bool, owned: _Group | None = None) -> Iterator[_Piece]:
+def _pieces(group: _FileGroup, named: bool, owned: _FileGroup | None = None) -> Iterator[_Piece]:
     """The hand-ins of a group.
 
     Loose answers that lie above other hand-ins are one too if it is known whose they are.
@@ -193,7 +193,7 @@ def _is_whole(names: set[str]) -> bool:
     return not rivals and len(archives) == copies
 
 
-def _sort_unnamed(sorting: Sorting, group: _Group, owned: _Group) -> None:
+def _sort_unnamed(sorting: Sorting, group: _FileGroup, owned: _FileGroup) -> None:
     """Files of which no course system speaks."""
     pieces = list(_pieces(group, False, owned))
     for piece in pieces:

@@ -9,8 +9,8 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from labs import catalogue
-from labs.spec import LabSpec, Question
+from labs.definition import lab_catalogue
+from labs.definition.lab_spec import LabSpec, Question
 
 _FOLDER = Path(__file__).parent
 
@@ -35,7 +35,9 @@ def notebook(lab: LabSpec) -> str:
         ),
         _text("Do the runs; they are kept in the assignment's folder."),
         _code("runs = api.run(assignment)\nruns"),
-        _text("What the run measured in each condition, by the names of `labs/measuring.py`."),
+        _text(
+            "What the run measured in each condition, by the names of `labs/measuring/lab_measures.py`."
+        ),
         _code(
             "import polars\n\n"
             f'measured = api.measured(runs["{first.name}"])\n'
@@ -84,5 +86,5 @@ def _code(source: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    for name in catalogue.names():
-        (_FOLDER / f"{name}.ipynb").write_text(notebook(catalogue.find(name)))
+    for name in lab_catalogue.names():
+        (_FOLDER / f"{name}.ipynb").write_text(notebook(lab_catalogue.find(name)))

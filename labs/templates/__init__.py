@@ -12,9 +12,9 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader, StrictUndefined
 from markdown_it import MarkdownIt
 
-from labs.catalogue import names
+from labs.definition.lab_catalogue import names
 
-_FRAME = PackageLoader("analysis")
+_FRAME = PackageLoader("analysis.rendering")
 
 
 @cache

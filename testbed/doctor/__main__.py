@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from testbed import cache
-from testbed.doctor import kernel, system, timing
+from testbed.doctor import running_kernel, system, timing
+from testbed.doctor.examined import Machine
 from testbed.doctor.finding import Finding
-from testbed.doctor.machine import Machine
-from testbed.journal import stale
-from testbed.scratch import orphans
-from testbed.survey import entries
+from testbed.host.scratch import orphans
+from testbed.lab import cache
+from testbed.lab.survey import entries
+from testbed.native.journal import stale
 
 BUILD_SPACE, RUN_SPACE = 4_000_000_000, 300_000_000
 """Bytes that building the lab takes, and a run."""
@@ -49,11 +49,11 @@ CHECKS: tuple[Check, ...] = (
     system.windows,
     system.tools,
     _lab,
-    kernel.modules,
-    kernel.queues,
-    kernel.congestion_controls,
-    kernel.open_vswitch,
-    kernel.module_signatures,
+    running_kernel.modules,
+    running_kernel.queues,
+    running_kernel.congestion_controls,
+    running_kernel.open_vswitch,
+    running_kernel.module_signatures,
     timing.clock,
     timing.virtual_machine,
     timing.load,

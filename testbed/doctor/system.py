@@ -7,10 +7,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from testbed.doctor.examined import Machine
 from testbed.doctor.finding import Finding, Testbed, judged
-from testbed.doctor.kernel import NETEM, has_module
-from testbed.doctor.machine import Machine
-from testbed.packages import ALWAYS, NATIVE, REPORT, VIRTUAL, install_command, of_tools
+from testbed.doctor.running_kernel import NETEM, has_module
+from testbed.host.packages import ALWAYS, NATIVE, REPORT, VIRTUAL, install_command, of_tools
 
 _CAP_SYS_ADMIN, _CAP_NET_ADMIN = 21, 12  # capabilities(7)
 # sysctls that keep ordinary users from the namespaces of the sandbox: the value that does

@@ -25,8 +25,8 @@ import dask
 from distributed import Client, Future, LocalCluster, as_completed
 
 from testbed.engine.workers import PROGRESS, WORKERS, entrance, identity, perform, resource
-from testbed.lab import Lab
-from testbed.scratch import scratch
+from testbed.host.scratch import scratch
+from testbed.lab.ready import Lab
 from topologies.errors import TcplabError
 
 _PATIENCE = 10.0  # seconds in which a scheduler must answer

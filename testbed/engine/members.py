@@ -21,7 +21,7 @@ from distributed.cli.dask_worker import main as dask_worker
 from distributed.comm.addressing import get_address_host_port
 
 from testbed.engine.engine import PAGES, configured
-from testbed.scratch import scratch
+from testbed.host.scratch import scratch
 from topologies.errors import TcplabError, UsageError
 
 LOOPBACK = "127.0.0.1"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from analysis import flows
-from analysis.flows.read import engines
+from analysis.flows.reader import engines
 from tests.analysis.captures import Capture, Flow
 from tests.analysis.looking import Look
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from analysis import tcptrace
-from analysis.ends import COLUMNS, End, pauses, read_end, resent
-from analysis.problems import Problems
-from analysis.rundirectory import run_of
+from analysis.agreement import tcptrace
+from analysis.measures.trial_captures import COLUMNS, End, pauses, read_end, resent
+from analysis.records.problems import Problems
+from analysis.records.run_directory import run_of
 from topologies.errors import CommandError, TcplabError
 
 Build = Callable[[list[tuple[float, int, int, int, int]]], bytes]

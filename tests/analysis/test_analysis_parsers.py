@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from analysis import counters, iperf, sockets
+from analysis.records import counters, iperf, socket_samples
 from tests.analysis import xplot
 
 CLIENT = """\
@@ -81,7 +81,9 @@ def test_only_whole_intervals_are_seconds() -> None:
 
 
 def test_iperf_prints_binary_kilobytes_and_decimal_kilobits() -> None:
-    assert iperf.read_summary(CLIENT) == iperf.Summary(seconds=31.2972, transfer=1024.0, rate=268.0)
+    assert iperf.read_summary(CLIENT) == iperf.IperfSummary(
+        seconds=31.2972, transfer=1024.0, rate=268.0
+    )
 
 
 def test_iperf_of_several_streams_is_their_sum() -> None:
@@ -141,7 +143,7 @@ SAMPLE = {
 
 
 def test_socket_samples_are_the_senders() -> None:
-    (sample,) = sockets.read_samples([json.dumps(SAMPLE), ""], 5001)
+    (sample,) = socket_samples.read_samples([json.dumps(SAMPLE), ""], 5001)
     assert (sample.cwnd, sample.ssthresh, sample.rtt, sample.bytes_retrans) == (
         12,
         9,
@@ -152,7 +154,7 @@ def test_socket_samples_are_the_senders() -> None:
 
 def test_socket_samples_cut_short_are_an_error() -> None:
     with pytest.raises(ValueError, match=r".+"):
-        sockets.read_samples([json.dumps(SAMPLE)[:50]], 5001)
+        socket_samples.read_samples([json.dumps(SAMPLE)[:50]], 5001)
 
 
 def test_counters_grow_from_what_they_were() -> None:

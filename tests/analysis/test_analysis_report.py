@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from analysis import draw
 from analysis.__main__ import main
-from analysis.report import make_report
+from analysis.pages.run.run_page import make_report
+from analysis.reporting import run_pictures
 from topologies.errors import TcplabError, UsageError
 
 ROOT = Path(__file__).parents[2]
@@ -60,7 +60,7 @@ def _tags(run: Path) -> _Tags:
 @pytest.fixture
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests of the words alone: drawing takes most of a report's time."""
-    monkeypatch.setattr(draw, "pictures", lambda _: [])
+    monkeypatch.setattr(run_pictures, "pictures", lambda _: [])
 
 
 def test_a_sound_run_gives_page_answers_plots_and_graphs(run_directory: Path) -> None:
@@ -204,7 +204,7 @@ def test_any_damaged_file_is_named_and_the_rest_reported(
     run_directory: Path, name: str, damage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if "h1" not in name:  # no graph is made from this file
-        monkeypatch.setattr(draw, "pictures", lambda _: [])
+        monkeypatch.setattr(run_pictures, "pictures", lambda _: [])
     path = run_directory / name
     content = path.read_bytes()
     (

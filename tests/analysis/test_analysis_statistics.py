@@ -6,8 +6,8 @@ from math import exp, sqrt
 
 import pytest
 
-from analysis import intervals
-from analysis.results import spread, written
+from analysis.measures.run_results import spread, written
+from analysis.statistics import intervals
 
 NIST_T = {2: 12.706, 5: 2.776, 10: 2.262, 30: 2.045, 101: 1.984}
 """Count to the two-sided 95 % quantile for count - 1 degrees of freedom (NIST handbook, section

@@ -17,10 +17,10 @@ from click.testing import CliRunner, Result
 import analysis
 from analysis import flows
 from analysis.__main__ import main
-from analysis.analyze import files, words
+from analysis.analyze import short_numbers, written_files
+from analysis.analyze.capture_terminal import MOST
 from analysis.analyze.facts import CALLED, connection
-from analysis.analyze.terminal import MOST
-from analysis.bench import made
+from analysis.bench import made_captures
 from analysis.flows.columns import RETRANSMISSIONS
 from tests.analysis.captures import Capture
 from tests.analysis.conftest import SAMPLE
@@ -63,7 +63,7 @@ def test_every_kind_of_retransmission_has_a_name() -> None:
 
 def test_of_many_connections_the_largest_are_shown_and_the_rest_counted(tmp_path: Path) -> None:
     path = tmp_path / "many.pcap"
-    made.bulk(path, 6 * 3 * (MOST + 4), connections=MOST + 4)
+    made_captures.bulk(path, 6 * 3 * (MOST + 4), connections=MOST + 4)
     found = analyze(path)
     assert found.exit_code == 0, found.output
     assert found.output.count("\N{RIGHTWARDS ARROW}") == MOST
@@ -74,7 +74,7 @@ def test_of_many_connections_the_largest_are_shown_and_the_rest_counted(tmp_path
 
 def test_thousands_of_connections_without_data_take_no_more_than_a_screen(tmp_path: Path) -> None:
     path = tmp_path / "idle.pcap"
-    made.idle(path, 5000)
+    made_captures.idle(path, 5000)
     found = analyze(path)
     assert found.exit_code == 0, found.output
     assert f"And {5000 - MOST:,} more" in found.output
@@ -161,7 +161,7 @@ def test_json_has_every_column_and_nothing_else_on_standard_output(tmp_path: Pat
 
 
 def test_what_is_written_is_what_was_asked_for_and_can_be_read_again(tmp_path: Path) -> None:
-    found = analyze(BOTH[0], "--out", tmp_path, "--write", ",".join(files.FORMATS))
+    found = analyze(BOTH[0], "--out", tmp_path, "--write", ",".join(written_files.FORMATS))
     assert found.exit_code == 0, found.output
     read = flows.read(BOTH[0], packets=True)
     assert read.packets is not None
@@ -197,7 +197,7 @@ def test_tables_alone_need_no_row_per_packet(
         asked.append(packets)
         return real(path, packets=packets, **settings)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("analysis.analyze.command.read", read)
+    monkeypatch.setattr("analysis.analyze.analyze_command.read", read)
     assert analyze(BOTH[0], "--out", tmp_path, "--write", "csv,json,parquet").exit_code == 0
     assert analyze(BOTH[0], "--out", tmp_path).exit_code == 0
     assert asked == [False, True]
@@ -226,7 +226,7 @@ def test_two_ends_of_one_flow_tell_what_was_lost_between_them(tmp_path: Path) ->
 
 def test_captures_of_different_traffic_do_not_match(tmp_path: Path) -> None:
     path = tmp_path / "other.pcap"
-    made.idle(path, 2)
+    made_captures.idle(path, 2)
     found = analyze("--match", BOTH[0], path)
     assert found.exit_code == 1
     assert "no TCP connection in common" in found.output
@@ -276,14 +276,14 @@ def test_importing_the_package_loads_no_frames() -> None:
     [(0, "0 B"), (999, "999 B"), (1448, "1.45 kB"), (10**12, "1,000 GB"), (82_596, "82.6 kB")],
 )
 def test_sizes_have_three_digits(value: int, said: str) -> None:
-    assert words.size(value) == said
+    assert short_numbers.size(value) == said
 
 
 @pytest.mark.parametrize(
     ("part", "said"), [(0, "0 %"), (1, "0.1 %"), (14, "1.4 %"), (500, "50 %"), (1e-9, "0.01 %")]
 )
 def test_a_share_that_is_not_zero_is_not_written_as_zero(part: float, said: str) -> None:
-    assert words.share(part, 1000) == said
+    assert short_numbers.share(part, 1000) == said
 
 
 def test_an_address_of_six_is_told_from_its_port() -> None:

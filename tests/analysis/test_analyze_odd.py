@@ -16,9 +16,9 @@ from click.testing import CliRunner
 
 from analysis import flows
 from analysis.__main__ import main
+from analysis.agreement.comparing import compare
 from analysis.analyze.doubts import doubts
-from analysis.flows.agreement.compare import compare
-from analysis.flows.read import Engine
+from analysis.flows.reader import Engine
 from tests.analysis import frames
 from tests.analysis.captures import MSS, Capture, Flow
 from tests.analysis.conftest import SAMPLE

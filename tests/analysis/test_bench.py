@@ -11,27 +11,27 @@ from click.testing import CliRunner
 
 from analysis import flows
 from analysis.__main__ import main
-from analysis.bench import made, readers
-from analysis.flows.read import Engine, engines
+from analysis.bench import capture_readers, made_captures
+from analysis.flows.reader import Engine, engines
 from topologies.errors import CommandError
 
 
 def test_the_made_capture_is_the_same_every_time_and_as_large_as_asked(tmp_path: Path) -> None:
     paths = [tmp_path / name for name in ("one.pcap", "two.pcap")]
-    assert {made.bulk(path, 9000, connections=3) for path in paths} == {9 + 9000}
+    assert {made_captures.bulk(path, 9000, connections=3) for path in paths} == {9 + 9000}
     assert paths[0].read_bytes() == paths[1].read_bytes()
 
 
 def test_the_made_capture_loses_a_segment_a_period(tmp_path: Path, engine: Engine) -> None:
     path = tmp_path / "made.pcap"
-    packets = made.bulk(path, 9000, connections=3)
+    packets = made_captures.bulk(path, 9000, connections=3)
     read = flows.read(path, engine=engine)
     rows, segments = read.connections, 2000
     assert (read.file.packets, read.file.fault) == (packets, None)
-    assert rows["rexmt_data_pkts_a2b"].to_list() == [segments // made.PERIOD] * 3
+    assert rows["rexmt_data_pkts_a2b"].to_list() == [segments // made_captures.PERIOD] * 3
     assert (
         rows["unique_bytes_sent_a2b"].to_list()
-        == [(segments - segments // made.PERIOD) * made.MSS] * 3
+        == [(segments - segments // made_captures.PERIOD) * made_captures.MSS] * 3
     )
     assert rows["retransmissions_sack_a2b"].to_list() == rows["rexmt_data_pkts_a2b"].to_list()
     assert rows["dsacks_b2a"].to_list() == [0] * 3
@@ -39,7 +39,7 @@ def test_the_made_capture_loses_a_segment_a_period(tmp_path: Path, engine: Engin
 
 def test_idle_connections_only_opened(tmp_path: Path, engine: Engine) -> None:
     path = tmp_path / "idle.pcap"
-    assert made.idle(path, 100) == 300
+    assert made_captures.idle(path, 100) == 300
     rows = flows.read(path, engine=engine).connections
     assert rows["syns_a2b"].to_list() == rows["syns_b2a"].to_list() == [1] * 100
     assert rows["actual_data_pkts_a2b"].sum() == 0
@@ -47,8 +47,8 @@ def test_idle_connections_only_opened(tmp_path: Path, engine: Engine) -> None:
 
 def test_a_reader_is_measured_as_a_process_of_its_own(tmp_path: Path) -> None:
     code = "import sys; assert sys.argv[1].endswith('any.pcap'); held = bytearray(200_000_000)"
-    taken = readers.take(
-        readers.Reader("a large one", (sys.executable, "-c", code)), tmp_path / "any.pcap"
+    taken = capture_readers.take(
+        capture_readers.Reader("a large one", (sys.executable, "-c", code)), tmp_path / "any.pcap"
     )
     assert taken.memory > 200_000_000
     assert taken.seconds > 0
@@ -57,16 +57,17 @@ def test_a_reader_is_measured_as_a_process_of_its_own(tmp_path: Path) -> None:
 
 def test_a_reader_that_times_itself_is_believed(tmp_path: Path) -> None:
     command = (sys.executable, "-c", "print([3.5, 7.25])")
-    taken = readers.take(
-        readers.Reader("its own clock", command, times_itself=True), tmp_path / "any.pcap"
+    taken = capture_readers.take(
+        capture_readers.Reader("its own clock", command, times_itself=True), tmp_path / "any.pcap"
     )
     assert (taken.seconds, taken.processor) == (3.5, 7.25)
 
 
 def test_a_reader_that_fails_is_one_clear_error(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="no capture here"):
-        readers.take(
-            readers.Reader("broken", (sys.executable, "-c", "exit('no capture here')")), tmp_path
+        capture_readers.take(
+            capture_readers.Reader("broken", (sys.executable, "-c", "exit('no capture here')")),
+            tmp_path,
         )
 
 

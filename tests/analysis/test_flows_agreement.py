@@ -11,12 +11,13 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 
-from analysis import flows, tcptrace
+from analysis import flows
 from analysis.__main__ import main
-from analysis.flows.agreement.compare import compare
-from analysis.flows.agreement.policy import KINDS, POLICIES, policy
+from analysis.agreement import tcptrace
+from analysis.agreement.comparing import compare
+from analysis.agreement.policy import KINDS, POLICIES, policy
 from analysis.flows.columns import TCPTRACE
-from analysis.flows.read import Engine
+from analysis.flows.reader import Engine
 from tests.analysis.captures import Capture
 from tests.analysis.conversations import by_chance
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from analysis import flows
-from analysis.flows.ends import Matched, journeys, match_captures
+from analysis.flows.both_ends import Matched, journeys, match_captures
 from analysis.flows.matching import summary
-from analysis.flows.read import Engine
+from analysis.flows.reader import Engine
 from tests.analysis.captures import Capture
 from topologies.errors import TcplabError
 

@@ -22,8 +22,8 @@ from hypothesis import HealthCheck, given, settings
 from polars.testing import assert_frame_equal
 
 from analysis import flows
-from analysis.bench.made import bulk
-from analysis.flows.read import ENGINES, Engine, engines
+from analysis.bench.made_captures import bulk
+from analysis.flows.reader import ENGINES, Engine, engines
 from tests.analysis.captures import Capture
 from tests.analysis.conversations import by_chance, conversations
 from tests.analysis.mutations import REAL, file_by_chance, real_records

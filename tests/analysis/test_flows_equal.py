@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from analysis import flows
-from analysis.flows.plain import source
-from analysis.flows.read import Engine, engines
+from analysis.flows.plain import stream
+from analysis.flows.reader import Engine, engines
 from tests.analysis import frames
 from tests.analysis.captures import Capture, Flow
 from tests.analysis.conversations import by_chance, conversations
@@ -214,7 +214,7 @@ def test_of_cut_gzip(same: Same) -> None:
 @pytest.mark.parametrize("piece", [1, 100, 5000])
 def test_of_small_pieces(same: Same, monkeypatch: pytest.MonkeyPatch, piece: int) -> None:
     """Where one piece of the file ends and the next begins changes nothing."""
-    monkeypatch.setattr(source, "PIECE", piece)
+    monkeypatch.setattr(stream, "PIECE", piece)
     records = eventful().capture.sorted()
     same(frames.pcap(records))
     same(frames.pcapng(records))

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from analysis.flows.displacement import reordering
 from analysis.flows.matching import align_clocks, match, summary
-from analysis.flows.reordering import reordering
 from topologies.errors import TcplabError
 
 MS = 10**6

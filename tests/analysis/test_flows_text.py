@@ -14,16 +14,16 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from analysis import flows
-from analysis.bench import made
+from analysis.bench import made_captures
 from analysis.flows import __main__ as text
 from analysis.flows import frames
-from analysis.flows.read import Engine
+from analysis.flows.reader import Engine
 
 
 @pytest.fixture
 def capture(tmp_path: Path) -> Path:
     """Three bulk transfers, so that some columns differ, some are shared, and some lack values."""
-    made.bulk(tmp_path / "made.pcap", 9000, connections=3)
+    made_captures.bulk(tmp_path / "made.pcap", 9000, connections=3)
     return tmp_path / "made.pcap"
 
 
@@ -41,7 +41,7 @@ def test_the_text_has_every_cell_of_the_frame(
 def test_the_text_of_nothing_is_its_head(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    made.idle(tmp_path / "empty.pcap", 0)
+    made_captures.idle(tmp_path / "empty.pcap", 0)
     assert text.main([str(tmp_path / "empty.pcap")]) == 0
     assert capsys.readouterr().out.count("\n") == 1
 

@@ -13,8 +13,8 @@ import pytest
 
 from analysis import graphs
 from analysis.graphs import fairness, webpage
-from analysis.graphs.encode import Columns
 from analysis.graphs.looks import KINDS, LOOKS
+from analysis.graphs.page_numbers import PageColumns
 from tests.analysis.browser import CHROMIUM, Page, browser
 from tests.analysis.made_packets import MSS, Made, both_ends, large
 
@@ -247,7 +247,7 @@ def test_a_capture_without_connections_is_said(page: Page, tmp_path: Path) -> No
 def test_the_browser_reads_the_numbers_that_were_stored(
     page: Page, tmp_path: Path, numbers: np.ndarray
 ) -> None:
-    columns = Columns()
+    columns = PageColumns()
     place = columns.put(numbers)
     _open(page, tmp_path, both_ends(Made(size=3000))[:1])
     read = page.run(

@@ -15,24 +15,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis import graphs, tcptrace
+from analysis import graphs
+from analysis.agreement import tcptrace
 from analysis.figures import over_time
 from analysis.figures import time_sequence as report_figure
-from analysis.flows.ends import journeys
+from analysis.flows.both_ends import journeys
 from analysis.graphs import (
-    collection,
+    all_graphs,
     fairness,
-    lines,
-    marks,
+    mark_rows,
     queue,
-    time_sequence,
+    segments_over_time,
+    tcptrace_lines,
     webpage,
     xplot_files,
 )
-from analysis.graphs.capture import Direction, all_directions
+from analysis.graphs.capture import CaptureDirection, all_directions
 from analysis.graphs.layers import Graph, Layer
 from analysis.graphs.looks import KINDS, LOOKS, RETRANSMITTED
-from analysis.sockets import Sample
+from analysis.records.socket_samples import SocketSample
 from tests.analysis import xplot
 from tests.analysis.made_packets import MSS, START, Made, both_ends, large, read_sample
 from topologies.errors import TcplabError
@@ -46,12 +47,12 @@ def lossy() -> tuple[graphs.Capture, graphs.Capture]:
 
 
 @pytest.fixture(scope="module")
-def sender(lossy: tuple[graphs.Capture, graphs.Capture]) -> Direction:
+def sender(lossy: tuple[graphs.Capture, graphs.Capture]) -> CaptureDirection:
     return all_directions(lossy[:1])[0]
 
 
 def _graph(captures: tuple[graphs.Capture, ...], key: str, **more: object) -> Graph:
-    [view, *_] = collection.views(captures, **more)  # type: ignore[arg-type]
+    [view, *_] = all_graphs.views(captures, **more)  # type: ignore[arg-type]
     return next(graph for graph in view.graphs if graph.key == key)
 
 
@@ -60,10 +61,10 @@ def _layer(graph: Graph, look: str) -> Layer:
 
 
 def test_each_kind_is_a_layer_of_its_own_at_the_bytes_that_were_sent(
-    lossy: tuple[graphs.Capture, graphs.Capture], sender: Direction
+    lossy: tuple[graphs.Capture, graphs.Capture], sender: CaptureDirection
 ) -> None:
     packets = lossy[0].packets
-    drawn = time_sequence.draw(sender)
+    drawn = segments_over_time.draw(sender)
     kinds = Counter(packets.filter("forward")["kind"])
     assert kinds.pop(0) == 1  # the SYN, which is drawn with the data
     for kind, count in kinds.items():
@@ -76,7 +77,7 @@ def test_each_kind_is_a_layer_of_its_own_at_the_bytes_that_were_sent(
 
 
 def test_only_the_first_block_of_a_dsack_is_a_duplicate(
-    lossy: tuple[graphs.Capture, graphs.Capture], sender: Direction
+    lossy: tuple[graphs.Capture, graphs.Capture], sender: CaptureDirection
 ) -> None:
     reports = lossy[0].packets.filter("dsack")
     assert len(reports) > 0
@@ -122,7 +123,7 @@ def test_samples_of_the_socket_stand_beside_the_bytes_in_flight(
 ) -> None:
     windows = ((1, 10, None, 0.08), (2, 7, 6, 0.09))
     samples = [
-        Sample(START / 1e9 + at, cwnd, ssthresh, rtt, 0, 0, 0, 0, 3, 0.08)
+        SocketSample(START / 1e9 + at, cwnd, ssthresh, rtt, 0, 0, 0, 0, 3, 0.08)
         for at, cwnd, ssthresh, rtt in windows
     ]
     drawn = _graph(lossy, "in_flight", samples={1: samples})
@@ -169,7 +170,7 @@ def test_at_the_receiver_the_graphs_say_what_they_do_not_show(
     lossy: tuple[graphs.Capture, graphs.Capture],
 ) -> None:
     for capture, at_receiver in zip(lossy, (False, True), strict=True):
-        drawn = {graph.key: graph.caption for graph in collection.views([capture])[0].graphs}
+        drawn = {graph.key: graph.caption for graph in all_graphs.views([capture])[0].graphs}
         assert (
             drawn["rtt"].startswith("No round trips: this capture was taken at the receiver")
             == at_receiver
@@ -184,7 +185,7 @@ def test_without_the_other_direction_no_bytes_in_flight_are_drawn(
     lossy: tuple[graphs.Capture, graphs.Capture],
 ) -> None:
     alone = replace(lossy[0], packets=lossy[0].packets.filter("forward"))
-    drawn = {graph.key: len(graph.layers) for graph in collection.views([alone])[0].graphs}
+    drawn = {graph.key: len(graph.layers) for graph in all_graphs.views([alone])[0].graphs}
     assert drawn["in_flight"] == 0
     assert drawn["time_sequence"] > 0
 
@@ -215,20 +216,20 @@ def test_jains_index_is_one_for_equals_and_a_half_when_one_of_two_starves() -> N
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=200), st.integers(1, 50))
 def test_merged_marks_cover_what_they_stand_for(values: list[int], run: int) -> None:
     x, y = np.arange(len(values)), np.array(values)
-    bars = marks.merged(Layer("data", "bars", x, y, y + 10), run)
+    bars = mark_rows.merged(Layer("data", "bars", x, y, y + 10), run)
     assert bars.top is not None
     assert (bars.y.min(), bars.top.max()) == (y.min(), y.max() + 10)
     assert bars.run <= run
-    line = marks.merged(Layer("in_flight", "line", x, y), run)
+    line = mark_rows.merged(Layer("in_flight", "line", x, y), run)
     assert (line.y.min(), line.y.max(), line.y[-1]) == (y.min(), y.max(), y[-1])
-    again = marks.merged(Layer("rto", "bars", x, y, y + 10), run)
+    again = mark_rows.merged(Layer("rto", "bars", x, y, y + 10), run)
     assert len(again) == len(values)
 
 
 def test_a_run_never_covers_a_step_back() -> None:
     """Segments 0, 10, 20, then 5 again: the stroke of the first three ends before the fourth."""
     low = np.array([0, 10, 20, 5, 15])
-    merged = marks.merged(Layer("data", "bars", np.arange(5), low, low + 10), 5)
+    merged = mark_rows.merged(Layer("data", "bars", np.arange(5), low, low + 10), 5)
     assert merged.y.tolist() == [0, 5]
     assert (merged.run, np.asarray(merged.end).tolist()) == (3, [2, 4])
 
@@ -271,14 +272,14 @@ def test_connections_beyond_the_largest_are_left_out_and_said(
 
 
 def test_xplot_files_say_the_same_when_they_are_read_again(
-    lossy: tuple[graphs.Capture, graphs.Capture], sender: Direction, tmp_path: Path
+    lossy: tuple[graphs.Capture, graphs.Capture], sender: CaptureDirection, tmp_path: Path
 ) -> None:
     written = graphs.write_xplot(lossy[:1], tmp_path)
     assert {path.name for path in written if "a2b" in path.name} == {
         f"h1-eth0_1_a2b_{kind}.xpl" for kind in ("tsg", "tput", "rtt", "owin", "ssize")
     }
     shapes = list(xplot.read_xplot((tmp_path / "h1-eth0_1_a2b_tsg.xpl").read_text()))
-    read, ours = xplot.time_sequence(shapes), lines.time_sequence(sender)
+    read, ours = xplot.time_sequence(shapes), tcptrace_lines.time_sequence(sender)
     assert read.resent[:, 1::2] - read.resent[:, 1:2] == pytest.approx(
         ours.resent[:, 1::2] - ours.resent[:, 1:2]
     )
@@ -289,7 +290,7 @@ def test_xplot_files_say_the_same_when_they_are_read_again(
     assert letters["S"] == len(ours.sacks)
     samples = xplot.dots(xplot.read_xplot((tmp_path / "h1-eth0_1_a2b_rtt.xpl").read_text()))
     assert [rtt for _, rtt in samples] == pytest.approx(
-        [rtt for _, rtt in lines.rtts(sender)], abs=0.001
+        [rtt for _, rtt in tcptrace_lines.rtts(sender)], abs=0.001
     )
 
 
@@ -301,7 +302,7 @@ def test_the_lines_are_tcptraces(condition: str, tmp_path: Path) -> None:
     """
     path = Path(__file__).parent / "data" / "run" / "raw" / "seed-5" / condition / "h1-eth0.pcap"
     capture = read_sample(path)
-    ours = lines.time_sequence(all_directions([capture])[0])
+    ours = tcptrace_lines.time_sequence(all_directions([capture])[0])
     tcptrace.run(path, tmp_path, "-S")
     drawn = (tmp_path / "a2b_tsg.xpl").read_text()
     [written] = (
@@ -319,19 +320,19 @@ def test_the_lines_are_tcptraces(condition: str, tmp_path: Path) -> None:
         assert uprights[2] == pytest.approx(uprights[0], abs=2e-6)
 
 
-def test_xplot_keeps_microseconds_exactly(sender: Direction) -> None:
-    text = xplot_files.xplot(sender, time_sequence.draw(sender))
+def test_xplot_keeps_microseconds_exactly(sender: CaptureDirection) -> None:
+    text = xplot_files.xplot(sender, segments_over_time.draw(sender))
     assert text.startswith("timeval double\ntitle\n10.0.0.1:40001_==>_10.0.0.2:5001 (")
     first = int(sender.sent.time[5]) + START
     assert f"darrow {first // 10**9}.{first % 10**9 // 1000:06d} {sender.sent.low[5]}\n" in text
     assert text.endswith("\ngo\n")
 
 
-def test_the_reports_figures_are_drawn_without_tcptrace(sender: Direction) -> None:
-    sequence = lines.time_sequence(sender)
+def test_the_reports_figures_are_drawn_without_tcptrace(sender: CaptureDirection) -> None:
+    sequence = tcptrace_lines.time_sequence(sender)
     again = int(np.isin(sender.sent.kind, list(RETRANSMITTED)).sum())
     assert len(sequence.resent) == again > 10
-    course = over_time.Course("SACK", sequence, lines.rtts(sender), (), None)
+    course = over_time.ConditionCourse("SACK", sequence, tcptrace_lines.rtts(sender), (), None)
     assert sum(over_time.per_bin(course)) == pytest.approx(400_000 * 8 / 1000)
     assert report_figure.draw([("SACK", sequence)], 0.5).startswith(b"\x89PNG")
 

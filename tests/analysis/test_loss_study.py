@@ -18,9 +18,9 @@ from click.testing import CliRunner
 from matplotlib.image import imread
 
 from analysis.__main__ import main
-from analysis.run_statistics import file_name, statistics, statistics_of
-from analysis.sweep.report import SweepReport, make_sweep_report
-from analysis.sweep.studies import loss
+from analysis.measures.counter_text import file_name, statistics, statistics_of
+from analysis.pages.sweep.sweep_page import SweepReport, make_sweep_report
+from experiments.sack_loss_sweep import loss_summary
 
 DATA = Path(__file__).parent / "data" / "loss"
 SPEC: dict[str, Any] = {
@@ -125,7 +125,7 @@ def test_the_published_lines_give_the_published_answers() -> None:
     """The author's own: 5 % go at 0.034 % of retransmissions without SACK, at 0.51 % with; of a
     second at 0.0019 %.
     """
-    average, slowest, most = loss.answers((), loss.published())
+    average, slowest, most = loss_summary.answers((), loss_summary.published())
     off, on = average.paragraphs
     assert (
         "Published: from a loss of 0.02 % on, where 0.0338 % of the segments are sent again: 881"

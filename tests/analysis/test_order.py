@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from analysis import flows
-from analysis.ends import End
-from analysis.order import late, order, values_of
+from analysis.measures.arrival_order import late, order, values_of
+from analysis.measures.trial_captures import End
 
 Build = Callable[[list[tuple[float, int, int, int, int]]], bytes]
 MSS = 1000

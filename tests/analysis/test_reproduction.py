@@ -16,16 +16,16 @@ from click.testing import CliRunner, Result
 
 import analysis
 from analysis.__main__ import main
-from analysis.reproduction import report
-from analysis.reproduction.report import make_reproduction_report
-from analysis.reproduction.verdict import (
+from analysis.pages.published import reproduction_page
+from analysis.pages.published.reproduction_page import make_reproduction_report
+from analysis.statistics.verdict import (
     AGREES,
     DIFFERS,
     UNRUN,
     UNSTATED,
     WITHIN,
-    Span,
-    Verdict,
+    Agreement,
+    ValueSpan,
     best,
     judge,
     published_span,
@@ -118,7 +118,7 @@ class _Tags(HTMLParser):
 @pytest.fixture
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests of the words alone: drawing takes most of a page's time."""
-    monkeypatch.setattr(report, "picture", lambda *_: None)
+    monkeypatch.setattr(reproduction_page, "picture", lambda *_: None)
 
 
 @pytest.mark.parametrize(
@@ -181,9 +181,9 @@ def test_the_same_process_mostly_agrees_and_another_does_not() -> None:
     for _ in range(2000):
         ours = summarize([chance.lognormvariate(0, 0.5) for _ in range(10)])
         drawn = chance.lognormvariate(0, 0.5)
-        outside += judge(drawn, Span(drawn, drawn), ours).word == DIFFERS
+        outside += judge(drawn, ValueSpan(drawn, drawn), ours).word == DIFFERS
     assert outside / 2000 == pytest.approx(2 / 11, abs=0.03)
-    assert judge(50.0, Span(50, 50), ours).word == DIFFERS
+    assert judge(50.0, ValueSpan(50, 50), ours).word == DIFFERS
 
 
 @pytest.mark.parametrize(
@@ -200,14 +200,16 @@ def test_the_same_process_mostly_agrees_and_another_does_not() -> None:
 def test_how_far_apart_is_said_with_sensible_digits(
     published: float, ours: float, text: str
 ) -> None:
-    assert judge(published, Span(published, published), summarize([ours])).text("Mbit/s") == text
+    assert (
+        judge(published, ValueSpan(published, published), summarize([ours])).text("Mbit/s") == text
+    )
 
 
 def test_the_better_of_two_verdicts_counts() -> None:
-    near, far = Verdict(DIFFERS, 1.2), Verdict(DIFFERS, 3.0)
+    near, far = Agreement(DIFFERS, 1.2), Agreement(DIFFERS, 3.0)
     assert best((far, near)) == near
-    assert best((Verdict(UNRUN), far)) == far
-    assert best((far, Verdict(AGREES))).word == AGREES
+    assert best((Agreement(UNRUN), far)) == far
+    assert best((far, Agreement(AGREES))).word == AGREES
 
 
 def _numbers(name: str) -> list[dict[str, str]]:
@@ -457,7 +459,7 @@ def test_the_page_can_go_elsewhere_or_says_where_it_cannot(tmp_path: Path) -> No
 
 @pytest.mark.usefixtures("no_pictures")
 def test_long_tables_are_cut_and_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(report, "MOST_ROWS", 2)
+    monkeypatch.setattr(reproduction_page, "MOST_ROWS", 2)
     _run(_write(tmp_path, _study(*(_row(1.0, str(at)) for at in range(5)))))
     assert (
         "the other 3 rows are in <code>reproduction.csv</code>"

@@ -9,15 +9,15 @@ from typing import Any
 import polars as pl
 import pytest
 
-from analysis import iperf
-from analysis.problems import Problems
-from analysis.report import Report, make_report
-from analysis.studies import packet_dropper
-from analysis.sweep.folder import read_sweep
-from analysis.sweep.rows import METRICS
-from analysis.sweep.studies.listings import listings as of_sweep
-from analysis.table import Listing, published_rows
-from analysis.terminal import print_report
+from analysis.measures.flow_rows import METRICS
+from analysis.pages.run.run_page import RunReport, make_report
+from analysis.pages.run.run_terminal import print_report
+from analysis.records import iperf
+from analysis.records.problems import Problems
+from analysis.records.sweep_folder import read_sweep
+from analysis.reporting.tables import Listing, published_rows
+from experiments.packet_dropper import report
+from experiments.packet_dropper.listings import listings as of_sweep
 from tests.analysis.made_runs import UDP_CLIENT, UDP_SERVER, client, flow, line, made_run
 
 FIFO = {"bw": "100mbit", "queueing": "fifo", "udp": "20mbit", "streams": "2"}
@@ -49,7 +49,7 @@ def cells(listing: Listing, row: str) -> tuple[str, ...]:
 
 
 @pytest.fixture
-def fair(tmp_path: Path) -> Report:
+def fair(tmp_path: Path) -> RunReport:
     """A UDP flow with 8.84 of the 20 Mbit/s that it sends, beside TCP flows with 10 and 8."""
     files = {"udp.client.txt": UDP_CLIENT, "udp.server.txt": UDP_SERVER}
     files |= {
@@ -72,7 +72,7 @@ def test_a_udp_clients_rate_is_what_it_sent() -> None:
     assert counted == iperf.Datagrams(jitter=0.217, lost=56822, sent=102044)
 
 
-def test_udp_beside_tcp_is_told_apart(fair: Report) -> None:
+def test_udp_beside_tcp_is_told_apart(fair: RunReport) -> None:
     both, tcp = fair.listings
     assert cells(both, "fifo, together") == (
         "20",
@@ -106,7 +106,7 @@ def test_a_udp_flow_has_its_own_sources_and_no_counters_of_tcp(tmp_path: Path) -
     assert "Retransmitted segments" not in sources
 
 
-def test_an_even_share_is_not_called_unfair(fair: Report) -> None:
+def test_an_even_share_is_not_called_unfair(fair: RunReport) -> None:
     assert "The queue enforces it" in " ".join(fair.answers[1].paragraphs)
     assert "| UDP jitter (ms) | 0.217 |" in (fair.page.parent / "answers.md").read_text()
     assert (fair.page.parent / "plots/shares_together.png").stat().st_size > 1000
@@ -123,7 +123,7 @@ def test_a_udp_flow_with_more_than_its_share_is_called_favoured(tmp_path: Path) 
 
 
 @pytest.fixture
-def long_path(tmp_path: Path) -> Report:
+def long_path(tmp_path: Path) -> RunReport:
     """Under the profile the published rate, today twice as much, both with eight seconds of
     lines.
     """
@@ -140,7 +140,7 @@ def long_path(tmp_path: Path) -> Report:
 
 
 def test_a_published_number_gets_a_verdict_for_each_way(
-    long_path: Report, capsys: pytest.CaptureFixture[str]
+    long_path: RunReport, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (judged,) = long_path.published.rows
     assert (judged.row.period, judged.row.today) == ((29.6,), (59.4,))
@@ -171,7 +171,7 @@ def test_a_way_that_was_not_run_has_no_column(tmp_path: Path) -> None:
     assert "settings of its time" not in report.page.read_text()
 
 
-def test_the_first_seconds_stand_beside_the_published_ones(long_path: Report) -> None:
+def test_the_first_seconds_stand_beside_the_published_ones(long_path: RunReport) -> None:
     (early,) = long_path.listings
     assert cells(early, "published, cubic") == (
         "0.459",
@@ -210,8 +210,8 @@ def test_the_droppers_columns_are_the_originals(row: dict[str, str]) -> None:
     """From the ten published times follow the average, the spread and the throughput that were
     published.
     """
-    times = packet_dropper.published_times(float(row["drop_percent"]))
-    found = packet_dropper.cells(times, 100_000)
+    times = report.published_times(float(row["drop_percent"]))
+    found = report.cells(times, 100_000)
     average, spread, share, throughput = (cell.replace(",", "").rstrip(" %") for cell in found[-4:])
     assert float(average) == pytest.approx(float(row["elapsed_avg_s"]), abs=6e-4)
     assert float(spread) == pytest.approx(float(row["elapsed_spread_s"]), abs=6e-4)

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.sweep import comparisons
-from analysis.sweep.comparisons import UNSHOWN, compare
-from analysis.sweep.figures import panels, swept
-from analysis.sweep.folder import Factor, Sweep
-from analysis.sweep.rows import METRICS
-from analysis.sweep.samples import Samples
-from analysis.sweep.wording import called, decimals, fixed, probability, verb
+from analysis.figures import panels, swept_axis
+from analysis.measures.flow_rows import METRICS
+from analysis.records.sweep_folder import SweepRecord, SweptFactor
+from analysis.statistics import comparisons
+from analysis.statistics.comparisons import UNSHOWN, compare
+from analysis.statistics.metric_wording import called, decimals, fixed, probability, verb
+from analysis.statistics.sweep_samples import SweepSamples
 
 
 def test_no_family_of_equal_levels_is_claimed_to_differ_too_often() -> None:
@@ -21,14 +21,14 @@ def test_no_family_of_equal_levels_is_claimed_to_differ_too_often() -> None:
     """
     names = tuple("abcdef")
     factors = tuple(
-        Factor(name, name, "", values, "", tuple(zip(values, range(len(values)), strict=True)))
+        SweptFactor(name, name, "", values, "", tuple(zip(values, range(len(values)), strict=True)))
         for name, values in (("cell", names), ("cc", ("one", "two", "three")))
     )
-    sweep = Sweep(Path(), {}, factors, METRICS[0], 1, ())
+    sweep = SweepRecord(Path(), {}, factors, METRICS[0], 1, ())
     chance, false_claims = np.random.default_rng(8), 0
     for _ in range(200):
         values = chance.lognormal(0, 0.5, (6, 1, 12)) * chance.lognormal(0, 0.3, (6, 3, 12))
-        samples = Samples(values, "", tuple(range(12)), {}, {}, (), {}, False)
+        samples = SweepSamples(values, "", tuple(range(12)), {}, {}, (), {}, False)
         false_claims += any(one.verdict != UNSHOWN for one in compare(sweep, samples))
     assert false_claims <= 0.05 * 200 + 3 * (0.05 * 0.95 * 200) ** 0.5
 
@@ -39,10 +39,10 @@ def test_more_than_three_levels_are_compared_with_the_first() -> None:
 
 
 def test_axes_suit_the_swept_values() -> None:
-    assert swept.swept(("10ms", "50ms", "300ms"), (0.01, 0.05, 0.3)).spacing == "linear"
-    assert swept.swept(("1ms", "10ms", "1s"), (0.001, 0.01, 1.0)).spacing == "log"
-    assert swept.swept(("0%", "0.1%", "10%"), (0.0, 0.001, 0.1)).spacing == "even"
-    assert swept.swept(("0%", "never run"), (0.0, None)).spacing == "even"
+    assert swept_axis.swept(("10ms", "50ms", "300ms"), (0.01, 0.05, 0.3)).spacing == "linear"
+    assert swept_axis.swept(("1ms", "10ms", "1s"), (0.001, 0.01, 1.0)).spacing == "log"
+    assert swept_axis.swept(("0%", "0.1%", "10%"), (0.0, 0.001, 0.1)).spacing == "even"
+    assert swept_axis.swept(("0%", "never run"), (0.0, None)).spacing == "even"
 
 
 def test_panels_are_chosen_over_the_whole_grid() -> None:

@@ -19,14 +19,14 @@ import pytest
 from click.testing import CliRunner, Result
 
 from analysis.__main__ import main
-from analysis.problems import Problems
-from analysis.sweep import report
-from analysis.sweep.comparisons import UNSHOWN
-from analysis.sweep.folder import Sweep, read_sweep
-from analysis.sweep.report import make_sweep_report
-from analysis.sweep.rows import METRICS
-from analysis.sweep.samples import Samples, read_samples
-from analysis.sweep.terminal import print_sweep
+from analysis.measures.flow_rows import METRICS
+from analysis.pages.sweep import sweep_page
+from analysis.pages.sweep.sweep_page import make_sweep_report
+from analysis.pages.sweep.sweep_terminal import print_sweep
+from analysis.records.problems import Problems
+from analysis.records.sweep_folder import SweepRecord, read_sweep
+from analysis.statistics.comparisons import UNSHOWN
+from analysis.statistics.sweep_samples import SweepSamples, read_samples
 from topologies.errors import TcplabError, UsageError
 
 ROOT = Path(__file__).parents[2]
@@ -122,7 +122,7 @@ def _sweep(*arguments: str | Path) -> Result:
     return CliRunner().invoke(main, ["sweep", *map(str, arguments)])
 
 
-def _read(folder: Path) -> tuple[Sweep, Samples, Problems]:
+def _read(folder: Path) -> tuple[SweepRecord, SweepSamples, Problems]:
     problems = Problems()
     sweep = read_sweep(folder, problems)
     return sweep, read_samples(sweep, problems), problems
@@ -143,7 +143,7 @@ class _Tags(HTMLParser):
 @pytest.fixture
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests of the words alone: drawing takes most of a page's time."""
-    monkeypatch.setattr(report, "pictures", lambda *_: [])
+    monkeypatch.setattr(sweep_page, "pictures", lambda *_: [])
 
 
 def test_the_truth_is_found_and_nothing_else_is_claimed(tmp_path: Path) -> None:
@@ -403,8 +403,8 @@ def test_the_page_can_go_elsewhere_or_says_where_it_cannot(tmp_path: Path) -> No
 
 @pytest.mark.usefixtures("no_pictures")
 def test_long_lists_are_cut_and_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(report, "MOST_ROWS", 2)
-    monkeypatch.setattr("analysis.sweep.terminal.MOST_LINES", 1)
+    monkeypatch.setattr(sweep_page, "MOST_ROWS", 2)
+    monkeypatch.setattr("analysis.pages.sweep.sweep_terminal.MOST_LINES", 1)
     folder = write_sweep(tmp_path)
     output, page = _sweep(folder).output, (folder / "sweep.html").read_text()
     assert "... and 5 more in comparisons.csv" in output

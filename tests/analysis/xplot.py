@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analysis.graphs.lines import Lines, TimeSequence
+from analysis.graphs.tcptrace_lines import Lines, TimeSequence
 
 _COLOURS = frozenset(
     {"white", "green", "red", "blue", "yellow", "purple", "orange", "magenta", "pink"}

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from testbed.building import Report, Workshop
-from testbed.cache import Facts, Recipe
+from testbed.lab.building import BuildReport, Workshop
+from testbed.lab.cache import Facts, Recipe
 
 
 @dataclass
-class Heard(Report):
+class Heard(BuildReport):
     """Remembers what was said."""
 
     notes: list[str] = field(default_factory=list)

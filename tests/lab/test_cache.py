@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from testbed import cache
-from testbed.building import Report, Workshop
+from testbed.lab import cache
+from testbed.lab.building import BuildReport, Workshop
 from topologies.errors import TcplabError
 
 
@@ -117,7 +117,7 @@ def slow_recipe(diary: Path) -> cache.Recipe:
     return cache.Recipe("cake", (), ("slice",), build)
 
 
-class Diary(Report):
+class Diary(BuildReport):
     def __init__(self, diary: Path) -> None:
         self.diary = diary
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from testbed import cache, carry
+from testbed.lab import cache, export
 from topologies.errors import TcplabError
 
 
@@ -23,7 +23,7 @@ def recipes(oven: Any) -> list[cache.Recipe]:
 def exported(recipes: list[cache.Recipe], heard: Any, tmp_path: Path) -> Path:
     for recipe in recipes:
         cache.ready(recipe, heard)
-    carry.export(recipes, tmp_path / "lab.tar")
+    export.export(recipes, tmp_path / "lab.tar")
     return tmp_path / "lab.tar"
 
 
@@ -32,7 +32,7 @@ def test_an_exported_lab_arrives_whole(
 ) -> None:
     before = [cache.verify(recipe, recipe.place) for recipe in recipes]
     shutil.rmtree(cache.folder())
-    carry.import_(recipes, exported, heard)
+    export.import_(recipes, exported, heard)
     assert [cache.ready(recipe, heard) for recipe in recipes] == before
     assert oven.built == ["kernel", "image"]
 
@@ -41,7 +41,7 @@ def test_import_replaces_a_damaged_entry(
     recipes: list[cache.Recipe], exported: Path, heard: Any
 ) -> None:
     (recipes[0].place / "linux").write_text("broken")
-    carry.import_(recipes, exported, heard)
+    export.import_(recipes, exported, heard)
     assert cache.verify(recipes[0], recipes[0].place)
 
 
@@ -49,7 +49,7 @@ def test_the_same_lab_gives_the_same_file(
     recipes: list[cache.Recipe], exported: Path, tmp_path: Path
 ) -> None:
     os.utime(recipes[0].place / "linux", (1, 1))
-    carry.export(recipes, tmp_path / "again.tar")
+    export.export(recipes, tmp_path / "again.tar")
     assert (tmp_path / "again.tar").read_bytes() == exported.read_bytes()
 
 
@@ -57,7 +57,7 @@ def test_export_into_a_missing_folder_is_one_clear_error(
     recipes: list[cache.Recipe], exported: Path
 ) -> None:
     with pytest.raises(TcplabError, match="cannot be written"):
-        carry.export(recipes, exported.parent / "nowhere/lab.tar")
+        export.export(recipes, exported.parent / "nowhere/lab.tar")
 
 
 def rewritten(
@@ -128,7 +128,7 @@ def test_hostile_archives_are_refused_and_leave_nothing(
     shutil.rmtree(cache.folder())
     outside = sorted(tmp_path.iterdir())
     with pytest.raises(TcplabError, match="is not taken"):
-        carry.import_(recipes, hostile, heard)
+        export.import_(recipes, hostile, heard)
     assert sorted(file.name for file in cache.folder().iterdir()) == ["image.lock", "kernel.lock"]
     assert sorted(tmp_path.iterdir()) == sorted([*outside, cache.folder()])
 
@@ -141,21 +141,21 @@ def test_what_is_no_archive_is_refused(
 ) -> None:
     (tmp_path / "lab.tar").write_bytes(content)
     with pytest.raises(TcplabError, match="is not taken"):
-        carry.import_(recipes, tmp_path / "lab.tar", heard)
+        export.import_(recipes, tmp_path / "lab.tar", heard)
 
 
 def test_a_cut_archive_is_refused(recipes: list[cache.Recipe], exported: Path, heard: Any) -> None:
     os.truncate(exported, 2000)
     with pytest.raises(TcplabError, match="is not taken"):
-        carry.import_(recipes, exported, heard)
+        export.import_(recipes, exported, heard)
 
 
 def test_a_file_above_the_limit_is_refused(
     recipes: list[cache.Recipe], exported: Path, heard: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(carry, "LARGEST", 50)
+    monkeypatch.setattr(export, "LARGEST", 50)
     with pytest.raises(TcplabError, match="linux"):
-        carry.import_(recipes, exported, heard)
+        export.import_(recipes, exported, heard)
 
 
 def test_another_recipe_is_refused(
@@ -163,4 +163,4 @@ def test_another_recipe_is_refused(
 ) -> None:
     changed = [oven.recipe("kernel", "newer", "linux"), recipes[1]]
     with pytest.raises(TcplabError, match="another recipe made it"):
-        carry.import_(changed, exported, heard)
+        export.import_(changed, exported, heard)

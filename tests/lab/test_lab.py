@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from testbed import lab
+from testbed.lab import ready as lab_module
 
 
 @pytest.fixture
@@ -17,29 +17,29 @@ def kitchen(oven: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         oven.recipe("init", "i", "init", "confine"),
         oven.recipe("image", "s", "image.squashfs"),
     ]
-    monkeypatch.setattr(lab, "_recipes", lambda source=None: recipes)
+    monkeypatch.setattr(lab_module, "_recipes", lambda source=None: recipes)
 
 
 def command(*arguments: str) -> Result:
-    return CliRunner().invoke(lab.commands, arguments)
+    return CliRunner().invoke(lab_module.commands, arguments)
 
 
 def test_a_lab_names_its_files_and_digests(kitchen: None) -> None:
-    ready = lab.lab()
+    ready = lab_module.lab()
     assert (ready.kernel_release, ready.seccomp, ready.packages) == ("7.2", True, {"iperf": "2.1"})
     assert ready.kernel.read_text() == "k" * 100
     assert sorted(ready.digests) == ["confine", "image", "init", "kernel", "modules", "whole"]
-    assert ready == lab.lab()
+    assert ready == lab_module.lab()
 
 
 def test_whatever_changes_changes_the_whole_digest(
     kitchen: None, oven: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = lab.lab().digests
-    recipes = lab._recipes()
+    before = lab_module.lab().digests
+    recipes = lab_module._recipes()
     other = [*recipes[:2], oven.recipe("image", "t", "image.squashfs")]
-    monkeypatch.setattr(lab, "_recipes", lambda source=None: other)
-    after = lab.lab().digests
+    monkeypatch.setattr(lab_module, "_recipes", lambda source=None: other)
+    after = lab_module.lab().digests
     assert after["kernel"] == before["kernel"]
     assert after["whole"] != before["whole"]
 
@@ -76,8 +76,8 @@ def test_a_refused_import_is_one_message(kitchen: None) -> None:
 def test_a_source_for_a_kernel_that_is_ready_asks_for_rebuild(
     kitchen: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lab.lab()
-    monkeypatch.setattr(lab, "kernel_recipe", lambda: lab._recipes()[0])
+    lab_module.lab()
+    monkeypatch.setattr(lab_module, "kernel_recipe", lambda: lab_module._recipes()[0])
     refused = command("build", "--source", str(tmp_path / "linux.tar.xz"))
     assert refused.exit_code == 1
     assert "Add --rebuild" in refused.stderr

@@ -32,7 +32,7 @@ REAL = (
 PYTHON = """#!/bin/sh
 echo "python $*" >> "$NOTES"
 case "$*" in
-    *testbed.survey*) printf '%s\\n' $MISSING $ENTRIES ;;
+    *testbed.lab.survey*) printf '%s\\n' $MISSING $ENTRIES ;;
     *"-m venv"*) sleep 0.1; mkdir -p "$4/bin"; cp "$0" "$4/bin/python" ;;
     *"-m pip"*) [ -z "$PIP_FAILS" ] || { echo "no such package"; exit 1; } ;;
     *version_info*) [ -z "$OLD" ] || exit 1 ;;
@@ -110,14 +110,14 @@ def test_the_first_start_makes_a_venv_and_hands_over(machine: Machine) -> None:
     assert status == 0
     assert machine.called("-m venv --system-site-packages")
     assert machine.called("-m pip install")
-    assert machine.called("python -P -m experiments.main run sack --seed 7")
+    assert machine.called("python -P -m experiments.cli.main run sack --seed 7")
 
 
 def test_a_later_start_only_hands_over(machine: Machine) -> None:
     machine.start("run", "sack")
     status, errors = machine.start("run", "sack")
     assert (status, errors) == (0, "")
-    assert machine.notes.read_text() == "python -P -m experiments.main run sack\n"
+    assert machine.notes.read_text() == "python -P -m experiments.cli.main run sack\n"
 
 
 def test_a_changed_pyproject_installs_again_into_the_same_venv(machine: Machine) -> None:
@@ -140,10 +140,10 @@ def test_a_lost_cache_entry_is_looked_into(machine: Machine, tmp_path: Path) -> 
     entry.mkdir()
     machine.start("run", ENTRIES=str(entry))
     machine.start("run", ENTRIES=str(entry))
-    assert not machine.called("testbed.survey")
+    assert not machine.called("testbed.lab.survey")
     entry.rmdir()
     machine.start("run", ENTRIES=str(entry))
-    assert machine.called("testbed.survey run")
+    assert machine.called("testbed.lab.survey run")
 
 
 @pytest.mark.parametrize("command", ["doctor", "clean"])
@@ -235,7 +235,7 @@ def test_two_starts_at_once_make_one_venv(machine: Machine) -> None:
     for start in starts:
         start.communicate()
     assert len(machine.called("-m venv")) == 1
-    assert len(machine.called("experiments.main run sack")) == 3
+    assert len(machine.called("experiments.cli.main run sack")) == 3
 
 
 def test_a_tree_that_cannot_be_written_is_one_clear_error(machine: Machine) -> None:

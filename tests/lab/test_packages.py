@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from testbed import packages, survey
+from testbed.host import packages
+from testbed.lab import survey
 
 ROOT = Path(__file__).parents[2]
 
@@ -100,4 +101,4 @@ def test_the_launcher_can_ask_without_any_installed_library(cache_folder: Path) 
     ]
 
 
-ASK = "from testbed.survey import main; main('run')"
+ASK = "from testbed.lab.survey import main; main('run')"

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from testbed import apt, building
-from testbed.building import LineReport, Workshop
-from testbed.image import build as image
-from testbed.kernel import build as kernel
-from testbed.kernel import source
+from testbed.lab import apt, building
+from testbed.lab.building import LineReport, Workshop
+from testbed.lab.image import image_recipe as image
+from testbed.lab.kernel import kernel_recipe as kernel
+from testbed.lab.kernel import kernel_source
 from topologies.errors import CommandError, TcplabError
 
 
@@ -24,7 +24,7 @@ def workshop(tmp_path: Path, heard: Any) -> Workshop:
 
 
 def test_sources_are_pinned() -> None:
-    pinned = source.pinned()
+    pinned = kernel_source.pinned()
     assert len(pinned.sha256) == 64
     assert pinned.version.startswith(pinned.package.removeprefix("linux-source-"))
     assert pinned.package_version.startswith(pinned.version)
@@ -33,7 +33,7 @@ def test_sources_are_pinned() -> None:
 
 
 def test_every_line_of_the_configuration_is_an_option_or_a_comment() -> None:
-    lines = (source.HERE / "lab.config").read_text().splitlines()
+    lines = (kernel_source.HERE / "lab.config").read_text().splitlines()
     assert not [line for line in lines if line and not line.startswith(("# ", "CONFIG_"))]
 
 
@@ -41,15 +41,15 @@ def test_a_named_tarball_is_used_and_said_not_to_be_pinned(
     workshop: Workshop, heard: Any, tmp_path: Path
 ) -> None:
     (tmp_path / "linux-9.9.tar.xz").write_bytes(b"kernel")
-    found = source.obtain(workshop, tmp_path / "linux-9.9.tar.xz")
+    found = kernel_source.obtain(workshop, tmp_path / "linux-9.9.tar.xz")
     assert not found.pinned
-    assert (workshop.folder / source.TARBALL).read_bytes() == b"kernel"
+    assert (workshop.folder / kernel_source.TARBALL).read_bytes() == b"kernel"
     assert "not the pinned file" in heard.notes[0]
 
 
 def test_a_named_tarball_that_is_not_there_is_an_error(workshop: Workshop, tmp_path: Path) -> None:
     with pytest.raises(TcplabError, match="is not a file"):
-        source.obtain(workshop, tmp_path / "none.tar.xz")
+        kernel_source.obtain(workshop, tmp_path / "none.tar.xz")
 
 
 def test_no_source_anywhere_names_every_place(
@@ -60,9 +60,9 @@ def test_no_source_anywhere_names_every_place(
         raise TcplabError("no road leads there.")
 
     for place in ("installed", "from_package", "from_kernel_org", "from_newer_package"):
-        monkeypatch.setattr(source, place, nowhere)
+        monkeypatch.setattr(kernel_source, place, nowhere)
     with pytest.raises(TcplabError, match="TCPLAB_KERNEL_SOURCE") as caught:
-        source.obtain(workshop, None)
+        kernel_source.obtain(workshop, None)
     assert caught.value.problem.count("no road leads there") == 4
 
 
@@ -73,7 +73,7 @@ def test_kernel_org_is_checked_against_its_list(
     site.mkdir()
     (site / "linux-7.2.tar.xz").write_bytes(b"kernel")
     pinned = {
-        **vars(source.pinned()),
+        **vars(kernel_source.pinned()),
         "url": (site / "linux-7.2.tar.xz").as_uri(),
         "url_sha256": "",
     }
@@ -81,30 +81,32 @@ def test_kernel_org_is_checked_against_its_list(
         ["sha256sum", "linux-7.2.tar.xz"], cwd=site, capture_output=True, text=True
     ).stdout
     (site / "sha256sums.asc").write_text(f"-----BEGIN PGP SIGNED MESSAGE-----\n\n{digest}")
-    assert source.from_kernel_org(workshop, source.Pinned(**pinned)).endswith("linux-7.2.tar.xz")
+    assert kernel_source.from_kernel_org(workshop, kernel_source.Pinned(**pinned)).endswith(
+        "linux-7.2.tar.xz"
+    )
     (site / "linux-7.2.tar.xz").write_bytes(b"evil")
     with pytest.raises(TcplabError, match="does not have the SHA-256"):
-        source.from_kernel_org(workshop, source.Pinned(**pinned))
+        kernel_source.from_kernel_org(workshop, kernel_source.Pinned(**pinned))
 
 
 @pytest.mark.parametrize(
     ("package", "expected"), [("linux-source-7.2", (7, 2)), ("linux-source-7.10", (7, 10))]
 )
 def test_series_are_compared_as_numbers(package: str, expected: tuple[int, ...]) -> None:
-    assert source.series(package) == expected
+    assert kernel_source.series(package) == expected
 
 
 def test_a_patch_that_does_not_fit_is_one_clear_error(workshop: Workshop) -> None:
     (workshop.folder / "tree/arch/um").mkdir(parents=True)
     (workshop.folder / "tree/arch/um/Kconfig").write_text("something else\n")
-    found = source.Source("linux-9.9.tar.xz", "0", pinned=False)
+    found = kernel_source.ObtainedSource("linux-9.9.tar.xz", "0", pinned=False)
     with pytest.raises(TcplabError, match=r"lab.patch does not apply to linux-9\.9\.tar\.xz"):
-        kernel.apply(workshop, source.HERE / "lab.patch", found)
+        kernel.apply(workshop, kernel_source.HERE / "lab.patch", found)
 
 
 def test_a_lost_option_is_named(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
     (workshop.folder / "tree").mkdir()
-    wanted = (source.HERE / "lab.config").read_text()
+    wanted = (kernel_source.HERE / "lab.config").read_text()
     (workshop.folder / "tree/.config").write_text(wanted.replace("CONFIG_NET_SCH_NETEM=y", ""))
     monkeypatch.setattr(Workshop, "run", lambda *_, **__: "")
     with pytest.raises(

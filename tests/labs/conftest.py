@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from labs import catalogue
-from labs.assignment import Assignment, start
-from labs.course import Course, variant
-from labs.key import Key
-from labs.spec import LabSpec
+from labs.definition import lab_catalogue
+from labs.definition.answer_key import Key
+from labs.definition.assignment import Assignment, start
+from labs.definition.course import Course, variant
+from labs.definition.lab_spec import LabSpec
 
 COURSE = Course("tests", "a secret that only the tests know")
 
 
 @pytest.fixture
 def sack() -> LabSpec:
-    return catalogue.find("sack")
+    return lab_catalogue.find("sack")
 
 
 @pytest.fixture

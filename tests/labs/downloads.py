@@ -12,7 +12,7 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from labs.assignment import ANSWERS, FILE
+from labs.definition.assignment import ANSWERS, FILE
 from tests.labs.conftest import COURSE
 
 SHEET = b'[answers]\ngoodput_off = "231 kbit/s"\n'

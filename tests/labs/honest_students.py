@@ -6,13 +6,13 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from labs.catalogue import key_module
-from labs.checking import check
-from labs.doing import do
-from labs.measuring import MeasuredRun, values_of
-from labs.runs import variables_of
-from labs.spec import LabSpec
-from testbed.lab import lab as the_lab
+from labs.definition.lab_catalogue import key_module
+from labs.definition.lab_runs import variables_of
+from labs.definition.lab_spec import LabSpec
+from labs.measuring.lab_measures import MeasuredRun, values_of
+from labs.student.checking import check
+from labs.student.doing import do
+from testbed.lab.ready import lab as the_lab
 from tests.labs.native_run import dressed
 from tests.labs.student import LAB, Student, packed, sheet, written
 

@@ -10,8 +10,8 @@ import shutil
 import zipfile
 from pathlib import Path
 
-from labs.assignment import ANSWERS
-from labs.spec import LabSpec
+from labs.definition.assignment import ANSWERS
+from labs.definition.lab_spec import LabSpec
 from tests.labs.honest_students import honest
 from tests.labs.student import Student, borrowed, packed, rewritten, sheet, written
 

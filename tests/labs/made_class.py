@@ -19,17 +19,17 @@ from pathlib import Path
 
 import click
 
-from labs import catalogue
-from labs.assignment import start
-from labs.course import Course, variant
-from labs.doing import do
+from labs.definition import lab_catalogue
+from labs.definition.assignment import start
+from labs.definition.course import Course, variant
+from labs.definition.lab_runs import variables_of
+from labs.definition.lab_spec import LabSpec
 from labs.grading.grade import grade_all
 from labs.grading.roster import Person
-from labs.measuring import MeasuredRun, values_of
-from labs.packing import safe_name
-from labs.runs import variables_of
-from labs.spec import LabSpec
-from testbed.lab import lab as the_lab
+from labs.measuring.lab_measures import MeasuredRun, values_of
+from labs.student.doing import do
+from labs.student.packing import safe_name
+from testbed.lab.ready import lab as the_lab
 from tests.labs.honest_students import honest, honest_in_other_units
 from tests.labs.student import LAB, Kind, Student
 from tests.labs.students import KINDS
@@ -70,7 +70,7 @@ def make(folder: Path, kinds: list[Kind]) -> MadeClass:
     """Make the class in an empty folder: runs first, two at once, then what each student makes of
     them.
     """
-    lab = catalogue.find(LAB)
+    lab = lab_catalogue.find(LAB)
     made = MadeClass(folder)
     made.students = [
         Student(f"s{number:03d}-{kind.name.split()[0].lower()[:9]}", kind)
@@ -108,13 +108,20 @@ def _run(student: Student, lab: LabSpec, folder: Path) -> None:
     place = do(student.assignment, lab.runs[0], "virtual", lambda: ready)
     values = values_of(str(place))["values"]
     runs = {LAB: MeasuredRun(tuple(values.values()))}
-    student.key = catalogue.key_module(LAB).key(runs, variables_of(lab, student.assignment.variant))
+    student.key = lab_catalogue.key_module(LAB).key(
+        runs, variables_of(lab, student.assignment.variant)
+    )
 
 
 def grade(made: MadeClass, workers: int | None = None) -> Path:
     """Grade it as an instructor does."""
     return grade_all(
-        made.hand_ins, catalogue.find(LAB), COURSE, made.people(), made.folder / "grades", workers
+        made.hand_ins,
+        lab_catalogue.find(LAB),
+        COURSE,
+        made.people(),
+        made.folder / "grades",
+        workers,
     )
 
 

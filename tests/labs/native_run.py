@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from labs.grading.real_time import GUESTS_BEGIN
-from testbed.realtime import REALTIME
+from testbed.native.realtime import REALTIME
 from tests.labs.student import signed
 
 RELEASE = "6.1.0-28-amd64"

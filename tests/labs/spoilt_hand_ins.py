@@ -10,8 +10,8 @@ import struct
 import zipfile
 from pathlib import Path
 
-from labs.assignment import ANSWERS, FILE
-from labs.spec import LabSpec
+from labs.definition.assignment import ANSWERS, FILE
+from labs.definition.lab_spec import LabSpec
 from tests.labs.downloads import tar_of
 from tests.labs.honest_students import honest
 from tests.labs.student import Student, borrowed, rewritten

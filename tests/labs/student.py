@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from labs.assignment import ANSWERS, Assignment
-from labs.key import Key
-from labs.packing import pack
-from labs.runs import run_folder
-from labs.spec import LabSpec
+from labs.definition.answer_key import Key
+from labs.definition.assignment import ANSWERS, Assignment
+from labs.definition.lab_runs import run_folder
+from labs.definition.lab_spec import LabSpec
+from labs.student.packing import pack
 
 LAB = "sack"
 PICTURE = bytes.fromhex(

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from labs import catalogue
+from labs.definition import lab_catalogue
 from labs.grading.grade import Grading, _inspected
 from labs.grading.intake import Intake, receive
 from labs.grading.newest import Chosen, newest
 from labs.grading.received import Received, received
-from labs.grading.references import References
 from labs.grading.roster import Person
+from labs.measuring.references import References
 from tests.labs.conftest import COURSE
 from tests.labs.downloads import hand_in, written, zip_of
 
@@ -66,6 +66,6 @@ def taken_in(
 def opened(submissions: Path, place: Path, people: Sequence[Person] = PEOPLE) -> TakenIn:
     intake = receive(submissions, place / "class")
     references = cast(References, None)  # nothing is run
-    grading = Grading(catalogue.find("sack"), COURSE, people, references, place / "work", place)
+    grading = Grading(lab_catalogue.find("sack"), COURSE, people, references, place / "work", place)
     chosen = newest(list(_inspected(intake.hand_ins, grading)))
     return TakenIn(intake, chosen, received(intake, chosen))

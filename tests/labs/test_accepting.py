@@ -10,21 +10,21 @@ from pathlib import Path
 
 import pytest
 
-from labs.course import variant
-from labs.grading import canvas, moodle, output
+from labs.definition.course import variant
+from labs.definition.lab_spec import LabSpec
+from labs.grading import canvas, grade_files, moodle
 from labs.grading.accepting import FILE, Accept, Accepted, accept, read_accepted
 from labs.grading.case import Case, exported
-from labs.grading.fingerprint import fingerprint
+from labs.grading.grade_files import CourseFiles, Graded
+from labs.grading.grade_pages import class_page, feedback_page, reading_page
 from labs.grading.gradescope import results
+from labs.grading.hand_in_digest import fingerprint
 from labs.grading.inspection import Inspected
 from labs.grading.intake import HandIn
-from labs.grading.marking import Mark
-from labs.grading.output import CourseFiles, Graded
+from labs.grading.marking import AnswerMark
 from labs.grading.overrides import FILE as OVERRIDES
 from labs.grading.overrides import ByHand, Override, apply, read_by_hand
-from labs.grading.pages import class_page, feedback_page, reading_page
 from labs.grading.roster import Person
-from labs.spec import LabSpec
 from tests.labs.conftest import COURSE
 from topologies.errors import UsageError
 
@@ -42,7 +42,7 @@ def case(sack: LabSpec) -> Case:
         variant(COURSE, sack, "ann"),
         Person("ann", "Ann", "ann@uni.example", "7", "8"),
     )
-    right = Mark("", "x", "x", 0, "right")
+    right = AnswerMark("", "x", "x", 0, "right")
     for question in sack.questions:
         found.marks.append(replace(right, question=question.id, points=question.points))
     found.flag("whose", f"It was handed in by ann and says that it is of {FRIEND}.", FRIEND)
@@ -61,14 +61,14 @@ def test_a_flagged_hand_in_exports_no_points_until_it_is_accepted(
     case: Case, sack: LabSpec
 ) -> None:
     assert exports(sack, case) == ("", "", False)
-    (row,) = csv.DictReader(io.StringIO(output.grades(sack, [case])))
+    (row,) = csv.DictReader(io.StringIO(grade_files.grades(sack, [case])))
     assert (row["points"], row["final"], row["state"]) == (str(sack.points), "", "look")
     accept(
         case,
         Accepted((Accept("Ann ", DIGEST, ("whose", "same captures"), "They worked together."),)),
     )
     assert exports(sack, case) == (str(sack.points), str(sack.points), True)
-    (row,) = csv.DictReader(io.StringIO(output.grades(sack, [case])))
+    (row,) = csv.DictReader(io.StringIO(grade_files.grades(sack, [case])))
     assert (row["state"], row["flags"], row["accepted"]) == ("graded", "", "same captures; whose")
 
 
@@ -129,7 +129,7 @@ def test_what_could_not_be_graded_is_marked_by_hand(sack: LabSpec) -> None:
     assert exported([case])[0].points == 13.5 and results(sack, case)["score"] == 13.5
     page = feedback_page(sack, case)
     assert "13.5 of" in page and "A person marked it by hand" in page and "Everything else" in page
-    (row,) = csv.DictReader(io.StringIO(output.grades(sack, [case])))
+    (row,) = csv.DictReader(io.StringIO(grade_files.grades(sack, [case])))
     assert (row["state"], row["why"], row["points"]) == ("marked by hand", "3.5", "13.5")
     assert row["message"] == "It is no whole zip file."
 
@@ -176,7 +176,7 @@ def write(
     out: Path, sack: LabSpec, cases: list[Case], accepted: Accepted | None = None
 ) -> list[str]:
     out.mkdir(exist_ok=True)
-    return output.write(
+    return grade_files.write(
         out, Graded(sack, COURSE, [], cases, ByHand(), accepted or Accepted()), CourseFiles()
     )
 

@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from labs.assignment import ANSWERS, FILE, Assignment, read_assignment
-from labs.checking import check
+from labs.definition.answer_sheet import read_sheet
+from labs.definition.assignment import ANSWERS, FILE, Assignment, read_assignment
+from labs.definition.lab_spec import LabSpec
+from labs.definition.texts import decoded
 from labs.grading.archives import Refused
 from labs.grading.inspection import inspect
-from labs.grading.unpack import unpack
-from labs.sheet import read_sheet
-from labs.spec import LabSpec
-from labs.texts import decoded
+from labs.grading.unpacking import unpack
+from labs.student.checking import check
 from tests.labs.downloads import SHEET, hand_in, tar_of, zip_of
 from topologies.errors import TcplabError
 
@@ -116,7 +116,7 @@ def test_sparse_files_in_a_tar_are_refused(tmp_path: Path, target: Path) -> None
 def test_a_bomb_in_a_tar_is_counted_while_it_is_read(
     tmp_path: Path, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("labs.grading.unpack._LARGEST_WHOLE", 20 << 20)
+    monkeypatch.setattr("labs.grading.unpacking._LARGEST_WHOLE", 20 << 20)
     swelling = tar_with(tmp_path / "swelling.tgz", entry("any.bin", size=10 << 20))
     with pytest.raises(Refused, match="very much more"):
         unpack(swelling, target)

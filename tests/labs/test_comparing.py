@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from labs.course import variant
+from labs.definition.answer_key import Key
+from labs.definition.course import variant
+from labs.definition.lab_spec import LabSpec
 from labs.grading.case import Case
 from labs.grading.comparing import compare, explained, other_settings
 from labs.grading.grade import _check_bands, _require_course
 from labs.grading.inspection import FoundRun, Inspected
 from labs.grading.intake import HandIn
-from labs.key import Key
-from labs.spec import LabSpec
 from tests.labs.conftest import COURSE
 from topologies.errors import UsageError
 

@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from labs import catalogue
-from labs.commands import lab as lab_commands
+from labs.cli.lab_commands import lab as lab_commands
+from labs.definition import lab_catalogue
 from labs.notebooks.__main__ import notebook
 
-LABS = Path(catalogue.__file__).parent
+LABS = Path(lab_catalogue.__file__).parent
 
 
-@pytest.mark.parametrize("name", catalogue.names())
+@pytest.mark.parametrize("name", lab_catalogue.names())
 def test_the_notebooks_are_as_they_are_written(name: str) -> None:
     text = (LABS / "notebooks" / f"{name}.ipynb").read_text()
-    assert text == notebook(catalogue.find(name)), "run python -m labs.notebooks"
+    assert text == notebook(lab_catalogue.find(name)), "run python -m labs.notebooks"
     for cell in json.loads(text)["cells"]:
         if cell["cell_type"] == "code":
             compile(cell["source"], name, "exec")

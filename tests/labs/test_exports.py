@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from labs.definition.lab_spec import LabSpec
 from labs.grading import canvas, moodle
 from labs.grading.case import Case, exported
+from labs.grading.csv_tables import foreign
 from labs.grading.intake import HandIn
-from labs.grading.marking import Mark
+from labs.grading.marking import AnswerMark
 from labs.grading.roster import Person, read_roster
-from labs.grading.tables import foreign
-from labs.spec import LabSpec
 from topologies.errors import UsageError
 
 WORKSHEETS = Path(__file__).with_name("worksheets")
@@ -29,7 +29,7 @@ def case_of(student: str, points: float | None = 24.0, number: str = "", **perso
     """A hand-in with one mark; None is an answer still to be read."""
     found = Case(HandIn(Path(), student, moodle=number), Path())
     found.person = Person(student, student.title(), f"{student}@uni.example", **person)
-    found.marks = [Mark("why", "", "", points, "read")]
+    found.marks = [AnswerMark("why", "", "", points, "read")]
     return found
 
 

@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from labs import catalogue
-from labs.course import variant
+from labs.definition import lab_catalogue
+from labs.definition.course import variant
+from labs.definition.lab_spec import LabSpec
 from labs.grading.case import Case
 from labs.grading.gradescope import check_submitter, read_submission, results
 from labs.grading.intake import HandIn
-from labs.grading.marking import Mark
+from labs.grading.marking import AnswerMark
 from labs.grading.roster import Person
-from labs.spec import LabSpec
 from tests.labs.conftest import COURSE
 from topologies.errors import UsageError
 
-SCRIPT = Path(catalogue.__file__).parent / "ecosystem" / "gradescope" / "run_autograder"
+SCRIPT = Path(lab_catalogue.__file__).parent / "ecosystem" / "gradescope" / "run_autograder"
 METADATA: dict[str, Any] = {
     "id": 123456,
     "created_at": "2018-07-01T14:22:32.365935-07:00",
@@ -53,8 +53,8 @@ def case_of(student: str, sack: LabSpec) -> Case:
     found = Case(HandIn(Path(), student), Path())
     found.variant = variant(COURSE, sack, student)
     found.marks = [
-        Mark("goodput_off", "231 kbit/s", "231 kbit/s", 3.0, "right"),
-        Mark("why", "x", "", None, "read"),
+        AnswerMark("goodput_off", "231 kbit/s", "231 kbit/s", 3.0, "right"),
+        AnswerMark("why", "x", "", None, "read"),
     ]
     return found
 

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from labs.assignment import ANSWERS
-from labs.contained import Allowance, NotContained, contained
+from labs.definition.assignment import ANSWERS
+from labs.definition.handed_in_pictures import picture_kind
 from labs.grading.authentic import differences, inconsistencies
 from labs.grading.inspection import inspect
-from labs.grading.unpack import Refused, unpack
-from labs.pictures import picture_kind
+from labs.grading.unpacking import Refused, unpack
+from labs.measuring.contained import Allowance, NotContained, contained
 from topologies.errors import TcplabError
 
 SHEET = b'[answers]\ngoodput_off = "231 kbit/s"\n'
@@ -76,7 +76,7 @@ def test_links_and_devices_are_refused(kind: int, tmp_path: Path, target: Path) 
 def test_bombs_are_refused_before_they_go_off(
     tmp_path: Path, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("labs.grading.unpack._LARGEST_WHOLE", 20 << 20)
+    monkeypatch.setattr("labs.grading.unpacking._LARGEST_WHOLE", 20 << 20)
     for content in (
         {CAPTURE: bytes(10 << 20)},
         {f"{CAPTURE}{number}": bytes(3 << 20) for number in range(10)},

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from labs.assignment import ANSWERS, FILE
+from labs.definition.assignment import ANSWERS, FILE
 from labs.grading.roster import Person
 from tests.labs.downloads import SHEET, below, hand_in, tar_of
 from tests.labs.taken_in import ANN, BEN, CANVAS, EVE, FLAT, FORMS, MOODLE, PEOPLE, taken_in

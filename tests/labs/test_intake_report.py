@@ -13,18 +13,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from labs.assignment import ANSWERS, FILE
-from labs.grading import output
+from labs.definition.assignment import ANSWERS, FILE
+from labs.definition.lab_spec import LabSpec
+from labs.grading import grade_files
 from labs.grading.accepting import Accepted
 from labs.grading.case import Case
-from labs.grading.download import DownloadFile
+from labs.grading.course_download import DownloadFile
+from labs.grading.grade_files import CourseFiles, Graded
 from labs.grading.intake import Intake, receive
 from labs.grading.newest import Chosen, newest
-from labs.grading.output import CourseFiles, Graded
 from labs.grading.overrides import ByHand
 from labs.grading.received import received
 from labs.grading.sorting import sorted_out
-from labs.spec import LabSpec
 from tests.labs.conftest import COURSE
 from tests.labs.downloads import SHEET, WHEN, below, folder_of, hand_in, tar_of, written, zip_of
 from tests.labs.taken_in import ANN, BEN, EVE, FORMS, MOODLE, PEOPLE, opened, taken_in
@@ -185,7 +185,7 @@ def test_the_report_is_written_and_shown(tmp_path: Path, sack: LabSpec) -> None:
     members = MOODLE | {"=cmd|'!A0": b"", "<b>.txt": b"", "\u202elive.txt": b""}
     found = taken_in(members, tmp_path)
     cases, out = found.chosen.cases, tmp_path / "grades"
-    output.write(
+    grade_files.write(
         out, Graded(sack, COURSE, PEOPLE, cases, ByHand(), Accepted(), found.report), CourseFiles()
     )
     rows = list(csv.DictReader((out / "intake.csv").read_text().splitlines()))
@@ -211,7 +211,7 @@ def test_names_that_are_no_text_are_shown_all_the_same(tmp_path: Path, sack: Lab
     found = opened(place, tmp_path)
     assert set(found.graded) == {"ann", "ben", "eve"}
     cases, out = found.chosen.cases, tmp_path / "grades"
-    output.write(
+    grade_files.write(
         out, Graded(sack, COURSE, PEOPLE, cases, ByHand(), Accepted(), found.report), CourseFiles()
     )
     assert len((out / "intake.csv").read_text().splitlines()) == 6

@@ -16,18 +16,25 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, strategies
 
-from labs import catalogue, numbers
-from labs.assignment import ANSWERS, Assignment, handout_text, read_assignment, start
-from labs.checking import check
-from labs.commands import lab as lab_commands
-from labs.course import class_file, new_course, read_course, student_id, variant, variant_from
-from labs.runs import combination_of, example_module, settings, variables_of
-from labs.sheet import read_sheet
-from labs.spec import LabSpec, Option, Question
+from labs.cli.lab_commands import lab as lab_commands
+from labs.definition import lab_catalogue, written_numbers
+from labs.definition.answer_sheet import read_sheet
+from labs.definition.assignment import ANSWERS, Assignment, handout_text, read_assignment, start
+from labs.definition.course import (
+    class_file,
+    new_course,
+    read_course,
+    student_id,
+    variant,
+    variant_from,
+)
+from labs.definition.lab_runs import combination_of, example_module, settings, variables_of
+from labs.definition.lab_spec import LabSpec, Option, Question
+from labs.student.checking import check
 from tests.labs.conftest import COURSE
 from topologies.errors import TcplabError, UsageError
 
-ROOT = catalogue.FOLDER.parent
+ROOT = lab_catalogue.FOLDER.parent
 
 
 @pytest.mark.parametrize(
@@ -56,7 +63,9 @@ ROOT = catalogue.FOLDER.parent
     ],
 )
 def test_numbers_are_read_as_people_write_them(text: str, unit: str, value: float) -> None:
-    assert numbers.parse(text).within(numbers.unit_named(unit)) == pytest.approx(value)
+    assert written_numbers.parse(text).within(written_numbers.unit_named(unit)) == pytest.approx(
+        value
+    )
 
 
 @pytest.mark.parametrize(
@@ -77,28 +86,28 @@ def test_numbers_are_read_as_people_write_them(text: str, unit: str, value: floa
 )
 def test_what_is_no_number_is_said_to_be_none(text: str) -> None:
     with pytest.raises(ValueError, match=r"\w"):
-        numbers.parse(text)
+        written_numbers.parse(text)
 
 
 def test_a_rate_is_no_time() -> None:
     with pytest.raises(ValueError, match="is a time, and a rate is asked for"):
-        numbers.parse("3 s").within(numbers.unit_named("kbit/s"))
+        written_numbers.parse("3 s").within(written_numbers.unit_named("kbit/s"))
 
 
 @given(strategies.text(max_size=60))
 def test_no_text_makes_the_reader_of_numbers_fail_otherwise(text: str) -> None:
     try:
-        numbers.parse(text)
+        written_numbers.parse(text)
     except ValueError as error:
         assert str(error)
 
 
 def test_every_lab_is_sound(tmp_path: Path) -> None:
     """Every variant's runs are possible, and its key knows every question that is marked by it."""
-    assert "sack" in catalogue.names()
+    assert "sack" in lab_catalogue.names()
     module = example_module(tmp_path)
-    for name in catalogue.names():
-        lab = catalogue.find(name)
+    for name in lab_catalogue.names():
+        lab = lab_catalogue.find(name)
         assert lab.claim.endswith(".") and lab.goals and lab.points >= 10
         for student in ("ann", "ben", "eve"):
             mine = variant(COURSE, lab, student)
@@ -106,8 +115,8 @@ def test_every_lab_is_sound(tmp_path: Path) -> None:
                 assert combination_of(run, mine, module).spec.conditions
             assert {one.name for one in lab.varies} <= set(variables_of(lab, mine))
             assert handout_text(lab, mine).count("**") > 2 * len(lab.questions)
-        assert callable(catalogue.key_module(name).key) and callable(
-            catalogue.key_module(name).lesson
+        assert callable(lab_catalogue.key_module(name).key) and callable(
+            lab_catalogue.key_module(name).lesson
         )
 
 
@@ -161,9 +170,9 @@ def test_strange_ids_are_refused(text: str) -> None:
 
 def test_the_handout_says_the_variants_numbers_and_no_others(sack: LabSpec) -> None:
     """Numbers of the link are rendered: another variant changes every one of them."""
-    for name in catalogue.names():
-        lab = catalogue.find(name)
-        source = (catalogue.FOLDER / name / "handout.md.j2").read_text()
+    for name in lab_catalogue.names():
+        lab = lab_catalogue.find(name)
+        source = (lab_catalogue.FOLDER / name / "handout.md.j2").read_text()
         values = {value for one in lab.varies for value in one.values}
         typed = values & set(re.findall(r"[\d.]+(?:mbit|kbit|ms|%)", source))
         assert not typed, f"{name}: {typed}"
@@ -245,7 +254,7 @@ def test_the_labs_are_reached_from_both_command_lines() -> None:
         subprocess.run(
             [sys.executable, "-m", *words, "list"], capture_output=True, check=True, cwd=ROOT
         )
-        for words in (["experiments.main", "lab"], ["labs"])
+        for words in (["experiments.cli.main", "lab"], ["labs"])
     ]
     assert outputs[0].stdout == outputs[1].stdout and b"sack" in outputs[0].stdout
 

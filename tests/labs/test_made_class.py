@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from labs.grading import grade as grading
-from labs.grading import references
 from labs.grading.accepting import FILE as ACCEPTED
 from labs.grading.overrides import FILE
+from labs.measuring import references
 from tests.labs.made_class import disagreements, grade, make
 from tests.labs.student import PICTURE, rewritten
 from tests.labs.students import KINDS, POINTS
@@ -34,7 +34,7 @@ def test_everybody_gets_what_they_should(tmp_path: Path, monkeypatch: pytest.Mon
     with (grades / FILE).open("a") as file:
         file.write(f'[[override]]\nstudent = "{student}"\nquestion = "why"\npoints = 4.0\n')
     monkeypatch.setattr(references.References, "keep", lambda *_: None)
-    monkeypatch.setattr("experiments.sweep.run.Task", None)  # nothing may be run
+    monkeypatch.setattr("experiments.sweep.running_points.Task", None)  # nothing may be run
     grade(made)
     rows = {
         row["student"]: row

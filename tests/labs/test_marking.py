@@ -11,23 +11,23 @@ from pathlib import Path
 
 import pytest
 
-from labs.course import variant
-from labs.grading import output
+from labs.definition.answer_key import Key
+from labs.definition.course import variant
+from labs.definition.lab_spec import LabSpec
+from labs.grading import grade_files
 from labs.grading.accepting import Accepted
 from labs.grading.case import Case, exported
+from labs.grading.csv_tables import cell
+from labs.grading.grade_pages import class_page, feedback_page, reading_page
 from labs.grading.gradescope import results
 from labs.grading.inspection import FoundRun, Inspected
 from labs.grading.intake import HandIn
-from labs.grading.marking import Mark, Marker, tolerances
+from labs.grading.marking import AnswerMark, Marker, tolerances
 from labs.grading.moodle import own_worksheet
 from labs.grading.overrides import FILE, apply, read_by_hand
-from labs.grading.pages import class_page, feedback_page, reading_page
 from labs.grading.pairs import other_variants, same_captures, same_student
 from labs.grading.roster import Person, read_roster
-from labs.grading.tables import cell
-from labs.key import Key
 from labs.sack.key import DERIVED
-from labs.spec import LabSpec
 from tests.labs.conftest import COURSE
 from topologies.errors import UsageError
 
@@ -37,7 +37,7 @@ def marker(sack: LabSpec, key: Key) -> Marker:
     return Marker(sack, key, {}, DERIVED, {}, {})
 
 
-def mark(marker: Marker, **answers: str) -> Mark:
+def mark(marker: Marker, **answers: str) -> AnswerMark:
     """The mark of the last answer that is given."""
     given = {name: [text] for name, text in answers.items()}
     return next(one for one in marker.marks(given) if one.question == list(answers)[-1])
@@ -228,7 +228,7 @@ def test_could_not_grade_is_never_zero_points(marker: Marker, sack: LabSpec) -> 
     case.refused, case.marks = "It is no whole zip file.", []
     assert case.state == "could not grade" and case.points is None
     assert "score" not in results(sack, case)
-    row = next(csv.DictReader(io.StringIO(output.grades(sack, [case]))))
+    row = next(csv.DictReader(io.StringIO(grade_files.grades(sack, [case]))))
     assert row["points"] == row["final"] == "" and row["state"] == "could not grade"
     assert next(csv.DictReader(io.StringIO(own_worksheet(sack, exported([case])))))["Grade"] == ""
     page = feedback_page(sack, case)
@@ -296,7 +296,7 @@ def test_two_hand_ins_of_one_student_are_for_a_person(marker: Marker, sack: LabS
     one, two = case_of(marker, sack), case_of(marker, sack)
     same_student([one, two])
     assert one.state == two.state == "look"
-    assert len(set(output.file_names([one, two]).values())) == 2
+    assert len(set(grade_files.file_names([one, two]).values())) == 2
 
 
 def test_a_class_is_read_from_plain_lists_and_from_exports(tmp_path: Path) -> None:

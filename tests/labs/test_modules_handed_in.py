@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from labs import catalogue, runs
-from labs.assignment import ANSWERS, start
-from labs.course import variant
-from labs.doing import do
+from labs.definition import lab_catalogue, lab_runs
+from labs.definition.assignment import ANSWERS, start
+from labs.definition.course import variant
 from labs.grading import grade
-from labs.packing import pack
-from testbed.lab import lab
+from labs.student.doing import do
+from labs.student.packing import pack
+from testbed.lab.ready import lab
 from tests.labs.conftest import COURSE
 from tests.virtual.hostile_modules import FILES, FORGERY, source
 
@@ -34,13 +34,13 @@ def test_only_the_sound_module_is_graded_and_the_others_say_why(
 ) -> None:
     monkeypatch.setattr(grade, "_WALL_SECONDS", 90.0)
     monkeypatch.setattr(grade, "_SEEDS", 3)
-    spec, ready = catalogue.find("own_congestion_control"), lab()
+    spec, ready = lab_catalogue.find("own_congestion_control"), lab()
     class_folder = tmp_path / "class"
     class_folder.mkdir()
     changes = {"good": ("", ""), "crash": CRASH, "spin": SPIN, "wrong": ("return", "retrun")}
     for name, (old, new) in changes.items():
         assignment = start(spec, variant(COURSE, spec, name), tmp_path / name)
-        module = runs.example_module(assignment.folder)
+        module = lab_runs.example_module(assignment.folder)
         source = module.read_text()
         assert old in source
         (assignment.folder / ANSWERS).write_text(
@@ -76,7 +76,7 @@ def test_a_hostile_module_reads_nothing_and_the_class_goes_on(
     monkeypatch.setattr(grade, "_SEEDS", 3)
     monkeypatch.chdir(tmp_path)
     Path("canary").write_text(COURSE.secret)
-    spec = catalogue.find("own_congestion_control")
+    spec = lab_catalogue.find("own_congestion_control")
     for name, (attacks, _) in HOSTILE.items():
         folder = start(spec, variant(COURSE, spec, name), tmp_path / "class" / name).folder
         (folder / "mine.c").write_text(source(attacks, "mine"))

@@ -14,20 +14,20 @@ from pathlib import Path
 
 import pytest
 
-from labs.assignment import Assignment
-from labs.course import variant
+from labs.definition.answer_key import Key
+from labs.definition.assignment import Assignment
+from labs.definition.course import variant
+from labs.definition.lab_spec import LabSpec
 from labs.grading.accepting import FILE as ACCEPTED
 from labs.grading.accepting import Accept, Accepted, accept, read_accepted
 from labs.grading.case import Case
+from labs.grading.grade_pages import class_page, feedback_page, reading_page
 from labs.grading.inspection import Inspected
 from labs.grading.intake import HandIn
 from labs.grading.marking import Marker
 from labs.grading.overrides import ByHand, Override
-from labs.grading.pages import class_page, feedback_page, reading_page
 from labs.grading.roster import Person
-from labs.key import Key
 from labs.sack.key import DERIVED
-from labs.spec import LabSpec
 from tests.labs.conftest import COURSE
 
 CHROMIUM = (

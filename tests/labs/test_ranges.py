@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from labs import catalogue
-from labs.course import variant
-from labs.key import Key
-from labs.measuring import Runs
-from labs.ranges import check_ranges, corners
-from labs.runs import variables_of
+from labs.definition import lab_catalogue
+from labs.definition.answer_key import Key
+from labs.definition.course import variant
+from labs.definition.lab_runs import variables_of
+from labs.measuring.lab_measures import Runs
+from labs.measuring.ranges import check_ranges, corners
 from tests.labs.conftest import COURSE
 from tests.labs.made_measurements import LABS, MadeLab, runs_of
 
 
 def test_corners_are_all_ends_and_the_middle() -> None:
-    found = corners(catalogue.find("fairness"))
+    found = corners(lab_catalogue.find("fairness"))
     assert [tuple(value for _, value in one) for one in found] == [
         ("18mbit", "7"),
         ("18mbit", "12"),
@@ -30,13 +30,13 @@ def test_corners_are_all_ends_and_the_middle() -> None:
 
 
 def lesson(name: str, runs: Runs) -> bool:
-    return bool(catalogue.key_module(name).lesson(runs))
+    return bool(lab_catalogue.key_module(name).lesson(runs))
 
 
 def key(name: str, runs: Runs) -> Key:
-    lab = catalogue.find(name)
+    lab = lab_catalogue.find(name)
     variables = variables_of(lab, variant(COURSE, lab, "ann"))
-    found: Key = catalogue.key_module(name).key(runs, variables)
+    found: Key = lab_catalogue.key_module(name).key(runs, variables)
     return found
 
 
@@ -47,7 +47,7 @@ def agrees(made: MadeLab, found: Key) -> bool:
 
 
 def test_every_lab_has_made_up_runs() -> None:
-    assert sorted(LABS) == sorted(catalogue.names())
+    assert sorted(LABS) == sorted(lab_catalogue.names())
 
 
 @pytest.mark.parametrize("name", LABS)
@@ -74,7 +74,7 @@ def test_the_key_agrees_with_the_claim_whenever_the_runs_show_it(
 @pytest.mark.parametrize("name", LABS)
 def test_a_factor_has_a_direction_and_the_other_one_is_a_known_mix_up(name: str) -> None:
     found = key(name, runs_of(LABS[name].shown))
-    for question in catalogue.find(name).questions:
+    for question in lab_catalogue.find(name).questions:
         known = set(found.mistakes.get(question.id, {}))
         assert {mistake.id for mistake in question.mistakes} == known
         if "how many times" in question.ask.lower():
@@ -84,8 +84,8 @@ def test_a_factor_has_a_direction_and_the_other_one_is_a_known_mix_up(name: str)
 
 
 @pytest.mark.virtual
-@pytest.mark.parametrize("name", catalogue.names())
+@pytest.mark.parametrize("name", lab_catalogue.names())
 def test_the_lesson_shows_in_the_middle(name: str, tmp_path: Path) -> None:
-    lab = catalogue.find(name)
+    lab = lab_catalogue.find(name)
     found = check_ranges(lab, 1, tmp_path, 1, corners(lab)[-1:])
     assert [(one.lesson, one.problem) for one in found] == [(True, "")]

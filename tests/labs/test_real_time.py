@@ -11,18 +11,18 @@ from typing import Any
 
 import pytest
 
-from labs import catalogue
-from labs.assignment import Assignment, start
-from labs.course import variant
-from labs.doing import do
+from labs.definition import lab_catalogue
+from labs.definition.assignment import Assignment, start
+from labs.definition.course import variant
+from labs.definition.lab_spec import LabSpec
 from labs.grading.case import Case
 from labs.grading.inspection import FoundRun
 from labs.grading.intake import HandIn
 from labs.grading.real_time import GUESTS_BEGIN, check_label, contradictions
-from labs.spec import LabSpec
-from testbed import virtual
-from testbed.lab import lab as the_lab
-from testbed.realtime import REALTIME
+from labs.student.doing import do
+from testbed.lab.ready import lab as the_lab
+from testbed.native.realtime import REALTIME
+from testbed.virtual import virtual_run as guest_run
 from tests.labs.conftest import COURSE
 from tests.labs.native_run import RELEASE, STARTED, dressed, later
 from tests.labs.test_hostile import pcap
@@ -54,7 +54,7 @@ def run_of(folder: Path) -> Path:
 
 
 def test_the_clock_of_guests_begins_where_the_testbed_says() -> None:
-    assert GUESTS_BEGIN * 10**9 == virtual._EPOCH
+    assert GUESTS_BEGIN * 10**9 == guest_run._EPOCH
 
 
 def test_a_run_in_real_time_contradicts_nothing(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_each_witness_that_says_otherwise_is_named(
 @pytest.fixture(scope="module")
 def virtual_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
     """A run of the SACK lab in virtual time, by its seed."""
-    lab, place = catalogue.find("sack"), tmp_path_factory.mktemp("runs")
+    lab, place = lab_catalogue.find("sack"), tmp_path_factory.mktemp("runs")
     begun = start(lab, variant(COURSE, lab, "ann"), place / "ann")
     ready = the_lab()
 

@@ -14,13 +14,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from testbed.apt import Apt
-from testbed.archive import job_archive
-from testbed.building import Report, Workshop, need_tools
-from testbed.cache import Entry, Facts, Recipe, ready
-from testbed.image.build import SUITE
-from testbed.lab import Lab
-from testbed.running import CONSOLE, _verdict
+from testbed.jobs.archive import job_archive
+from testbed.jobs.following import CONSOLE, _verdict
+from testbed.lab.apt import Apt
+from testbed.lab.building import BuildReport, Workshop, need_tools
+from testbed.lab.cache import Entry, Facts, Recipe, ready
+from testbed.lab.image.image_recipe import SUITE
+from testbed.lab.ready import Lab
 
 HERE = Path(__file__).parent
 QEMU = "qemu-system-x86_64"
@@ -44,12 +44,12 @@ _MODULES = (  # of the kernel's tree: what the computer starts with, and what th
 )
 
 
-def stock_kernel(report: Report | None = None) -> Entry:
+def stock_kernel(report: BuildReport | None = None) -> Entry:
     """Kernel and initial RAM disk, fetched the first time. Raises TcplabError, CommandError."""
     recipe = Recipe(
         "stock", (Path(__file__), HERE / "start.sh"), ("vmlinuz", "initrd"), _build, SUITE
     )
-    return ready(recipe, report or Report())
+    return ready(recipe, report or BuildReport())
 
 
 def run(entry: Entry, lab: Lab, module: str, data: Any, out: Path, seconds: float) -> float:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from experiments.sack import Parameters, experiment
-from testbed.native import obstacles, run_natively
+from testbed.native.native_run import obstacles, run_natively
 from tests.virtual.conftest import read
 from topologies.data import to_data
 from topologies.units import Duration
@@ -35,7 +35,7 @@ def test_sack_runs_natively_and_leaves_the_machine_as_it_was(tmp_path: Path) -> 
         pytest.skip(str(found[0]))
     before = _machine()
     run_natively(
-        "experiments.procedure",
+        "experiments.procedure.perform",
         to_data(experiment(Parameters(duration=Duration.parse("4s")))),
         tmp_path,
         lambda phase, elapsed: None,

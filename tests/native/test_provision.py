@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from testbed.apt import mirror
-from testbed.image.build import SUITE
-from testbed.packages import NATIVE, install_command
+from testbed.host.packages import NATIVE, install_command
+from testbed.lab.apt import mirror
+from testbed.lab.image.image_recipe import SUITE
 
 pytestmark = pytest.mark.native
 ROOT = Path(__file__).resolve().parents[2]
@@ -74,7 +74,7 @@ def inside(root: Path, *command: str) -> str:
 
 
 def test_a_clean_debian_has_every_tool_afterwards(clean_root: Path) -> None:
-    survey = ("sh", "-c", "cd /tcplab && python3 -B -m testbed.survey native")
+    survey = ("sh", "-c", "cd /tcplab && python3 -B -m testbed.lab.survey native")
     missing = inside(clean_root, *survey).split()
     assert {"mininet", "iperf", "mount"} <= set(missing)
     inside(clean_root, "sh", "/tcplab/provision.sh", "packages", *missing)

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from experiments.definition.spec import Condition, Proof
+from experiments.running.seed import judge
 from experiments.sack import Parameters, experiment
-from experiments.seed import judge
-from experiments.spec import Condition, Proof
-from testbed.lab import lab
-from testbed.packages import install_command
-from testbed.realtime import REALTIME
+from testbed.host.packages import install_command
+from testbed.lab.ready import lab
+from testbed.native.realtime import REALTIME
 from tests.native.stock_kernel import QEMU, run, stock_kernel
 from tests.virtual.conftest import read
 from topologies.data import to_data

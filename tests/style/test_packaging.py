@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 import testbed
-from testbed.interpreter import _LIBRARIES
-from testbed.packages import TOOLS
+from testbed.host.interpreter import _LIBRARIES
+from testbed.host.packages import TOOLS
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -75,9 +75,9 @@ def test_the_wheel_works_in_a_fresh_environment(built: Path, tmp_path: Path) -> 
         str(python), "-c", "import testbed; print(testbed.__file__)"
     )
     # The names of these hold the digests of every file of the recipes: the same files are there.
-    entries = [sys.executable, "-m", "testbed.survey", "run"]
+    entries = [sys.executable, "-m", "testbed.lab.survey", "run"]
     here = subprocess.run(entries, capture_output=True, text=True, check=True, cwd=ROOT).stdout
-    assert printed(str(python), "-m", "testbed.survey", "run") == here
+    assert printed(str(python), "-m", "testbed.lab.survey", "run") == here
     assert "sack_loss_sweep" in printed(str(python), "-m", "experiments", "--list")
     assert "--seeds" in printed(str(python.with_name("tcplab")), "sweep", "--help")
 

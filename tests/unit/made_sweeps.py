@@ -9,14 +9,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from experiments.sweep.api import Silent
-from experiments.sweep.carry import carry_out
-from experiments.sweep.definition import Sweep, settings
+from experiments.sweep.carrying_out import carry_out
 from experiments.sweep.plan import Plan, plan
 from experiments.sweep.point import Record
-from experiments.sweep.run import Way
+from experiments.sweep.python import SilentWatch
+from experiments.sweep.running_points import PointRunner
+from experiments.sweep.sweep_definition import SweepDefinition, settings
 from testbed.engine.engine import Done, Task
-from testbed.lab import Lab
+from testbed.lab.ready import Lab
 
 LAB = Lab(
     Path(), Path(), Path(), Path(), "7.0", True, {"whole": "w", "kernel": "k", "image": "i"}, {}
@@ -75,11 +75,11 @@ def steady(_data: Any, seed: int) -> Record:
 
 
 def asked(*sets: str, **more: Any) -> Plan:
-    return plan(Sweep("sack", settings(sets), **more))
+    return plan(SweepDefinition("sack", settings(sets), **more))
 
 
 def carry(found: Plan, out: Path, engine: Any, force: bool = False) -> Path:
-    return carry_out(found, out, Way(LAB, engine, "two", 600.0, force), Silent())
+    return carry_out(found, out, PointRunner(LAB, engine, "two", 600.0, force), SilentWatch())
 
 
 def content(folder: Path) -> Any:

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from experiments.catalogue import catalogue, find
-from experiments.commands import command_of, tcplab
-from testbed.interpreter import in_virtual_environment
+from experiments.cli.run_command import command_of, tcplab
+from experiments.definition.catalogue import catalogue, find
+from testbed.host.interpreter import in_virtual_environment
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -105,7 +105,7 @@ def test_module_and_command_take_the_same_words() -> None:
         for module in (
             ["experiments.sack"],
             ["experiments", "sack"],
-            ["experiments.main", "run", "sack"],
+            ["experiments.cli.main", "run", "sack"],
         )
     ]
     assert outputs[0] == outputs[1] == outputs[2]
@@ -120,7 +120,7 @@ def test_a_python_without_the_libraries_goes_on_in_ours(
     started: list[list[str]] = []
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
     monkeypatch.setattr("os.execv", lambda path, words: started.append([str(path), *words]))
-    monkeypatch.setattr("testbed.interpreter._ENVIRONMENT", tmp_path)
+    monkeypatch.setattr("testbed.host.interpreter._ENVIRONMENT", tmp_path)
     with pytest.raises(SystemExit, match="tcplab"):
         in_virtual_environment()
     (tmp_path / "bin").mkdir()

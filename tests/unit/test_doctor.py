@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from testbed.doctor import kernel, system, timing
+from testbed.doctor import running_kernel, system, timing
 from testbed.doctor.__main__ import as_data, as_text, verdict
+from testbed.doctor.examined import Machine
 from testbed.doctor.finding import Finding
-from testbed.doctor.machine import Machine
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = "lib/modules/6.1/modules.dep"
@@ -49,12 +49,14 @@ def states(found: Sequence[Finding]) -> dict[str, str]:
 
 
 def test_modules_are_found_loaded_in_the_kernel_as_files_and_by_trial(made) -> None:
-    assert set(states(list(kernel.modules(made()))).values()) == {"problem"}
+    assert set(states(list(running_kernel.modules(made()))).values()) == {"problem"}
     files = {
         MODULES: "kernel/net/sched/sch_netem.ko.xz:\n",
         "lib/modules/6.1/modules.builtin": "kernel/x/sch_tbf.ko\n",
     }
-    found = states(list(kernel.modules(made({**files, "sys/module/openvswitch/refcnt": "0"}))))
+    found = states(
+        list(running_kernel.modules(made({**files, "sys/module/openvswitch/refcnt": "0"})))
+    )
     assert found == {"sch_netem": "ok", "sch_tbf": "ok", "veth": "problem", "openvswitch": "ok"}
 
 
@@ -65,7 +67,7 @@ def test_without_lists_of_modules_a_trial_in_an_own_namespace_decides(made) -> N
         asked.append(command)
         return "yes\n" if "netem" in command[-1] else ""
 
-    found = states(list(kernel.modules(made(output=output, user=1000))))
+    found = states(list(running_kernel.modules(made(output=output, user=1000))))
     assert found["sch_netem"] == "ok" and found["veth"] == "problem"
     assert all(
         command[:4] == ["unshare", "--net", "--user", "--map-root-user"] for command in asked
@@ -75,8 +77,11 @@ def test_without_lists_of_modules_a_trial_in_an_own_namespace_decides(made) -> N
 def test_queues_and_congestion_controls_that_are_missing_are_named(made) -> None:
     available = {"proc/sys/net/ipv4/tcp_available_congestion_control": "reno cubic"}
     machine = made({MODULES: "sch_sfq.ko sch-fq.ko", **available})
-    assert "sch_cake" in kernel.queues(machine).said and kernel.queues(machine).state == "warning"
-    assert kernel.congestion_controls(machine).said == "This kernel has no bbr."
+    assert (
+        "sch_cake" in running_kernel.queues(machine).said
+        and running_kernel.queues(machine).state == "warning"
+    )
+    assert running_kernel.congestion_controls(machine).said == "This kernel has no bbr."
 
 
 def test_open_vswitch_with_a_module_of_somebody_else_is_a_warning(made) -> None:
@@ -85,34 +90,36 @@ def test_open_vswitch_with_a_module_of_somebody_else_is_a_warning(made) -> None:
             "ovs-vswitchd (Open vSwitch) 3.1.0\n" if "--version" in command else filename
         )
 
-    assert kernel.open_vswitch(made()).state == "problem"
-    good = kernel.open_vswitch(
+    assert running_kernel.open_vswitch(made()).state == "problem"
+    good = running_kernel.open_vswitch(
         made(output=says("/lib/modules/6.1/kernel/net/openvswitch/openvswitch.ko"))
     )
     assert (
         good.state == "ok" and "3.1.0 with Linux 6.1" in good.said and "does not run" in good.said
     )
     assert (
-        kernel.open_vswitch(made(output=says("/lib/modules/6.1/updates/dkms/openvswitch.ko"))).state
+        running_kernel.open_vswitch(
+            made(output=says("/lib/modules/6.1/updates/dkms/openvswitch.ko"))
+        ).state
         == "warning"
     )
     assert (
         "left alone"
-        in kernel.open_vswitch(made({"run/openvswitch/db.sock": ""}, output=says(""))).said
+        in running_kernel.open_vswitch(made({"run/openvswitch/db.sock": ""}, output=says(""))).said
     )
 
 
 @pytest.mark.parametrize(
     ("file", "text", "state"),
     [
-        (kernel._SECURE_BOOT, "\6\0\0\0\1", "warning"),
-        (kernel._SECURE_BOOT, "\6\0\0\0\0", "ok"),
+        (running_kernel._SECURE_BOOT, "\6\0\0\0\1", "warning"),
+        (running_kernel._SECURE_BOOT, "\6\0\0\0\0", "ok"),
         ("sys/kernel/security/lockdown", "none [integrity] confidentiality", "warning"),
         ("sys/kernel/security/lockdown", "[none] integrity confidentiality", "ok"),
     ],
 )
 def test_secure_boot_and_lockdown(made, file: str, text: str, state: str) -> None:
-    assert kernel.module_signatures(made({file.lstrip("/"): text})).state == state
+    assert running_kernel.module_signatures(made({file.lstrip("/"): text})).state == state
 
 
 CLOCK = "sys/devices/system/clocksource/clocksource0/current_clocksource"

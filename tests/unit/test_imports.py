@@ -1,4 +1,4 @@
-"""Imports point one way, only testbed.inside knows Mininet, and what travels into the guest needs
+"""Imports point one way, only testbed.guest knows Mininet, and what travels into the guest needs
 nothing else.
 """
 
@@ -21,11 +21,11 @@ ALLOWED = {
 OURS = {package for package in ALLOWED if (ROOT / package).is_dir()}
 TRAVELLING = [
     "topologies",
-    "testbed/inside",
-    "experiments/spec.py",
-    "experiments/procedure.py",
-    "experiments/proof.py",
-    "experiments/reordering_proof.py",
+    "testbed/guest",
+    "experiments/definition/spec.py",
+    "experiments/procedure/perform.py",
+    "experiments/procedure/proof.py",
+    "experiments/procedure/reordering_proof.py",
 ]
 
 
@@ -68,7 +68,7 @@ def test_only_sweeps_and_reproductions_know_the_analysis() -> None:
 def test_only_code_beside_the_network_imports_mininet() -> None:
     for file in files(*sorted(OURS)):
         if any(name.split(".")[0] == "mininet" for name in imported(file)):
-            assert file.is_relative_to(ROOT / "testbed" / "inside"), file
+            assert file.is_relative_to(ROOT / "testbed" / "guest"), file
 
 
 @pytest.mark.parametrize("place", TRAVELLING)
@@ -81,6 +81,6 @@ def test_what_travels_into_the_guest_needs_the_standard_library_and_mininet_only
         )
         assert foreign <= {"mininet"}, f"{file.relative_to(ROOT)} imports {sorted(foreign)}"
         inner = {name for name in imported(file) if name.startswith("testbed")}
-        assert all(name.startswith("testbed.inside") for name in inner), (
+        assert all(name.startswith("testbed.guest") for name in inner), (
             f"{file.relative_to(ROOT)}: {sorted(inner)}"
         )

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from testbed import changes, clean, journal
-from testbed.changes import Wanted, changed, undo_stale
-from testbed.journal import Change, new_journal, stale, taken_over
+from testbed.native import changes, clean, journal
+from testbed.native.changes import Wanted, changed, undo_stale
+from testbed.native.journal import Change, new_journal, stale, taken_over
 from topologies.errors import CommandError, TcplabError
 
 EXP, BBR = Change("module", "exp", 5), Change("algorithm", "bbr")

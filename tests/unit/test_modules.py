@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from experiments.commands import tcplab
+from experiments.cli.cc_command import Outcome
+from experiments.cli.run_command import tcplab
 from experiments.custom_cc import Parameters, experiment
-from experiments.grid import combination
-from experiments.own_cc import Outcome
-from experiments.seed import carry_natively
-from experiments.spec import ExperimentSpec
-from testbed.inside.modules import LONGEST, KernelModule, module_from
-from testbed.kernel.crash import Frame, _frames, _meant
-from testbed.running import Limits
+from experiments.definition.grid import combination
+from experiments.definition.spec import ExperimentSpec
+from experiments.running.seed import carry_natively
+from testbed.guest.kernel_modules import LONGEST, KernelModule, module_from
+from testbed.jobs.following import Limits
+from testbed.lab.kernel.crash import StackFrame, _frames, _meant
 from topologies.data import digest, from_data, to_data
 from topologies.errors import TcplabError, UsageError
 
@@ -83,8 +83,8 @@ def test_the_spec_holds_the_source_and_is_another_with_another(tmp_path: Path) -
 
 
 def test_modules_and_their_algorithms_can_be_swept() -> None:
-    from experiments.catalogue import find
-    from experiments.grid import factor
+    from experiments.definition.catalogue import find
+    from experiments.definition.grid import factor
 
     named = find("custom_cc")
     made = combination(named, [factor(named, "cc", ["own"])], {"cc": "own", "delay": "500ms"})
@@ -94,10 +94,10 @@ def test_modules_and_their_algorithms_can_be_swept() -> None:
 def test_natively_a_module_is_refused_in_one_sentence(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("testbed.native.obstacles", list)
-    monkeypatch.setattr("experiments.session.obstacles", list)
+    monkeypatch.setattr("testbed.native.native_run.obstacles", list)
+    monkeypatch.setattr("experiments.running.session.obstacles", list)
     monkeypatch.setattr(
-        "experiments.seed.run_natively", lambda *_: pytest.fail("a module was loaded")
+        "experiments.running.seed.run_natively", lambda *_: pytest.fail("a module was loaded")
     )
     done = CliRunner().invoke(
         tcplab, ["run", "custom_cc", "--testbed", "native", "--out", str(tmp_path)]
@@ -131,9 +131,9 @@ def test_where_auto_would_be_native_a_module_runs_in_a_guest(
         asked.append(where)
         raise TcplabError("far enough")
 
-    monkeypatch.setattr("experiments.session.obstacles", list)
-    monkeypatch.setattr("experiments.commands.choose", chosen)
-    monkeypatch.setattr("experiments.commands.guests_at_once", lambda *_: chosen("virtual"))
+    monkeypatch.setattr("experiments.running.session.obstacles", list)
+    monkeypatch.setattr("experiments.cli.run_command.choose", chosen)
+    monkeypatch.setattr("experiments.cli.run_command.guests_at_once", lambda *_: chosen("virtual"))
     assert CliRunner().invoke(tcplab, ["run", "custom_cc"]).exit_code == 1
     assert (
         CliRunner().invoke(tcplab, ["run", "custom_cc", "--load-module-into-this-kernel"]).exit_code
@@ -160,8 +160,8 @@ CONSOLE = """\
 
 def test_a_backtrace_is_read_from_where_it_happened_to_where_tcp_begins() -> None:
     assert _frames(CONSOLE) == [
-        Frame("mine_ssthresh", 0x10, "mine", True),
-        Frame("tcp_enter_recovery", 0x155, "", False),
+        StackFrame("mine_ssthresh", 0x10, "mine", True),
+        StackFrame("tcp_enter_recovery", 0x155, "", False),
     ]
     assert (
         _meant("Segfault with no mm") == "memory was used that is not there (Segfault with no mm)"

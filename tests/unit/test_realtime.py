@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from experiments.running.seed import judge
 from experiments.sack import Parameters, experiment
-from experiments.seed import judge
-from testbed.realtime import REALTIME, _counted, _summary, _waits, warnings, watched
+from testbed.native.realtime import REALTIME, _counted, _summary, _waits, warnings, watched
 
 GOOD: dict[str, Any] = {
     "seconds": 20.0,

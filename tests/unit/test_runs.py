@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from experiments.runs import runs
-from experiments.sweep.results import results
+from experiments.cli.runs_command import runs
+from experiments.sweep.point_store import results
 from tests.unit.made_sweeps import LAB, Engine, asked, carry, record, steady
 
 
@@ -56,13 +56,13 @@ def test_show_says_what_it_cannot_find(store: Path, which: str) -> None:
 def test_gc_forgets_failed_points_and_those_of_other_versions(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("testbed.lab.found", lambda: None)
+    monkeypatch.setattr("testbed.lab.ready.found", lambda: None)
     result = call("gc", "--yes", "--out", store)
     assert "Points known: 2. Of no use any more: 1." in result.output
     with results(store) as memory:
         assert [one.seed for one in memory.listed()] == [1]
     another = replace(LAB, digests={**LAB.digests, "whole": "another"})
-    monkeypatch.setattr("testbed.lab.found", lambda: another)
+    monkeypatch.setattr("testbed.lab.ready.found", lambda: another)
     assert "Points known: 1. Of no use any more: 1." in call("gc", "--yes", "--out", store).output
 
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from experiments.bench.growth import Line, duration, exactness, fit, size
-from experiments.bench.scale import Reading, Series, Shape, series
+from experiments.bench.growth import CostLine, duration, exactness, fit, size
+from experiments.bench.scale import Series, Shape, SizeCost, series
 from experiments.bench.scale_tables import sentence, table_of
-from experiments.proof import evidence
-from experiments.spec import Condition, ExperimentSpec, Flow, Proof
-from testbed.inside.sockets import sampling_interval
-from testbed.running import Usage
+from experiments.definition.spec import Condition, ExperimentSpec, Flow, Proof
+from experiments.procedure.proof import evidence
+from testbed.guest.socket_sampling import sampling_interval
+from testbed.jobs.following import Usage
 from topologies.addresses import address_of
 from topologies.data import from_data, to_data
 from topologies.dumbbell import dumbbell
@@ -44,7 +44,7 @@ def test_a_line_is_found_and_its_misfit_said() -> None:
 
 
 def test_a_constant_costs_nothing_for_each() -> None:
-    assert fit([(1, 7.0), (10, 7.0), (100, 7.0)]) == Line(7.0, 0.0, 0.0)
+    assert fit([(1, 7.0), (10, 7.0), (100, 7.0)]) == CostLine(7.0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize("points", [[(1, 1.0)], [(1, 1.0), (1, 2.0)], [(1, 0.0), (2, 1.0)]])
@@ -87,7 +87,7 @@ def test_every_measured_shape_is_possible(shape: Shape) -> None:
 def test_a_series_becomes_a_table_and_a_sentence() -> None:
     one = Series("hosts", (Shape(hosts=2), Shape(hosts=20), Shape(hosts=200)))
     readings = [
-        Reading(
+        SizeCost(
             0.5 + 0.01 * number,
             1.0,
             1.0,

@@ -10,7 +10,7 @@ import json
 
 import pytest
 
-from testbed.inside.shaping import commands, compare
+from testbed.guest.shaping import commands, compare
 from topologies.errors import TcplabError
 from topologies.spec import Channel
 from topologies.units import Duration, Packets, Rate, Share

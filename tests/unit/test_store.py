@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.store import keep_orphans, new_run, point_latest
+from experiments.running.store import keep_orphans, new_run, point_latest
 from topologies.errors import TcplabError
 
 

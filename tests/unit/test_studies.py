@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from analysis.studies.quantities import TRANSFER
-from analysis.sweep.rows import METRICS, Row
-from experiments.catalogue import Named, catalogue, find
-from experiments.grid import combination, factor
-from experiments.grid import combinations as grid_of
-from experiments.profiles import (
+from analysis.measures.flow_rows import METRICS, Row
+from analysis.reporting.quantities import TRANSFER
+from experiments.definition.catalogue import Experiment, catalogue, find
+from experiments.definition.grid import combination, factor
+from experiments.definition.grid import combinations as grid_of
+from experiments.definition.profiles import (
     DROPPER,
     LINUX_2_4,
     LINUX_2_6,
@@ -22,17 +22,17 @@ from experiments.profiles import (
     LINUX_3_10,
     under,
 )
-from experiments.published.asked import asked, combinations, times
-from experiments.published.beside import published_beside
+from experiments.definition.spec import Condition, ExperimentSpec, Proof, congestion_control
+from experiments.published.matching import published_beside
+from experiments.published.target_points import asked, combinations, times
 from experiments.published.targets import Target, chosen, published, targets
-from experiments.reproduce.carry import carry_out
-from experiments.spec import Condition, ExperimentSpec, Proof, congestion_control
-from experiments.sweep.api import Silent
-from experiments.sweep.beside import published_of
-from experiments.sweep.definition import Sweep, single
+from experiments.reproduce.reproducing import carry_out
 from experiments.sweep.plan import plan
 from experiments.sweep.point import Record, origin
-from experiments.sweep.run import Way
+from experiments.sweep.published_values import published_of
+from experiments.sweep.python import SilentWatch
+from experiments.sweep.running_points import PointRunner
+from experiments.sweep.sweep_definition import SweepDefinition, single
 from tests.unit.made_sweeps import LAB, Engine
 from topologies.errors import UsageError
 
@@ -63,7 +63,7 @@ def test_an_unknown_period_is_refused(words: str) -> None:
 
 
 @pytest.mark.parametrize("named", catalogue(), ids=lambda named: named.name)
-def test_forms_and_grid_of_an_experiment_are_possible(named: Named) -> None:
+def test_forms_and_grid_of_an_experiment_are_possible(named: Experiment) -> None:
     for word in ("quick", "full"):
         preset = named.preset(word)
         made = combination(
@@ -72,7 +72,7 @@ def test_forms_and_grid_of_an_experiment_are_possible(named: Named) -> None:
         assert made.spec.name == named.name
     for form in ({}, named.preset("quick"), named.preset("full")):
         values = {name: (value,) for name, value in form.items()} | named.grid()
-        assert plan(Sweep(named.name, tuple(values.items()), (1,))).combinations
+        assert plan(SweepDefinition(named.name, tuple(values.items()), (1,))).combinations
     assert named.metric() in {metric.name for metric in METRICS}
     assert named.claim.endswith(".")
 
@@ -251,7 +251,11 @@ def dropped(data: Any, seed: int) -> Record:
 def test_a_reproduction_puts_ours_beside_the_published_numbers(tmp_path: Path) -> None:
     engine = Engine(dropped)
     folder = carry_out(
-        chosen(True, ["packet_dropper"]), True, tmp_path, Way(LAB, engine, "two"), Silent()
+        chosen(True, ["packet_dropper"]),
+        True,
+        tmp_path,
+        PointRunner(LAB, engine, "two"),
+        SilentWatch(),
     )
     content = json.loads((folder / "reproduction.json").read_text())
     (study,) = content["studies"]
@@ -271,7 +275,11 @@ def test_a_reproduction_puts_ours_beside_the_published_numbers(tmp_path: Path) -
     }
     assert (content["mode"], content["status"]) == ("quick", "complete")
     again = carry_out(
-        chosen(True, ["packet_dropper"]), True, tmp_path, Way(LAB, engine, "two"), Silent()
+        chosen(True, ["packet_dropper"]),
+        True,
+        tmp_path,
+        PointRunner(LAB, engine, "two"),
+        SilentWatch(),
     )
     assert len(engine.ran) == 48
     assert json.loads((again / "reproduction.json").read_text())["studies"] == content["studies"]
@@ -293,7 +301,9 @@ def test_what_captures_tell_fills_the_sack_table(tmp_path: Path) -> None:
         }
 
     engine = Engine(captured)
-    folder = carry_out(chosen(True, ["sack"]), True, tmp_path, Way(LAB, engine, "two"), Silent())
+    folder = carry_out(
+        chosen(True, ["sack"]), True, tmp_path, PointRunner(LAB, engine, "two"), SilentWatch()
+    )
     (study,) = json.loads((folder / "reproduction.json").read_text())["studies"]
     names = [quantity.name for quantity in TRANSFER]
     assert [row["today"] for row in study["rows"]] == [
@@ -311,15 +321,23 @@ def test_a_point_whose_captures_are_measured_is_another_one() -> None:
 def test_an_interrupted_reproduction_goes_on(tmp_path: Path) -> None:
     wanted = chosen(True, ["packet_dropper"])
     with pytest.raises(KeyboardInterrupt):
-        carry_out(wanted, True, tmp_path, Way(LAB, Engine(dropped, stop_after=5), "two"), Silent())
+        carry_out(
+            wanted,
+            True,
+            tmp_path,
+            PointRunner(LAB, Engine(dropped, stop_after=5), "two"),
+            SilentWatch(),
+        )
     engine = Engine(dropped)
-    carry_out(wanted, True, tmp_path, Way(LAB, engine, "two"), Silent())
+    carry_out(wanted, True, tmp_path, PointRunner(LAB, engine, "two"), SilentWatch())
     assert len(engine.ran) == 43
 
 
 def test_a_study_without_an_experiment_lists_its_published_numbers(tmp_path: Path) -> None:
     target = Target("not_there", "somewhere", "rate", "Mbit/s", 1.5, (), "c", "client_kbit_s")
-    folder = carry_out([target], True, tmp_path, Way(LAB, Engine(dropped), "two"), Silent())
+    folder = carry_out(
+        [target], True, tmp_path, PointRunner(LAB, Engine(dropped), "two"), SilentWatch()
+    )
     (study,) = json.loads((folder / "reproduction.json").read_text())["studies"]
     (row,) = study["rows"]
     assert (row["published"], row["today"], row["period"]) == (1.5, [], [])
@@ -339,7 +357,11 @@ def test_failed_points_are_named(tmp_path: Path) -> None:
         return dropped(data, seed)
 
     folder = carry_out(
-        chosen(True, ["packet_dropper"]), True, tmp_path, Way(LAB, Engine(made), "two"), Silent()
+        chosen(True, ["packet_dropper"]),
+        True,
+        tmp_path,
+        PointRunner(LAB, Engine(made), "two"),
+        SilentWatch(),
     )
     (study,) = json.loads((folder / "reproduction.json").read_text())["studies"]
     assert len(study["failures"]) == 8

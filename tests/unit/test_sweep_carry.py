@@ -12,12 +12,12 @@ from typing import Any
 import polars
 import pytest
 
-from experiments.sweep.api import Silent
-from experiments.sweep.carry import carry_out
+from experiments.sweep.carrying_out import carry_out
 from experiments.sweep.point import Record, origin
-from experiments.sweep.results import FILE, results
-from experiments.sweep.run import Way
-from testbed.lab import Lab
+from experiments.sweep.point_store import FILE, results
+from experiments.sweep.python import SilentWatch
+from experiments.sweep.running_points import PointRunner
+from testbed.lab.ready import Lab
 from tests.unit.made_sweeps import LAB, Engine, asked, carry, content, record, steady
 from topologies.errors import TcplabError
 
@@ -111,7 +111,7 @@ def test_another_lab_makes_other_points(tmp_path: Path) -> None:
     other = Lab(
         Path(), Path(), Path(), Path(), "7.0", True, {**LAB.digests, "whole": "another"}, {}
     )
-    carry_out(found, tmp_path, Way(other, engine, "two"), Silent())
+    carry_out(found, tmp_path, PointRunner(other, engine, "two"), SilentWatch())
     assert len(engine.ran) == 2
 
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from experiments.catalogue import find
-from experiments.sweep import definition
-from experiments.sweep.definition import (
-    Sweep,
+from experiments.definition.catalogue import find
+from experiments.sweep import sweep_definition
+from experiments.sweep.plan import described, plan
+from experiments.sweep.sweep_definition import (
+    SweepDefinition,
     from_file,
     from_mapping,
     seeds,
@@ -18,13 +19,12 @@ from experiments.sweep.definition import (
     share,
     single,
 )
-from experiments.sweep.plan import described, plan
 from topologies.data import to_data
 from topologies.errors import UsageError
 
 
-def sweep(experiment: str, *sets: str, **more: object) -> Sweep:
-    return Sweep(experiment, settings(sets), **more)  # type: ignore[arg-type]
+def sweep(experiment: str, *sets: str, **more: object) -> SweepDefinition:
+    return SweepDefinition(experiment, settings(sets), **more)  # type: ignore[arg-type]
 
 
 def test_a_grid_has_every_combination_in_the_order_of_the_values() -> None:
@@ -168,7 +168,7 @@ def test_an_unknown_congestion_control_is_an_impossible_combination() -> None:
 def test_seeds(text: str, expected: tuple[int, ...] | None) -> None:
     if expected is None:
         with pytest.raises(UsageError):
-            Sweep("sack", seeds=seeds(text, None))
+            SweepDefinition("sack", seeds=seeds(text, None))
     else:
         assert seeds(text, None) == expected
 
@@ -186,12 +186,12 @@ def test_until_is_a_share(text: str) -> None:
 @pytest.mark.parametrize("until", [0.0, 1.0, 2.0])
 def test_an_impossible_until_is_refused(until: float) -> None:
     with pytest.raises(UsageError, match="--until 2%"):
-        Sweep("sack", until=until)
+        SweepDefinition("sack", until=until)
 
 
 def test_an_unknown_metric_is_refused_with_the_ones_there_are() -> None:
     with pytest.raises(UsageError, match="goodput_kbit_s"):
-        Sweep("sack", metric="speed")
+        SweepDefinition("sack", metric="speed")
 
 
 TOML = """
@@ -226,7 +226,7 @@ def test_a_file_says_what_the_command_line_says(tmp_path: Path) -> None:
 def test_options_replace_parts_of_a_file(tmp_path: Path) -> None:
     file = tmp_path / "sweep.toml"
     file.write_text(TOML)
-    found = definition.from_options(str(file), ["loss=3%"], "2", None, None, None)
+    found = sweep_definition.from_options(str(file), ["loss=3%"], "2", None, None, None)
     assert dict(found.settings)["loss"] == ("3%",)
     assert (found.seeds, found.until) == ((1, 2), 0.05)
 
@@ -266,7 +266,7 @@ def test_the_command_of_a_plan_makes_the_same_plan() -> None:
     words = shlex.split(plan(asked).command())[3:]
     options = dict(zip(words[::2], words[1::2], strict=True))
     sets = [value for name, value in zip(words[::2], words[1::2], strict=True) if name == "--set"]
-    again = definition.from_options(
+    again = sweep_definition.from_options(
         "sack",
         sets,
         options["--seeds"],

@@ -8,13 +8,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import Progress
 
-from experiments.sweep.carry import carry_out
-from experiments.sweep.commands import _patience
-from experiments.sweep.definition import Sweep
+from experiments.cli.sweep_command import _patience
+from experiments.sweep.carrying_out import carry_out
 from experiments.sweep.plan import plan
 from experiments.sweep.point import Record
-from experiments.sweep.progress import Shown
-from experiments.sweep.run import Way
+from experiments.sweep.progress import PrintedProgress
+from experiments.sweep.running_points import PointRunner
+from experiments.sweep.sweep_definition import SweepDefinition
 from tests.unit.made_sweeps import LAB, Engine, asked, record
 
 
@@ -22,11 +22,13 @@ def said(tmp_path: Path, metrics: tuple[str, ...], made: Record) -> list[str]:
     with io.StringIO() as out:
         console = Console(file=out, width=200)
         with Progress(console=console, disable=True) as bar:
-            shown = Shown(
+            shown = PrintedProgress(
                 console, bar, bar.add_task("sack", total=None, clock=""), metrics, ("loss",)
             )
             wanted = asked("loss=1%", "duration=2s")
-            carry_out(wanted, tmp_path, Way(LAB, Engine(lambda _data, _seed: made), "two"), shown)
+            carry_out(
+                wanted, tmp_path, PointRunner(LAB, Engine(lambda _data, _seed: made), "two"), shown
+            )
         return out.getvalue().splitlines()
 
 
@@ -47,7 +49,7 @@ def test_other_sweeps_have_lines_of_failures_only(tmp_path: Path) -> None:
 
 def test_a_point_may_take_twice_its_own_clock() -> None:
     quick, full = (
-        plan(Sweep("sack_loss_sweep", (("loss", ("1%", "2%")), ("duration", (time,)))))
+        plan(SweepDefinition("sack_loss_sweep", (("loss", ("1%", "2%")), ("duration", (time,)))))
         for time in ("30s", "300s")
     )
     assert (_patience(quick), _patience(full)) == (600.0, 1200.0)

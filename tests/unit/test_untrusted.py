@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.adoption import adopted
+from testbed.virtual.adoption import adopted
 from topologies import untrusted
 from topologies.errors import TcplabError
 from topologies.untrusted import StrangeFile

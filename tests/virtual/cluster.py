@@ -21,17 +21,17 @@ from pathlib import Path
 
 from dask.distributed import Client
 
-from experiments.sweep.carry import carry_out
-from experiments.sweep.definition import Sweep
+from experiments.sweep.carrying_out import carry_out
 from experiments.sweep.plan import plan
-from experiments.sweep.run import Way
+from experiments.sweep.running_points import PointRunner
+from experiments.sweep.sweep_definition import SweepDefinition
 from testbed.engine.engine import cluster_engine
-from testbed.lab import lab
+from testbed.lab.ready import lab
 from topologies.errors import TcplabError
 
 SCHEDULER, PORT = "10.9.0.2", 8786
 ADDRESS = f"tcp://{SCHEDULER}:{PORT}"
-TCPLAB = [sys.executable, "-m", "experiments.main"]
+TCPLAB = [sys.executable, "-m", "experiments.cli.main"]
 TUNNEL = Path(__file__).with_name("tunnel.py").resolve()
 _NUMBERS = count()
 
@@ -125,8 +125,10 @@ def main(out: Path, workers: list[str]) -> None:
         started = [_worker(stack, number, kind, logs, tunnels) for number, kind in numbered]
         victim = started[workers.index("killed")] if "killed" in workers else None
         _wait_for_all(address, len(workers))
-        asked = Sweep("sack", (("duration", ("3s",)), ("loss", ("1%", "5%"))), (1, 2, 3, 4))
-        way = Way(ready, partial(cluster_engine, address, ready), "a cluster")
+        asked = SweepDefinition(
+            "sack", (("duration", ("3s",)), ("loss", ("1%", "5%"))), (1, 2, 3, 4)
+        )
+        way = PointRunner(ready, partial(cluster_engine, address, ready), "a cluster")
         print(carry_out(plan(asked), out, way, Killer(victim)))
 
 

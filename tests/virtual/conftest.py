@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from experiments.definition.spec import ExperimentSpec
 from experiments.sack import Parameters, experiment
-from experiments.spec import ExperimentSpec
-from testbed.lab import Lab, lab
-from testbed.running import Limits, Usage
-from testbed.virtual import run_in_guest
+from testbed.jobs.following import Limits, Usage
+from testbed.lab.ready import Lab, lab
+from testbed.virtual.virtual_run import run_in_guest
 from topologies.data import to_data
 from topologies.units import Duration
 
@@ -39,7 +39,7 @@ def in_guest(ready_lab: Lab, tmp_path: Path) -> Callable[..., tuple[Path, Usage]
 
     def run(
         data: Any,
-        module: str = "experiments.procedure",
+        module: str = "experiments.procedure.perform",
         seed: int = 7,
         limits: Limits | None = None,
     ) -> tuple[Path, Usage]:

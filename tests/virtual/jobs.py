@@ -10,40 +10,40 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from testbed.inside.room import Room
+from testbed.guest.job_entry import JobContext
 
 
-def perform(data: Any, room: Room) -> None:
+def perform(data: Any, room: JobContext) -> None:
     globals()[data["job"]](data, room)
 
 
-def spin(_data: Any, _room: Room) -> None:
+def spin(_data: Any, _room: JobContext) -> None:
     """A loop without a system call freezes virtual time."""
     while True:
         pass
 
 
-def fail(_data: Any, _room: Room) -> None:
+def fail(_data: Any, _room: JobContext) -> None:
     raise ValueError("this job fails on purpose")
 
 
-def masked(data: Any, room: Room) -> None:
+def masked(data: Any, room: JobContext) -> None:
     """An experiment whose programs believe that the processor has other features (glibc's
     tunables).
     """
-    from experiments.procedure import perform as experiment
+    from experiments.procedure.perform import perform as experiment
 
     os.environ["GLIBC_TUNABLES"] = data["mask"]
     experiment(data["spec"], room)
 
 
-def switch_off(_data: Any, _room: Room) -> None:
+def switch_off(_data: Any, _room: JobContext) -> None:
     """The guest ends in the middle of its job."""
     Path("/dev/kmsg").write_text("<2>somebody pulled the plug\n")
     ctypes.CDLL(None).reboot(0x4321FEDC)  # RB_POWER_OFF, reboot(2)
 
 
-def look_around(_data: Any, room: Room) -> None:
+def look_around(_data: Any, room: JobContext) -> None:
     """What a guest can see and do: for the test that it is nothing of the host."""
     found = {
         "links": sorted(os.listdir("/sys/class/net")),
@@ -57,7 +57,7 @@ def look_around(_data: Any, room: Room) -> None:
     room.deliver("seen.json")
 
 
-def attack(data: Any, room: Room) -> None:
+def attack(data: Any, room: JobContext) -> None:
     """Load the module `attack`, which attacks in the way that `which` says, and take it out
     again.
     """
@@ -84,13 +84,13 @@ def _mount_of_host_root() -> list[str]:
     return sorted(os.listdir("/tmp/host"))
 
 
-def compare_with_ss(_data: Any, room: Room) -> None:
+def compare_with_ss(_data: Any, room: JobContext) -> None:
     """One connection on the loopback; what our sampler and `ss -tin` say of it at the same
     moment.
     """
     import socket
 
-    from testbed.inside.sockets import tcp_sockets
+    from testbed.guest.socket_sampling import tcp_sockets
 
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     subprocess.run(["tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "5ms"], check=True)

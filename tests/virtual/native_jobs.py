@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from testbed.inside.mailbox import Mailbox
-from testbed.inside.room import Room
+from testbed.guest.job_entry import JobContext
+from testbed.guest.mailbox import Mailbox
 
 _CHECKOUT = Path("/tmp/checkout")
 _KILLED = -signal.SIGKILL
@@ -48,14 +48,14 @@ net.stop()
 _RUN = """
 import json, sys
 from pathlib import Path
-from testbed.changes import Wanted
-from testbed.native import run_natively
+from testbed.native.changes import Wanted
+from testbed.native.native_run import run_natively
 from topologies.errors import TcplabError
 spec = json.loads(Path("/tmp/checkout/spec.json").read_text())
 modules = {file.stem: file.read_bytes() for file in Path("/tmp/checkout").glob("*.ko")}
 files = {f"{name}.ko": content for name, content in modules.items()}
 try:
-    run_natively("experiments.procedure", spec, Path(sys.argv[1]), lambda *_: None, None, files,
+    run_natively("experiments.procedure.perform", spec, Path(sys.argv[1]), lambda *_: None, None, files,
                  Wanted(modules, json.loads(sys.argv[2])))
 except TcplabError as error:
     sys.exit(f"Error: {error}")
@@ -63,21 +63,21 @@ except TcplabError as error:
 _SHELL = """
 import json, sys
 from pathlib import Path
-from testbed.native import run_natively
-from testbed.running import Limits
+from testbed.native.native_run import run_natively
+from testbed.jobs.following import Limits
 topology = json.loads(Path("/tmp/checkout/spec.json").read_text())["topology"]
 data = {"topology": topology, "size": [24, 80]}
 limits = Limits(wall_seconds=float("inf"))
-run_natively("testbed.inside.shell", data, Path(sys.argv[1]), lambda *_: None, limits)
+run_natively("testbed.guest.typed_shell", data, Path(sys.argv[1]), lambda *_: None, limits)
 """
 
 
-def perform(data: Any, room: Room) -> None:
+def perform(data: Any, room: JobContext) -> None:
     _check_out(data, room)
     globals()[data["job"]](data, room)
 
 
-def killed(data: Any, room: Room) -> None:
+def killed(data: Any, room: JobContext) -> None:
     """Native runs killed at each of `moments` (seconds), beside a foreign Mininet and a foreign
     bridge.
 
@@ -106,7 +106,7 @@ def killed(data: Any, room: Room) -> None:
     _deliver(room, "found.json", "whole")
 
 
-def together(data: Any, room: Room) -> None:
+def together(data: Any, room: JobContext) -> None:
     """Native runs at once, one for each of the `runs`, that want the same congestion control."""
     before = _machine()
     runs = [_start(f"/tmp/out/{name}", data["algorithms"]) for name in data["runs"]]
@@ -117,7 +117,7 @@ def together(data: Any, room: Room) -> None:
     _deliver(room, "found.json", *data["runs"])
 
 
-def typed(data: Any, room: Room) -> None:
+def typed(data: Any, room: JobContext) -> None:
     """A native network that somebody types `keys` into, each after what it waits for was
     printed.
     """
@@ -143,7 +143,7 @@ def typed(data: Any, room: Room) -> None:
     _deliver(room, "found.json")
 
 
-def _check_out(data: Any, room: Room) -> None:
+def _check_out(data: Any, room: JobContext) -> None:
     with zipfile.ZipFile(sys.argv[0]) as archive:
         archive.extractall(_CHECKOUT)
         for name in archive.namelist():
@@ -155,7 +155,7 @@ def _check_out(data: Any, room: Room) -> None:
     Path("/tmp/out").mkdir()
 
 
-def _deliver(room: Room, *names: str) -> None:
+def _deliver(room: JobContext, *names: str) -> None:
     for name in names:
         Path("/tmp/out", name).rename(room.work / name)
         room.deliver(name)
@@ -168,7 +168,7 @@ def _start(out: str, algorithms: list[str]) -> subprocess.Popen[str]:
 
 
 def _clean() -> str:
-    command = [sys.executable, "-B", "-m", "testbed.clean"]
+    command = [sys.executable, "-B", "-m", "testbed.native.clean"]
     return subprocess.run(
         command, cwd=_CHECKOUT, text=True, stdout=subprocess.PIPE, check=True
     ).stdout

@@ -8,16 +8,16 @@ import json
 import os
 from typing import Any
 
-from testbed.inside import rtnetlink
-from testbed.inside.network import LiveNetwork, network
-from testbed.inside.programs import run
-from testbed.inside.room import Room
+from testbed.guest import rtnetlink
+from testbed.guest.job_entry import JobContext
+from testbed.guest.live_network import LiveNetwork, network
+from testbed.guest.programs import run
 from topologies.data import from_data
 from topologies.errors import CommandError, TcplabError
 from topologies.spec import TopologySpec
 
 
-def perform(data: Any, room: Room) -> None:
+def perform(data: Any, room: JobContext) -> None:
     """seen.json: for each topology what the kernel has of it, and what of it is left when it is
     taken down.
     """

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.sweep.api import sweep
-from testbed.lab import Lab
+from experiments.sweep.python import sweep
+from testbed.lab.ready import Lab
 
 ROOT = Path(__file__).resolve().parents[2]
 ALONE = ["unshare", "--user", "--map-root-user", "--net"]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.running import Limits
+from testbed.jobs.following import Limits
 from tests.virtual.conftest import read
 from topologies.errors import TcplabError
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from testbed.inside.modules import KernelModule
-from testbed.kernel.module import Built, attached, built
-from testbed.lab import Lab
-from testbed.running import CONSOLE, Limits
-from testbed.virtual import run_in_guest
+from testbed.guest.kernel_modules import KernelModule
+from testbed.jobs.following import CONSOLE, Limits
+from testbed.lab.kernel.module_build import Built, attached, built
+from testbed.lab.ready import Lab
+from testbed.virtual.virtual_run import run_in_guest
 from tests.virtual.hostile_modules import ATTACKS, source
 from topologies.errors import TcplabError
 from topologies.untrusted import entries, tail

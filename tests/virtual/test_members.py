@@ -15,10 +15,10 @@ import psutil
 import pytest
 from click.testing import CliRunner
 
-from experiments.commands import tcplab
+from experiments.cli.run_command import tcplab
 from testbed.engine import members
 from testbed.engine.engine import local_engine
-from testbed.lab import Lab
+from testbed.lab.ready import Lab
 from topologies.errors import TcplabError, UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,7 +37,7 @@ def member(*words: str, up: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
 
     env(1) takes back what the tests may have been started with: after nohup(1), SIGHUP is ignored.
     """
-    command = ["env", "--default-signal", sys.executable, "-m", "experiments.main", *words]
+    command = ["env", "--default-signal", sys.executable, "-m", "experiments.cli.main", *words]
     stderr = subprocess.PIPE
     with subprocess.Popen(command, stderr=stderr, text=True, cwd=ROOT) as process:
         try:

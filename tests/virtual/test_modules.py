@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from experiments import own_cc
-from experiments.commands import tcplab
+from experiments.cli import cc_command
+from experiments.cli.run_command import tcplab
 from experiments.custom_cc import Parameters, experiment
-from experiments.seed import carry_seed, judge
-from testbed.inside.modules import KernelModule, module_from
-from testbed.kernel.module import built
-from testbed.lab import Lab
-from testbed.running import Limits
+from experiments.running.seed import carry_seed, judge
+from testbed.guest.kernel_modules import KernelModule, module_from
+from testbed.jobs.following import Limits
+from testbed.lab.kernel.module_build import built
+from testbed.lab.ready import Lab
 from tests.virtual.conftest import digests, read
 from topologies.data import to_data
 from topologies.errors import TcplabError
@@ -142,8 +142,8 @@ def test_a_module_that_stays_is_said(
 def test_a_try_is_a_smoke_test_and_a_comparison(
     ready_lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    short = {name: link | {"duration": "2s"} for name, link in own_cc.PUBLISHED.items()}
-    monkeypatch.setattr(own_cc, "PUBLISHED", short)
+    short = {name: link | {"duration": "2s"} for name, link in cc_command.PUBLISHED.items()}
+    monkeypatch.setattr(cc_command, "PUBLISHED", short)
     done = CliRunner().invoke(tcplab, ["cc", "try", str(EXP)])
     assert done.exit_code == 0, done.output
     assert "exp works: loaded, proved in use, window from" in done.output

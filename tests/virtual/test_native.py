@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from experiments.custom_cc import Parameters, experiment
-from experiments.spec import Condition, ExperimentSpec, Proof
-from testbed.inside.modules import module_from
-from testbed.kernel.module import attached, built
-from testbed.lab import Lab
-from testbed.running import Limits
-from testbed.virtual import run_in_guest
+from experiments.definition.spec import Condition, ExperimentSpec, Proof
+from testbed.guest.kernel_modules import module_from
+from testbed.jobs.following import Limits
+from testbed.lab.kernel.module_build import attached, built
+from testbed.lab.ready import Lab
+from testbed.virtual.virtual_run import run_in_guest
 from tests.virtual.conftest import read
 from topologies.data import to_data
 from topologies.units import Duration

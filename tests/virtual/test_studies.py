@@ -8,18 +8,18 @@ from typing import Any
 import polars
 import pytest
 
-from analysis.report import make_report
-from analysis.studies.quantities import TRANSFER
-from experiments.catalogue import find
-from experiments.published.asked import combinations
+from analysis.pages.run.run_page import make_report
+from analysis.reporting.quantities import TRANSFER
+from experiments.definition.catalogue import find
+from experiments.definition.spec import CONGESTION_CONTROLS
+from experiments.published.target_points import combinations
 from experiments.published.targets import chosen
-from experiments.session import Request, carry_out
-from experiments.spec import CONGESTION_CONTROLS
-from experiments.sweep.api import sweep
-from experiments.sweep.definition import single
+from experiments.running.session import RunRequest, carry_out
 from experiments.sweep.point import carry_captured
+from experiments.sweep.python import sweep
+from experiments.sweep.sweep_definition import single
 from experiments.udp_fairness import DISCIPLINES
-from testbed.lab import Lab
+from testbed.lab.ready import Lab
 
 pytestmark = pytest.mark.virtual
 
@@ -220,7 +220,7 @@ def test_a_report_tells_the_order_of_packets_and_the_published_number(
         "condition": "cubic",
         "metric": "client_kbit_s",
     }
-    request = Request(made.spec, made.parameters, (1,), "virtual", tmp_path, published=(number,))
+    request = RunRequest(made.spec, made.parameters, (1,), "virtual", tmp_path, published=(number,))
     report = make_report(carry_out(request, ready_lab, lambda _: lambda phase, elapsed: None))
     values = report.results.measured[0].values
     assert values["order.lost"] == 0

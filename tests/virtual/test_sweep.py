@@ -16,10 +16,10 @@ from typing import Any
 import polars
 import pytest
 
-from analysis.sweep.rows import rows_of
-from experiments.sweep.api import sweep
-from experiments.sweep.results import FILE, results
-from testbed.lab import Lab
+from analysis.measures.flow_rows import rows_of
+from experiments.sweep.point_store import FILE, results
+from experiments.sweep.python import sweep
+from testbed.lab.ready import Lab
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.virtual
@@ -49,7 +49,7 @@ def test_rows_are_the_same_for_one_worker_and_two_and_for_a_plain_run(
     repeat = [
         sys.executable,
         "-m",
-        "experiments.main",
+        "experiments.cli.main",
         "run",
         "sack",
         "--set",
@@ -91,7 +91,7 @@ def start(out: Path) -> subprocess.Popen[bytes]:
     command = [
         sys.executable,
         "-m",
-        "experiments.main",
+        "experiments.cli.main",
         "sweep",
         "sack",
         "--set",

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from analysis.flows.plain import blocks, records, summary
-from analysis.flows.plain.frame import Frame
-from analysis.flows.plain.link import IGNORED
-from analysis.flows.plain.source import Source, open_source
-from analysis.flows.plain.table import Table
+from analysis.flows.plain import connection_rows, packet_records, pcapng_blocks
+from analysis.flows.plain.connection_table import ConnectionTable
+from analysis.flows.plain.link_layer import IGNORED
+from analysis.flows.plain.plain_frame import ColumnFrame
+from analysis.flows.plain.stream import ByteStream, open_source
 
 
 def analyse(path: str, packets: bool, compatible: bool) -> dict[str, Any]:
@@ -21,10 +21,10 @@ def analyse(path: str, packets: bool, compatible: bool) -> dict[str, Any]:
 
     Raises OSError for a file that cannot be read, ValueError for one that is no capture.
     """
-    table, headers = Table(compatible, packets), records.Headers()
+    table, headers = ConnectionTable(compatible, packets), packet_records.FileHeaders()
     with open(path, "rb") as file:
         source, compression = open_source(file)
-        recognised = records.recognise(source)
+        recognised = packet_records.recognise(source)
         if recognised is None:
             raise ValueError("no capture")
         fault = _read(source, *recognised, headers, table)
@@ -38,13 +38,17 @@ def analyse(path: str, packets: bool, compatible: bool) -> dict[str, Any]:
 
 
 def _read(
-    source: Source, format: str, order: str, headers: records.Headers, table: Table
+    source: ByteStream,
+    format: str,
+    order: str,
+    headers: packet_records.FileHeaders,
+    table: ConnectionTable,
 ) -> str | None:
     """Reads all records into the table; why reading ended before the end."""
     if format == "pcapng":
-        batches = blocks.read_pcapng(source, headers)
+        batches = pcapng_blocks.read_pcapng(source, headers)
     else:
-        batches = records.read_pcap(source, format, order, headers)
+        batches = packet_records.read_pcap(source, format, order, headers)
     while True:
         try:
             table.take(next(batches))
@@ -53,7 +57,7 @@ def _read(
             return fault
 
 
-def _facts(table: Table, headers: records.Headers) -> dict[str, Any]:
+def _facts(table: ConnectionTable, headers: packet_records.FileHeaders) -> dict[str, Any]:
     counts = zip(IGNORED, table.ignored.tolist(), strict=True)
     return {
         "link_types": headers.link_types,
@@ -68,17 +72,17 @@ def _facts(table: Table, headers: records.Headers) -> dict[str, Any]:
     }
 
 
-def _connections(table: Table) -> dict[str, Any]:
+def _connections(table: ConnectionTable) -> dict[str, Any]:
     """The connections' columns; empty if there is none.
 
     Each connection's memory is freed with its row.
     """
     if not table.connections:
         return {}
-    frame = Frame()
+    frame = ColumnFrame()
     for at, connection in enumerate(table.connections):
         if table.compatible and table.latest is not None:
             connection.idle_until(table.latest)
-        summary.add(frame, connection, table.compatible)
+        connection_rows.add(frame, connection, table.compatible)
         table.connections[at] = None  # type: ignore[call-overload]
     return frame.handed()

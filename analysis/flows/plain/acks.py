@@ -4,7 +4,7 @@ bytes in flight.
 
 from __future__ import annotations
 
-from analysis.flows.plain.direction import Direction
+from analysis.flows.plain.direction import SenderState
 from analysis.flows.plain.losses import SPURIOUS, Resent
 from analysis.flows.plain.segment import FIN, RST, SYN
 from analysis.flows.plain.step import Step
@@ -15,7 +15,7 @@ _ENDLESS = 2**63 - 1
 _TURN = 1 << 32
 
 
-def acknowledge(step: Step, this: Direction, other: Direction) -> None:
+def acknowledge(step: Step, this: SenderState, other: SenderState) -> None:
     """What the ACK that this segment carries means for what `other` has sent."""
     ack = step.ack or 0
     duplicate = (
@@ -34,12 +34,12 @@ def acknowledge(step: Step, this: Direction, other: Direction) -> None:
     _proceed(step, ack, this, other)
 
 
-def _handshake(ack: int, other: Direction) -> None:
+def _handshake(ack: int, other: SenderState) -> None:
     if ack == other.relative(other.syn_number) + 1:
         other.handshake_sample = other.last_sample
 
 
-def _sample(step: Step, time: int, this: Direction, other: Direction) -> None:
+def _sample(step: Step, time: int, this: SenderState, other: SenderState) -> None:
     step.rtt = time
     # Timestamps tell more: they time retransmissions too.
     if not (this.timestamped and other.timestamped):
@@ -48,7 +48,7 @@ def _sample(step: Step, time: int, this: Direction, other: Direction) -> None:
     other.rtts.histogram.add(time)
 
 
-def _proceed(step: Step, ack: int, this: Direction, other: Direction) -> None:
+def _proceed(step: Step, ack: int, this: SenderState, other: SenderState) -> None:
     """The peer's ACK and SACK move what `other` knows to have arrived."""
     before = other.acknowledged
     other.last_received = step.now
@@ -71,7 +71,7 @@ def _proceed(step: Step, ack: int, this: Direction, other: Direction) -> None:
         _selectively(step, other)
 
 
-def _selectively(step: Step, other: Direction) -> None:
+def _selectively(step: Step, other: SenderState) -> None:
     for index, (left, right) in enumerate(step.sacks):
         if index == 0 and step.dsack:
             resent = other.rare.losses.reported(left, right)
@@ -83,7 +83,7 @@ def _selectively(step: Step, other: Direction) -> None:
             other.sacked.add(left, right)
 
 
-def _spurious(step: Step, other: Direction, resent: Resent) -> None:
+def _spurious(step: Step, other: SenderState, resent: Resent) -> None:
     rare = other.rare
     for slot, one in ((resent.kind, -1), (SPURIOUS, 1)):
         rare.kinds[slot] += one
@@ -92,7 +92,7 @@ def _spurious(step: Step, other: Direction, resent: Resent) -> None:
         step.kinds[resent.row] = SPURIOUS
 
 
-def used(this: Direction, other: Direction) -> None:
+def used(this: SenderState, other: SenderState) -> None:
     """Sets what is in flight and what limits the sender from now on."""
     if this.first_data is None:
         return

@@ -9,7 +9,7 @@ from typing import Literal
 
 from analysis.flows.plain.acks import acknowledge, used
 from analysis.flows.plain.counting import count, options, outstanding, payload, windows
-from analysis.flows.plain.direction import Direction, Usage
+from analysis.flows.plain.direction import SenderState, WindowUsage
 from analysis.flows.plain.losses import NONE
 from analysis.flows.plain.scoreboard import NOTHING_AGAIN
 from analysis.flows.plain.segment import ACK, RST, SYN
@@ -45,7 +45,7 @@ class Connection:
     def __init__(self, number: int, ends: bytes, time: int, compatible: bool) -> None:
         self.number, self.ends = number, ends
         self.first_time = self.last_time = time
-        self.a, self.b = (Direction(compatible, Usage(time)) for _ in range(2))
+        self.a, self.b = (SenderState(compatible, WindowUsage(time)) for _ in range(2))
         self.vantage: Vantage = "unknown"
         self.syn_time: int | None = None
         """When the last SYN and the last SYN-ACK passed, and the handshake's halves."""
@@ -116,7 +116,7 @@ def _vantage(outer: int, inner: int) -> Vantage:
     return "a" if at_a else "b"
 
 
-def _numbers(step: Step, this: Direction, other: Direction) -> None:
+def _numbers(step: Step, this: SenderState, other: SenderState) -> None:
     """Makes the segment's numbers relative."""
     flags = step.flags
     if not this.known:

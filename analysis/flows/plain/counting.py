@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.flows.plain.direction import Direction
+from analysis.flows.plain.direction import SenderState
 from analysis.flows.plain.segment import ACK, CWR, ECE, FIN, PSH, RST, SYN, URG
 from analysis.flows.plain.step import Step
 
@@ -12,7 +12,7 @@ _TURN = 1 << 32
 _HALF = 1 << 31
 
 
-def count(step: Step, this: Direction, other: Direction) -> None:
+def count(step: Step, this: SenderState, other: SenderState) -> None:
     flags, now = step.flags, step.now
     this.packets += 1
     if this.last_time is not None and now - this.last_time > this.longest_pause:
@@ -27,7 +27,7 @@ def count(step: Step, this: Direction, other: Direction) -> None:
         _congestion(step, this)
 
 
-def _marks(step: Step, this: Direction, other: Direction) -> None:
+def _marks(step: Step, this: SenderState, other: SenderState) -> None:
     flags = step.flags
     this.resets += flags & RST != 0
     if flags & SYN:
@@ -39,7 +39,7 @@ def _marks(step: Step, this: Direction, other: Direction) -> None:
         this.fin_end = step.end
 
 
-def _congestion(step: Step, this: Direction) -> None:
+def _congestion(step: Step, this: SenderState) -> None:
     rare, established = this.rare, not step.flags & SYN
     rare.ect1 += step.ecn == 1
     rare.ect0 += step.ecn == 2
@@ -48,7 +48,7 @@ def _congestion(step: Step, this: Direction) -> None:
     rare.cwr += established and step.flags & CWR != 0
 
 
-def options(step: Step, this: Direction, other: Direction) -> None:
+def options(step: Step, this: SenderState, other: SenderState) -> None:
     if step.flags & SYN:
         _asked(step, this)
     elif not (this.scaled and other.scaled):
@@ -64,7 +64,7 @@ def options(step: Step, this: Direction, other: Direction) -> None:
         step.dsack = _reports_a_duplicate(step)
 
 
-def _asked(step: Step, this: Direction) -> None:
+def _asked(step: Step, this: SenderState) -> None:
     if step.mss >= 0:
         this.mss = step.mss
     this.sack_permitted |= step.sack_permitted
@@ -79,7 +79,7 @@ def _reports_a_duplicate(step: Step) -> bool:
     return inside or (step.ack is not None and right <= step.ack)
 
 
-def _timestamps(step: Step, this: Direction, other: Direction) -> None:
+def _timestamps(step: Step, this: SenderState, other: SenderState) -> None:
     """The first echo of a value is matched with its first packet that needs an answer."""
     if step.payload or step.flags & SYN:
         sent = this.timestamps
@@ -102,7 +102,7 @@ def _timestamps(step: Step, this: Direction, other: Direction) -> None:
             other.rtts.timestamps.add(time)
 
 
-def payload(step: Step, this: Direction) -> None:
+def payload(step: Step, this: SenderState) -> None:
     if step.ip_id >= 0:
         step.copy = _duplicate(this, step.sequence, step.ip_id)
     length = step.payload
@@ -124,14 +124,14 @@ def payload(step: Step, this: Direction) -> None:
         this.truncated_packets += 1
 
 
-def _pushed(step: Step, this: Direction) -> None:
+def _pushed(step: Step, this: SenderState) -> None:
     this.pushed += step.flags & PSH != 0
     if step.flags & URG:
         this.rare.urgent_packets += 1
         this.rare.urgent_bytes += step.urgent
 
 
-def _duplicate(this: Direction, number: int, ip_id: int) -> bool:
+def _duplicate(this: SenderState, number: int, ip_id: int) -> bool:
     """Same sequence number and identification as one of the eight remembered, neither being 0."""
     mark, last = number << 16 | ip_id, this.last_marks
     if mark in last and number and ip_id:
@@ -143,7 +143,7 @@ def _duplicate(this: Direction, number: int, ip_id: int) -> bool:
     return False
 
 
-def windows(step: Step, this: Direction, other: Direction) -> None:
+def windows(step: Step, this: SenderState, other: SenderState) -> None:
     """Windows, ACK counts and SACK counts of a segment without RST."""
     flags, window = step.flags, step.window
     this.last_window = window
@@ -168,7 +168,7 @@ def windows(step: Step, this: Direction, other: Direction) -> None:
         _advertised(step, step.ack, this, other)
 
 
-def _advertised(step: Step, ack: int, this: Direction, other: Direction) -> None:
+def _advertised(step: Step, ack: int, this: SenderState, other: SenderState) -> None:
     this.acks += 1
     if not (step.payload or step.flags & (SYN | FIN)):
         this.pure_acks += 1
@@ -185,7 +185,7 @@ def _advertised(step: Step, ack: int, this: Direction, other: Direction) -> None
         rare.most_blocks = max(rare.most_blocks, len(step.blocks))
 
 
-def _zero_window(this: Direction, now: int, zero: bool) -> None:
+def _zero_window(this: SenderState, now: int, zero: bool) -> None:
     this.advertises_zero, rare = zero, this.rare
     rare.zero_windows += zero
     if zero and rare.zero_window_since is None:
@@ -195,7 +195,7 @@ def _zero_window(this: Direction, now: int, zero: bool) -> None:
         rare.zero_window_since = None
 
 
-def outstanding(step: Step, this: Direction, other: Direction) -> None:
+def outstanding(step: Step, this: SenderState, other: SenderState) -> None:
     """The initial window and tcptrace's outstanding window."""
     if not other.data_acked and step.ack is not None and (other.syns == 0 or step.ack != 1):
         other.data_acked = True

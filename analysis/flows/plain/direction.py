@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from analysis.flows.columns import KINDS
 from analysis.flows.plain.losses import Losses
-from analysis.flows.plain.ranges import Ranges
-from analysis.flows.plain.samples import Histogram, Samples
+from analysis.flows.plain.rtt_samples import Histogram, RttSamples
 from analysis.flows.plain.scoreboard import Scoreboard, Worth
+from analysis.flows.plain.sequence_ranges import Ranges
 
 _TURN = 1 << 32
 _HALF = 1 << 31
@@ -28,8 +28,8 @@ class Rare:
         self.zero_windows = self.zero_window_time = 0
         self.zero_window_since: int | None = None
         self.ect0 = self.ect1 = self.ce = self.ece = self.cwr = 0
-        self.retransmission_times = Samples(compatible)
-        self.last_times = Samples(compatible)
+        self.retransmission_times = RttSamples(compatible)
+        self.last_times = RttSamples(compatible)
         self.most_again = self.duplicate_acks = self.triple_duplicates = 0
         self.after_loss = self.ambiguous = 0
         self.kinds, self.kind_bytes = [0] * len(KINDS), [0] * len(KINDS)
@@ -40,12 +40,12 @@ class Rtts:
     """RTT samples: tcptrace's, those of full-sized segments, and ours."""
 
     def __init__(self, compatible: bool) -> None:
-        self.all, self.full, self.full_size = Samples(compatible), Samples(compatible), 0
-        self.ours, self.histogram, self.timestamps = Samples(), Histogram(), Histogram()
+        self.all, self.full, self.full_size = RttSamples(compatible), RttSamples(compatible), 0
+        self.ours, self.histogram, self.timestamps = RttSamples(), Histogram(), Histogram()
 
 
 @dataclass(slots=True)
-class Usage:
+class WindowUsage:
     """Bytes in flight over time, and what limited the sender meanwhile."""
 
     since: int
@@ -66,9 +66,9 @@ class Usage:
 
 
 @dataclass(slots=True)
-class Direction:
+class SenderState:
     compatible: bool
-    usage: Usage
+    usage: WindowUsage
 
     origin: int = 0
     """The number before the first byte, and whether anything is known of this direction."""
@@ -186,7 +186,7 @@ class Direction:
         flight = self.data_end - (acknowledged if acknowledged > 1 else 1) - self.sacked.total
         return flight if flight > 0 else 0
 
-    def segment_size(self, peer: Direction) -> int:
+    def segment_size(self, peer: SenderState) -> int:
         """The largest payload, at most what the peer's SYN allows."""
         return min(self.largest, peer.mss) if peer.mss else self.largest
 
@@ -215,7 +215,7 @@ class Direction:
         # tcptrace computes 2^32 for the size of a segment of one, such as a SYN.
         size = _TURN if self.compatible and size == 1 else size
         if size > rtts.full_size:
-            rtts.full_size, rtts.full = size, Samples(self.compatible)
+            rtts.full_size, rtts.full = size, RttSamples(self.compatible)
         if size == rtts.full_size:
             rtts.full.add(time)
 

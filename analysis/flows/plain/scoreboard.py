@@ -43,7 +43,7 @@ class Told(Protocol):
         """A segment's end is acknowledged again; how often by now."""
 
 
-class Sent:
+class SentSegment:
     """A segment: `time` is when it was sent last, `acknowledged` how often it was, duplicates
     included.
     """
@@ -74,7 +74,7 @@ class Scoreboard:
     __slots__ = ("list",)
 
     def __init__(self) -> None:
-        self.list: list[Sent] = []
+        self.list: list[SentSegment] = []
 
     def add(self, first: int, end: int, time: int, alone: bool, told: Told) -> Added:
         """Enters a segment; `alone` says that the peer was not seen."""
@@ -83,7 +83,7 @@ class Scoreboard:
             added = Added()
             self._insert(first, end, time, added, told)
         else:
-            sent.append(Sent(first, end, time))
+            sent.append(SentSegment(first, end, time))
         if len(sent) > _LONGEST_ALONE and (alone or len(sent) > _LONGEST):
             self._merge_oldest()
         return added
@@ -101,7 +101,7 @@ class Scoreboard:
             found = self.list[at]
             if first < found.first:
                 added.out_of_order |= end < found.end
-                self.list.insert(at, Sent(first, min(end, found.first), time))
+                self.list.insert(at, SentSegment(first, min(end, found.first), time))
                 at += 1
                 if end <= found.first:
                     return
@@ -112,9 +112,9 @@ class Scoreboard:
                 return
             first = found.end
             at += 1
-        self.list.append(Sent(first, end, time))
+        self.list.append(SentSegment(first, end, time))
 
-    def _repeat(self, sent: Sent, now: int, added: Added, told: Told) -> None:
+    def _repeat(self, sent: SentSegment, now: int, added: Added, told: Told) -> None:
         sent.again += 1
         if added.earlier is not None:
             return
@@ -172,12 +172,12 @@ class Scoreboard:
         self.list[:covered] = kept
 
 
-def _worth(sent: Sent, latest: int) -> Worth:
+def _worth(sent: SentSegment, latest: int) -> Worth:
     if latest > sent.time:
         return "after loss"
     return "ambiguous" if sent.again else "sample"
 
 
-def _fill_oldest_gap(kept: list[Sent]) -> None:
+def _fill_oldest_gap(kept: list[SentSegment]) -> None:
     oldest = kept.pop(0)
     kept[0].first, kept[0].time = oldest.first, max(oldest.time, kept[0].time)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from analysis.flows.plain.link import (
+from analysis.flows.plain.link_layer import (
     CUT_OFF,
     DAMAGED_IP,
     DAMAGED_TCP,
@@ -16,11 +16,11 @@ from analysis.flows.plain.link import (
     FRAGMENT,
     NOT_IP,
     NOT_TCP,
-    Packets,
+    PacketBatch,
     find_ip,
 )
-from analysis.flows.plain.options import Options, parse
-from analysis.flows.plain.records import Batch, Octets, Whole, view
+from analysis.flows.plain.packet_records import Batch, Octets, Whole, view
+from analysis.flows.plain.tcp_options import Options, parse
 
 FIN, SYN, RST, PSH, ACK, URG, ECE, CWR = (1 << bit for bit in range(8))
 ENDS = 36
@@ -101,7 +101,7 @@ class Segments:
     options: Options
 
 
-class Headers:
+class SegmentHeaders:
     """What the IP headers say; an entry for each packet of the batch."""
 
     def __init__(self, count: int) -> None:
@@ -112,9 +112,9 @@ class Headers:
 
 def segments(batch: Batch) -> tuple[Segments, npt.NDArray[np.int8]]:
     """The TCP segments among the records, and for each record why it is none (FINE if it is)."""
-    packets = Packets(batch)
+    packets = PacketBatch(batch)
     find_ip(packets)
-    headers = Headers(len(packets.why))
+    headers = SegmentHeaders(len(packets.why))
     rows = np.flatnonzero(packets.why == FINE)
     rows = packets.ignore(rows, NOT_IP, packets.shorter(rows, packets.ip[rows] + 1))
     version = packets.octet(rows, packets.ip[rows]) >> 4
@@ -124,11 +124,11 @@ def segments(batch: Batch) -> tuple[Segments, npt.NDArray[np.int8]]:
     return _tcp(packets, headers), packets.why
 
 
-def _view(packets: Packets, rows: Whole, at: Whole, kind: np.dtype[Any]) -> npt.NDArray[Any]:
+def _view(packets: PacketBatch, rows: Whole, at: Whole, kind: np.dtype[Any]) -> npt.NDArray[Any]:
     return view(packets.batch.octets, packets.batch.start[rows] + at, kind)
 
 
-def _version_four(packets: Packets, rows: Whole, headers: Headers) -> None:
+def _version_four(packets: PacketBatch, rows: Whole, headers: SegmentHeaders) -> None:
     rows = packets.ignore(rows, CUT_OFF, packets.shorter(rows, packets.ip[rows] + 20))
     ip = _view(packets, rows, packets.ip[rows], _IP_4)
     size = (ip["first"] & 15).astype(np.int64) * 4
@@ -156,7 +156,7 @@ def _version_four(packets: Packets, rows: Whole, headers: Headers) -> None:
     headers.ends[rows, 12:16], headers.ends[rows, 28:32] = ip["source"], ip["destination"]
 
 
-def _version_six(packets: Packets, rows: Whole, headers: Headers) -> None:
+def _version_six(packets: PacketBatch, rows: Whole, headers: SegmentHeaders) -> None:
     rows = packets.ignore(rows, CUT_OFF, packets.shorter(rows, packets.ip[rows] + 40))
     ip = _view(packets, rows, packets.ip[rows], _IP_6)
     headers.ip_id[rows], headers.ecn[rows], headers.ttl[rows] = (
@@ -175,7 +175,9 @@ def _version_six(packets: Packets, rows: Whole, headers: Headers) -> None:
     headers.length[rows] -= headers.start[rows] - 40
 
 
-def _extensions(packets: Packets, rows: Whole, ip: npt.NDArray[Any], headers: Headers) -> None:
+def _extensions(
+    packets: PacketBatch, rows: Whole, ip: npt.NDArray[Any], headers: SegmentHeaders
+) -> None:
     """Steps over IPv6's extension headers, and takes the length of a jumbo payload (RFC 2675)."""
     empty, following = ip["payload"] == 0, ip["next"].astype(np.int64)
     for _ in range(_EXTENSIONS):
@@ -204,7 +206,7 @@ def _extensions(packets: Packets, rows: Whole, ip: npt.NDArray[Any], headers: He
     packets.why[rows] = NOT_TCP
 
 
-def _tcp(packets: Packets, headers: Headers) -> Segments:
+def _tcp(packets: PacketBatch, headers: SegmentHeaders) -> Segments:
     rows = np.flatnonzero(packets.why == FINE)
     rows = packets.ignore(
         rows, CUT_OFF, packets.shorter(rows, packets.ip[rows] + headers.start[rows] + 20)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from analysis.flows.plain.direction import Direction
+from analysis.flows.plain.direction import SenderState
 from analysis.flows.plain.losses import (
     COPY,
     FAST,
@@ -39,7 +39,7 @@ class Vantage(Protocol):
         """The handshake's round trip."""
 
 
-def transmit(step: Step, this: Direction, other: Direction) -> None:
+def transmit(step: Step, this: SenderState, other: SenderState) -> None:
     """The segment enters the scoreboard; what it repeats is counted as tcptrace does."""
     syn, fin = step.flags & SYN != 0, step.flags & FIN != 0
     length = step.payload + syn + fin
@@ -61,7 +61,7 @@ def transmit(step: Step, this: Direction, other: Direction) -> None:
         this.unique_bytes += step.payload - again
 
 
-def _repeats(step: Step, this: Direction) -> None:
+def _repeats(step: Step, this: SenderState) -> None:
     rare = this.rare
     rare.out_of_order += step.added.out_of_order
     if step.added.again:
@@ -70,7 +70,9 @@ def _repeats(step: Step, this: Direction) -> None:
         step.repeated = True
 
 
-def classify(step: Step, this: Direction, other: Direction, vantage: Vantage, forward: bool) -> int:
+def classify(
+    step: Step, this: SenderState, other: SenderState, vantage: Vantage, forward: bool
+) -> int:
     """The kind of the segment."""
     flags = step.flags
     if not step.payload and not flags & (SYN | FIN):
@@ -87,7 +89,7 @@ def classify(step: Step, this: Direction, other: Direction, vantage: Vantage, fo
     return _repetition(step, this, other, vantage, forward)
 
 
-def _again_or(step: Step, this: Direction, again: bool, repeated: int, first: int) -> int:
+def _again_or(step: Step, this: SenderState, again: bool, repeated: int, first: int) -> int:
     """Of a SYN or FIN."""
     if not again:
         return first
@@ -96,7 +98,7 @@ def _again_or(step: Step, this: Direction, again: bool, repeated: int, first: in
     return chosen
 
 
-def _empty(step: Step, this: Direction, other: Direction) -> int:
+def _empty(step: Step, this: SenderState, other: SenderState) -> int:
     """A segment without payload: does it ask for an answer?"""
     if step.first >= this.next or step.first < 1:
         return NONE
@@ -111,7 +113,7 @@ def _empty(step: Step, this: Direction, other: Direction) -> int:
 
 
 def _repetition(
-    step: Step, this: Direction, other: Direction, vantage: Vantage, forward: bool
+    step: Step, this: SenderState, other: SenderState, vantage: Vantage, forward: bool
 ) -> int:
     """A segment with payload that does not simply go on where the last one ended."""
     again, rare = min(step.added.again, step.payload), this.rare
@@ -135,7 +137,7 @@ def _repetition(
     return chosen
 
 
-def _situation(step: Step, this: Direction, other: Direction) -> Situation:
+def _situation(step: Step, this: SenderState, other: SenderState) -> Situation:
     sent, again = step.added.earlier or (step.now, 0)
     return Situation(
         now=step.now,
@@ -155,7 +157,7 @@ def _situation(step: Step, this: Direction, other: Direction) -> Situation:
     )
 
 
-def advance(step: Step, this: Direction) -> None:
+def advance(step: Step, this: SenderState) -> None:
     """The end of what was sent moves on; a probe into a closed window does not move it."""
     marks = step.flags & (SYN | FIN)
     if not step.payload and not marks:

@@ -1,0 +1,156 @@
+"""One capture read by tcptrace and twice by us: with tcptrace's own definitions (compatible), and
+with ours.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from analysis import flows
+from analysis.agreement import tcptrace
+from analysis.agreement.policy import Policy, policy
+from analysis.flows.reader import Engine
+from topologies.errors import TcplabError
+
+_ENDINGS = ("_a2b", "_b2a")
+_TIMES, _HOSTS = ("first_packet", "last_packet"), ("host_a", "host_b")
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of one direction (`way`, "" for the connection's) as all three print it, and
+    whether that is right.
+    """
+
+    connection: int
+    name: str
+    way: str
+    theirs: str
+    compatible: str
+    ours: str
+    policy: Policy
+    faults: tuple[str, ...]
+
+    @property
+    def agrees(self) -> bool:
+        return not self.faults
+
+    @property
+    def same(self) -> bool:
+        return self.theirs == self.compatible == self.ours
+
+
+@dataclass(frozen=True)
+class CaptureComparison:
+    """Every field of every connection of `capture`; `strangers` are connections that only one
+    reader found.
+
+    `fault` says what is wrong with the file; both read what precedes it.
+    """
+
+    capture: Path
+    fields: tuple[Field, ...]
+    strangers: tuple[str, ...]
+    fault: str | None
+
+    @property
+    def disagreements(self) -> list[Field]:
+        return [field for field in self.fields if not field.agrees]
+
+    @property
+    def sound(self) -> bool:
+        return not self.disagreements and not self.strangers
+
+
+def compare(capture: Path, engine: Engine = "auto") -> CaptureComparison:
+    """Reads `capture` three times and judges each field by its policy.
+
+    Raises TcplabError where it cannot be read.
+    """
+    read = flows.read(capture, engine=engine, compatible=True)
+    if read.file.format == "pcapng":
+        raise TcplabError(
+            f"{capture} is pcapng, which tcptrace cannot read.",
+            "Convert it with Wireshark's editcap -F pcap IN OUT.",
+        )
+    theirs, compatible = tcptrace.long_report(capture), read.connections.to_dicts()
+    ours = {
+        _identity(row): row for row in flows.read(capture, engine=engine).connections.to_dicts()
+    }
+    strangers = [f"tcptrace counts {len(theirs)} connections, we {len(compatible)}"] * (
+        len(theirs) != len(compatible)
+    )
+    fields: list[Field] = []
+    for their, row in zip(theirs, compatible, strict=False):
+        fields += _fields(their, row, ours.get(_identity(row), row))
+    return CaptureComparison(capture, tuple(fields), tuple(strangers), read.file.fault)
+
+
+def _identity(row: dict[str, Any]) -> tuple[object, ...]:
+    return tuple(row[name] for name in ("host_a", "port_a", "host_b", "port_b", "first_packet"))
+
+
+def _fields(
+    theirs: dict[str, str], compatible: dict[str, Any], ours: dict[str, Any]
+) -> Iterable[Field]:
+    for column in filter(None, theirs):
+        name, way = _split(column)
+        judged = (
+            Policy("tolerance", "tcptrace cuts times to microseconds", 1e-6)
+            if name in _TIMES
+            else policy(name)
+        )
+        their = _tidied(theirs[column], name)
+        one, other = (_printed(row[column], name, their) for row in (compatible, ours))
+        faults = tuple(_faults(their, one, other, judged))
+        yield Field(int(theirs["conn_#"]), name, way, their, one, other, judged, faults)
+
+
+def _tidied(printed: str, name: str) -> str:
+    """What tcptrace prints, but times with all their zeros (it pads none) and IPv6 addresses
+    without (it pads all).
+    """
+    if name in _TIMES:
+        return f"{tcptrace.seconds(printed):.6f}"
+    return str(ipaddress.ip_address(printed)) if name in _HOSTS else printed
+
+
+def _split(column: str) -> tuple[str, str]:
+    if column.endswith(_ENDINGS):
+        return column[:-4].replace(" ", "_"), column[-3:]  # one name is misprinted
+    return column, ""
+
+
+def _printed(value: object, name: str, like: str) -> str:
+    """Our value as tcptrace prints one: with as many decimals as `like`, NA for none."""
+    if value is None:
+        return "NA"
+    if name in _TIMES and isinstance(value, int):
+        seconds, rest = divmod(value // 1000, 10**6)
+        return f"{seconds}.{rest:06d}"
+    if isinstance(value, float):
+        return f"{value:.{len(like.partition('.')[2])}f}"
+    return str(value)
+
+
+def _faults(theirs: str, compatible: str, ours: str, judged: Policy) -> Iterable[str]:
+    """Why a field is a disagreement: with tcptrace's definitions it must be tcptrace's value,
+    whatever the policy.
+    """
+    if judged.kind != "broken" and not _close(theirs, compatible, judged.allowed):
+        yield "with tcptrace's definitions it is not tcptrace's value"
+    if judged.kind in ("exact", "tolerance") and not _close(theirs, ours, judged.allowed):
+        yield "it is not tcptrace's value"
+
+
+def _close(one: str, other: str, allowed: float) -> bool:
+    if one == other:
+        return True
+    try:
+        return abs(float(one) - float(other)) <= allowed * 1.0001
+    except ValueError:
+        return False

@@ -1,0 +1,166 @@
+"""What a trial's kernels and tools counted, beside what its captures show, in the order of trust.
+
+First the sender's own count of segments sent again, then the bytes that the sending program
+handed over, then the switch's drops and the duplicates that the receiver reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from analysis import flows
+from analysis.agreement.policy import EXACT, Policy
+from analysis.flows.both_ends import Matched, match_captures
+from analysis.flows.reader import Engine
+from analysis.records import counters, iperf
+from analysis.records.jsonfile import Object, inner, read_object
+from analysis.records.problems import Problems
+from analysis.records.run_directory import RunFlow, RunRecord, Trial
+from topologies import untrusted
+
+_PRINTED = Policy(
+    "tolerance", "iperf prints three digits, and counts what the kernel still held back", 1.0
+)
+"""In percent."""
+_KBYTE = 1024
+
+
+@dataclass(frozen=True)
+class Truth:
+    """One figure of `trial`: as `source` counted it, as the captures show it, and whether that is
+    right.
+    """
+
+    trial: str
+    name: str
+    source: str
+    counted: float
+    shown: float
+    policy: Policy
+
+    @property
+    def agrees(self) -> bool:
+        if self.policy.kind == "exact":
+            return self.counted == self.shown
+        return abs(self.counted - self.shown) <= self.policy.allowed / 100 * max(
+            self.counted, self.shown
+        )
+
+
+def truths(run: RunRecord, problems: Problems, engine: Engine = "auto") -> tuple[Truth, ...]:
+    """Every figure of every trial that has what it needs."""
+    return tuple(truth for trial in run.trials for truth in _trial(run, trial, problems, engine))
+
+
+def _trial(run: RunRecord, trial: Trial, problems: Problems, engine: Engine) -> Iterator[Truth]:
+    nstat = read_object(trial.folder / "counters.json", problems, f"{trial.name}/counters.json")
+    paths = [_capture(run, trial, host) for host in (run.flow.sender, run.flow.receiver)]
+    hosts = {flow.sender for flow in run.flows} | {flow.receiver for flow in run.flows}
+    if paths[0] is None or hosts != {run.flow.sender, run.flow.receiver}:
+        return  # a host's counters cover all its flows, and only these two have captures
+    near = flows.read(paths[0], engine=engine)
+    yield from _sender(run, trial, nstat, near)
+    yield from _bytes(run, trial, near)
+    if paths[1] is not None:
+        yield from _path(run, trial, problems, match_captures(paths[0], paths[1], engine))
+        yield from _duplicates(run, trial, nstat, near, flows.read(paths[1], engine=engine))
+
+
+def _capture(run: RunRecord, trial: Trial, host: str) -> Path | None:
+    interface = run.capture_of(host)
+    path = trial.folder / f"{interface}.pcap"
+    return path if interface and path.is_file() else None
+
+
+def _sent(read: flows.Reading, port: int, column: str, back: bool = False) -> float:
+    """A column of what went to `port` (or with `back`, came from it), all connections added."""
+    rows, total = read.connections, 0.0
+    for side, towards in (
+        ("port_b", "b2a" if back else "a2b"),
+        ("port_a", "a2b" if back else "b2a"),
+    ):
+        total += float(rows.filter(pl.col(side) == port)[f"{column}_{towards}"].sum() or 0)
+    return total
+
+
+def _sender(run: RunRecord, trial: Trial, nstat: Object, near: flows.Reading) -> Iterator[Truth]:
+    counted = counters.growth(nstat, run.flow.sender)
+    if "TcpOutSegs" not in counted:
+        return
+    shown = sum(
+        _sent(near, flow.port, name)
+        for flow in _ports(run)
+        for name in ("retransmissions", "syns_again", "fins_again")
+    )
+    source = f"{run.flow.sender} TcpRetransSegs"
+    yield Truth(
+        trial.name, "segments sent again", source, counted.get("TcpRetransSegs", 0.0), shown, EXACT
+    )
+
+
+def _ports(run: RunRecord) -> list[RunFlow]:
+    return list({flow.port: flow for flow in run.flows}.values())
+
+
+def _bytes(run: RunRecord, trial: Trial, near: flows.Reading) -> Iterator[Truth]:
+    for flow in run.flows:
+        name = f"{flow.name}.client.txt"
+        said = iperf.read_summary(untrusted.text_if_any(trial.folder, name))
+        if said and len(_ports(run)) == len(run.flows):
+            shown = _sent(near, flow.port, "unique_bytes_sent")
+            yield Truth(
+                trial.name,
+                f"bytes of {flow.name}",
+                f"iperf, {name}",
+                said.transfer * _KBYTE,
+                shown,
+                _PRINTED,
+            )
+
+
+def _path(
+    run: RunRecord, trial: Trial, problems: Problems, matched: tuple[Matched, ...]
+) -> Iterator[Truth]:
+    qdiscs = read_object(trial.folder / "qdiscs.json", problems, f"{trial.name}/qdiscs.json")
+    port = counters.data_port(qdiscs)
+    ports = list(inner(qdiscs, "after"))
+    if port is None or len(ports) != 2:
+        return  # a path of one switch has two ports: one each way
+    other = counters.port_loss(qdiscs, next(name for name in ports if name != port.port))
+    for way, seen in (("forward", port), ("back", other)):
+        lost = sum(getattr(one, way).packets["lost"].fill_null(True).sum() for one in matched)
+        towards = run.flow.receiver if way == "forward" else run.flow.sender
+        counted = seen.lost + seen.dropped
+        yield Truth(
+            trial.name,
+            f"packets lost towards {towards}",
+            f"drops of {seen.port}",
+            counted,
+            lost,
+            EXACT,
+        )
+
+
+def _duplicates(
+    run: RunRecord, trial: Trial, nstat: Object, near: flows.Reading, far: flows.Reading
+) -> Iterator[Truth]:
+    ends = ((run.flow.receiver, "sent", far, "Sent"), (run.flow.sender, "received", near, "Recv"))
+    for host, verb, read, ending in ends:
+        grown = counters.growth(nstat, host)
+        counted = sum(grown.get(name, 0.0) for name in _dsack_counters(ending))
+        shown = sum(_sent(read, flow.port, "dsacks", back=True) for flow in _ports(run))
+        yield Truth(
+            trial.name, f"DSACKs {verb}", f"{host} TCPDSACK*{ending}", counted, shown, EXACT
+        )
+
+
+def _dsack_counters(ending: str) -> tuple[str, str]:
+    """Linux counts reports of bytes below the cumulative ACK and of bytes out of order apart
+    (net/ipv4/tcp_input.c).
+    """
+    old = "Old" if ending == "Sent" else ""
+    return f"TcpExtTCPDSACK{old}{ending}", f"TcpExtTCPDSACKOfo{ending}"

@@ -1,0 +1,279 @@
+"""`./tcplab analyze FILE...` and `python -m analysis analyze FILE...`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from analysis.analyze import written_files
+from analysis.flows.reader import Engine, Reading, read
+from topologies.errors import TcplabError, UsageError
+
+_PAGE = "graphs.html"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The options of one call. `write` is empty without --out."""
+
+    out: Path | None
+    write: tuple[str, ...]
+    as_json: bool
+    engine: Engine
+    compatible: bool
+    partial: bool
+    connection: tuple[int, ...]
+    match: bool
+    mss: int | None
+    align: bool
+
+    @property
+    def packets(self) -> bool:
+        """Whether a row per packet is needed; without, memory does not grow with the file."""
+        return self.match or bool(written_files.OF_PACKETS & set(self.write))
+
+
+@click.command()
+@click.argument("paths", nargs=-1, metavar="FILE...", type=click.Path(path_type=Path))
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="FOLDER", help="Also write files into FOLDER."
+)
+@click.option(
+    "--write",
+    default=None,
+    metavar="WORDS",
+    help=f"What: some of {','.join(written_files.FORMATS)}  [default: {written_files.USUAL}]",
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print every column as JSON instead of the tables."
+)
+@click.option(
+    "--connection",
+    type=click.IntRange(1),
+    multiple=True,
+    metavar="N",
+    help="Show, write and draw connection N alone; may be given several times.",
+)
+@click.option(
+    "--match",
+    is_flag=True,
+    help="FILE... are two captures of the same flow, at two places of its path.",
+)
+@click.option(
+    "--align-clocks",
+    "align",
+    is_flag=True,
+    help="With --match: take out the difference of the clocks.",
+)
+@click.option(
+    "--mss",
+    type=click.IntRange(1, 2**16),
+    metavar="BYTES",
+    help="With --match: take packets larger than this apart (segmentation in the network card).",
+)
+@click.option(
+    "--partial",
+    is_flag=True,
+    help="End with 0 also where a damaged file could be read in part only.",
+)
+@click.option(
+    "--engine", type=click.Choice(["auto", "compiled", "plain"]), default="auto", show_default=True
+)
+@click.option(
+    "--tcptrace-compatible",
+    "compatible",
+    is_flag=True,
+    help="Give tcptrace's columns with tcptrace's own definitions, its errors too.",
+)
+@click.option("--columns", is_flag=True, help="Print what every column means, and end.")
+def analyze(
+    paths: tuple[Path, ...], write: str | None, columns: bool, out: Path | None, **options: object
+) -> None:
+    """What TCP did in the captures FILE...: connections, round trips, losses, and what limited
+    them.
+
+    FILE is pcap or pcapng, plain or compressed by gzip or zstd, of any traffic; - is standard
+    input. Ends with 1 where a file is damaged.
+    """
+    try:
+        if columns:
+            from analysis.analyze.capture_terminal import columns_table
+
+            columns_table(Console(highlight=False))
+            return
+        if write is not None and out is None:
+            raise UsageError("--write needs a folder.", "Give --out FOLDER too.")
+        chosen = written_files.formats(write or written_files.USUAL) if out else ()
+        sys.exit(_analyze(paths, Asked(out, chosen, **options)))  # type: ignore[arg-type]
+    except TcplabError as error:
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(error.exit_code)
+
+
+def _analyze(paths: Sequence[Path], asked: Asked) -> int:
+    paths = [Path("/dev/stdin") if str(path) == "-" else path for path in paths]
+    _check(paths, asked)
+    console = Console(highlight=False, stderr=asked.as_json)
+    if asked.match:
+        return _both(paths, asked, console)
+    labels, faults, data = written_files.labels(paths), [], []
+    for path, label in zip(paths, labels, strict=True):
+        whole = _read(path, asked)
+        reading = written_files.only(whole, asked.connection) if asked.connection else whole
+        faults += _faults(reading)
+        data += [written_files.as_data(reading)] if asked.as_json else []
+        _show(reading, asked, console, whole.connections.height)
+        if asked.out:
+            folder = asked.out if len(paths) == 1 else asked.out / label
+            _told(_write(label, reading, folder, asked), console)
+            _told_of_rest([reading], asked, console)
+    return _end(data, faults, asked)
+
+
+def _check(paths: Sequence[Path], asked: Asked) -> None:
+    """What is wrong with the call is said before anything is read."""
+    if not paths:
+        raise UsageError("Name a capture file.", "For example: ./tcplab analyze trace.pcap")
+    if asked.match and len(paths) != 2:
+        raise UsageError(
+            f"--match takes two captures, not {len(paths)}.", "Name the file of each end."
+        )
+    if not asked.match and (asked.align or asked.mss):
+        raise UsageError("--align-clocks and --mss are for two captures.", "Add --match.")
+    for path in paths:
+        if str(path) == "/dev/stdin" and sys.stdin.isatty():
+            raise UsageError(
+                "- reads standard input, and that is this terminal.",
+                "For example: ./tcplab analyze - < FILE",
+            )
+        if path.is_dir():
+            raise UsageError(
+                f"{path} is a folder.", f"Name the files in it, for example: {path}/*.pcap"
+            )
+        if not path.exists():
+            raise UsageError(f"There is no file {path}.", "Check the path.")
+        if path.is_file() and not path.stat().st_size:
+            raise TcplabError(
+                f"{path} is empty.", "Capture again: tcpdump writes when it is stopped, or with -U."
+            )
+
+
+def _read(path: Path, asked: Asked) -> Reading:
+    """The capture; on a terminal with a line that says what takes so long."""
+    console = Console(stderr=True)
+    with console.status(Text(f"reading {path.name}, {path.stat().st_size / 1e6:,.0f} MB")):
+        return read(path, packets=asked.packets, engine=asked.engine, compatible=asked.compatible)
+
+
+def _show(reading: Reading, asked: Asked, console: Console, connections: int) -> None:
+    if not asked.as_json:
+        from analysis.analyze.capture_terminal import show
+
+        show(reading, console, connections)
+
+
+def _write(label: str, reading: Reading, folder: Path, asked: Asked) -> list[Path]:
+    with Console(stderr=True).status(Text(f"writing {folder}")):
+        return [
+            *written_files.write_graphs(label, [(label, reading)], folder, asked.write),
+            *written_files.write_tables(reading, folder, asked.write),
+        ]
+
+
+def _told(written: Sequence[Path], console: Console) -> None:
+    for path in written:
+        console.print(Text(f"Written: {path}"), soft_wrap=True)
+
+
+def _told_of_rest(readings: Sequence[Reading], asked: Asked, console: Console) -> None:
+    for sentence in written_files.not_drawn(
+        max(reading.connections.height for reading in readings), asked.write
+    ):
+        console.print(Text(sentence), soft_wrap=True)
+
+
+def _faults(reading: Reading) -> list[str]:
+    from analysis.analyze.capture_terminal import fault_sentence
+
+    return [fault_sentence(reading.file)] if reading.file.fault else []
+
+
+def _end(data: Sequence[object], faults: Sequence[str], asked: Asked) -> int:
+    """Prints the JSON; says what was damaged where no table did."""
+    if asked.as_json:
+        click.echo(json.dumps({"captures": data}, allow_nan=False))
+        for sentence in faults:
+            click.echo(sentence, err=True)
+    if faults and not asked.partial:
+        click.echo("Ended with 1 for that; --partial takes it as good.", err=True)
+        return 1
+    return 0
+
+
+def _both(paths: Sequence[Path], asked: Asked, console: Console) -> int:
+    from analysis.analyze import both_captures
+    from analysis.flows.both_ends import match_readings
+
+    readings = [_read(path, asked) for path in paths]
+    if asked.connection:
+        readings[0] = written_files.only(readings[0], asked.connection)
+    matched = match_readings(readings[0], readings[1], asked.mss, asked.align)
+    if not matched:
+        raise TcplabError(
+            "The two captures have no TCP connection in common.",
+            "Both must see the same addresses and ports (no NAT between them).",
+        )
+    if asked.connection:  # numbered as in the first capture
+        readings[1] = written_files.only(readings[1], [one.far["connection"] for one in matched])
+    faults = [sentence for reading in readings for sentence in _faults(reading)]
+    if not asked.as_json:
+        both_captures.show(matched, console)
+        for reading in readings:
+            _file_only(reading, console)
+    if asked.out:
+        _told(_write_both(paths, readings, both_captures.rows(matched), asked, asked.out), console)
+        _told_of_rest(readings, asked, console)
+    return _end(
+        [
+            *map(written_files.as_data, readings),
+            {"matched": both_captures.rows(matched).to_dicts()},
+        ],
+        faults,
+        asked,
+    )
+
+
+def _file_only(reading: Reading, console: Console) -> None:
+    from analysis.analyze.capture_terminal import file_sentences
+
+    console.print(Text(f"\n{reading.file.path}", style="bold"), soft_wrap=True)
+    for sentence in file_sentences(reading, reading.connections.height):
+        console.print(Text(sentence.strip()))
+
+
+def _write_both(
+    paths: Sequence[Path], readings: Sequence[Reading], rows: object, asked: Asked, out: Path
+) -> list[Path]:
+    """The page with both captures, `matched.csv` (a row for each way), and the tables of each
+    capture.
+    """
+    import polars as pl
+
+    from analysis.rendering import page_files
+
+    assert isinstance(rows, pl.DataFrame)
+    labels = written_files.labels(paths)
+    named = list(zip(labels, readings, strict=True))
+    written = written_files.write_graphs(" and ".join(labels), named, out, asked.write)
+    page_files.write(out, [("matched.csv", rows.write_csv().encode())], "analyze --match FILE FILE")
+    written.append(out / "matched.csv")
+    for label, reading in named:
+        written += written_files.write_tables(reading, out / label, asked.write)
+    return written

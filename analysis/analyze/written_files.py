@@ -1,0 +1,176 @@
+"""What `analyze --out FOLDER` writes: tables, the page of graphs, pictures and files for xplot."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from analysis.analyze import short_numbers
+from analysis.analyze.doubts import doubts
+from analysis.flows import Reading
+from analysis.rendering import page_files
+from topologies.errors import UsageError
+
+FORMATS = ("html", "csv", "json", "parquet", "packets", "png", "svg", "xpl")
+"""What --write takes: graphs.html; connections.csv, .json, .parquet; packets.parquet; pictures;
+files for xplot.
+"""
+USUAL = "html,csv"
+GRAPHS = frozenset({"html", "png", "svg", "xpl"})
+OF_PACKETS = GRAPHS | {"packets"}
+"""What needs a row per packet, and so memory that grows with the file."""
+_COMMAND = "analyze FILE"
+
+
+def formats(written: str) -> tuple[str, ...]:
+    """The words of --write. Raises UsageError for one that does not exist."""
+    found = tuple(dict.fromkeys(word.strip() for word in written.split(",") if word.strip()))
+    unknown = [word for word in found if word not in FORMATS]
+    if unknown or not found:
+        raise UsageError(
+            f"--write does not know '{', '.join(unknown)}'.", f"It takes {', '.join(FORMATS)}."
+        )
+    return found
+
+
+def as_data(reading: Reading) -> dict[str, Any]:
+    """The file's facts and its connections as JSON's types; what is not known is null."""
+    facts: dict[str, Any] = {**vars(reading.file), "link_types": list(reading.file.link_types)}
+    rows = [_finite(row) for row in reading.connections.iter_rows(named=True)]
+    return {"file": facts, "doubts": doubts(reading), "connections": rows}
+
+
+def only(reading: Reading, numbers: Sequence[int]) -> Reading:
+    """The reading with these connections alone. Raises UsageError for one that it has not."""
+    missing = sorted(set(numbers) - set(reading.connections["connection"]))
+    if missing:
+        height = reading.connections.height
+        has = f"It has {height:,}, numbered from 1." if height else "No TCP connection is in it."
+        raise UsageError(
+            f"{reading.file.path} has no connection {short_numbers.listed(list(map(str, missing)))}.",
+            has,
+        )
+    chosen = pl.col("connection").is_in(list(numbers))
+    packets = None if reading.packets is None else reading.packets.filter(chosen)
+    return replace(reading, connections=reading.connections.filter(chosen), packets=packets)
+
+
+def not_drawn(connections: int, wanted: Collection[str]) -> list[str]:
+    """Which graphs are of the largest of so many connections only, and how to get the others."""
+    from analysis.graphs import still_pictures, webpage
+
+    drawn = (
+        ("The page has", {"html"}, webpage.MOST_CONNECTIONS),
+        ("Pictures are", {"png", "svg"}, still_pictures.MOST_CONNECTIONS),
+    )
+    return [
+        f"{what} the {most} largest of {connections:,} connections only; --connection N gives"
+        " others."
+        for what, formats_of_it, most in drawn
+        if formats_of_it & set(wanted) and connections > most
+    ]
+
+
+def _finite(row: dict[str, Any]) -> dict[str, Any]:
+    """JSON has neither infinity nor NaN."""
+    return {
+        name: None if isinstance(value, float) and value - value != 0 else value
+        for name, value in row.items()
+    }
+
+
+def tables(reading: Reading, wanted: Collection[str]) -> Iterator[tuple[str, bytes]]:
+    """The tables among `wanted`, each as the name and the content of a file."""
+    rows = reading.connections
+    if "csv" in wanted:
+        yield "connections.csv", rows.write_csv().encode()
+    if "json" in wanted:
+        yield "connections.json", json.dumps(as_data(reading), indent=1, allow_nan=False).encode()
+    if "parquet" in wanted:
+        yield "connections.parquet", _parquet(rows)
+    if "packets" in wanted and reading.packets is not None:
+        yield "packets.parquet", _parquet(reading.packets)
+
+
+def _parquet(frame: pl.DataFrame) -> bytes:
+    with io.BytesIO() as buffer:
+        frame.write_parquet(buffer)
+        return buffer.getvalue()
+
+
+def write_tables(reading: Reading, folder: Path, wanted: Collection[str]) -> list[Path]:
+    """Writes `tables` into `folder`. Raises TcplabError where it takes none."""
+    written: list[Path] = []
+
+    def each() -> Iterator[tuple[str, bytes]]:
+        for name, content in tables(reading, wanted):
+            written.append(folder / name)
+            yield name, content
+
+    page_files.write(folder, each(), _COMMAND)
+    return written
+
+
+def write_graphs(
+    title: str, readings: Sequence[tuple[str, Reading]], folder: Path, wanted: Collection[str]
+) -> list[Path]:
+    """Writes the graphs among `wanted` of captures by label; two of the same traffic are drawn
+    together.
+    """
+    if not GRAPHS & set(wanted):
+        return []
+    from analysis import graphs
+
+    captures = [
+        graphs.Capture(label, reading.packets, reading.connections)
+        for label, reading in readings
+        if reading.packets is not None
+    ]
+    written = []
+    if "html" in wanted:
+        notes = [
+            f"{label}: {sentence}" for label, reading in readings for sentence in doubts(reading)
+        ]
+        count = max(reading.connections.height for _, reading in readings)
+        notes += not_drawn(
+            count, GRAPHS & set(wanted) - {"html"}
+        )  # of its own the page says it itself
+        page_files.write(
+            folder, [("graphs.html", graphs.page(title, captures, notes=notes).encode())], _COMMAND
+        )
+        written.append(folder / "graphs.html")
+    pictures = [word for word in ("png", "svg") if word in wanted]
+    if pictures:
+        graphs.write_pictures(captures, folder / "pictures", pictures)
+        written.append(folder / "pictures")
+    if "xpl" in wanted:
+        graphs.write_xplot(captures, folder / "xplot")
+        written.append(folder / "xplot")
+    return written
+
+
+def labels(paths: Sequence[Path]) -> list[str]:
+    """A name for each capture: its own, with as many of its folders as it takes to tell them
+    apart.
+    """
+    for depth in range(1, 1 + max(len(path.resolve().parts) for path in paths)):
+        found = ["_".join(path.resolve().with_name(_stem(path)).parts[-depth:]) for path in paths]
+        if len(set(found)) == len(found):
+            return found
+    return [
+        f"{_stem(path)}-{at}" for at, path in enumerate(paths, 1)
+    ]  # one file twice, or one stem with two endings
+
+
+def _stem(path: Path) -> str:
+    """Without the endings of captures and of their compression."""
+    name = path.name
+    for ending in (".zst", ".gz", ".pcapng", ".pcap", ".cap"):
+        name = name.removesuffix(ending)
+    return name or path.name

@@ -1,0 +1,83 @@
+"""The horizontal axis of a swept quantity: ticks where values were swept, labelled as the user
+wrote them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import NullLocator
+
+from analysis.figures.panels import spans_decades
+
+_CROWDED = 0.06
+"""Share of the axis below which two values stand too close."""
+_MARGIN = 0.1
+"""Share of the axis' values that stays free at either end: labels of panels beside each other must
+not touch.
+"""
+_LETTER = 0.115
+
+
+@dataclass(frozen=True)
+class SweptAxis:
+    """Where each value stands; `spacing` says how, and "even" is for values that neither scale
+    separates.
+    """
+
+    positions: tuple[float, ...]
+    labels: tuple[str, ...]
+    spacing: Literal["linear", "log", "even"]
+
+
+def swept(labels: Sequence[str], amounts: Sequence[float | None]) -> SweptAxis:
+    """Linear where that keeps the values apart, else logarithmic if all are above zero, else evenly
+    spaced.
+    """
+    known = [amount for amount in amounts if amount is not None]
+    names = tuple(labels)
+    if len(known) < len(names) or len(set(known)) < len(known):
+        return SweptAxis(tuple(map(float, range(len(names)))), names, "even")
+    if len(known) == 1 or not (_crowded(known) or spans_decades(known)):
+        return SweptAxis(tuple(known), names, "linear")
+    if min(known) > 0:
+        return SweptAxis(tuple(known), names, "log")
+    return SweptAxis(tuple(map(float, range(len(names)))), names, "even")
+
+
+def _crowded(amounts: Sequence[float]) -> bool:
+    ordered = sorted(amounts)
+    nearest = min(second - first for first, second in pairwise(ordered))
+    return nearest < _CROWDED * (ordered[-1] - ordered[0])
+
+
+def draw_axis(axes: Axes, axis: SweptAxis, width: float) -> None:
+    """Sets scale and ticks; labels that would touch on an axis of `width` inches are left out."""
+    if axis.spacing == "log":
+        axes.set_xscale("log")
+    axes.margins(x=_MARGIN)
+    if len(axis.positions) == 1:
+        axes.set_xlim(axis.positions[0] - 1, axis.positions[0] + 1)
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xticks(axis.positions, _apart(axes, axis, width))
+
+
+def _apart(axes: Axes, axis: SweptAxis, width: float) -> list[str]:
+    low, high = axes.transData.transform([(min(axis.positions), 1), (max(axis.positions), 1)])[:, 0]
+    places = axes.transData.transform([(position, 1) for position in axis.positions])[:, 0]
+    inches = [
+        width / (1 + 2 * _MARGIN) * (place - low) / (high - low) if high > low else 0.0
+        for place in places
+    ]
+    labels, free = list(axis.labels), float("-inf")
+    for at in sorted(range(len(labels)), key=inches.__getitem__):
+        half = _LETTER * len(labels[at]) / 2
+        if inches[at] - half < free:
+            labels[at] = ""
+        else:
+            free = inches[at] + half + 0.06
+    return labels

@@ -1,0 +1,261 @@
+"""The captures of both ends of a path: their connections joined, and each direction matched packet
+by packet.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import polars as pl
+
+from analysis import flows
+from analysis.flows.matching import (
+    FLOW,
+    CaptureSpan,
+    DirectionMatch,
+    align_clocks,
+    arrivals,
+    delays,
+    match,
+)
+from analysis.flows.reader import Engine
+
+_Key = tuple[tuple[tuple[str, int], ...], int]
+_Rows = tuple[dict[str, Any], dict[str, Any]]
+_SAMPLE = 20_000
+
+
+class Seen(Protocol):
+    """A capture's frames, as `flows.read` gives them."""
+
+    @property
+    def connections(self) -> pl.DataFrame: ...
+    @property
+    def packets(self) -> pl.DataFrame | None: ...
+
+
+@dataclass(frozen=True)
+class Matched:
+    """A connection that both captures have: its rows in either, and both ways.
+
+    `forward` is what the host at the near capture sent, `back` what it received. `offset` is the
+    clocks' difference that was taken out (ns), 0 unless asked for.
+    """
+
+    near: dict[str, Any]
+    far: dict[str, Any]
+    forward: DirectionMatch
+    back: DirectionMatch
+    offset: int = 0
+
+
+def match_captures(
+    near: Path, far: Path, engine: Engine = "auto", mss: int | None = None, aligned: bool = False
+) -> tuple[Matched, ...]:
+    """Matches every connection that both captures have, in the near one's order.
+
+    `mss` (bytes) takes super-packets apart; `aligned` takes the clocks' offset out. Which end is
+    the near capture's is told by the two directions' delays together, in which the offset
+    cancels. Raises TcplabError as `flows.read`.
+    """
+    readings = [flows.read(path, packets=True, engine=engine) for path in (near, far)]
+    return match_readings(readings[0], readings[1], mss, aligned)
+
+
+def match_readings(
+    near: flows.Reading, far: flows.Reading, mss: int | None = None, aligned: bool = False
+) -> tuple[Matched, ...]:
+    """As `match_captures`, of captures that were read with their packets."""
+    common = _Common(near, far)
+    none = common.out[0].clear()
+    parts = [
+        frame.partition_by(FLOW, include_key=False, as_dict=True, maintain_order=True)
+        for frame in (*common.out, *common.back)
+    ]
+    return tuple(
+        _matched(
+            rows,
+            [part.get((flow,), none.drop(FLOW)) for part in parts],
+            (near.file, far.file),
+            mss,
+            aligned,
+        )
+        for flow, rows in enumerate(common.rows)
+    )
+
+
+def journeys(near: Seen, far: Seen) -> pl.DataFrame:
+    """Every packet of the connections that both have, as the capture nearer to its sender has it,
+    in order of time.
+
+    With `arrived` (ns; null where the other capture has it not) and `outward` (sent on the near
+    capture's side). A packet that only the capture nearer to its receiver has is left out.
+    `connection` and `forward` are those of `near`, `connection_far` and `forward_far` those of
+    `far`.
+    """
+    common = _Common(near, far)
+    ways = [
+        arrivals(*common.out).with_columns(outward=True),
+        arrivals(*common.back).with_columns(outward=False),
+    ]
+    both = pl.concat(ways).drop("connection").join(common.numbers, on=FLOW)
+    both = both.with_columns(forward_far=pl.col("forward") != pl.col("turned"))
+    return both.drop("turned", FLOW).sort("time", maintain_order=True)
+
+
+class _Common:
+    """The connections that two captures have, numbered by `flow`: `rows` in either, and all their
+    packets.
+
+    `out` is what the host at the near capture sent, as (near, far) have it; `back` what it
+    received, as (far, near) do. `forward` is the near capture's in all of them, and so are the
+    numbers where a SYN is missing.
+    """
+
+    def __init__(self, near: Seen, far: Seen) -> None:
+        ends = [_by_ends(capture.connections) for capture in (near, far)]
+        self.rows = [(row, ends[1][key]) for key, row in ends[0].items() if key in ends[1]]
+        self.numbers = _numbers(self.rows)
+        one = _of_flows(near, self.numbers.select(FLOW, "connection"))
+        two = _of_flows(far, self.numbers.select(FLOW, "turned", connection="connection_far"))
+        two = two.with_columns(forward=pl.col("forward") != pl.col("turned")).drop("turned")
+        two = _one_numbering(
+            one, two, [flow for flow, rows in enumerate(self.rows) if not all(map(_whole, rows))]
+        )
+        sides = [_from_near(frame, way) for way in [_outward(one, two)] for frame in (one, two)]
+        self.out = (sides[0].filter("out").drop("out"), sides[1].filter("out").drop("out"))
+        self.back = (
+            sides[1].filter(~pl.col("out")).drop("out"),
+            sides[0].filter(~pl.col("out")).drop("out"),
+        )
+
+
+def _by_ends(connections: pl.DataFrame) -> dict[_Key, dict[str, Any]]:
+    """The connections by their two ends, whichever came first, and by how many had the same ends
+    before.
+    """
+    seen: Counter[object] = Counter()
+    found: dict[_Key, dict[str, Any]] = {}
+    for row in connections.iter_rows(named=True):
+        ends = tuple(sorted((_end(row, "a"), _end(row, "b"))))
+        found[ends, seen[ends]] = row
+        seen[ends] += 1
+    return found
+
+
+def _end(row: dict[str, Any], side: str) -> tuple[str, int]:
+    return row[f"host_{side}"], row[f"port_{side}"]
+
+
+def _numbers(rows: Sequence[_Rows]) -> pl.DataFrame:
+    """`flow`, its numbers in both captures, and whether it is `turned`: one's a is the other's
+    b.
+    """
+    types = {
+        FLOW: pl.UInt32,
+        "connection": pl.UInt32,
+        "connection_far": pl.UInt32,
+        "turned": pl.Boolean,
+    }
+    values = [
+        (flow, near["connection"], far["connection"], _end(near, "a") != _end(far, "a"))
+        for flow, (near, far) in enumerate(rows)
+    ]
+    return pl.DataFrame(values, schema=types, orient="row")
+
+
+def _of_flows(capture: Seen, numbers: pl.DataFrame) -> pl.DataFrame:
+    assert capture.packets is not None
+    return capture.packets.join(numbers, on="connection", maintain_order="left")
+
+
+def _outward(one: pl.DataFrame, two: pl.DataFrame) -> pl.DataFrame:
+    """For each `flow` whether its end a is at the near capture: what that sends comes later to the
+    far one.
+
+    The first packets tell; all are looked at only where those have nothing in common.
+    """
+    for most in (_SAMPLE, max(len(one), len(two))):
+        firsts = [frame.filter(pl.int_range(pl.len()).over(FLOW) < most) for frame in (one, two)]
+        ways = [
+            delays(*(frame.filter(pl.col("forward") == way) for frame in firsts))
+            for way in (True, False)
+        ]
+        found = (
+            ways[0].join(ways[1], on=FLOW, how="full", coalesce=True, suffix="_back").fill_null(0)
+        )
+        if len(found) == one[FLOW].n_unique():
+            break
+    return found.select(FLOW, a_is_near=pl.col("later") >= pl.col("later_back"))
+
+
+def _from_near(packets: pl.DataFrame, outward: pl.DataFrame) -> pl.DataFrame:
+    """With `out`: whether the host at the near capture sent it."""
+    near = packets.join(outward, on=FLOW, how="left", maintain_order="left")
+    return near.with_columns(out=pl.col("forward") == pl.col("a_is_near").fill_null(True)).drop(
+        "a_is_near"
+    )
+
+
+def _matched(
+    rows: _Rows,
+    parts: Sequence[pl.DataFrame],
+    spans: tuple[CaptureSpan, CaptureSpan],
+    mss: int | None,
+    aligned: bool,
+) -> Matched:
+    forward, back = (
+        match(parts[0], parts[1], spans[1], mss),
+        match(parts[2], parts[3], spans[0], mss),
+    )
+    near, far = rows
+    return (
+        Matched(near, far, *align_clocks(forward, back))
+        if aligned
+        else Matched(near, far, forward, back)
+    )
+
+
+def _whole(connection: dict[str, Any]) -> bool:
+    """Whether both SYNs were seen, from which numbers are counted."""
+    return bool(connection["syns_a2b"] and connection["syns_b2a"])
+
+
+def _one_numbering(near: pl.DataFrame, far: pl.DataFrame, flows: Sequence[int]) -> pl.DataFrame:
+    """The far packets, those of `flows` with the near ones' numbers."""
+    if not flows:
+        return far
+    parts = [
+        frame.partition_by(FLOW, "forward", as_dict=True, maintain_order=True)
+        for frame in (near, far)
+    ]
+    chosen = {(flow, forward) for flow in flows for forward in (True, False)}
+    return pl.concat(
+        _renumbered(parts[0][key], part) if key in chosen and key in parts[0] else part
+        for key, part in parts[1].items()
+    ).sort("number")
+
+
+def _renumbered(near: pl.DataFrame, far: pl.DataFrame) -> pl.DataFrame:
+    """The far packets with the near ones' numbers: by the commonest difference between packets
+    alike in the rest.
+    """
+    names, alike = ("sequence", "acknowledgement"), ("payload", "timestamp", "echo", "ip_id")
+    sides = [
+        frame.select(*names, pl.col(alike).cast(pl.Int64).fill_null(-1)).unique(alike, keep="none")
+        for frame in (near, far)
+    ]
+    pairs = (
+        sides[0]
+        .join(sides[1], on=alike)
+        .cast(dict.fromkeys((*names, *(f"{name}_right" for name in names)), pl.Int64))
+    )
+    for name in names:
+        commonest = (pairs[name] - pairs[f"{name}_right"]).drop_nulls().value_counts(sort=True)
+        by = int(commonest[name][0]) if len(commonest) else 0
+        far = far.with_columns((pl.col(name).cast(pl.Int64) + by).cast(pl.UInt64, strict=False))
+    return far

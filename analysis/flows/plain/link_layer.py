@@ -1,0 +1,129 @@
+"""From captured packets to their IP headers. Link types: https://www.tcpdump.org/linktypes.html
+(the numbers only).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from analysis.flows.plain.packet_records import Batch, Whole
+
+IGNORED = (
+    "link type not known",
+    "not IP",
+    "not TCP",
+    "later fragment",
+    "TCP header cut off",
+    "damaged IP header",
+    "damaged TCP header",
+)
+"""Why a packet is no TCP segment for us."""
+LINK_TYPE, NOT_IP, NOT_TCP, FRAGMENT, CUT_OFF, DAMAGED_IP, DAMAGED_TCP = range(len(IGNORED))
+FINE = -1
+
+_TAGS = 8
+_IP_TYPES = (0x0800, 0x86DD)
+_VLAN_TYPES = (0x8100, 0x88A8, 0x9100, 0x9200, 0x9300)
+_PPPOE = 0x8864
+_TYPED = {1: 12, 113: 14}
+"""Link types with an EtherType, and where it stands."""
+Truths = npt.NDArray[np.bool_]
+
+
+class PacketBatch:
+    """The packets of a batch on the way to TCP: how far each was read, and why some are none of
+    ours.
+    """
+
+    def __init__(self, batch: Batch) -> None:
+        self.batch = batch
+        self.why = np.full(len(batch.start), FINE, np.int8)
+        self.ip = np.zeros(len(batch.start), np.int64)
+        """Where the IP header begins, counted from the record's first octet."""
+
+    def ignore(self, rows: Whole, why: int, where: Truths) -> Whole:
+        """Puts aside those of `rows` that `where` marks; the others."""
+        self.why[rows[where]] = why
+        return rows[~where]
+
+    def octet(self, rows: Whole, at: Whole | int) -> Whole:
+        octets: Whole = self.batch.octets[self.batch.start[rows] + at].astype(np.int64)
+        return octets
+
+    def pair(self, rows: Whole, at: Whole | int) -> Whole:
+        return self.octet(rows, at) << 8 | self.octet(rows, at + 1)
+
+    def shorter(self, rows: Whole, length: Whole | int) -> Truths:
+        """Which of `rows` hold less than `length` octets."""
+        return self.batch.captured[rows] < length
+
+
+def find_ip(packets: PacketBatch) -> None:
+    """Finds where the IP headers begin; whether their version is right is for `segment`."""
+    links = packets.batch.link
+    for link in np.unique(links):
+        rows = np.flatnonzero(links == link)
+        if link in _TYPED:
+            _typed(packets, rows, np.full(len(rows), _TYPED[link]))
+        elif link == 276:
+            _cooked(packets, rows)
+        elif link in (0, 108):
+            _loopback(packets, rows)
+        elif link in (9, 50):
+            _point_to_point(packets, rows, np.zeros(len(rows), np.int64))
+        elif link not in (12, 14, 101, 228, 229):
+            packets.why[rows] = LINK_TYPE
+
+
+def _typed(packets: PacketBatch, rows: Whole, at: Whole) -> None:
+    """An EtherType at `at`, behind any number of VLAN tags (802.1Q, 802.1ad and their forerunners)
+    and PPPoE.
+    """
+    for _ in range(_TAGS):
+        short = packets.shorter(rows, at + 2)
+        rows, at = packets.ignore(rows, NOT_IP, short), at[~short]
+        kind = packets.pair(rows, at)
+        there, tagged, session = (
+            np.isin(kind, _IP_TYPES),
+            np.isin(kind, _VLAN_TYPES),
+            kind == _PPPOE,
+        )
+        packets.ip[rows[there]] = at[there] + 2
+        _point_to_point(packets, rows[session], at[session] + 8)
+        packets.why[rows[~(there | tagged | session)]] = NOT_IP
+        rows, at = rows[tagged], at[tagged] + 4
+        if not len(rows):
+            return
+    packets.why[rows] = NOT_IP
+
+
+def _cooked(packets: PacketBatch, rows: Whole) -> None:
+    """LINUX_SLL2: the type stands first; a VLAN's tag follows the header as elsewhere."""
+    rows = packets.ignore(rows, NOT_IP, packets.shorter(rows, 20))
+    kind = packets.pair(rows, 0)
+    there, tagged = np.isin(kind, _IP_TYPES), np.isin(kind, _VLAN_TYPES[:2])
+    packets.ip[rows[there]] = 20
+    packets.why[rows[~(there | tagged)]] = NOT_IP
+    _typed(packets, rows[tagged], np.full(np.count_nonzero(tagged), 22))
+
+
+def _loopback(packets: PacketBatch, rows: Whole) -> None:
+    """Four octets of an address family, which differs between systems: the version of what follows
+    decides.
+    """
+    rows = packets.ignore(rows, NOT_IP, packets.shorter(rows, 5))
+    rows = packets.ignore(rows, NOT_IP, ~np.isin(packets.octet(rows, 4) >> 4, (4, 6)))
+    packets.ip[rows] = 4
+
+
+def _point_to_point(packets: PacketBatch, rows: Whole, at: Whole) -> None:
+    """PPP (RFC 1661), with or without the two octets of HDLC framing (RFC 1662)."""
+    framed = ~packets.shorter(rows, at + 2)
+    framed[framed] = packets.pair(rows[framed], at[framed]) == 0xFF03
+    at = at + 2 * framed
+    short = packets.shorter(rows, at + 2)
+    rows, at = packets.ignore(rows, NOT_IP, short), at[~short]
+    other = ~np.isin(packets.pair(rows, at), (0x0021, 0x0057))
+    rows, at = packets.ignore(rows, NOT_IP, other), at[~other]
+    packets.ip[rows] = at + 2

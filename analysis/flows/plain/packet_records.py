@@ -1,0 +1,132 @@
+"""Captured packets, many at once, whatever the format: pcap here, pcapng in `blocks`.
+
+Formats: draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from analysis.flows.plain.stream import ByteStream
+
+LARGEST = 256 << 20
+"""A record of more bytes than this is taken as damage."""
+Whole = npt.NDArray[np.int64]
+Octets = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Records that stand in `octets`: where each begins, how many octets of it are there, and what
+    is said of it.
+    """
+
+    octets: Octets
+    start: Whole
+    captured: Whole
+    length: Whole
+    """Octets that were on the wire."""
+    time: Whole
+    """Nanoseconds since 1970."""
+    link: Whole
+
+
+@dataclass(slots=True)
+class FileHeaders:
+    """What the file's headers state: link types in the order of their coming, and the largest snap
+    length.
+    """
+
+    link_types: list[int] = field(default_factory=list)
+    snaplen: int = 0
+
+    def interface(self, link: int, snaplen: int) -> None:
+        if link not in self.link_types:
+            self.link_types.append(link)
+        self.snaplen = max(self.snaplen, snaplen)
+
+
+Batches = Generator[Batch, None, str | None]
+"""Gives records, and returns why reading ended before the end: a name in analysis.flows.faults."""
+
+_FORMATS = {
+    b"\xd4\xc3\xb2\xa1": ("pcap", "<"),
+    b"\xa1\xb2\xc3\xd4": ("pcap", ">"),
+    b"\x4d\x3c\xb2\xa1": ("pcap-nanosecond", "<"),
+    b"\xa1\xb2\x3c\x4d": ("pcap-nanosecond", ">"),
+    b"\x0a\x0d\x0d\x0a": ("pcapng", ""),
+}
+
+
+def recognise(source: ByteStream) -> tuple[str, str] | None:
+    """The format and pcap's byte order, or None for a file that is no capture."""
+    return _FORMATS.get(source.window[:4]) if source.need(4) else None
+
+
+def read_pcap(source: ByteStream, format: str, order: str, headers: FileHeaders) -> Batches:
+    """All records of a pcap file."""
+    if not source.need(24):
+        return ended(source)
+    snaplen, link = struct.unpack_from(order + "II", source.window, 16)
+    headers.interface(link & 0xFFFF, snaplen)
+    source.take(24)
+    tick = 1000 if format == "pcap" else 1
+    while source.need(16):
+        starts, end, claimed = _whole_records(source.window, order)
+        if starts:
+            yield _batch(source.window, starts, order, tick, link & 0xFFFF)
+            source.take(end)
+        elif claimed > LARGEST:
+            return "length"
+        elif not source.need(16 + claimed):
+            break
+    return ended(source)
+
+
+def ended(source: ByteStream) -> str | None:
+    """What is wrong with a stream that has no more whole records."""
+    if source.broken:
+        return "unpacking"
+    return "cut" if source.window else None
+
+
+def _whole_records(window: bytes, order: str) -> tuple[list[int], int, int]:
+    """Where the records begin that are whole, where the last one ends, and what the one behind it
+    claims to hold.
+    """
+    length = struct.Struct(order + "I").unpack_from
+    starts, at, end, claimed = [], 0, len(window), 0
+    while at + 16 <= end:
+        (claimed,) = length(window, at + 8)
+        following = at + 16 + claimed
+        if following > end or claimed > LARGEST:
+            break
+        starts.append(at)
+        at = following
+    return starts, at, claimed
+
+
+def _batch(window: bytes, starts: list[int], order: str, tick: int, link: int) -> Batch:
+    octets, start = np.frombuffer(window, np.uint8), np.array(starts, np.int64)
+    heads = view(
+        octets,
+        start,
+        np.dtype([(name, order + "u4") for name in ("s", "fraction", "captured", "wire")]),
+    )
+    captured = heads["captured"].astype(np.int64)
+    time = heads["s"].astype(np.int64) * 1_000_000_000 + heads["fraction"].astype(np.int64) * tick
+    length = np.maximum(heads["wire"].astype(np.int64), captured)
+    return Batch(octets, start + 16, captured, length, time, np.full(len(start), link, np.int64))
+
+
+def view(octets: Octets, at: Whole, kind: np.dtype[Any]) -> npt.NDArray[Any]:
+    """The headers of this kind that begin at each of `at`."""
+    if not len(at):
+        return np.empty(0, kind)
+    return np.lib.stride_tricks.sliding_window_view(octets, kind.itemsize)[at].view(kind)[:, 0]

@@ -1,0 +1,64 @@
+"""The file as a stream of bytes: unpacked where it is gzip (RFC 1952) or zstd (RFC 8878), read in
+large pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from analysis.flows.plain.decompression import Damaged, gzip, pieces, unpacked, zstd
+
+PIECE = 1 << 22
+"""Bytes that are read at once: enough packets for NumPy, and little memory."""
+
+
+class ByteStream:
+    """A window over the stream: what was read and not yet used."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self.window = b""
+        self.offset = 0
+        """Bytes of the stream before the window."""
+        self.broken = False
+        """Whether the stream ended by an error of the system or of the unpacking, and not at its
+        end.
+        """
+
+    def need(self, length: int) -> bool:
+        """Makes at least `length` bytes stand in the window; False if the stream ends before."""
+        have = len(self.window)
+        if have >= length:
+            return True
+        parts = [self.window]
+        while have < length and (piece := self._next()):
+            parts.append(piece)
+            have += len(piece)
+        self.window = b"".join(parts)
+        return have >= length
+
+    def take(self, length: int) -> None:
+        self.window = self.window[length:]
+        self.offset += length
+
+    def _next(self) -> bytes:
+        try:
+            return next(self._pieces, b"")
+        except (OSError, Damaged):
+            self.broken = True
+            return b""
+
+
+def open_source(file: BinaryIO) -> tuple[ByteStream, str]:
+    """The stream in `file`, and how it is compressed: "", "gzip" or "zstd".
+
+    Raises OSError if nothing can be read.
+    """
+    magic = file.read(4)
+    file.seek(0)
+    if magic.startswith(b"\x1f\x8b"):
+        return ByteStream(unpacked(file, gzip)), "gzip"
+    if magic == b"\x28\xb5\x2f\xfd":
+        return ByteStream(unpacked(file, zstd)), "zstd"
+    return ByteStream(pieces(file, PIECE)), ""

@@ -1,0 +1,45 @@
+"""The columns of a connection as a whole: who talked, when, and how completely it was seen."""
+
+from __future__ import annotations
+
+import ipaddress
+
+from analysis.flows.plain.connection import Connection
+from analysis.flows.plain.direction import SenderState
+from analysis.flows.plain.plain_frame import Value
+
+_FOUR = b"\1" + bytes(7)
+"""What the address of an IPv4 packet begins with; see segment.py."""
+
+
+def whole(connection: Connection) -> dict[str, Value]:
+    ends, known = connection.ends, connection.vantage != "unknown"
+    return {
+        "connection": connection.number,
+        "complete": _complete(connection.a, connection.b),
+        "vantage": connection.vantage,
+        "vantage_source": "handshake" if known else "none",
+        "handshake_outer": connection.outer,
+        "handshake_inner": connection.inner,
+        "duration": max(connection.last_time - connection.first_time, 0),
+        "conn_#": connection.number,
+        "host_a": _address(ends[:16]),
+        "host_b": _address(ends[16:32]),
+        "port_a": int.from_bytes(ends[32:34], "big"),
+        "port_b": int.from_bytes(ends[34:36], "big"),
+        "first_packet": connection.first_time,
+        "last_packet": connection.last_time,
+    }
+
+
+def _complete(a: SenderState, b: SenderState) -> str:
+    if a.resets + b.resets:
+        return "reset"
+    return "yes" if min(a.syns, b.syns, a.fins, b.fins) else "no"
+
+
+def _address(octets: bytes) -> str:
+    if octets.startswith(_FOUR):
+        return str(ipaddress.IPv4Address(octets[12:]))
+    address = ipaddress.IPv6Address(octets)
+    return f"::ffff:{address.ipv4_mapped}" if address.ipv4_mapped else str(address)

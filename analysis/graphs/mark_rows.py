@@ -1,0 +1,125 @@
+"""Rows of columns chosen, and runs of marks drawn as one where there are more than a picture can
+show.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields, replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.graphs.capture import Answers, Blocks, Numbers, SentSegments, Whole
+from analysis.graphs.layers import Layer
+from analysis.graphs.looks import KINDS, LOOKS
+
+Table = TypeVar("Table", SentSegments, Answers, Blocks)
+
+
+def taken(table: Table, rows: NDArray[np.bool_]) -> Table:
+    """The chosen rows of each column."""
+    if rows.all():
+        return table  # the columns stay the same objects, which the page stores once
+    return replace(
+        table, **{column.name: getattr(table, column.name)[rows] for column in fields(table)}
+    )
+
+
+def rows_by_look(kinds: Whole) -> list[tuple[str, NDArray[np.bool_]]]:
+    """The looks that the kinds of segments have, in the order of `LOOKS`, each with its rows."""
+    present = set(np.flatnonzero(np.bincount(kinds)).tolist())
+    small = kinds.astype(np.uint8)
+    codes = {name: [code for code in present if KINDS[code] == name] for name in LOOKS}
+    return [(name, np.isin(small, some)) for name, some in codes.items() if some]
+
+
+def safe_name(label: str) -> str:
+    """A capture's label as part of a file's name."""
+    return re.sub(r"[^\w.-]+", "_", label).strip("._") or "capture"
+
+
+def in_cells(layer: Layer, columns: Whole, rows: int) -> Layer:
+    """One dot of those that would lie on each other: in the same column and the same of `rows`
+    heights.
+    """
+    low, high = float(layer.y.min()), float(layer.y.max())
+    heights = ((layer.y - low) * (rows / ((high - low) or 1))).astype(np.int64)
+    _, chosen = np.unique(columns * (rows + 1) + heights, return_index=True)
+    return _rows(layer, np.sort(chosen), np.sort(chosen))
+
+
+def merged(layer: Layer, run: int) -> Layer:
+    """The layer with about one mark for `run`, but for looks of which every mark is drawn.
+
+    Strokes become one. Of points, four in a row of four times `run` stay, the lowest and the
+    highest among them.
+    """
+    if run <= 1 or LOOKS[layer.look].every or not len(layer):
+        return layer
+    size = run if layer.shape in ("bars", "rate", "arrows") else 4 * run
+    return in_groups(layer, np.arange(len(layer)) // size)
+
+
+def in_groups(layer: Layer, groups: Whole) -> Layer:
+    """Marks whose `groups` (never falling) are equal become one stroke, or their lowest and highest
+    points.
+    """
+    (starts,) = np.nonzero(np.diff(groups, prepend=groups[:1] - 1))
+    if layer.shape == "bars":
+        return _strokes(layer, starts)
+    if layer.shape in ("rate", "arrows"):
+        return _rows(
+            layer,
+            starts if layer.shape == "arrows" else np.unique([*starts, len(layer) - 1]),
+            starts,
+        )
+    return _rows(layer, _extremes(layer.y, groups, starts), starts)
+
+
+def _strokes(layer: Layer, starts: Whole) -> Layer:
+    """A bar stays upright or, as a run of several, leans from the first one's time to the last
+    one's.
+    """
+    starts = _contiguous(layer, starts)
+    ends = np.append(starts[1:], len(layer)) - 1
+    top = layer.y if layer.top is None else layer.top
+    return replace(
+        layer,
+        x=layer.x[starts],
+        end=layer.x[ends],
+        y=np.minimum.reduceat(layer.y, starts),
+        top=np.maximum.reduceat(top, starts),
+        fields={name: column[starts] for name, column in layer.fields.items()},
+        run=int((ends - starts).max()) + 1,
+    )
+
+
+def _contiguous(layer: Layer, starts: Whole) -> Whole:
+    """Also a step backwards begins a stroke, so that a stroke never covers bytes that came
+    later.
+    """
+    (back,) = np.nonzero(np.diff(layer.y) < 0)
+    return np.union1d(starts, back + 1)
+
+
+def _extremes(values: Numbers, groups: Whole, starts: Whole) -> Whole:
+    """In each group the rows of its first, lowest, highest and last value."""
+    counts = np.diff(np.append(starts, len(values)))
+    rows = [starts, starts + counts - 1]
+    for best in (np.minimum, np.maximum):
+        found = np.flatnonzero(values == np.repeat(best.reduceat(values, starts), counts))
+        rows.append(
+            found[np.flatnonzero(np.diff(groups[found], prepend=groups[0] - 1))]
+        )  # the first of each group
+    return np.unique(np.concatenate(rows))
+
+
+def _rows(layer: Layer, rows: Whole, starts: Whole) -> Layer:
+    top, end = (None if column is None else column[rows] for column in (layer.top, layer.end))
+    longest = int(np.diff(np.append(starts, len(layer))).max())
+    chosen = {name: column[rows] for name, column in layer.fields.items()}
+    return replace(
+        layer, x=layer.x[rows], y=layer.y[rows], top=top, end=end, fields=chosen, run=longest
+    )

@@ -1,0 +1,56 @@
+"""Numbers as short text: rounded to a step, differences, bytes of the same weight together,
+deflate, base64.
+
+Differences of times, sequence numbers and ACKs are small and alike. With the bytes of one weight
+beside each other, deflate finds that. page/decode.js is the way back.
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from typing import Any
+
+import numpy as np
+
+from analysis.graphs.capture import Numbers, Whole
+
+DIGITS = 6
+"""Decimal digits that are kept of the greatest of numbers that are not whole."""
+
+
+class PageColumns:
+    """The columns of a page. Equal columns are stored once, since many graphs share their times."""
+
+    def __init__(self) -> None:
+        self.stored: list[dict[str, Any]] = []
+        self._places: dict[tuple[float, bytes], int] = {}
+
+    def put(self, numbers: Numbers, step: int = 1) -> int:
+        """The place of `numbers`, rounded to multiples of `step`; those that are not whole to six
+        digits.
+        """
+        whole, kept = _rounded(numbers, step)
+        key = (kept, whole.tobytes())
+        if key not in self._places:
+            self._places[key] = len(self.stored)
+            self.stored.append({"length": len(whole), "step": kept, **_packed(whole)})
+        return self._places[key]
+
+
+def _rounded(numbers: Numbers, step: int) -> tuple[Whole, float]:
+    if numbers.dtype.kind == "f":
+        fine = 10.0 ** (np.ceil(np.log10(float(np.abs(numbers).max(initial=0)) or 1)) - DIGITS)
+        return np.rint(numbers / fine).astype(np.int64), fine
+    whole = numbers.astype(np.int64, copy=False)
+    return (whole if step == 1 else (whole + step // 2) // step), step
+
+
+def _packed(whole: Whole) -> dict[str, Any]:
+    differences = np.diff(whole, prepend=0)
+    unsigned = ((differences << 1) ^ (differences >> 63)).astype(
+        "<u8"
+    )  # the sign goes to the lowest bit
+    width = max(1, -(-int(unsigned.max(initial=0)).bit_length() // 8))
+    planes = unsigned.view(np.uint8).reshape(-1, 8)[:, :width].T.tobytes()
+    return {"width": width, "data": base64.b64encode(zlib.compress(planes, 4)).decode("ascii")}

@@ -1,0 +1,49 @@
+"""The time-sequence graph: every segment at its bytes, between what is acknowledged and what the
+receiver allows.
+"""
+
+from __future__ import annotations
+
+from analysis.graphs.capture import Blocks, CaptureDirection, SentSegments
+from analysis.graphs.layers import SEQUENCE, Graph, Layer, Shape, graph
+from analysis.graphs.mark_rows import rows_by_look, taken
+
+CAPTION = (
+    "Steeper is faster; flat is waiting. Each stroke is one segment at the bytes that it carries. "
+    "What lies below the ACK line has arrived."
+)
+
+
+def draw(one: CaptureDirection) -> Graph:
+    """Window and ACK lines, SACK blocks, data, and each kind of retransmission as a layer of its
+    own.
+    """
+    answers, numbers = one.answers, {"record": one.answers.number}
+    return graph(
+        "time_sequence",
+        "Time and sequence",
+        CAPTION,
+        SEQUENCE,
+        Layer("window", "stairs", answers.time, answers.edge, fields=numbers),
+        Layer("ack", "stairs", answers.time, answers.highest, fields=numbers),
+        *(_reported(one.blocks, duplicate) for duplicate in (False, True)),
+        *by_kind(one.sent),
+    )
+
+
+def by_kind(sent: SentSegments, shape: Shape = "bars") -> list[Layer]:
+    """The segments as one layer a kind, those that were sent once first; `dots` stand at the first
+    byte.
+    """
+    return [_of(taken(sent, rows), name, shape) for name, rows in rows_by_look(sent.kind)]
+
+
+def _of(sent: SentSegments, name: str, shape: Shape) -> Layer:
+    top = sent.high if shape == "bars" else None
+    return Layer(name, shape, sent.time, sent.low, top, fields={"record": sent.number})
+
+
+def _reported(blocks: Blocks, duplicate: bool) -> Layer:
+    some = taken(blocks, blocks.duplicate == duplicate)
+    look = "dsack" if duplicate else "sack"
+    return Layer(look, "bars", some.time, some.left, some.right, fields={"record": some.number})

@@ -1,0 +1,253 @@
+"""The graphs as pictures for a text, drawn by matplotlib: the page's layers, thinned to what can be
+seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, FuncFormatter
+
+from analysis.graphs.all_graphs import Samples, View, views
+from analysis.graphs.capture import Capture, Numbers
+from analysis.graphs.layers import Axis, Graph, Layer
+from analysis.graphs.looks import LOOKS, SERIES
+from analysis.graphs.mark_rows import in_cells, in_groups, safe_name
+from analysis.rendering import page_files
+from analysis.rendering.figure_style import grid, settings
+
+COLUMNS = 1600
+"""Across a picture, more marks than four times this many of one kind are thinned to their lowest
+and highest.
+"""
+RATE_BINS = 150
+MOST_DRAWN = 10_000
+"""Dots of one kind beyond which they are pixels also in an SVG, which would else have tens of
+megabytes.
+"""
+MOST_CONNECTIONS = 4
+"""Connections of a capture that are drawn, those with most payload."""
+MARKERS = {
+    "": ".",
+    "triangle": "^",
+    "circle": "o",
+    "square": "s",
+    "diamond": "D",
+    "cross": "x",
+    "plus": "+",
+    "ring": "o",
+}
+
+
+def write_pictures(
+    captures: Sequence[Capture],
+    folder: Path,
+    formats: Sequence[str] = ("png",),
+    samples: Samples | None = None,
+    most: int = MOST_CONNECTIONS,
+) -> list[Path]:
+    """One file a graph and format ("png", "svg", "pdf"), of the `most` largest connections of each
+    capture.
+
+    Raises TcplabError where the folder cannot be written.
+    """
+    drawn = {name: graph for view in views(captures, samples, most) for name, graph in _named(view)}
+    files = (
+        (f"{name}.{ending}", picture(graph, ending))
+        for name, graph in drawn.items()
+        for ending in formats
+    )
+    page_files.write(folder, files, "graphs")
+    return [folder / f"{name}.{ending}" for name in drawn for ending in formats]
+
+
+def _named(view: View) -> Iterator[tuple[str, Graph]]:
+    label = safe_name(view.direction.capture)
+    for graph in view.graphs:
+        whole = graph.key in ("fairness", "jain")  # of all connections
+        if graph.layers:
+            yield (
+                (
+                    f"{label}_{graph.key}"
+                    if whole
+                    else f"{label}_{view.direction.short_name}_{graph.key}"
+                ),
+                graph,
+            )
+
+
+def picture(graph: Graph, ending: str) -> bytes:
+    """The graph as a file of the format `ending`."""
+    with settings():
+        figure, ((axes,),) = grid(1, 1, 4.4, share=False, below=1.5)
+        figure.subplots_adjust(left=0.13)  # room for "100 Mbit/s"
+        left, right = _ends(graph)
+        for at, layer in enumerate(graph.layers):
+            _layer(axes, layer, graph, at, right - left)
+        _frame(axes, graph, left, right)
+        _legend(figure, axes)
+        return _saved(figure, ending)
+
+
+def _ends(graph: Graph) -> tuple[float, float]:
+    columns = [
+        column for layer in graph.layers for column in (layer.x, layer.end) if column is not None
+    ]
+    left = 0.0 if graph.over_time else min(float(column.min()) for column in columns)
+    return left, max(left + 1, *(float(column.max()) for column in columns))
+
+
+def _frame(axes: Axes, graph: Graph, left: float, right: float) -> None:
+    axes.set_xlim(left * graph.x.scale, right * graph.x.scale)
+    _scale(axes, graph)
+    if graph.y.ticks:
+        axes.set_ylim(-0.3, 2.3)
+        axes.set_yticks(
+            [value for value, _ in graph.y.ticks],
+            [name.rpartition(":")[0] for _, name in graph.y.ticks],
+        )
+    else:
+        axes.set_ylabel(_words(graph.y))
+        axes.yaxis.set_major_formatter(_numbers(graph.y))
+    axes.set_xlabel(_words(graph.x))
+    axes.set_title(graph.title)
+
+
+def _scale(axes: Axes, graph: Graph) -> None:
+    """As high as what fits; a receive window far above is cut."""
+    fitting = [layer for layer in graph.layers if LOOKS[layer.look].fit and layer.shape != "rate"]
+    if fitting:
+        low = min(float(layer.y.min()) for layer in fitting) * graph.y.scale
+        high = (
+            max(float((layer.y if layer.top is None else layer.top).max()) for layer in fitting)
+            * graph.y.scale
+        )
+        room = (high - (0 if graph.y.zero else low)) * 0.07 or 1.0
+        axes.set_ylim(low - room, high + room)
+    if graph.y.zero:
+        axes.set_ylim(bottom=0)
+
+
+def _words(axis: Axis) -> str:
+    return (
+        f"{axis.label} ({axis.unit})"
+        if axis.unit and axis.unit not in ("B", "bit/s")
+        else axis.label
+    )
+
+
+def _numbers(axis: Axis) -> FuncFormatter | EngFormatter:
+    if axis.unit in ("B", "bit/s"):
+        return EngFormatter(unit=axis.unit)
+    return FuncFormatter(lambda value, _: f"{value:g}")
+
+
+def _layer(axes: Axes, layer: Layer, graph: Graph, at: int, span: float) -> None:
+    look = LOOKS[layer.look]
+    colour = SERIES[at % len(SERIES)] if layer.look == "connection" else look.colour
+    words = (
+        None
+        if axes.get_legend_handles_labels()[1].count(layer.words or look.words)
+        else layer.words or look.words
+    )
+    thin = _thinned(layer, span)
+    x, y = thin.x * graph.x.scale, thin.y * graph.y.scale
+    style: dict[str, Any] = {"color": colour, "linewidth": look.width, "label": words}
+    style["linestyle"] = "--" if look.dash else "-"
+    if thin.shape in ("bars", "arrows"):
+        _strokes(axes, thin, graph, style)
+    elif thin.shape == "rate":
+        edges, rates = _steepness(layer)
+        axes.stairs(rates * graph.y.scale, edges * graph.x.scale, baseline=None, **style)
+    elif thin.shape == "dots":
+        _marks(axes, thin, x, y, style)
+    else:
+        axes.plot(x, y, drawstyle="steps-post" if thin.shape == "stairs" else "default", **style)
+
+
+def _thinned(layer: Layer, span: float) -> Layer:
+    if LOOKS[layer.look].every or layer.shape == "rate" or len(layer) <= 4 * COLUMNS:
+        return layer
+    columns = (layer.x * (COLUMNS / span)).astype(np.int64)
+    return (
+        in_cells(layer, columns, COLUMNS // 4)
+        if layer.shape == "dots"
+        else in_groups(layer, columns)
+    )
+
+
+def _strokes(axes: Axes, layer: Layer, graph: Graph, style: dict[str, Any]) -> None:
+    end = layer.x if layer.end is None else layer.end
+    top = layer.y if layer.top is None else layer.top
+    x, y = graph.x.scale, graph.y.scale
+    lines = np.column_stack((layer.x * x, layer.y * y, end * x, top * y)).reshape(-1, 2, 2)
+    axes.add_collection(
+        LineCollection(list(lines), colors=style["color"], linewidths=style["linewidth"])
+    )
+    _marks(axes, layer, end * x, top * y, style)
+
+
+def _marks(axes: Axes, layer: Layer, x: Numbers, y: Numbers, style: dict[str, Any]) -> None:
+    look, colour = LOOKS[layer.look], style["color"]
+    if look.every or layer.shape == "dots":
+        face = "none" if look.mark == "ring" else colour
+        axes.plot(
+            x,
+            y,
+            MARKERS[look.mark],
+            color=colour,
+            markerfacecolor=face,
+            label=style["label"],
+            markersize=5 if look.every else 3,
+            rasterized=len(x) > MOST_DRAWN,
+        )
+    else:
+        axes.plot([], [], **style)  # for the legend
+    if look.letter and layer.shape == "bars":
+        _letters(axes, x, y, look.letter, colour)
+
+
+def _letters(axes: Axes, x: Numbers, y: Numbers, letter: str, colour: str) -> None:
+    """Those that do not lie over the letter before."""
+    least = (float(x.max()) - float(x.min())) / 40 if len(x) else 0
+    last = -np.inf
+    for at, height in zip(x.tolist(), y.tolist(), strict=True):
+        if at - last > least:
+            last = at
+            axes.annotate(
+                letter,
+                (at, height),
+                (0, 4),
+                textcoords="offset points",
+                ha="center",
+                color=colour,
+                fontsize=9,
+                fontweight="bold",
+                clip_on=True,
+            )
+
+
+def _steepness(layer: Layer) -> tuple[Numbers, Numbers]:
+    """Edges of equal bins and the rate in each."""
+    edges = np.linspace(float(layer.x[0]), float(layer.x[-1]) + 1, RATE_BINS + 1)
+    at = np.searchsorted(layer.x, edges, side="right") - 1
+    sums = np.where(at < 0, 0, layer.y[np.maximum(at, 0)]).astype(np.float64)
+    return edges, np.diff(sums) / np.diff(edges)
+
+
+def _legend(figure: Figure, axes: Axes) -> None:
+    handles, words = axes.get_legend_handles_labels()
+    figure.legend(handles[:8], words[:8], loc="lower center", ncols=2, fontsize=10)
+
+
+def _saved(figure: Figure, ending: str) -> bytes:
+    with BytesIO() as buffer:
+        figure.savefig(buffer, format=ending)
+        return buffer.getvalue()

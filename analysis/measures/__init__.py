@@ -1,0 +1,1 @@
+"""What was measured: each trial, each flow, each capture, by its key."""

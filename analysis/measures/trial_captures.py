@@ -1,0 +1,154 @@
+"""The captures at both ends of a trial's first flow: each is read once, for the values, the order
+and the graphs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import polars as pl
+
+from analysis.flows import Reading, read
+from analysis.records.problems import Problems
+from analysis.records.run_directory import RunRecord, Trial
+from topologies.errors import TcplabError
+
+COLUMNS = (
+    "total_packets",
+    "unique_bytes_sent",
+    "actual_data_pkts",
+    "actual_data_bytes",
+    "rexmt_data_pkts",
+    "rexmt_data_bytes",
+    "outoforder_pkts",
+    "initial_window_bytes",
+    "data_xmit_time",
+    "idletime_max",
+    "throughput",
+    "min_segm_size",
+    "max_segm_size",
+    "RTT_min",
+    "RTT_avg",
+    "RTT_max",
+)
+"""tcptrace's names for what is told of the data; analysis.flows.columns defines them."""
+_BACK = ("total_packets", "max_win_adv")
+
+
+@dataclass(frozen=True)
+class End:
+    """One capture: at which end of the flow (`role`), its interface, what it holds, and the flow's
+    connection in it.
+
+    `row` is the connection's and `packets` its segments; `by_a` tells whether the data is what
+    its end a sent.
+    """
+
+    role: str
+    interface: str
+    reading: Reading
+    row: dict[str, Any]
+    packets: pl.DataFrame
+    by_a: bool
+
+    @property
+    def data(self) -> pl.DataFrame:
+        """The segments with payload towards the receiver, in the order of the file."""
+        return self.packets.filter((pl.col("forward") == self.by_a) & (pl.col("payload") > 0))
+
+    @property
+    def alone(self) -> Reading:
+        """The capture with nothing but `data`."""
+        rows = self.reading.connections.filter(pl.col("connection") == self.row["connection"])
+        return replace(self.reading, connections=rows, packets=self.data)
+
+    def values(self) -> Iterator[tuple[str, float]]:
+        """`role.COLUMN` of the data, `role.back.COLUMN` of the ACKs and `role.both.total_packets`;
+        no unknown one.
+        """
+        way, back = ("a2b", "b2a") if self.by_a else ("b2a", "a2b")
+        names = [(f"{self.role}.{name}", f"{name}_{way}") for name in COLUMNS]
+        names += [(f"{self.role}.back.{name}", f"{name}_{back}") for name in _BACK]
+        yield from (
+            (key, float(self.row[name])) for key, name in names if self.row[name] is not None
+        )
+        yield (
+            f"{self.role}.both.total_packets",
+            float(self.row["total_packets_a2b"] + self.row["total_packets_b2a"]),
+        )
+
+
+def read_end(run: RunRecord, trial: Trial, role: str, host: str, problems: Problems) -> End | None:
+    """The capture at `host`, the flow's `role`; None after a problem was noted where there is none
+    to read.
+    """
+    interface = run.capture_of(host)
+    if interface is None:
+        if run.captures:
+            problems.add(
+                f"spec.json names no capture at the {role}, {host}: what it would have told is left"
+                " out."
+            )
+        return None
+    name = f"{trial.name}/{interface}.pcap"
+    path = trial.folder / f"{interface}.pcap"
+    if not path.is_file() or not path.stat().st_size:
+        problems.add(
+            f"{name} is {'empty' if path.is_file() else 'missing'}: what it would have told is left"
+            " out."
+        )
+        return None
+    try:
+        reading = read(path, packets=True)
+    except TcplabError as error:
+        problems.add(f"{name}: {error.problem} What it would have told is left out.")
+        return None
+    _note_fault(reading, name, problems)
+    return _end(role, interface, reading, name, run.flow.port, problems)
+
+
+def _note_fault(reading: Reading, name: str, problems: Problems) -> None:
+    if reading.file.fault:
+        problems.add(
+            f"{name}: {reading.file.fault}, after {reading.file.packets} packets. What precedes"
+            " that is analysed; repeat the run."
+        )
+
+
+def _end(
+    role: str, interface: str, reading: Reading, name: str, port: int, problems: Problems
+) -> End | None:
+    """The capture with the largest of the connections at `port`."""
+    assert reading.packets is not None
+    found = at_port(reading.connections, port)
+    if found.height != 1:
+        problems.add(f"{name}: there are {found.height} connections at port {port}, not one.")
+    if not found.height:
+        return None
+    row = found.row(0, named=True)
+    packets = reading.packets
+    if reading.connections.height > 1:
+        packets = packets.filter(pl.col("connection") == row["connection"])
+    return End(role, interface, reading, row, packets, by_a=row["port_b"] == port)
+
+
+def at_port(connections: pl.DataFrame, port: int) -> pl.DataFrame:
+    """The connections of which either end has `port`, that with most packets first."""
+    either = (pl.col("port_a") == port) | (pl.col("port_b") == port)
+    total = pl.col("total_packets_a2b") + pl.col("total_packets_b2a")
+    return connections.filter(either).sort(total, descending=True, maintain_order=True)
+
+
+def pauses(data: pl.DataFrame, shortest: float) -> list[float]:
+    """The gaps in seconds of at least `shortest` seconds between one data segment and the next."""
+    gaps = data["time"].diff().drop_nulls() / 1e9
+    return [float(gap) for gap in gaps.filter(gaps >= shortest)]
+
+
+def resent(data: pl.DataFrame) -> int:
+    """How many segments of one connection carry only bytes that were sent before."""
+    end = pl.col("sequence") + pl.col("payload")
+    before = end.cum_max().shift(1, fill_value=0)
+    return int(data.select((end <= before).sum()).item())

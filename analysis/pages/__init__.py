@@ -1,0 +1,1 @@
+"""Pages of runs, sweeps and reproductions: the only rooms that know every other."""

@@ -1,0 +1,65 @@
+"""Published numbers beside a run's or a sweep's own, as its page and the terminal show them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from rich.table import Table
+from rich.text import Text
+
+from analysis.pages.published.reproduction_rows import TableLine, line, reasons
+from analysis.statistics.judgement import JudgedRows
+
+
+@dataclass(frozen=True)
+class PublishedNumbers(JudgedRows):
+    """The numbers with a verdict each; `note` is what holds for all of them."""
+
+    note: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.rows)
+
+    @cached_property
+    def lines(self) -> list[TableLine]:
+        return [line(one, self.reasons) for one in self.rows]
+
+    @cached_property
+    def reasons(self) -> list[str]:
+        """Why rows differ, each once."""
+        return reasons(self.rows)
+
+    @property
+    def sentence(self) -> str:
+        """How many of them agree."""
+        counts, those = (
+            self.counts,
+            ("1 number was" if len(self.rows) == 1 else f"{len(self.rows)} numbers were"),
+        )
+        return (
+            f"With these settings {those} published: {counts.agree} agree, {counts.within} lie"
+            f" within our runs' range, {counts.differ} differ."
+        )
+
+    def table(self, most: int) -> Table:
+        """For the terminal: the first `most` numbers, ours in both ways of running it, and the
+        verdicts.
+        """
+        table = Table(title=Text("Published, and ours"))
+        ways = [
+            name for name, has in (("its time", self.has_period), ("today", self.has_today)) if has
+        ]
+        for at, name in enumerate(("Where", "Published", *(f"Ours, {way}" for way in ways))):
+            table.add_column(name, justify="right" if at == 1 else "left")
+        for one in self.lines[:most]:
+            cells = [
+                cell
+                for cell, has in ((one.period, self.has_period), (one.today, self.has_today))
+                if has
+            ]
+            said = (Text(f"{cell.median} ({cell.verdict})") for cell in cells)
+            table.add_row(Text(f"{one.where}, {one.quantity}"), Text(one.published), *said)
+        if len(self.lines) > most:
+            table.add_row(Text(f"... and {len(self.lines) - most} more on the page"))
+        return table

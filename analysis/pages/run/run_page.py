@@ -1,0 +1,152 @@
+"""Writes report.html, answers.md, the plots and the graphs of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from analysis.measures import counter_text
+from analysis.measures.run_results import RunResults, measure_all
+from analysis.measures.trial_measures import Measured
+from analysis.pages.published.published_table import PublishedNumbers
+from analysis.pages.published.run_values import published_beside
+from analysis.records.evidence import Evidence, durations, read_evidence
+from analysis.records.jsonfile import inner, text
+from analysis.records.problems import Problems
+from analysis.records.run_directory import RunRecord, read_run
+from analysis.rendering import page_files
+from analysis.reporting.answers import Answer
+from analysis.reporting.repeat_command import repeat_command
+from analysis.reporting.run_pictures import Picture
+from analysis.reporting.study_reports import StudyReport, study_of
+from analysis.reporting.tables import Listing, ReportTable
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """What was found, and where its page is."""
+
+    run: RunRecord
+    results: RunResults
+    study: StudyReport
+    published: PublishedNumbers
+    table: ReportTable
+    listings: tuple[Listing, ...]
+    answers: tuple[Answer, ...]
+    evidence: Evidence
+    problems: tuple[str, ...]
+    page: Path
+
+    @property
+    def sound(self) -> bool:
+        """Whether the run is complete and all of it could be read and proved."""
+        return (
+            self.run.status == "complete"
+            and self.evidence.held
+            and not (self.problems or self.run.failures)
+        )
+
+
+def make_report(path: Path, out: Path | None = None) -> RunReport:
+    """Analyses the run in `path` and writes the report into `out` (by default into the run itself).
+
+    Raises UsageError where there is no run, TcplabError where it cannot be read at all or
+    nothing can be written. Whatever else is missing or broken is told in the report and in
+    `problems`.
+    """
+    problems, folder = Problems(), out or path
+    run = read_run(path, problems)
+    evidence = read_evidence(run, problems)
+    results = measure_all(run, problems)
+    if not results.measured:
+        problems.add("The run holds no repetition: nothing was measured.")
+    study = study_of(results)
+    table = study.table(results)
+    published = (
+        PublishedNumbers(()) if table.compares else published_beside(results, problems)
+    )  # its table has them
+    report = RunReport(
+        run,
+        results,
+        study,
+        published,
+        table,
+        study.listings(results),
+        study.answers(results),
+        evidence,
+        tuple(problems.found),
+        folder / "report.html",
+    )
+    write_report(report, folder)
+    return report
+
+
+def write_report(report: RunReport, folder: Path) -> None:
+    """Writes all files. Raises TcplabError with a remedy where the folder takes none."""
+    page_files.write(folder, _files(report), "report RUN_DIR")
+
+
+def _files(report: RunReport) -> Iterator[tuple[str, bytes]]:
+    """Names and contents one by one: the graphs of a fast flow are too big to hold twice."""
+    yield from _packet_graphs(report)
+    if report.run.experiment in counter_text.STUDIES:
+        spec = report.run.spec | {
+            "flows": [vars(flow) for flow in report.run.flows]
+        }  # names that are safe as paths
+        for trial in report.run.trials:
+            content = counter_text.statistics(trial.folder, spec, trial.condition.name)
+            yield counter_text.file_name(trial.condition.name, {}, trial.seed), content.encode()
+    pictures = report.study.pictures(report.results)
+    yield from ((f"plots/{picture.name}", picture.png) for picture in pictures)
+    context = _context(report, pictures)
+    yield from (
+        (name, page_files.render(name, context).encode()) for name in ("answers.md", "report.html")
+    )
+
+
+def _packet_graphs(report: RunReport) -> Iterator[tuple[str, bytes]]:
+    """Of the first seed: a page for each condition, and the files for xplot."""
+    from analysis.reporting import packet_graphs
+
+    for one in report.results.first:
+        if one.ends:
+            title = f"{report.run.experiment}: {one.trial.condition.label}, seed {one.trial.seed}"
+            yield _page_name(one), packet_graphs.page(title, one).encode()
+        place = f"graphs/seed-{one.trial.seed}/{one.trial.condition.name}"
+        yield from ((f"{place}/{name}", content) for name, content in packet_graphs.xplot(one))
+
+
+def _page_name(one: Measured) -> str:
+    return f"graphs/seed-{one.trial.seed}/{one.trial.condition.name}/graphs.html"
+
+
+def _context(report: RunReport, pictures: list[Picture]) -> dict[str, Any]:
+    run = report.run
+    kernel = inner(run.manifest, "kernel")
+    return {
+        "report": report,
+        "run": run,
+        "table": report.table,
+        "answers": report.answers,
+        "listings": report.listings,
+        "published": report.published,
+        "headline": report.answers[0].paragraphs[:2] if report.answers else (),
+        "pictures": pictures,
+        "claim": text(run.manifest, "claim") or text(run.spec, "claim"),
+        "identity": text(run.manifest, "id", run.path.name),
+        "diagram": text(inner(run.spec, "topology"), "diagram"),
+        "started": text(run.manifest, "started"),
+        "kernel": text(kernel, "release"),
+        "kernel_digest": text(kernel, "digest"),
+        "image_digest": text(inner(run.manifest, "image"), "digest"),
+        "testbed": text(run.manifest, "testbed"),
+        "durations": durations(run.manifest),
+        "command": repeat_command(run),
+        "version": text(run.manifest, "tcplab"),
+        "packet_pages": [
+            (one.trial.condition.label, _page_name(one)) for one in report.results.first if one.ends
+        ],
+        "labels": [condition.label for condition in run.conditions],
+    }

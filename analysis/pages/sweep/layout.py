@@ -1,0 +1,130 @@
+"""Which factor of a sweep a graph shows along its axis, which by colour, and which by panels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from analysis.figures.panels import LevelLook, chosen, looks
+from analysis.records.sweep_folder import SweepRecord, SweptFactor
+from analysis.statistics.sweep_samples import Place
+
+Levels = dict[int, int]
+"""Of some factors, which of their values."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """One graph of `sweep`: the factor `across`, the one that is told apart by colour or rows, and
+    panels for `rest`.
+
+    `panels` are the combinations that are shown, and `left_out` the sentence on those that are
+    not.
+    """
+
+    sweep: SweepRecord
+    across: int | None
+    series: int | None
+    rest: tuple[int, ...]
+    panels: tuple[Levels, ...]
+    left_out: str
+
+    def title(self, levels: Levels) -> str:
+        return self.sweep.described(self.place(levels), self.rest)
+
+    def place(self, levels: Levels) -> Place:
+        """The cell at `levels`; factors that are not named have one value only."""
+        return tuple(levels.get(axis, 0) for axis in range(len(self.sweep.factors)))
+
+    def lines(self, levels: Levels) -> list[tuple[LevelLook, Levels]]:
+        """What one panel tells apart by colour: how each is drawn, and where it is."""
+        if self.series is None:
+            return [(looks([""])[0], levels)]
+        drawn = looks(self.sweep.factors[self.series].values)
+        return [(look, levels | {self.series: level}) for level, look in enumerate(drawn)]
+
+    @property
+    def compared(self) -> str:
+        """The name of what is told apart, empty for nothing."""
+        return "" if self.series is None else self.sweep.factors[self.series].short
+
+
+def _layout(
+    sweep: SweepRecord, across: int | None, series: int | None, rest: Sequence[int]
+) -> Layout:
+    every = [
+        dict(zip(rest, levels, strict=True))
+        for levels in product(*(range(sweep.shape[axis]) for axis in rest))
+    ]
+    kept = chosen(len(every))
+    all_kept = len(kept) == len(every)
+    left_out = (
+        ""
+        if all_kept
+        else f" {len(kept)} of {len(every)} combinations are shown; the tables have all."
+    )
+    return Layout(sweep, across, series, tuple(rest), tuple(every[at] for at in kept), left_out)
+
+
+def for_lines(sweep: SweepRecord) -> Layout | None:
+    """Lines along a quantity, by preference not the compared one, which is told apart by colour;
+    None without any.
+    """
+    varied = _varied(sweep)
+    across = _finest_quantity(sweep, [axis for axis in varied if axis != sweep.compare])
+    if across is None:
+        across = _finest_quantity(sweep, varied)
+    if across is None:
+        return None
+    left = [axis for axis in varied if axis != across]
+    series = (
+        sweep.compare
+        if sweep.compare in left
+        else min(left, key=lambda axis: sweep.shape[axis], default=None)
+    )
+    return _layout(sweep, across, series, [axis for axis in left if axis != series])
+
+
+def for_runs(sweep: SweepRecord) -> Layout:
+    """Single runs and distributions: the compared factor, or else the first, by colour; panels for
+    all others.
+    """
+    varied = _varied(sweep)
+    series = sweep.compare if sweep.compare is not None else next(iter(varied), None)
+    return _layout(sweep, None, series, [axis for axis in varied if axis != series])
+
+
+def for_maps(sweep: SweepRecord) -> Layout | None:
+    """Maps of two factors that are not the compared one: `across` the columns, `series` the rows;
+    None without two.
+    """
+    axes = [axis for axis in _varied(sweep) if axis != sweep.compare]
+    if len(axes) < 2:
+        return None
+    across = _quantity_or_first(sweep, axes)
+    left = [axis for axis in axes if axis != across]
+    rows = _quantity_or_first(sweep, left)
+    compared = [] if sweep.compare is None else [sweep.compare]
+    return _layout(sweep, across, rows, [axis for axis in left if axis != rows] + compared)
+
+
+def _varied(sweep: SweepRecord) -> list[int]:
+    return [axis for axis, count in enumerate(sweep.shape) if count > 1]
+
+
+def _finest_quantity(sweep: SweepRecord, axes: Sequence[int]) -> int | None:
+    """The quantity with the most values, the first of equals."""
+    quantities = [axis for axis in axes if sweep.factors[axis].is_quantity]
+    return max(quantities, key=lambda axis: sweep.shape[axis], default=None)
+
+
+def _quantity_or_first(sweep: SweepRecord, axes: Sequence[int]) -> int:
+    quantity = _finest_quantity(sweep, axes)
+    return axes[0] if quantity is None else quantity
+
+
+def axis_name(factor: SweptFactor) -> str:
+    """The factor with its meaning, for an axis."""
+    meaning = factor.meaning.rstrip(".")
+    return f"{factor.short}: {meaning[:1].lower()}{meaning[1:]}" if meaning else factor.short

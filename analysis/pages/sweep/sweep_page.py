@@ -1,0 +1,195 @@
+"""Writes sweep.html, comparisons.csv and the plots of a sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from analysis.pages.published.published_table import PublishedNumbers
+from analysis.pages.sweep import cells
+from analysis.pages.sweep.sweep_pictures import pictures
+from analysis.records.evidence import durations
+from analysis.records.jsonfile import inner, number, objects, text
+from analysis.records.problems import Problems, printable
+from analysis.records.reproduction_folder import read_row
+from analysis.records.sweep_folder import SweepRecord, read_sweep
+from analysis.rendering import page_files
+from analysis.reporting.run_pictures import Picture
+from analysis.reporting.sweep_studies import SweepStudy, study_of
+from analysis.statistics.comparisons import (
+    LevelComparison,
+    compare,
+    csv_text,
+    overall,
+    row,
+    too_few,
+)
+from analysis.statistics.judgement import judge_row
+from analysis.statistics.metric_wording import signed
+from analysis.statistics.sweep_samples import SweepSamples, read_samples
+from experiments.packet_dropper.listings import listings
+
+MOST_ROWS = 200
+"""Rows of any table of the page; the files have all."""
+_COUNTS = ("wanted", "done", "reused", "failed", "unproved")
+
+
+@dataclass(frozen=True)
+class SweepReport:
+    """What was found, and where its page is."""
+
+    sweep: SweepRecord
+    samples: SweepSamples
+    comparisons: Sequence[LevelComparison]
+    problems: tuple[str, ...]
+    page: Path
+    published: PublishedNumbers
+    study: SweepStudy | None = None
+
+    @property
+    def remarks(self) -> list[str]:
+        """What a reader must know before all: points that failed or were not proved, and unreadable
+        files.
+        """
+        failed = max(self.sweep.points("failed"), len(self.sweep.failures))
+        unproved = self.sweep.points("unproved")
+        counted = [
+            (
+                f"{_points(failed)} failed: what would have been measured there is missing."
+                if failed
+                else ""
+            ),
+            f"In {_points(unproved)} a condition was not proved." if unproved else "",
+        ]
+        return [sentence for sentence in (*counted, *self.problems) if sentence]
+
+    @property
+    def sound(self) -> bool:
+        """Whether the sweep is complete and all of it could be read and proved."""
+        return self.sweep.status == "complete" and not self.remarks and not self.samples.is_empty
+
+    @property
+    def too_few(self) -> bool:
+        """Whether no comparison could show anything with so few seeds."""
+        return bool(too_few(self.comparisons))
+
+    @property
+    def headline(self) -> list[str]:
+        """What was found: a study's first answer, else what differs."""
+        if self.study:
+            first = self.study.answers[0]
+            return [first.question, *first.paragraphs]
+        counted = [self.published.sentence] if self.published else []
+        return counted + overall(self.comparisons, self.sweep, self.samples)
+
+
+def _points(count: int) -> str:
+    return "1 point" if count == 1 else f"{count} points"
+
+
+def make_sweep_report(path: Path, out: Path | None = None) -> SweepReport:
+    """Analyses the sweep in `path` and writes its page into `out` (by default into the folder
+    itself).
+
+    Raises UsageError where there is no sweep, TcplabError where sweep.json cannot be used or
+    nothing can be written. Whatever else is missing or broken is told on the page and in
+    `problems`.
+    """
+    problems, folder = Problems(), out or path
+    sweep = read_sweep(path, problems)
+    samples = read_samples(sweep, problems)
+    comparisons = compare(sweep, samples)
+    published = _published(sweep, problems)
+    report = SweepReport(
+        sweep,
+        samples,
+        comparisons,
+        tuple(problems.found),
+        folder / "sweep.html",
+        published,
+        study_of(sweep, samples),
+    )
+    page_files.write(folder, _files(report), "sweep FOLDER")
+    return report
+
+
+def _published(sweep: SweepRecord, problems: Problems) -> PublishedNumbers:
+    """The numbers that were published with the settings of the sweep's points."""
+    found = inner(sweep.facts, "published")
+    rows = (read_row(entry, sweep.experiment, problems) for entry in objects(found, "rows"))
+    return PublishedNumbers(tuple(judge_row(row) for row in rows), text(found, "note"))
+
+
+def _files(report: SweepReport) -> Iterator[tuple[str, bytes]]:
+    drawn = pictures(report.sweep, report.samples, report.comparisons)
+    if report.study:
+        drawn.insert(0, report.study.picture)
+        yield "summary.csv", report.study.summary.csv.encode()
+    yield from ((f"plots/{picture.name}", picture.png) for picture in drawn)
+    yield "comparisons.csv", csv_text(report.comparisons, report.sweep, report.samples).encode()
+    yield "sweep.html", page_files.render("sweep.html", _context(report, drawn)).encode()
+
+
+def _context(report: SweepReport, drawn: list[Picture]) -> dict[str, Any]:
+    sweep, facts = report.sweep, report.sweep.facts
+    kept = report.comparisons[:MOST_ROWS]
+    return {
+        "report": report,
+        "study": report.study,
+        "sweep": sweep,
+        "metric": sweep.metric,
+        "published": report.published,
+        "headline": report.headline,
+        "pictures": drawn,
+        "identity": text(facts, "id", sweep.path.name),
+        "claim": text(facts, "claim"),
+        "started": text(facts, "started"),
+        "comparisons": [row(one, report.samples.unit) for one in kept],
+        "comparison_count": len(report.comparisons),
+        "comparisons_left": len(report.comparisons) - len(kept),
+        "has_places": any(one.where for one in kept),
+        "failures": sweep.failures[:MOST_ROWS],
+        "failures_left": len(sweep.failures[MOST_ROWS:]),
+        "listings": listings(sweep),
+        **_cells(report),
+        **_making(sweep, report.samples),
+    }
+
+
+def _cells(report: SweepReport) -> dict[str, Any]:
+    columns = cells.shown_metrics(report.sweep, report.samples)
+    rows = [
+        cells.row(report.sweep, report.samples, place, columns)
+        for place in cells.first(report.samples, MOST_ROWS)
+    ]
+    return {
+        "cells": rows,
+        "cell_head": cells.head(report.sweep, report.samples, columns),
+        "cells_left": int((report.samples.counts > 0).sum()) - len(rows),
+        "factor_count": len(report.sweep.factors),
+    }
+
+
+def _making(sweep: SweepRecord, samples: SweepSamples) -> dict[str, Any]:
+    facts, until = sweep.facts, number(sweep.facts, "until")
+    digests = inner(facts, "digests")
+    return {
+        "command": text(facts, "command"),
+        "seeds": _seeds(samples.seeds),
+        "workers": text(facts, "workers"),
+        "until": None if until is None else signed(100 * until),
+        "durations": durations(facts),
+        "points": [(name, sweep.points(name)) for name in _COUNTS],
+        "kernel": text(inner(facts, "kernel"), "release"),
+        "version": text(facts, "tcplab"),
+        "digests": [(printable(name), text(digests, name)) for name in digests],
+    }
+
+
+def _seeds(seeds: Sequence[int]) -> str:
+    """The seeds, those of a run of numbers by its ends."""
+    if len(seeds) > 2 and seeds[-1] - seeds[0] == len(seeds) - 1:
+        return f"{seeds[0]} to {seeds[-1]}"
+    return ", ".join(map(str, seeds[:12])) + (", ..." if len(seeds) > 12 else "")

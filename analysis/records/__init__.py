@@ -1,0 +1,1 @@
+"""What a run wrote, as records: everything is a stranger's file and is checked here."""

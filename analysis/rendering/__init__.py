@@ -1,0 +1,1 @@
+"""What pages and figures share: templates, letters, colours, and files written whole."""

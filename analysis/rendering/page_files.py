@@ -1,0 +1,74 @@
+"""Pages from templates, written so that nobody sees half of one."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from topologies.errors import TcplabError
+
+
+def write(folder: Path, files: Iterable[tuple[str, bytes]], command: str) -> None:
+    """Writes all files of a page.
+
+    Raises TcplabError whose remedy is the analysis `command` that makes them again.
+    """
+    try:
+        for name, content in files:
+            _put(folder / name, content)
+    except OSError as error:
+        raise TcplabError(
+            f"The page cannot be written to '{folder}' ({error.strerror}).", _remedy(error, command)
+        ) from error
+
+
+def _put(path: Path, content: bytes) -> None:
+    """Writes in one step, so that a reader never sees half a file and a full disk leaves none
+    behind.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".partial")
+    try:
+        partial.write_bytes(content)
+        partial.replace(path)
+    except OSError:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def _remedy(error: OSError, command: str) -> str:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"Free some space, then: python -m analysis {command}"
+    return f"Name a folder that you may write to: python -m analysis {command} --out FOLDER"
+
+
+def render(name: str, context: dict[str, Any]) -> str:
+    """Everything from files is untrusted: HTML is escaped by Jinja, Markdown by `_markdown`."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("analysis.rendering"),
+        autoescape=name.endswith(".html"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"markdown": _markdown, "before_range": _before_range, "range": _range}
+    return environment.get_template(name).render(context)
+
+
+def _before_range(cell: str) -> str:
+    return cell.partition(" (")[0]
+
+
+def _range(cell: str) -> str:
+    """The bracket that follows a median, which the page puts on a line of its own."""
+    return "".join(cell.partition(" (")[1:]).strip()
+
+
+def _markdown(text: str) -> str:
+    """`text` with what Markdown or HTML would interpret escaped, on one line."""
+    escaped = "".join(f"\\{letter}" if letter in "\\`*_[]<>#|&!~" else letter for letter in text)
+    return " ".join(escaped.split())

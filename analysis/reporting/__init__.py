@@ -1,0 +1,1 @@
+"""What a study reports with: tables, answers, their wording, and pictures."""

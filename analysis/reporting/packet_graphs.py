@@ -1,0 +1,67 @@
+"""The graphs of a trial's captures: the page with every packet, the files for xplot, and the lines
+of the pictures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analysis import graphs
+from analysis.graphs import tcptrace_lines
+from analysis.graphs.all_graphs import Samples
+from analysis.graphs.capture import CaptureDirection, directions
+from analysis.graphs.xplot_files import text
+from analysis.measures.trial_captures import End, at_port
+from analysis.measures.trial_measures import Measured
+
+_FILES = {"time_sequence": "tsg", "rtt": "rtt"}
+"""Our names of the files, and tcptrace's of the graphs: what its options -S and -R write."""
+
+
+def page(title: str, one: Measured) -> str:
+    """Both ends' captures with all flows, and the congestion windows of the senders' sockets."""
+    return graphs.page(title, [_capture(end) for end in one.ends], _samples(one))
+
+
+def xplot(one: Measured) -> Iterator[tuple[str, bytes]]:
+    """File names and contents: the first flow's data in each capture."""
+    for end in one.ends:
+        way = _data(end)
+        if way:
+            yield from (
+                (f"{end.interface}.{name}.xpl", text(way, kind)) for name, kind in _FILES.items()
+            )
+
+
+def drawn(one: Measured) -> tuple[tcptrace_lines.TimeSequence | None, list[tuple[float, float]]]:
+    """The data's time-sequence lines at the sender, and round trips as (seconds since 1970, ms)."""
+    at_sender = next((end for end in one.ends if end.role == "sender"), None)
+    way = _data(at_sender) if at_sender else None
+    return (tcptrace_lines.time_sequence(way), tcptrace_lines.rtts(way)) if way else (None, [])
+
+
+def _data(end: End) -> CaptureDirection | None:
+    return next((way for way in directions(_flow(end)) if way.forward == end.by_a), None)
+
+
+def _capture(end: End) -> graphs.Capture:
+    assert end.reading.packets is not None
+    return graphs.Capture(end.interface, end.reading.packets, end.reading.connections)
+
+
+def _flow(end: End) -> graphs.Capture:
+    return graphs.Capture(end.interface, end.packets, end.reading.connections)
+
+
+def _samples(one: Measured) -> Samples:
+    """The sockets' samples by the connection's number in the first capture."""
+    if not one.ends:
+        return {}
+    rows = one.ends[0].reading.connections
+    found = {flow.flow.port: at_port(rows, flow.flow.port) for flow in one.flows if flow.samples}
+    numbers = {port: int(some["connection"][0]) for port, some in found.items() if some.height}
+    return {
+        numbers[flow.flow.port]: flow.samples
+        for flow in one.flows
+        if flow.flow.port in numbers and flow.samples
+    }

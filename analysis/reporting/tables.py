@@ -1,0 +1,134 @@
+"""Tables of quantities: published beside ours, in the original's units."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from statistics import median
+
+from analysis.measures.run_results import MINUS, NOTHING, RunResults, spread
+from analysis.records.run_directory import RunCondition
+
+
+@dataclass(frozen=True)
+class ReportQuantity:
+    """One row's meaning: its name and unit, the key of its measure, and the field that this is read
+    from.
+
+    A `total` grows with the time that the flow sends. `scale` brings the measure to `unit`.
+    """
+
+    name: str
+    unit: str
+    key: str
+    source: str
+    total: bool = False
+    scale: float = 1.0
+
+    @property
+    def title(self) -> str:
+        """The name with the unit."""
+        return f"{self.name} ({self.unit})" if self.unit else self.name
+
+    def of(self, results: RunResults, condition: RunCondition) -> list[float]:
+        """The values under `condition` in `unit`, one per seed that has one."""
+        return [self.scale * value for value in results.values(self.key, condition)]
+
+    def pairs(
+        self, results: RunResults, conditions: Sequence[RunCondition]
+    ) -> list[tuple[float, ...]]:
+        """For each seed with a value under every one of `conditions`: these values in `unit`."""
+        return [
+            tuple(self.scale * value for value in row)
+            for row in results.pairs(self.key, conditions)
+        ]
+
+
+@dataclass(frozen=True)
+class Published:
+    """A published quantity by condition; a condition that was not published has no entry."""
+
+    unit: str
+    values: dict[str, float]
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """One row as text: a cell per condition in each of the last three, which are empty where
+    nothing was published.
+    """
+
+    name: str
+    unit: str
+    source: str
+    ours: tuple[str, ...]
+    published: tuple[str, ...] = ()
+    differences: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ReportTable:
+    """Rows under the `conditions`' labels; `notes` say what a reader must know to compare."""
+
+    title: str
+    conditions: tuple[str, ...]
+    rows: tuple[TableRow, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def compares(self) -> bool:
+        return any(row.published for row in self.rows)
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A table of any form: rows as long as its `head`, all as text."""
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+
+
+def published_rows(name: str) -> list[dict[str, str]]:
+    """The rows of `analysis/published/<name>.csv`, by column."""
+    content = (files("analysis.published") / f"{name}.csv").read_text(encoding="utf-8")
+    return list(csv.DictReader(content.splitlines()))
+
+
+def read_published(name: str) -> dict[str, Published]:
+    """The published figures in `analysis/published/<name>.csv`, by quantity."""
+    rows = published_rows(name)
+    about = {"quantity", "unit", "source"}
+    return {
+        row["quantity"]: Published(
+            row["unit"], {name: float(row[name]) for name in row if name not in about and row[name]}
+        )
+        for row in rows
+    }
+
+
+def build_row(
+    results: RunResults, quantity: ReportQuantity, published: Published | None
+) -> TableRow:
+    """One row; without `published` it holds ours alone."""
+    conditions = results.run.conditions
+    values = [quantity.of(results, condition) for condition in conditions]
+    ours = tuple(map(spread, values))
+    if published is None:
+        return TableRow(quantity.name, quantity.unit, quantity.source, ours)
+    theirs = [published.values.get(condition.name) for condition in conditions]
+    cells = tuple(NOTHING if figure is None else spread([figure]) for figure in theirs)
+    mark = "†" if quantity.total else ""
+    differences = tuple(
+        _difference(one, measured, mark) for one, measured in zip(theirs, values, strict=True)
+    )
+    return TableRow(quantity.name, quantity.unit, quantity.source, ours, cells, differences)
+
+
+def _difference(published: float | None, ours: Sequence[float], mark: str) -> str:
+    if not (published and ours):
+        return NOTHING
+    return f"{100 * (median(ours) / published - 1):+.0f} %{mark}".replace("-", MINUS)

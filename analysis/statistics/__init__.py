@@ -1,0 +1,1 @@
+"""What repetitions say together: intervals, paired tests, and verdicts."""

@@ -1,0 +1,233 @@
+"""The family of paired comparisons of a sweep, and what each says."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from io import StringIO
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+
+from analysis.measures.run_results import NOTHING, written
+from analysis.records.sweep_folder import SweepRecord
+from analysis.statistics import paired_tests
+from analysis.statistics.metric_wording import called, decimals, fixed, probability, signed, verb
+from analysis.statistics.paired_tests import SIGNIFICANT, Paired
+from analysis.statistics.sweep_samples import Place, SweepSamples
+
+Verdict = Literal["larger", "smaller", "not shown to differ"]
+UNSHOWN: Verdict = "not shown to differ"
+_ALL_PAIRS_UP_TO = 3
+"""Levels; of more, each is compared with the first one only, the baseline."""
+
+
+@dataclass(frozen=True)
+class LevelComparison:
+    """Two levels of the compared factor, `second` against `first`, in one cell of the others.
+
+    `place` is the cell of `first`, and `where` its other factors in words. `paired` is None
+    where no seed has both; `corrected` is the p after Holm over all comparisons of the sweep.
+    """
+
+    place: Place
+    where: str
+    first: str
+    second: str
+    second_level: int
+    paired: Paired | None
+    corrected: float = 1.0
+
+    @property
+    def verdict(self) -> Verdict:
+        """A difference is shown if the corrected p is below 5 % and the interval leaves out no
+        difference.
+        """
+        if self.paired is None or self.corrected >= SIGNIFICANT or not self.paired.clear_of_neutral:
+            return UNSHOWN
+        return "larger" if self.paired.estimate > self.paired.neutral else "smaller"
+
+
+def compare(sweep: SweepRecord, samples: SweepSamples) -> list[LevelComparison]:
+    """All comparisons, in the order of the grid; none where the sweep compares nothing or has no
+    value.
+    """
+    if sweep.compare is None or samples.is_empty:
+        return []
+    found = list(_pairs(sweep, samples, sweep.compare))
+    corrected = paired_tests.holm([one.paired.p if one.paired else 1.0 for one in found])
+    return [replace(one, corrected=p) for one, p in zip(found, corrected, strict=True)]
+
+
+def _pairs(sweep: SweepRecord, samples: SweepSamples, axis: int) -> Iterator[LevelComparison]:
+    levels = sweep.factors[axis].values
+    others = tuple(place for place in range(len(sweep.shape)) if place != axis)
+    values = np.moveaxis(samples.values, axis, 0)
+    for rest in np.ndindex(values.shape[1:-1]):
+        for first, second in level_pairs(len(levels)):
+            place = (*rest[:axis], first, *rest[axis:])
+            paired = paired_tests.paired(values[(first, *rest)], values[(second, *rest)])
+            where = sweep.described(place, others)
+            yield LevelComparison(place, where, levels[first], levels[second], second, paired)
+
+
+def level_pairs(count: int) -> list[tuple[int, int]]:
+    """Which of `count` levels are compared."""
+    if count <= _ALL_PAIRS_UP_TO:
+        return list(combinations(range(count), 2))
+    return [(0, level) for level in range(1, count)]
+
+
+def sentence(comparison: LevelComparison, sweep: SweepRecord, samples: SweepSamples) -> str:
+    """What the comparison says, such as "loss 1%: goodput is larger with bbr than with cubic: 1.42
+    times (...).".
+    """
+    where = f"{comparison.where}: " if comparison.where else ""
+    if comparison.paired is None:
+        return (
+            f"{where}{comparison.second} and {comparison.first} have no seed in common: nothing can"
+            " be compared."
+        )
+    if comparison.verdict == UNSHOWN:
+        said = f"{UNSHOWN} between {comparison.second} and {comparison.first}"
+    else:
+        said = f"{comparison.verdict} with {comparison.second} than with {comparison.first}"
+    found = _evidence(comparison, comparison.paired, samples.unit)
+    return f"{where}{called(sweep.metric)} {verb(sweep.metric)} {said}: {found}."
+
+
+def _evidence(comparison: LevelComparison, paired: Paired, unit: str) -> str:
+    seeds = "1 seed" if paired.count == 1 else f"{paired.count} seeds"
+    return (
+        f"{estimate(paired, unit)} ({interval(paired) or 'no interval'}, {seeds}, "
+        f"p {probability(comparison.corrected)} after Holm)"
+    )
+
+
+def estimate(paired: Paired, unit: str) -> str:
+    """The median ratio or difference with its unit, to the digits that the interval supports."""
+    if paired.scale == "ratio":
+        return f"{_figure(paired, paired.estimate)} times"
+    figure = _figure(paired, paired.estimate)
+    return f"{'+' if paired.estimate > 0 else ''}{figure} {unit}".strip()
+
+
+def interval(paired: Paired) -> str:
+    """The interval in words, empty where there is none."""
+    if paired.low is None or paired.high is None:
+        return ""
+    return f"95 % interval {_figure(paired, paired.low)} to {_figure(paired, paired.high)}"
+
+
+def _figure(paired: Paired, value: float) -> str:
+    if paired.low is not None and paired.high is not None and paired.low < paired.high:
+        return fixed(value, decimals(paired.low, paired.high, paired.neutral))
+    if (
+        0 < abs(value - paired.neutral) < 0.1
+    ):  # all seeds alike, and close to no difference: it shall not read as none
+        return fixed(
+            value,
+            max(
+                2, decimals(min(value, paired.neutral), max(value, paired.neutral), paired.neutral)
+            ),
+        )
+    return fixed(value, 2) if paired.scale == "ratio" and 0.1 < value < 1000 else signed(value)
+
+
+def overall(
+    comparisons: Sequence[LevelComparison], sweep: SweepRecord, samples: SweepSamples
+) -> list[str]:
+    """The sentences on top: how many comparisons show a difference, and each pair's balance."""
+    if samples.is_empty:
+        return ["There is no finished run: nothing was measured."]
+    if not comparisons:
+        return [
+            "Nothing was compared: the sweep names no factor to compare. The medians are below."
+        ]
+    if len(comparisons) == 1:
+        return [_capital(sentence(comparisons[0], sweep, samples)), *too_few(comparisons)]
+    if nothing := too_few(comparisons):
+        return nothing
+    shown = sum(one.verdict != UNSHOWN for one in comparisons)
+    first = f"{called(sweep.metric)} {verb(sweep.metric)} shown to differ."
+    return [f"In {shown} of {len(comparisons)} comparisons {first}", *_balances(comparisons)]
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _balances(comparisons: Sequence[LevelComparison]) -> list[str]:
+    """One sentence for each pair of levels."""
+    counted = Counter((one.first, one.second, one.verdict) for one in comparisons)
+    verdicts: tuple[Verdict, ...] = ("larger", "smaller", UNSHOWN)
+    return [
+        f"{second} against {first}: "
+        + ", ".join(
+            f"{one} in {counted[first, second, one]}"
+            for one in verdicts
+            if counted[first, second, one]
+        )
+        + "."
+        for first, second in dict.fromkeys((one.first, one.second) for one in comparisons)
+    ]
+
+
+def too_few(comparisons: Sequence[LevelComparison]) -> list[str]:
+    """Where the test can show nothing whatever the values are, a reader must not take it for
+    agreement.
+    """
+    seeds = max((one.paired.count for one in comparisons if one.paired), default=0)
+    needed = paired_tests.fewest_seeds(len(comparisons))
+    if seeds >= needed:
+        return []
+    those = "One seed" if seeds == 1 else f"{seeds} seeds"
+    family = "" if len(comparisons) == 1 else f" in any of {len(comparisons)} comparisons"
+    return [
+        f"{those} cannot show a difference{family}: it takes at least {needed} (--seeds {needed})."
+    ]
+
+
+def csv_text(
+    comparisons: Sequence[LevelComparison], sweep: SweepRecord, samples: SweepSamples
+) -> str:
+    """comparisons.csv: a column for each other factor, the two levels, and the figures in full."""
+    others = [factor.name for axis, factor in enumerate(sweep.factors) if axis != sweep.compare]
+    figures = ("scale", "unit", "estimate", "low", "high", "seeds", "p", "p_holm", "verdict")
+    with StringIO() as text:
+        rows = csv.writer(text, lineterminator="\n")
+        rows.writerow([*others, "first", "second", *figures])
+        rows.writerows(_csv_row(one, sweep, samples.unit) for one in comparisons)
+        return text.getvalue()
+
+
+def _csv_row(one: LevelComparison, sweep: SweepRecord, unit: str) -> list[str | float | None]:
+    placed = zip(sweep.factors, one.place, strict=True)
+    others = [
+        factor.values[level] for axis, (factor, level) in enumerate(placed) if axis != sweep.compare
+    ]
+    paired = one.paired
+    if paired is None:
+        return [*others, one.first, one.second, *[None] * 5, 0, None, one.corrected, one.verdict]
+    figures = (paired.estimate, paired.low, paired.high, paired.count, paired.p, one.corrected)
+    shown = "" if paired.scale == "ratio" else unit
+    return [*others, one.first, one.second, paired.scale, shown, *figures, one.verdict]
+
+
+def row(one: LevelComparison, unit: str) -> tuple[str, ...]:
+    """The cells of the page's table: where, the two levels, estimate, interval, seeds, p and
+    verdict.
+    """
+    if one.paired is None:
+        return (one.where, one.first, one.second, NOTHING, NOTHING, "0", NOTHING, one.verdict)
+    ends = interval(one.paired).removeprefix("95 % interval ") or NOTHING
+    figures = (
+        estimate(one.paired, unit),
+        ends,
+        written(one.paired.count),
+        probability(one.corrected).removeprefix("= "),
+    )
+    return (one.where, one.first, one.second, *figures, one.verdict)

@@ -1,0 +1,1 @@
+"""The command line: `./tcplab run`, `sweep`, `reproduce` and what belongs to them."""

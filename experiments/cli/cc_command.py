@@ -1,0 +1,241 @@
+"""`tcplab cc`: a congestion control of one's own, built, tried and compared with Reno. Never loaded
+into this kernel.
+
+A try is a smoke test (it loads, proves that it is in use, its window moves, it survives loss, it
+unloads), then custom_cc under the three published conditions, each in a guest of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from experiments.cli.messages import one_clear_message, ready_lab
+from experiments.definition.catalogue import find
+from experiments.definition.grid import combination, factor
+from experiments.definition.spec import ExperimentSpec
+from experiments.running.seed import carry_seed, judge, limits_for, needed_mib
+from experiments.sweep.point import Record, carry_point
+from testbed.guest.kernel_modules import KernelModule, module_from
+from testbed.host.capacity import guests_at_once
+from testbed.host.scratch import scratch
+from testbed.jobs.following import CONSOLE
+from testbed.lab import cache
+from testbed.lab.kernel.module_build import built
+from testbed.lab.ready import Lab
+from topologies import untrusted
+from topologies.data import to_data
+from topologies.errors import TcplabError
+
+SPIN_SECONDS = 60.0
+"""Wall seconds after which a guest is stopped; a try's longest takes 3."""
+_SMOKE = {"duration": "5s", "loss": "2%", "delay": "5ms", "cc": "own"}
+_DURATION = "20s"
+PUBLISHED = {
+    "500 ms": {"duration": _DURATION, "delay": "500ms", "loss": "0%"},
+    "5 % loss": {"duration": _DURATION, "loss": "5%"},
+    "500 ms and 5 % loss": {"duration": _DURATION, "delay": "500ms", "loss": "5%"},
+}
+"""The conditions of section 3.5 of the TCP assignment, for a third of its time."""
+_MOST_CONSOLE = 1 << 20  # bytes of what a guest's kernel said, from its end
+_LIKE = 0.05  # a smaller difference in one run is none
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Goodput in Mbit/s of Reno and of the module under one condition; None where iperf measured
+    none.
+    """
+
+    condition: str
+    reno: float | None
+    own: float | None
+
+    def sentence(self, algorithm: str) -> str:
+        """What the two figures say."""
+        if not self.reno or not self.own:
+            return f"Under {self.condition} nothing can be said: a receiver measured nothing."
+        if abs(self.own / self.reno - 1) < _LIKE:
+            return f"Under {self.condition} {algorithm} and Reno are alike."
+        return (
+            f"Under {self.condition} {algorithm} got {self.own / self.reno:.2f} times what Reno"
+            " got."
+        )
+
+
+@click.group("cc")
+def cc() -> None:
+    """Your own congestion control: build it, try it against Reno. It is never loaded into this
+    kernel.
+    """
+
+
+_file = click.argument("file", type=click.Path(path_type=Path))
+
+
+@cc.command("build")
+@_file
+def build_command(file: Path) -> None:
+    """Build FILE.c for the lab kernel; nothing is loaded."""
+    with one_clear_message():
+        _build(module_from(file), ready_lab())
+
+
+@cc.command("try")
+@_file
+def try_command(file: Path) -> None:
+    """Load FILE.c in a guest, test that it works, and compare it with Reno."""
+    with one_clear_message():
+        module, lab = module_from(file), ready_lab()
+        _build(module, lab)
+        _tell(f"Trying {module.algorithm} for {_SMOKE['duration']} with {_SMOKE['loss']} loss ...")
+        click.echo(smoke(file, lab))
+        _tell(f"Comparing it with Reno for {_DURATION} each ...")
+        _show(module.algorithm, list(compared(file, lab)))
+
+
+def _build(module: KernelModule, lab: Lab) -> None:
+    made = built(module, lab)
+    if made.warnings:
+        click.echo(made.warnings)
+    size = len(made.content)
+    click.echo(
+        f"{module.name}.c is built for Linux {lab.kernel_release}: {module.algorithm}, {size}"
+        " bytes."
+    )
+
+
+def _tell(text: str) -> None:
+    click.echo(text, err=True)
+
+
+def _nobody(_phase: str, _elapsed: float) -> None:
+    """No bar: a guest of a try takes a second or two."""
+
+
+def smoke(file: Path, lab: Lab, wall_seconds: float = SPIN_SECONDS) -> str:
+    """One short run of the module alone; a sentence on what it did. Raises TcplabError for what it
+    did not.
+
+    That the run ended says that the module was loaded, was taken out again, and that nothing
+    crashed.
+    """
+    spec = _spec(file, _SMOKE)
+    with scratch() as raw:
+        with _console_kept(raw, spec.modules[0].name):
+            carry_seed(to_data(spec), 1, str(raw), limits_for(spec, wall_seconds), lab, _nobody)
+        verdict = judge(spec, 1, raw)
+        if problems := [*verdict.failures, *verdict.warnings]:
+            raise TcplabError(
+                " ".join(problems), "The module does not carry a connection through loss."
+            )
+        return _moved(
+            spec,
+            [*_windows(raw, f"{spec.conditions[0].name}/{spec.flows[0].sender}.sockets.jsonl")],
+        )
+
+
+@contextmanager
+def _console_kept(raw: Path, name: str) -> Iterator[None]:
+    """What the guest's kernel said, kept where the run failed."""
+    try:
+        yield
+    except TcplabError as error:
+        kept = cache.folder() / f"{name}.{CONSOLE}"
+        kept.write_text(untrusted.tail(raw, CONSOLE, _MOST_CONSOLE))
+        error.remedy = f"{error.remedy} ({CONSOLE} is kept as {kept}.)"
+        raise
+
+
+def _windows(raw: Path, samples: str) -> Iterator[tuple[int, int]]:
+    """Congestion window and segments sent again so far of the sender, sample by sample."""
+    for line in untrusted.text(raw, samples).splitlines():
+        for socket in json.loads(line)["sockets"]:
+            yield int(socket["cwnd"]), int(socket["total_retrans"])
+
+
+def _moved(spec: ExperimentSpec, samples: list[tuple[int, int]]) -> str:
+    algorithm = spec.conditions[0].name
+    windows, again = [window for window, _ in samples], max(again for _, again in samples)
+    if len(set(windows)) == 1:
+        raise TcplabError(
+            f"The congestion window of {algorithm} stayed at {windows[0]} segments all the time.",
+            "Let cong_avoid (or cong_control) set it with tcp_snd_cwnd_set.",
+        )
+    return (
+        f"{algorithm} works: loaded, proved in use, window from {min(windows)} to {max(windows)}"
+        f" segments, {again} segments sent again, unloaded."
+    )
+
+
+def _spec(file: Path, link: dict[str, str]) -> ExperimentSpec:
+    """custom_cc with this module over this link.
+
+    By its name: it starts commands, and this is one of them.
+    """
+    named = find("custom_cc")
+    chosen = link | {"module": str(file)}
+    return combination(
+        named, [factor(named, name, [value]) for name, value in chosen.items()], chosen
+    ).spec
+
+
+def compared(file: Path, lab: Lab) -> Iterator[Outcome]:
+    """Reno and the module under the published conditions, as many guests at once as there are
+    processors.
+    """
+    from testbed.engine.engine import Task, local_engine  # here: it takes a third of a second
+
+    specs = {name: _spec(file, link) for name, link in PUBLISHED.items()}
+    tasks = [
+        Task(name, carry_point, (to_data(spec), 1, SPIN_SECONDS)) for name, spec in specs.items()
+    ]
+    slots = min(len(tasks), guests_at_once(max(needed_mib(spec) for spec in specs.values())))
+    with local_engine(lab, slots, _Silent()) as engine:
+        records = {done.key: done.result() for done in engine.run(tasks)}
+    for name in PUBLISHED:
+        yield _outcome(name, records[name])
+
+
+class _Silent:
+    """Nobody is told how the guests of a comparison go on."""
+
+    def running(self, key: str, phase: str, elapsed: float) -> None:
+        """Seconds later all is over."""
+
+    def note(self, text: str) -> None:
+        """The only worker is we."""
+
+
+def _outcome(name: str, record: Record) -> Outcome:
+    if record["status"] != "complete":
+        raise TcplabError(f"Under {name}: {record['problem']}")
+    rates: list[Any] = [row["goodput_kbit_s"] for row in record["rows"]]
+    reno, own = (rate / 1000 if rate else None for rate in rates)
+    return Outcome(name, reno, own)
+
+
+def _show(algorithm: str, outcomes: list[Outcome]) -> None:
+    table = Table(
+        "Condition", "Reno", algorithm, title="Throughput at the receiver, Mbit/s, one run each"
+    )
+    for one in outcomes:
+        table.add_row(
+            one.condition, *(f"{rate:.3g}" if rate else "-" for rate in (one.reno, one.own))
+        )
+    Console(file=sys.stdout).print(table)
+    for one in outcomes:
+        click.echo(one.sentence(algorithm))
+    click.echo(
+        "One run is one throw of the dice; for intervals: ./tcplab sweep custom_cc --set"
+        " module=FILE.c --seeds 30"
+    )

@@ -1,0 +1,41 @@
+"""Where every command line of the package starts. Finds the right Python first, then loads the
+commands.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from testbed.host.interpreter import in_virtual_environment
+
+
+def main(typed: str = "tcplab") -> None:
+    """`tcplab`, the console script; `typed` is what its help calls it."""
+    in_virtual_environment()
+    from experiments.cli.run_command import tcplab
+
+    labs = import_module("labs.cli.lab_commands")  # by name: imports point from labs to experiments
+    tcplab.add_command(labs.lab)
+    tcplab.add_command(labs.grade)
+    tcplab(prog_name=typed)
+
+
+def start(name: str) -> None:
+    """`python -m experiments.NAME`: the same as `tcplab run NAME`."""
+    in_virtual_environment()
+    from experiments.cli.run_command import command_of
+    from experiments.definition.catalogue import find
+
+    command_of(find(name))()
+
+
+def run() -> None:
+    """`python -m experiments`: the same as `tcplab run`."""
+    in_virtual_environment()
+    from experiments.cli.run_command import experiments
+
+    experiments()
+
+
+if __name__ == "__main__":
+    main("./tcplab")  # which ends in this file

@@ -1,0 +1,45 @@
+"""What people are told: failures as one message, and the building of the lab with a line that says
+how far it is.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from testbed.lab.building import shown
+from testbed.lab.ready import Lab, lab
+from topologies.errors import TcplabError
+
+
+@contextmanager
+def one_clear_message() -> Iterator[None]:
+    """Our own errors as one message and their exit code; anything else is a bug and keeps its
+    traceback.
+    """
+    try:
+        yield
+    except TcplabError as error:
+        click.echo(f"Error: {error}", err=True)
+        raise SystemExit(error.exit_code) from None
+    except OSError as error:  # the disk or its permissions, under our hands
+        remedy = (
+            "What was measured is kept; the next run puts it in its place. Free space, or use"
+            " --out."
+        )
+        click.echo(
+            f"Error: {error.strerror}: {error.filename or 'writing the run'}. {remedy}", err=True
+        )
+        raise SystemExit(1) from None
+    except KeyboardInterrupt:
+        click.echo("Stopped. What was measured so far is kept.", err=True)
+        raise SystemExit(130) from None
+
+
+def ready_lab() -> Lab:
+    """Kernel and image, built the first time."""
+    with shown(sys.stderr) as told:
+        return lab(told)

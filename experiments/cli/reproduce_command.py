@@ -1,0 +1,64 @@
+"""`tcplab reproduce`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from experiments.cli.messages import one_clear_message, ready_lab
+from experiments.running.session import make_page
+
+_LONGEST = 3600.0  # wall seconds of one point
+
+
+@click.command()
+@click.option(
+    "--quick/--full",
+    default=True,
+    show_default=True,
+    help="Short runs and few seeds, or as published.",
+)
+@click.option(
+    "--only", "names", multiple=True, metavar="EXPERIMENT", help="Only this study; may be repeated."
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 10_000),
+    metavar="NUMBER",
+    help="Guests at once on this machine.",
+)
+@click.option(
+    "--scheduler", metavar="tcp://HOST:8786", help="Use the workers of this Dask scheduler instead."
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("runs"),
+    show_default=True,
+    help="Folder that keeps the runs.",
+)
+def reproduce(
+    quick: bool, names: tuple[str, ...], workers: int | None, scheduler: str | None, out: Path
+) -> None:
+    """Run every published study and put the published numbers beside ours. Goes on where it was
+    stopped.
+    """
+    with one_clear_message():
+        raise SystemExit(_run(quick, names, workers, scheduler, out))
+
+
+def _run(
+    quick: bool, names: tuple[str, ...], workers: int | None, scheduler: str | None, out: Path
+) -> int:
+    from experiments.published.target_points import specs
+    from experiments.published.targets import chosen
+    from experiments.reproduce.reproducing import carry_out
+    from experiments.sweep.progress import watching
+    from experiments.sweep.running_points import way_to_workers
+
+    wanted = chosen(quick, names)
+    way = way_to_workers(ready_lab(), specs(wanted), workers, scheduler, _LONGEST)
+    with watching("reproduce") as watch:
+        folder = carry_out(wanted, quick, out, way, watch)
+    return make_page("reproduction", folder)

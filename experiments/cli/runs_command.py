@@ -1,0 +1,173 @@
+"""`tcplab runs`: what the store keeps, what is in it, and making room."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from experiments.cli.messages import one_clear_message
+from topologies.errors import TcplabError, UsageError
+
+if TYPE_CHECKING:
+    from experiments.sweep.point_store import Kept
+
+_FINGERPRINT = 12  # characters of a key that people see
+_out = click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("runs"),
+    show_default=True,
+    help="Folder that keeps the runs.",
+)
+
+
+@click.group()
+def runs() -> None:
+    """What has been run: list, show, and forget what nothing can use any more."""
+
+
+@runs.command("list")
+@_out
+def list_command(out: Path) -> None:
+    """Every run and sweep, and how many points of sweeps are known."""
+    with one_clear_message():
+        console = Console()
+        console.print(_runs_table(out))
+        if (out / "points.sqlite").exists():
+            console.print(_points_table(out))
+
+
+def _manifests(out: Path) -> list[tuple[Path, dict[str, Any]]]:
+    files = [file for file in sorted(out.glob("*/*/manifest.json")) if not file.parent.is_symlink()]
+    return [(file.parent, json.loads(file.read_text())) for file in files]
+
+
+def _runs_table(out: Path) -> Table:
+    table = Table(
+        "",
+        "status",
+        "testbed",
+        "seeds",
+        "virtual s",
+        "wall s",
+        title=f"Runs in {out}",
+        title_justify="left",
+    )
+    table.columns[0].overflow = "fold"
+    for folder, manifest in _manifests(out):
+        sweep = manifest.get("kind") == "sweep"
+        table.add_row(
+            f"{folder.relative_to(out)}",
+            manifest.get("status", ""),
+            "virtual" if sweep else manifest.get("testbed", ""),
+            f"{len(manifest.get('seeds', ())):,}",
+            f"{manifest.get('virtual_seconds', 0):,.0f}",
+            f"{manifest.get('wall_seconds', 0):,.1f}",
+        )
+    return table
+
+
+def _points_table(out: Path) -> Table:
+    from experiments.sweep.point_store import results
+
+    with results(out) as memory:
+        kept = memory.listed()
+    usable = _usable(kept)
+    table = Table("points of sweeps", "complete", "unproved", "failed", "of this tcplab and lab")
+    for experiment in sorted({one.experiment for one in kept}):
+        mine = [one for one in kept if one.experiment == experiment]
+        states = Counter(one.status for one in mine)
+        now = sum(one.key in usable for one in mine)
+        table.add_row(
+            experiment,
+            *(f"{states[state]:,}" for state in ("complete", "unproved", "failed")),
+            f"{now:,}",
+        )
+    return table
+
+
+def _usable(kept: list[Kept]) -> set[str]:
+    """The keys of points that this code and lab would make again.
+
+    Without a ready lab all are taken for that.
+    """
+    from experiments.sweep.point import origin
+    from testbed.lab.ready import found
+
+    ready = found()
+    now = origin(ready) if ready else None
+    return {one.key for one in kept if now is None or one.origin == now}
+
+
+@runs.command("show")
+@click.argument("which", metavar="FOLDER|KEY")
+@_out
+def show_command(which: str, out: Path) -> None:
+    """A run's manifest without its list of files, or a point of a sweep by the beginning of its
+    key.
+    """
+    with one_clear_message():
+        folder = Path(which)
+        if (folder / "manifest.json").exists():
+            manifest = json.loads((folder / "manifest.json").read_text())
+            click.echo(
+                json.dumps(
+                    {name: value for name, value in manifest.items() if name != "files"}, indent=1
+                )
+            )
+            return
+        click.echo(_point(which, out))
+
+
+def _point(beginning: str, out: Path) -> str:
+    from experiments.sweep.point_store import results
+
+    if not (out / "points.sqlite").exists():
+        raise UsageError(
+            f"There is no run '{beginning[:60]}'.", "Name a folder that ./tcplab runs list shows."
+        )
+    with results(out) as memory:
+        found = memory.found(beginning)
+    if len(found) != 1:
+        known = ", ".join(kept.key[:_FINGERPRINT] for kept, _ in found[:5])
+        raise UsageError(
+            f"{len(found)} points begin with '{beginning[:60]}'{': ' if known else '.'}{known}",
+            "Keys are in the column `point` of rows.csv; type enough of one.",
+        )
+    kept, record = found[0]
+    head = {
+        "key": kept.key,
+        "experiment": kept.experiment,
+        "set": kept.combination,
+        "seed": kept.seed,
+        "finished": kept.finished,
+    }
+    return json.dumps(head | record, indent=1)
+
+
+@runs.command("gc")
+@click.option("--yes", is_flag=True, help="Remove without asking.")
+@_out
+def gc_command(yes: bool, out: Path) -> None:
+    """Forget points that failed, or that another version of tcplab or of its lab made: nothing uses
+    them again.
+    """
+    from experiments.sweep.point_store import results
+
+    with one_clear_message():
+        if not (out / "points.sqlite").exists():
+            raise TcplabError(f"{out} keeps no points of sweeps.", "Nothing was removed.")
+        with results(out) as memory:
+            kept = memory.listed()
+            usable = _usable([one for one in kept if one.status != "failed"])
+            useless = [one.key for one in kept if one.key not in usable]
+            click.echo(f"Points known: {len(kept):,}. Of no use any more: {len(useless):,}.")
+            if useless and (yes or click.confirm("Forget these?")):
+                memory.forget(useless)
+                click.echo("Forgotten.")

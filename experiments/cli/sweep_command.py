@@ -1,0 +1,250 @@
+"""`tcplab sweep`, `tcplab scheduler` and `tcplab worker`.
+
+What they need is imported when they are called: a single run does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from experiments.cli.messages import one_clear_message, ready_lab
+from experiments.cli.parameter_options import QuantityType
+from experiments.running.seed import GUEST_MIB
+from experiments.running.session import make_page
+from experiments.sweep import sweep_definition
+from testbed.host.capacity import guests_at_once
+from topologies.units import Duration
+
+if TYPE_CHECKING:
+    from experiments.definition.catalogue import Experiment
+    from experiments.sweep.plan import Plan
+
+
+@click.command()
+@click.argument("what", metavar="EXPERIMENT|FILE.toml")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE,VALUE",
+    help=(
+        "What to vary: a parameter, a field of the spec (topology.links.1.rightward.queue) or a"
+        " sysctl (net.ipv4.tcp_reordering). Repeat it for a grid; a single value holds for all."
+    ),
+)
+@click.option(
+    "--seeds",
+    metavar="30|7-36|1,5,9",
+    help="How many seeds, or which.  [default: 1; with --until up to 200]",
+)
+@click.option(
+    "--until",
+    metavar="2%",
+    help="Use seeds until each median is known this well (half its 95 % interval).",
+)
+@click.option("--metric", metavar="NAME", help="What is compared.  [default: goodput_kbit_s]")
+@click.option(
+    "--compare", metavar="NAME", help="Whose values are compared: a name of --set, or condition."
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 10_000),
+    metavar="NUMBER",
+    help="Guests at once on this machine.  [default: one for each processor]",
+)
+@click.option(
+    "--scheduler", metavar="tcp://HOST:8786", help="Use the workers of this Dask scheduler instead."
+)
+@click.option(
+    "--limit",
+    type=QuantityType(Duration),
+    default="10min",
+    show_default=True,
+    metavar="10min",
+    help="Stop a point after that much wall time.",
+)
+@click.option("--force", is_flag=True, help="Run points again that are known already.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Print how many points there are and which are known; run nothing.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("runs"),
+    show_default=True,
+    help="Folder that keeps the runs.",
+)
+def sweep(
+    what: str,
+    settings: tuple[str, ...],
+    seeds: str | None,
+    until: str | None,
+    metric: str | None,
+    compare: str | None,
+    workers: int | None,
+    scheduler: str | None,
+    limit: Duration,
+    force: bool,
+    dry_run: bool,
+    out: Path,
+) -> None:
+    """Run an experiment over a grid and seeds, and say what is really different."""
+    with one_clear_message():
+        from experiments.sweep.plan import plan
+
+        asked = sweep_definition.from_options(what, settings, seeds, until, metric, compare)
+        found = plan(asked)
+        if dry_run:
+            _describe(found, out)
+            return
+        raise SystemExit(_run(found, out, workers, scheduler, limit.seconds, force))
+
+
+def _describe(found: Plan, out: Path) -> None:
+    """How large the sweep is, and what of it is known."""
+    from experiments.sweep.point import origin
+    from experiments.sweep.point_store import results
+
+    source, seeds = origin(ready_lab()), found.sweep.seeds
+    with results(out) as memory:
+        known = len(
+            memory.done(source.point(one, seed).key for one in found.combinations for seed in seeds)
+        )
+    for one in found.combinations[:20]:
+        click.echo(str(one))
+    if len(found.combinations) > 20:
+        click.echo(f"... and {len(found.combinations) - 20} more combinations")
+    number = len(found.combinations) * len(seeds)
+    click.echo(
+        f"{number:,} points: {len(found.combinations):,} combinations under {len(seeds):,} seeds"
+        f"{' at most' if found.sweep.until else ''}. {known:,} of them are known. Nothing was run.",
+        err=True,
+    )
+
+
+def _run(
+    found: Plan,
+    out: Path,
+    workers: int | None,
+    scheduler: str | None,
+    wall_seconds: float,
+    force: bool,
+) -> int:
+    from experiments.sweep.carrying_out import carry_out
+    from experiments.sweep.progress import watching
+    from experiments.sweep.running_points import way_to_workers
+
+    specs = [one.spec for one in found.combinations]
+    way = way_to_workers(ready_lab(), specs, workers, scheduler, wall_seconds, force)
+    varied = tuple(one.name for one in found.factors)
+    with watching(found.named.name, found.named.progress(), varied) as watch:
+        try:
+            folder = carry_out(found, out, way, watch)
+        except KeyboardInterrupt:
+            watch.note(
+                f"{watch.done:,} of {watch.points:,} points are known; the same command goes on"
+                " from there."
+            )
+            raise
+    return make_page("sweep", folder)
+
+
+def run_study(
+    named: Experiment,
+    asked: dict[str, str],
+    texts: tuple[str, ...],
+    seeds: Sequence[int],
+    out: Path,
+    limit: Duration | None,
+) -> int:
+    """`run` of an experiment that is a sweep by itself: its own grid, and what was asked for beside
+    it.
+    """
+    from experiments.sweep.plan import plan
+
+    values = (
+        {name: (value,) for name, value in asked.items()}
+        | named.grid()
+        | dict(sweep_definition.settings(texts))
+    )
+    found = plan(
+        sweep_definition.SweepDefinition(
+            named.name, tuple(values.items()), tuple(seeds), metric=named.metric()
+        )
+    )
+    return _run(found, out, None, None, limit.seconds if limit else _patience(found), force=False)
+
+
+def _patience(found: Plan) -> float:
+    """Wall seconds that a point may take: ten minutes, or twice its own clock where that is
+    longer.
+    """
+    clocks = (
+        len(one.spec.conditions) * max(flow.duration.seconds for flow in one.spec.flows)
+        for one in found.combinations
+    )
+    return max(600.0, 2 * max(clocks))
+
+
+def _host(shown: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The option --host; `shown` is its default, in words."""
+    text = "Listen on this address of this machine: whoever reaches it runs code as you."
+    return click.option("--host", metavar="ADDRESS", help=f"{text}  [default: {shown}]")
+
+
+@click.command()
+@click.argument("scheduler", metavar="tcp://HOST:8786")
+@click.option(
+    "--slots",
+    type=click.IntRange(1, 10_000),
+    metavar="NUMBER",
+    help="Guests at once.  [default: one for each processor that this job may use]",
+)
+@_host("the one that the scheduler is reached from")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="Where the scheduler calls back; name one for an ssh tunnel.  [default: any that is free]",
+)
+def worker(scheduler: str, slots: int | None, host: str | None, port: int) -> None:
+    """Work for the Dask scheduler at tcp://HOST:8786 until that ends.
+
+    Builds the lab if need be, then takes points.
+    """
+    with one_clear_message():
+        from testbed.engine import members
+
+        place = host or members.towards(scheduler)
+        _warn(members.warning(place, "worker"))
+        ready_lab()
+        number = guests_at_once(GUEST_MIB // 4, slots)
+        members.run_worker(scheduler, number, place, port)
+
+
+@click.command()
+@_host("127.0.0.1")
+@click.option("--port", type=click.IntRange(1, 65535), default=8786, show_default=True)
+def scheduler(host: str | None, port: int) -> None:
+    """Run a Dask scheduler until Ctrl-C: workers and sweeps meet at tcp://127.0.0.1:8786.
+
+    Other machines reach it through ssh tunnels, or by --host in a network that you trust: see
+    docs/sweeps.md.
+    """
+    with one_clear_message():
+        from testbed.engine import members
+
+        place = host or members.LOOPBACK
+        _warn(members.warning(place, "scheduler"))
+        members.run_scheduler(place, port)
+
+
+def _warn(text: str) -> None:
+    if text:
+        click.echo(text, err=True)

@@ -1,0 +1,103 @@
+"""CUBIC and Reno fill a short path alike, and on a long one CUBIC is back to full speed sooner
+after a loss.
+
+After sections 3.1 and 3.4 of the TCP assignment (analysis/published/geni_tcp_assignment.csv):
+three hosts around a router, 100 Mbit/s each, delay and loss on what the router sends to the
+receiver; one stream or thirty.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from experiments.definition.profiles import LINUX_2_6, under
+from experiments.definition.spec import (
+    Condition,
+    ExperimentSpec,
+    Flow,
+    LinkParameters,
+    claim_of,
+    congestion_control,
+    parameter,
+    word,
+    words,
+)
+from topologies.errors import UsageError
+from topologies.spec import Channel
+from topologies.star import star
+from topologies.units import Count, Duration, Rate, Share
+
+PROFILE = LINUX_2_6
+QUICK, FULL = {"duration": "20s"}, {"duration": "60s"}
+_PORT = 5001
+_MOST_STREAMS = 1000
+
+
+@dataclass(frozen=True)
+class Parameters(LinkParameters):
+    bw: Rate = parameter("100mbit", Rate, "Rate of each link, each way.")
+    delay: Duration = parameter("0ms", Duration, "Delay of what the router sends to the receiver.")
+    loss: Share = parameter(
+        "0%", Share, "Packets lost at random on the way to the receiver; no ACK is lost."
+    )
+    duration: Duration = parameter("60s", Duration, "How long the sender sends.")
+    cc: str = word("cubic+reno", "Congestion controls to compare, joined by +.")
+    sack: str = word("on", "Selective acknowledgement: on, off, or off+on.")
+    streams: Count = parameter("1", Count, "Connections at once.")
+    period: str = word(
+        "today", "The kernel's settings: today, period (as Linux 2.6), or today+period."
+    )
+
+    def __post_init__(self) -> None:
+        for algorithm in self.algorithms:
+            congestion_control(algorithm)
+        if not set(words(self.sack)) <= {"on", "off"}:
+            raise UsageError(f"SACK cannot be '{self.sack[:40]}'.", "Write on, off, or off+on.")
+        if not 1 <= self.streams.base <= _MOST_STREAMS:
+            raise UsageError(
+                f"{self.streams} streams are not possible.", f"Choose from 1 to {_MOST_STREAMS}."
+            )
+
+    @property
+    def algorithms(self) -> list[str]:
+        return words(self.cc)
+
+
+def experiment(parameters: Parameters) -> ExperimentSpec:
+    """From right to left through the router; all connections start together and run as long."""
+    others = Channel(parameters.bw, queue=parameters.queue)
+    flows = (
+        Flow(
+            f"flow{number}",
+            "right",
+            "left",
+            parameters.duration,
+            port=_PORT + number - 1,
+            interval=Duration.parse("1s"),
+        )
+        for number in range(1, parameters.streams.base + 1)
+    )
+    conditions = [
+        _condition(cc, sack) for cc in parameters.algorithms for sack in words(parameters.sack)
+    ]
+    return ExperimentSpec(
+        name="cubic_vs_reno",
+        claim=claim_of(__doc__),
+        topology=star(parameters.channel(), others),
+        flows=tuple(flows),
+        conditions=under(PROFILE, parameters.period, conditions),
+    )
+
+
+def _condition(algorithm: str, sack: str) -> Condition:
+    """SACK is on unless asked otherwise, and then says nothing."""
+    condition = congestion_control(algorithm)
+    if sack == "on":
+        return condition
+    off = tuple((f"net.ipv4.{name}", "0") for name in ("tcp_sack", "tcp_dsack"))
+    return replace(
+        condition,
+        name=f"{algorithm}_sack_off",
+        label=f"{algorithm}, SACK off",
+        sysctls=condition.sysctls + off,
+    )

@@ -1,0 +1,239 @@
+"""The answers of the CUBIC and Reno assignment, from what one run shows.
+
+Each sentence is chosen by the measured figures; a figure that could not be read is not mentioned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+from analysis.measures.run_results import RunResults, written
+from analysis.records.iperf import IperfInterval
+from analysis.records.run_directory import RunCondition
+from analysis.reporting.answer_wording import (
+    compared,
+    each,
+    figure,
+    in_the_same_time,
+    listed,
+    middle,
+    more_repetitions,
+    parameter,
+)
+from analysis.reporting.answers import Answer, fact
+from analysis.reporting.quantities import counter
+from analysis.reporting.tables import ReportQuantity
+
+RATE = ReportQuantity(
+    "Rate of all flows at the senders",
+    "Mbit/s",
+    "flows.sent",
+    "last lines of .client.txt",
+    scale=1e-3,
+)
+GOODPUT = ReportQuantity(
+    "Goodput of all flows", "Mbit/s", "flows.total", "last lines of .server.txt", scale=1e-3
+)
+FAIRNESS = ReportQuantity(
+    "Jain's fairness index", "", "flows.jain", "the last lines of all flows' .server.txt"
+)
+SLOWEST = ReportQuantity(
+    "Slowest flow", "Mbit/s", "flows.least", "last lines of .server.txt", scale=1e-3
+)
+FASTEST = ReportQuantity(
+    "Fastest flow", "Mbit/s", "flows.most", "last lines of .server.txt", scale=1e-3
+)
+AGAIN = counter("Segments sent again", "TcpRetransSegs")
+RESENT = ReportQuantity(
+    "Share of segments sent again", "%", "metric.resent_percent", "counters.json, all senders"
+)
+TIMEOUTS = counter("Retransmission time-outs", "TcpExtTCPTimeouts")
+SACKED = counter("Fast recoveries by SACK", "TcpExtTCPSackRecovery")
+COUNTED = counter("Fast recoveries by counting duplicate ACKs", "TcpExtTCPRenoRecovery")
+DROPS = ReportQuantity("Packets dropped by full queues", "", "metric.queue_drops", "qdiscs.json")
+LOST = ReportQuantity("Share of packets lost at random", "%", "path.share", "qdiscs.json, netem")
+TRIP = ReportQuantity(
+    "Median smoothed round trip", "ms", "metric.rtt_median_ms", "the sender's sockets"
+)
+
+_FULL = 0.9
+"""Share of the link's rate above which the link is what limits; headers take 5 to 6 % of it."""
+_UP = 0.9
+"""Share of its later rate at which a flow counts as up to speed."""
+
+
+def all_answers(results: RunResults) -> tuple[Answer, ...]:
+    """Those of the five questions that the run's path and conditions bear on."""
+    several, loss = len(results.run.flows) > 1, parameter(results, "loss") not in ("0%", "unknown")
+    asked = [_faster(results), _when(results), _start(results)]
+    asked += [_many(results)] if several else []
+    asked += [_losses(results)] if loss else []
+    return tuple(asked)
+
+
+def _path(results: RunResults) -> str:
+    streams = len(results.run.flows)
+    with_ = f"{streams} connections" if streams > 1 else "one connection"
+    return f"{parameter(results, 'delay')} of delay, {parameter(results, 'loss')} loss and {with_}"
+
+
+def _faster(results: RunResults) -> Answer:
+    question = f"Which rates are reached with {_path(results)}?"
+    rates = each(results, RATE)
+    if not rates:
+        return Answer(question, ("No condition has a rate, so this cannot be answered.",))
+    said = [f"The rates are {rates}.", *_ratios(results, RATE), *_limits(results)]
+    return Answer(
+        question,
+        (*said, *more_repetitions(results)),
+        tuple(fact(results, one) for one in (RATE, GOODPUT)),
+    )
+
+
+def _ratios(results: RunResults, quantity: ReportQuantity) -> list[str]:
+    """The first condition against each other of the same time."""
+    groups = in_the_same_time(results)
+    return [
+        said
+        for first, *others in groups
+        for one in others
+        if (said := compared(results, quantity, "rate", first, one))
+    ]
+
+
+def _limits(results: RunResults) -> list[str]:
+    """For each condition what kept it from more, as far as the figures tell."""
+    return [said for condition in results.run.conditions if (said := _limit(results, condition))]
+
+
+def _limit(results: RunResults, condition: RunCondition) -> str:
+    rate, link, again = (
+        middle(results, RATE, condition),
+        results.link_rate,
+        middle(results, AGAIN, condition),
+    )
+    if rate is None or link is None or again is None:
+        return ""
+    share = rate * 1000 / link
+    if share >= _FULL:
+        return (
+            f"{condition.label}: the link is full; this is {100 * share:.0f} % of its"
+            f" {written(link / 1000)} Mbit/s."
+        )
+    if again:
+        how = (
+            f"{figure(again)} segments were sent again,"
+            f" {figure(middle(results, TIMEOUTS, condition))} time-outs"
+        )
+        return f"{condition.label}: {100 * share:.0f} % of the link's rate, with losses ({how})."
+    trip = middle(results, TRIP, condition)
+    window = (
+        f" {written(rate * trip / 8)} KB in each round trip of {written(trip)} ms" if trip else ""
+    )
+    return (
+        f"{condition.label}: {100 * share:.0f} % of the link's rate, and nothing was sent again. So"
+        " no loss slowed it down, but how fast it started and how much may be under"
+        f" way:{window or ' its window'}."
+    )
+
+
+def _when(results: RunResults) -> Answer:
+    standard = (
+        "What the standards say: Reno adds one segment to its window in each round trip (RFC 5681)."
+        " CUBIC's window grows with the time since the last loss, whatever the round trip (RFC"
+        " 9438), and keeps 70 % of the window at a loss where Reno keeps 50 %. So CUBIC is ahead"
+        " after a loss on a long path. In slow start both double."
+    )
+    events = [_recoveries(results, condition) for condition in results.run.conditions]
+    known = [event for event in events if event is not None]
+    if not known:
+        return Answer("When does CUBIC outperform Reno?", (standard,))
+    found = zip(events, results.run.conditions, strict=True)
+    counts = listed(
+        [f"{written(event)} ({one.label})" for event, one in found if event is not None]
+    )
+    here = (
+        f"The windows were cut after a loss this often: {counts}. What that did to the rates is in"
+        " the first answer."
+        if any(known)
+        else "This run has no loss, so what distinguishes them was never used."
+    )
+    return Answer(
+        "When does CUBIC outperform Reno?",
+        (standard, here),
+        tuple(fact(results, one) for one in (SACKED, COUNTED, TIMEOUTS, DROPS)),
+    )
+
+
+def _recoveries(results: RunResults, condition: RunCondition) -> float | None:
+    found = [middle(results, one, condition) for one in (SACKED, COUNTED, TIMEOUTS)]
+    known = [value for value in found if value is not None]
+    return sum(known) if known else None
+
+
+def _start(results: RunResults) -> Answer:
+    said = [
+        sentence
+        for one in results.first
+        if (sentence := _up_to_speed(one.trial.condition, one.flows[0].intervals))
+    ]
+    kept = said or ["iperf printed too few lines to tell."]
+    return Answer("What happens in the first seconds?", tuple(kept))
+
+
+def _up_to_speed(condition: RunCondition, lines: Sequence[IperfInterval]) -> str:
+    """When the first flow came near the median rate of the second half of its time, and what slow
+    start means.
+    """
+    later = [line.rate for line in lines[len(lines) // 2 : -1]]
+    if not later or not median(later):
+        return ""
+    usual = median(later)
+    reached = next((line for line in lines if line.rate >= _UP * usual), None)
+    if reached is None:
+        return ""
+    first = ", ".join(written(line.rate / 1000) for line in lines[:5])
+    return (
+        f"{condition.label}: {first} Mbit/s in the first five seconds. It reached {100 * _UP:.0f} %"
+        f" of its later rate of {written(usual / 1000)} Mbit/s in second {int(reached.start) + 1}."
+    )
+
+
+def _many(results: RunResults) -> Answer:
+    count = len(results.run.flows)
+    said = [
+        f"The rates of the {count} connections add up to {each(results, RATE)}.",
+        (
+            "Jain's fairness index, which is 1 where all have the same, is"
+            f" {each(results, FAIRNESS)}. The slowest has {each(results, SLOWEST)}, the fastest"
+            f" {each(results, FASTEST)}."
+        ),
+        (
+            "Many connections fill a long path sooner than one: each begins with its own slow"
+            " start, and a loss cuts only the window of the connection that has it."
+        ),
+    ]
+    facts = tuple(fact(results, one) for one in (RATE, FAIRNESS, SLOWEST, FASTEST))
+    return Answer(
+        f"What changes with {count} connections, and how do they share?", tuple(said), facts
+    )
+
+
+def _losses(results: RunResults) -> Answer:
+    said = [
+        (
+            f"The path lost {each(results, LOST)} of the packets at random. Neither algorithm can"
+            " tell such a loss from a full queue, and each cuts its window."
+        ),
+        (
+            f"Sent again was {each(results, RESENT)} of all segments; there were"
+            f" {each(results, TIMEOUTS)} time-outs."
+        ),
+        *_ratios(results, RATE),
+    ]
+    return Answer(
+        "What does random loss do?",
+        tuple(said),
+        tuple(fact(results, one) for one in (LOST, AGAIN, TIMEOUTS)),
+    )

@@ -1,0 +1,91 @@
+"""A bolder Reno (slow start by 3, three quarters kept after a loss) wins where single packets are
+lost at random.
+
+After section 3.5 of the TCP assignment (analysis/published): the congestion control `exp`, a
+kernel module of its own (experiments/custom_cc/exp.c), against Reno with 500 ms of delay, with 5 %
+loss and with both, one stream or thirty. The module is built for the lab kernel and loaded in
+the guest. `module` names another one: a student's own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.definition.profiles import LINUX_2_6_FULL_LINE, under
+from experiments.definition.spec import (
+    ExperimentSpec,
+    Flow,
+    LinkParameters,
+    claim_of,
+    congestion_control,
+    parameter,
+    sending_with,
+    word,
+    words,
+)
+from testbed.guest.kernel_modules import KernelModule, module_from
+from topologies.errors import UsageError
+from topologies.spec import Channel
+from topologies.star import star
+from topologies.units import Count, Duration, Rate, Share
+
+PROFILE = LINUX_2_6_FULL_LINE
+QUICK, FULL = {"duration": "20s"}, {"duration": "60s"}
+_PORT = 5001
+_MODULES = Path(__file__).parent
+OWN = "own"
+"""Stands in `cc` for what the module registers."""
+
+
+@dataclass(frozen=True)
+class Parameters(LinkParameters):
+    bw: Rate = parameter("100mbit", Rate, "Rate of each link, each way.")
+    delay: Duration = parameter("0ms", Duration, "Delay of what the router sends to the receiver.")
+    loss: Share = parameter(
+        "5%", Share, "Packets lost at random on the way to the receiver; no ACK is lost."
+    )
+    duration: Duration = parameter("60s", Duration, "How long the sender sends.")
+    module: str = word("exp", "The module: exp, or the path of a .c file.")
+    cc: str = word("reno+own", "Congestion controls to compare, joined by +; own is the module's.")
+    streams: Count = parameter("1", Count, "Connections at once.")
+    period: str = word(
+        "today", "The kernel's settings: today, period (as Linux 2.6), or today+period."
+    )
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.streams.base <= 1000:
+            raise UsageError(f"{self.streams} streams are not possible.", "Choose from 1 to 1000.")
+
+    def loaded(self) -> KernelModule:
+        """The module, read from its file. Raises UsageError."""
+        return module_from(
+            Path(self.module) if self.module.endswith(".c") else _MODULES / f"{self.module}.c"
+        )
+
+    def algorithms(self, module: KernelModule) -> list[str]:
+        """The names of `cc`, each checked. Raises UsageError."""
+        names = [module.algorithm if name == OWN else name for name in words(self.cc)]
+        for name in names:
+            if name != module.algorithm:
+                congestion_control(name)
+        return names
+
+
+def experiment(parameters: Parameters) -> ExperimentSpec:
+    """From right to left through the router; all connections start together and run as long."""
+    module = parameters.loaded()
+    algorithms = parameters.algorithms(module)
+    others = Channel(parameters.bw, queue=parameters.queue)
+    flows = (
+        Flow(f"flow{number}", "right", "left", parameters.duration, port=_PORT + number - 1)
+        for number in range(1, parameters.streams.base + 1)
+    )
+    return ExperimentSpec(
+        name="custom_cc",
+        claim=claim_of(__doc__),
+        topology=star(parameters.channel(), others),
+        flows=tuple(flows),
+        conditions=under(PROFILE, parameters.period, map(sending_with, algorithms)),
+        modules=(module,) if module.algorithm in algorithms else (),
+    )

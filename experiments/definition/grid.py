@@ -1,0 +1,199 @@
+"""The grid of a sweep: what is varied, over which values, and the spec of every combination.
+
+A name is a parameter of the experiment (delay), a field of its spec
+(topology.links.1.rightward.queue, flows.*.window) or a sysctl of all hosts
+(net.ipv4.tcp_reordering).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+import re
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from experiments.definition.catalogue import Experiment
+from experiments.definition.spec import ExperimentSpec
+from topologies.data import digest, from_data, kind_at, replaced, to_data
+from topologies.errors import UsageError
+from topologies.units import Count, Duration, Packets, Quantity, Rate, Share, Size
+
+_SYSCTL = re.compile(r"net(\.[A-Za-z0-9_-]+)+")
+_MOST = 1_000_000  # combinations; a typing error should not fill the memory
+_SHOWN = 5  # impossible combinations that a message names
+_COLUMNS: dict[type, tuple[str, str, float]] = {
+    Rate: ("bit_s", "bit/s", 1),
+    Duration: ("s", "s", 1e-9),
+    Share: ("percent", "%", 1e-8),
+    Size: ("bytes", "bytes", 1),
+    Packets: ("packets", "packets", 1),
+    Count: ("number", "", 1),
+}
+"""Kind of quantity to the ending of its numeric column, the unit there, and the factor from its
+base unit.
+"""
+
+
+@dataclass(frozen=True)
+class Factor:
+    """What a sweep varies. `kind` is the type of its values, `meaning` a sentence for people."""
+
+    name: str
+    kind: type
+    values: tuple[str, ...]
+    meaning: str
+
+    @property
+    def column(self) -> str:
+        """The numeric column beside the text; the same column for a word."""
+        return f"{self.name}_{_COLUMNS[self.kind][0]}" if self.kind in _COLUMNS else self.name
+
+    def number(self, value: str) -> float:
+        return float(self.kind.parse(value).base * _COLUMNS[self.kind][2])  # type: ignore[attr-defined]
+
+    def described(self) -> dict[str, Any]:
+        """For sweep.json."""
+        quantity = self.kind in _COLUMNS
+        return {
+            "name": self.name,
+            "meaning": self.meaning,
+            "kind": self.kind.__name__.lower() if quantity else "word",
+            "values": list(self.values),
+            "column": self.column,
+            "unit": _COLUMNS[self.kind][1] if quantity else "",
+        }
+
+
+@dataclass(frozen=True)
+class Combination:
+    """A value for every factor, and the spec that they make."""
+
+    values: tuple[tuple[str, str], ...]
+    parameters: Any
+    spec: ExperimentSpec
+
+    @cached_property
+    def data(self) -> Any:
+        return to_data(self.spec)
+
+    @cached_property
+    def digest(self) -> str:
+        """The same for combinations that ask the same of a network, whatever sentences describe
+        them.
+        """
+        return digest({**self.data, "claim": ""})
+
+    def __str__(self) -> str:
+        return (
+            ", ".join(f"{name} {value}" for name, value in self.values) or "the experiment as it is"
+        )
+
+
+def factor(named: Experiment, name: str, values: Sequence[str]) -> Factor:
+    """The factor of that name with its values in their shortest form. Raises UsageError."""
+    kind, meaning = _meant(named, name)
+    written = tuple(
+        str(kind.parse(value)) if issubclass(kind, Quantity) else value.strip() for value in values
+    )
+    if not written or "" in written:
+        raise UsageError(f"{name} has an empty value.", f"Write --set {name}=VALUE,VALUE.")
+    if twice := next((value for value in written if written.count(value) > 1), None):
+        raise UsageError(f"{name} has the value {twice} twice.", "Name each value once.")
+    return Factor(name, kind, written, meaning)
+
+
+def _meant(named: Experiment, name: str) -> tuple[type, str]:
+    """The type of what `name` leads to, and a sentence about it."""
+    parameters = named.parameters()
+    fields = {field.name: field for field in dataclasses.fields(parameters)}
+    dashed = name.replace("-", "_")
+    if dashed in fields:
+        return typing.get_type_hints(parameters)[dashed], fields[dashed].metadata.get("meaning", "")
+    if _SYSCTL.fullmatch(name):
+        return str, "Sysctl of every host."
+    try:
+        kind: type = kind_at(ExperimentSpec, name.split(".")) if "." in name else type(None)
+    except UsageError as error:
+        raise UsageError(
+            f"{named.name} has no field {name}: {error.problem}", "See its spec: --dry-run."
+        ) from None
+    if kind in _COLUMNS or kind is str:
+        return kind, "Field of the spec."
+    raise UsageError(
+        f"{named.name} has no parameter '{name[:60]}' to set.",
+        f"Its parameters are {', '.join(fields)}; or name a field of its spec, such as "
+        "topology.links.1.rightward.queue, or a sysctl, such as net.ipv4.tcp_reordering.",
+    )
+
+
+def combinations(named: Experiment, factors: Sequence[Factor]) -> list[Combination]:
+    """Every combination, the last factor varying fastest.
+
+    Raises UsageError that names those which are impossible.
+    """
+    number = math.prod(len(one.values) for one in factors)
+    if number > _MOST:
+        raise UsageError(
+            f"These are {number:,} combinations.",
+            f"Name fewer values: at most {_MOST:,} are possible.",
+        )
+    found, impossible = [], []
+    for values in itertools.product(*(one.values for one in factors)):
+        chosen = dict(zip((one.name for one in factors), values, strict=True))
+        try:
+            found.append(combination(named, factors, chosen))
+        except UsageError as error:
+            impossible.append(
+                f"{', '.join(f'{name}={value}' for name, value in chosen.items())}: {error.problem}"
+            )
+    if impossible:
+        more = [f"... and {len(impossible) - _SHOWN} more."] if len(impossible) > _SHOWN else []
+        listed = "\n  ".join([*impossible[:_SHOWN], *more])
+        problem = f"{len(impossible)} of {number} combinations are impossible:\n  {listed}\n"
+        raise UsageError(problem, "Nothing was run; leave those values out.")
+    return found
+
+
+def combination(
+    named: Experiment, factors: Sequence[Factor], chosen: Mapping[str, str]
+) -> Combination:
+    """The spec with these values. Raises UsageError where they are impossible together."""
+    kinds = {one.name: one.kind for one in factors}
+    fields = {field.name for field in dataclasses.fields(named.parameters())}
+    own = {
+        name.replace("-", "_"): value
+        for name, value in chosen.items()
+        if name.replace("-", "_") in fields
+    }
+    parameters = named.parameters()(
+        **{name: _value(named, name, value) for name, value in own.items()}
+    )
+    spec = named.spec(parameters)
+    for name, value in chosen.items():
+        if name.replace("-", "_") not in fields:
+            spec = _with(spec, name, value, kinds[name])
+    return Combination(tuple(chosen.items()), parameters, spec)
+
+
+def _value(named: Experiment, name: str, text: str) -> Any:
+    kind = typing.get_type_hints(named.parameters())[name]
+    return kind.parse(text) if issubclass(kind, Quantity) else text
+
+
+def _with(spec: ExperimentSpec, name: str, value: str, kind: type) -> ExperimentSpec:
+    """The spec with a field or a sysctl set."""
+    data = to_data(spec)
+    if _SYSCTL.fullmatch(name):
+        for condition in data["conditions"]:
+            condition["sysctls"] = [pair for pair in condition["sysctls"] if pair[0] != name] + [
+                [name, value]
+            ]
+    else:
+        data = replaced(data, name.split("."), value)
+    changed: ExperimentSpec = from_data(ExperimentSpec, data)
+    return changed

@@ -1,0 +1,167 @@
+"""Period profiles: what brings back the kernels and networks of a published study, each line with
+its reason.
+
+A study measures every condition as today's kernel is (*today*) and under the profile of its time
+(*period*). Nothing here is chosen for a published number without saying so.
+
+The sysctls are a condition's, so `period=today+period` measures both over one network. What the
+network itself had is the profile's `path`: names and values as `--set` takes them. `tcplab
+reproduce` sets them for *period* only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from experiments.definition.spec import Condition, words
+from topologies.errors import UsageError
+
+PERIODS = ("today", "period")
+
+
+@dataclass(frozen=True)
+class PeriodSetting:
+    """A sysctl, or in a path what `--set` takes; its value; and why the period had it."""
+
+    name: str
+    value: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The settings of one time; `name` says which. `path` is what the published network had beside
+    its parameters.
+    """
+
+    name: str
+    settings: tuple[PeriodSetting, ...]
+    path: tuple[PeriodSetting, ...] = ()
+
+
+_NO_RACK = PeriodSetting(
+    "net.ipv4.tcp_recovery",
+    "0",
+    "RACK, which takes time instead of duplicate ACKs for loss, came with Linux 4.4. With 0 the lab"
+    " kernel counts duplicate ACKs (RFC 6675), as Linux did before 6.17; a later kernel without our"
+    " change cannot.",
+)
+_NO_PROBES = PeriodSetting(
+    "net.ipv4.tcp_early_retrans", "0", "Tail loss probes came with Linux 3.10."
+)
+_SMALL_WINDOWS = PeriodSetting(
+    "net.ipv4.tcp_rmem",
+    "4096 87380 1835008",
+    "Chosen from the published rates: 31.3 Mbit/s at 300 ms and 17.7 at 500 ms are one window of"
+    " 1.1 MB a round trip, which is what a receiver of that memory advertises.",
+)
+
+_ROUND_TRIP = PeriodSetting(
+    "topology.links.1.rightward.delay",
+    "200us",
+    "The way back of a 100 Mbit/s laboratory with a router; no text states its round trip. A full"
+    " frame takes 0.12 ms out of the sender's own port, which has no rate here, and interrupts add"
+    " as much. Chosen for that, not from a rate: docs/studies.md shows what none to 2 ms would"
+    " give.",
+)
+_ETHERNET = PeriodSetting(
+    "bw",
+    "98.44mbit",
+    "100 Mbit/s on the wire: a frame of 1514 bytes takes 24 more there (check sum, preamble, gap"
+    " between frames), which tc does not count.",
+)
+_SHORT_LINE = PeriodSetting(
+    "topology.links.0.rightward.line",
+    "1000",
+    "netem's own limit, which `tc qdisc add ... netem delay 500ms` leaves as it is: so many packets"
+    " on their way.",
+)
+
+LINUX_2_6 = Profile(
+    "Linux 2.6.27 to 3.9", (_NO_RACK, _NO_PROBES, _SMALL_WINDOWS), (_ETHERNET, _ROUND_TRIP)
+)
+LINUX_2_6_FULL_LINE = replace(LINUX_2_6, path=(*LINUX_2_6.path, _SHORT_LINE))
+LINUX_2_6_32 = Profile(
+    "Linux before 3.6",
+    (
+        _NO_RACK,
+        PeriodSetting(
+            "net.ipv4.tcp_max_reordering",
+            "127",
+            "A constant of 127 before Linux 3.19 made it a setting.",
+        ),
+    ),
+    (
+        PeriodSetting(
+            "netem",
+            "old",
+            "With today's netem a correlation of 100 % reorders nothing; before Linux 3.6 every"
+            " second packet left at once. Chosen because the published hosts did reorder; which"
+            " kernel they had is not published.",
+        ),
+    ),
+)
+LINUX_3_10 = Profile("Linux 3.10", (_NO_RACK,))
+DROPPER = "topology.links.1.rightward.bandwidth"
+"""Where the dropping router sends on."""
+LINUX_2_4 = Profile(
+    "Linux 2.4",
+    (
+        _NO_RACK,
+        _NO_PROBES,
+        PeriodSetting(
+            "net.ipv4.tcp_congestion_control",
+            "reno",
+            "CUBIC came with 2.6.13 and was the default from 2.6.19.",
+        ),
+        PeriodSetting(
+            "net.ipv4.tcp_frto",
+            "0",
+            "F-RTO, which takes back a needless time-out, came with 2.4.21 and was off.",
+        ),
+        PeriodSetting(
+            "net.ipv4.tcp_rmem",
+            "4096 87380 174760",
+            "The default of 2.4: no window above 64 to 128 KiB.",
+        ),
+        PeriodSetting(
+            "net.ipv4.tcp_wmem", "4096 16384 131072", "The default of 2.4 for the sender's buffer."
+        ),
+    ),
+    (
+        _ETHERNET,
+        PeriodSetting(
+            DROPPER,
+            "43.5mbit",
+            "What the router carries with the dropping module in it. Chosen from one published"
+            " number: with hardly any loss (0.1 %) all took 27.9 s, give or take 0.02; without the"
+            " module, the row of 0 %, 12.4 s.",
+        ),
+    ),
+)
+
+
+def under(profile: Profile, periods: str, conditions: Iterable[Condition]) -> tuple[Condition, ...]:
+    """Each condition as it is, under the profile, or both, as `periods` says: today, period, or
+    today+period.
+
+    A setting of the condition itself stays. Raises UsageError for another word.
+    """
+    chosen = words(periods)
+    if not set(chosen) <= set(PERIODS) or len(set(chosen)) < len(chosen):
+        raise UsageError(f"'{periods[:40]}' is no period.", "Write today, period, or today+period.")
+    return tuple(_in(word, profile, condition) for condition in conditions for word in chosen)
+
+
+def _in(word: str, profile: Profile, condition: Condition) -> Condition:
+    if word == "today":
+        return condition
+    own = dict(condition.sysctls)
+    settings = {setting.name: setting.value for setting in profile.settings} | own
+    return replace(
+        condition,
+        name=f"{condition.name}_period",
+        label=f"{condition.label}, as {profile.name}",
+        sysctls=tuple(settings.items()),
+    )

@@ -1,0 +1,246 @@
+"""What an experiment is: frozen data that a run directory stores and a guest is handed.
+
+Reads in order: a topology, flows over it, and conditions under which the same flows are measured.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal, TypeVar
+
+from testbed.guest.kernel_modules import KernelModule
+from topologies.errors import UsageError
+from topologies.spec import Channel, TopologySpec
+from topologies.units import Duration, Packets, Quantity, Rate, Share, Size
+
+Q = TypeVar("Q", bound=Quantity)
+
+FORMAT = 1
+# bytes of each packet that are captured: headers with IPv6 and 60 bytes of TCP, so no SACK block is
+# cut
+SNAPLEN = 128
+_RECORD = 16  # bytes in front of each packet in a capture, pcap-savefile(5)
+_FULL_FRAME = 1514  # bytes
+LONGEST = Duration.parse("24h")
+
+
+def parameter(default: str, kind: type[Q], meaning: str) -> Q:
+    """A field of an experiment's parameters: its default as text and the sentence that --help
+    prints.
+    """
+    value: Q = field(default=kind.parse(default), metadata={"meaning": meaning})
+    return value
+
+
+def word(default: str, meaning: str) -> str:
+    """A field that is a word and not a quantity; its class checks it in __post_init__."""
+    value: str = field(default=default, metadata={"meaning": meaning})
+    return value
+
+
+def claim_of(documentation: str | None) -> str:
+    """What an experiment claims: the first paragraph of its module's docstring, in one line."""
+    return " ".join((documentation or "").partition("\n\n")[0].split())
+
+
+def words(text: str) -> list[str]:
+    """The parts of a list such as cubic+reno."""
+    return re.split(r"[+,]", text)
+
+
+CONGESTION_CONTROLS = (
+    "bbr",
+    "bic",
+    "cdg",
+    "cubic",
+    "dctcp",
+    "highspeed",
+    "htcp",
+    "hybla",
+    "illinois",
+    "lp",
+    "nv",
+    "reno",
+    "scalable",
+    "vegas",
+    "veno",
+    "westwood",
+    "yeah",
+)
+"""The algorithms that the lab kernel has, by the names of tcp_available_congestion_control."""
+
+
+def congestion_control(algorithm: str) -> Condition:
+    """All hosts send with `algorithm`, proved from their sockets.
+
+    Raises UsageError for one that the lab lacks.
+    """
+    if algorithm not in CONGESTION_CONTROLS:
+        raise UsageError(
+            f"There is no congestion control '{algorithm[:40]}'.",
+            f"Choose from {', '.join(CONGESTION_CONTROLS)}.",
+        )
+    return sending_with(algorithm)
+
+
+def sending_with(algorithm: str) -> Condition:
+    """All hosts send with `algorithm`, the kernel's or one that a module of the spec brings, proved
+    from sockets.
+    """
+    sysctls = (("net.ipv4.tcp_congestion_control", algorithm),)
+    return Condition(algorithm, algorithm, sysctls, (Proof("congestion_control", algorithm),))
+
+
+def sack(on: bool) -> Condition:
+    """Selective acknowledgement off or on in both hosts."""
+    sysctls = tuple((f"net.ipv4.{name}", str(int(on))) for name in ("tcp_sack", "tcp_dsack"))
+    text = "on" if on else "off"
+    return Condition(f"sack_{text}", f"SACK {text}", sysctls, (Proof("sack_permitted", text),))
+
+
+@dataclass(frozen=True)
+class LinkParameters:
+    """The parameters that every experiment over one kind of link takes; each is an option of the
+    command line.
+    """
+
+    bw: Rate = parameter("1mbit", Rate, "Rate of the link, each way.")
+    delay: Duration = parameter(
+        "40ms", Duration, "Delay of the link, each way; the round trip takes twice as long."
+    )
+    loss: Share = parameter("10%", Share, "Packets that the link loses at random, each way.")
+    jitter: Duration = parameter(
+        "0s", Duration, "How far the delay varies up and down; more than 0 reorders packets."
+    )
+    queue: Packets = parameter("1000", Packets, "Packets that can wait for the link, each way.")
+    duration: Duration = parameter("20s", Duration, "How long the sender sends.")
+
+    def channel(self) -> Channel:
+        """One direction of the link."""
+        return Channel(self.bw, self.delay, self.loss, self.jitter, self.queue)
+
+
+@dataclass(frozen=True)
+class Flow:
+    """One iperf transfer of `duration`, or of `amount` bytes where that is given (then `duration`
+    bounds it).
+
+    `window` is iperf's -w at both ends (bytes asked for; Linux doubles it). A `rate` makes it
+    UDP. `interval` has the client print a line that often.
+    """
+
+    name: str
+    sender: str
+    receiver: str
+    duration: Duration
+    window: Size | None = None
+    port: int = 5001
+    rate: Rate | None = None
+    amount: Size | None = None
+    interval: Duration | None = None
+
+    @property
+    def protocol(self) -> Literal["tcp", "udp"]:
+        return "udp" if self.rate else "tcp"
+
+    def __post_init__(self) -> None:
+        if not Duration.parse("1s") <= self.duration <= LONGEST:
+            raise UsageError(
+                f"A flow of {self.duration} is not possible.",
+                f"Choose a duration from 1s to {LONGEST}.",
+            )
+        if self.window is not None and self.window.base < 2048:
+            raise UsageError(
+                f"A window of {self.window} is too small for a packet.", "Choose at least 2KiB."
+            )
+        if self.interval is not None and self.interval < Duration.parse("500ms"):
+            raise UsageError(
+                f"iperf prints no lines every {self.interval}.",
+                "Choose an interval of 500ms or more.",
+            )
+
+
+ProofKind = Literal["sack_permitted", "congestion_control"]
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What must be seen in the run itself, or its condition did not hold.
+
+    `expected` is "on" or "off" for sack_permitted, the algorithm's name for congestion_control.
+    """
+
+    kind: ProofKind
+    expected: str
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One setting of all hosts under which the flows run. `sysctls` override the baseline, name by
+    name.
+    """
+
+    name: str
+    label: str
+    sysctls: tuple[tuple[str, str], ...] = ()
+    proofs: tuple[Proof, ...] = ()
+
+
+@dataclass(frozen=True)
+class ExperimentSpec:
+    """A named experiment. `captures` are the interfaces that tcpdump listens on.
+
+    `modules` are congestion controls that are built and loaded first; the spec holds their source.
+    """
+
+    name: str
+    claim: str
+    topology: TopologySpec
+    flows: tuple[Flow, ...]
+    conditions: tuple[Condition, ...]
+    captures: tuple[str, ...] = ()
+    modules: tuple[KernelModule, ...] = ()
+    format: int = FORMAT
+
+    def capture_bytes(self) -> int:
+        """About how much all captures of one seed take: full frames and an ACK for every second
+        one.
+        """
+        ways = (
+            (self.topology.bottleneck(flow.sender, flow.receiver).bandwidth, flow.duration)
+            for flow in self.flows
+        )
+        frames = max(rate.base * duration.seconds / (8 * _FULL_FRAME) for rate, duration in ways)
+        return int(1.5 * frames * (SNAPLEN + _RECORD)) * len(self.captures) * len(self.conditions)
+
+    def __post_init__(self) -> None:
+        hosts = self.topology.named("host")
+        for flow in self.flows:
+            for end in (flow.sender, flow.receiver):
+                if end not in hosts:
+                    raise UsageError(
+                        f"Flow {flow.name} names {end}, which is no host.",
+                        f"Hosts are {', '.join(hosts)}.",
+                    )
+            self.topology.bottleneck(flow.sender, flow.receiver)
+            self.topology.bottleneck(flow.receiver, flow.sender)
+        ports = {port.name for port in self.topology.ports}
+        for name in self.captures:
+            if name not in ports:
+                raise UsageError(
+                    f"A capture names {name}, which is no interface.",
+                    f"There are {', '.join(sorted(ports))}.",
+                )
+        algorithms = [*CONGESTION_CONTROLS, *(module.algorithm for module in self.modules)]
+        if twice := next(
+            (module for module in self.modules if algorithms.count(module.algorithm) > 1), None
+        ):
+            raise UsageError(
+                f"{twice.name}.c registers '{twice.algorithm}', which is there already.",
+                "Give it a name of its own.",
+            )
+        if not self.flows or not self.conditions:
+            raise UsageError(
+                f"Experiment {self.name} measures nothing.", "Give it a flow and a condition."
+            )

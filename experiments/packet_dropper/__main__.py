@@ -1,0 +1,5 @@
+"""`python -m experiments.packet_dropper`."""
+
+from experiments.cli.main import start
+
+start("packet_dropper")

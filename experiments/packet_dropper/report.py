@@ -1,0 +1,240 @@
+"""The packet dropper: elapsed times in the columns of the original, and what dropping does to
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+
+from analysis.measures.run_results import NOTHING, RunResults, written
+from analysis.records.run_directory import RunCondition
+from analysis.rendering.figure_style import MOST_COLUMNS
+from analysis.reporting.answer_wording import (
+    called,
+    each,
+    figure,
+    middle,
+    more_repetitions,
+    parameter,
+)
+from analysis.reporting.answers import Answer, fact
+from analysis.reporting.quantities import counter
+from analysis.reporting.run_pictures import Picture
+from analysis.reporting.tables import Listing, ReportQuantity, published_rows
+
+REPETITIONS = 10
+"""Columns of elapsed times: as many as were published."""
+FRAME = 1526
+"""Bytes that the original counts for a request of 1448: with headers of TCP, IP and Ethernet."""
+ON_THE_LINK = 1514
+"""Bytes of such a frame as the lab's link counts it: without preamble and checksum."""
+HEAD = (
+    *(f"{number}{ending}" for number, ending in zip(range(1, 4), ("st", "nd", "rd"), strict=True)),
+    *(f"{number}th" for number in range(4, REPETITIONS + 1)),
+    "Average (s)",
+    "Spread (s)",
+    "Spread / average",
+    "Throughput (byte/s)",
+)
+NOTES = (
+    (
+        "Elapsed time of each repetition at the sender, in s. The spread is the mean distance from"
+        " the average, which is what the original's column holds."
+    ),
+    f"Throughput = {FRAME} x requests / average time, as in the original.",
+)
+
+ELAPSED = ReportQuantity(
+    "Elapsed time", "s", "metric.client_seconds", "last line of flow1.client.txt"
+)
+DROPPED = ReportQuantity(
+    "Share of packets that the router dropped", "%", "path.share", "qdiscs.json, netem"
+)
+AGAIN = counter("Segments sent again", "TcpRetransSegs")
+FAST = counter("Segments sent again in fast recovery", "TcpExtTCPFastRetrans")
+TIMEOUTS = counter("Retransmission time-outs", "TcpExtTCPTimeouts")
+PROBES = counter("Tail loss probes", "TcpExtTCPLossProbes")
+TRIP = ReportQuantity(
+    "Median smoothed round trip", "ms", "metric.rtt_median_ms", "the sender's sockets"
+)
+SHORT = (ELAPSED, DROPPED, AGAIN, TIMEOUTS)
+
+
+def spread_of(times: Sequence[float]) -> float:
+    """The mean distance of `times` from their average, in their unit."""
+    average = fmean(times)
+    return fmean(abs(time - average) for time in times)
+
+
+def cells(times: Sequence[float], requests: float) -> tuple[str, ...]:
+    """The original's columns for elapsed times in s; of more than ten the first ten are shown, and
+    all count.
+    """
+    shown = [f"{time:.2f}" for time in times[:REPETITIONS]]
+    blank = [NOTHING] * (REPETITIONS - len(shown))
+    if not times:
+        return (*blank, *[NOTHING] * 4)
+    average, distance = fmean(times), spread_of(times)
+    last = (f"{100 * distance / average:.2g} %", f"{FRAME * requests / average:,.0f}")
+    return (*shown, *blank, f"{average:.3f}", f"{distance:.4f}", *last)
+
+
+def published_times(percent: float) -> list[float]:
+    """The ten published times for a share dropped, in s; empty for a share that was not
+    published.
+    """
+    row = next(
+        (row for row in published_rows("packet_dropper") if float(row["drop_percent"]) == percent),
+        None,
+    )
+    return (
+        [float(row[f"elapsed_s_{number}"]) for number in range(1, REPETITIONS + 1)] if row else []
+    )
+
+
+_PUBLISHED = {"bw": "100mbit", "delay": "50us", "jitter": "0s", "requests": "100000"}
+"""Settings of the published times, whatever was dropped; the delay is what a laboratory's own
+cables have.
+"""
+
+
+def as_published(parameters: Mapping[str, str]) -> bool:
+    """Whether all but the share dropped is as in the published experiment."""
+    return all(parameters.get(name) == value for name, value in _PUBLISHED.items())
+
+
+def percent(loss: str) -> float | None:
+    """`0.1%` as 0.1, or None."""
+    try:
+        return float(loss.removesuffix("%"))
+    except ValueError:
+        return None
+
+
+def listings(results: RunResults) -> tuple[Listing, ...]:
+    """The original's line for what was dropped here, and its own where the settings are the
+    published ones.
+    """
+    requests = _requests(results)
+    ours = [
+        (called(results, condition), *cells(ELAPSED.of(results, condition), requests))
+        for condition in results.run.conditions
+    ]
+    times = _published(results)
+    theirs = [("published", *cells(times, requests))] if times else []
+    head = (f"{parameter(results, 'loss')} dropped", *HEAD)
+    return (Listing("Elapsed times", head, (*theirs, *ours), NOTES),)
+
+
+def _published(results: RunResults) -> list[float]:
+    """The published times for what was dropped here, where all else is the same; else none."""
+    dropped = percent(parameter(results, "loss"))
+    return (
+        published_times(dropped)
+        if dropped is not None and as_published(results.run.parameters)
+        else []
+    )
+
+
+def _requests(results: RunResults) -> float:
+    found = parameter(results, "requests")
+    return float(found) if found.isdigit() else 0.0
+
+
+def pictures(results: RunResults) -> list[Picture]:
+    """Elapsed times as dots, with the published ones beside them."""
+    from analysis.figures import elapsed_times
+
+    known = _published(results)
+    ours = [
+        (called(results, condition), ELAPSED.of(results, condition))
+        for condition in results.run.conditions
+    ]
+    groups = [*([("published", known)] if known else []), *ours][:MOST_COLUMNS]
+    if not any(values for _, values in ours):
+        return []
+    caption = "Every dot is one repetition, the bar is the average."
+    return [Picture("elapsed.png", "Elapsed time", caption, elapsed_times.draw(groups))]
+
+
+def answers(results: RunResults) -> tuple[Answer, ...]:
+    """How long it took, how even the repetitions are, and why."""
+    return (_time(results), _why(results))
+
+
+def _time(results: RunResults) -> Answer:
+    requests, loss = parameter(results, "requests"), parameter(results, "loss")
+    question = f"How long do {requests} requests take when {loss} is dropped?"
+    if not each(results, ELAPSED):
+        return Answer(question, ("No repetition has a time, so this cannot be answered.",))
+    said = [
+        f"The transfer took {each(results, ELAPSED)}.",
+        *_spreads(results),
+        *_against_the_link(results),
+    ]
+    return Answer(
+        question,
+        (*said, *more_repetitions(results)),
+        (fact(results, ELAPSED), fact(results, DROPPED)),
+    )
+
+
+def _spreads(results: RunResults) -> list[str]:
+    found = []
+    for condition in results.run.conditions:
+        times = ELAPSED.of(results, condition)
+        if len(times) > 1:
+            share = 100 * spread_of(times) / fmean(times)
+            words = f"{len(times)} repetitions are {share:.2g} % from their average"
+            found.append(f"{called(results, condition)}: {words} in the mean.")
+    return found
+
+
+def _against_the_link(results: RunResults) -> list[str]:
+    """How many times as long as the bare link needs for the frames."""
+    link, requests = results.link_rate, _requests(results)
+    if not link or not requests:
+        return []
+    least = 8 * ON_THE_LINK * requests / (link * 1000)
+    times = [
+        (called(results, condition), middle(results, ELAPSED, condition))
+        for condition in results.run.conditions
+    ]
+    said = " and ".join(
+        f"{value / least:.3g} times that ({label})" for label, value in times if value
+    )
+    alone = (
+        f"The link alone needs {written(least)} s for {written(requests)} frames of {ON_THE_LINK}"
+        " bytes"
+    )
+    return [f"{alone}; it took {said}."]
+
+
+def _why(results: RunResults) -> Answer:
+    said = [
+        (
+            f"Sent again were {each(results, AGAIN)} segments, of these {each(results, FAST)} in"
+            f" fast recovery; there were {each(results, TIMEOUTS)} time-outs."
+        ),
+        *(said for condition in results.run.conditions if (said := _cost(results, condition))),
+        (
+            "A loss that is found by what arrives after it costs about a round trip; one that is"
+            " not waits for the retransmission time-out, which is at least 200 ms and doubles each"
+            " time (RFC 6298): many round trips of a short path. The more is dropped, the smaller"
+            " the window and the more often nothing arrives after a loss."
+        ),
+    ]
+    facts = (AGAIN, FAST, TIMEOUTS, PROBES)
+    return Answer(
+        "Why does the time grow so fast?", tuple(said), tuple(fact(results, one) for one in facts)
+    )
+
+
+def _cost(results: RunResults, condition: RunCondition) -> str:
+    """The least share of the time that time-outs took: 200 ms each."""
+    count, elapsed = middle(results, TIMEOUTS, condition), middle(results, ELAPSED, condition)
+    if not count or not elapsed:
+        return ""
+    slow = f"its time-outs took at least {figure(0.2 * count, 's')} of the {figure(elapsed, 's')}"
+    return f"{called(results, condition)}: at 200 ms or more each, {slow}."

@@ -1,0 +1,342 @@
+"""How an experiment is carried out where its network is: for each condition settings, captures,
+flows, read-outs.
+
+Runs inside the guest or in the native testbed's namespaces, with the standard library and
+Mininet only. What it writes is described in docs/run-directory.md.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from subprocess import Popen
+from typing import Any
+
+from experiments.definition.spec import SNAPLEN, Condition, ExperimentSpec, Flow
+from experiments.procedure.proof import evidence
+from testbed.guest import baseline
+from testbed.guest.algorithms import permit_those_of
+from testbed.guest.job_entry import JobContext
+from testbed.guest.kernel_modules import loaded
+from testbed.guest.live_network import LiveNetwork, network
+from testbed.guest.namespaces import network_namespace
+from testbed.guest.programs import (
+    all_ended_afterwards,
+    tail,
+    wait_for,
+    wait_until_ended,
+    waited_for,
+)
+from testbed.guest.socket_sampling import CONNECTED, LISTEN, sampled, sampling_interval, tcp_sockets
+from topologies.addresses import address_of
+from topologies.data import from_data
+from topologies.errors import TcplabError
+from topologies.spec import Port
+
+_READY = 10.0  # seconds a server or capture may take to be ready
+# Seconds that buffered data may take to arrive after a client's last write: virtual ones cost next
+# to nothing.
+_PATIENCE_VIRTUAL, _PATIENCE_REAL = 300.0, 60.0
+_RESULT = "bits/sec"  # in the line that iperf prints at the end, whatever the prefix
+# seconds after which the kernel has handed tcpdump every packet (libpcap's buffer timeout is 1 s)
+_BLOCK = 1.2
+_CAPTURE_BUFFER = 8192  # KiB
+# KiB that all receivers with waitall.c ask for together, one of them at most, and at least: below,
+# it does not wait.
+_RECEIVE_ALL, _RECEIVE_MOST, _RECEIVE_LEAST = 8192, 1024, 64
+
+
+def perform(data: Any, room: JobContext) -> None:
+    """Carry out the experiment that `data` describes; results of each condition are delivered as
+    they come.
+    """
+    spec: ExperimentSpec = from_data(ExperimentSpec, data)
+    room.enter("building the network")
+    with network(spec.topology, disposable=True) as live, loaded(spec.modules, room) as modules:
+        _write(
+            room.work / "environment.json", _environment(spec, live, room) | {"modules": modules}
+        )
+        room.deliver("environment.json")
+        for condition in spec.conditions:
+            room.enter(condition.label)
+            if room.virtual:
+                permit_those_of(condition.sysctls)
+            try:
+                _measure(spec, condition, live, room)
+            finally:  # what was measured is kept, also of a condition that failed
+                room.deliver(condition.name)
+        if modules:  # no host may hold what is about to be unloaded
+            for host in _hosts(spec):
+                live.set_sysctls(host, baseline.HOST)
+
+
+def _environment(spec: ExperimentSpec, live: LiveNetwork, room: JobContext) -> dict[str, Any]:
+    return {
+        "kernel": f"{platform.system()} {platform.release()}",
+        "clock": "virtual" if room.virtual else "real",
+        "receiver_preload": room.preload is not None,
+        "receiver_kib": _receive_kib(len(spec.flows)) if room.preload else None,
+        "socket_sample_seconds": sampling_interval(len(spec.flows)),
+        "baseline": baseline.HOST,
+        "asked_and_found": [asdict(setting) for setting in live.settings],
+    }
+
+
+def _measure(
+    spec: ExperimentSpec, condition: Condition, live: LiveNetwork, room: JobContext
+) -> None:
+    folder = room.work / condition.name
+    folder.mkdir(parents=True)
+    hosts = _hosts(spec)
+    settings = baseline.HOST | dict(condition.sysctls)
+    found = {host: live.set_sysctls(host, settings) for host in hosts}
+    before = _readout(live, hosts)
+    reordered = live.reorderings()
+    warnings: list[str] = []
+    try:
+        with _capturing(spec, live, folder, warnings), _sampling(spec, live, folder):
+            warnings += _transfer(spec, live, folder, room)
+    finally:
+        after = _readout(live, hosts)
+        _write(folder / "counters.json", {"before": before[0], "after": after[0]})
+        _write(folder / "qdiscs.json", {"before": before[1], "after": after[1]})
+        if reordered:
+            _write(folder / "reordering.json", {"before": reordered, "after": live.reorderings()})
+    _write(
+        folder / "evidence.json",
+        {"sysctls": found, "warnings": warnings, **evidence(condition, spec, folder)},
+    )
+
+
+def _hosts(spec: ExperimentSpec) -> list[str]:
+    """Every host that sends or receives."""
+    return sorted({end for flow in spec.flows for end in (flow.sender, flow.receiver)})
+
+
+def _readout(live: LiveNetwork, hosts: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    return {host: live.counters(host) for host in hosts}, live.qdiscs()
+
+
+@contextmanager
+def _capturing(
+    spec: ExperimentSpec, live: LiveNetwork, folder: Path, warnings: list[str]
+) -> Iterator[None]:
+    """tcpdump on each captured interface: ready before the first packet, ended after the last, and
+    whole.
+
+    Raises TcplabError for a capture that was cut short; packets that tcpdump missed are a
+    warning.
+    """
+    ports = [port for port in spec.topology.ports if port.name in spec.captures]
+    with all_ended_afterwards() as processes:
+        for port in ports:
+            processes.append(_start_capture(live, port, folder))
+            _wait_capture(port, processes[-1], folder)
+        yield
+        time.sleep(_BLOCK)
+    for port, process in zip(ports, processes, strict=True):
+        said = (folder / f"{port.name}.tcpdump.txt").read_text()
+        if process.returncode != 0 or "packets captured" not in said:
+            raise TcplabError(
+                f"The capture of {port.name} was cut short: {said.strip()}",
+                "Shorten the experiment.",
+            )
+        if "\n0 packets dropped by kernel" not in said:
+            warnings.append(
+                f"tcpdump on {port.name} missed packets: {said.strip().splitlines()[-1]}."
+            )
+
+
+def _start_capture(live: LiveNetwork, port: Port, folder: Path) -> Popen[bytes]:
+    command = [
+        "tcpdump",
+        "-Z",
+        "root",
+        "-n",
+        "-p",
+        "-i",
+        port.name,
+        "-s",
+        str(SNAPLEN),
+        "-B",
+        str(_CAPTURE_BUFFER),
+    ]
+    command += ["--nano", "-w", str(folder / f"{port.name}.pcap")]
+    return live.start(port.node, command, folder / f"{port.name}.tcpdump.txt", {})
+
+
+def _wait_capture(port: Port, process: Popen[bytes], folder: Path) -> None:
+    said = folder / f"{port.name}.tcpdump.txt"
+
+    def ready() -> bool:
+        _check_alive(f"tcpdump on {port.name}", process, said)
+        return "listening on" in said.read_text()
+
+    wait_for(f"tcpdump on {port.name}", ready, _READY)
+
+
+def _sampling(
+    spec: ExperimentSpec, live: LiveNetwork, folder: Path
+) -> AbstractContextManager[None]:
+    files = {live.pid(host): folder / f"{host}.sockets.jsonl" for host in _hosts(spec)}
+    return sampled(files, sampling_interval(len(spec.flows)))
+
+
+def _transfer(spec: ExperimentSpec, live: LiveNetwork, folder: Path, room: JobContext) -> list[str]:
+    """All flows at once: servers known to listen, clients to their end, then everything that is
+    still in buffers.
+
+    What has not arrived when patience ends is cut off, and a sentence says so.
+    """
+    patience = _PATIENCE_VIRTUAL if room.virtual else _PATIENCE_REAL
+    cut: list[str] = []
+    with all_ended_afterwards() as processes:
+        for flow in spec.flows:
+            processes.append(_start_server(flow, spec, live, folder, room))
+        servers = list(zip(spec.flows, processes, strict=True))
+        wait_for("iperf's servers", lambda: _all_listen(servers, live, folder), _READY)
+        for flow in spec.flows:
+            processes.append(_start_client(flow, spec, live, folder))
+        clients = zip(spec.flows, processes[len(servers) :], strict=True)
+        cut += [
+            said
+            for flow, client in clients
+            if (said := _wait_client(flow, client, folder, patience))
+        ]
+        if not cut and not _settled(spec, live, patience):
+            cut.append(
+                f"Data was still on its way {patience:g} s after the senders had written all, and"
+                " was cut off."
+            )
+    return cut + [said for flow in spec.flows if (said := _without_result(flow, folder))]
+
+
+def _without_result(flow: Flow, folder: Path) -> str:
+    """A sentence where the receiver measured nothing. iperf's server gives up when the first data
+    takes over 4 s.
+    """
+    said = folder / f"{flow.name}.server.txt"
+    if _RESULT in said.read_text(errors="replace"):
+        return ""
+    return f"{flow.name}: iperf's server has no result: {' / '.join(tail(said, 2).splitlines())}"
+
+
+def _settled(spec: ExperimentSpec, live: LiveNetwork, patience: float) -> bool:
+    """Whether, within `patience` seconds, all connections closed and the last packet arrived."""
+    busy = _hosts(spec)
+
+    def quiet() -> bool:
+        while busy and not _sockets(live, busy[-1], CONNECTED):
+            busy.pop()  # nobody starts a connection any more
+        return not busy and not live.waiting_packets()
+
+    return waited_for(quiet, patience, 0.1)
+
+
+def _sockets(live: LiveNetwork, host: str, states: int) -> list[dict[str, Any]]:
+    with network_namespace(live.pid(host)):
+        return tcp_sockets(states)
+
+
+def _start_server(
+    flow: Flow, spec: ExperimentSpec, live: LiveNetwork, folder: Path, room: JobContext
+) -> Popen[bytes]:
+    said = folder / f"{flow.name}.server.txt"
+    preload = {"LD_PRELOAD": str(room.preload)} if room.preload else {}
+    batched = ["-l", f"{_receive_kib(len(spec.flows))}K"] if room.preload else []
+    if flow.protocol == "udp":  # a datagram a receive: its time is its jitter
+        return live.start(
+            flow.receiver, ["iperf", "-s", "-u", "-p", str(flow.port), *_window(flow)], said, {}
+        )
+    return live.start(
+        flow.receiver,
+        ["iperf", "-s", "-p", str(flow.port), *_window(flow), *batched],
+        said,
+        preload,
+    )
+
+
+def _receive_kib(flows: int) -> int:
+    """A receiver fills what it asks for: a thousand of a megabyte each would take all memory of a
+    guest.
+    """
+    return max(_RECEIVE_LEAST, min(_RECEIVE_MOST, _RECEIVE_ALL // flows))
+
+
+def _all_listen(servers: list[tuple[Flow, Popen[bytes]]], live: LiveNetwork, folder: Path) -> bool:
+    """Whether every flow's server listens. Raises TcplabError where one ended."""
+    wanted: dict[str, set[tuple[str, int]]] = {}
+    for flow, server in servers:
+        _check_alive(f"iperf's server of {flow.name}", server, folder / f"{flow.name}.server.txt")
+        wanted.setdefault(flow.receiver, set()).add((flow.protocol, flow.port))
+    return all(ports <= _listening(live, host) for host, ports in wanted.items())
+
+
+def _listening(live: LiveNetwork, host: str) -> set[tuple[str, int]]:
+    """Protocols and ports; the UDP ones from proc_net(5), whose second column is the local address
+    in hexadecimal.
+    """
+    tcp = {("tcp", int(row["local"].rpartition(":")[2])) for row in _sockets(live, host, LISTEN)}
+    lines = Path(f"/proc/{live.pid(host)}/net/udp").read_text().splitlines()[1:]
+    return tcp | {("udp", int(line.split()[1].partition(":")[2], 16)) for line in lines}
+
+
+def _start_client(
+    flow: Flow, spec: ExperimentSpec, live: LiveNetwork, folder: Path
+) -> Popen[bytes]:
+    to = [
+        "-c",
+        address_of(spec.topology, flow.receiver),
+        "-p",
+        str(flow.port),
+        *_window(flow),
+        *_extent(flow),
+    ]
+    return live.start(flow.sender, ["iperf", *to], folder / f"{flow.name}.client.txt", {})
+
+
+def _extent(flow: Flow) -> list[str]:
+    """How much is sent, how fast where it is UDP, and how often iperf prints a line."""
+    much = ["-n", str(flow.amount.base)] if flow.amount else ["-t", f"{flow.duration.seconds:g}"]
+    fast = ["-u", "-b", str(flow.rate.base)] if flow.rate else []
+    return [*much, *fast, *(["-i", f"{flow.interval.seconds:g}"] if flow.interval else [])]
+
+
+def _window(flow: Flow) -> list[str]:
+    return ["-w", str(flow.window.base)] if flow.window else []
+
+
+def _wait_client(flow: Flow, client: Popen[bytes], folder: Path, patience: float) -> str:
+    """Wait for iperf's client; a sentence where it has to be cut off.
+
+    Raises TcplabError where it fails.
+    """
+    said = folder / f"{flow.name}.client.txt"
+    if not wait_until_ended(client, flow.duration.seconds + patience):
+        return (
+            f"{flow.name}: the client had not written all {patience:g} s after its {flow.duration},"
+            " and was cut off."
+        )
+    if client.returncode != 0:
+        raise TcplabError(
+            f"{flow.name}: iperf's client failed: {tail(said)}",
+            "The run's folder has all that it said.",
+        )
+    return ""
+
+
+def _check_alive(what: str, process: Popen[bytes], said: Path) -> None:
+    if process.poll() is not None:
+        raise TcplabError(
+            f"{what} ended at once: {tail(said)}", "The message above is the program's own."
+        )
+
+
+def _write(file: Path, data: Any) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(data, indent=1) + "\n")

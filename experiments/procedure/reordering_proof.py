@@ -1,0 +1,116 @@
+"""Proof that hosts reordered what they were to reorder, from netem's counters and from what their
+peer's TCP saw.
+
+netem counts what leaves at once, before what waits, as a requeue (net/sched/sch_netem.c,
+netem_enqueue). A requeue is a buffer of up to 64 KB, which TCP hands down whole even where
+offloads are off; `packets` counts its segments. Where everything is of one segment, as on the
+way of acknowledgements, the two can be compared.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from experiments.definition.spec import ExperimentSpec
+from topologies.spec import HostReordering
+from topologies.units import WHOLE
+
+NETEM = "10:"
+_CHANCE = 4.5  # standard deviations, as for losses
+_SEEN = ("TcpExtTCPSACKReorder", "TcpExtTCPRenoReorder", "TcpExtTCPTSReorder")
+
+Counters = dict[str, dict[str, int]]
+
+
+def reorderings(spec: ExperimentSpec, folder: Path) -> list[dict[str, Any]]:
+    """A row (see experiments.procedure.proof) for each host that reorders and sent anything."""
+    if not spec.topology.reordering:
+        return []
+    readings, counters = (
+        json.loads((folder / name).read_text()) for name in ("reordering.json", "counters.json")
+    )
+    senders = {flow.sender for flow in spec.flows}
+    rows = []
+    for what in spec.topology.reordering:
+        port = f"{what.host}-eth0"
+        grown = counted(readings["before"][port], readings["after"][port])
+        if grown["packets"] and what.host in senders:
+            rows.append(_of_data(port, what, grown, seen(counters, what.host)))
+        elif grown["packets"]:
+            rows.append(_of_acknowledgements(port, what, grown))
+    return rows
+
+
+def counted(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> dict[str, int]:
+    """How much `packets`, `requeues` and `drops` of a host's netem have grown."""
+    first, last = (next(row for row in rows if row["handle"] == NETEM) for rows in (before, after))
+    return {name: last[name] - first[name] for name in ("packets", "requeues", "drops")}
+
+
+def seen(counters: dict[str, Counters], host: str) -> int:
+    """How often the TCP of `host` found that the path had reordered its segments."""
+    return sum(
+        counters["after"][host].get(name, 0) - counters["before"][host].get(name, 0)
+        for name in _SEEN
+    )
+
+
+def _of_data(port: str, what: HostReordering, grown: dict[str, int], found: int) -> dict[str, Any]:
+    """A frozen draw lets all or none wait, so TCP sees nothing; with any other draw it does."""
+    frozen = what.correlation == WHOLE and what.gap.base == 1
+    undecided = (
+        what.correlation.base > 0 and not frozen
+    )  # the draw may have been one that lets all wait
+    held = (
+        found == 0
+        if frozen
+        else bool(grown["requeues"] and found) or (undecided and not grown["requeues"])
+    )
+    said = (
+        f"{grown['requeues']} of at most {grown['packets']} buffers left at once, {grown['drops']}"
+        " were dropped"
+    )
+    promise = (
+        "reorders nothing, since its draw is frozen"
+        if frozen
+        else f"lets buffers wait {what.delay} behind others"
+    )
+    return {
+        "claim": f"{port} {promise}",
+        "expected": "no reordering" if frozen else "reordering",
+        "observed": [said, f"TCP of {what.host} saw {found} reorderings"],
+        "held": held,
+        "source": "reordering.json (tc -s -j qdisc show: requeues of netem), counters.json",
+    }
+
+
+def _of_acknowledgements(port: str, what: HostReordering, grown: dict[str, int]) -> dict[str, Any]:
+    sent, at_once = grown["packets"], grown["requeues"]
+    allowed = _allowed(what, sent)
+    return {
+        "claim": f"{port} lets the right share of its packets wait {what.delay}",
+        "expected": " or ".join(f"{lowest} to {highest}" for lowest, highest in allowed),
+        "observed": [f"{at_once} of {sent} packets left at once, {grown['drops']} were dropped"],
+        "held": any(lowest <= at_once <= highest for lowest, highest in allowed),
+        "source": "reordering.json (tc -s -j qdisc show: requeues of netem)",
+    }
+
+
+def _allowed(what: HostReordering, sent: int) -> list[tuple[int, int]]:
+    """How many of `sent` packets may leave at once.
+
+    Partly correlated draws have no simple distribution: anything.
+    """
+    if what.correlation == WHOLE:
+        return [(0, 0), (max(0, sent // what.gap.base - 1), sent // what.gap.base + 1)]
+    if what.correlation.base:
+        return [(0, sent)]
+    # gap - 1 packets wait, then draws decide until one leaves at once: a renewal process of such
+    # cycles.
+    share = what.at_once.fraction
+    cycle = what.gap.base - 1 + 1 / share
+    width = _CHANCE * math.sqrt(sent * (1 - share) / share**2 / cycle**3) + 2
+    return [(max(0, math.floor(sent / cycle - width)), math.ceil(sent / cycle + width))]

@@ -1,0 +1,98 @@
+"""The published numbers that were measured with the very settings of a run, to be shown beside its
+own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from analysis.measures.flow_rows import Row, value_of
+from experiments.definition.grid import Combination
+from experiments.definition.spec import ExperimentSpec
+from experiments.published.target_points import combinations, command, described
+from experiments.published.targets import Target, targets
+from topologies.data import to_data
+
+_Published = tuple[ExperimentSpec, Any]
+"""What a target runs, and what of it matters."""
+
+
+@dataclass(frozen=True)
+class MatchingTarget:
+    """A target, and the run's conditions that match it; None for one that the run does not have."""
+
+    target: Target
+    today: str | None
+    period: str | None
+
+    def described(self) -> dict[str, Any]:
+        """The row of a run's spec.json: what was published, the conditions, and how their value is
+        taken.
+        """
+        return described(self.target) | {
+            "condition": self.today,
+            "period_condition": self.period,
+            "metric": self.target.metric,
+            "flow": self.target.flow,
+            "scale": self.target.scale,
+            "command": command(self.target),
+        }
+
+
+def published_beside(spec: ExperimentSpec, quick: bool = False) -> list[MatchingTarget]:
+    """One for each published number of the spec's study. Everything but captures and other
+    conditions must be the same.
+
+    `quick` compares with the short forms of the published runs.
+    """
+    here = _what_matters(spec)
+    rows = (
+        MatchingTarget(
+            target,
+            _shared(target.condition, today, spec, here),
+            _shared(target.period_condition, period, spec, here),
+        )
+        for target, today, period in _of_study(spec.name, quick)
+    )
+    return [row for row in rows if row.today or row.period]
+
+
+def taken(target: Target, condition: str | None, runs: Iterable[Iterable[Row]]) -> list[float]:
+    """What the runs' rows of this condition give for a target, in its unit; a run that has no value
+    is left out.
+    """
+    chosen = ([row for row in rows if row["condition"] == condition] for rows in runs)
+    values = (value_of(rows, target.metric, target.flow) for rows in chosen)
+    return [round(value * target.scale, 6) for value in values if value is not None]
+
+
+@cache
+def _of_study(name: str, quick: bool) -> list[tuple[Target, _Published | None, _Published | None]]:
+    """Each target with what it runs today and then; a sweep asks this for all of its points."""
+    chosen = combinations(target for target in targets(quick) if target.experiment == name)
+    return [
+        (target, _published(both.get("today")), _published(both.get("period")))
+        for target, both in chosen.items()
+    ]
+
+
+def _published(asked: Combination | None) -> _Published | None:
+    return None if asked is None else (asked.spec, _what_matters(asked.spec))
+
+
+def _shared(name: str, published: _Published | None, spec: ExperimentSpec, here: Any) -> str | None:
+    """The name of the condition where the run has it, the same and over the same network."""
+    if published is None or published[1] != here:
+        return None
+    there = set(published[0].conditions) & set(spec.conditions)
+    with_modules = set(published[0].modules) <= set(spec.modules)
+    return name if with_modules and name in {condition.name for condition in there} else None
+
+
+def _what_matters(spec: ExperimentSpec) -> Any:
+    """What a run measures, without what is only watched and without the words that describe it."""
+    data = to_data(spec)
+    return data["topology"], data["flows"]

@@ -1,0 +1,96 @@
+"""What each target runs, today and under the profile of its time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any, Literal
+
+from experiments.definition.catalogue import catalogue, find
+from experiments.definition.grid import Combination, combination, factor
+from experiments.definition.profiles import Profile
+from experiments.definition.spec import ExperimentSpec
+from experiments.published.targets import Target
+
+Time = Literal["today", "period"]
+TIMES: tuple[Time, ...] = ("today", "period")
+
+
+def combinations(targets: Iterable[Target]) -> dict[Target, dict[Time, Combination]]:
+    """What each target runs, today and under the profile of its time; both may be in one."""
+    there = {named.name for named in catalogue()}
+    return {target: _combinations(target) for target in targets if target.experiment in there}
+
+
+def specs(targets: Iterable[Target]) -> Iterator[ExperimentSpec]:
+    """The spec of everything that the targets run."""
+    return (one.spec for both in combinations(targets).values() for one in both.values())
+
+
+@cache
+def _combinations(target: Target) -> dict[Time, Combination]:
+    return {
+        time: _combination(target.experiment, asked(target, time))
+        for time in times(target.experiment)
+    }
+
+
+def times(experiment: str) -> tuple[Time, ...]:
+    """A study without a profile is measured as today only."""
+    return TIMES if profile_of(experiment) else TIMES[:1]
+
+
+def asked(target: Target, time: Time) -> dict[str, str]:
+    """What `--set` is given for a target, whose own settings stay under a profile.
+
+    Where the network was another one, each time has a run of its own.
+    """
+    profile, settings = profile_of(target.experiment), dict(target.settings)
+    if profile is None:
+        return settings
+    if not profile.path:
+        return settings | {"period": "today+period"}
+    network = (
+        {one.name: one.value for one in profile.path} | dict(target.then)
+        if time == "period"
+        else {}
+    )
+    return network | settings | {"period": time}
+
+
+def command(target: Target) -> str:
+    """How to run it as then, where there is a then."""
+    chosen = asked(target, times(target.experiment)[-1])
+    return f"./tcplab run {target.experiment} " + " ".join(
+        f"--set {name}={value}" for name, value in chosen.items()
+    )
+
+
+def described(target: Target) -> dict[str, Any]:
+    """What a row of published and own values says of the published one."""
+    return {
+        "where": target.where,
+        "series": target.series,
+        "x": target.x,
+        "quantity": target.quantity,
+        "unit": target.unit,
+        "published": target.published,
+        "published_low": target.low,
+        "published_high": target.high,
+        "published_note": target.note,
+        "why": target.why or None,
+    }
+
+
+def profile_of(experiment: str) -> Profile | None:
+    """The profile that a study declares."""
+    profile: Profile | None = getattr(import_module(f"experiments.{experiment}"), "PROFILE", None)
+    return profile
+
+
+def _combination(experiment: str, chosen: Mapping[str, str]) -> Combination:
+    named = find(experiment)
+    return combination(
+        named, [factor(named, name, [value]) for name, value in chosen.items()], chosen
+    )

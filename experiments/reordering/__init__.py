@@ -1,0 +1,84 @@
+"""Delay that varies reorders packets, and TCP takes reordering for loss until its threshold is
+raised.
+
+After section 3.3 of the TCP assignment (analysis/published/geni_tcp_assignment.csv): 100 ms
+towards the receiver, then with a variation of 75 ms, then with tcp_reordering raised, for CUBIC
+and Reno.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from experiments.definition.profiles import LINUX_2_6, under
+from experiments.definition.spec import (
+    Condition,
+    ExperimentSpec,
+    Flow,
+    LinkParameters,
+    claim_of,
+    congestion_control,
+    parameter,
+    word,
+    words,
+)
+from topologies.errors import UsageError
+from topologies.spec import Channel
+from topologies.star import star
+from topologies.units import Count, Duration, Rate, Share
+
+PROFILE = LINUX_2_6
+GRID = {"threshold": ("3", "10", "30", "100", "300", "1000", "100000", "2147483647")}
+QUICK, FULL = {"duration": "20s"}, {"duration": "60s"}
+_HIGHEST, _DEFAULT_HIGHEST = 2**31 - 1, 300
+
+
+@dataclass(frozen=True)
+class Parameters(LinkParameters):
+    bw: Rate = parameter("100mbit", Rate, "Rate of each link, each way.")
+    delay: Duration = parameter(
+        "100ms", Duration, "Delay of what the router sends to the receiver."
+    )
+    loss: Share = parameter("0%", Share, "Packets lost at random on the way to the receiver.")
+    jitter: Duration = parameter("75ms", Duration, "How far that delay varies up and down.")
+    duration: Duration = parameter("60s", Duration, "How long the sender sends.")
+    cc: str = word("cubic+reno", "Congestion controls to compare, joined by +.")
+    threshold: Count = parameter(
+        "3", Count, "tcp_reordering: by how many packets one may be late at first."
+    )
+    period: str = word(
+        "today", "The kernel's settings: today, period (as Linux 2.6), or today+period."
+    )
+
+    def __post_init__(self) -> None:
+        for algorithm in words(self.cc):
+            congestion_control(algorithm)
+        if not 1 <= self.threshold.base <= _HIGHEST:
+            raise UsageError(
+                f"A threshold of {self.threshold} is not possible.", f"Choose from 1 to {_HIGHEST}."
+            )
+
+
+def experiment(parameters: Parameters) -> ExperimentSpec:
+    """From right to left; only what the router sends to left is delayed and varied."""
+    others = Channel(parameters.bw, queue=parameters.queue)
+    flow = Flow("flow1", "right", "left", parameters.duration, interval=Duration.parse("1s"))
+    conditions = [_condition(algorithm, parameters.threshold) for algorithm in words(parameters.cc)]
+    return ExperimentSpec(
+        name="reordering",
+        claim=claim_of(__doc__),
+        topology=star(parameters.channel(), others),
+        flows=(flow,),
+        conditions=under(PROFILE, parameters.period, conditions),
+        captures=("right-eth0", "left-eth0"),
+    )
+
+
+def _condition(algorithm: str, threshold: Count) -> Condition:
+    """tcp_reordering can be at most tcp_max_reordering, which is therefore raised before it."""
+    highest = (("net.ipv4.tcp_max_reordering", str(max(threshold.base, _DEFAULT_HIGHEST))),)
+    condition = congestion_control(algorithm)
+    return replace(
+        condition,
+        sysctls=(*condition.sysctls, *highest, ("net.ipv4.tcp_reordering", str(threshold))),
+    )

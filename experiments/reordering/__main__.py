@@ -1,0 +1,5 @@
+"""`python -m experiments.reordering`."""
+
+from experiments.cli.main import start
+
+start("reordering")

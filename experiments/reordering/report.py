@@ -1,0 +1,293 @@
+"""Reordering (section 3.3 of the TCP assignment): how late packets came, what TCP made of it, and
+the answers.
+"""
+
+from __future__ import annotations
+
+from analysis.measures.arrival_order import DUPLICATES
+from analysis.measures.run_results import RunResults, spread, written
+from analysis.records.run_directory import RunCondition
+from analysis.reporting.answer_wording import (
+    called,
+    compared,
+    each,
+    figure,
+    in_the_same_time,
+    middle,
+    more_repetitions,
+    parameter,
+)
+from analysis.reporting.answers import Answer, fact
+from analysis.reporting.quantities import counter
+from analysis.reporting.run_pictures import Picture
+from analysis.reporting.run_pictures import pictures as usual
+from analysis.reporting.tables import Listing, ReportQuantity
+
+_CAPTURES = "both captures, RFC 4737"
+RATE = ReportQuantity(
+    "Rate at the sender", "Mbit/s", "flows.sent", "last line of flow1.client.txt", scale=1e-3
+)
+ARRIVED = ReportQuantity("Packets that arrived", "", "order.arrived", _CAPTURES)
+MISSING = ReportQuantity("Packets that did not arrive", "", "order.lost", _CAPTURES)
+LATE = ReportQuantity("Reordered packets", "", "order.late", f"{_CAPTURES}, section 3")
+SHARE = ReportQuantity(
+    "Share of packets that were reordered", "%", "order.share", f"{_CAPTURES}, section 4.1"
+)
+SHARE_3 = ReportQuantity(
+    f"Share that was {DUPLICATES}-reordered", "%", "order.share_3", f"{_CAPTURES}, section 5"
+)
+EXTENT = ReportQuantity(
+    "Reordering extent, median", "packets", "order.extent_median", f"{_CAPTURES}, section 4.2"
+)
+EXTENT_P95 = ReportQuantity(
+    "Reordering extent, 95th percentile", "packets", "order.extent_p95", f"{_CAPTURES}, section 4.2"
+)
+EXTENT_MOST = ReportQuantity(
+    "Reordering extent, greatest", "packets", "order.extent_most", f"{_CAPTURES}, section 4.2"
+)
+TIME = ReportQuantity("Late time, median", "ms", "order.time_median", f"{_CAPTURES}, section 4.3")
+TIME_P95 = ReportQuantity(
+    "Late time, 95th percentile", "ms", "order.time_p95", f"{_CAPTURES}, section 4.3"
+)
+TIME_MOST = ReportQuantity(
+    "Late time, greatest", "ms", "order.time_most", f"{_CAPTURES}, section 4.3"
+)
+DELAY_LEAST = ReportQuantity("One-way delay, least", "ms", "order.delay_least", "both captures")
+DELAY_MOST = ReportQuantity("One-way delay, greatest", "ms", "order.delay_most", "both captures")
+AGAIN = counter("Segments sent again", "TcpRetransSegs")
+DSACKS = counter("Segments sent again that had arrived (DSACK)", "TcpExtTCPDSACKRecv")
+BY_SACK = counter("Reordering seen by SACK", "TcpExtTCPSACKReorder")
+BY_RENO = counter("Reordering seen by duplicate ACKs", "TcpExtTCPRenoReorder")
+BY_TIME = counter("Reordering seen by timestamps", "TcpExtTCPTSReorder")
+RECOVERIES = counter("Fast recoveries by SACK", "TcpExtTCPSackRecovery")
+UNDONE = counter("Window cuts taken back after DSACKs", "TcpExtTCPDSACKUndo")
+TIMEOUTS = counter("Retransmission time-outs", "TcpExtTCPTimeouts")
+THRESHOLD = ReportQuantity(
+    "Highest threshold of the connection", "packets", "socket.reordering", "ss -ti: reordering"
+)
+LEAST_RTT = ReportQuantity(
+    "Least round trip that TCP knew", "ms", "socket.least_rtt", "ss -ti: minrtt"
+)
+SMOOTHED = ReportQuantity("Median smoothed round trip", "ms", "metric.rtt_median_ms", "ss -ti: rtt")
+SHORT = (RATE, SHARE, EXTENT, EXTENT_MOST, TIME, TIME_MOST, AGAIN, DSACKS, THRESHOLD)
+_PATH = (
+    ARRIVED,
+    MISSING,
+    LATE,
+    SHARE,
+    SHARE_3,
+    EXTENT,
+    EXTENT_P95,
+    EXTENT_MOST,
+    TIME,
+    TIME_P95,
+    TIME_MOST,
+    DELAY_LEAST,
+    DELAY_MOST,
+)
+_KERNEL = (
+    AGAIN,
+    DSACKS,
+    BY_SACK,
+    BY_RENO,
+    BY_TIME,
+    RECOVERIES,
+    UNDONE,
+    TIMEOUTS,
+    THRESHOLD,
+    LEAST_RTT,
+    SMOOTHED,
+)
+_WAIT = 4
+"""RACK first waits for a late packet a quarter of the least round trip (RFC 8985, section 6.2)."""
+
+
+def listings(results: RunResults) -> tuple[Listing, ...]:
+    """What the path did to the order of packets, and what TCP made of it."""
+    path = (
+        (
+            "Every packet that was sent is one, also a retransmission; the order is that of sending"
+            " (RFC 4737). Extent: by how many places a packet came too late. Late time: how long"
+            " after the first packet that overtook it."
+        ),
+        (
+            f"{DUPLICATES}-reordered: the {DUPLICATES} packets before it were all sent after it, so"
+            f" that there were {DUPLICATES} duplicate ACKs."
+        ),
+    )
+    return (
+        _listing(results, "What the path did", _PATH, path),
+        _listing(results, "What TCP made of it", _KERNEL, ()),
+    )
+
+
+def _listing(
+    results: RunResults, title: str, quantities: tuple[ReportQuantity, ...], notes: tuple[str, ...]
+) -> Listing:
+    conditions = results.run.conditions
+    head = ("", *(called(results, condition) for condition in conditions))
+    rows = tuple(
+        (one.title, *(spread(one.of(results, condition)) for condition in conditions))
+        for one in quantities
+    )
+    return Listing(title, head, rows, notes)
+
+
+def pictures(results: RunResults) -> list[Picture]:
+    """How late packets came, and then what every experiment with captures shows."""
+    return [*filter(None, (_lateness(results),)), *usual(results)]
+
+
+def _lateness(results: RunResults) -> Picture | None:
+    from analysis.figures import lateness
+
+    curves = [
+        lateness.Curve(one.trial.condition.label, one.late, one.values.get("order.arrived", 0.0))
+        for one in results.first
+        if one.late is not None and one.late.height
+    ]
+    if not curves:
+        return None
+    trips = [trip for one in results.first if (trip := one.values.get("socket.least_rtt"))]
+    caption = (
+        f"Seed {results.first[0].trial.seed}, from the captures at both ends. A curve says which"
+        " share of all packets was overtaken and came at least that late. Right of the left line a"
+        " packet can look lost to a TCP that counts duplicate ACKs; right of the right line to one"
+        " with RACK (RFC 8985), until it has learned to wait longer."
+    )
+    threshold = parameter(results, "threshold")
+    png = lateness.draw(
+        curves,
+        float(threshold) if threshold.isdigit() else None,
+        min(trips) / _WAIT if trips else None,
+    )
+    return Picture("lateness.png", "How late packets came", caption, png)
+
+
+def answers(results: RunResults) -> tuple[Answer, ...]:
+    """The three questions of the assignment."""
+    return (_rate(results), _harm(results), _threshold(results))
+
+
+def _rate(results: RunResults) -> Answer:
+    delay, jitter = parameter(results, "delay"), parameter(results, "jitter")
+    varied = jitter not in ("0s", "unknown")
+    path = f"{delay} of delay that varies by {jitter}" if varied else f"a steady delay of {delay}"
+    question = f"Which rate is reached with {path}?"
+    if not each(results, RATE):
+        return Answer(question, ("No condition has a rate, so this cannot be answered.",))
+    said = [f"The rate is {each(results, RATE)}.", *_ratios(results)]
+    if not varied:
+        said.append("Compare it with a delay that varies: --jitter 75ms.")
+    return Answer(
+        question,
+        (*said, *more_repetitions(results)),
+        (fact(results, RATE), fact(results, SMOOTHED)),
+    )
+
+
+def _ratios(results: RunResults) -> list[str]:
+    groups = in_the_same_time(results)
+    found = (
+        compared(results, RATE, "rate", first, one) for first, *others in groups for one in others
+    )
+    return [said for said in found if said]
+
+
+def _harm(results: RunResults) -> Answer:
+    question = "How much is out of order, and what does that do to TCP?"
+    if not each(results, SHARE):
+        return Answer(
+            question, ("The captures of both ends are missing, so the order cannot be told.",)
+        )
+    said = [f"Of the packets that arrived {each(results, SHARE)} were overtaken by later ones."]
+    if each(results, EXTENT):
+        said += [
+            (
+                f"They came late by {each(results, EXTENT)} and {each(results, TIME)} in the"
+                f" median, by {each(results, EXTENT_MOST)} and {each(results, TIME_MOST)} at most"
+                " (RFC 4737)."
+            ),
+            *(
+                found
+                for condition in results.run.conditions
+                if (found := _needless(results, condition))
+            ),
+        ]
+    else:
+        said.append("So there was no reordering that TCP could take for loss.")
+    facts = (SHARE, SHARE_3, EXTENT, TIME, AGAIN, DSACKS, RECOVERIES)
+    return Answer(question, tuple(said), tuple(fact(results, one) for one in facts))
+
+
+def _needless(results: RunResults, condition: RunCondition) -> str:
+    """What of the retransmissions was needless, by the losses of the path and by the receiver's
+    DSACKs.
+    """
+    again, lost, dsacks, cuts = (
+        middle(results, one, condition) for one in (AGAIN, MISSING, DSACKS, RECOVERIES)
+    )
+    if again is None or lost is None or dsacks is None:
+        return ""
+    name = called(results, condition)
+    path = f"the path lost {figure(lost)} packets" if lost else "the path lost no packet"
+    told = f"{name}: {path}, yet {figure(again)} segments were sent again"
+    if not again:
+        return f"{name}: {path}, and no segment was sent again."
+    found = f"DSACKs (RFC 2883) report {figure(dsacks)} that had arrived before"
+    return f"{told}. {found}; fast recovery, which cuts the window, began {figure(cuts)} times."
+
+
+def _threshold(results: RunResults) -> Answer:
+    asked = parameter(results, "threshold")
+    said = [
+        f"tcp_reordering was set to {asked}: by how many packets one may be late before it"
+        " counts as lost, where TCP counts duplicate ACKs. A low value takes reordering for"
+        " loss; a huge one lets real losses wait for the retransmission time-out."
+    ]
+    if each(results, THRESHOLD):
+        said.append(
+            f"The kernel raises it when it sees reordering: up to {each(results, THRESHOLD)} here."
+            f" It saw reordering {each(results, BY_SACK)} times by SACK, {each(results, BY_RENO)}"
+            f" times by duplicate ACKs and {each(results, BY_TIME)} times by timestamps."
+        )
+    said += [
+        sentence
+        for condition in results.run.conditions
+        if (sentence := _detection(results, condition))
+    ]
+    said.append(
+        "Compare: ./tcplab sweep reordering --set threshold=3,10,100,1000 --set"
+        " net.ipv4.tcp_sack=0,1 --seeds 5"
+    )
+    facts = (THRESHOLD, BY_SACK, BY_RENO, BY_TIME, UNDONE, LEAST_RTT)
+    return Answer(
+        "What does tcp_reordering change?", tuple(said), tuple(fact(results, one) for one in facts)
+    )
+
+
+def _detection(results: RunResults, condition: RunCondition) -> str:
+    """How the condition's hosts tell a late packet from a lost one."""
+    settings, name = dict(condition.sysctls), called(results, condition)
+    if settings.get("net.ipv4.tcp_sack") == "0":
+        return f"{name}: without SACK duplicate ACKs are counted, and the threshold decides."
+    if settings.get("net.ipv4.tcp_recovery") == "0":
+        return (
+            f"{name}: with tcp_recovery=0 the lab kernel, like Linux before 6.17, counts the"
+            " segments that SACK reports behind a hole, and the threshold decides (RFC 6675)."
+        )
+    return _rack(results, condition)
+
+
+def _rack(results: RunResults, condition: RunCondition) -> str:
+    """How long RACK waits against how late packets came; nothing where no packet was late."""
+    least, smoothed, late = (middle(results, one, condition) for one in (LEAST_RTT, SMOOTHED, TIME))
+    if not least or not smoothed or late is None:
+        return ""
+    return (
+        f"{called(results, condition)}: with SACK the kernel goes by time (RACK, RFC 8985). It"
+        " waits for a late packet a quarter of the least round trip at first,"
+        f" {written(least / _WAIT)} ms, and after DSACKs longer, but never more than the smoothed"
+        f" round trip, {written(smoothed)} ms. Half of the late packets came more than"
+        f" {written(late)} ms late, so the threshold in packets decides little."
+    )

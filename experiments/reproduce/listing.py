@@ -1,0 +1,117 @@
+"""The studies of reproduction.json: a row for each published number with what our seeds gave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from experiments.definition.catalogue import catalogue
+from experiments.definition.grid import Combination
+from experiments.published.matching import taken
+from experiments.published.target_points import TIMES, Time, command, described, profile_of
+from experiments.published.targets import SHORT_FORMS, Target
+from experiments.sweep.point import Record
+
+
+@dataclass
+class ReproducedRuns:
+    """What is known: what each target runs, and the record of each of its seeds."""
+
+    combinations: dict[Target, dict[Time, Combination]] = field(default_factory=dict)
+    records: dict[tuple[str, int], Record] = field(default_factory=dict)
+
+    def of(self, target: Target, time: Time) -> list[tuple[int, Record]]:
+        """The seeds of a target in order, with their records."""
+        asked = self.combinations.get(target, {}).get(time)
+        if asked is None:
+            return []
+        return [
+            (seed, record)
+            for (digest, seed), record in sorted(self.records.items())
+            if digest == asked.digest
+        ]
+
+
+def studies(
+    targets: Sequence[Target], carried: ReproducedRuns, quick: bool
+) -> list[dict[str, Any]]:
+    """The studies in the order of their targets."""
+    names = list(dict.fromkeys(target.experiment for target in targets))
+    return [
+        _study(name, [one for one in targets if one.experiment == name], carried, quick)
+        for name in names
+    ]
+
+
+def _study(
+    name: str, targets: Sequence[Target], carried: ReproducedRuns, quick: bool
+) -> dict[str, Any]:
+    known = next((named for named in catalogue() if named.name == name), None)
+    profile = profile_of(name) if known else None
+    settings = (*profile.settings, *profile.path) if profile else ()
+    return {
+        "name": name,
+        "claim": known.claim if known else "",
+        "source": _SOURCES.get(name, _ASSIGNMENT),
+        "profile": [
+            {"name": one.name, "value": one.value, "reason": one.reason} for one in settings
+        ],
+        "notes": _notes(name, known is not None, quick),
+        "plot": _PLOTS.get(name, {"kind": "bars"}),
+        "rows": [_row(target, carried) for target in targets],
+        "failures": list(_failures(targets, carried)),
+    }
+
+
+def _row(target: Target, carried: ReproducedRuns) -> dict[str, Any]:
+    today, period = (_proved(carried.of(target, time)) for time in TIMES)
+    return described(target) | {
+        "today": taken(target, target.condition, (record["rows"] for _, record in today)),
+        "period": taken(target, target.period_condition, (record["rows"] for _, record in period)),
+        "seeds": sorted({seed for seed, _ in (*today, *period)}),
+        "command": command(target) if carried.combinations.get(target) else None,
+    }
+
+
+def _proved(found: Iterable[tuple[int, Record]]) -> list[tuple[int, Record]]:
+    return [(seed, record) for seed, record in found if record["status"] == "complete"]
+
+
+def _failures(targets: Iterable[Target], carried: ReproducedRuns) -> Iterable[dict[str, Any]]:
+    """One line for each target and problem, with its seeds."""
+    seeds: dict[tuple[str, str], set[int]] = {}
+    for target in targets:
+        for seed, record in [one for time in TIMES for one in carried.of(target, time)]:
+            if record["status"] != "complete":
+                seeds.setdefault((target.where, record["problem"]), set()).add(seed)
+    for (where, problem), failed in seeds.items():
+        yield {
+            "where": f"{where}, seed {', '.join(map(str, sorted(failed)))}",
+            "problem": problem,
+            "log": None,
+        }
+
+
+def _notes(name: str, known: bool, quick: bool) -> list[str]:
+    if not known:
+        return [
+            "This study is not an experiment of this version yet: its published numbers are listed,"
+            " ours are not."
+        ]
+    return [SHORT_FORMS[name]] if quick and name in SHORT_FORMS else []
+
+
+_ASSIGNMENT = "TCP assignment of the GENI project, solutions for instructors (2013)"
+_SOURCES = {
+    "sack": (
+        "Explanation of a Mininet script for selective acknowledgement, with its results (2014)"
+    ),
+    "sack_loss_sweep": "M. Davids, a shell script to measure the effects of retransmissions (2017)",
+    "wan_reordering": "ESnet, experiments on TCP re-ordering (December 2015)",
+    "packet_dropper": "Experiments with a packet dropper module on a static router (about 2001)",
+}
+_PLOTS = {
+    "sack_loss_sweep": {"kind": "loglog", "x": "loss", "x_unit": "%", "series": "SACK"},
+    "packet_dropper": {"kind": "loglog", "x": "dropped", "x_unit": "%", "series": ""},
+}

@@ -1,0 +1,114 @@
+"""All targets carried out: one point for each setting and seed, under today's kernel and the
+period's profile.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import testbed
+from experiments.published.target_points import combinations
+from experiments.published.targets import Target
+from experiments.reproduce.listing import ReproducedRuns, studies
+from experiments.running.session import for_page, hand_over, lab_facts
+from experiments.running.store import new_run
+from experiments.sweep.point import Origin, Point, origin
+from experiments.sweep.point_store import results
+from experiments.sweep.running_points import PointRunner, Watch, run_points
+
+_SEEDS = {
+    "sack": (30, 100),
+    "sack_loss_sweep": (1, 1),
+    "wan_reordering": (1, 1),
+    "packet_dropper": (3, 10),
+}
+"""Seeds in the short and the full form; others take three and ten. One of `sack` costs a second."""
+
+
+def carry_out(
+    targets: Sequence[Target], quick: bool, out: Path, way: PointRunner, watch: Watch
+) -> Path:
+    """Run what is not known yet, and return the finished folder with reproduction.json.
+
+    What was run is kept in any case: the same call goes on.
+    """
+    begun, carried, status = time.monotonic(), ReproducedRuns(), "interrupted"
+    started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    with (
+        results(out) as memory,
+        new_run(out / "reproductions", "quick" if quick else "full") as run,
+    ):
+        try:
+            source = origin(way.lab)
+            points = _points(targets, quick, carried, source)
+            known = memory.done(point.key for point in points)
+            watch.wanted(len(points), len(known))
+            for point in points:
+                if point.key in known:
+                    carried.records[point.combination.digest, point.seed] = known[point.key]
+            missing = [point for point in points if point.key not in known]
+            for point, record in run_points(missing, way, memory, source, watch):
+                carried.records[point.combination.digest, point.seed] = record
+            status = "complete"
+        finally:
+            facts = {
+                "tcplab": testbed.VERSION,
+                "started": started,
+                "status": status,
+                "wall_seconds": round(time.monotonic() - begun, 3),
+            }
+            content = {
+                "format": 1,
+                "id": run.identifier,
+                "mode": "quick" if quick else "full",
+                **for_page(way.lab),
+                **facts,
+                **_totals(carried),
+                "studies": studies(targets, carried, quick),
+            }
+            (run.folder / "reproduction.json").write_text(json.dumps(content, indent=1) + "\n")
+            folder = run.finish(
+                {
+                    "kind": "reproduction",
+                    "experiment": "all",
+                    **lab_facts(way.lab),
+                    **facts,
+                    **_totals(carried),
+                }
+            )
+            hand_over(folder)
+    return folder
+
+
+def _totals(carried: ReproducedRuns) -> dict[str, float]:
+    usages = [record.get("usage", {}) for record in carried.records.values()]
+    return {
+        name: round(sum(usage.get(short, 0.0) for usage in usages), 2)
+        for name, short in (("virtual_seconds", "clock_seconds"), ("cpu_seconds", "cpu_seconds"))
+    }
+
+
+def _points(
+    targets: Sequence[Target], quick: bool, carried: ReproducedRuns, source: Origin
+) -> list[Point]:
+    """Every point once, seed by seed, so that an interrupted run has a first seed of everything."""
+    carried.combinations = combinations(targets)
+    unique = {
+        one.digest: (one, target)
+        for target, both in carried.combinations.items()
+        for one in both.values()
+    }
+    seeds = {
+        digest: _SEEDS.get(target.experiment, (3, 10))[not quick]
+        for digest, (_, target) in unique.items()
+    }
+    return [
+        source.point(one, seed, target.captured)
+        for seed in range(1, max(seeds.values(), default=0) + 1)
+        for digest, (one, target) in unique.items()
+        if seed <= seeds[digest]
+    ]

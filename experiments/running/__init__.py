@@ -1,0 +1,1 @@
+"""An experiment run from outside: seeds, sessions, and the folder that keeps runs."""

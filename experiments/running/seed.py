@@ -1,0 +1,182 @@
+"""One seed of an experiment, carried out in a guest of its own, and what its own evidence says of
+it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from experiments.definition.spec import ExperimentSpec
+from testbed.guest import algorithms, baseline
+from testbed.jobs.following import Limits, Progress, Usage
+from testbed.lab.kernel.crash import explained
+from testbed.lab.kernel.module_build import attached, build_all, built_for_this_kernel
+from testbed.lab.ready import Lab
+from testbed.native import realtime
+from testbed.native.changes import Wanted
+from testbed.native.native_run import run_natively
+from testbed.native.realtime import REALTIME
+from testbed.virtual.virtual_run import run_in_guest
+from topologies import untrusted
+from topologies.data import from_data, to_data
+from topologies.errors import TcplabError, UsageError
+
+PROCEDURE = "experiments.procedure.perform"
+GUEST_MIB = 1024
+_STEP_MIB = 512
+# the kernel lets TCP have a 16th of its memory before windows shrink (net/ipv4/tcp.c, tcp_init_mem)
+_TCP_SHARE = 16
+_SAMPLES = 2000  # sockets that are sampled in a second of virtual time, at most
+
+
+def needed_mib(spec: ExperimentSpec) -> int:
+    """MiB that a guest is likely to take, with slack: one that has too little freezes.
+
+    Measured: 120 MB, 0.7 a host, 1.7 a flow and more for the first ten; the captures of a
+    condition, which are kept in its memory until it is over (and copied then), and its socket
+    samples, 0.64 KB each.
+    """
+    hosts, flows = len(spec.topology.named("host")), len(spec.flows)
+    captures = spec.capture_bytes() // len(spec.conditions)
+    longest = max(flow.duration.seconds for flow in spec.flows)
+    samples = 640 * min(20 * flows, _SAMPLES) * 1.5 * longest
+    return 256 + hosts + 3 * flows + int(3 * captures + samples) // 2**20 + _buffers_mib(spec)
+
+
+def _buffers_mib(spec: ExperimentSpec) -> int:
+    """MiB with which the kernel does not run short of TCP memory while every flow fills its path.
+
+    Counted only where windows reach that far. A flow holds about two windows: in flight, and
+    written but not sent.
+    """
+    ways = [
+        (
+            spec.topology.bottleneck(flow.sender, flow.receiver),
+            spec.topology.round_trip(flow.sender, flow.receiver),
+        )
+        for flow in spec.flows
+    ]
+    in_flight = [channel.bandwidth.base * delay.seconds / 8 for channel, delay in ways]
+    settings = [dict(condition.sysctls) for condition in spec.conditions]
+    largest = max(
+        int((baseline.HOST | values)["net.ipv4.tcp_rmem"].split()[2]) for values in settings
+    )
+    if largest <= int(baseline.HOST["net.ipv4.tcp_rmem"].split()[2]):
+        return 0
+    return int(sum(2.5 * _TCP_SHARE * min(amount, largest) for amount in in_flight)) // 2**20
+
+
+def memory_for(spec: ExperimentSpec) -> int:
+    """MiB that a guest is given.
+
+    In steps, since the kernel mixes the size into its randomness: what is captured changes no
+    packet below a step.
+    """
+    return max(GUEST_MIB, -(-needed_mib(spec) // _STEP_MIB) * _STEP_MIB)
+
+
+def limits_for(spec: ExperimentSpec, wall_seconds: float) -> Limits:
+    """What a guest with this spec may take.
+
+    It may write what its memory is estimated to hold, for each condition.
+    """
+    written = len(spec.conditions) * needed_mib(spec) << 20
+    return Limits(wall_seconds, memory_for(spec), output_bytes=written)
+
+
+@dataclass(frozen=True)
+class SeedVerdict:
+    """What the evidence of a seed's conditions says: sentences about what is not proved, and what
+    to check.
+    """
+
+    failures: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def judge(spec: ExperimentSpec, seed: int, raw: Path) -> SeedVerdict:
+    """Read evidence.json of each condition in `raw`: proofs that did not hold, transfers that were
+    cut off.
+
+    And realtime.json of a native run: how late its timers were.
+    """
+    failures: list[str] = []
+    warnings = [f"Seed {seed}: {said}" for said in _untimely(raw)]
+    for condition in spec.conditions:
+        where = f"Seed {seed}, {condition.label}:"
+        try:
+            warned, failed = _told_by(raw, condition.name)
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+            warned, failed = [], [f"its evidence cannot be read ({type(error).__name__})."]
+        warnings += [f"{where} {warning}" for warning in warned]
+        failures += [f"{where} {failure}" for failure in failed]
+    return SeedVerdict(tuple(failures), tuple(warnings))
+
+
+def _told_by(raw: Path, condition: str) -> tuple[list[str], list[str]]:
+    """Warnings, and sentences about what is not proved, of a condition's evidence."""
+    evidence = json.loads(untrusted.content(raw, f"{condition}/evidence.json"))
+    failures = [
+        f"not proved that {proof['claim']} ({'; '.join(proof['observed'])})."
+        for proof in evidence["proofs"]
+        if not proof["held"]
+    ]
+    return list(evidence["warnings"]), failures
+
+
+def _untimely(raw: Path) -> list[str]:
+    if not untrusted.is_file(raw, REALTIME):
+        return []
+    return realtime.warnings(json.loads(untrusted.content(raw, REALTIME)))
+
+
+def carry_seed(
+    data: Any, seed: int, out: str, limits: Limits, lab: Lab, progress: Progress
+) -> Usage:
+    """Run the spec that `data` describes once; its raw files are in the empty folder `out`
+    afterwards.
+    """
+    modules = build_all(from_data(ExperimentSpec, data).modules, lab)
+    try:
+        return run_in_guest(
+            lab, PROCEDURE, data, seed, Path(out), progress, limits, attached(modules)
+        )
+    except TcplabError as error:
+        raise explained(error, Path(out), modules) from None
+
+
+def carry_natively(
+    spec: ExperimentSpec, out: Path, limits: Limits, progress: Progress, *, load_modules: bool
+) -> Usage:
+    """Run the spec once on the kernel of this computer, into the empty folder `out`.
+
+    Raises UsageError for a spec with modules unless `load_modules` says that they may become
+    part of that kernel.
+    """
+    refuse_modules(spec, load_modules)
+    modules = attached([built_for_this_kernel(module) for module in spec.modules])
+    wanted = Wanted(
+        {name.removesuffix(".ko"): content for name, content in modules.items()}, _algorithms(spec)
+    )
+    return run_natively(PROCEDURE, to_data(spec), out, progress, limits, modules, wanted)
+
+
+def _algorithms(spec: ExperimentSpec) -> list[str]:
+    """The congestion controls that conditions choose."""
+    chosen = (dict(condition.sysctls).get(algorithms.SYSCTL) for condition in spec.conditions)
+    return sorted({baseline.HOST[algorithms.SYSCTL], *filter(None, chosen)})
+
+
+def refuse_modules(spec: ExperimentSpec, load_modules: bool) -> None:
+    """Raises UsageError where modules would become part of this computer's kernel and nobody has
+    said that they may.
+    """
+    if spec.modules and not load_modules:
+        raise UsageError(
+            f"Natively, {spec.modules[0].name}.c becomes part of this computer's kernel, which its"
+            " mistakes crash.",
+            "Use --testbed virtual, or say that you want this: --load-module-into-this-kernel.",
+        )

@@ -1,0 +1,355 @@
+"""A run from outside: the testbed chosen, every seed carried out, the run directory finished, the
+report made.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import platform
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import testbed
+from experiments.definition.spec import ExperimentSpec
+from experiments.running.seed import SeedVerdict, carry_natively, carry_seed, judge, needed_mib
+from experiments.running.store import RunFolder, give_to, new_run, point_latest
+from testbed.host.capacity import guests_at_once
+from testbed.host.sudo_user import who_typed_sudo
+from testbed.jobs.archive import code_digest
+from testbed.jobs.following import Limits, Progress, Usage
+from testbed.lab import cache
+from testbed.lab.ready import Lab
+from testbed.native.native_run import obstacles
+from topologies.data import digest, to_data
+from topologies.errors import TcplabError
+
+Testbed = Literal["native", "virtual"]
+_ROOT = testbed.CODE
+_START = 11.0  # seconds until Open vSwitch may be started in a guest
+_CONDITION_OVERHEAD = (
+    6.0  # seconds; a condition's servers, captures and the drain of buffers, as a guess for the bar
+)
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """What to run: a spec, the parameters it was made from, seeds, and where."""
+
+    spec: ExperimentSpec
+    parameters: Any
+    seeds: tuple[int, ...]
+    testbed: Testbed
+    out: Path
+    limits: Limits = field(default_factory=Limits)
+    load_modules: bool = False  # into the kernel of this computer, where the run is native
+    published: tuple[
+        dict[str, Any], ...
+    ] = ()  # numbers with these very settings, for the report (published.beside)
+
+    def expected_seconds(self) -> float:
+        """About how long one seed takes on its own clock."""
+        longest = max(flow.duration.seconds for flow in self.spec.flows)
+        return _START + len(self.spec.conditions) * (1.3 * longest + _CONDITION_OVERHEAD)
+
+
+def choose(asked: str) -> Testbed:
+    """The testbed that `auto`, `native` or `virtual` means here.
+
+    Raises TcplabError where native cannot be.
+    """
+    if asked == "virtual":
+        return _virtual()
+    problems = obstacles()
+    if asked == "native" and problems:
+        raise problems[0]
+    return _virtual() if problems else "native"
+
+
+def _virtual() -> Testbed:
+    if platform.machine() != "x86_64":
+        raise TcplabError(
+            f"The lab kernel exists for x86-64 only, and this is {platform.machine()}.",
+            "Run natively: sudo ./tcplab run NAME --testbed native",
+        )
+    return "virtual"
+
+
+def carry_out(request: RunRequest, ready: Lab | None, progress: Callable[[int], Progress]) -> Path:
+    """Run all seeds and return the finished run directory, whose manifest says whether its
+    conditions held.
+
+    `ready` is the lab of the virtual testbed. `progress(index)` gives the progress callback of
+    the seed at that place. Raises TcplabError where a seed failed, after the others; what was
+    measured is kept and marked.
+    """
+    with new_run(request.out / request.spec.name, f"seed{request.seeds[0]}") as run:
+        record = _Record(
+            request,
+            facts=lab_facts(ready) if ready else {"kernel": {"release": platform.release()}},
+        )
+        try:
+            _prepare(run, request)
+            for seed, ended in _carried(request, ready, run.folder / "raw", progress):
+                record.take(seed, ended, run.folder / "raw" / f"seed-{seed}")
+            record.finish()
+        except TcplabError as error:
+            record.fail(error)
+            error.remedy = f"{error.remedy} What was measured is kept in {run.place}.".strip()
+            raise
+        except KeyboardInterrupt:
+            record.status = "interrupted"
+            record.failures.append("The run was stopped by hand.")
+            raise
+        finally:
+            folder = run.finish(record.manifest())
+            hand_over(folder)
+    return folder
+
+
+Ended = Usage | TcplabError
+"""What a seed took, or why it failed."""
+
+
+def _carried(
+    request: RunRequest, ready: Lab | None, raw: Path, progress: Callable[[int], Progress]
+) -> Iterator[tuple[int, Ended]]:
+    """All seeds as they end: one at a time in real time or where there is one, else on all
+    processors.
+    """
+    for seed in request.seeds:
+        (raw / f"seed-{seed}").mkdir()
+    if ready and len(request.seeds) > 1:
+        yield from _at_once(request, ready, raw, progress)
+        return
+    for index, seed in enumerate(request.seeds):
+        yield seed, _alone(request, ready, seed, raw / f"seed-{seed}", progress(index))
+
+
+def _alone(
+    request: RunRequest, ready: Lab | None, seed: int, out: Path, progress: Progress
+) -> Ended:
+    data = to_data(request.spec)
+    try:
+        if ready:
+            return carry_seed(data, seed, str(out), request.limits, ready, progress)
+        return carry_natively(
+            request.spec, out, request.limits, progress, load_modules=request.load_modules
+        )
+    except TcplabError as error:
+        return error
+
+
+def _at_once(
+    request: RunRequest, ready: Lab, raw: Path, progress: Callable[[int], Progress]
+) -> Iterator[tuple[int, Ended]]:
+    from testbed.engine.engine import (
+        Task,
+        local_engine,
+    )  # here: it takes a third of a second, and one run has no use
+
+    class Followed:
+        def running(self, key: str, phase: str, elapsed: float) -> None:
+            progress(places[key])(phase, elapsed)
+
+        def note(self, text: str) -> None:
+            """Nothing can be new: the only worker is we."""
+
+    data, places = (
+        to_data(request.spec),
+        {f"seed-{seed}": index for index, seed in enumerate(request.seeds)},
+    )
+    tasks = [
+        Task(key, carry_seed, (data, request.seeds[index], str(raw / key), request.limits))
+        for key, index in places.items()
+    ]
+    slots = min(len(tasks), guests_at_once(needed_mib(request.spec)))
+    with local_engine(ready, slots, Followed()) as engine:
+        for done in engine.run(tasks):
+            progress(places[done.key])("", request.expected_seconds())
+            yield request.seeds[places[done.key]], done.result()
+
+
+@dataclass
+class _Record:
+    """What becomes the manifest, collected while a run goes on."""
+
+    request: RunRequest
+    facts: dict[str, Any]
+    status: str = "failed"
+    failures: list[str] = field(default_factory=list)
+    started: str = field(
+        default_factory=lambda: datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    )
+    usages: list[Usage] = field(default_factory=list)
+    verdicts: dict[int, SeedVerdict] = field(default_factory=dict)
+    errors: dict[int, TcplabError] = field(default_factory=dict)
+
+    def take(self, seed: int, ended: Ended, raw: Path) -> None:
+        """Take down how a seed ended and what its own evidence says."""
+        if isinstance(ended, TcplabError):
+            self.errors[seed] = ended
+            return
+        self.usages.append(ended)
+        self.verdicts[seed] = judge(self.request.spec, seed, raw)
+
+    def finish(self) -> None:
+        """All seeds have ended. Raises the error of the first that failed."""
+        if self.errors:
+            raise self.errors[min(self.errors)]
+        self.failures = [
+            failure for _, verdict in sorted(self.verdicts.items()) for failure in verdict.failures
+        ]
+        self.status = "failed" if self.failures else "complete"
+
+    def fail(self, error: TcplabError) -> None:
+        """Take down what ended the run: every seed's own error, else the one that was not a
+        seed's.
+        """
+        self.failures += [f"Seed {seed}: {why}" for seed, why in sorted(self.errors.items())] or [
+            str(error)
+        ]
+
+    def manifest(self) -> dict[str, Any]:
+        spec = self.request.spec
+        warnings = [
+            warning for _, verdict in sorted(self.verdicts.items()) for warning in verdict.warnings
+        ]
+        return {
+            "tcplab": testbed.VERSION,
+            "experiment": spec.name,
+            "claim": spec.claim,
+            "status": self.status,
+            "failures": self.failures,
+            "warnings": warnings,
+            "testbed": self.request.testbed,
+            "seeds": list(self.request.seeds),
+            "spec_digest": digest(spec),
+            "code_digest": code_digest(),
+            **self.facts,
+            "started": self.started,
+            "virtual_seconds": round(sum(usage.clock_seconds for usage in self.usages), 6),
+            "wall_seconds": round(sum(usage.wall_seconds for usage in self.usages), 3),
+            "cpu_seconds": round(sum(usage.cpu_seconds for usage in self.usages), 2),
+            "peak_memory_bytes": max((usage.memory for usage in self.usages), default=0),
+        }
+
+
+def _prepare(run: RunFolder, request: RunRequest) -> None:
+    spec = {
+        "parameters": to_data(request.parameters),
+        "published": request.published,
+        **to_data(request.spec),
+    }
+    (run.folder / "spec.json").write_text(json.dumps(spec, indent=1) + "\n")
+    (run.folder / "raw").mkdir()
+
+
+def lab_facts(ready: Lab) -> dict[str, Any]:
+    """What a manifest says of the lab that a run was made in."""
+    return {
+        "kernel": {
+            "release": ready.kernel_release,
+            "seccomp": ready.seccomp,
+            "digest": ready.digests["kernel"],
+        },
+        "image": {"digest": ready.digests["image"]},
+        "lab_digest": ready.digests["whole"],
+        "tools": dict(ready.packages),
+    }
+
+
+def for_page(ready: Lab) -> dict[str, Any]:
+    """The same for a page: what its analysis shows, without the list of all packages."""
+    facts = {name: value for name, value in lab_facts(ready).items() if name != "tools"}
+    digests = {
+        "kernel": ready.digests["kernel"],
+        "image": ready.digests["image"],
+        "code": code_digest(),
+    }
+    return facts | {"digests": digests}
+
+
+def hand_over(folder: Path) -> None:
+    """Point `latest` at the run; under sudo everything that was written belongs to who typed it."""
+    point_latest(folder)
+    if caller := who_typed_sudo():
+        give_to(folder.parent, *caller)
+        os.chown(folder.parent.parent, *caller)
+
+
+def _as_caller() -> list[str]:
+    """What to put before a command so that it runs as who typed sudo."""
+    caller = who_typed_sudo()
+    return (
+        [
+            "setpriv",
+            "--reuid",
+            str(caller[0]),
+            "--regid",
+            str(caller[1]),
+            "--init-groups",
+            "--reset-env",
+        ]
+        if caller
+        else []
+    )
+
+
+def make_page(kind: str, folder: Path) -> int:
+    """Have the analysis make the page of a finished `sweep` or `reproduction`: its exit status."""
+    command = _analysis(kind, str(folder.resolve()))
+    return subprocess.run(command, cwd=_ROOT, env=_with_fonts(), check=False).returncode
+
+
+def _analysis(*words: str) -> list[str]:
+    """The analysis, a process of its own: it reads a folder as anyone's, never as root where
+    someone typed sudo.
+    """
+    return [*_as_caller(), sys.executable, "-m", "analysis", *words]
+
+
+def _with_fonts() -> dict[str, str]:
+    """Fonts are listed once, in a place that can be written to; a home folder may not be there."""
+    return os.environ | {"MPLCONFIGDIR": str(cache.folder() / "matplotlib")}
+
+
+@contextmanager
+def reporter() -> Iterator[Callable[[Path], int]]:
+    """The analysis, loading while the experiment runs. Call the result once with the run directory:
+    its exit status.
+    """
+    process = subprocess.Popen(
+        _analysis("report", "--wait"),
+        stdin=subprocess.PIPE,
+        text=True,
+        cwd=_ROOT,
+        env=_with_fonts(),
+        process_group=0,
+    )
+
+    def report(run: Path) -> int:
+        process.communicate(f"{run.resolve()}\n")
+        if process.returncode < 0:
+            problem = (
+                f"The analysis was ended by {signal.Signals(-process.returncode).name}; {run} has"
+                " no report."
+            )
+            raise TcplabError(
+                problem, "./tcplab doctor says whether this processor lacks instructions."
+            )
+        return int(process.returncode)
+
+    try:
+        yield report
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()

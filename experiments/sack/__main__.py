@@ -1,0 +1,5 @@
+"""`python -m experiments.sack`."""
+
+from experiments.cli.main import start
+
+start("sack")

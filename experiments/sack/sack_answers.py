@@ -1,0 +1,267 @@
+"""The answers to the SACK assignment: what SACK changed, by how much, and why.
+
+Every sentence is chosen by the measured figures; a figure that could not be read is not mentioned.
+"""
+
+from __future__ import annotations
+
+from statistics import median
+
+from analysis.measures.run_results import RunResults, written
+from analysis.measures.trial_measures import PAUSE
+from analysis.reporting import quantities as q
+from analysis.reporting.answers import Answer, fact
+from analysis.reporting.repeat_command import repeat_command
+from analysis.reporting.tables import ReportQuantity
+from analysis.statistics.intervals import Interval, difference, ratio
+
+Pair = tuple[float, float]
+_SURE = 10
+"""Repetitions that the reader is advised to run."""
+
+
+def all_answers(results: RunResults) -> tuple[Answer, ...]:
+    """The four questions."""
+    return (_throughput(results), _retransmissions(results), _timeouts(results), _reason(results))
+
+
+def _throughput(results: RunResults) -> Answer:
+    question = "What did SACK change in the throughput, and by how much?"
+    pairs = _pairs(results, q.THROUGHPUT)
+    facts = tuple(fact(results, quantity) for quantity in (q.THROUGHPUT, q.LOSS_SHARE))
+    if not pairs:
+        return Answer(
+            question,
+            ("No repetition has the throughput of both conditions, so this cannot be answered.",),
+            facts,
+        )
+    return Answer(question, (headline(results), *_certainty(results, pairs)), facts)
+
+
+def headline(results: RunResults) -> str:
+    """The result in one sentence, or an empty string where it was not measured."""
+    pairs = _pairs(results, q.THROUGHPUT)
+    if not pairs:
+        return ""
+    off, on = _medians(pairs)
+    verb = "rose" if on > off else "fell" if on < off else "stayed the same"
+    return (
+        f"With SACK the throughput {verb}: {written(off)} kbit/s with SACK off, {written(on)}"
+        f" kbit/s with SACK on{' (medians)' if len(pairs) > 1 else ''}, a factor of {on / off:.2f}."
+    )
+
+
+def _certainty(results: RunResults, pairs: list[Pair]) -> list[str]:
+    """How sure the factor is, and the command that makes it surer."""
+    more = f"More repetitions: {repeat_command(results.run, _SURE)}"
+    interval = ratio([off for off, _ in pairs], [on for _, on in pairs])
+    if interval is None and len(pairs) > 1:
+        return [
+            (
+                f"A rate is zero or all {len(pairs)} repetitions are alike, so no interval can be"
+                " given."
+            ),
+            more,
+        ]
+    if interval is None:
+        return [
+            (
+                "One repetition gives no confidence interval: how much of this is chance cannot be"
+                " said."
+            ),
+            more,
+        ]
+    words = (
+        f"Over {interval.count} repetitions, each with the same seed under both conditions, SACK on"
+        f" has {interval.mean:.2f} times the throughput of SACK off (geometric mean), with a 95 %"
+        f" confidence interval of {interval.low:.2f} to {interval.high:.2f}. {_verdict(interval)}"
+    )
+    return [words, more] if interval.count < _SURE else [words]
+
+
+def _verdict(interval: Interval) -> str:
+    if not interval.excludes(1):
+        return (
+            "The interval includes 1: these repetitions do not show that SACK changed the"
+            " throughput."
+        )
+    faster = "faster" if interval.mean > 1 else "slower, not faster"
+    return f"The interval excludes 1: on this path SACK was {faster}, beyond what chance explains."
+
+
+def _retransmissions(results: RunResults) -> Answer:
+    paragraphs = []
+    pairs, needless = _pairs(results, q.RETRANSMISSIONS), _pairs(results, q.NEEDLESS)
+    if pairs:
+        paragraphs.append(
+            f"By the kernel's count the sender sent {_from_to(pairs)} segments"
+            f" again{_changed(pairs)}."
+        )
+    paragraphs += _repeated(results)
+    if needless:
+        paragraphs.append(
+            f"Of what arrived, {_from_to(needless)} segments were needless copies: their data was"
+            " there already. (tcptrace calls them 'rexmt' in the receiver's capture; they are not"
+            " the retransmissions.)"
+        )
+    facts = (q.RETRANSMISSIONS, q.SENT_AGAIN, q.ALL_BYTES, q.UNIQUE, q.NEEDLESS, q.LOST)
+    return _answer(results, "What did SACK change in the retransmissions?", paragraphs, facts)
+
+
+def _repeated(results: RunResults) -> list[str]:
+    sent, unique = _pairs(results, q.ALL_BYTES), _pairs(results, q.UNIQUE)
+    if not sent or len(sent) != len(unique):
+        return []
+    shares = [_shares(every, once) for every, once in zip(sent, unique, strict=True)]
+    return [
+        f"Of the bytes that it sent, {_from_to(shares, ' %')} were repeats. Where the two"
+        " conditions carry different amounts, this share and not the number is what compares."
+    ]
+
+
+def _shares(every: Pair, once: Pair) -> Pair:
+    """The share of repeats in percent, off and on."""
+    return _share(every[0] - once[0], once[0]), _share(every[1] - once[1], once[1])
+
+
+def _timeouts(results: RunResults) -> Answer:
+    paragraphs = []
+    pairs = _pairs(results, q.TIMEOUTS)
+    if pairs:
+        paragraphs.append(
+            f"The sender waited for a retransmission time-out {_from_to(pairs)}"
+            f" times{_changed(pairs)}."
+        )
+    counts, paused, longest = (
+        _pairs(results, quantity) for quantity in (q.PAUSES, q.PAUSED, q.LONGEST)
+    )
+    if counts and paused and longest:
+        paragraphs.append(
+            f"Counting only pauses of at least {PAUSE:g} s, it was silent for"
+            f" {_from_to(paused, ' s')} in all, in {_from_to(counts)} pauses; the longest took"
+            f" {_from_to(longest, ' s')}."
+        )
+    facts = (q.TIMEOUTS, q.SPURIOUS, q.PAUSES, q.PAUSED, q.LONGEST, q.IDLE)
+    return _answer(
+        results, "What did SACK change in the time-outs and idle times?", paragraphs, facts
+    )
+
+
+def _reason(results: RunResults) -> Answer:
+    paragraphs = [
+        (
+            "What the standards say: without SACK an ACK tells only where the first gap begins, so"
+            " fast recovery repairs one gap per round trip (RFC 6582). With SACK each ACK lists"
+            " what lies above the gaps (RFC 2018), and the sender repairs several gaps in one round"
+            " trip (RFC 6675). What was measured:"
+        ),
+        *_repairs(results),
+        *_link(results),
+    ]
+    facts = (
+        q.TIMEOUTS,
+        q.RENO,
+        q.RENO_FAILED,
+        q.SACK,
+        q.SACK_FAILED,
+        q.FAST,
+        q.SLOW,
+        q.LOST_AGAIN,
+        q.PROBES,
+    )
+    return _answer(results, "Why?", paragraphs, facts)
+
+
+def _repairs(results: RunResults) -> list[str]:
+    """How losses were found, from the kernel's counters."""
+    timeouts, reno, sack = (_pairs(results, quantity) for quantity in (q.TIMEOUTS, q.RENO, q.SACK))
+    if not timeouts or not len(timeouts) == len(reno) == len(sack):
+        return []
+    fast = [
+        (before[0] + after[0], before[1] + after[1])
+        for before, after in zip(reno, sack, strict=True)
+    ]
+    shares = [
+        (_share(slow[0], quick[0]), _share(slow[1], quick[1]))
+        for slow, quick in zip(timeouts, fast, strict=True)
+    ]
+    return [
+        f"The kernel started {_from_to(fast)} fast recoveries (TcpExtTCPRenoRecovery +"
+        f" TcpExtTCPSackRecovery) and had {_from_to(timeouts)} time-outs (TcpExtTCPTimeouts):"
+        f" time-outs are {_from_to(shares, ' %')} of the sum."
+    ]
+
+
+def _share(part: float, rest: float) -> float:
+    return 100 * part / (part + rest) if part + rest else 0.0
+
+
+def _link(results: RunResults) -> list[str]:
+    """Whether the time-outs go with the throughput: said only where both were measured, and in
+    either direction.
+    """
+    timeouts, rates = _pairs(results, q.TIMEOUTS), _pairs(results, q.THROUGHPUT)
+    if not timeouts or not rates:
+        return []
+    fewer, faster = _falls(timeouts), _rises(rates)
+    if fewer and faster:
+        return [
+            "Each time-out costs a pause and brings the congestion window back to one segment."
+            " Fewer time-outs and the higher throughput go together here."
+        ]
+    if faster:
+        return [
+            "The throughput rose although the time-outs did not become fewer: they do not explain"
+            " the gain."
+        ]
+    return ["The throughput did not rise, so there is no gain to explain in these repetitions."]
+
+
+def _falls(pairs: list[Pair]) -> bool:
+    off, on = _medians(pairs)
+    return on < off
+
+
+def _rises(pairs: list[Pair]) -> bool:
+    off, on = _medians(pairs)
+    return on > off
+
+
+def _answer(
+    results: RunResults, question: str, paragraphs: list[str], used: tuple[ReportQuantity, ...]
+) -> Answer:
+    facts = tuple(fact(results, quantity) for quantity in used if _measured(results, quantity))
+    return Answer(
+        question, tuple(paragraphs) or ("The files that tell this could not be read.",), facts
+    )
+
+
+def _measured(results: RunResults, quantity: ReportQuantity) -> bool:
+    return any(results.values(quantity.key, condition) for condition in results.run.conditions)
+
+
+def _pairs(results: RunResults, quantity: ReportQuantity) -> list[Pair]:
+    return [
+        (row[0], row[1])
+        for row in results.pairs(quantity.key, results.run.conditions[:2])
+        if len(row) == 2
+    ]
+
+
+def _medians(pairs: list[Pair]) -> Pair:
+    return median(off for off, _ in pairs), median(on for _, on in pairs)
+
+
+def _from_to(pairs: list[Pair], unit: str = "") -> str:
+    off, on = _medians(pairs)
+    return f"{written(off)}{unit} (SACK off) and {written(on)}{unit} (SACK on)"
+
+
+def _changed(pairs: list[Pair]) -> str:
+    """What the interval of the paired difference says of a change."""
+    interval = difference([off for off, _ in pairs], [on for _, on in pairs])
+    if interval is None:
+        return ""  # one repetition, or the same difference in each: nothing to say about chance
+    if not interval.excludes(0):
+        return f"; over {interval.count} repetitions this difference is within what chance explains"
+    return f"; over {interval.count} repetitions this difference is beyond what chance explains"

@@ -1,0 +1,1 @@
+"""Many points: a plan, the points that are known, and the table of all."""

@@ -1,0 +1,44 @@
+"""The published numbers that a sweep's points were measured for, with what they gave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from analysis.measures.flow_rows import Row
+from experiments.definition.spec import ExperimentSpec
+from experiments.published.matching import published_beside, taken
+from experiments.published.target_points import command, described
+from experiments.published.targets import SHORT_FORMS, Target
+
+Cell = tuple[ExperimentSpec, dict[int, list[Row]]]
+"""What a combination runs, and the rows of its proved runs by seed."""
+
+
+def published_of(cells: Iterable[Cell]) -> dict[str, Any]:
+    """The `published` of sweep.json: rows as a reproduction has them; of the short forms where
+    nothing is as published.
+
+    Empty where no point has the settings of a published number.
+    """
+    known = list(cells)
+    for quick in (False, True):
+        rows = [row for row in _rows(known, quick).values() if row["today"] or row["period"]]
+        if rows:
+            return {"note": SHORT_FORMS.get(known[0][0].name, "") if quick else "", "rows": rows}
+    return {}
+
+
+def _rows(cells: Iterable[Cell], quick: bool) -> dict[Target, dict[str, Any]]:
+    """One row a target: its time and ours may be points of their own, where their networks
+    differ.
+    """
+    rows: dict[Target, dict[str, Any]] = {}
+    for spec, runs in cells:
+        for one in published_beside(spec, quick):
+            empty = {"today": [], "period": [], "seeds": [], "command": command(one.target)}
+            row = rows.setdefault(one.target, described(one.target) | empty)
+            row["today"] += taken(one.target, one.today, runs.values())
+            row["period"] += taken(one.target, one.period, runs.values())
+            row["seeds"] = sorted({*row["seeds"], *runs})
+    return rows

@@ -1,0 +1,71 @@
+"""Sweeps from Python:
+
+from experiments.sweep.python import sweep
+
+found = sweep("cubic_vs_reno", {"delay": ["10ms", "50ms"], "cc": ["cubic", "bbr"]}, seeds=30)
+found.table.group_by("delay", "cc").agg(polars.col("goodput_kbit_s").median())
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars
+
+from experiments.sweep.carrying_out import carry_out
+from experiments.sweep.plan import plan
+from experiments.sweep.point import Point, Record
+from experiments.sweep.running_points import Watch, way_to_workers
+from experiments.sweep.sweep_definition import from_mapping
+from testbed.lab.ready import lab
+
+
+@dataclass(frozen=True)
+class SweepResult:
+    """A finished sweep: its folder, and the tidy table of docs/sweeps.md."""
+
+    folder: Path
+    table: polars.DataFrame
+
+
+class SilentWatch:
+    """A Watch for whom nobody looks."""
+
+    def wanted(self, points: int, known: int) -> None:
+        pass
+
+    def running(self, key: str, phase: str, elapsed: float) -> None:
+        pass
+
+    def ended(self, point: Point, record: Record) -> None:
+        pass
+
+    def note(self, text: str) -> None:
+        pass
+
+
+def sweep(
+    experiment: str,
+    settings: Mapping[str, str | Sequence[str]] | None = None,
+    *,
+    seeds: int | Sequence[int] = 1,
+    out: Path | str = "runs",
+    workers: int | None = None,
+    scheduler: str | None = None,
+    force: bool = False,
+    watch: Watch | None = None,
+    **more: Any,
+) -> SweepResult:
+    """Run a sweep; `until`, `metric` and `compare` are further arguments, as in a TOML file.
+
+    Raises UsageError before the first run where a name or a combination is impossible.
+    """
+    content = {"experiment": experiment, "set": dict(settings or {}), "seeds": seeds, **more}
+    found, out = plan(from_mapping(content, "The sweep")), Path(out)
+    specs = [one.spec for one in found.combinations]
+    way = way_to_workers(lab(), specs, workers, scheduler, force=force)
+    folder = carry_out(found, out, way, watch or SilentWatch())
+    return SweepResult(folder, polars.read_parquet(folder / "rows.parquet"))

@@ -1,0 +1,55 @@
+"""The tidy table of a sweep: a row per flow, run and condition; a column per factor and metric."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import polars
+
+from analysis.measures.flow_rows import METRICS
+from experiments.definition.grid import Factor
+from experiments.sweep.point import Point, Record
+
+
+def table(factors: Sequence[Factor], found: Iterable[tuple[Point, Record]]) -> polars.DataFrame:
+    """All rows of proved points, in the order of `found`.
+
+    Factors are text and, where they are quantities, a number.
+    """
+    schema: dict[str, type[polars.DataType]] = {"point": polars.String}
+    for factor in factors:
+        schema |= {factor.name: polars.String}
+        schema |= {factor.column: polars.Float64} if factor.column != factor.name else {}
+    schema |= {"condition": polars.String, "flow": polars.String, "seed": polars.Int64}
+    schema |= {metric.name: polars.Float64 for metric in METRICS}
+    numbers = {
+        factor.name: {value: factor.number(value) for value in factor.values}
+        for factor in factors
+        if factor.column != factor.name
+    }
+    columns: dict[str, list[object]] = {name: [] for name in schema}
+    for point, record in found:
+        chosen = _chosen(factors, dict(point.combination.values), numbers)
+        for row in record["rows"]:
+            values = {"point": point.key, "seed": point.seed, **chosen, **row}
+            for name, column in columns.items():
+                column.append(values.get(name))
+    return polars.DataFrame(columns, schema=schema)
+
+
+def _chosen(
+    factors: Sequence[Factor], values: dict[str, str], numbers: dict[str, dict[str, float]]
+) -> dict[str, str | float]:
+    chosen: dict[str, str | float] = {}
+    for factor in factors:
+        chosen[factor.name] = values[factor.name]
+        if factor.name in numbers:
+            chosen[factor.column] = numbers[factor.name][values[factor.name]]
+    return chosen
+
+
+def write(frame: polars.DataFrame, folder: Path) -> None:
+    """rows.parquet and rows.csv."""
+    frame.write_parquet(folder / "rows.parquet")
+    frame.write_csv(folder / "rows.csv")

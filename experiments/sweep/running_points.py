@@ -1,0 +1,100 @@
+"""Points on the engine: each record is kept as soon as it is known, and handed on as it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+from experiments.definition.spec import ExperimentSpec
+from experiments.running.seed import needed_mib
+from experiments.sweep.point import Origin, Point, Record, carry_captured, carry_point
+from experiments.sweep.point_store import PointStore
+from testbed.engine.engine import Done, Engine, Listener, Task, cluster_engine, local_engine
+from testbed.host.capacity import guests_at_once
+from testbed.lab.ready import Lab
+
+
+class Watch(Listener, Protocol):
+    """Who is told how the sweep goes on."""
+
+    def wanted(self, points: int, known: int) -> None:
+        """So many points are wanted now, of which so many were known already."""
+
+    def ended(self, point: Point, record: Record) -> None:
+        """A point has been run."""
+
+
+@dataclass(frozen=True)
+class PointRunner:
+    """How to carry a plan out. `engine` opens one; it is not called where nothing has to be run."""
+
+    lab: Lab
+    engine: Callable[[Listener], AbstractContextManager[Engine]]
+    workers: str
+    wall_seconds: float = 600.0
+    force: bool = False
+
+
+def way_to_workers(
+    ready: Lab,
+    specs: Iterable[ExperimentSpec],
+    workers: int | None,
+    scheduler: str | None,
+    wall_seconds: float = 600.0,
+    force: bool = False,
+) -> PointRunner:
+    """On this machine with `workers` guests at once, by default as many as it has room for, or
+    through a scheduler.
+    """
+    if scheduler:
+        return PointRunner(
+            ready,
+            partial(cluster_engine, scheduler, ready),
+            f"cluster {scheduler}",
+            wall_seconds,
+            force,
+        )
+    slots = guests_at_once(max(map(needed_mib, specs)), workers)
+    return PointRunner(
+        ready, partial(local_engine, ready, slots), f"{slots} on this machine", wall_seconds, force
+    )
+
+
+def run_points(
+    points: Sequence[Point],
+    way: PointRunner,
+    memory: PointStore,
+    source: Origin,
+    watch: Watch,
+    carry: Callable[..., Record] | None = None,
+) -> Iterator[tuple[Point, Record]]:
+    """Run these points, in about this order. The engine starts with the first; without a point
+    there is none.
+
+    `carry(data, seed, wall_seconds, lab, progress)` is what a worker does for a point.
+    """
+    if not points:
+        return
+    by_key = {point.key: point for point in points}
+    with way.engine(watch) as engine:
+        for done in engine.run(_task(point, way, carry) for point in by_key.values()):
+            point, record = by_key[done.key], done.value if done.error is None else _broken(done)
+            memory.add(point.combination.spec.name, point, source, record)
+            watch.ended(point, record)
+            yield point, record
+
+
+def _task(point: Point, way: PointRunner, carry: Callable[..., Record] | None) -> Task:
+    carry = carry or (carry_captured if point.captured else carry_point)
+    return Task(point.key, carry, (point.combination.data, point.seed, way.wall_seconds))
+
+
+def _broken(done: Done) -> Record:
+    """What is kept of a point that ended in a way that it does not know itself, such as a worker
+    lost three times.
+    """
+    problem = f"{type(done.error).__name__}: {done.error}"
+    return {"status": "failed", "problem": problem, "log": done.trace, "rows": [], "warnings": []}

@@ -1,0 +1,80 @@
+"""A UDP flow keeps its rate beside ten TCP flows in one FIFO queue; a fair queue cuts it down to
+their share.
+
+After section 3.2 of the TCP assignment (analysis/published/geni_tcp_assignment.csv): ten TCP
+flows from right and a UDP flow of 20 Mbit/s from top meet at the router's port of 100 Mbit/s
+towards left. The assignment compared FIFO with sfq; fq_codel, fq, cake, pie and red are beside
+them here.
+"""
+
+from __future__ import annotations
+
+import typing
+from dataclasses import dataclass
+
+from experiments.definition.profiles import LINUX_2_6, under
+from experiments.definition.spec import (
+    Condition,
+    ExperimentSpec,
+    Flow,
+    Proof,
+    claim_of,
+    parameter,
+    word,
+)
+from topologies.errors import UsageError
+from topologies.spec import Channel, Discipline
+from topologies.star import star
+from topologies.units import Count, Duration, Packets, Rate
+
+DISCIPLINES: tuple[Discipline, ...] = typing.get_args(Discipline)
+GRID = {"queueing": DISCIPLINES}
+METRIC = "jain_index"
+PROFILE = LINUX_2_6
+QUICK, FULL = {"duration": "20s"}, {"duration": "60s"}
+_TCP_PORT, _UDP_PORT = 5001, 6001
+
+
+@dataclass(frozen=True)
+class Parameters:
+    bw: Rate = parameter("100mbit", Rate, "Rate of each link, each way.")
+    delay: Duration = parameter("0ms", Duration, "Delay of what the router sends to each host.")
+    queue: Packets = parameter("1000", Packets, "Packets that can wait for each link.")
+    queueing: str = word("fifo", "Discipline of the queue towards the receiver.")
+    udp: Rate = parameter("20mbit", Rate, "Rate at which the UDP flow sends.")
+    streams: Count = parameter("10", Count, "TCP flows.")
+    duration: Duration = parameter("60s", Duration, "How long all of them send.")
+    period: str = word(
+        "today", "The kernel's settings: today, period (as Linux 2.6), or today+period."
+    )
+
+    def __post_init__(self) -> None:
+        if self.queueing not in DISCIPLINES:
+            raise UsageError(
+                f"There is no queueing discipline '{self.queueing[:40]}'.",
+                f"Choose from {', '.join(DISCIPLINES)}.",
+            )
+        if not 1 <= self.streams.base <= 500:
+            raise UsageError(f"{self.streams} TCP flows are not possible.", "Choose from 1 to 500.")
+
+
+def experiment(parameters: Parameters) -> ExperimentSpec:
+    """All flows start together and run as long, towards left."""
+    discipline = typing.cast(Discipline, parameters.queueing)
+    shared = Channel(parameters.bw, parameters.delay, queue=parameters.queue, discipline=discipline)
+    others = Channel(parameters.bw, parameters.delay, queue=parameters.queue)
+    udp = Flow("udp", "top", "left", parameters.duration, port=_UDP_PORT, rate=parameters.udp)
+    tcp = (
+        Flow(f"tcp{number}", "right", "left", parameters.duration, port=_TCP_PORT + number - 1)
+        for number in range(1, parameters.streams.base + 1)
+    )
+    condition = Condition(
+        "together", "TCP and UDP together", (), (Proof("congestion_control", "cubic"),)
+    )
+    return ExperimentSpec(
+        name="udp_fairness",
+        claim=claim_of(__doc__),
+        topology=star(shared, others),
+        flows=(udp, *tcp),
+        conditions=under(PROFILE, parameters.period, (condition,)),
+    )

@@ -1,0 +1,157 @@
+"""UDP beside TCP (section 3.2 of the TCP assignment): what each got, how even TCP's flows are, and
+the answers.
+"""
+
+from __future__ import annotations
+
+from analysis.measures.run_results import RunResults, spread, written
+from analysis.records.run_directory import RunCondition
+from analysis.reporting.answer_wording import (
+    called,
+    each,
+    figure,
+    middle,
+    more_repetitions,
+    parameter,
+    side_by_side,
+)
+from analysis.reporting.answers import Answer, fact
+from analysis.reporting.flow_tables import rates_of_flows, sharing
+from analysis.reporting.run_pictures import Picture
+from analysis.reporting.tables import Listing, ReportQuantity
+
+_UDP_SERVER, _TCP_SERVERS = (
+    "udp.server.txt, last line",
+    "the last lines of the TCP flows' .server.txt",
+)
+SENT = ReportQuantity("UDP, sent", "Mbit/s", "udp.sent", "udp.client.txt", scale=1e-3)
+RECEIVED = ReportQuantity("UDP, received", "Mbit/s", "udp.rate", _UDP_SERVER, scale=1e-3)
+LOST_SHARE = ReportQuantity("UDP datagrams lost", "%", "udp.share", _UDP_SERVER)
+LOST = ReportQuantity("UDP datagrams lost", "", "udp.lost", _UDP_SERVER)
+DATAGRAMS = ReportQuantity("UDP datagrams sent", "", "udp.datagrams", _UDP_SERVER)
+JITTER = ReportQuantity("UDP jitter", "ms", "udp.jitter", _UDP_SERVER)
+TCP = ReportQuantity("TCP, sum of the flows", "Mbit/s", "tcp.total", _TCP_SERVERS, scale=1e-3)
+JAIN = ReportQuantity("Jain's index of the TCP flows", "", "tcp.jain", _TCP_SERVERS)
+SLOWEST = ReportQuantity("Slowest TCP flow", "Mbit/s", "tcp.least", _TCP_SERVERS, scale=1e-3)
+FASTEST = ReportQuantity("Fastest TCP flow", "Mbit/s", "tcp.most", _TCP_SERVERS, scale=1e-3)
+TIMEOUTS = ReportQuantity(
+    "Retransmission time-outs of TCP", "", "metric.timeouts", "counters.json, all senders"
+)
+RESENT = ReportQuantity(
+    "TCP segments sent again", "%", "metric.resent_percent", "counters.json, all senders"
+)
+DROPS = ReportQuantity("Packets dropped by the queue", "", "metric.queue_drops", "qdiscs.json")
+SHORT = (SENT, RECEIVED, LOST_SHARE, JITTER, TCP, JAIN, SLOWEST, FASTEST, RESENT, TIMEOUTS)
+
+_EVEN = 1.1
+"""Times its even share from which the UDP flow counts as favoured; rates and headers differ by a
+few percent.
+"""
+
+
+def listings(results: RunResults) -> tuple[Listing, ...]:
+    """UDP as iperf's server reports it beside what TCP got, and the rates of the TCP flows."""
+    flows = rates_of_flows(results, "tcp")
+    return (_both(results), *((flows,) if flows else ()))
+
+
+def _both(results: RunResults) -> Listing:
+    columns = (SENT, RECEIVED, LOST, DATAGRAMS, LOST_SHARE, JITTER, TCP, JAIN)
+    queue = parameter(results, "queueing")
+    rows = tuple(
+        (
+            f"{queue}, {called(results, condition)}",
+            *(spread(one.of(results, condition)) for one in columns),
+        )
+        for condition in results.run.conditions
+    )
+    note = (
+        "UDP's figures are those of its server; the jitter is that of RFC 1889 (iperf's server"
+        " report)."
+    )
+    return Listing("UDP and TCP", ("Queue", *(one.title for one in columns)), rows, (note,))
+
+
+def pictures(results: RunResults) -> list[Picture]:
+    """What every flow got, a picture for each time."""
+    return [picture for picture in map(sharing, side_by_side(results)) if picture]
+
+
+def answers(results: RunResults) -> tuple[Answer, ...]:
+    """The two questions of the assignment, and how even TCP's own flows are."""
+    return (_beside(results), _fair(results), _tcp(results))
+
+
+def _beside(results: RunResults) -> Answer:
+    question = f"What do UDP and TCP get with {parameter(results, 'queueing')} in the queue?"
+    if not each(results, RECEIVED):
+        return Answer(question, ("The UDP flow has no result, so this cannot be answered.",))
+    said = [
+        (
+            f"The UDP flow sent {each(results, SENT)}, and {each(results, RECEIVED)} arrived. Of"
+            f" its datagrams {each(results, LOST_SHARE)} were lost; the jitter is"
+            f" {each(results, JITTER)}."
+        ),
+        f"The TCP flows together got {each(results, TCP)}.",
+        (
+            "UDP does not slow down when packets are lost; TCP takes every loss for congestion and"
+            f" cuts its window (RFC 5681). TCP sent {each(results, RESENT)} of its segments again."
+        ),
+    ]
+    facts = (SENT, RECEIVED, LOST_SHARE, JITTER, TCP, RESENT, DROPS)
+    return Answer(
+        question, (*said, *more_repetitions(results)), tuple(fact(results, one) for one in facts)
+    )
+
+
+def _fair(results: RunResults) -> Answer:
+    said = [
+        sentence for condition in results.run.conditions if (sentence := _share(results, condition))
+    ]
+    ways = (
+        "What enforces fairness is a queue for each flow, served in turn (fair queueing; Demers,"
+        " Keshav, Shenker, 1989): sfq, fq_codel and cake have that. fifo and pie have one queue for"
+        " all, and fq is made for the sockets of its own host. Compare them: ./tcplab sweep"
+        " udp_fairness --set queueing=fifo,sfq,fq_codel,fq,cake,pie"
+    )
+    question = "Is that fair, and what enforces fairness among the flows?"
+    return Answer(question, (*said, ways), (fact(results, RECEIVED), fact(results, TCP)))
+
+
+def _share(results: RunResults, condition: RunCondition) -> str:
+    """What the UDP flow has of an even share of all that arrived, which is less where it does not
+    ask for so much.
+    """
+    received, sent, tcp = (middle(results, one, condition) for one in (RECEIVED, SENT, TCP))
+    if received is None or sent is None or tcp is None:
+        return ""
+    even = (received + tcp) / len(results.run.flows)
+    share = f"an even share for {len(results.run.flows)} flows is {written(even)} Mbit/s"
+    has = f"{called(results, condition)}: {share}; the UDP flow"
+    if sent <= even:
+        return (
+            f"{has} asks for less ({figure(sent, 'Mbit/s')}) and gets {figure(received, 'Mbit/s')}."
+        )
+    if received > _EVEN * even:
+        return (
+            f"{has} has {received / even:.1f} times as much. The queue does not enforce fairness."
+        )
+    return (
+        f"{has} has {figure(received, 'Mbit/s')}, although it sends {figure(sent, 'Mbit/s')}. The"
+        " queue enforces it."
+    )
+
+
+def _tcp(results: RunResults) -> Answer:
+    said = (
+        (
+            "Jain's index of the TCP flows, which is 1 where all have the same, is"
+            f" {each(results, JAIN)}. The slowest has {each(results, SLOWEST)}, the fastest"
+            f" {each(results, FASTEST)}."
+        ),
+    )
+    return Answer(
+        "How evenly do the TCP flows share the rest?",
+        said,
+        tuple(fact(results, one) for one in (JAIN, SLOWEST, FASTEST)),
+    )

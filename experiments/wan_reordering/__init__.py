@@ -1,0 +1,146 @@
+"""A packet 1 ms late on a path of 70 ms is sent again by a TCP that counts packets, not by one that
+keeps time.
+
+After the study of reordering on a path of 10 Gbit/s and 70 ms
+(analysis/published/esnet_2015_reordering.csv): both hosts send their packets to each other
+through a netem of their own. docs/studies/wan_reordering.md has the results.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from experiments.definition.profiles import LINUX_2_6_32, under
+from experiments.definition.spec import (
+    Condition,
+    ExperimentSpec,
+    Flow,
+    Proof,
+    claim_of,
+    parameter,
+    word,
+)
+from topologies.errors import UsageError
+from topologies.spec import Channel, HostReordering
+from topologies.two_hosts import two_hosts
+from topologies.units import WHOLE, Duration, Packets, Rate, Share, Size
+
+CASES = {
+    "1": ("200us", "99%"),
+    "2": ("700us", "99%"),
+    "3": ("800us", "99%"),
+    "4": ("200us", "75%"),
+    "5": ("700us", "75%"),
+    "6": ("800us", "75%"),
+    "7": ("900us", "75%"),
+    "8": ("1ms", "99%"),
+    "9": ("1ms", "75%"),
+}
+"""netem's delay and reorder share of the published cases. `baseline` has no netem."""
+
+GRID = {"case": tuple(CASES), "correlation": ("on", "off")}
+PROFILE = LINUX_2_6_32
+QUICK, FULL = {"duration": "10s"}, {"duration": "60s"}
+_SWITCHES = {
+    "correlation": ("on", "off"),
+    "netem": ("today", "old"),
+    "sack": ("on", "off"),
+    "tso": ("off", "on"),
+}
+
+
+@dataclass(frozen=True)
+class Parameters:
+    case: str = word("8", f"The published case: baseline or {', '.join(CASES)}.")
+    correlation: str = word(
+        "on", "on: with the correlation of 100 % that was published; off: without."
+    )
+    netem: str = word(
+        "today", "today, or old: as before Linux 3.6, where one packet waits ahead of every draw."
+    )
+    mtu: Size = parameter(
+        "9000B", Size, "Bytes of a packet. The published windows are multiples of 8948 bytes."
+    )
+    netem_limit: Packets = parameter(
+        "1000", Packets, "Packets that a host's netem holds; 1000 is its own default."
+    )
+    sack: str = word("on", "on or off: selective acknowledgement.")
+    tso: str = word(
+        "off", "on or off: segmentation offloads, so that netem sees packets of up to 64 KB."
+    )
+    bw: Rate = parameter("10gbit", Rate, "Rate of the path, each way.")
+    delay: Duration = parameter("35ms", Duration, "Delay of the path, each way.")
+    queue: Packets = parameter("100000", Packets, "Packets that can wait for the path, each way.")
+    buffer: Size = parameter(
+        "93MB", Size, "Largest socket buffer, at both ends: a window of 85 MB, as published."
+    )
+    duration: Duration = parameter("60s", Duration, "How long the sender sends.")
+    period: str = word(
+        "today", "The kernel's settings: today, period (before Linux 3.19), or today+period."
+    )
+
+    def __post_init__(self) -> None:
+        if self.case != "baseline" and self.case not in CASES:
+            raise UsageError(
+                f"There is no case '{self.case[:40]}'.", f"Choose baseline or {', '.join(CASES)}."
+            )
+        for name, words in _SWITCHES.items():
+            if getattr(self, name) not in words:
+                raise UsageError(
+                    f"{name} cannot be '{getattr(self, name)[:40]}'.",
+                    f"Choose {' or '.join(words)}.",
+                )
+
+    def reordering(self) -> tuple[HostReordering, ...]:
+        """Both hosts', as published.
+
+        Before Linux 3.6 netem let `gap` packets wait ahead of a draw; now one fewer.
+        """
+        if self.case == "baseline":
+            return ()
+        delay, share = CASES[self.case]
+        correlation = WHOLE if self.correlation == "on" else Share(0)
+        gap = Packets(2 if self.netem == "old" else 1)
+        here = HostReordering(
+            "h1",
+            "h2",
+            Duration.parse(delay),
+            Share.parse(share),
+            correlation,
+            gap,
+            self.netem_limit,
+        )
+        return here, replace(here, host="h2", peer="h1")
+
+    def sysctls(self) -> tuple[tuple[str, str], ...]:
+        """What this study sets beside the baseline."""
+        return (
+            ("net.ipv4.tcp_sack", "1" if self.sack == "on" else "0"),
+            # The kernel's own limits carry a tenth of 10 Gbit/s over 70 ms.
+            ("net.ipv4.tcp_rmem", f"4096 131072 {self.buffer.base}"),
+            ("net.ipv4.tcp_wmem", f"4096 16384 {self.buffer.base}"),
+        )
+
+
+def experiment(parameters: Parameters) -> ExperimentSpec:
+    """One flow from h1 to h2 through both hosts' netem."""
+    plain = two_hosts(Channel(parameters.bw, parameters.delay, queue=parameters.queue))
+    topology = replace(
+        plain,
+        mtu=parameters.mtu,
+        reordering=parameters.reordering(),
+        segmentation="on" if parameters.tso == "on" else "off",
+    )
+    label = "baseline" if parameters.case == "baseline" else f"case {parameters.case}"
+    proofs = (Proof("congestion_control", "cubic"),)
+    return ExperimentSpec(
+        name="wan_reordering",
+        claim=claim_of(__doc__),
+        topology=topology,
+        flows=(Flow("flow1", "h1", "h2", parameters.duration),),
+        conditions=under(
+            PROFILE,
+            parameters.period,
+            [Condition("reordering", label, parameters.sysctls(), proofs)],
+        ),
+    )

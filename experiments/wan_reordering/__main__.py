@@ -1,0 +1,5 @@
+"""`python -m experiments.wan_reordering`."""
+
+from experiments.cli.main import start
+
+start("wan_reordering")

@@ -1,0 +1,1 @@
+"""`./tcplab lab` and `./tcplab grade`."""

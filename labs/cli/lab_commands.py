@@ -1,0 +1,293 @@
+"""`tcplab lab` for students and `tcplab grade` for instructors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from experiments.cli.messages import one_clear_message, ready_lab
+from labs.definition import lab_catalogue
+from labs.definition.course import class_file, new_course, read_course, variant, variant_from
+from topologies.errors import UsageError
+
+_folder = click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=Path())
+_course = click.option(
+    "--course",
+    "course_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="The file with the course's secret.  [default: self-study]",
+)
+
+
+@click.group()
+def lab() -> None:
+    """Labs: start one, do its runs, check and pack the answers."""
+
+
+@lab.command("list")
+def list_command() -> None:
+    """Every lab with its claim."""
+    with one_clear_message():
+        for name in lab_catalogue.names():
+            found = lab_catalogue.find(name)
+            click.echo(f"{name:<24} {found.points:>3} points  {found.claim}")
+
+
+@lab.command("start")
+@click.argument("name", metavar="LAB")
+@click.option("--student", required=True, metavar="ID", help="Your id in the course.")
+@click.option(
+    "--variants",
+    "variants_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The file of variants that your instructor gave out; without it you study by yourself.",
+)
+@_course
+@click.option("--out", type=click.Path(path_type=Path), metavar="FOLDER", help="[default: LAB-ID]")
+def start_command(
+    name: str, student: str, variants_file: Path | None, course_file: Path | None, out: Path | None
+) -> None:
+    """Make a folder with the handout, the runs to do, and answers.toml."""
+    from labs.definition.assignment import start
+    from labs.student.packing import safe_name
+
+    with one_clear_message():
+        found = lab_catalogue.find(name)
+        if variants_file and course_file:
+            raise UsageError(
+                "--variants and --course exclude each other.", "Students use --variants."
+            )
+        course = read_course(course_file)
+        mine = (
+            variant_from(variants_file, found, student)
+            if variants_file
+            else variant(course, found, student)
+        )
+        made = start(found, mine, out or Path(f"{name}-{safe_name(mine.student)}"))
+        click.echo(
+            f"{made.folder}/handout.html says what to do; then: ./tcplab lab run {made.folder}"
+        )
+
+
+@lab.command("run")
+@_folder
+@click.option(
+    "--testbed",
+    type=click.Choice(["auto", "native", "virtual"]),
+    default="virtual",
+    show_default=True,
+    help="Where to run: in the lab kernel in virtual time, or on this kernel in real time.",
+)
+@click.option("--again", is_flag=True, help="Also runs that are there already.")
+def run_command(folder: Path, testbed: str, again: bool) -> None:
+    """Do the lab's runs that are not there yet."""
+    from labs.definition.assignment import read_assignment
+    from labs.student.doing import do, missing
+
+    with one_clear_message():
+        assignment = read_assignment(folder)
+        for run in assignment.lab.runs if again else missing(assignment):
+            click.echo(f"{run.name}: {run.experiment} ...", err=True)
+            place = do(assignment, run, testbed, ready_lab)
+            click.echo(f"{run.name}: {place}")
+        click.echo(f"Now the questions: {folder / 'answers.toml'}")
+
+
+@lab.command("check")
+@_folder
+def check_command(folder: Path) -> None:
+    """Say what is missing or cannot be meant; show no points."""
+    from labs.definition.assignment import read_assignment
+    from labs.student.checking import check
+
+    with one_clear_message():
+        findings = check(read_assignment(folder))
+        for finding in findings:
+            click.echo(f"{finding.where}: {finding.text}")
+        wrong = sum(finding.wrong for finding in findings)
+        click.echo(f"{wrong} to look at." if wrong else "Everything is there and can be read.")
+        raise SystemExit(1 if wrong else 0)
+
+
+@lab.command("pack")
+@_folder
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.zip")
+def pack_command(folder: Path, out: Path | None) -> None:
+    """Make the one file to hand in."""
+    from labs.definition.assignment import read_assignment
+    from labs.student.packing import pack
+
+    with one_clear_message():
+        file = pack(read_assignment(folder), out)
+        click.echo(f"{file} ({file.stat().st_size / 1e6:.1f} MB)")
+
+
+@lab.command("course")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option(
+    "--name", default="", metavar="NAME", help="The course's name.  [default: the file's]"
+)
+def course_command(file: Path, name: str) -> None:
+    """Make a course's file with a fresh secret, for the instructor."""
+    with one_clear_message():
+        made = new_course(file, name or file.stem)
+        click.echo(f"{file} holds the secret of {made.name}. Keep it, and keep it to yourself.")
+
+
+@lab.command("variants")
+@click.argument("name", metavar="LAB")
+@click.option(
+    "--students",
+    "roster",
+    required=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="roster.csv",
+    help="A table with a column id, or one id in a line.",
+)
+@_course
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="[default: LAB-variants.json]",
+)
+def variants_command(name: str, roster: Path, course_file: Path | None, out: Path | None) -> None:
+    """Write the file that students start from: every variant of the class; it names nobody."""
+    from labs.grading.roster import read_roster
+
+    with one_clear_message():
+        found = lab_catalogue.find(name)
+        ids = [person.id for person in read_roster(roster)]
+        target = out or Path(f"{name}-variants.json")
+        target.write_text(class_file(read_course(course_file), found, ids))
+        start = f"./tcplab lab start {name} --student ID --variants {target}"
+        click.echo(f"{target}: {len(ids)} variants. Students: {start}")
+
+
+@lab.command("key")
+@click.argument("name", metavar="LAB")
+@click.option("--student", required=True, metavar="ID", help="Whose run the key is computed from.")
+@_course
+@click.option(
+    "--module",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="mine.c",
+    help="The student's module.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("runs"),
+    show_default=True,
+)
+def key_command(
+    name: str, student: str, course_file: Path | None, module: Path | None, out: Path
+) -> None:
+    """The instructor's key of one student: do the student's runs and print every answer."""
+    from labs.grading.marking import Marker
+    from labs.measuring.ranges import carry_out
+
+    with one_clear_message():
+        found = lab_catalogue.find(name)
+        mine = variant(read_course(course_file), found, student)
+        key = carry_out(found, [mine], out, module=module)[0].key(found)
+        marker = Marker(found, key, {}, {}, {}, {})
+        for number, question in enumerate(found.questions, 1):
+            answer = marker.expected(question) or f"read by a person. {question.rubric}"
+            click.echo(f"{number}. {question.ask}\n   {answer}\n   {question.how}")
+
+
+@lab.command("ranges")
+@click.argument("name", metavar="LAB")
+@click.option(
+    "--seeds",
+    type=click.IntRange(1, 100),
+    default=3,
+    show_default=True,
+    help="Seeds at each corner.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("runs"),
+    show_default=True,
+)
+@click.option("--workers", type=click.IntRange(1, 10_000), metavar="NUMBER", help="Guests at once.")
+def ranges_command(name: str, seeds: int, out: Path, workers: int | None) -> None:
+    """Run the corners of a lab's ranges and say where its lesson shows: for who changes them."""
+    from labs.measuring.ranges import check_ranges
+
+    with one_clear_message():
+        shown = check_ranges(lab_catalogue.find(name), seeds, out, workers)
+        for one in shown:
+            if not one.lesson:
+                where = ", ".join(f"{name} {value}" for name, value in one.variant.values)
+                click.echo(f"not shown: {where}, seed {one.variant.seed} {one.problem}")
+        number = sum(one.lesson for one in shown)
+        click.echo(
+            f"The lesson of {name} shows in {number} of {len(shown)} runs at the corners of its"
+            " ranges."
+        )
+        raise SystemExit(number < len(shown))
+
+
+@click.command()
+@click.argument("submissions", type=click.Path(path_type=Path))
+@click.option("--lab", "name", required=True, metavar="LAB", help="Which lab was handed in.")
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Folder of the grades; the same command goes on where it was stopped.",
+)
+@_course
+@click.option(
+    "--students",
+    "roster",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="roster.csv",
+    help="The class: columns id, name, email, moodle, canvas as far as known.",
+)
+@click.option(
+    "--worksheet",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.csv",
+    help="Moodle's grading worksheet as it was downloaded: moodle.csv is that file with grades.",
+)
+@click.option(
+    "--gradescope-metadata",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Gradescope's submission_metadata.json: the hand-in must be of who submitted it.",
+)
+@click.option("--workers", type=click.IntRange(1, 10_000), metavar="NUMBER", help="Guests at once.")
+def grade(
+    submissions: Path,
+    name: str,
+    out: Path,
+    course_file: Path | None,
+    roster: Path | None,
+    worksheet: Path | None,
+    gradescope_metadata: Path | None,
+    workers: int | None,
+) -> None:
+    """Grade a folder or a Moodle or Canvas download of hand-ins: repeat each run, compare, and mark
+    the answers.
+    """
+    with one_clear_message():
+        from labs.grading.grade import grade_all
+        from labs.grading.grade_files import CourseFiles
+        from labs.grading.gradescope import read_submission
+        from labs.grading.roster import read_roster
+
+        course = read_course(course_file)
+        people = read_roster(roster) if roster else []
+        submission = read_submission(gradescope_metadata) if gradescope_metadata else None
+        given = CourseFiles(worksheet, roster)
+        lab = lab_catalogue.find(name)
+        folder = grade_all(submissions, lab, course, people, out, workers, given, submission)
+        click.echo(f"{folder / 'class.html'}")

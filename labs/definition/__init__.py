@@ -1,0 +1,1 @@
+"""What a lab and an assignment are: specs, variants, numbers, and the sheet of answers."""

@@ -1,0 +1,58 @@
+"""The sheet of answers: answers.toml, small, flat and text only, whatever else it may try to be."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+from labs.definition.lab_spec import LabSpec, Question
+from labs.definition.texts import decoded
+from topologies import untrusted
+from topologies.errors import TcplabError
+
+LARGEST = 64 * 1024  # bytes
+_LONGEST = 8000  # characters of one answer
+Answers = dict[str, list[str]]
+"""Question id to what was given: nothing where it is empty, one text, or the ticked options."""
+
+
+def read_sheet(file: Path, lab: LabSpec) -> Answers:
+    """The answers in a file. Raises TcplabError with the line that is wrong in it."""
+    try:
+        content = untrusted.content(file.parent, file.name, LARGEST)
+    except OSError as error:
+        raise TcplabError(
+            f"{file.name} cannot be read: {error.strerror}.", "Hand it in beside your runs."
+        ) from None
+    except untrusted.TooLarge:
+        problem = f"{file.name} is larger than {LARGEST // 1024} KiB."
+        raise TcplabError(problem, "It should hold short answers only.") from None
+    try:
+        table = tomllib.loads(decoded(content)).get("answers")
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError is a ValueError
+        remedy = 'Write each answer in quotation marks, on its line: goodput = "231 kbit/s".'
+        raise TcplabError(f"{file.name} cannot be read: {str(error)[:200]}.", remedy) from None
+    if not isinstance(table, dict):
+        raise TcplabError(
+            f"{file.name} has no [answers].", "Keep the line [answers] above your answers."
+        )
+    return {question.id: _given(table.get(question.id), question) for question in lab.questions}
+
+
+def _given(value: object, question: Question) -> list[str]:
+    """What was given, cut to a length that a page can show.
+
+    Numbers may stand without quotation marks.
+    """
+    items = value if isinstance(value, list) else [value]
+    texts = [
+        _text(item)
+        for item in items[:50]
+        if isinstance(item, str | int | float) and not isinstance(item, bool)
+    ]
+    given = [text for text in texts if text]
+    return sorted(set(given)) if question.kind == "choices" else given[:1]
+
+
+def _text(item: str | float) -> str:
+    return untrusted.plain(str(item)[:_LONGEST]).strip()

@@ -1,0 +1,171 @@
+"""A course and what it makes of a student's id: the variant, the parameters and the seed of the
+runs.
+
+A variant is drawn by HMAC-SHA256 (RFC 2104) from the course's secret, the lab and the id.
+Students do not know the secret: their instructor gives them a file that holds every variant of
+the class, under a hash of each id. Who studies alone uses the course `self-study`, whose secret
+is no secret.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import secrets
+import tomllib
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from labs.definition.lab_spec import LabSpec
+from labs.definition.texts import decoded
+from topologies.data import from_data
+from topologies.errors import TcplabError, UsageError
+
+_SEEDS = 2**31
+_LONGEST_ID = 64
+_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Course:
+    """A course. `native` says whether runs in real time, which cannot be repeated, are accepted
+    without a look.
+    """
+
+    name: str
+    secret: str
+    native: bool = False
+
+
+SELF_STUDY = Course("self-study", "the secret of self-study is known to everybody")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What one student runs. `values` are the drawn parameters, name and text, in the order of the
+    lab's ranges.
+    """
+
+    lab: str
+    student: str
+    course: str
+    values: tuple[tuple[str, str], ...]
+    seed: int
+
+
+def student_id(text: str) -> str:
+    """An id as it is compared: without space around it, small letters, one Unicode form.
+
+    Raises UsageError.
+    """
+    found = unicodedata.normalize("NFKC", text).strip().lower()
+    if (
+        not 1 <= len(found) <= _LONGEST_ID
+        or not found.isprintable()
+        or found.startswith((".", "-"))
+    ):
+        raise UsageError(
+            f"'{text[:40]}' cannot be a student's id.",
+            f"Use 1 to {_LONGEST_ID} letters and digits.",
+        )
+    return found
+
+
+def variant(course: Course, lab: LabSpec, student: str) -> Variant:
+    """The student's variant: each value by a number of its own, so that a new range changes no
+    other value.
+    """
+    student = student_id(student)
+
+    def drawn(what: str, among: int) -> int:
+        words = "\0".join((lab.name, student, what)).encode()
+        return int.from_bytes(hmac.digest(course.secret.encode(), words, "sha256"), "big") % among
+
+    values = tuple((one.name, one.values[drawn(one.name, len(one.values))]) for one in lab.varies)
+    return Variant(lab.name, student, course.name, values, drawn("seed", _SEEDS))
+
+
+def new_course(file: Path, name: str) -> Course:
+    """Write a course file with a fresh secret, readable by its owner only.
+
+    Raises UsageError where there is one.
+    """
+    made = Course(name, secrets.token_hex(32))
+    text = (
+        "# Keep this file to yourself: who has it can compute every variant. Keep a copy: without"
+        f" it nothing can be\n# graded.\nname = {json.dumps(name)}\nsecret ="
+        f" {json.dumps(made.secret)}\n# true: runs in real time (vagrant up) are accepted although"
+        " they cannot be repeated.\nnative = false\n"
+    )
+    try:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise UsageError(
+            f"{file} is there already.", "A new secret would change every variant."
+        ) from None
+    with os.fdopen(descriptor, "w") as stream:
+        stream.write(text)
+    return made
+
+
+def read_course(file: Path | None) -> Course:
+    """The course of a file, or self-study. Raises UsageError."""
+    if file is None:
+        return SELF_STUDY
+    try:
+        content = tomllib.loads(decoded(file.read_bytes()))
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"{file} cannot be read as a course: {error}.", "Make one: ./tcplab lab course FILE"
+        ) from None
+    course: Course = from_data(Course, content, str(file))
+    if len(course.secret) < 16:
+        raise UsageError(
+            f"The secret in {file} is too short.", "Make a course: ./tcplab lab course FILE"
+        )
+    return course
+
+
+def class_file(course: Course, lab: LabSpec, students: Iterable[str]) -> str:
+    """The file for students: every variant of a class under a hash of the id, so that it names
+    nobody.
+    """
+    found = {
+        _hidden(lab.name, one): asdict(variant(course, lab, one)) | {"student": ""}
+        for one in students
+    }
+    return (
+        json.dumps(
+            {"format": _FORMAT, "lab": lab.name, "course": course.name, "variants": found}, indent=1
+        )
+        + "\n"
+    )
+
+
+def variant_from(file: Path, lab: LabSpec, student: str) -> Variant:
+    """The student's variant out of the class's file. Raises UsageError, TcplabError."""
+    student = student_id(student)
+    try:
+        content = json.loads(decoded(file.read_bytes()))
+        variants = content["variants"] if content["lab"] == lab.name else {}
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise TcplabError(
+            f"{file} cannot be read as a file of variants: {error}.", "Ask for it again."
+        ) from None
+    if _hidden(lab.name, student) not in variants:
+        raise UsageError(
+            f"{file} has no variant of {lab.name} for '{student}'.",
+            "Is the id spelt as in your course?",
+        )
+    found: Variant = from_data(
+        Variant, variants[_hidden(lab.name, student)] | {"student": student}, str(file)
+    )
+    return found
+
+
+def _hidden(lab: str, student: str) -> str:
+    return hashlib.sha256(f"{lab}\0{student_id(student)}".encode()).hexdigest()[:24]

@@ -1,0 +1,94 @@
+"""What a student runs: the combination and the seeds that a variant makes of each run of a lab."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import get_type_hints
+
+from experiments import custom_cc
+from experiments.definition.catalogue import find
+from experiments.definition.grid import Combination
+from experiments.sweep.sweep_definition import single
+from labs.definition.course import Variant
+from labs.definition.lab_spec import LabRun, LabSpec
+from topologies.errors import UsageError
+from topologies.units import Quantity
+
+FOLDER = "runs"
+MODULE = "mine.c"
+"""The name of a module that is handed in; a module's file is called as what it registers."""
+
+
+def settings(
+    run: LabRun, values: tuple[tuple[str, str], ...], module: Path | None = None
+) -> list[str]:
+    """NAME=VALUE for everything that the run sets: its own settings, the student's values, the
+    module.
+    """
+    drawn = [f"{name}={value}" for name, value in values if name in run.varies]
+    return [*run.settings, *drawn, *([f"module={module}"] if run.module else [])]
+
+
+def combination_of(run: LabRun, variant: Variant, module: Path | None = None) -> Combination:
+    """What this student runs.
+
+    Raises UsageError where it is impossible, or where its module is not there.
+    """
+    if run.module and (module is None or not module.is_file()):
+        raise UsageError(
+            f"The run {run.name} needs your module.", f"Put {MODULE} into the folder of the lab."
+        )
+    return single(find(run.experiment), {}, settings(run, variant.values, module))
+
+
+def seeds_of(run: LabRun, variant: Variant) -> tuple[int, ...]:
+    """The seeds of a run, counted up from the student's."""
+    return tuple(range(variant.seed, variant.seed + run.seeds))
+
+
+def command_of(run: LabRun, variant: Variant) -> str:
+    """The same by hand, outside the lab's folder."""
+    words = " ".join(f"--set {text}" for text in settings(run, variant.values, Path(MODULE)))
+    repeat = f" --repeat {run.seeds}" if run.seeds > 1 else ""
+    return f"./tcplab run {run.experiment} {words} --seed {variant.seed}{repeat}"
+
+
+def run_folder(folder: Path, name: str) -> Path | None:
+    """The run directory of that name in a lab's folder or an unpacked hand-in: there the newest
+    that is finished.
+    """
+    place = folder / FOLDER / name
+    if (place / "manifest.json").is_file():
+        return place
+    found = sorted(
+        file.parent for file in place.glob("*/*/manifest.json") if not file.parent.is_symlink()
+    )
+    return found[-1] if found else None
+
+
+def all_seeds(lab: LabSpec, variant: Variant) -> list[tuple[LabRun, int]]:
+    """Every run with each of its seeds."""
+    return [(run, seed) for run in lab.runs for seed in seeds_of(run, variant)]
+
+
+def variables_of(lab: LabSpec, variant: Variant) -> dict[str, Quantity]:
+    """The drawn parameters by name, and by RUN.NAME everything that a run sets, as quantities."""
+    found: dict[str, Quantity] = {}
+    for run in lab.runs:
+        kinds = get_type_hints(find(run.experiment).parameters())
+        for name, _, value in (text.partition("=") for text in settings(run, variant.values)):
+            if isinstance(kinds.get(name), type) and issubclass(kinds[name], Quantity):
+                quantity = kinds[name].parse(value)
+                found |= {f"{run.name}.{name}": quantity} | (
+                    {name: quantity} if name in run.varies else {}
+                )
+    return found
+
+
+def example_module(folder: Path) -> Path:
+    """The package's own module as a student would hand it in: under the name of the lab."""
+    source = Path(custom_cc.__file__).with_name("exp.c")
+    target = folder / MODULE
+    target.write_text(re.sub(r"\bexp(?=_|\b)", Path(MODULE).stem, source.read_text()))
+    return target

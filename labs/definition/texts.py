@@ -1,0 +1,54 @@
+"""Text files as people's editors leave them: UTF-8 with or without a mark, and UTF-16 of Windows'
+Notepad and Excel.
+"""
+
+from __future__ import annotations
+
+import codecs
+
+from analysis.records.problems import printable
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark begins it
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+"""Byte order marks (The Unicode Standard, section 23.8) and the encodings that they announce."""
+
+
+def announced(content: bytes) -> tuple[bytes, str]:
+    """The byte order mark of a file, empty if it has none, and its encoding, UTF-8 without one."""
+    marks = ((mark, encoding) for mark, encoding in _MARKS if content.startswith(mark))
+    return next(marks, (b"", "utf-8"))
+
+
+def decoded(content: bytes) -> str:
+    """The text of a file, without its byte order mark. Raises ValueError with a reason for people.
+
+    UTF-16 without a mark is known by its zero bytes, which no text in UTF-8 has (RFC 4627, section
+    3).
+    """
+    mark, encoding = announced(content)
+    if not mark and b"\0" in content[:2]:
+        encoding = "utf-16-be" if content[:1] == b"\0" else "utf-16-le"
+    return _strict(content.removeprefix(mark), encoding)
+
+
+def shown(name: str) -> str:
+    """A file's name as pages, tables and terminals can show it: on a disk it may hold anything."""
+    text = printable(name.encode(errors="replace").decode())
+    return text.replace("\n", "\N{REPLACEMENT CHARACTER}")
+
+
+def _strict(content: bytes, encoding: str) -> str:
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        problem = f"line {line} is no text in {encoding.upper()}; save it as UTF-8"
+        raise ValueError(problem) from None
+    if "\0" in text:
+        raise ValueError("it holds zero bytes, so it is no text; save it as UTF-8")
+    return text

@@ -1,0 +1,146 @@
+"""What an instructor downloads: a folder or an archive with the hand-ins of a class, listed and
+taken out.
+
+An archive is opened in a process of its own (labs.measuring.contained), as each hand-in is. A
+file in it that cannot be taken out is refused alone; only a download that cannot be read on is
+refused as a whole, since nobody knows what follows.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from labs.grading.archives import (
+    ArchiveLimits,
+    Opener,
+    Refused,
+    copied,
+    damage_refused,
+    link_problem,
+    members,
+    name_problem,
+    strangers_file,
+)
+from labs.grading.unpacking import LARGEST_ARCHIVE
+from labs.measuring.contained import Allowance, contained
+from topologies.errors import TcplabError, UsageError
+
+_MOST_FILES = 50_000  # in an archive
+_MOST_IN_FOLDER = 500_000
+_LARGEST = 20 << 30  # bytes of a whole class
+_LIMITS = ArchiveLimits(_MOST_FILES, LARGEST_ARCHIVE, _LARGEST)
+_LONGEST_LIST = 12 << 20  # characters of JSON, which labs.measuring.contained limits
+_ALLOWANCE = Allowance(seconds=1800.0)
+_REMEDY = "Download it again, or unpack it yourself and name the folder."
+
+
+@dataclass(frozen=True)
+class DownloadFile:
+    """A file as it lies in a download. `problem` is why it is not opened; `hostile`: its name."""
+
+    path: str
+    size: int = 0
+    time: float = 0.0
+    problem: str = ""
+    hostile: bool = False
+
+
+def files_in(submissions: Path) -> list[DownloadFile]:
+    """Every file of a download, in its order. Raises UsageError if that cannot be known."""
+    if submissions.is_dir():
+        return _in_folder(submissions)
+    if not submissions.is_file():
+        remedy = "Name the folder or the archive with the hand-ins."
+        raise UsageError(f"There is no '{submissions}'.", remedy)
+    try:
+        entries = contained(in_archive, str(submissions.resolve()), allowance=_ALLOWANCE)
+    except TcplabError as error:
+        raise UsageError(f"{submissions} cannot be opened. {error.problem}", _REMEDY) from None
+    return [DownloadFile(*entry) for entry in entries]
+
+
+def _in_folder(folder: Path) -> list[DownloadFile]:
+    files: list[DownloadFile] = []
+    for place, folders, names in os.walk(folder, followlinks=False):
+        folders.sort()
+        links = [name for name in folders if Path(place, name).is_symlink()]
+        files += [_on_disk(Path(place, name), folder) for name in (*sorted(names), *links)]
+        if len(files) > _MOST_IN_FOLDER:
+            problem = f"'{folder}' holds more than {_MOST_IN_FOLDER} files."
+            raise UsageError(problem, "Name the folder of one class.")
+    return files
+
+
+def _on_disk(file: Path, folder: Path) -> DownloadFile:
+    path, status = file.relative_to(folder).as_posix(), file.lstat()
+    hostile = name_problem(path)
+    problem = hostile if stat.S_ISREG(status.st_mode) else link_problem(file.name)
+    size, time = status.st_size, status.st_mtime
+    return DownloadFile(path, size, time, str(problem or ""), hostile is not None)
+
+
+def in_archive(file: str) -> list[list[Any]]:
+    """The fields of a DownloadFile for each file of an archive, in a process of its own.
+
+    Raises Refused.
+    """
+    try:
+        with strangers_file(Path(file)) as stream:
+            entries = list(_entries(stream))
+    except OSError as error:
+        raise Refused(f"It cannot be read ({error.strerror}).") from None
+    if sum(size for _, size, *_ in entries) > _LARGEST:
+        raise Refused(f"Unpacked it would be larger than {_LARGEST >> 30} GiB.")
+    return entries
+
+
+def _entries(stream: IO[bytes]) -> Iterator[list[Any]]:
+    length = 0
+    for member, _ in members(stream, _LIMITS):
+        problem, hostile = str(member.problem or ""), name_problem(member.name) is not None
+        entry = [member.name, member.size, member.time, problem, hostile]
+        length += len(json.dumps(entry))
+        if length > _LONGEST_LIST:
+            raise Refused("The names in it are too many or too long.")
+        yield entry
+
+
+def taken_out(archive: Path, targets: Mapping[int, Path]) -> dict[int, str]:
+    """Take files out of an archive, by their places in its order; why some could not be. Raises
+    TcplabError.
+    """
+    if not targets:
+        return {}
+    places = {str(index): str(target) for index, target in targets.items()}
+    problems = contained(take_out, str(archive.resolve()), places, allowance=_ALLOWANCE)
+    return {int(index): problem for index, problem in problems.items()}
+
+
+def take_out(archive: str, targets: dict[str, str]) -> dict[str, str]:
+    """The same in a process of its own, which speaks JSON."""
+    problems = {}
+    try:
+        with strangers_file(Path(archive)) as stream:
+            for index, (member, opened) in enumerate(members(stream, _LIMITS)):
+                if target := targets.get(str(index)):
+                    problems[str(index)] = _problem(opened, Path(target), member.size)
+    except OSError as error:
+        problem = f"The download cannot be unpacked: {error.strerror}."
+        raise TcplabError(problem, "Free space, or set TMPDIR.") from None
+    return {index: problem for index, problem in problems.items() if problem}
+
+
+def _problem(opened: Opener, target: Path, size: int) -> str:
+    """Take out one file; why it could not be."""
+    try:
+        with damage_refused(), opened() as content:
+            copied(content, target, size)
+    except Refused as refused:
+        return str(refused)
+    return ""

@@ -1,0 +1,204 @@
+"""What grading leaves: tables for people and course systems, and the pages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from analysis.rendering.page_files import write as write_files
+from labs.definition.course import Course
+from labs.definition.handed_in_pictures import LARGEST
+from labs.definition.lab_spec import LabSpec
+from labs.grading import canvas, grade_pages, gradescope, kept_files, moodle
+from labs.grading.accepting import Accepted, strangers
+from labs.grading.case import Case, Exported, Flag, exported
+from labs.grading.csv_tables import Filled, table
+from labs.grading.overrides import ByHand
+from labs.grading.received import FILE as INTAKE
+from labs.grading.received import NOTHING, Received
+from labs.grading.roster import Person
+from labs.student.packing import safe_name
+from topologies import untrusted
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class CourseFiles:
+    """What an instructor took out of course systems.
+
+    Moodle's grading worksheet, and the table of the class, which may be Canvas's gradebook.
+    """
+
+    worksheet: Path | None = None
+    roster: Path | None = None
+
+
+@dataclass(frozen=True)
+class Graded:
+    """A class that is graded, and what people decided."""
+
+    lab: LabSpec
+    course: Course
+    people: Sequence[Person]
+    cases: Sequence[Case]
+    by_hand: ByHand
+    accepted: Accepted
+    received: Received = NOTHING
+
+
+def write(out: Path, graded: Graded, given: CourseFiles) -> list[str]:
+    """Write everything but the files of decisions, which belong to people.
+
+    Pages and tables of a former grading that belong to nobody any more are removed. Returns
+    sentences for the instructor.
+    """
+    tables = _tables(graded, given)
+    written: dict[str, str] = {}
+    write_files(out, _listed(_files(graded, tables), written), "grade")
+    gone = kept_files.remove_stale(out, written)
+    notices = [sentence for filled in tables.values() for sentence in filled.notices]
+    return [*notices, *_about_decisions(graded), *_about_stale(gone)]
+
+
+def _files(graded: Graded, tables: Mapping[str, Filled]) -> Iterator[tuple[str, bytes]]:
+    """Every file with its content, one after the other: the pictures of a class are many."""
+    names = file_names(graded.cases)
+    yield from ((name, filled.content) for name, filled in tables.items() if filled.content)
+    yield from ((name, text.encode()) for name, text in _pages(graded, names))
+    yield from _pictures(graded.cases, names)
+
+
+def _listed(
+    files: Iterable[tuple[str, bytes]], written: dict[str, str]
+) -> Iterator[tuple[str, bytes]]:
+    """The same files; their digests are noted in `written`."""
+    for name, content in files:
+        written[name] = kept_files.digest_of(content)
+        yield name, content
+
+
+def check_given(given: CourseFiles, lab: LabSpec) -> None:
+    """Raises UsageError for files of course systems that could not be filled at the end."""
+    if given.worksheet:
+        moodle.read_worksheet(given.worksheet)
+    if given.roster:
+        canvas.read_gradebook(given.roster, lab)
+
+
+def file_names(cases: Sequence[Case]) -> dict[int, str]:
+    """A file's name for each case: of its student, with a number where two would be alike."""
+    found: dict[int, str] = {}
+    for case in cases:
+        name = safe_name(case.student)[:60] or "hand-in"
+        number = sum(other == name or other.startswith(f"{name}--") for other in found.values())
+        found[id(case)] = f"{name}--{number + 1}" if number else name
+    return found
+
+
+def _tables(graded: Graded, given: CourseFiles) -> dict[str, Filled]:
+    """Every table by its name; one that would have no row is empty and not written."""
+    students = exported(graded.cases)
+    return {
+        "grades.csv": Filled(grades(graded.lab, graded.cases).encode()),
+        INTAKE: Filled(table(*graded.received.table()).encode()),
+        "moodle.csv": _moodle(graded.lab, students, given.worksheet),
+        "canvas.csv": _canvas(graded.lab, students, given.roster),
+    }
+
+
+def _moodle(lab: LabSpec, students: Sequence[Exported], worksheet: Path | None) -> Filled:
+    if worksheet:
+        return moodle.filled(worksheet, lab, students)
+    return Filled(moodle.own_worksheet(lab, students).encode())
+
+
+def _canvas(lab: LabSpec, students: Sequence[Exported], roster: Path | None) -> Filled:
+    if roster and (book := canvas.read_gradebook(roster, lab)):
+        return canvas.matched(book, lab, students)
+    return Filled(canvas.own_gradebook(lab, students).encode())
+
+
+def _pages(graded: Graded, names: dict[int, str]) -> Iterator[tuple[str, str]]:
+    lab, cases = graded.lab, graded.cases
+    yield "report.json", _json([case.described() for case in cases])
+    yield (
+        "class.html",
+        grade_pages.class_page(lab, graded.course, graded.people, cases, names, graded.received),
+    )
+    yield (
+        "reading.html",
+        grade_pages.reading_page(lab, cases, names, graded.by_hand, graded.accepted),
+    )
+    for case in cases:
+        yield f"feedback/{names[id(case)]}.html", grade_pages.feedback_page(lab, case)
+        yield f"gradescope/{names[id(case)]}.json", _json(gradescope.results(lab, case))
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=1) + "\n"
+
+
+def _pictures(cases: Sequence[Case], names: dict[int, str]) -> Iterator[tuple[str, bytes]]:
+    for case in cases:
+        for name in case.inspected.pictures.values():
+            yield (
+                f"handed-in/{names[id(case)]}/{name}",
+                untrusted.content(case.folder, name, LARGEST),
+            )
+
+
+def _about_decisions(graded: Graded) -> Iterable[str]:
+    names = [line.student for line in graded.by_hand.override]
+    names += [line.student for line in graded.accepted.accept]
+    for name in strangers(names, graded.cases):
+        yield f"There are decisions about '{name}', who handed in nothing."
+
+
+def _about_stale(gone: Sequence[str]) -> Iterable[str]:
+    if gone:
+        names = ", ".join(gone[:_SHOWN]) + (", ..." if len(gone) > _SHOWN else "")
+        yield f"{len(gone)} files of a former grading that are nobody's now are removed: {names}."
+
+
+def grades(lab: LabSpec, cases: Sequence[Case]) -> str:
+    """The instructor's own table.
+
+    It has the points so far, whatever the state, and the final ones, which course systems get.
+    """
+    rows = [_row(lab, case) for case in cases]
+    heading = [name for name, _ in rows[0]] if rows else ["student"]
+    return table(heading, [[value for _, value in row] for row in rows])
+
+
+def _row(lab: LabSpec, case: Case) -> list[tuple[str, Any]]:
+    """Each column with its heading."""
+    marks = {mark.question: mark.points for mark in case.marks}
+    return [
+        ("student", case.student),
+        ("name", case.person.name if case.person else ""),
+        ("state", case.state),
+        ("points", case.points),
+        ("of", lab.points),
+        ("final", case.final),
+        ("to_read", len(case.open)),
+        ("authentic", _authentic(case)),
+        ("flags", _kinds(case.flags)),
+        ("accepted", _kinds(case.accepted)),
+        *((question.id, marks.get(question.id)) for question in lab.questions),
+        ("hand_in", case.hand_in.label),
+        ("message", case.refused),
+    ]
+
+
+def _kinds(flags: Sequence[Flag]) -> str:
+    return "; ".join(sorted({flag.kind for flag in flags}))
+
+
+def _authentic(case: Case) -> str:
+    if case.refused or not case.authentic:
+        return ""
+    return "yes" if all(case.authentic.values()) else "no"

@@ -1,0 +1,145 @@
+"""A stranger's zip, tar or folder into an empty folder of ours: the files that a hand-in has, and
+nothing else.
+
+Nothing is trusted: not the names, not the kinds, not the sizes that an archive claims. What is
+refused is refused as a whole, with a sentence for its owner. Files that no hand-in needs are passed
+over.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from labs.definition.assignment import ANSWERS, FILE
+from labs.definition.handed_in_pictures import LARGEST as LARGEST_PICTURE
+from labs.definition.lab_runs import FOLDER
+from labs.grading.archives import (
+    AGAIN,
+    PACK,
+    ArchiveLimits,
+    Member,
+    Opener,
+    Refused,
+    copied,
+    damage_refused,
+    link_problem,
+    members,
+    strangers_file,
+)
+
+_MOST_FILES = 5000
+LARGEST_ARCHIVE = 256 << 20  # bytes
+_LARGEST_FILE = 256 << 20
+_LARGEST_WHOLE = 512 << 20
+_NAME = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}"
+_RAW = rf"raw/seed-\d{{1,19}}/(?:{_NAME}/)?{_NAME}"
+_RUN = re.compile(rf"{FOLDER}/{_NAME}(?:/{_NAME}/{_NAME})?/(?:manifest\.json|spec\.json|{_RAW})")
+_BESIDE = re.compile(rf"{_NAME}\.(?:png|jpg|jpeg|c)", re.IGNORECASE)
+_BY_MACHINE = re.compile(
+    r"(^|/)(__MACOSX|\.git)/|(^|/)(\.[^/]*|Thumbs\.db|desktop\.ini)$", re.IGNORECASE
+)
+
+
+def wanted(name: str) -> bool:
+    """Whether a hand-in has a file of that name."""
+    return name in (FILE, ANSWERS) or bool(_RUN.fullmatch(name)) or bool(_BESIDE.fullmatch(name))
+
+
+def by_machine(name: str) -> bool:
+    """Whether macOS, Windows or git left that file beside what a person wrote."""
+    return bool(_BY_MACHINE.search(name))
+
+
+def unpack(source: Path, target: Path) -> list[str]:
+    """Copy what is wanted of an archive or a folder; the names. Raises Refused."""
+    if source.is_symlink() or not (source.is_file() or source.is_dir()):
+        raise Refused("It is neither a file nor a folder.", PACK)
+    try:
+        return _unpacked(source, target)
+    except OSError as error:
+        raise Refused(f"It cannot be unpacked ({error.strerror}).", AGAIN) from None
+
+
+def _unpacked(source: Path, target: Path) -> list[str]:
+    """Everything is looked at before anything is copied, so that what is refused leaves nothing."""
+    offered = [member for member, _ in _offered(source)]
+    root = _root([member.name for member in offered if not by_machine(member.name)])
+    _check(offered, root, strict=not source.is_dir())
+    names, left = [], _LARGEST_WHOLE
+    for member, opened in _offered(source):
+        inside = _inside(member.name, root)
+        if wanted(inside) and not by_machine(member.name):
+            with damage_refused(), opened() as stream:
+                left -= copied(stream, target / inside, min(left, _limit(inside)))
+            names.append(inside)
+    return names
+
+
+def _offered(source: Path) -> Iterator[tuple[Member, Opener]]:
+    if source.is_dir():
+        yield from _files(source)
+        return
+    with strangers_file(source) as stream:
+        if os.fstat(stream.fileno()).st_size > LARGEST_ARCHIVE:
+            raise Refused(f"It is larger than {LARGEST_ARCHIVE >> 20} MiB.", PACK)
+        yield from members(stream, ArchiveLimits(_MOST_FILES, _LARGEST_FILE, _LARGEST_WHOLE))
+
+
+def _check(offered: list[Member], root: str, strict: bool) -> None:
+    """Raises Refused. Of a folder, only links that stand for something wanted are refused."""
+    for member in offered:
+        if member.problem and (strict or wanted_or_above(_inside(member.name, root))):
+            raise member.problem
+    names = [member.name for member in offered if not by_machine(member.name)]
+    if len(set(names)) < len(names):
+        raise Refused("It holds a file twice.", PACK)
+    if sum(member.size for member in offered) > _LARGEST_WHOLE and strict:
+        raise Refused(
+            f"Unpacked it would be larger than {_LARGEST_WHOLE >> 20} MiB.",
+            "Hand in shorter captures.",
+        )
+
+
+def _root(names: list[str]) -> str:
+    """The one folder around everything, if the folder was packed instead of what is in it."""
+    if ANSWERS in names:
+        return ""
+    sheets = [name for name in names if name.endswith(f"/{ANSWERS}") and name.count("/") <= 2]
+    return sheets[0].removesuffix(ANSWERS) if len(sheets) == 1 else ""
+
+
+def _inside(name: str, root: str) -> str:
+    """The name below the root; empty if it lies elsewhere."""
+    return name.removeprefix(root) if name.startswith(root) else ""
+
+
+def _limit(name: str) -> int:
+    return LARGEST_PICTURE if _BESIDE.fullmatch(name) else _LARGEST_FILE
+
+
+def _files(root: Path) -> Iterator[tuple[Member, Opener]]:
+    """The same of a folder, which is walked without following a link."""
+    count = 0
+    for place, folders, files in os.walk(root, followlinks=False):
+        for name in (*folders, *files):
+            count += 1
+            file = Path(place, name)
+            status = file.lstat()
+            inside = file.relative_to(root).as_posix()
+            if count > _MOST_FILES:
+                raise Refused(f"It holds more than {_MOST_FILES} files.", PACK)
+            if not stat.S_ISDIR(status.st_mode):
+                problem = None if stat.S_ISREG(status.st_mode) else link_problem(inside)
+                member = Member(inside, status.st_size, status.st_mtime, problem)
+                yield member, partial(strangers_file, file)
+
+
+def wanted_or_above(name: str) -> bool:
+    """Whether a link of that name would stand for something wanted; `latest` of a lab does not."""
+    in_runs = name.startswith(f"{FOLDER}/") and not name.endswith("/latest")
+    return wanted(name) or in_runs or name == FOLDER

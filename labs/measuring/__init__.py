@@ -1,0 +1,1 @@
+"""A lab's runs measured and remembered, in processes of their own."""

@@ -1,0 +1,186 @@
+"""Strangers' files are read in processes of their own, with limits of time, memory and output; they
+answer in JSON.
+
+The processes are forked from a server that has loaded what they need, so each costs some hundredths
+of a second, and whatever crashes, loops or eats memory ends alone.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import resource
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any, NoReturn
+
+from topologies.errors import TcplabError
+
+SECONDS = 120.0
+"""Wall seconds of a reader; the limit of CPU seconds is the same."""
+_ANSWER = 16 << 20  # bytes
+_ENDING = 20.0  # seconds in which a process that holds a guest may end it
+_CONTEXT = multiprocessing.get_context("forkserver")
+_CONTEXT.set_forkserver_preload(
+    [
+        "labs.measuring.lab_measures",
+        "labs.grading.inspection",
+        "labs.grading.authentic",
+        "labs.measuring.repeating",
+        "labs.grading.hand_in_digest",
+    ]
+)
+
+Tell = Callable[[str, float], None]
+"""Hears what is being done and how far it is; what it raises ends the process."""
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """What a process may take: wall and CPU seconds, bytes of address space, bytes of a file that
+    it writes.
+
+    NumPy's thread pools alone take a GiB of address space.
+    """
+
+    seconds: float = SECONDS
+    memory: int = 3 << 30
+    file: int = 1 << 30
+
+
+class NotContained(TcplabError):
+    """It ended without an answer: at a limit, or by a crash."""
+
+
+def contained(
+    function: Callable[..., Any],
+    *arguments: Any,
+    allowance: Allowance = Allowance(),
+    tell: Tell | None = None,
+) -> Any:
+    """`function(*arguments)`, which must be JSON-able, from a limited process.
+
+    With `tell` the function gets one more argument, to be called with (phase, seconds) as it
+    goes on. Raises NotContained at a limit or a crash, TcplabError with the function's own
+    message.
+    """
+    receiver, sender = _CONTEXT.Pipe(duplex=False)
+    words = (sender, allowance, function, arguments, tell is not None)
+    process = _CONTEXT.Process(target=_inside, args=words, daemon=True)
+    process.start()
+    sender.close()
+    try:
+        answer = _answer(receiver, allowance.seconds, tell)
+    finally:
+        _end(process, gently=tell is not None)
+        receiver.close()
+    if answer.get("problem"):
+        raise TcplabError(str(answer["problem"]), str(answer["remedy"]))
+    return answer["value"]
+
+
+def _answer(receiver: Connection, seconds: float, tell: Tell | None) -> dict[str, Any]:
+    ends = time.monotonic() + seconds
+    while True:
+        message = _message(receiver, ends, seconds)
+        if "phase" not in message:
+            return message
+        if tell:
+            tell(str(message["phase"]), float(message["elapsed"]))
+
+
+def _message(receiver: Connection, ends: float, seconds: float) -> dict[str, Any]:
+    try:
+        if not receiver.poll(max(0.0, ends - time.monotonic())):
+            raise NotContained(
+                f"Reading it took more than {seconds:g} s.", "It was stopped; look at it by hand."
+            )
+        message = json.loads(receiver.recv_bytes(_ANSWER))
+    except (EOFError, OSError, ValueError):
+        raise NotContained(
+            "Reading it ended in a crash or took too much memory.",
+            "It was stopped; look at it by hand.",
+        ) from None
+    if not isinstance(message, dict):
+        raise NotContained("Reading it gave no answer.", "Look at it by hand.")
+    return message
+
+
+def _end(process: BaseProcess, gently: bool) -> None:
+    """The process and what it started: it leads a group of its own.
+
+    What holds a guest may end that first.
+    """
+    if gently:
+        process.terminate()
+        process.join(_ENDING)
+    try:
+        os.killpg(process.pid or 0, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        process.kill()  # it has ended, or had not made its group yet
+    process.join()
+
+
+def _inside(
+    sender: Connection,
+    allowance: Allowance,
+    function: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    telling: bool,
+) -> None:
+    os.setsid()
+    signal.signal(signal.SIGTERM, _leave)
+    _limit(allowance)
+
+    def tell(phase: str, elapsed: float) -> None:
+        _send(sender, {"phase": phase, "elapsed": elapsed})
+
+    more = (tell,) if telling else ()
+    try:
+        answer = {"value": function(*arguments, *more)}
+    except TcplabError as error:
+        answer = {"problem": error.problem, "remedy": error.remedy}
+    except (MemoryError, RecursionError):
+        answer = {
+            "problem": "It is nested too deeply or too large to be read.",
+            "remedy": "Look at it by hand.",
+        }
+    except (
+        Exception
+    ) as error:  # whatever a stranger's file does to a reader ends here, in a sentence
+        answer = {
+            "problem": f"Reading it failed: {_where(error)}.",
+            "remedy": "Look at it by hand.",
+        }
+    _send(sender, answer)
+    sender.close()
+
+
+def _where(error: Exception) -> str:
+    """Kind and place of an error, without its words, which may be the stranger's."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} in {Path(frame.filename).name}, line {frame.lineno}"
+
+
+def _limit(allowance: Allowance) -> None:
+    seconds = int(allowance.seconds)
+    resource.setrlimit(resource.RLIMIT_AS, (allowance.memory, allowance.memory))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (allowance.file, allowance.file))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _leave(_signal: int, _frame: object) -> NoReturn:
+    sys.exit(1)
+
+
+def _send(sender: Connection, message: dict[str, Any]) -> None:
+    sender.send_bytes(json.dumps(message).encode())

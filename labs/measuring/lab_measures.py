@@ -1,0 +1,101 @@
+"""What the raw files of a run tell, as numbers by condition and key; what a lab's key calculates
+with.
+
+Keys are those of analysis.measures.trial_measures (server.rate, nstat.TcpRetransSegs,
+sender.rexmt_data_pkts, pauses.total, ...), for each flow FLOW.METRIC and for all of them
+run.METRIC with the metrics of analysis.measures.flow_rows.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from analysis.measures.flow_rows import METRICS, rows_of_condition
+from analysis.measures.trial_measures import measure
+from analysis.records.problems import Problems
+from analysis.records.run_directory import RunRecord, Trial, read_run
+from analysis.records.socket_samples import by_port
+from topologies import untrusted
+
+Values = dict[str, dict[str, float]]
+"""Condition to key to value."""
+_CAPTURED = re.compile(r"^(\d{1,12}) packets? captured", re.MULTILINE)
+_OF_RUN = {metric.name for metric in METRICS if metric.of_run}
+
+
+@dataclass(frozen=True)
+class MeasuredRun:
+    """A run of a lab: the values of each of its seeds."""
+
+    seeds: tuple[Values, ...]
+
+    def __call__(self, condition: str, key: str) -> float:
+        """The value, the median where there are several seeds.
+
+        Raises KeyError where it was not measured.
+        """
+        return median(values[condition][key] for values in self.seeds)
+
+
+Runs = Mapping[str, MeasuredRun]
+"""The runs of a lab by name."""
+
+
+def values_of(folder: str) -> dict[str, Any]:
+    """`values` by seed and condition, and `problems`, of the run directory at `folder`."""
+    problems = Problems()
+    run = read_run(Path(folder), problems)
+    found: dict[str, Values] = {}
+    for trial in run.trials:
+        found.setdefault(str(trial.seed), {})[trial.condition.name] = _values(run, trial, problems)
+    return {"values": found, "problems": problems.found[:20]}
+
+
+def _values(run: RunRecord, trial: Trial, problems: Problems) -> dict[str, float]:
+    # One flow is what analysis.measures.trial_measures follows; a study of many is in its rows.
+    found = measure(run, trial, problems, draw=False).values
+    try:
+        found |= _rows(run, trial) | _witnesses(run, trial)
+    except (ValueError, RecursionError, OSError) as error:
+        problems.add(f"{trial.name}: the samples of the sockets are broken ({error}).")
+    return {key: round(value, 9) for key, value in found.items()}
+
+
+def _rows(run: RunRecord, trial: Trial) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for row in rows_of_condition(trial.folder, run.spec, trial.condition.name):
+        for name, value in row.items():
+            if isinstance(value, float | int):
+                found["run." + name if name in _OF_RUN else f"{row['flow']}.{name}"] = float(value)
+    return found
+
+
+def _witnesses(run: RunRecord, trial: Trial) -> dict[str, float]:
+    """What others than the capture say of what was sent: the sender's socket, and tcpdump's own
+    count.
+    """
+    found: dict[str, float] = {}
+    lines = untrusted.text_if_any(trial.folder, f"{run.flow.sender}.sockets.jsonl").splitlines()
+    samples = by_port(lines).get(str(run.flow.port), [])
+    if samples:
+        found |= {
+            "ss.bytes_sent": samples[-1].bytes_sent,
+            "ss.bytes_retrans": samples[-1].bytes_retrans,
+        }
+    for role, host in (("sender", run.flow.sender), ("receiver", run.flow.receiver)):
+        said = untrusted.text_if_any(trial.folder, f"{run.capture_of(host)}.tcpdump.txt")
+        if count := _CAPTURED.search(said):
+            found[f"tcpdump.{role}"] = float(count[1])
+    return found
+
+
+def as_run_directory(folder: Path, spec: Any, seeds: Sequence[int]) -> None:
+    """Write what makes raw files in `folder`/raw a run directory that can be measured."""
+    (folder / "spec.json").write_text(json.dumps(spec))
+    (folder / "manifest.json").write_text(json.dumps({"format": 1, "seeds": list(seeds)}))

@@ -1,0 +1,147 @@
+"""A lab's runs for any variant: an instructor's key, and whether the lesson shows in all of the
+ranges.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.cli.messages import ready_lab
+from experiments.sweep.point_store import results
+from experiments.sweep.progress import watching
+from experiments.sweep.running_points import way_to_workers
+from labs.definition import lab_catalogue, lab_runs
+from labs.definition.answer_key import Key
+from labs.definition.course import Variant
+from labs.definition.lab_spec import LabSpec
+from labs.measuring.lab_measures import MeasuredRun
+from labs.measuring.references import References
+from testbed.host.scratch import scratch
+from topologies.errors import TcplabError
+
+Values = tuple[tuple[str, str], ...]
+"""A value for each range, by name."""
+
+
+@dataclass(frozen=True)
+class VariantRuns:
+    """A variant that was run: its runs by name, or the problem that there was."""
+
+    variant: Variant
+    runs: dict[str, MeasuredRun]
+    problem: str = ""
+
+    def key(self, lab: LabSpec) -> Key:
+        """The answers. Raises TcplabError where the runs do not tell."""
+        if self.problem:
+            raise TcplabError(self.problem, "Look at it with ./tcplab run.")
+        try:
+            found: Key = lab_catalogue.key_module(lab.name).key(
+                self.runs, lab_runs.variables_of(lab, self.variant)
+            )
+        except (KeyError, ZeroDivisionError) as error:
+            raise TcplabError(
+                f"The key cannot be computed: {error!r}.", "Correct the lab's key.py."
+            ) from None
+        return found
+
+
+@dataclass(frozen=True)
+class LessonResult:
+    """A variant: whether the lesson showed, or what failed."""
+
+    variant: Variant
+    lesson: bool
+    problem: str = ""
+
+
+def carry_out(
+    lab: LabSpec,
+    variants: Sequence[Variant],
+    out: Path,
+    workers: int | None = None,
+    module: Path | None = None,
+) -> list[VariantRuns]:
+    """Run these variants, with `module` or the package's own; what was run is remembered in
+    `out`.
+    """
+    with scratch() as folder, results(out) as memory, watching(lab.name) as watch:
+        loaded = module or lab_runs.example_module(folder)
+        specs = [lab_runs.combination_of(run, variants[0], loaded).spec for run in lab.runs]
+        references = References(way_to_workers(ready_lab(), specs, workers, None), memory, watch)
+        points = {
+            (one, run.name): [
+                references.point(lab_runs.combination_of(run, one, loaded), seed)
+                for seed in lab_runs.seeds_of(run, one)
+            ]
+            for one in variants
+            for run in lab.runs
+        }
+        references.ask(point for listed in points.values() for point in listed)
+        keys = {which: [point.key for point in listed] for which, listed in points.items()}
+        return [
+            _carried(one, {run.name: keys[one, run.name] for run in lab.runs}, references)
+            for one in variants
+        ]
+
+
+def _carried(variant: Variant, keys: dict[str, list[str]], references: References) -> VariantRuns:
+    records = {name: [references.records[key] for key in listed] for name, listed in keys.items()}
+    problems = [
+        record["problem"] for listed in records.values() for record in listed if record["problem"]
+    ]
+    if problems:
+        return VariantRuns(variant, {}, problems[0])
+    return VariantRuns(
+        variant,
+        {
+            name: MeasuredRun(tuple(one["values"] for one in listed))
+            for name, listed in records.items()
+        },
+    )
+
+
+def corners(lab: LabSpec) -> list[Values]:
+    """The ends of every range combined, and the middle of all."""
+    ends = [
+        [(one.name, value) for value in dict.fromkeys((one.values[0], one.values[-1]))]
+        for one in lab.varies
+    ]
+    middle = tuple((one.name, one.values[len(one.values) // 2]) for one in lab.varies)
+    return [*itertools.product(*ends), middle]
+
+
+def check_ranges(
+    lab: LabSpec,
+    seeds: int,
+    out: Path,
+    workers: int | None = None,
+    places: Sequence[Values] | None = None,
+) -> list[LessonResult]:
+    """Run every corner, or these places, under that many seeds."""
+    chosen = corners(lab) if places is None else places
+    variants = [
+        Variant(lab.name, "", "", values, 1 + 1000 * seed)
+        for values in chosen
+        for seed in range(seeds)
+    ]
+    return list(_shown(lab, carry_out(lab, variants, out, workers)))
+
+
+def _shown(lab: LabSpec, carried: Sequence[VariantRuns]) -> Iterator[LessonResult]:
+    for one in carried:
+        try:
+            key = one.key(lab)
+        except TcplabError as error:
+            yield LessonResult(one.variant, False, str(error))
+            continue
+        odd = [
+            f"{name} of {value:.4g} would not be plausible"
+            for name, value in key.numbers.items()
+            if not lab.question(name).low <= value <= lab.question(name).high
+        ]
+        lesson = bool(lab_catalogue.key_module(lab.name).lesson(one.runs))
+        yield LessonResult(one.variant, lesson and not odd, "; ".join(odd))

@@ -1,0 +1,93 @@
+"""A student's run repeated: what it measures and the digests of its files, remembered by what it is
+made of.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import analysis
+import labs
+from experiments.definition.grid import Combination
+from experiments.sweep.point import Origin, Point, Record
+from experiments.sweep.point_store import PointStore
+from experiments.sweep.running_points import PointRunner, Watch, run_points
+from labs.measuring.repeating import carry, carry_kept
+from testbed.engine.engine import Task
+from testbed.jobs.archive import code_digest
+from testbed.lab.ready import Lab
+
+_MEASURING = ("measuring/lab_measures.py", "measuring/contained.py", "measuring/repeating.py")
+
+
+def origin(lab: Lab) -> Origin:
+    """Where references come from: the lab, the code that runs in guests, and all code that
+    measures.
+    """
+    folders = (Path(analysis.__file__).parent, Path(labs.__file__).parent)
+    files = [*sorted(folders[0].rglob("*.py")), *(folders[1] / name for name in _MEASURING)]
+    measuring = hashlib.sha256(b"\n".join(file.read_bytes() for file in files)).hexdigest()
+    return Origin(lab.digests["whole"], code_digest(), measuring)
+
+
+@dataclass
+class References:
+    """The repeated runs of a class. `ask` for them all, then look them up."""
+
+    way: PointRunner
+    memory: PointStore
+    watch: Watch
+    records: dict[str, Record] = field(default_factory=dict)
+
+    @cached_property
+    def source(self) -> Origin:
+        return origin(self.way.lab)
+
+    def point(self, combination: Combination, seed: int) -> Point:
+        return self.source.point(combination, seed)
+
+    def ask(self, points: Iterable[Point]) -> None:
+        """Run what is not known."""
+        wanted = {point.key: point for point in points}
+        self.records |= self.memory.done(wanted)
+        self.watch.wanted(len(wanted), len(wanted.keys() & self.records.keys()))
+        missing = [point for key, point in wanted.items() if key not in self.records]
+        for point, record in run_points(
+            missing, self.way, self.memory, self.source, self.watch, carry
+        ):
+            self.records[point.key] = record
+
+    def keep(self, points: Iterable[Point], folder: Path) -> None:
+        """Run these once more with their files kept below `folder`, to compare them packet by
+        packet.
+        """
+        again = {point.key: point for point in points}
+        if not again:
+            return
+        self.watch.note(
+            f"Captures differ in {len(again):,} runs: these are repeated once more, to say where."
+        )
+        self.watch.wanted(len(self.records) + len(again), len(self.records))
+        with self.way.engine(self.watch) as engine:
+            tasks = (self._kept(key, point, folder) for key, point in again.items())
+            for done in engine.run(tasks):
+                self.watch.ended(
+                    again[done.key.removeprefix("kept-")], {"status": "complete", "rows": []}
+                )
+                done.result()
+
+    def _kept(self, key: str, point: Point, folder: Path) -> Task:
+        data = point.combination.data
+        raw = folder / place_of(data) / "raw" / f"seed-{point.seed}"
+        raw.mkdir(parents=True)
+        return Task(f"kept-{key}", carry_kept, (str(raw), data, point.seed, self.way.wall_seconds))
+
+
+def place_of(data: Any) -> str:
+    """A folder's name for what a spec asks."""
+    return hashlib.sha256(repr(data).encode()).hexdigest()[:24]

@@ -1,0 +1,1 @@
+"""The student's side: start, run, check, pack."""

@@ -1,0 +1,73 @@
+"""Labs from Python, as the notebooks use them: start, run, look, answer, check, pack."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from labs.definition import lab_catalogue
+from labs.definition.assignment import ANSWERS, Assignment, read_assignment
+from labs.definition.assignment import start as start_in
+from labs.definition.course import SELF_STUDY, student_id, variant, variant_from
+from labs.definition.lab_runs import run_folder
+from labs.measuring.lab_measures import Values, values_of
+from labs.student import checking, packing
+from labs.student.doing import do, missing
+from testbed.lab.ready import lab as ready_lab
+
+
+def start(
+    lab: str, student: str, variants: Path | str | None = None, folder: Path | str | None = None
+) -> Assignment:
+    """The student's assignment: made where it is not there yet, else read. Raises UsageError."""
+    place = Path(folder or f"{lab}-{packing.safe_name(student_id(student))}")
+    if place.exists():
+        return read_assignment(place)
+    found = lab_catalogue.find(lab)
+    mine = (
+        variant_from(Path(variants), found, student)
+        if variants
+        else variant(SELF_STUDY, found, student)
+    )
+    return start_in(found, mine, place)
+
+
+def run(assignment: Assignment) -> dict[str, Path]:
+    """Do the runs that are not there yet; every run's directory by its name."""
+    for one in missing(assignment):
+        do(assignment, one, "virtual", ready_lab)
+    found = {one.name: run_folder(assignment.folder, one.name) for one in assignment.lab.runs}
+    return {name: place for name, place in found.items() if place}
+
+
+def measured(run: Path) -> Values:
+    """What a run measured under its first seed: condition to name to value."""
+    values: dict[str, Values] = values_of(str(run))["values"]
+    return next(iter(values.values()))
+
+
+def answer(assignment: Assignment, answers: Mapping[str, str | Sequence[str]]) -> None:
+    """Write these answers to the sheet, in the place of what it had.
+
+    Raises UsageError for a question there is not.
+    """
+    for name in answers:
+        assignment.lab.question(name)
+    texts = {
+        name: value if isinstance(value, str) else list(value) for name, value in answers.items()
+    }
+    lines = [
+        f"{name} = {json.dumps(value)}" for name, value in texts.items()
+    ]  # of these, TOML's form is JSON's
+    (assignment.folder / ANSWERS).write_text("[answers]\n" + "\n".join(lines) + "\n")
+
+
+def check(assignment: Assignment) -> list[checking.AnswerFinding]:
+    """What is missing or cannot be meant."""
+    return checking.check(assignment)
+
+
+def pack(assignment: Assignment) -> Path:
+    """The file to hand in."""
+    return packing.pack(assignment)

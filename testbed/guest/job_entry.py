@@ -1,0 +1,130 @@
+"""The entry of code that runs where the network is: in the guest, or natively in namespaces of its
+own.
+
+A job is a module with a function `perform(data, room)`; it travels with its data in one Python
+archive. This module, and all that a job imports, needs the standard library and Mininet only.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import shutil
+import sys
+import threading
+import time
+import traceback
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from testbed.guest.background import in_background
+from testbed.guest.openvswitch import start_open_vswitch
+from topologies.errors import TcplabError
+
+RESULT, EVENTS, LOG = "result.json", "events.jsonl", "job.log"
+ATTACHED = "attached/"
+"""Folder of the archive with the files that a job brings along."""
+_TICK = 1.0  # seconds between two events that say how far the clock is
+
+
+@dataclass
+class JobContext:
+    """What a job may use: `work`, a folder for results, and ways to tell the outside how far it is.
+
+    `virtual` says that time is virtual; `preload` is a library that makes receivers cheap there
+    (waitall.c).
+    """
+
+    work: Path
+    delivery: Path
+    virtual: bool
+    preload: Path | None = None
+    phase: str = "starting"
+    _started: float = field(default_factory=time.monotonic)
+
+    def enter(self, phase: str) -> None:
+        """Say what is being done now; shown beside the progress bar."""
+        self.phase = phase
+        self.tell()
+
+    def tell(self) -> None:
+        """Append an event for the progress bar, at once on the host's disk."""
+        event = {"phase": self.phase, "elapsed": round(time.monotonic() - self._started, 3)}
+        with (self.delivery / EVENTS).open("a") as events:
+            events.write(json.dumps(event) + "\n")
+            events.flush()
+            os.fsync(events.fileno())
+
+    def attached(self, name: str) -> bytes:
+        """A file that came with the job. Raises KeyError where there is none of that name."""
+        return _from_archive(ATTACHED + name)
+
+    def deliver(self, name: str) -> None:
+        """Hand `work/name` out in one step, so that it is kept whole whatever happens later."""
+        source, partial = self.work / name, self.delivery / f"{name}.partial"
+        if self.work == self.delivery or not source.exists():
+            return
+        if source.is_dir():
+            shutil.copytree(source, partial)
+            shutil.rmtree(source)
+        else:
+            shutil.copy(source, partial)
+        partial.rename(self.delivery / name)
+
+
+def main(arguments: list[str]) -> int:
+    """Run the job in `job.json` beside the archive: `job.pyz DELIVERY WORK virtual|native`."""
+    delivery, work, clock = Path(arguments[0]), Path(arguments[1]), arguments[2]
+    work.mkdir(parents=True, exist_ok=True)
+    room = JobContext(work, delivery, clock == "virtual", _preload(clock))
+    result = _attempt(room)
+    (delivery / RESULT).write_text(
+        json.dumps(result | {"elapsed": time.monotonic() - room._started})
+    )
+    return 0 if result["ok"] else 1
+
+
+def _preload(clock: str) -> Path | None:
+    library = Path("/usr/lib/tcplab/waitall.so")
+    return library if clock == "virtual" and library.exists() else None
+
+
+def _attempt(room: JobContext) -> dict[str, Any]:
+    try:
+        job = json.loads(_from_archive("job.json"))
+        with _ticking(room):
+            start_open_vswitch()
+            importlib.import_module(job["module"]).perform(job["data"], room)
+        return {"ok": True}
+    except (
+        Exception
+    ) as error:  # the process ends here; the host shows the message and keeps the traceback
+        traceback.print_exc()
+        problem = (
+            error.problem if isinstance(error, TcplabError) else f"{type(error).__name__}: {error}"
+        )
+        return {
+            "ok": False,
+            "problem": problem,
+            "remedy": getattr(error, "remedy", "See job.log in the run's folder."),
+        }
+
+
+def _from_archive(member: str) -> bytes:
+    import zipfile  # only here: the archive is read once, and again only for what is attached
+
+    with zipfile.ZipFile(sys.argv[0]) as archive:
+        return archive.read(member)
+
+
+def _ticking(room: JobContext) -> AbstractContextManager[None]:
+    """The clock told to the progress bar, second by second."""
+
+    def work(stop: threading.Event) -> None:
+        while not stop.wait(_TICK):
+            room.tell()
+
+    return in_background("progress", work)

@@ -1,0 +1,186 @@
+"""Congestion controls of one's own: what a module's source says of itself, and loading it where the
+network is.
+
+The source is text and data. It becomes a program only in the sealed build
+(testbed.lab.kernel.module_build), and part of a kernel only here: in a guest, which it can harm and
+nothing else, or in the native testbed where that was asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from testbed.guest.algorithms import available, permit
+from testbed.guest.job_entry import JobContext
+from testbed.guest.programs import run, waited_for
+from topologies.errors import CommandError, TcplabError, UsageError
+
+LONGEST = 256 * 1024
+"""Characters of a source; the kernel's own largest congestion control has 40 000."""
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")
+_ALGORITHM = re.compile(r"[a-z][a-z0-9_]{0,14}")  # TCP_CA_NAME_MAX is 16 with the 0 at its end
+_REGISTERED = re.compile(r'\.\s*name\s*=\s*"([^"\n]*)"')
+# What C is not: strings stay, comments go.
+_COMMENT = re.compile(r'("(?:\\.|[^"\\\n])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_UNUSED = 60.0  # seconds until the last connection has let go of its congestion control
+_LOUDNESS = Path("/proc/sys/kernel/printk")
+
+
+@dataclass(frozen=True)
+class KernelModule:
+    """A congestion control as C source. `name` is the file's without .c: that of what it registers,
+    or tcp_ before it.
+
+    Raises UsageError for a name or a source that cannot be one.
+    """
+
+    name: str
+    source: str
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise UsageError(
+                f"A module cannot have the name {self.name[:40]!r}.",
+                "Name the file NAME.c or tcp_NAME.c: small letters, digits and _, a letter first.",
+            )
+        if len(self.source) > LONGEST or "\0" in self.source:
+            raise UsageError(
+                f"{self.name}.c is no C source of at most {LONGEST // 1024} KiB.",
+                "Hand in one file.",
+            )
+        if self.name.removeprefix("tcp_") != self.algorithm.removeprefix("tcp_"):
+            raise UsageError(
+                f"{self.name}.c registers the congestion control '{self.algorithm}'.",
+                f"Name the file {self.algorithm}.c or tcp_{self.algorithm}.c, or change .name"
+                " in it.",
+            )
+
+    @cached_property
+    def algorithm(self) -> str:
+        """The congestion control that it registers: the .name of its struct tcp_congestion_ops."""
+        code = _COMMENT.sub(lambda found: found[1] or " ", self.source)
+        names = sorted(set(_REGISTERED.findall(code)))
+        if len(names) != 1 or not _ALGORITHM.fullmatch(names[0]):
+            said = f"the names {', '.join(names)[:60]}" if names else "no name"
+            raise UsageError(
+                f"{self.name}.c gives its congestion control {said}.",
+                'It needs one .name = "..." of at most 15 small letters, digits and _, written'
+                " out.",
+            )
+        return str(names[0])
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the source."""
+        return hashlib.sha256(self.source.encode()).hexdigest()
+
+
+def module_from(file: Path) -> KernelModule:
+    """The module in a .c file. Raises UsageError where there is none."""
+    try:
+        size = file.stat().st_size
+        source = file.read_text() if file.is_file() and size <= 4 * LONGEST else ""
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise UsageError(f"{file} cannot be read: {why}.", "Name a C file.") from None
+    if file.suffix != ".c" or not source:
+        raise UsageError(
+            f"{file} is no C source of at most {LONGEST // 1024} KiB.", "Name a file NAME.c."
+        )
+    return KernelModule(file.stem, source)
+
+
+@contextmanager
+def loaded(modules: Sequence[KernelModule], room: JobContext) -> Iterator[list[dict[str, Any]]]:
+    """The modules in the kernel, and gone from it again when the block has ended well.
+
+    Gives a row for each as it was found in the kernel. What uses one must have let it go by
+    then: set another congestion control in every host. Raises TcplabError where one cannot be
+    loaded or does not go. Natively they are there before the job starts and until it is over
+    (testbed.native.changes).
+    """
+    if not room.virtual:
+        yield [_row(module, room) for module in modules]
+        return
+    if modules:
+        _LOUDNESS.write_text(
+            "7"
+        )  # a guest is loud: what the kernel says of a crash is the student's answer
+    yield [_inserted(module, room) for module in modules]
+    for module in reversed(modules):  # a guest where something failed ends with all that is in it
+        remove(module.name)
+
+
+def _inserted(module: KernelModule, room: JobContext) -> dict[str, Any]:
+    """A guest's own: loaded, and every host may choose what it registered."""
+    file = room.work / f"{module.name}.ko"
+    file.write_bytes(room.attached(file.name))
+    room.enter(f"loading {module.name}")
+    insert(module.name, file)
+    file.unlink()
+    row = _row(module, room)
+    permit(module.algorithm)
+    return row
+
+
+def _row(module: KernelModule, room: JobContext) -> dict[str, Any]:
+    """What /proc/modules and TCP say.
+
+    Raises TcplabError where the module registered nothing of its name.
+    """
+    names = available()
+    if module.algorithm not in names:
+        raise TcplabError(
+            f"{module.name} is loaded, but TCP knows no '{module.algorithm}': there are"
+            f" {', '.join(names)}.",
+            "Its init function must return tcp_register_congestion_control(&...).",
+        )
+    digest = hashlib.sha256(room.attached(f"{module.name}.ko")).hexdigest()
+    return {
+        "module": module.name,
+        "algorithm": module.algorithm,
+        "digest": digest,
+        "found": _found(module.name),
+    }
+
+
+def insert(name: str, file: Path) -> None:
+    """insmod(8). Raises TcplabError where the kernel does not take it."""
+    try:
+        run(["insmod", str(file)])
+    except CommandError as error:
+        problem = f"The kernel did not take {name}: {error.problem.splitlines()[-1]}."
+        raise TcplabError(
+            problem, "The kernel's reason is in console.log of the run's folder, or in dmesg."
+        ) from error
+
+
+def _found(name: str) -> str:
+    """The module's line of /proc/modules (proc_modules(5)): name, bytes, users, by whom, state,
+    address, taints.
+    """
+    lines = Path("/proc/modules").read_text().splitlines()
+    return next((line for line in lines if line.split()[0] == name), "")
+
+
+def remove(name: str, patience: float = _UNUSED) -> None:
+    """rmmod(8) as soon as nothing uses the module, or after `patience` seconds.
+
+    Raises TcplabError if it stays.
+    """
+    waited_for(lambda: _found(name).split()[2:3] == ["0"], patience, 0.1)
+    try:
+        run(["rmmod", name])
+    except CommandError as error:
+        problem = f"{name} does not leave the kernel: {error.problem.splitlines()[-1]}"
+        raise TcplabError(
+            problem, "Its exit function must unregister what its init function registered."
+        ) from error

@@ -1,0 +1,279 @@
+"""A topology as a live Mininet network with Open vSwitch, checked against its spec before anyone
+uses it.
+
+Mininet makes the nodes, the cables and the switches (testbed.guest.mininet_nodes). What it would
+set with a process for each value (addresses, qdiscs, sysctls, offloads) is set in batches and
+read back.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from testbed.guest import baseline, host_reordering, offloads, rtnetlink, shaping
+from testbed.guest.mtu import set_mtu
+from testbed.guest.namespaces import has_sysctl, network_namespace, set_sysctl
+from testbed.guest.programs import run
+from testbed.guest.shaping import ShapingSetting
+from topologies.addresses import PREFIX, address_of, interfaces, neighbours, routes
+from topologies.errors import TcplabError
+from topologies.spec import ETHERNET, Port, TopologySpec
+
+try:
+    from testbed.guest import mininet_nodes
+except ImportError:  # no Mininet: said when a network is wanted, not when this module is read
+    mininet_nodes = None  # type: ignore[assignment]
+
+_DESCRIPTORS = 4096  # all that the kernel lets root of a guest have
+
+
+@dataclass
+class LiveNetwork:
+    """A running network. `settings` is what was asked for and found of every interface."""
+
+    topology: TopologySpec
+    mininet: Any
+    settings: list[ShapingSetting] = field(default_factory=list)
+
+    def pid(self, node: str) -> int:
+        """The process whose network namespace the node lives in."""
+        return int(self.mininet.get(node).pid)
+
+    def start(
+        self, node: str, command: list[str], output: Path, environment: dict[str, str]
+    ) -> subprocess.Popen[bytes]:
+        """Start a program on a node with stdout and stderr in `output`."""
+        with output.open("ab") as file, network_namespace(self.pid(node)):
+            return subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                env=os.environ | environment,
+                start_new_session=True,
+            )
+
+    def output(self, node: str, command: list[str], text: str = "") -> str:
+        """The output of a command that must succeed on a node. Raises CommandError."""
+        with network_namespace(self.pid(node)):
+            return run(command, text)
+
+    def set_sysctls(self, node: str, values: dict[str, str]) -> dict[str, str]:
+        """Set sysctls in the node's own namespace and return them as read back.
+
+        Raises TcplabError on a difference.
+        """
+        with network_namespace(self.pid(node)):
+            return {name: _set(node, name, value) for name, value in values.items()}
+
+    def counters(self, node: str) -> dict[str, int]:
+        """The node's own TCP, UDP and IP counters, named as nstat(8) names them."""
+        found: dict[str, int] = {}
+        for table in ("snmp", "netstat"):
+            lines = Path(f"/proc/{self.pid(node)}/net/{table}").read_text().splitlines()
+            for names, values in zip(lines[::2], lines[1::2], strict=True):
+                prefix = names.split(":")[0]
+                pairs = zip(names.split()[1:], values.split()[1:], strict=True)
+                found |= {prefix + name: int(value) for name, value in pairs}
+        return found
+
+    def qdiscs(self) -> dict[str, list[dict[str, Any]]]:
+        """`tc -s -j qdisc show` of every port that has a channel."""
+        found: dict[str, list[dict[str, Any]]] = {port.name: [] for port in self._shaped()}
+        for node in self._shaping_nodes():
+            for row in self._qdisc_rows(node):
+                if row["dev"] in found:
+                    found[row["dev"]].append(row)
+        return found
+
+    def waiting_packets(self) -> int:
+        """Packets on their way: in delay lines and queues of all shaped ports."""
+        return sum(
+            int(row["qlen"]) for rows in self.qdiscs().values() for row in rows if row.get("root")
+        )
+
+    def _shaped(self) -> list[Port]:
+        return [port for port in self.topology.ports if port.channel]
+
+    def _shaping_nodes(self) -> list[str]:
+        """Nodes that have their own namespace and shape; all switches share the root one, named by
+        the first.
+        """
+        switches = self.topology.named("switch")
+        nodes = dict.fromkeys(
+            switches[0] if port.node in switches else port.node for port in self._shaped()
+        )
+        return list(nodes)
+
+    def _qdisc_rows(self, node: str) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = json.loads(
+            self.output(node, ["tc", "-s", "-j", "qdisc", "show"])
+        )
+        return rows
+
+    def shape(self) -> None:
+        """Give every port its channel, and check what the kernel made of it."""
+        switches = self.topology.named("switch")
+        for node in self._shaping_nodes():
+            mine = [
+                port
+                for port in self._shaped()
+                if port.node == node or {port.node, node} <= set(switches)
+            ]
+            frame = self.topology.mtu.base + shaping.FRAME - ETHERNET.base
+            shaped = [(port.name, port.channel) for port in mine if port.channel]
+            lines = [
+                line for name, channel in shaped for line in shaping.commands(name, channel, frame)
+            ]
+            self.output(node, ["tc", "-batch", "-"], "\n".join(lines))
+            rows = self._qdisc_rows(node)
+            for port in mine:
+                if port.channel:
+                    self.settings += shaping.compare(port.name, port.channel, rows)
+
+    def reorder(self) -> None:
+        """Give hosts that reorder their qdiscs and filter, and check what the kernel made of
+        them.
+        """
+        for what in self.topology.reordering:
+            name, peer = f"{what.host}-eth0", address_of(self.topology, what.peer)
+            self.output(
+                what.host,
+                ["tc", "-batch", "-"],
+                "\n".join(host_reordering.commands(name, peer, what)),
+            )
+            filters = json.loads(
+                self.output(what.host, ["tc", "-j", "filter", "show", "dev", name])
+            )
+            self.settings += host_reordering.compare(
+                name, peer, what, self._qdisc_rows(what.host), filters
+            )
+
+    def reorderings(self) -> dict[str, list[dict[str, Any]]]:
+        """`tc -s -j qdisc show` of the port of every host that reorders."""
+        names = {what.host: f"{what.host}-eth0" for what in self.topology.reordering}
+        return {
+            name: [row for row in self._qdisc_rows(host) if row["dev"] == name]
+            for host, name in names.items()
+        }
+
+    def configure(self) -> None:
+        """Sysctls, addresses, routes and neighbours of every host and router; offloads off
+        everywhere.
+        """
+        for node in self.topology.named("host") + self.topology.named("router"):
+            # Before the interfaces are up: IPv6 would announce itself there.
+            self.set_sysctls(
+                node, baseline.HOST if self.topology.kind(node) == "host" else baseline.ROUTER
+            )
+            with network_namespace(self.pid(node)):
+                rtnetlink.apply(_addressing(self.topology, node))
+        for port in self.topology.ports:
+            with network_namespace(self.pid(port.node)):
+                if self.topology.mtu != ETHERNET:
+                    self.settings.append(set_mtu(port.name, self.topology.mtu))
+                self.settings += offloads.turn(port.name, self.topology.segmentation == "on")
+
+
+@contextmanager
+def network(
+    topology: TopologySpec, *, disposable: bool = False, shells: bool = False
+) -> Iterator[LiveNetwork]:
+    """The topology, running and equal to its spec. Raises TcplabError where it is not.
+
+    Needs root, Open vSwitch (testbed.openvswitch) and a network namespace in which names may be
+    taken. A `disposable` network is left standing: it vanishes with the namespaces of the job,
+    or the whole guest, and removing two hundred hosts one by one takes longer than making them.
+    With `shells` somebody may type into nodes.
+    """
+    if mininet_nodes is None:
+        raise TcplabError(
+            "Mininet is not installed for this Python.", "Install it: sudo apt-get install mininet"
+        )
+    _prepare()
+    live = LiveNetwork(topology, mininet_nodes.empty_network(shells))
+    try:
+        _assemble(live)
+        mininet_nodes.lay(live.mininet)
+        live.mininet.start()
+        live.configure()
+        live.shape()
+        live.reorder()
+        yield live
+    finally:
+        if not disposable:
+            mininet_nodes.take_down(live.mininet)
+
+
+def _prepare() -> None:
+    """Our own namespace, which the switches share, and the limit of descriptors: each host takes
+    three.
+    """
+    for name, value in baseline.SWITCHES.items():
+        _set("the switches", name, value)
+    for name, value in (baseline.CONNECTION_TABLE, baseline.CABLES):
+        if has_sysctl(name):
+            _set("the hosts", name, value)
+    _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(_DESCRIPTORS, hard), hard))
+
+
+def _assemble(live: LiveNetwork) -> None:
+    for number, node in enumerate(live.topology.nodes, 1):
+        if node.kind == "switch":
+            live.mininet.addSwitch(node.name, dpid=f"{number:x}")
+        else:
+            live.mininet.addHost(node.name, ip=None)
+    macs = {interface.port.name: interface.mac for interface in interfaces(live.topology)}
+    ports = live.topology.ports
+    for left, right in zip(ports[::2], ports[1::2], strict=True):
+        ends = {
+            "intfName1": left.name,
+            "addr1": macs.get(left.name),
+            "intfName2": right.name,
+            "addr2": macs.get(right.name),
+        }
+        live.mininet.addLink(
+            left.node, right.node, **{name: value for name, value in ends.items() if value}
+        )
+
+
+def _addressing(topology: TopologySpec, node: str) -> list[rtnetlink.NetlinkRequest]:
+    """For the node's namespace, in an order that works: what is not up has no neighbours and no
+    routes.
+    """
+    requests = [rtnetlink.up("lo")]
+    for interface in interfaces(topology):
+        name = interface.port.name
+        if interface.port.node == node:
+            requests += [rtnetlink.up(name), rtnetlink.address(name, interface.address, PREFIX)]
+            requests += rtnetlink.neighbours(name, neighbours(topology, interface))
+    ways = routes(topology, node)
+    return requests + [
+        rtnetlink.route(way.network.partition("/")[0], PREFIX, way.gateway) for way in ways
+    ]
+
+
+def _set(node: str, name: str, value: str) -> str:
+    try:
+        found = set_sysctl(name, value)
+    except OSError as error:
+        raise TcplabError(
+            f"{node}: {name} cannot be set to {value}: {error.strerror}.",
+            "This kernel lacks the setting or the module behind it (for congestion controls:"
+            " modprobe tcp_NAME).",
+        ) from error
+    if found != " ".join(value.split()):
+        raise TcplabError(
+            f"{node}: {name} was to be {value}, the kernel has {found}.",
+            "Choose a value it accepts.",
+        )
+    return found

@@ -1,0 +1,181 @@
+"""Mininet's classes without a process for every setting.
+
+Mininet keeps an interactive shell for every node and types each setting into it: a new process
+each time, and two dozen for every host. A lab kernel starts one in 2 to 9 ms of CPU. Here a host
+is one process that holds its namespace, what Mininet types runs as a process of its own, whose
+failure is an error, and cables and switch ports are made in one batch each.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import socket
+import subprocess
+from contextlib import ExitStack
+from typing import Any
+
+from mininet.link import Intf, Link
+from mininet.net import Mininet
+from mininet.node import Host, OVSBridge
+
+from testbed.guest.programs import run
+from topologies.errors import TcplabError
+
+
+class QuietHost(Host):  # type: ignore[misc]  # Mininet has no types
+    """A host or router: network and mount namespaces of its own, held by a process that ends with
+    our own.
+    """
+
+    def startShell(self, mnopts: str | None = None) -> None:
+        """Start the process whose namespaces the node lives in.
+
+        Raises TcplabError where it ends at once.
+        """
+        command = ["mnexec", mnopts or "-dnp", "cat"]
+        self.holder = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self.holder.stdout is not None
+        if (
+            not self.holder.stdout.readline()
+        ):  # mnexec -p says its number once the namespaces are there
+            raise TcplabError(
+                f"{self.name}: mnexec made no namespace.", "Its own message is in job.log."
+            )
+        self.holder.stdout.close()
+        self.pid = self.holder.pid
+
+    def cmd(self, *words: object, **_options: object) -> str:
+        return run(["mnexec", "-a", str(self.pid), "sh", "-c", " ".join(map(str, words))])
+
+    def terminate(self) -> None:
+        self.holder.communicate()
+
+
+class QuietSwitch(OVSBridge):  # type: ignore[misc]
+    """A switch of Open vSwitch in the namespace of our own process."""
+
+    def __init__(self, name: str, **options: Any) -> None:
+        super().__init__(name, batch=True, **options)
+
+    @classmethod
+    def setup(cls) -> None:
+        """Mininet asks here, with five processes, whether Open vSwitch is there: we have just
+        started it.
+        """
+
+    @classmethod
+    def isOldOVS(cls) -> bool:
+        return False
+
+    def startShell(self, mnopts: str | None = None) -> None:
+        self.pid = os.getpid()
+
+    def cmd(self, *words: object, **_options: object) -> str:
+        return run(["sh", "-c", " ".join(map(str, words))])
+
+    def terminate(self) -> None:
+        """Nothing is held."""
+
+    @classmethod
+    def batchStartup(cls, switches: Any, **_options: object) -> Any:
+        """All bridges and ports in one ovs-vsctl, or as few as the longest command line allows."""
+        return super().batchStartup(switches, run=lambda command, shell: run(shlex.split(command)))
+
+    @classmethod
+    def batchShutdown(cls, switches: Any, **_options: object) -> Any:
+        run(
+            [
+                "ovs-vsctl",
+                *(
+                    word
+                    for switch in switches
+                    for word in ("--", "--if-exists", "del-br", switch.name)
+                ),
+            ]
+        )
+        return switches
+
+
+class ShellSwitch(QuietSwitch):
+    """A switch that somebody types commands into, as Mininet's own have it."""
+
+    startShell, cmd, terminate = OVSBridge.startShell, OVSBridge.cmd, OVSBridge.terminate
+
+
+class QuietInterface(Intf):  # type: ignore[misc]
+    """An interface that is configured in a batch with all others of its node."""
+
+    def config(self, **_parameters: object) -> dict[str, object]:
+        return {}
+
+
+class QuietCable(Link):  # type: ignore[misc]
+    """A veth pair that `lay` makes together with all others."""
+
+    @classmethod
+    def makeIntfPair(cls, *_arguments: object, **_options: object) -> None:
+        """See `lay`."""
+
+    def line(self) -> str:
+        """For `ip -batch`: the pair, each end in its node's namespace with its address."""
+        left, right = (
+            f"name {end.name} address {end.mac} netns {end.node.pid}"
+            for end in (self.intf1, self.intf2)
+        )
+        return f"link add {left} type veth peer {right}"
+
+
+def empty_network(shells: bool = False) -> Any:
+    """A Mininet to which nodes and cables can be added; `lay` and `start` then make them.
+
+    With `shells` each node holds the shell that Mininet's command line types into.
+    """
+    Mininet.inited = (
+        True  # skips Mininet.init, which sets resource limits and sysctls of the machine
+    )
+    mininet = Mininet(
+        switch=ShellSwitch if shells else QuietSwitch,
+        host=Host if shells else QuietHost,
+        link=QuietCable,
+        intf=QuietInterface,
+        controller=None,
+        build=False,
+    )
+    mininet.built = True  # skips an `ifconfig lo up` for every host
+    return mininet
+
+
+def lay(mininet: Any) -> None:
+    """Make all cables at once, and take the switches' ends up. Raises CommandError."""
+    lines = [cable.line() for cable in mininet.links]
+    ends = [end for switch in mininet.switches for end in switch.intfList() if end.link]
+    _ip(lines + [f"link set {end.name} up" for end in ends])
+
+
+def take_down(mininet: Any) -> None:
+    """Remove switches, cables and hosts; each also where another failed, and where only some were
+    made.
+
+    Raises CommandError.
+    """
+    there = {name for _index, name in socket.if_nameindex()}
+    ours = [
+        end
+        for switch in mininet.switches
+        for end in switch.intfList()
+        if end.name in there and end.link
+    ]
+    cables = {
+        end.link: end.name for end in ours
+    }  # the other cables vanish with their hosts' namespaces
+    with ExitStack() as stack:
+        for host in mininet.hosts:
+            stack.callback(host.terminate)
+        stack.callback(_ip, [f"link del {name}" for name in cables.values()])
+        if mininet.switches:
+            stack.callback(QuietSwitch.batchShutdown, mininet.switches)
+
+
+def _ip(lines: list[str]) -> None:
+    run(["ip", "-batch", "-"], "\n".join(lines))

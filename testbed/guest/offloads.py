@@ -1,0 +1,55 @@
+"""Segmentation offloads, off (or on, where a study wants them) and read back.
+
+With them "100 packets" are 100 super-packets and one loss draw takes forty segments. The kernel
+is asked through SIOCETHTOOL (include/uapi/linux/ethtool.h), as ethtool(8) does, without a
+process for each interface.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import socket
+import struct
+
+from testbed.guest.shaping import ShapingSetting
+from topologies.errors import TcplabError
+
+_SIOCETHTOOL = 0x8946
+_FEATURES = {  # name as ethtool -k prints it: (get, set)
+    "tcp-segmentation-offload": (0x1E, 0x1F),
+    "generic-segmentation-offload": (0x23, 0x24),
+    "generic-receive-offload": (0x2B, 0x2C),
+}
+
+
+def turn(interface: str, on: bool = False) -> list[ShapingSetting]:
+    """Turn all offloads of an interface in the thread's namespace off, or on.
+
+    Raises TcplabError where one differs.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        for get, put in _FEATURES.values():
+            if bool(_feature(control, interface, get)) != on:
+                _feature(control, interface, put, on)
+        found = {
+            name: bool(_feature(control, interface, get)) for name, (get, _) in _FEATURES.items()
+        }
+    return [_checked(interface, name, on, value) for name, value in found.items()]
+
+
+def _feature(control: socket.socket, interface: str, command: int, wanted: bool = False) -> int:
+    value = ctypes.create_string_buffer(struct.pack("=II", command, wanted), 8)
+    request = struct.pack("16sP16x", interface.encode(), ctypes.addressof(value))
+    fcntl.ioctl(control, _SIOCETHTOOL, request)
+    return int(struct.unpack("=II", value.raw)[1])
+
+
+def _checked(interface: str, name: str, wanted: bool, found: bool) -> ShapingSetting:
+    asked, has = ("on" if value else "off" for value in (wanted, found))
+    if asked != has:
+        raise TcplabError(
+            f"{interface}: {name} was to be {asked}, the kernel keeps it {has}.",
+            "Use a veth interface.",
+        )
+    return ShapingSetting(interface, name, asked, has)

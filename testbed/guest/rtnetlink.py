@@ -1,0 +1,128 @@
+"""Interfaces, addresses, neighbours and routes of the thread's network namespace, set without a
+process.
+
+What `ip -batch` does, at a tenth of its cost: in a network of 200 hosts there are 40 000
+neighbours, and `ip` takes 5 ms to start and 30 us a line. Layouts: rtnetlink(7),
+include/uapi/linux/if_link.h, if_addr.h, neighbour.h.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from topologies.errors import TcplabError
+
+_NEW_LINK, _NEW_ADDRESS, _NEW_ROUTE, _NEW_NEIGHBOUR = 16, 20, 24, 28
+_REQUEST, _ACKNOWLEDGE, _CREATE = 0x1, 0x4, 0x500  # NLM_F_CREATE | NLM_F_REPLACE
+_UP = 0x1
+_PERMANENT = 0x80  # NUD_PERMANENT
+_MAIN, _BOOT, _UNICAST = 254, 3, 1  # the main table, RTPROT_BOOT, RTN_UNICAST
+_HEADER = struct.Struct("=IHHII")
+# messages in one system call: every one may be answered, and the answers must fit the buffer
+_TOGETHER = 200
+
+
+@dataclass(frozen=True)
+class NetlinkRequest:
+    """One change. `words` say it as ip(8) would, for the message where the kernel refuses."""
+
+    words: str
+    kind: int
+    body: bytes
+
+
+def up(interface: str) -> NetlinkRequest:
+    """Take an interface up. Raises OSError where the namespace has none of that name."""
+    body = struct.pack("=BxHiII", 0, 0, socket.if_nametoindex(interface), _UP, _UP)
+    return NetlinkRequest(f"link set {interface} up", _NEW_LINK, body)
+
+
+def address(interface: str, at: str, prefix: int) -> NetlinkRequest:
+    """Give an interface an IPv4 address."""
+    body = struct.pack("=BBBBI", socket.AF_INET, prefix, 0, 0, socket.if_nametoindex(interface))
+    body += _attribute(1, socket.inet_aton(at)) + _attribute(
+        2, socket.inet_aton(at)
+    )  # IFA_ADDRESS, IFA_LOCAL
+    return NetlinkRequest(f"address add {at}/{prefix} dev {interface}", _NEW_ADDRESS, body)
+
+
+def neighbours(interface: str, known: Iterable[tuple[str, str]]) -> Iterator[NetlinkRequest]:
+    """Permanent neighbours, (address, MAC) each, so that nobody asks for them by ARP."""
+    head = struct.pack(
+        "=BxxxiHBB", socket.AF_INET, socket.if_nametoindex(interface), _PERMANENT, 0, _UNICAST
+    )
+    for at, mac in known:
+        yield NetlinkRequest(
+            f"neighbour {at} lladdr {mac} dev {interface}",
+            _NEW_NEIGHBOUR,
+            head + _neighbour(at, mac),
+        )
+
+
+@cache
+def _neighbour(at: str, mac: str) -> bytes:
+    """NDA_DST and NDA_LLADDR; the same for every host that knows this neighbour."""
+    return _attribute(1, socket.inet_aton(at)) + _attribute(2, bytes.fromhex(mac.replace(":", "")))
+
+
+def route(network: str, prefix: int, gateway: str) -> NetlinkRequest:
+    """A route to an IPv4 network by way of a gateway that an own address reaches."""
+    body = struct.pack("=BBBBBBBBI", socket.AF_INET, prefix, 0, 0, _MAIN, _BOOT, 0, _UNICAST, 0)
+    body += _attribute(1, socket.inet_aton(network)) + _attribute(
+        5, socket.inet_aton(gateway)
+    )  # RTA_DST, RTA_GATEWAY
+    return NetlinkRequest(f"route add {network}/{prefix} via {gateway}", _NEW_ROUTE, body)
+
+
+def apply(requests: Iterable[NetlinkRequest]) -> None:
+    """Carry out all requests in order.
+
+    Raises TcplabError with the words of the first that the kernel refused.
+    """
+    waiting = list(requests)
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as control:
+        for start in range(0, len(waiting), _TOGETHER):
+            _together(control, waiting[start : start + _TOGETHER])
+
+
+def _together(control: socket.socket, requests: list[NetlinkRequest]) -> None:
+    """Refusals are always answered; of what succeeds only the last message is, which says that all
+    were seen.
+    """
+    last = len(requests) - 1
+    control.send(
+        b"".join(
+            _message(request, number, number == last) for number, request in enumerate(requests)
+        )
+    )
+    number = -1
+    while number != last:
+        answer = control.recv(1 << 14)
+        number, code = (
+            _HEADER.unpack_from(answer)[3],
+            struct.unpack_from("=i", answer, _HEADER.size)[0],
+        )
+        if code:
+            raise TcplabError(
+                f"The kernel refused '{requests[number].words}': {os.strerror(-code)}.",
+                "An address or a route of the topology cannot be what it says.",
+            )
+
+
+def _message(request: NetlinkRequest, number: int, answered: bool) -> bytes:
+    flags = (
+        _REQUEST | (_ACKNOWLEDGE if answered else 0) | (0 if request.kind == _NEW_LINK else _CREATE)
+    )
+    return (
+        _HEADER.pack(_HEADER.size + len(request.body), request.kind, flags, number, 0)
+        + request.body
+    )
+
+
+def _attribute(kind: int, value: bytes) -> bytes:
+    return struct.pack("=HH", 4 + len(value), kind) + value + b"\0" * (-len(value) % 4)

@@ -1,0 +1,109 @@
+"""A network that somebody types into: Mininet's own command line on a pseudo-terminal whose other
+end is outside.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import select
+import struct
+import termios
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from testbed.guest.background import in_background
+from testbed.guest.job_entry import JobContext
+from testbed.guest.live_network import LiveNetwork, network
+from testbed.guest.mailbox import INTERVAL, Mailbox
+from topologies.data import from_data
+from topologies.spec import TopologySpec
+
+_HELP = """\
+{diagram}
+
+{first} ping -c 3 {second}        a command on {first}; names of hosts become their addresses
+{second} iperf -s &          a server in the background, then: {first} iperf -c {second} -i 1
+{first} ss -tin             what the kernel knows of {first}'s connections
+{first} tcpdump -n -i {first}-eth0    its packets, until Ctrl-C
+{first} sysctl -w net.ipv4.tcp_sack=0    a setting of {first} alone
+{shaper} tc -s qdisc show    delay lines, rates and queues with their counters
+pingall, net, nodes, dump, help    Mininet's own commands; there are no windows (xterm)
+
+Ctrl-C stops the command that runs. Ctrl-D or exit ends the network; Ctrl-] does so whatever runs.
+"""
+
+
+def perform(data: Any, room: JobContext) -> None:
+    """Build the topology in `data`, with the `size` of the terminal (rows, columns), and wait for
+    its end.
+    """
+    topology: TopologySpec = from_data(TopologySpec, data["topology"])
+    room.enter("building the network")
+    with network(topology, disposable=True, shells=True) as live:
+        _tell_mininet(live)
+        room.enter("ready")
+        with _terminal(Mailbox(room.delivery), *data["size"]):
+            print(_help(topology), flush=True)
+            _command_line(live)
+
+
+def _tell_mininet(live: LiveNetwork) -> None:
+    """Its command line replaces names by the addresses that it knows of; ours were set without
+    it.
+    """
+    for host in live.mininet.hosts:
+        for interface in host.intfList():
+            interface.updateIP()
+
+
+def _command_line(live: LiveNetwork) -> None:
+    from mininet.cli import CLI
+
+    CLI.readlineInited = (
+        True  # else it keeps a history in root's home, where nothing of a run may stay
+    )
+    CLI(live.mininet)
+
+
+def _help(topology: TopologySpec) -> str:
+    first, second, *_ = topology.named("host")
+    shaper = next((port.node for port in topology.ports if port.channel), first)
+    return _HELP.format(diagram=topology.diagram, first=first, second=second, shaper=shaper)
+
+
+@contextmanager
+def _terminal(mailbox: Mailbox, rows: int, columns: int) -> Iterator[None]:
+    """A pseudo-terminal as our controlling one, so that Ctrl-C is a signal; its other end is the
+    mailbox.
+    """
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    os.setsid()
+    fcntl.ioctl(theirs, termios.TIOCSCTTY, 0)
+    saved = [os.dup(number) for number in range(3)]
+    for number in range(3):
+        os.dup2(theirs, number)
+
+    def relay(stop: threading.Event) -> None:
+        while not (_passed_on(ours, mailbox, INTERVAL) == 0 and stop.is_set()):
+            if keys := mailbox.typed():
+                os.write(ours, keys)
+
+    try:
+        with in_background("terminal", relay):
+            yield
+    finally:
+        for number, descriptor in enumerate(saved):
+            os.dup2(descriptor, number)
+
+
+def _passed_on(ours: int, mailbox: Mailbox, patience: float) -> int:
+    """Print what the terminal has within `patience` seconds; how many bytes that were."""
+    if not select.select([ours], [], [], patience)[0]:
+        return 0
+    text = os.read(ours, 1 << 16)
+    mailbox.print(text)
+    return len(text)

@@ -1,0 +1,1 @@
+"""This computer: packages, capacity, who typed sudo, and what processes take."""

@@ -1,0 +1,55 @@
+"""What a tree of processes has taken so far, from proc_pid_stat(5).
+
+bubblewrap does not wait for what it started, so the usual accounting of ended children says
+nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class ProcessUsage:
+    """CPU seconds of a process, its descendants and those it has waited for; bytes of memory.
+
+    `peak` is the most that the largest of them had, `private` what no file holds, of all together.
+    """
+
+    cpu: float = 0.0
+    peak: int = 0
+    private: int = 0
+
+    def __add__(self, other: ProcessUsage) -> ProcessUsage:
+        return ProcessUsage(
+            self.cpu + other.cpu, max(self.peak, other.peak), self.private + other.private
+        )
+
+
+def taken_by(pid: int) -> ProcessUsage:
+    """What a process and its descendants have taken so far; nothing of those that end meanwhile."""
+    waiting, total = [pid], ProcessUsage()
+    while waiting:
+        process = waiting.pop()
+        try:
+            total += _of_process(process)
+            waiting += map(
+                int, Path(f"/proc/{process}/task/{process}/children").read_text().split()
+            )
+        except (FileNotFoundError, ProcessLookupError):  # it ended between two looks
+            continue
+    return total
+
+
+def _of_process(pid: int) -> ProcessUsage:
+    ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:15]
+    lines = (line.split() for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    kilobytes = {
+        words[0]: int(words[1]) for words in lines if words and words[0] in ("VmHWM:", "RssAnon:")
+    }
+    peak, private = (1024 * kilobytes.get(name, 0) for name in ("VmHWM:", "RssAnon:"))
+    return ProcessUsage(sum(map(int, ticks)) / _TICKS, peak, private)

@@ -1,0 +1,80 @@
+"""The code and data of a job as one Python archive that is the same, byte for byte, for the same
+content.
+
+File times and owners would be a way for the host to move packets in the guest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import testbed
+from testbed.guest.job_entry import ATTACHED
+
+_ROOT = testbed.CODE
+_CODE = (
+    "topologies/*.py",
+    "testbed/__init__.py",
+    "testbed/guest/*.py",
+    "experiments/__init__.py",
+    "experiments/definition/__init__.py",
+    "experiments/definition/spec.py",
+    "experiments/procedure/__init__.py",
+    "experiments/procedure/perform.py",
+    "experiments/procedure/proof.py",
+    "experiments/procedure/reordering_proof.py",
+)
+_START = "import sys\nfrom testbed.guest.job_entry import main\nsys.exit(main(sys.argv[1:]))\n"
+
+
+def job_archive(module: str, data: Any, files: Mapping[str, bytes] | None = None) -> bytes:
+    """A zip that Python runs (zipapp): calls `perform(data, room)` of `module` in the room it is
+    started in.
+
+    The job finds `files` by their names as `room.attached(name)`.
+    """
+    job = json.dumps({"module": module, "data": data}, sort_keys=True)
+    own = Path(*module.split(".")).with_suffix(".py")
+    packages = {(parent / "__init__.py").as_posix(): b"" for parent in own.parents if parent.name}
+    members = (
+        packages | _code() | {own.as_posix(): (_ROOT / own).read_bytes(), "job.json": job.encode()}
+    )
+    return _zipped(members | {ATTACHED + name: content for name, content in (files or {}).items()})
+
+
+def code_digest() -> str:
+    """SHA-256 of the code that travels: another version may send packets at other times."""
+    return hashlib.sha256(_zipped(_code())).hexdigest()
+
+
+def _code() -> dict[str, bytes]:
+    files = [file for pattern in _CODE for file in _ROOT.glob(pattern)]
+    return {file.relative_to(_ROOT).as_posix(): file.read_bytes() for file in files} | {
+        "__main__.py": _START.encode()
+    }
+
+
+def _zipped(members: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for name in sorted(members):
+            archive.writestr(zipfile.ZipInfo(name, (2000, 1, 1, 0, 0, 0)), members[name])
+    return buffer.getvalue()
+
+
+@contextmanager
+def job_file(archive: bytes) -> Iterator[IO[bytes]]:
+    """The archive as an open file without a name: nothing stays behind when we are killed."""
+    with tempfile.TemporaryFile() as file:
+        file.write(archive)
+        file.flush()
+        file.seek(0)
+        yield file

@@ -1,0 +1,269 @@
+"""Following a job from outside, on either testbed: progress, limits, what it took, how it ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from testbed.guest.job_entry import EVENTS, LOG, RESULT
+from testbed.guest.programs import wait_until_ended
+from testbed.host.process_usage import ProcessUsage, taken_by
+from topologies import untrusted
+from topologies.errors import TcplabError
+
+CONSOLE = "console.log"
+_REMEDIES = {  # what a dead run's last words may contain, and what to do then
+    "namespace": (
+        "This system does not let ordinary users make namespaces, which the sandbox needs: sudo"
+        " sysctl -w user.max_user_namespaces=10000 kernel.unprivileged_userns_clone=1, on Ubuntu"
+        " kernel.apparmor_restrict_unprivileged_userns=0; in a container, start that with more"
+        " rights."
+    ),
+    "seccomp": (
+        "This system, perhaps a container, does not let programs install seccomp filters; run"
+        " outside of it."
+    ),
+    "ptrace": (
+        "This system, perhaps a container, does not let programs trace their children; run outside"
+        " of it."
+    ),
+    "No space left": "Free space in /dev/shm and on the disk of the run's folder.",
+    "": "The whole output is in console.log and job.log of the run's folder.",
+}
+LIMIT, NO_RESULT = "at its limit of", "The run ended without a result"
+"""Parts of what a run's error says: by these others know which it is."""
+_BY_SIGNAL = 128  # bwrap(1) exits with this and the number of the signal that ended the guest
+_SIGNALS: dict[int, str] = {
+    signal.SIGSYS: "its kernel made a system call of this computer that no guest makes",
+    signal.SIGXFSZ: "it wrote a file that is larger than any of a run",
+    signal.SIGXCPU: "it took more processor time than the run may",
+}
+_DYING = 10.0  # seconds that killed processes may take to be gone
+_FULL = 2**20  # bytes free
+_MOST_EVENTS, _MOST_RESULT = 2**20, 2**20  # bytes read at once
+_LONGEST, _LONGEST_LINE = 16_000, 300  # characters of a job's own words
+_LATEST = 1e12  # seconds of a job's clock
+_POLL = 0.05  # seconds between two looks at a running job
+
+Progress = Callable[[str, float], None]
+"""Called again and again with what is being done and the seconds that have passed on the job's own
+clock.
+
+What it raises ends the job.
+"""
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a run took: seconds of its own clock, wall and CPU seconds of this machine, peak memory
+    in bytes.
+    """
+
+    clock_seconds: float
+    wall_seconds: float
+    cpu_seconds: float
+    memory: int
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a run may take; a guest is ended at any of them.
+
+    `wall_seconds` is counted outside: a program that spins freezes virtual time, and its own
+    time-outs with it. `output_bytes` and `output_files` are what its folder may hold.
+    """
+
+    wall_seconds: float = 600.0
+    memory_mib: int = 1024
+    processes: int = 8192
+    output_bytes: int = 4 << 30
+    output_files: int = 20_000
+
+
+@dataclass(frozen=True)
+class JobEnd:
+    """A job that has ended by itself: its exit status, and what it took."""
+
+    status: int
+    wall_seconds: float
+    taken: ProcessUsage
+
+
+@contextmanager
+def started(
+    command: list[str], console: IO[bytes], descriptors: list[int]
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A job in a process group of its own, killed as a whole at the end, whatever happens.
+
+    All its processes inherit one end of a pipe: when that closes, the last of them is gone.
+    """
+    watching, alive = os.pipe()
+    try:
+        try:
+            process = _popen(command, console, [*descriptors, alive])
+        finally:
+            os.close(alive)
+        with process:
+            try:
+                yield process
+            finally:
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+                select.select([watching], [], [], _DYING)
+    finally:
+        os.close(watching)
+
+
+def _popen(
+    command: list[str], console: IO[bytes], descriptors: list[int]
+) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=console,
+            stderr=console,
+            pass_fds=descriptors,
+            start_new_session=True,
+            cwd="/",
+        )
+    except FileNotFoundError:
+        raise TcplabError(
+            f"{command[0]} is not installed.", "Run ./tcplab, which installs what is missing."
+        ) from None
+
+
+def _allowed(_taken: ProcessUsage) -> None:
+    """Nothing but the clock limits a job that is not a guest."""
+
+
+def follow(
+    process: subprocess.Popen[bytes],
+    out: Path,
+    progress: Progress,
+    limits: Limits,
+    check: Callable[[ProcessUsage], None] = _allowed,
+) -> JobEnd:
+    """Follow a job to its end; `check` hears again and again what it has taken.
+
+    Raises TcplabError at the wall-clock limit, and what `check` raises.
+    """
+    begun = time.monotonic()
+    told, taken = _Told(out, progress), ProcessUsage()
+    while not wait_until_ended(process, _POLL):
+        if time.monotonic() - begun > limits.wall_seconds:
+            raise TcplabError(
+                f"The run was stopped {LIMIT} {limits.wall_seconds:g} s of wall time: perhaps a"
+                " program spins.",
+                f"Look at {LOG} in the run's folder; raise the limit with --limit.",
+            )
+        told.again()
+        latest = taken_by(process.pid)
+        check(latest)
+        taken = ProcessUsage(max(taken.cpu, latest.cpu), max(taken.peak, latest.peak))
+    told.again()
+    return JobEnd(process.returncode, time.monotonic() - begun, taken)
+
+
+def usage_of(ended: JobEnd, out: Path) -> Usage:
+    """What an ended job says of itself in its folder.
+
+    Raises TcplabError with the job's own message.
+    """
+    return Usage(_verdict(out, ended.status), ended.wall_seconds, ended.taken.cpu, ended.taken.peak)
+
+
+@dataclass
+class _Told:
+    """The job's events, as far as they have been read and handed on."""
+
+    out: Path
+    progress: Progress
+    offset: int = 0
+    phase: str = "starting"
+    elapsed: float = 0.0
+
+    def again(self) -> None:
+        """Read what is new, and tell what the last complete line says."""
+        self._read(self._new())
+        self.progress(self.phase, self.elapsed)
+
+    def _new(self) -> bytes:
+        try:
+            with untrusted.opened(self.out, EVENTS) as file:
+                file.seek(self.offset)
+                return file.read(_MOST_EVENTS)
+        except (FileNotFoundError, untrusted.StrangeFile):
+            return b""
+
+    def _read(self, text: bytes) -> None:
+        complete = text[: text.rfind(b"\n") + 1]
+        self.offset += len(complete)
+        for line in complete.splitlines()[-1:]:
+            event = _object(line, EVENTS)
+            self.phase = _sentence(event.get("phase"), self.phase)
+            self.elapsed = _number(event.get("elapsed"))
+
+
+def _verdict(out: Path, status: int) -> float:
+    """The seconds that a job's clock showed at its good end.
+
+    Raises TcplabError with its message otherwise.
+    """
+    if why := _SIGNALS.get(status - _BY_SIGNAL):
+        raise TcplabError(f"{NO_RESULT}: {why}.", "Its guest was ended, and nothing else.")
+    if not untrusted.is_file(out, RESULT):
+        if shutil.disk_usage(out).free < _FULL:
+            raise TcplabError(
+                f"The disk of {out} is full.",
+                "Free space and run again; what was measured is kept.",
+            )
+        words = _last_words(out)
+        remedy = next(remedy for sign, remedy in _REMEDIES.items() if sign in words)
+        raise TcplabError(f"{NO_RESULT} (status {status}). Its last words:\n{words}\n", remedy)
+    result = _object(untrusted.content(out, RESULT, _MOST_RESULT), RESULT)
+    if result.get("ok") is not True:
+        raise TcplabError(
+            _sentence(result.get("problem"), NO_RESULT), _sentence(result.get("remedy"))
+        )
+    return _number(result.get("elapsed"))
+
+
+def _object(text: bytes, name: str) -> dict[str, Any]:
+    """What a job wrote as JSON; a guest may have written anything. Raises TcplabError."""
+    try:
+        parsed = json.loads(text)
+    except (ValueError, RecursionError):
+        parsed = None
+    if not isinstance(parsed, dict):
+        raise TcplabError(f"The run's {name} is not what a run writes.", "Run it again.")
+    return parsed
+
+
+def _sentence(value: object, otherwise: str = "") -> str:
+    """A text of a job, of a length that a message can have and without control characters but ends
+    of lines.
+    """
+    text = value if isinstance(value, str) else otherwise
+    return untrusted.plain(text[:_LONGEST])
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) and abs(value) < _LATEST else 0.0
+
+
+def _last_words(out: Path) -> str:
+    names = (name for name in (CONSOLE, LOG) if untrusted.is_file(out, name))
+    texts = (untrusted.tail(out, name, _LONGEST) for name in names)
+    lines = [line[:_LONGEST_LINE] for text in texts for line in text.splitlines()[-8:]]
+    return _sentence("\n".join(lines)).strip() or "(none)"

@@ -1,0 +1,309 @@
+"""Build steps that show what they do: each command runs sealed off from the machine, with its
+output in a log.
+
+The seal is bubblewrap: a command sees the machine read-only and one folder to write to, always
+under the same path (so no path of this machine enters a binary), with a fixed environment, and
+it dies with this process.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, TextIO
+
+from testbed.host.packages import install_command, of_tools
+from topologies.errors import CommandError, TcplabError
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+FOLDER = "/tmp/tcplab"
+"""Where a sealed command finds its workshop's folder."""
+
+ENVIRONMENT = {
+    "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+    "LC_ALL": "C",
+    "HOME": "/tmp",
+    "SOURCE_DATE_EPOCH": "0",
+}
+PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy")
+
+
+class BuildReport:
+    """What is told while something is built: nothing. Subclasses show it."""
+
+    def note(self, text: str) -> None:
+        """Say something that stays to be read."""
+
+    def step(self, text: str, share: float | None = None) -> None:
+        """Say what is going on now, and which share of it (0 to 1) is done where that is known."""
+
+
+class LineReport(BuildReport):
+    """For a file or a pipe: a line when a step begins and one every `interval` seconds after
+    that.
+    """
+
+    def __init__(self, stream: TextIO, interval: float = 15.0) -> None:
+        self.stream, self.interval = stream, interval
+        self.text, self.began, self.printed = "", 0.0, 0.0
+
+    def note(self, text: str) -> None:
+        print(text, file=self.stream, flush=True)
+
+    def step(self, text: str, share: float | None = None) -> None:
+        now = time.monotonic()
+        if text != self.text:
+            self.text, self.began, self.printed = text, now, now
+            self.note(f"{text} ...")
+        elif now - self.printed >= self.interval:
+            self.printed = now
+            self.note(f"{text}: {progress_text(now - self.began, share)}")
+
+
+class BarReport(BuildReport):
+    """For a terminal: one line with a bar and an estimate, which vanishes at the end."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress, self.text = progress, ""
+        self.task = progress.add_task("", total=None, visible=False)
+
+    def note(self, text: str) -> None:
+        self.progress.console.print(text, highlight=False, markup=False)
+
+    def step(self, text: str, share: float | None = None) -> None:
+        if text != self.text:
+            self.text = text
+            self.progress.reset(self.task, description=text, total=None, visible=True)
+        if share is not None:
+            self.progress.update(self.task, completed=share, total=1.0)
+
+
+def progress_text(elapsed: float, share: float | None) -> str:
+    """Seconds gone, and from the share done (0 to 1) the seconds to come."""
+    if not share:
+        return f"{elapsed:.0f} s so far"
+    return f"{share:.0%}, about {elapsed * (1 - share) / share:.0f} s left"
+
+
+@contextmanager
+def shown(stream: TextIO) -> Iterator[BuildReport]:
+    """A report on `stream`: a bar where that is a terminal, else lines."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    if not stream.isatty():
+        yield LineReport(stream)
+        return
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(file=stream), transient=True) as progress:
+        yield BarReport(progress)
+
+
+class _ProcessGroup:
+    """A command in a process group of its own, which is gone when the block ends."""
+
+    def __init__(self, command: Sequence[str], log: Path, source: Path) -> None:
+        self.command, self.log, self.source = command, log, source
+
+    def __enter__(self) -> subprocess.Popen[bytes]:
+        with self.log.open("ab") as output, self.source.open("rb") as given:
+            self.process = subprocess.Popen(
+                self.command,
+                stdin=given,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        return self.process
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, 9)
+            self.process.wait()
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """A folder to build in, the log of what is run there (it outlives the folder), and who is
+    told.
+    """
+
+    folder: Path
+    log: Path
+    report: BuildReport
+
+    def run(
+        self,
+        text: str,
+        command: Sequence[str],
+        *,
+        source: Path = Path(os.devnull),
+        environment: Mapping[str, str] | None = None,
+        network: bool = False,
+        root: str = "",
+        bare: bool = False,
+        share: Callable[[], float] | None = None,
+    ) -> str:
+        """Run `command` sealed and return what it printed.
+
+        `source` is its standard input, `network` gives it the machine's network, `root` makes a
+        folder of the workshop its root, `bare` hides all of the machine but its programs,
+        `share` says how much of it is done. Raises CommandError when it fails.
+        """
+        before = self.log.stat().st_size if self.log.exists() else 0
+        seal = (
+            inside(self.folder / root)
+            if root
+            else hidden(self.folder)
+            if bare
+            else outside(self.folder, network)
+        )
+        self.report.step(text)
+        with _ProcessGroup(
+            [*seal, *variables(environment or {}, network), "--", *command], self.log, source
+        ) as process:
+            while not finished(process):
+                self.report.step(text, share() if share else None)
+        printed = self.log.read_bytes()[before:].decode(errors="replace")
+        if process.returncode:
+            raise CommandError(
+                " ".join(command), process.returncode, printed, f"The whole log is {self.log}."
+            )
+        return printed
+
+
+def finished(process: subprocess.Popen[bytes]) -> bool:
+    """Wait a moment for the process; whether it has ended."""
+    try:
+        process.wait(0.2)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def outside(folder: Path, network: bool) -> list[str]:
+    """bubblewrap's arguments for a command that sees this machine, and may write to `folder`
+    only.
+    """
+    places = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]
+    shared = ["--share-net"] if network else []
+    return [*SEAL, *shared, *places, "--bind", str(folder), FOLDER, "--chdir", FOLDER]
+
+
+def inside(root: Path) -> list[str]:
+    """bubblewrap's arguments for a command whose whole world is the folder `root`."""
+    return [
+        *SEAL,
+        "--uid",
+        "0",
+        "--gid",
+        "0",
+        "--bind",
+        str(root),
+        "/",
+        "--dev",
+        "/dev",
+        "--proc",
+        "/proc",
+    ]
+
+
+def hidden(folder: Path) -> list[str]:
+    """bubblewrap's arguments for a command that reads what nobody trusts: it sees /usr, `folder`,
+    and nothing else.
+
+    No /proc: what is mounted where would tell paths of this machine.
+    """
+    roots = [Path("/", name) for name in ("bin", "sbin", "lib", "lib32", "lib64")]
+    links = [
+        option
+        for place in roots
+        if place.is_symlink()
+        for option in ("--symlink", os.readlink(place), str(place))
+    ]
+    own = [place for place in roots if place.is_dir() and not place.is_symlink()]
+    places = [
+        Path("/usr"),
+        *own,
+        Path("/etc/alternatives"),
+    ]  # the last: links that say which awk is meant
+    binds = [option for place in places for option in ("--ro-bind-try", str(place), str(place))]
+    return [
+        *SEAL,
+        *binds,
+        *links,
+        "--dev",
+        "/dev",
+        "--tmpfs",
+        "/tmp",
+        "--bind",
+        str(folder),
+        FOLDER,
+        "--chdir",
+        FOLDER,
+    ]
+
+
+SEAL = ("bwrap", "--unshare-all", "--die-with-parent", "--clearenv")
+
+
+def variables(environment: Mapping[str, str], network: bool) -> list[str]:
+    """bubblewrap's arguments for the environment: fixed, and the proxies of this machine for the
+    network.
+    """
+    names = [
+        name
+        for lower in PROXIES
+        for name in (lower, lower.upper())
+        if network and name in os.environ
+    ]
+    wanted = {**ENVIRONMENT, **{name: os.environ[name] for name in names}, **environment}
+    return [part for name, value in wanted.items() for part in ("--setenv", name, value)]
+
+
+def need_tools(tools: Sequence[str]) -> None:
+    """Raises TcplabError that names every missing program and the packages that hold them."""
+    absent = [tool for tool in tools if not shutil.which(tool, path=ENVIRONMENT["PATH"])]
+    if absent:
+        remedy = f"Install them with `{install_command(of_tools(absent))}`."
+        raise TcplabError(
+            f"Programs that the build needs are missing: {', '.join(absent)}.", remedy
+        )
+
+
+def need_space(folder: Path, size: int) -> None:
+    """Raises TcplabError when the file system of `folder` has fewer than `size` bytes free."""
+    free = shutil.disk_usage(folder).free
+    if free < size:
+        problem = (
+            f"The build needs {size / 1e9:.1f} GB in {folder} for a while, and {free / 1e9:.1f} GB"
+            " are free."
+        )
+        raise TcplabError(problem, "Make room, or name another folder in TCPLAB_CACHE.")

@@ -1,0 +1,235 @@
+"""The folder of what is built once: each entry is named by a digest of its recipe and checked when
+it is used.
+
+An entry is a folder with its files and a manifest.json of their sizes and SHA-256. It is built
+in a temporary folder beside its place and renamed there in one step, under a lock that ends with
+the process that holds it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import testbed
+from testbed.lab.building import BuildReport, Workshop
+from topologies.errors import TcplabError
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+_CHECKOUT = testbed.CODE
+
+Facts = Mapping[str, Any]
+
+
+class DamagedEntry(Exception):
+    """An entry is not what its manifest says; the text says why."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to make an entry: `build` leaves `outputs` in the workshop's folder and returns facts for
+    the manifest.
+
+    Whatever changes the result is in `sources` (files) or `variant` (a choice the user made).
+    """
+
+    name: str
+    sources: tuple[Path, ...]
+    outputs: tuple[str, ...]
+    build: Callable[[Workshop], Facts]
+    variant: str = ""
+
+    @cached_property
+    def key(self) -> str:
+        """SHA-256 over name, variant and every source file, as they are when a build begins."""
+        digest = hashlib.sha256(f"{FORMAT} {self.name} {self.variant}\n".encode())
+        for source in self.sources:
+            digest.update(f"{source.name} {sha256(source)}\n".encode())
+        return digest.hexdigest()
+
+    @property
+    def place(self) -> Path:
+        """The entry's folder, whether it exists or not."""
+        return folder() / f"{self.name}-{self.key[:16]}"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A checked entry: its folder, the SHA-256 of each file, and the facts of its manifest."""
+
+    folder: Path
+    files: Mapping[str, str]
+    facts: Facts = field(default_factory=dict)
+
+
+def folder() -> Path:
+    """$TCPLAB_CACHE, else tcplab in $XDG_CACHE_HOME, else in ~/.cache; beside the code for a user
+    without a home.
+    """
+    if chosen := os.environ.get("TCPLAB_CACHE"):
+        return Path(chosen).absolute()
+    if chosen := os.environ.get("XDG_CACHE_HOME"):
+        return Path(chosen).absolute() / "tcplab"
+    home = Path.home()
+    return (home if os.access(home, os.W_OK) else _CHECKOUT).absolute() / ".cache" / "tcplab"
+
+
+def sha256(file: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def ready(recipe: Recipe, report: BuildReport, *, rebuild: bool = False) -> Entry:
+    """The recipe's entry, built when it is missing or damaged, or when `rebuild` asks for it."""
+    if not rebuild and (entry := usable(recipe, BuildReport())):
+        return entry
+    with locked(recipe.name, report):
+        if not rebuild and (entry := usable(recipe, report)):
+            return entry
+        return build(recipe, report)
+
+
+def usable(recipe: Recipe, report: BuildReport) -> Entry | None:
+    """The entry when it is there and whole; the report hears what is wrong with a damaged one."""
+    if not recipe.place.exists():
+        return None
+    try:
+        return verify(recipe, recipe.place)
+    except DamagedEntry as error:
+        report.note(f"The {recipe.name} in {recipe.place} is damaged ({error}); it is built again.")
+        return None
+
+
+def verify(recipe: Recipe, place: Path) -> Entry:
+    """Check every file of an entry against its manifest. Raises DamagedEntry."""
+    try:
+        manifest = json.loads((place / MANIFEST).read_bytes())
+        stated = {
+            name: (manifest["files"][name]["size"], manifest["files"][name]["sha256"])
+            for name in recipe.outputs
+        }
+        facts, key = dict(manifest["facts"]), manifest["key"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DamagedEntry(f"{MANIFEST}: {error!r}") from error
+    if key != recipe.key:
+        raise DamagedEntry("another recipe made it")
+    for name, expected in stated.items():
+        check_file(place / name, expected)
+    return Entry(place, {name: digest for name, (_, digest) in stated.items()}, facts)
+
+
+def check_file(file: Path, expected: tuple[int, str]) -> None:
+    """Raises DamagedEntry unless the file has this size and SHA-256; the size is looked at
+    first.
+    """
+    try:
+        whole = file.stat().st_size == expected[0] and sha256(file) == expected[1]
+    except OSError as error:
+        raise DamagedEntry(f"{file.name}: {error.strerror}") from error
+    if not whole:
+        raise DamagedEntry(f"{file.name} differs from its SHA-256")
+
+
+def build(recipe: Recipe, report: BuildReport) -> Entry:
+    """Build the entry and put it in its place. The recipe's lock must be held."""
+    log = folder() / f"{recipe.name}.log"
+    log.write_bytes(b"")
+    with temporary(recipe.name) as work, temporary(recipe.name) as finished:
+        facts = recipe.build(Workshop(work, log, report))
+        for name in recipe.outputs:
+            os.replace(work / name, finished / name)
+        write_manifest(recipe, finished, facts)
+        install(finished, recipe.place)
+    return verify(recipe, recipe.place)
+
+
+def write_manifest(recipe: Recipe, place: Path, facts: Facts) -> None:
+    """Write manifest.json for the files in `place`, and have all of it on the disk before it is
+    renamed.
+    """
+    files = {
+        name: {"size": (place / name).stat().st_size, "sha256": sha256(place / name)}
+        for name in recipe.outputs
+    }
+    manifest = {
+        "format": FORMAT,
+        "name": recipe.name,
+        "key": recipe.key,
+        "files": files,
+        "facts": facts,
+    }
+    (place / MANIFEST).write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n")
+    for name in (*recipe.outputs, MANIFEST):
+        with (place / name).open("rb") as stream:
+            os.fsync(stream.fileno())
+
+
+def install(finished: Path, place: Path) -> None:
+    """Rename a finished folder to its place; what was there before goes away with the temporary
+    folder.
+    """
+    if place.exists():
+        with tempfile.TemporaryDirectory(
+            prefix=f".{place.name.split('-')[0]}-", dir=folder()
+        ) as aside:
+            os.replace(place, Path(aside) / "old")
+            os.replace(finished, place)
+    else:
+        os.replace(finished, place)
+    place.chmod(0o755)
+
+
+@contextmanager
+def temporary(name: str) -> Iterator[Path]:
+    """A folder in the cache that is gone at the end; `locked` removes it should this process be
+    killed.
+    """
+    path = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=folder()))
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=not path.exists())
+
+
+@contextmanager
+def locked(name: str, report: BuildReport) -> Iterator[None]:
+    """Hold the lock for builds of this name, and remove what a killed build left. Raises
+    TcplabError.
+
+    flock(2) belongs to the open file, which no child inherits: it is free as soon as the holder
+    is dead.
+    """
+    try:
+        folder().mkdir(parents=True, exist_ok=True)
+        stream = (folder() / f"{name}.lock").open("a")
+    except OSError as error:
+        remedy = "Make it writable, or name another folder in TCPLAB_CACHE."
+        raise TcplabError(
+            f"The cache folder {folder()} cannot be written to: {error.strerror}.", remedy
+        ) from error
+    with stream:
+        wait_for(stream.fileno(), name, report)
+        for leftover in folder().glob(f".{name}-*"):
+            shutil.rmtree(leftover)
+        yield
+
+
+def wait_for(descriptor: int, name: str, report: BuildReport) -> None:
+    """Take the lock; say so when that means to wait for another process."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        report.note(f"Another build of the {name} is running; waiting for it.")
+        fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -1,0 +1,136 @@
+"""Cache entries carried to another machine in one tar file.
+
+What arrives is checked like any entry, and before that it is only what it must be: the expected
+regular files, each once, none larger than any of them can be. Nothing is put in its place before
+all of it is right.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from testbed.lab import cache
+from testbed.lab.building import BuildReport
+from topologies.errors import TcplabError
+
+LARGEST = 512 << 20
+"""Bytes of the largest file that is accepted; an image has about 80 MB."""
+LARGEST_MANIFEST = 1 << 20
+
+
+def export(recipes: Sequence[cache.Recipe], file: Path) -> None:
+    """Write the entries of the recipes, which must be ready, into one file. Raises TcplabError."""
+    try:
+        with (
+            _written_whole(file) as partial,
+            tarfile.open(partial, "w", format=tarfile.PAX_FORMAT) as archive,
+        ):
+            for recipe in recipes:
+                for name in _members(recipe):
+                    archive.add(
+                        recipe.place / name, f"{recipe.name}/{name}", recursive=False, filter=_plain
+                    )
+    except OSError as error:
+        raise TcplabError(
+            f"{file} cannot be written: {error.strerror}.", "Choose a folder with room."
+        ) from error
+
+
+def _members(recipe: cache.Recipe) -> tuple[str, ...]:
+    return (cache.MANIFEST, *recipe.outputs)
+
+
+def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    """No owner, no time: the same lab gives the same file."""
+    member.uid = member.gid = 0
+    member.uname = member.gname = ""
+    member.mtime = 0
+    return member
+
+
+@contextmanager
+def _written_whole(file: Path) -> Iterator[Path]:
+    """A temporary file beside `file` that takes its name when the block ends well."""
+    descriptor, name = tempfile.mkstemp(prefix=f".{file.name}-", dir=file.absolute().parent)
+    os.close(descriptor)
+    try:
+        yield Path(name)
+        os.chmod(name, 0o644)
+        os.replace(name, file)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def import_(recipes: Sequence[cache.Recipe], file: Path, report: BuildReport) -> None:
+    """Put the entries of `file` into the cache.
+
+    Raises TcplabError when it is not what `export` writes.
+    """
+    with ExitStack() as stack:
+        for recipe in recipes:
+            stack.enter_context(cache.locked(recipe.name, report))
+        places = {
+            recipe.name: stack.enter_context(cache.temporary(recipe.name)) for recipe in recipes
+        }
+        members = [(recipe.name, name) for recipe in recipes for name in _members(recipe)]
+        _extract(file, {f"{folder}/{name}": places[folder] / name for folder, name in members})
+        for recipe in recipes:
+            _check(recipe, places[recipe.name], file)
+        for recipe in recipes:
+            cache.install(places[recipe.name], recipe.place)
+
+
+def _extract(file: Path, expected: dict[str, Path]) -> None:
+    """Copy each expected member to its path.
+
+    Raises TcplabError for anything else in the archive.
+    """
+    remaining = dict(expected)
+    try:
+        with tarfile.open(file, "r:") as archive:
+            for member in archive:
+                if not (
+                    member.isreg()
+                    and member.name in remaining
+                    and member.size <= _limit(member.name)
+                ):
+                    raise _refused(file, f"{member.name!r} does not belong there")
+                _copy(archive, member, remaining.pop(member.name))
+    except (OSError, tarfile.TarError) as error:
+        raise _refused(file, str(error)) from error
+    if remaining:
+        raise _refused(file, f"{', '.join(remaining)} missing")
+
+
+def _limit(name: str) -> int:
+    return LARGEST_MANIFEST if name.endswith(cache.MANIFEST) else LARGEST
+
+
+def _copy(archive: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> None:
+    content = archive.extractfile(member)
+    if content is None:
+        raise tarfile.ReadError(f"{member.name} has no content")
+    with content, target.open("xb") as stream:
+        shutil.copyfileobj(content, stream)
+        os.fsync(stream.fileno())
+    target.chmod(0o755 if member.mode & 0o100 else 0o644)
+
+
+def _check(recipe: cache.Recipe, place: Path, file: Path) -> None:
+    try:
+        cache.verify(recipe, place)
+    except cache.DamagedEntry as error:
+        raise _refused(file, f"{recipe.name}: {error}") from error
+
+
+def _refused(file: Path, reason: str) -> TcplabError:
+    remedy = (
+        "It must be a whole file that `tcplab image export` wrote with this version of the package."
+    )
+    return TcplabError(f"{file} is not taken: {reason}.", remedy)

@@ -1,0 +1,206 @@
+"""What a module did to its guest, in words: the kernel's last message with the lines of the
+module's own source.
+
+The kernel prints `function+0xoffset/0xsize [module]`. The function's place is in the module's
+symbol table, and addr2line(1) finds the line in its debugging information. Both are the work of
+who wrote the module, so both are read in the sealed build's world.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from testbed.guest.job_entry import EVENTS
+from testbed.host.scratch import scratch
+from testbed.jobs.following import CONSOLE, LIMIT, NO_RESULT
+from testbed.lab.building import BuildReport, Workshop
+from testbed.lab.kernel.module_build import LIMITS, Built
+from topologies import untrusted
+from topologies.errors import CommandError, TcplabError
+
+_PANIC = re.compile(r"Kernel panic - not syncing: (.*)")
+_MEANINGS = {  # how the lab kernel's panics begin (arch/um/kernel/trap.c), and what they mean
+    "Segfault with no mm": "memory was used that is not there",
+    "Kernel mode fault": "memory was used that is not there",
+    "Kernel tried to access user memory": "memory was used that is not there",
+    "Kernel mode signal 8": "a division by 0",
+    "Kernel mode signal 4": "an instruction that does not exist",
+    "BUG": "BUG() was reached",
+}
+_FRAME = re.compile(
+    r"(RIP: \d+:|\[<[0-9a-f]+>\] (?:\? )?)([A-Za-z_][\w.]*)\+0x([0-9a-f]+)/0x[0-9a-f]+(?:"
+    r" \[(\w+)\])?"
+)
+_ENTRANCE = "tcp_v4_rcv"  # of a packet into TCP; how it came there is the same for everybody
+_STANDSTILL = (
+    3.0  # wall seconds without a tick of the guest's clock, which else ticks several times a second
+)
+_FRAMES = 12
+_WARNING_ENDS = "---[ end trace"  # a warning before a crash has a backtrace of its own
+_MESSENGERS = {  # functions that tell of a crash, or of the signal that the host sent for it
+    "panic",
+    "vpanic",
+    "dump_stack",
+    "dump_stack_lvl",
+    "show_stack",
+    "_printk",
+    "relay_signal",
+    "relay_signal.cold",
+    "segv",
+    "segv_handler",
+    "sig_handler",
+    "sig_handler_common",
+    "hard_handler",
+}
+_BUG = re.compile(
+    r"BUG: failure at (\S+):(\d+)/(\w+)\(\)"
+)  # include/asm-generic/bug.h; no frame is left of it
+_LOG_BYTES = 2**20
+_LONGEST_LINE = 300  # characters
+
+
+@dataclass(frozen=True)
+class StackFrame:
+    """A function of the backtrace. `module` is empty for the kernel's own; `exact` where the
+    address is the fault's.
+    """
+
+    function: str
+    offset: int
+    module: str
+    exact: bool
+
+
+def explained(error: TcplabError, out: Path, modules: Sequence[Built]) -> TcplabError:
+    """The error of a run in a guest, with what its console and its clock say of the modules that
+    were loaded.
+    """
+    if not modules:
+        return error
+    console = _console(out)
+    names = " or ".join(f"{one.module.name}.c" for one in modules)
+    if said := _PANIC.search(console):
+        problem = (
+            "The guest's kernel crashed:"
+            f" {_meant(said[1].strip())}.\n{_backtrace(console, modules)}"
+        )
+        return TcplabError(
+            problem,
+            f"Correct {names}; only its guest has ended. The kernel's words are in {CONSOLE}.",
+        )
+    if error.problem.startswith(NO_RESULT):
+        remedy = (
+            f"It may have written where it should not: correct {names}. Only its guest has ended."
+        )
+        return TcplabError(f"The guest died with {names} loaded. {error.problem}", remedy)
+    if LIMIT in error.problem and _stood_still(out):
+        problem = f"{error.problem.split(':')[0]}, and its clock had stood still: {names} spins."
+        remedy = (
+            "Look for a loop that does not end, or a pointer that leads nowhere. Only its guest was"
+            " stopped."
+        )
+        return TcplabError(problem, remedy)
+    return error
+
+
+def _meant(words: str) -> str:
+    meaning = next((meaning for sign, meaning in _MEANINGS.items() if words.startswith(sign)), "")
+    return f"{meaning} ({words})" if meaning else words
+
+
+def _console(out: Path) -> str:
+    """The end of what the guest's kernel said; a module may have said lines of any length."""
+    text = untrusted.tail(out, CONSOLE, _LOG_BYTES) if untrusted.is_file(out, CONSOLE) else ""
+    return "\n".join(line[:_LONGEST_LINE] for line in text.splitlines())
+
+
+def _stood_still(out: Path) -> bool:
+    """Whether virtual time did not pass in the end: the job writes an event each second of it."""
+    try:
+        with untrusted.opened(out, EVENTS) as file:
+            return time.time() - os.fstat(file.fileno()).st_mtime > _STANDSTILL
+    except (FileNotFoundError, untrusted.StrangeFile):
+        return False
+
+
+def _backtrace(console: str, modules: Sequence[Built]) -> str:
+    """A line for each function, the innermost first; those of a module with file, line and the
+    line's text.
+    """
+    known = {one.module.name: one for one in modules}
+    lines = [
+        f"  {function} at {file}:{number}\n" for file, number, function in _BUG.findall(console)
+    ]
+    for frame in _frames(console)[:_FRAMES]:
+        own = known.get(frame.module)
+        lines.append(f"  {frame.function}{_place(own, frame) if own else ''}\n")
+    return "".join(lines)
+
+
+def _frames(console: str) -> list[StackFrame]:
+    """The functions of the last crash without repetitions, from where it happened to TCP's
+    entrance.
+    """
+    crash = (
+        console[: _end(_PANIC, console)].rpartition(_WARNING_ENDS)[2]
+        + console[_end(_PANIC, console) :]
+    )
+    found: dict[tuple[str, str], StackFrame] = {}
+    for how, function, offset, module in _FRAME.findall(crash):
+        frame = StackFrame(function, int(offset, 16), module, how.startswith("RIP"))
+        if (frame.offset or frame.exact) and function not in _MESSENGERS:
+            found.setdefault((function, module), frame)
+    frames = sorted(found.values(), key=lambda frame: not frame.exact)
+    # What stands before the first function of a module are the handlers of the crash itself.
+    first = next((index for index, frame in enumerate(frames) if frame.module or frame.exact), 0)
+    names = [frame.function for frame in frames]
+    return frames[first : names.index(_ENTRANCE) if _ENTRANCE in names[first:] else None]
+
+
+def _end(sign: re.Pattern[str], text: str) -> int:
+    found = sign.search(text)
+    return found.end() if found else len(text)
+
+
+def _place(built: Built, frame: StackFrame) -> str:
+    """` at exp.c:12: <the line>`; empty where debugging information does not say."""
+    with scratch() as folder:
+        shutil.copyfile(built.with_lines, folder / "lines.ko")
+        workshop = Workshop(folder, folder / "log", BuildReport())
+        try:
+            where = _line(workshop, frame)
+        except (CommandError, ValueError):
+            return ""
+    file, _, number = where.rpartition(":")
+    source = built.module.source.splitlines()
+    if file.rpartition("/")[2] != f"{built.module.name}.c" or not number.isdecimal():
+        return f" at {where}" if number.isdecimal() else ""
+    text = source[int(number) - 1].strip() if int(number) <= len(source) else ""
+    return f" at {built.module.name}.c:{number}: {text}"
+
+
+def _line(workshop: Workshop, frame: StackFrame) -> str:
+    """`file:line` of a place in the module.
+
+    The address after a call may be the next line's: one byte back.
+    """
+    symbols = workshop.run(
+        "Reading symbols", [*LIMITS, "nm", "--format=sysv", "lines.ko"], bare=True
+    )
+    rows = (
+        [part.strip() for part in line.split("|")]
+        for line in symbols.splitlines()
+        if line.count("|") == 6
+    )
+    value, section = next(
+        (row[1], row[6]) for row in rows if row[0] == frame.function and row[3] == "FUNC"
+    )
+    address = int(value, 16) + frame.offset - (not frame.exact)
+    command = [*LIMITS, "addr2line", "-e", "lines.ko", "-j", section, f"{address:#x}"]
+    return workshop.run("Finding the line", command, bare=True).split()[0]

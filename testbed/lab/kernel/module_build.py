@@ -1,0 +1,188 @@
+"""A congestion control built from its source: sealed off from this machine, the same bytes every
+time, kept.
+
+The source may be hostile. What compiles it sees /usr and a folder with the source and the
+kernel's tree: no home, no /etc, no /proc, no network; it has limits, and nothing that it makes
+is run here. What it makes is loaded in a guest.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from testbed.guest.kernel_modules import KernelModule
+from testbed.lab import cache
+from testbed.lab.building import FOLDER, BuildReport, Workshop, need_tools
+from testbed.lab.cache import Facts, Recipe
+from testbed.lab.kernel.kernel_recipe import FIXED
+from testbed.lab.ready import Lab
+from topologies.errors import CommandError, TcplabError
+
+MODULE_TOOLS = ("bwrap", "gcc", "ld", "make", "tar", "gzip")
+LOADED, WITH_LINES = "module.ko", "lines.ko"
+"""The module as it is loaded, and with the line numbers that explain a crash."""
+_KEPT = 200  # modules that stay in the cache; a student's tries have half a megabyte each
+_SHOWN = 40  # lines of the compiler; the first error explains the others
+# Wall seconds, CPU seconds, bytes of memory and of a file: exp takes 1.5 s in all, 0.2 GB, 0.4 MB.
+LIMITS = (
+    "timeout",
+    "--signal=KILL",
+    "60",
+    "prlimit",
+    "--cpu=40",
+    "--as=2000000000",
+    "--fsize=67108864",
+)
+_KBUILD = "obj-m := {name}.o\nccflags-y := -g\n"
+_NOISE = re.compile(
+    r"^(make(\[\d+\])?: |  [A-Z]+ |compilation terminated|In file included from .*[,:]$)"
+)
+
+Prepare = Callable[[Workshop], list[str]]
+"""Makes a kernel's tree ready in the workshop, and gives the `make` that uses it."""
+
+
+@dataclass(frozen=True)
+class Built:
+    """A module that was built. `with_lines` is a file for `addr2line`; `warnings` are the
+    compiler's own lines.
+    """
+
+    module: KernelModule
+    content: bytes
+    digest: str
+    with_lines: Path
+    warnings: str
+
+
+def built(module: KernelModule, lab: Lab, report: BuildReport | None = None) -> Built:
+    """The module for the lab kernel, built where that was not done before.
+
+    Raises TcplabError with the errors.
+    """
+    recipe = _recipe(
+        module, lab.digests["modules"], lambda workshop: _unpack(workshop, lab.modules)
+    )
+    return _made(module, recipe, report)
+
+
+def built_for_this_kernel(module: KernelModule, report: BuildReport | None = None) -> Built:
+    """The module for the kernel of this computer.
+
+    Raises TcplabError also where its headers are not installed.
+    """
+    release = platform.release()
+    headers = Path("/lib/modules", release, "build")
+    if not (headers / "Makefile").exists():
+        raise TcplabError(
+            f"The headers of this kernel, {release}, are not installed.",
+            f"sudo apt-get install linux-headers-{release}, or use --testbed virtual.",
+        )
+    return _made(
+        module,
+        _recipe(module, f"this {release}", lambda _workshop: ["make", "-C", str(headers)]),
+        report,
+    )
+
+
+def build_all(modules: Iterable[KernelModule], lab: Lab) -> list[Built]:
+    """Every module for the lab kernel."""
+    return [built(module, lab) for module in modules]
+
+
+def attached(modules: Iterable[Built]) -> dict[str, bytes]:
+    """The files that a job takes along to load these modules."""
+    return {f"{one.module.name}.ko": one.content for one in modules}
+
+
+def _recipe(module: KernelModule, kernel: str, prepare: Prepare) -> Recipe:
+    need_tools(MODULE_TOOLS)
+    compiler = subprocess.run(
+        ["gcc", "--version"], capture_output=True, text=True, check=True
+    ).stdout.splitlines()[0]
+    variant = f"{module.name} {module.digest} {kernel} {compiler}"
+    return Recipe(
+        "module",
+        (Path(__file__),),
+        (LOADED, WITH_LINES),
+        lambda work: _build(work, module, prepare),
+        variant,
+    )
+
+
+def _made(module: KernelModule, recipe: Recipe, report: BuildReport | None) -> Built:
+    entry = cache.ready(recipe, report or BuildReport())
+    content = (entry.folder / LOADED).read_bytes()
+    return Built(
+        module,
+        content,
+        entry.files[LOADED],
+        entry.folder / WITH_LINES,
+        str(entry.facts["warnings"]),
+    )
+
+
+def _unpack(workshop: Workshop, tree: Path) -> list[str]:
+    """Unpack the lab kernel's tree and give the `make` that uses it."""
+    (workshop.folder / "tree").mkdir()
+    workshop.run(
+        "Unpacking the kernel's headers", ["tar", "-xz", "-C", "tree"], source=tree, bare=True
+    )
+    return ["make", "ARCH=um", "-C", "tree"]
+
+
+def _build(workshop: Workshop, module: KernelModule, prepare: Prepare) -> Facts:
+    """Leave the module in the workshop, as LOADED and as WITH_LINES."""
+    make = prepare(workshop)
+    (workshop.folder / "module").mkdir()
+    (workshop.folder / "module" / f"{module.name}.c").write_text(module.source)
+    (workshop.folder / "module" / "Kbuild").write_text(_KBUILD.format(name=module.name))
+    command = [*LIMITS, *make, f"M={FOLDER}/module", "modules"]
+    try:
+        said = workshop.run(f"Building {module.name}", command, environment=FIXED, bare=True)
+    except CommandError as error:
+        raise TcplabError(_complaint(module, error), "Correct it and build it again.") from None
+    _keep_regular(workshop.folder / "module" / f"{module.name}.ko", workshop.folder / WITH_LINES)
+    strip = [*LIMITS, "strip", "--strip-debug", "-o", LOADED, WITH_LINES]
+    workshop.run(f"Stripping {module.name}", strip, bare=True)
+    _forget_old()
+    return {"module": module.name, "source": module.digest, "warnings": _essence(said)}
+
+
+def _complaint(module: KernelModule, error: CommandError) -> str:
+    """The compiler's own lines with file and line, or which limit was reached."""
+    essence = _essence(error.output).splitlines()
+    if error.status in (124, 137) or not essence:
+        return f"{module.name}.c was not built within 40 s, 2 GB of memory and 64 MB of output."
+    more = [f"... and {len(essence) - _SHOWN} more lines"] if len(essence) > _SHOWN else []
+    return "\n".join([f"{module.name}.c cannot be built:", *essence[:_SHOWN], *more]) + "\n"
+
+
+def _essence(said: str) -> str:
+    """What the compiler and modpost say of the module, without what make says of itself."""
+    lines = (line.replace(f"{FOLDER}/module/", "") for line in said.splitlines())
+    return "\n".join(line for line in lines if line.strip() and not _NOISE.match(line))
+
+
+def _keep_regular(made: Path, place: Path) -> None:
+    if made.is_symlink() or not made.is_file():
+        raise TcplabError(
+            f"{made.name} was not made.", "The log is module.log in the cache folder."
+        )
+    os.replace(made, place)
+
+
+def _forget_old() -> None:
+    """Remove the modules that were built longest ago; the lock of module builds is held."""
+    entries = sorted(
+        cache.folder().glob("module-*"), key=lambda place: place.stat().st_mtime, reverse=True
+    )
+    for place in entries[_KEPT:]:
+        shutil.rmtree(place)

@@ -1,0 +1,198 @@
+"""The lab: the kernel, its first process and the guest's image, built when missing and checked at
+every use.
+
+`python -m testbed.lab.ready build`, `show`, `export FILE` and `import FILE` do by hand what a
+run does by itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import signal
+import sys
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from testbed.lab import cache
+from testbed.lab import export as lab_export
+from testbed.lab.building import BuildReport, shown
+from testbed.lab.image.image_recipe import IMAGE, image_recipe
+from testbed.lab.kernel.kernel_recipe import init_recipe, kernel_recipe
+from testbed.lab.kernel.module_tree import MODULE_TREE
+from topologies.errors import TcplabError
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A ready lab. `confine` starts the kernel; `modules` is what building a module needs
+    (testbed.lab.kernel.module_tree).
+
+    `digests` are SHA-256 of kernel, init, image and modules, and `whole`, which stands for all
+    of them.
+    """
+
+    kernel: Path
+    confine: Path
+    init: Path
+    image: Path
+    kernel_release: str
+    seccomp: bool
+    digests: Mapping[str, str]
+    packages: Mapping[str, str]
+    modules: Path = Path()
+
+
+def lab(
+    report: BuildReport | None = None, *, source: Path | None = None, rebuild: bool = False
+) -> Lab:
+    """The lab of this source tree; what is missing or damaged is built and the report told.
+
+    `source` is a tarball to build the kernel from. Raises TcplabError, CommandError.
+    """
+    report = report or BuildReport()
+    recipes = _recipes(source)
+    if not rebuild and all(recipe.place.exists() for recipe in recipes):
+        with ThreadPoolExecutor(len(recipes)) as pool:
+            entries = list(pool.map(lambda recipe: cache.usable(recipe, BuildReport()), recipes))
+        if all(entries):
+            return _lab([entry for entry in entries if entry])
+    return _lab([cache.ready(recipe, report, rebuild=rebuild) for recipe in recipes])
+
+
+def found() -> Lab | None:
+    """The lab of this source tree where it is ready and whole; builds nothing."""
+    entries = [cache.usable(recipe, BuildReport()) for recipe in _recipes()]
+    return _lab([entry for entry in entries if entry]) if all(entries) else None
+
+
+def export(file: Path, report: BuildReport | None = None) -> Lab:
+    """Write the ready lab into one file for another machine."""
+    ready = lab(report)
+    lab_export.export(_recipes(), file)
+    return ready
+
+
+def import_(file: Path, report: BuildReport | None = None) -> Lab:
+    """Take the lab from a file that `export` wrote.
+
+    Raises TcplabError when it is not whole or not for this tree.
+    """
+    report = report or BuildReport()
+    lab_export.import_(_recipes(), file, report)
+    return lab(report)
+
+
+def _recipes(source: Path | None = None) -> list[cache.Recipe]:
+    return [kernel_recipe(source), init_recipe(), image_recipe()]
+
+
+def _lab(entries: list[cache.Entry]) -> Lab:
+    kernel, init, image = entries
+    seccomp = bool(kernel.facts["seccomp"])
+    parts = {
+        "kernel": kernel.files["linux"],
+        "init": init.files["init"],
+        "image": image.files[IMAGE],
+    }
+    parts |= {"confine": init.files["confine"], "modules": kernel.files[MODULE_TREE]}
+    whole = hashlib.sha256(repr((sorted(parts.items()), seccomp)).encode()).hexdigest()
+    return Lab(
+        kernel=kernel.folder / "linux",
+        confine=init.folder / "confine",
+        init=init.folder / "init",
+        image=image.folder / IMAGE,
+        modules=kernel.folder / MODULE_TREE,
+        kernel_release=kernel.facts["release"],
+        seccomp=seccomp,
+        digests={**parts, "whole": whole},
+        packages=image.facts["packages"],
+    )
+
+
+class _LabCommands(click.Group):
+    """Makes a failure of the package one message and its exit status, wherever the group hangs."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except TcplabError as error:
+            click.echo(f"Error: {error}", err=True)
+            sys.exit(error.exit_code)
+
+
+@click.group(cls=_LabCommands)
+def commands() -> None:
+    """The lab kernel and the guest's image."""
+
+
+@commands.command("build")
+@click.option(
+    "--source",
+    type=click.Path(path_type=Path),
+    help="A linux-VERSION.tar.xz to build the kernel from.",
+)
+@click.option("--rebuild", is_flag=True, help="Build what is ready as well.")
+def build_command(source: Path | None, rebuild: bool) -> None:
+    """Build what is missing."""
+    if source and not rebuild and kernel_recipe().place.exists():
+        raise TcplabError("A kernel is ready, so --source would not be used.", "Add --rebuild.")
+    with shown(sys.stderr) as report:
+        ready = lab(report, source=source, rebuild=rebuild)
+    _show(ready)
+
+
+@commands.command("export")
+@click.argument("file", type=click.Path(path_type=Path))
+def export_command(file: Path) -> None:
+    """Write kernel and image into one FILE for another machine."""
+    with shown(sys.stderr) as report:
+        _show(export(file, report))
+
+
+@commands.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+def import_command(file: Path) -> None:
+    """Take kernel and image from a FILE that `export` wrote."""
+    with shown(sys.stderr) as report:
+        _show(import_(file, report))
+
+
+@commands.command("show")
+def show_command() -> None:
+    """Name the files of the lab and their digests; builds nothing."""
+    ready = found()
+    if ready is None:
+        raise TcplabError(
+            "The lab is not built, or a file of it is damaged.", "Run `./tcplab image build`."
+        )
+    _show(ready)
+
+
+def _show(ready: Lab) -> None:
+    seccomp = "on" if ready.seccomp else "not known to this kernel"
+    click.echo(
+        f"kernel  {ready.digests['kernel']}  Linux {ready.kernel_release}, seccomp {seccomp}:"
+        f" {ready.kernel}"
+    )
+    click.echo(f"confine {ready.digests['confine']}  {ready.confine}")
+    click.echo(f"init    {ready.digests['init']}  {ready.init}")
+    click.echo(f"image   {ready.digests['image']}  {len(ready.packages)} packages: {ready.image}")
+    click.echo(
+        f"modules {ready.digests['modules']}  what a module needs of the kernel's tree:"
+        f" {ready.modules}"
+    )
+    click.echo(f"whole   {ready.digests['whole']}")
+
+
+def _stop(number: int, _frame: object) -> NoReturn:
+    sys.exit(128 + number)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, _stop)
+    commands(prog_name="tcplab image")

@@ -1,0 +1,67 @@
+"""What this machine lacks for a command of ./tcplab: packages, and parts of the lab that are still
+to be built.
+
+The launcher asks before there is a virtual environment, so this needs the standard library only:
+`python3 -m testbed.lab.survey run` prints the missing packages, one in a line, and then the cache
+entries that must exist for that answer to stay true (absolute paths).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from testbed.host.packages import IMAGE, KERNEL, KINDS, MORE_TESTS, of_tools, present
+from testbed.lab.image.image_recipe import image_recipe
+from testbed.lab.kernel.kernel_recipe import init_recipe, kernel_recipe
+
+BUILDING = ("run", "test")
+"""Kinds that use the lab kernel and its image, and build them where the cache has none."""
+
+
+def missing(kind: str) -> list[str]:
+    """The packages that a command of this kind needs and that are not installed."""
+    needed = {**KINDS[kind], **(build_tools() if kind in BUILDING else {})}
+    return of_tools(tool for tool in needed if not present(tool))
+
+
+def welcome(kind: str) -> list[str]:
+    """Packages without which some tests are left out.
+
+    Only root gets them unasked: so are submissions tested.
+    """
+    if kind != "test" or os.geteuid() != 0:
+        return []
+    return of_tools(tool for tool in MORE_TESTS if not present(tool))
+
+
+def build_tools() -> dict[str, str]:
+    """What building the absent parts of the lab needs: nothing once they are in the cache."""
+    absent = {entry.name.partition("-")[0] for entry in entries() if not entry.exists()}
+    return {
+        **(KERNEL if absent & {"kernel", "init"} else {}),
+        **(IMAGE if "image" in absent else {}),
+    }
+
+
+def entries() -> list[Path]:
+    """The cache folders of kernel, init and image for this source tree."""
+    return [recipe.place for recipe in (kernel_recipe(), init_recipe(), image_recipe())]
+
+
+def main(kind: str) -> None:
+    """Print what the launcher reads: packages have no slash, files have; a ? means that it goes
+    without, too.
+    """
+    optional = [f"?{package}" for package in welcome(kind)]
+    for line in [
+        *missing(kind),
+        *optional,
+        *(map(os.fspath, entries()) if kind in BUILDING else []),
+    ]:
+        print(line)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,1 @@
+"""The native testbed: namespaces of this kernel, and what is changed and put back."""

@@ -1,0 +1,196 @@
+"""Changes of the kernel that all share, for the time of a native run: made behind the gate, noted
+first, then undone.
+
+Modules of the distribution that the kernel loads on demand (netem, openvswitch, tcp_bbr) stay,
+as after any other program that needs them; nobody can know who uses them since.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from testbed.guest.algorithms import allow, allowed, available, default
+from testbed.guest.kernel_modules import insert, remove
+from testbed.native.journal import Change, Journal, gate, new_journal, others_made, taken_over
+from topologies.errors import TcplabError
+
+# Seconds. Connections of a killed run stay in the kernel until it has tried often enough to end
+# them (tcp(7), tcp_orphan_retries), and hold their congestion control as long.
+_PATIENCE = 600.0
+_LOADED = Path("/sys/module")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a run needs of the kernel that all share: own modules (name to content), congestion
+    controls for hosts.
+    """
+
+    modules: Mapping[str, bytes] = field(default_factory=dict)
+    algorithms: Sequence[str] = ()
+
+
+@contextmanager
+def changed(wanted: Wanted) -> Iterator[None]:
+    """The kernel with what is wanted meanwhile. First undoes what runs left that were killed.
+
+    Raises TcplabError where a change cannot be made, or, with all reasons, where some cannot be
+    undone.
+    """
+    undo_stale(wanted.modules)
+    if not wanted.modules and not wanted.algorithms:
+        yield
+        return
+    with new_journal() as journal, _undone_afterwards(journal):
+        for name, content in wanted.modules.items():
+            _load(journal, name, content)
+        for algorithm in wanted.algorithms:
+            _allow(journal, algorithm)
+        yield
+
+
+def undo_stale(needed: Container[str] | None = None) -> list[str]:
+    """Undo what killed runs noted; a sentence for each. Raises TcplabError with what could not be
+    undone.
+
+    `needed` are the modules that must be gone now: only they are waited for, and others may stay
+    noted. None: all.
+    """
+    with taken_over() as journals:
+        before = [change for journal in journals for change in journal.changes]
+        problems = [found for journal in journals for found in _undo(journal, needed)]
+        left = [change for journal in journals for change in journal.changes]
+    _report([error for change, error in problems if needed is None or change.name in needed])
+    return [_sentence(change) for change in before if change not in left]
+
+
+@contextmanager
+def _undone_afterwards(journal: Journal) -> Iterator[None]:
+    """Everything in the journal undone at the end, also where the block or one of the changes
+    fails.
+    """
+    try:
+        yield
+    except TcplabError as error:
+        problems = _undo(journal)
+        error.remedy = " ".join([error.remedy, *(str(problem) for _, problem in problems)]).strip()
+        raise
+    except BaseException:
+        _undo(journal)  # what it could not undo is in the journal, for the next run
+        raise
+    _report([error for _, error in _undo(journal)])
+
+
+def _undo(
+    journal: Journal, needed: Container[str] | None = None
+) -> list[tuple[Change, TcplabError]]:
+    """Undo all changes, the last first, each also where another could not be; what could not stays
+    noted.
+    """
+    problems: list[tuple[Change, TcplabError]] = []
+    for change in reversed(journal.changes):
+        try:
+            patience = _PATIENCE if needed is None or change.name in needed else 0
+            _UNDO[change.kind](journal, change, patience)
+            journal.forget(change)
+        except TcplabError as error:
+            problems.append((change, error))
+    return problems
+
+
+def _report(problems: list[TcplabError]) -> None:
+    if problems:
+        raise TcplabError("\n".join(error.problem for error in problems), problems[0].remedy)
+
+
+def _load(journal: Journal, name: str, content: bytes) -> None:
+    with gate():
+        change = Change("module", name)
+        if (_LOADED / name).exists():
+            owner = "another run" if others_made(change, journal) else "somebody else"
+            remedy = (
+                "Wait for it to end."
+                if owner == "another run"
+                else f"If nobody needs it: sudo rmmod {name}"
+            )
+            raise TcplabError(
+                f"A module {name} is in this kernel already, loaded by {owner}.", remedy
+            )
+        file = journal.beside(f"{name}.ko")
+        file.write_bytes(content)
+        journal.note(change)
+        insert(name, file)
+        journal.note(Change("module", name, _identity(name)))
+
+
+def _unload(_journal: Journal, change: Change, patience: float) -> None:
+    """Gone, unless it is another load of that name by now, which is not ours."""
+    if (now := _identity(change.name)) is not None and change.identity in (now, None):
+        try:
+            remove(change.name, patience)
+        except TcplabError as error:
+            error.remedy = (
+                "Connections of a killed run hold it for some minutes; then type: sudo ./tcplab"
+                " clean"
+            )
+            raise
+
+
+def _identity(module: str) -> int | None:
+    """The number of its folder in sysfs, which no later one gets (kernfs); None where it is not
+    loaded.
+    """
+    try:
+        return os.stat(_LOADED / module).st_ino
+    except FileNotFoundError:
+        return None
+
+
+def _allow(journal: Journal, algorithm: str) -> None:
+    """Hosts are namespaces, and those may choose a congestion control only when it is not
+    restricted.
+    """
+    change = Change("algorithm", algorithm)
+    with gate():
+        if algorithm in allowed() and not others_made(change, journal):
+            return  # so was the machine before
+        if algorithm not in available():
+            with suppress(
+                FileNotFoundError
+            ):  # as the kernel itself would; where it cannot, the next line says so
+                subprocess.run(["modprobe", "--quiet", f"tcp_{algorithm}"], check=False)
+        if algorithm not in available():
+            remedy = f"This kernel may have no such module (modprobe tcp_{algorithm})."
+            raise TcplabError(f"This kernel has no congestion control '{algorithm}'.", remedy)
+        journal.note(change)
+        allow([*allowed(), algorithm])
+
+
+def _restrict(journal: Journal, change: Change, _patience: float) -> None:
+    """Restricted again, unless another run needs it or it has become the machine's own."""
+    with gate():
+        if (
+            change.name in allowed()
+            and change.name != default()
+            and not others_made(change, journal)
+        ):
+            allow(word for word in allowed() if word != change.name)
+
+
+_UNDO: dict[str, Callable[[Journal, Change, float], None]] = {
+    "module": _unload,
+    "algorithm": _restrict,
+}
+
+
+def _sentence(change: Change) -> str:
+    if change.kind == "module":
+        return f"The module {change.name} is unloaded."
+    return (
+        f"The congestion control {change.name} is restricted to this machine's own programs again."
+    )

@@ -1,0 +1,49 @@
+"""`tcplab clean`: undoes exactly what runs noted in their journals before they were killed. The
+standard library only.
+
+Nothing is found by its name or its looks: what no journal holds is not touched, and a run that
+lives is left alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from testbed.host.scratch import remove_orphans
+from testbed.native.changes import undo_stale
+from testbed.native.journal import stale
+from topologies.errors import TcplabError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Clean up and say what was done; the exit status."""
+    about = (__doc__ or "").partition(" The standard")[0]
+    argparse.ArgumentParser(prog="tcplab clean", description=about).parse_args(arguments)
+    try:
+        said = [*_undone(), *(f"{place} is removed." for place in remove_orphans())]
+    except TcplabError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return error.exit_code
+    print("\n".join(said) or "Nothing was left behind.")
+    return 0
+
+
+def _undone() -> list[str]:
+    left = stale()
+    if left and os.geteuid() != 0:
+        raise TcplabError(
+            f"Killed runs have left changes of this machine: {left[0]}.", "sudo ./tcplab clean"
+        )
+    if left:
+        print(
+            "Undoing what killed runs left; their connections may hold a module for some minutes.",
+            file=sys.stderr,
+        )
+    return undo_stale() if left else []
+
+
+if __name__ == "__main__":
+    sys.exit(main())

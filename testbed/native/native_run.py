@@ -1,0 +1,139 @@
+"""The native testbed: the same job as root on the kernel that is running, in real time.
+
+It runs in network, mount, PID, IPC and UTS namespaces of its own, with its own Open vSwitch: no
+bridge, link or qdisc of the machine is touched, two runs do not meet, and when this process
+dies, even by SIGKILL, the kernel removes everything with the namespaces. What must change in the
+kernel that all share is noted first (testbed.native.changes).
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from testbed.host.packages import NATIVE, install_command, of_tools, present
+from testbed.jobs.archive import job_archive, job_file
+from testbed.jobs.following import CONSOLE, Limits, Progress, Usage, follow, started, usage_of
+from testbed.native.changes import Wanted, changed
+from testbed.native.realtime import watched
+from topologies.errors import TcplabError
+
+PYTHON = "/usr/bin/python3"  # the distribution's: Mininet is a package of it
+# Files of our own where Open vSwitch and sysctls of the new namespace are looked for. Without -n,
+# mount(8) would leave a folder in the machine's /run.
+_ROOM = (
+    'mount -n -t tmpfs tmpfs /run && mount -n -t sysfs sysfs /sys && ip link set lo up && exec "$@"'
+)
+
+
+def run_natively(
+    module: str,
+    data: Any,
+    out: Path,
+    progress: Progress,
+    limits: Limits | None = None,
+    files: Mapping[str, bytes] | None = None,
+    wanted: Wanted | None = None,
+) -> Usage:
+    """Run `perform(data, room)` of `module` on this kernel; its results are in the empty folder
+    `out` afterwards.
+
+    `files` go along, by name; the kernel has what is `wanted` meanwhile. What killed runs left
+    is undone first. Raises TcplabError where this machine cannot (see `obstacles`), or where the
+    job fails or is stopped.
+    """
+    for obstacle in obstacles():
+        raise obstacle
+    with (
+        changed(wanted or Wanted()),
+        job_file(job_archive(module, data, files)) as job,
+        (out / CONSOLE).open("wb") as console,
+        started(_command(job, out), console, [job.fileno()]) as process,
+        watched(process.pid, out),
+    ):
+        ended = follow(process, out, progress, limits or Limits())
+    return usage_of(ended, out)
+
+
+def _command(job: IO[bytes], out: Path) -> list[str]:
+    """setpriv(1) ties the namespaces' first process to our life, unshare(1) everything in them to
+    that process.
+    """
+    namespaces = [
+        "--net",
+        "--mount",
+        "--pid",
+        "--ipc",
+        "--uts",
+        "--fork",
+        "--kill-child=KILL",
+        "--mount-proc",
+    ]
+    archive = f"/proc/self/fd/{job.fileno()}"
+    room = [
+        "sh",
+        "-c",
+        _ROOM,
+        "room",
+        PYTHON,
+        "-B",
+        archive,
+        str(out.resolve()),
+        str(out.resolve()),
+        "native",
+    ]
+    return ["setpriv", "--pdeathsig", "KILL", "unshare", *namespaces, "--", *room]
+
+
+def obstacles() -> list[TcplabError]:
+    """What keeps this machine from running natively, each with its remedy; empty where it can."""
+    if os.geteuid() != 0:
+        return [TcplabError("The native testbed needs root.", "Use sudo, or --testbed virtual.")]
+    if missing := of_tools(tool for tool in NATIVE if not present(tool)):
+        return [TcplabError(f"Not installed: {', '.join(missing)}.", install_command(missing))]
+    checks = (_mininet(), _netem(), _open_vswitch())
+    return [error for error in checks if error]
+
+
+def _mininet() -> TcplabError | None:
+    if (
+        subprocess.run(
+            [PYTHON, "-c", "import mininet"], capture_output=True, check=False
+        ).returncode
+        == 0
+    ):
+        return None
+    return TcplabError(f"{PYTHON} has no Mininet.", "sudo apt-get install mininet")
+
+
+def _netem() -> TcplabError | None:
+    trial = ["unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"]
+    tried = subprocess.run(trial, capture_output=True, text=True, check=False)
+    if tried.returncode == 0:
+        return None
+    return TcplabError(
+        f"This kernel has no netem, which makes delay and loss ({tried.stderr.strip()}).",
+        "Use --testbed virtual, or a kernel with it: sudo modprobe sch_netem",
+    )
+
+
+def _open_vswitch() -> TcplabError | None:
+    """Asks generic netlink (genl-ctrl) for the family; the kernel loads the module behind it."""
+    name = b"ovs_datapath\0"
+    attribute = struct.pack("=HH", 4 + len(name), 2) + name
+    attribute += b"\0" * (-len(attribute) % 4)
+    body = struct.pack("=BBH", 3, 1, 0) + attribute  # CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 16) as control:  # NETLINK_GENERIC
+        control.send(struct.pack("=IHHII", 16 + len(body), 16, 1, 1, 0) + body)
+        kind = struct.unpack_from("=IH", control.recv(4096))[1]
+    if kind != 2:  # NLMSG_ERROR
+        return None
+    return TcplabError(
+        "This kernel has no Open vSwitch module.",
+        "Use --testbed virtual, or load it: sudo modprobe openvswitch",
+    )

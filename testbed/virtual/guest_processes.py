@@ -1,0 +1,153 @@
+"""The processes of a guest, seen from outside: that none is left in the end, and that they take no
+more than allowed.
+
+Limits of a process are set inside (testbed/lab/kernel/confine.c). What only the sum of all tells,
+memory and what they write, is looked at again and again while the guest runs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from testbed.host.process_usage import ProcessUsage
+from testbed.jobs.following import Limits
+from testbed.virtual.sandbox import own_folders
+from topologies.errors import TcplabError
+from topologies.untrusted import entries
+
+_DYING = 60.0  # seconds that killed processes may take to be gone, on a busy machine too
+_PRIVATE = (
+    64 << 20
+)  # bytes of memory that no file holds, of all processes together; 2000 take 1 MiB
+_MEMORY_FILES = 1000  # files beside the guest's memory, which is one
+_DEEPEST = 8  # levels of folders whose content is counted
+_SPARING = 20  # a look at the run's folder is followed by a pause that many times as long
+
+
+class Namespace:
+    """The process namespace of a guest: its first process is bubblewrap's, and goes after all
+    others.
+
+    The kernel ends every process of a namespace before its first one is gone
+    (pid_namespaces(7)), so a file descriptor of that process tells when nobody is left who could
+    write. `report` is for bubblewrap's --info-fd.
+    """
+
+    def __init__(self) -> None:
+        self._heard, self.report = os.pipe()
+        os.set_blocking(self._heard, False)
+        self._open = {self._heard, self.report}
+        self._text = b""
+        self._first: int | None = None
+        self.pid: int | None = None
+
+    def __enter__(self) -> Namespace:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        try:
+            self._end()
+        finally:
+            for descriptor in tuple(self._open):
+                self._close(descriptor)
+
+    def started(self) -> None:
+        """The guest has its end of the report; ours goes, so that the report ends."""
+        self._close(self.report)
+
+    def listen(self) -> None:
+        """Take what bubblewrap has told; once it is whole, hold on to the first process."""
+        if self.pid is not None:
+            return
+        try:
+            while heard := os.read(self._heard, 4096):
+                self._text += heard
+        except BlockingIOError:
+            return
+        if self._text:
+            self.pid = int(json.loads(self._text)["child-pid"])
+            self._hold(self.pid)
+
+    def _hold(self, pid: int) -> None:
+        try:
+            self._first = os.pidfd_open(pid)
+        except ProcessLookupError:
+            return  # the guest has ended already
+        self._open.add(self._first)
+
+    def _close(self, descriptor: int) -> None:
+        self._open.discard(descriptor)
+        os.close(descriptor)
+
+    def _end(self) -> None:
+        """Kill what is left and wait for it. Raises TcplabError if something stays."""
+        self.listen()
+        if self._first is None:
+            return
+        try:
+            signal.pidfd_send_signal(self._first, signal.SIGKILL)
+        except ProcessLookupError:
+            return
+        if not select.select([self._first], [], [], _DYING)[0]:
+            raise TcplabError(
+                f"Process {self.pid} of a guest cannot be ended within {_DYING:g} s.",
+                "It waits for the disk or the kernel; look at it with ps.",
+            )
+
+
+@dataclass
+class Bounds:
+    """What all processes of a guest may take together. `check` raises TcplabError beyond it."""
+
+    out: Path
+    limits: Limits
+    namespace: Namespace
+    next_look: float = field(default=0.0)
+
+    def check(self, taken: ProcessUsage) -> None:
+        """Look at the memory each time, at the files as often as it is cheap."""
+        self.namespace.listen()
+        if taken.private > _PRIVATE:
+            raise _too_much(f"took more than {_PRIVATE >> 20} MiB of memory beside its own")
+        begun = time.monotonic()
+        if begun >= self.next_look:
+            self._check_files()
+            self.next_look = begun + max(0.2, _SPARING * (time.monotonic() - begun))
+
+    def _check_files(self) -> None:
+        own = own_folders(self.limits).items()
+        if sum(self._files_in(folder, size) for folder, size in own) > _MEMORY_FILES:
+            raise _too_much(f"made more than {_MEMORY_FILES} files beside its memory")
+        size = 0
+        listed = entries(self.out, _DEEPEST, self.limits.output_files + 1)
+        for files, (_, status) in enumerate(listed, 1):
+            size += status.st_blocks * 512
+            if files > self.limits.output_files or size > self.limits.output_bytes:
+                most = (
+                    f"{self.limits.output_files:,} files or {self.limits.output_bytes >> 20:,} MiB"
+                )
+                raise _too_much(f"wrote more than {most}")
+
+    def _files_in(self, folder: str, size: int) -> int:
+        """How many files a file system has that only the guest sees.
+
+        It is known by its size: until bubblewrap has left the host's root, the same path leads
+        there.
+        """
+        if self.namespace.pid is None:
+            return 0
+        try:
+            status = os.statvfs(f"/proc/{self.namespace.pid}/root{folder}")
+        except OSError:
+            return 0  # not made yet, or gone
+        return status.f_files - status.f_ffree if status.f_blocks * status.f_frsize == size else 0
+
+
+def _too_much(what: str) -> TcplabError:
+    return TcplabError(f"The guest {what}, and was stopped.", "No experiment needs that much.")
