@@ -29,6 +29,7 @@ from topologies.errors import TcplabError
 
 _CAPTURES = (
     "measures/*.py",
+    "records/__init__.py",
     "records/run_directory.py",
     "records/problems.py",
     "flows/*.py",

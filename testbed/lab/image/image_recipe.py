@@ -34,7 +34,9 @@ package.
 
 def image_recipe() -> Recipe:
     """The recipe for the image and the list of the packages in it."""
-    files = tuple(HERE / name for name in ("packages.txt", "configure.sh", "waitall.c", "build.py"))
+    files = tuple(
+        HERE / name for name in ("packages.txt", "configure.sh", "waitall.c", "image_recipe.py")
+    )
     return Recipe("image", files, (IMAGE, PACKAGES), build_image)
 
 

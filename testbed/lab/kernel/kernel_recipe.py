@@ -26,7 +26,7 @@ FIXED = {
     "KBUILD_BUILD_USER": "tcplab",
     "KBUILD_BUILD_HOST": "tcplab",
     "KBUILD_BUILD_VERSION": "1",
-    # programs of the build that are kept for modules (tree.py) run on other machines too
+    # programs of the build that are kept for modules (module_tree.py) run on other machines too
     "HOSTLDFLAGS": ("-static"),
 }
 MAKE = ("make", "ARCH=um")
