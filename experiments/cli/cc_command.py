@@ -29,9 +29,9 @@ from testbed.guest.kernel_modules import KernelModule, module_from
 from testbed.host.capacity import guests_at_once
 from testbed.host.scratch import scratch
 from testbed.jobs.following import CONSOLE
-from testbed.lab import cache
-from testbed.lab.kernel.module_build import built
 from testbed.lab.ready import Lab
+from testbed.modules.module_build import built
+from testbed.recipes import cache
 from topologies import untrusted
 from topologies.data import to_data
 from topologies.errors import TcplabError

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 
 import click
 
-from testbed.lab.building import shown
 from testbed.lab.ready import Lab, lab
+from testbed.recipes.building import shown
 from topologies.errors import TcplabError
 
 

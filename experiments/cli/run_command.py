@@ -28,8 +28,8 @@ from experiments.running.seed import limits_for, needed_mib, refuse_modules
 from experiments.running.session import RunRequest, carry_out, choose, reporter
 from experiments.sweep.sweep_definition import single
 from testbed.host.capacity import guests_at_once
-from testbed.lab.kernel.module_build import build_all
 from testbed.lab.ready import commands as lab_commands
+from testbed.modules.module_build import build_all
 from topologies.data import to_data
 from topologies.errors import UsageError
 from topologies.units import Duration, Quantity

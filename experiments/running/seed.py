@@ -12,9 +12,9 @@ from typing import Any
 from experiments.definition.spec import ExperimentSpec
 from testbed.guest import algorithms, baseline
 from testbed.jobs.following import Limits, Progress, Usage
-from testbed.lab.kernel.crash import explained
-from testbed.lab.kernel.module_build import attached, build_all, built_for_this_kernel
 from testbed.lab.ready import Lab
+from testbed.modules.crash import explained
+from testbed.modules.module_build import attached, build_all, built_for_this_kernel
 from testbed.native import realtime
 from testbed.native.changes import Wanted
 from testbed.native.native_run import run_natively

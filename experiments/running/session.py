@@ -25,9 +25,9 @@ from testbed.host.capacity import guests_at_once
 from testbed.host.sudo_user import who_typed_sudo
 from testbed.jobs.archive import code_digest
 from testbed.jobs.following import Limits, Progress, Usage
-from testbed.lab import cache
 from testbed.lab.ready import Lab
 from testbed.native.native_run import obstacles
+from testbed.recipes import cache
 from topologies.data import digest, to_data
 from topologies.errors import TcplabError
 

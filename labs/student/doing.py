@@ -10,8 +10,8 @@ from experiments.running.session import RunRequest, carry_out, choose
 from labs.definition.assignment import Assignment
 from labs.definition.lab_runs import FOLDER, MODULE, combination_of, run_folder, seeds_of
 from labs.definition.lab_spec import LabRun
-from testbed.lab.kernel.module_build import build_all
 from testbed.lab.ready import Lab
+from testbed.modules.module_build import build_all
 
 _WALL_SECONDS = 600.0
 

@@ -17,9 +17,9 @@ from testbed.doctor import running_kernel, system, timing
 from testbed.doctor.examined import Machine
 from testbed.doctor.finding import Finding
 from testbed.host.scratch import orphans
-from testbed.lab import cache
 from testbed.lab.survey import entries
 from testbed.native.journal import stale
+from testbed.recipes import cache
 
 BUILD_SPACE, RUN_SPACE = 4_000_000_000, 300_000_000
 """Bytes that building the lab takes, and a run."""

@@ -2,7 +2,7 @@
 network is.
 
 The source is text and data. It becomes a program only in the sealed build
-(testbed.lab.kernel.module_build), and part of a kernel only here: in a guest, which it can harm and
+(testbed.modules.module_build), and part of a kernel only here: in a guest, which it can harm and
 nothing else, or in the native testbed where that was asked for.
 """
 

@@ -1,1 +1,1 @@
-"""The lab: kernel and image, built from recipes, kept in the cache, carried to other machines."""
+"""The lab: kernel and image, each by its recipe, and what is missing of them."""

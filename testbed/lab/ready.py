@@ -18,12 +18,12 @@ from typing import NoReturn
 
 import click
 
-from testbed.lab import cache
-from testbed.lab import export as lab_export
-from testbed.lab.building import BuildReport, shown
 from testbed.lab.image.image_recipe import IMAGE, image_recipe
 from testbed.lab.kernel.kernel_recipe import init_recipe, kernel_recipe
 from testbed.lab.kernel.module_tree import MODULE_TREE
+from testbed.recipes import cache
+from testbed.recipes import export as lab_export
+from testbed.recipes.building import BuildReport, shown
 from topologies.errors import TcplabError
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from testbed.lab.building import BuildReport, Workshop
-from testbed.lab.cache import Facts, Recipe
+from testbed.recipes.building import BuildReport, Workshop
+from testbed.recipes.cache import Facts, Recipe
 
 
 @dataclass

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from testbed.lab import cache
-from testbed.lab.building import BuildReport, Workshop
+from testbed.recipes import cache
+from testbed.recipes.building import BuildReport, Workshop
 from topologies.errors import TcplabError
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from testbed.lab import cache, export
+from testbed.recipes import cache, export
 from topologies.errors import TcplabError
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from testbed.lab import apt, building
-from testbed.lab.building import LineReport, Workshop
 from testbed.lab.image import image_recipe as image
 from testbed.lab.kernel import kernel_recipe as kernel
 from testbed.lab.kernel import kernel_source
+from testbed.recipes import apt, building
+from testbed.recipes.building import LineReport, Workshop
 from topologies.errors import CommandError, TcplabError
 
 

@@ -16,11 +16,11 @@ from typing import Any
 
 from testbed.jobs.archive import job_archive
 from testbed.jobs.following import CONSOLE, _verdict
-from testbed.lab.apt import Apt
-from testbed.lab.building import BuildReport, Workshop, need_tools
-from testbed.lab.cache import Entry, Facts, Recipe, ready
 from testbed.lab.image.image_recipe import SUITE
 from testbed.lab.ready import Lab
+from testbed.recipes.apt import Apt
+from testbed.recipes.building import BuildReport, Workshop, need_tools
+from testbed.recipes.cache import Entry, Facts, Recipe, ready
 
 HERE = Path(__file__).parent
 QEMU = "qemu-system-x86_64"

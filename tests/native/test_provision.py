@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from testbed.host.packages import NATIVE, install_command
-from testbed.lab.apt import mirror
 from testbed.lab.image.image_recipe import SUITE
+from testbed.recipes.apt import mirror
 
 pytestmark = pytest.mark.native
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,7 +12,7 @@ PLACES = (
     "labs",
     "testbed/virtual/adoption.py",
     "testbed/virtual/guest_processes.py",
-    "testbed/lab/kernel/crash.py",
+    "testbed/modules/crash.py",
     "testbed/jobs/following.py",
     "testbed/virtual/virtual_run.py",
     "experiments/cli/cc_command.py",
@@ -42,7 +42,7 @@ OTHER_FILES = {
     "labs/grading/overrides.py": "the instructor's decisions",
     "labs/measuring/references.py": "the package's own code",
     "labs/grading/roster.py": "the instructor's class",
-    "testbed/lab/kernel/crash.py": "a module that was built here",
+    "testbed/modules/crash.py": "a module that was built here",
     "testbed/virtual/virtual_run.py": "the console, which is made here",
 }
 

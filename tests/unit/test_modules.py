@@ -17,7 +17,7 @@ from experiments.definition.spec import ExperimentSpec
 from experiments.running.seed import carry_natively
 from testbed.guest.kernel_modules import LONGEST, KernelModule, module_from
 from testbed.jobs.following import Limits
-from testbed.lab.kernel.crash import StackFrame, _frames, _meant
+from testbed.modules.crash import StackFrame, _frames, _meant
 from topologies.data import digest, from_data, to_data
 from topologies.errors import TcplabError, UsageError
 

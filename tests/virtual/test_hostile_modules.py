@@ -10,8 +10,8 @@ import pytest
 
 from testbed.guest.kernel_modules import KernelModule
 from testbed.jobs.following import CONSOLE, Limits
-from testbed.lab.kernel.module_build import Built, attached, built
 from testbed.lab.ready import Lab
+from testbed.modules.module_build import Built, attached, built
 from testbed.virtual.virtual_run import run_in_guest
 from tests.virtual.hostile_modules import ATTACKS, source
 from topologies.errors import TcplabError

@@ -17,8 +17,8 @@ from experiments.custom_cc import Parameters, experiment
 from experiments.running.seed import carry_seed, judge
 from testbed.guest.kernel_modules import KernelModule, module_from
 from testbed.jobs.following import Limits
-from testbed.lab.kernel.module_build import built
 from testbed.lab.ready import Lab
+from testbed.modules.module_build import built
 from tests.virtual.conftest import digests, read
 from topologies.data import to_data
 from topologies.errors import TcplabError

@@ -16,8 +16,8 @@ from experiments.custom_cc import Parameters, experiment
 from experiments.definition.spec import Condition, ExperimentSpec, Proof
 from testbed.guest.kernel_modules import module_from
 from testbed.jobs.following import Limits
-from testbed.lab.kernel.module_build import attached, built
 from testbed.lab.ready import Lab
+from testbed.modules.module_build import attached, built
 from testbed.virtual.virtual_run import run_in_guest
 from tests.virtual.conftest import read
 from topologies.data import to_data

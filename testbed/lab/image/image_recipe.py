@@ -12,9 +12,9 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from testbed.lab.apt import Apt, output
-from testbed.lab.building import Workshop, need_space, need_tools
-from testbed.lab.cache import Facts, Recipe
+from testbed.recipes.apt import Apt, output
+from testbed.recipes.building import Workshop, need_space, need_tools
+from testbed.recipes.cache import Facts, Recipe
 
 HERE = Path(__file__).parent
 SUITE = "bookworm"

@@ -1,7 +1,7 @@
 """The lab kernel and its first process: patch, configure, compile, strip.
 
 The same sources give the same bytes in any folder on any machine with the same compiler: the
-build is sealed (testbed.lab.building) and sees a fixed path, a fixed environment and a fixed date.
+build is sealed (testbed.recipes.building) and sees a fixed path, a fixed environment and a fixed date.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import os
 import platform
 from pathlib import Path
 
-from testbed.lab.building import Workshop, need_space, need_tools
-from testbed.lab.cache import Facts, Recipe
 from testbed.lab.kernel.kernel_source import HERE, TARBALL, ObtainedSource, obtain, pinned
 from testbed.lab.kernel.module_tree import MODULE_TREE, pack_tree
+from testbed.recipes.building import Workshop, need_space, need_tools
+from testbed.recipes.cache import Facts, Recipe
 from topologies.errors import CommandError, TcplabError
 
 KERNEL_TOOLS = ("bwrap", "gcc", "ld", "make", "flex", "bison", "bc", "xz", "tar", "patch")

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.error import URLError
 
-from testbed.lab.apt import Apt
-from testbed.lab.building import Workshop
-from testbed.lab.cache import sha256
+from testbed.recipes.apt import Apt
+from testbed.recipes.building import Workshop
+from testbed.recipes.cache import sha256
 from topologies.errors import TcplabError
 
 HERE = Path(__file__).parent

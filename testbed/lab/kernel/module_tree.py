@@ -7,8 +7,8 @@ lab is carried to.
 
 from __future__ import annotations
 
-from testbed.lab.building import Workshop
-from testbed.lab.cache import Facts
+from testbed.recipes.building import Workshop
+from testbed.recipes.cache import Facts
 
 MODULE_TREE = "modules.tar.gz"
 """5800 files, 45 MB, 10 MB compressed; unpacked in 0.3 s (xz would have 7 MB and take 18 s to

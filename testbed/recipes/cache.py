@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import testbed
-from testbed.lab.building import BuildReport, Workshop
+from testbed.recipes.building import BuildReport, Workshop
 from topologies.errors import TcplabError
 
 FORMAT = 1

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from testbed.guest.kernel_modules import KernelModule
-from testbed.lab import cache
-from testbed.lab.building import FOLDER, BuildReport, Workshop, need_tools
-from testbed.lab.cache import Facts, Recipe
 from testbed.lab.kernel.kernel_recipe import FIXED
 from testbed.lab.ready import Lab
+from testbed.recipes import cache
+from testbed.recipes.building import FOLDER, BuildReport, Workshop, need_tools
+from testbed.recipes.cache import Facts, Recipe
 from topologies.errors import CommandError, TcplabError
 
 MODULE_TOOLS = ("bwrap", "gcc", "ld", "make", "tar", "gzip")

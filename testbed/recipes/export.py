@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from testbed.lab import cache
-from testbed.lab.building import BuildReport
+from testbed.recipes import cache
+from testbed.recipes.building import BuildReport
 from topologies.errors import TcplabError
 
 LARGEST = 512 << 20

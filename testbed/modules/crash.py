@@ -19,8 +19,8 @@ from pathlib import Path
 from testbed.guest.job_entry import EVENTS
 from testbed.host.scratch import scratch
 from testbed.jobs.following import CONSOLE, LIMIT, NO_RESULT
-from testbed.lab.building import BuildReport, Workshop
-from testbed.lab.kernel.module_build import LIMITS, Built
+from testbed.modules.module_build import LIMITS, Built
+from testbed.recipes.building import BuildReport, Workshop
 from topologies import untrusted
 from topologies.errors import CommandError, TcplabError
 

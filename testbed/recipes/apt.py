@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from testbed.lab.building import ENVIRONMENT, FOLDER, Workshop
+from testbed.recipes.building import ENVIRONMENT, FOLDER, Workshop
 from topologies.errors import CommandError, TcplabError
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
