@@ -19,11 +19,17 @@ from typing import Any, Literal
 
 import testbed
 from experiments.definition.spec import ExperimentSpec
-from experiments.running.seed import SeedVerdict, carry_natively, carry_seed, judge, needed_mib
+from experiments.running.seed import (
+    SeedVerdict,
+    carry_natively,
+    carry_seed,
+    code_digest,
+    judge,
+    needed_mib,
+)
 from experiments.running.store import RunFolder, give_to, new_run, point_latest
 from testbed.host.capacity import guests_at_once
 from testbed.host.sudo_user import who_typed_sudo
-from testbed.jobs.archive import code_digest
 from testbed.jobs.following import Limits, Progress, Usage
 from testbed.lab.ready import Lab
 from testbed.native.native_run import obstacles

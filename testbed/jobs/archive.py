@@ -1,12 +1,10 @@
-"""The code and data of a job as one Python archive that is the same, byte for byte, for the same
-content.
+"""The code and data of a job as one Python archive, the same byte for byte for the same content.
 
 File times and owners would be a way for the host to move packets in the guest.
 """
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import tempfile
@@ -18,48 +16,34 @@ from typing import IO, Any
 
 import testbed
 from testbed.guest.job_entry import ATTACHED
+from testbed.jobs.fingerprint import files_of, fingerprint
 
-_ROOT = testbed.CODE
-_CODE = (
-    "topologies/*.py",
-    "testbed/__init__.py",
-    "testbed/guest/*.py",
-    "experiments/__init__.py",
-    "experiments/definition/__init__.py",
-    "experiments/definition/spec.py",
-    "experiments/procedure/__init__.py",
-    "experiments/procedure/perform.py",
-    "experiments/procedure/proof.py",
-    "experiments/procedure/reordering_proof.py",
-)
-_START = "import sys\nfrom testbed.guest.job_entry import main\nsys.exit(main(sys.argv[1:]))\n"
+_ENTRY = "testbed.guest.job_entry"
+_START = f"import sys\nfrom {_ENTRY} import main\nsys.exit(main(sys.argv[1:]))\n"
 
 
 def job_archive(module: str, data: Any, files: Mapping[str, bytes] | None = None) -> bytes:
-    """A zip that Python runs (zipapp): calls `perform(data, room)` of `module` in the room it is
-    started in.
+    """A zip that Python runs (zipapp): it calls `perform(data, room)` of `module` where it starts.
 
-    The job finds `files` by their names as `room.attached(name)`.
+    All modules of ours that `module` imports travel with it. The job finds `files` by their names
+    as `room.attached(name)`.
     """
     job = json.dumps({"module": module, "data": data}, sort_keys=True)
-    own = Path(*module.split(".")).with_suffix(".py")
-    packages = {(parent / "__init__.py").as_posix(): b"" for parent in own.parents if parent.name}
-    members = (
-        packages | _code() | {own.as_posix(): (_ROOT / own).read_bytes(), "job.json": job.encode()}
-    )
+    members = _code(module) | {"__main__.py": _START.encode(), "job.json": job.encode()}
     return _zipped(members | {ATTACHED + name: content for name, content in (files or {}).items()})
 
 
-def code_digest() -> str:
-    """SHA-256 of the code that travels: another version may send packets at other times."""
-    return hashlib.sha256(_zipped(_code())).hexdigest()
+def code_that_travels(module: str) -> str:
+    """The fingerprint of the code in a job's archive: another may send packets at other times."""
+    return fingerprint(_ENTRY, module)
 
 
-def _code() -> dict[str, bytes]:
-    files = [file for pattern in _CODE for file in _ROOT.glob(pattern)]
-    return {file.relative_to(_ROOT).as_posix(): file.read_bytes() for file in files} | {
-        "__main__.py": _START.encode()
-    }
+def _code(module: str) -> dict[str, bytes]:
+    sources = files_of(_ENTRY, module)
+    members = {file.relative_to(testbed.CODE).as_posix(): file.read_bytes() for file in sources}
+    folders = (Path(name).parents for name in list(members))
+    packages = {f"{folder.as_posix()}/__init__.py" for each in folders for folder in each}
+    return dict.fromkeys(packages - {"./__init__.py"}, b"") | members
 
 
 def _zipped(members: dict[str, bytes]) -> bytes:

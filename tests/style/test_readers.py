@@ -18,7 +18,7 @@ PLACES = (
     "experiments/cli/cc_command.py",
     "experiments/running/seed.py",
     "experiments/running/store.py",
-    "experiments/sweep/point.py",
+    "experiments/sweep/carrying_point.py",
 )
 OPENING = ("open", "read_text", "read_bytes", "copyfile", "copytree", "fdopen")
 OTHER_FILES = {
@@ -27,7 +27,6 @@ OTHER_FILES = {
     "analysis/flows/reader.py": "a pipe that is named on the command line",
     "experiments/sack_loss_sweep/loss_summary.py": "the package's own tables",
     "analysis/reporting/tables.py": "the package's own tables",
-    "experiments/sweep/point.py": "the package's own code",
     "experiments/running/store.py": "locks",
     "labs/definition/assignment.py": "a student's own assignment",
     "labs/definition/lab_catalogue.py": "the package's own labs",
@@ -40,7 +39,6 @@ OTHER_FILES = {
     "labs/grading/kept_files.py": "what grading wrote",
     "labs/grading/moodle.py": "the instructor's worksheet",
     "labs/grading/overrides.py": "the instructor's decisions",
-    "labs/measuring/references.py": "the package's own code",
     "labs/grading/roster.py": "the instructor's class",
     "testbed/modules/crash.py": "a module that was built here",
     "testbed/virtual/virtual_run.py": "the console, which is made here",

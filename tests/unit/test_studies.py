@@ -28,7 +28,7 @@ from experiments.published.target_points import asked, combinations, times
 from experiments.published.targets import Target, chosen, published, targets
 from experiments.reproduce.reproducing import carry_out
 from experiments.sweep.plan import plan
-from experiments.sweep.point import Record, origin
+from experiments.sweep.point import CAPTURES, Record, origin
 from experiments.sweep.published_values import published_of
 from experiments.sweep.python import SilentWatch
 from experiments.sweep.running_points import PointRunner
@@ -314,8 +314,7 @@ def test_what_captures_tell_fills_the_sack_table(tmp_path: Path) -> None:
 
 def test_a_point_whose_captures_are_measured_is_another_one() -> None:
     (one,) = grid_of(find("sack"), [])
-    source = origin(LAB)
-    assert source.point(one, 1).key != source.point(one, 1, captured=True).key
+    assert origin(LAB).point(one, 1).key != origin(LAB, CAPTURES).point(one, 1).key
 
 
 def test_an_interrupted_reproduction_goes_on(tmp_path: Path) -> None:

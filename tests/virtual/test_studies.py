@@ -15,7 +15,7 @@ from experiments.definition.spec import CONGESTION_CONTROLS
 from experiments.published.target_points import combinations
 from experiments.published.targets import chosen
 from experiments.running.session import RunRequest, carry_out
-from experiments.sweep.point import carry_captured
+from experiments.sweep.carrying_point import carry_captured
 from experiments.sweep.python import sweep
 from experiments.sweep.sweep_definition import single
 from experiments.udp_fairness import DISCIPLINES
