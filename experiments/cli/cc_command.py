@@ -21,7 +21,7 @@ from rich.table import Table
 
 from experiments.cli.messages import one_clear_message, ready_lab
 from experiments.definition.catalogue import find
-from experiments.definition.grid import combination, factor
+from experiments.definition.grid import combination
 from experiments.definition.spec import ExperimentSpec
 from experiments.running.seed import carry_seed, judge, limits_for, needed_mib
 from testbed.guest.kernel_modules import KernelModule, module_from
@@ -186,9 +186,7 @@ def _spec(file: Path, link: dict[str, str]) -> ExperimentSpec:
     """
     named = find("custom_cc")
     chosen = link | {"module": str(file)}
-    return combination(
-        named, [factor(named, name, [value]) for name, value in chosen.items()], chosen
-    ).spec
+    return combination(named, chosen).spec
 
 
 def compared(file: Path, lab: Lab) -> Iterator[Outcome]:

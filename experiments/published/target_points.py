@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any, Literal
 
 from experiments.definition.catalogue import catalogue, find
-from experiments.definition.grid import Combination, combination, factor
+from experiments.definition.grid import Combination, combination
 from experiments.definition.profiles import Profile
 from experiments.definition.spec import ExperimentSpec
 from experiments.published.targets import Target
@@ -91,6 +91,4 @@ def profile_of(experiment: str) -> Profile | None:
 
 def _combination(experiment: str, chosen: Mapping[str, str]) -> Combination:
     named = find(experiment)
-    return combination(
-        named, [factor(named, name, [value]) for name, value in chosen.items()], chosen
-    )
+    return combination(named, chosen)
