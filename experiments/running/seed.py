@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.definition.spec import ExperimentSpec
+from experiments.spec import ExperimentSpec
 from testbed.guest import algorithms, baseline
-from testbed.jobs.archive import code_that_travels
 from testbed.jobs.following import Limits, Progress, Usage
 from testbed.lab.ready import Lab
 from testbed.modules.crash import explained
@@ -25,17 +24,12 @@ from topologies import untrusted
 from topologies.data import from_data, to_data
 from topologies.errors import TcplabError, UsageError
 
-PROCEDURE = "experiments.procedure.perform"
+PROCEDURE = "experiments.procedure"
 GUEST_MIB = 1024
 _STEP_MIB = 512
 # the kernel lets TCP have a 16th of its memory before windows shrink (net/ipv4/tcp.c, tcp_init_mem)
 _TCP_SHARE = 16
 _SAMPLES = 2000  # sockets that are sampled in a second of virtual time, at most
-
-
-def code_digest() -> str:
-    """The SHA-256 of the code that travels into a guest with an experiment."""
-    return code_that_travels(PROCEDURE)
 
 
 def needed_mib(spec: ExperimentSpec) -> int:

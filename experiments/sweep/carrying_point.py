@@ -7,8 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from experiments.definition.spec import ExperimentSpec
 from experiments.running.seed import carry_seed, judge, limits_for
+from experiments.spec import ExperimentSpec
 from experiments.sweep import measured_captures, measured_rows
 from experiments.sweep.point import Record
 from testbed.guest.job_entry import LOG

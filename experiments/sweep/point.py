@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from experiments.definition.grid import Combination
-from experiments.running.seed import code_digest, memory_for
+from experiments.running.seed import memory_for
+from testbed.jobs.archive import code_digest
 from testbed.jobs.fingerprint import fingerprint
 from testbed.lab.ready import Lab
 

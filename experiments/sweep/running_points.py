@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from experiments.definition.spec import ExperimentSpec
 from experiments.running.seed import needed_mib
+from experiments.spec import ExperimentSpec
 from experiments.sweep.carrying_point import carry_captured, carry_rows
 from experiments.sweep.point import CAPTURES, ROWS, Point, Record
 from experiments.sweep.point_store import PointStore

@@ -10,7 +10,6 @@ from statistics import StatisticsError
 from tempfile import TemporaryDirectory
 
 from experiments.cli.messages import ready_lab
-from experiments.running.seed import code_digest
 from experiments.running.session import lab_facts
 from experiments.sweep.point import Point, Record
 from experiments.sweep.point_store import results
@@ -40,6 +39,7 @@ from labs.measuring.lab_measures import MeasuredRun, Values
 from labs.measuring.references import References, place_of
 from testbed.host.capacity import allowed_processors
 from testbed.host.scratch import scratch
+from testbed.jobs.archive import code_digest
 from testbed.lab.ready import Lab
 from topologies.errors import TcplabError, UsageError
 

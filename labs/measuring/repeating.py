@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from experiments.definition.spec import ExperimentSpec
 from experiments.running.seed import carry_seed, limits_for, memory_for
+from experiments.spec import ExperimentSpec
 from experiments.sweep.carrying_point import carry_point
 from experiments.sweep.point import Record
 from labs.measuring.contained import Allowance, contained

@@ -1,4 +1,5 @@
-"""The code and data of a job as one Python archive, the same byte for byte for the same content.
+"""The code and data of a job as one Python archive that is the same, byte for byte, for the same
+content.
 
 File times and owners would be a way for the host to move packets in the guest.
 """
@@ -14,36 +15,50 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-import testbed
 from testbed.guest.job_entry import ATTACHED
-from testbed.jobs.fingerprint import files_of, fingerprint
+from testbed.host.code import CODE
+from testbed.jobs.fingerprint import fingerprint_of
 
-_ENTRY = "testbed.guest.job_entry"
-_START = f"import sys\nfrom {_ENTRY} import main\nsys.exit(main(sys.argv[1:]))\n"
+_ROOT = CODE
+_CODE = (
+    "topologies/*.py",
+    "testbed/__init__.py",
+    "testbed/guest/*.py",
+    "experiments/__init__.py",
+    "experiments/spec.py",
+    "experiments/procedure.py",
+    "experiments/proof.py",
+    "experiments/reordering_proof.py",
+)
+"""What travels into guests, which is more than they import: reading it moves virtual time."""
+_START = "import sys\nfrom testbed.guest.job_entry import main\nsys.exit(main(sys.argv[1:]))\n"
 
 
 def job_archive(module: str, data: Any, files: Mapping[str, bytes] | None = None) -> bytes:
-    """A zip that Python runs (zipapp): it calls `perform(data, room)` of `module` where it starts.
+    """A zip that Python runs (zipapp): calls `perform(data, room)` of `module` in the room it is
+    started in.
 
-    All modules of ours that `module` imports travel with it. The job finds `files` by their names
-    as `room.attached(name)`.
+    The job finds `files` by their names as `room.attached(name)`.
     """
     job = json.dumps({"module": module, "data": data}, sort_keys=True)
-    members = _code(module) | {"__main__.py": _START.encode(), "job.json": job.encode()}
+    own = Path(*module.split(".")).with_suffix(".py")
+    packages = {(parent / "__init__.py").as_posix(): b"" for parent in own.parents if parent.name}
+    members = (
+        packages | _code() | {own.as_posix(): (_ROOT / own).read_bytes(), "job.json": job.encode()}
+    )
     return _zipped(members | {ATTACHED + name: content for name, content in (files or {}).items()})
 
 
-def code_that_travels(module: str) -> str:
-    """The fingerprint of the code in a job's archive: another may send packets at other times."""
-    return fingerprint(_ENTRY, module)
+def code_digest() -> str:
+    """The fingerprint of the code that travels: another may send packets at other times."""
+    return fingerprint_of(_code())
 
 
-def _code(module: str) -> dict[str, bytes]:
-    sources = files_of(_ENTRY, module)
-    members = {file.relative_to(testbed.CODE).as_posix(): file.read_bytes() for file in sources}
-    folders = (Path(name).parents for name in list(members))
-    packages = {f"{folder.as_posix()}/__init__.py" for each in folders for folder in each}
-    return dict.fromkeys(packages - {"./__init__.py"}, b"") | members
+def _code() -> dict[str, bytes]:
+    files = [file for pattern in _CODE for file in _ROOT.glob(pattern)]
+    return {file.relative_to(_ROOT).as_posix(): file.read_bytes() for file in files} | {
+        "__main__.py": _START.encode()
+    }
 
 
 def _zipped(members: dict[str, bytes]) -> bytes:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-import testbed
+from testbed.host.code import CODE
 
 PACKAGES = ("topologies", "testbed", "analysis", "experiments", "labs")
 _OURS = re.compile(rf"({'|'.join(PACKAGES)})(\.\w+)*")
@@ -28,10 +28,14 @@ def fingerprint(*modules: str) -> str:
     Computed once in a process: what counts is the code that was loaded. Raises ModuleNotFoundError.
     """
     files = files_of(*modules) if modules else _all_files()
+    return fingerprint_of({file.relative_to(CODE).as_posix(): file.read_bytes() for file in files})
+
+
+def fingerprint_of(contents: Mapping[str, bytes]) -> str:
+    """The SHA-256 of files, by their names."""
     digest = hashlib.sha256()
-    for file in files:
-        content = hashlib.sha256(file.read_bytes()).hexdigest()
-        digest.update(f"{file.relative_to(testbed.CODE).as_posix()} {content}\n".encode())
+    for name, content in sorted(contents.items()):
+        digest.update(f"{name} {hashlib.sha256(content).hexdigest()}\n".encode())
     return digest.hexdigest()
 
 
@@ -62,7 +66,7 @@ def _own_files(name: str) -> list[Path]:
     """A module's source, or the library of a compiled one; none if there is no such module."""
     if not _MODULE.fullmatch(name):
         return []
-    place = testbed.CODE.joinpath(*name.split("."))
+    place = CODE.joinpath(*name.split("."))
     sources = [file for file in (place.with_suffix(".py"), place / "__init__.py") if file.is_file()]
     return sources[:1] or _compiled(place)
 
@@ -74,9 +78,9 @@ def _compiled(place: Path) -> list[Path]:
 
 
 def _packages_around(files: list[Path]) -> Iterator[Path]:
-    for folder in {parent for file in files for parent in file.relative_to(testbed.CODE).parents}:
-        if folder.name and (testbed.CODE / folder / "__init__.py").is_file():
-            yield testbed.CODE / folder / "__init__.py"
+    for folder in {parent for file in files for parent in file.relative_to(CODE).parents}:
+        if folder.name and (CODE / folder / "__init__.py").is_file():
+            yield CODE / folder / "__init__.py"
 
 
 def _imported(file: Path) -> Iterator[str]:
@@ -102,7 +106,7 @@ def _names(node: ast.AST) -> list[str]:
 def _all_files() -> list[Path]:
     """Every module of all packages, and every compiled library."""
     found: list[Path] = []
-    for folder in (testbed.CODE / package for package in PACKAGES):
+    for folder in (CODE / package for package in PACKAGES):
         sources = list(folder.rglob("*.py"))
         compiled = [file for file in folder.rglob("*.so") if file.is_file()]
         rust = [] if compiled else folder.glob("*/core/src/*.rs")

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-import testbed
 from experiments.running.seed import PROCEDURE
 from experiments.sweep.point import CAPTURES, ROWS
+from testbed.host.code import CODE
+from testbed.jobs.archive import job_archive
 from testbed.jobs.fingerprint import PACKAGES, files_of, fingerprint
 
-COMPILED = sorted((testbed.CODE / "analysis/flows").glob("_core*.so"))
-ENGINE = COMPILED or sorted((testbed.CODE / "analysis/flows/core/src").glob("*.rs"))
+COMPILED = sorted((CODE / "analysis/flows").glob("_core*.so"))
+ENGINE = COMPILED or sorted((CODE / "analysis/flows/core/src").glob("*.rs"))
 ASKED = """
+import io
 import json
-from experiments.running.seed import code_digest
-from experiments.sweep.point import CAPTURES, origin
+from experiments.sweep.point import origin
+from testbed.jobs.archive import code_digest
 from labs.measuring.references import References
 from testbed.engine.workers import identity
 from testbed.lab.ready import Lab
@@ -35,8 +39,8 @@ print(json.dumps({"worker": identity(lab), "labs": references.source.measuring,
 """
 
 
-def names(*modules: str) -> set[str]:
-    return {file.relative_to(testbed.CODE).as_posix() for file in files_of(*modules)}
+def names(*modules: str, root: Path = CODE) -> set[str]:
+    return {file.relative_to(root).as_posix() for file in files_of(*modules)}
 
 
 def made(root: Path, **files: str) -> None:
@@ -50,7 +54,7 @@ def made(root: Path, **files: str) -> None:
 @pytest.fixture
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A tree of packages of our names."""
-    monkeypatch.setattr(testbed, "CODE", tmp_path)
+    monkeypatch.setattr("testbed.jobs.fingerprint.CODE", tmp_path)
     return tmp_path
 
 
@@ -71,7 +75,7 @@ def test_what_measuring_needs_is_in_the_key() -> None:
 
 
 def test_who_reads_captures_has_the_engine_in_the_key() -> None:
-    engine = {file.relative_to(testbed.CODE).as_posix() for file in ENGINE}
+    engine = {file.relative_to(CODE).as_posix() for file in ENGINE}
     assert engine
     assert engine <= names(CAPTURES)
     assert engine <= names("labs.measuring.lab_measures")
@@ -79,7 +83,9 @@ def test_who_reads_captures_has_the_engine_in_the_key() -> None:
 
 def test_what_travels_is_all_that_the_guest_imports_and_no_more() -> None:
     travelling = names("testbed.guest.job_entry", PROCEDURE)
-    assert {"experiments/procedure/proof.py", "topologies/units.py"} <= travelling
+    assert {"experiments/proof.py", "topologies/units.py"} <= travelling
+    archive = zipfile.ZipFile(io.BytesIO(job_archive(PROCEDURE, {})))
+    assert travelling <= set(archive.namelist())
     assert not any(name.startswith(("testbed/host", "analysis")) for name in travelling)
 
 
@@ -93,7 +99,7 @@ def test_imports_are_followed_in_every_form(tree: Path) -> None:
         topologies__four="",
         topologies__five="",
     )
-    found = {name for name in names("testbed.start") if not name.endswith("__init__.py")}
+    found = {name for name in names("testbed.start", root=tree) if not name.endswith("__init__.py")}
     assert found == {"testbed/start.py", "testbed/one.py", "analysis/two.py", "labs/three.py"} | {
         "topologies/four.py"
     }
@@ -131,12 +137,12 @@ def origins(tree: Path) -> dict[str, str]:
 def test_another_capture_engine_is_noticed_by_workers_and_by_labs(tmp_path: Path) -> None:
     for package in PACKAGES:
         shutil.copytree(
-            testbed.CODE / package,
+            CODE / package,
             tmp_path / package,
             ignore=shutil.ignore_patterns("__pycache__", "*.patch", "target"),
         )
     before = origins(tmp_path)
-    with (tmp_path / ENGINE[0].relative_to(testbed.CODE)).open("ab") as file:
+    with (tmp_path / ENGINE[0].relative_to(CODE)).open("ab") as file:
         file.write(b"\n")  # a library ends where its tables say
     after = origins(tmp_path)
     changed = {name for name in before if before[name] != after[name]}
