@@ -8,7 +8,6 @@ the process that holds it.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -21,6 +20,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from testbed.host import locks
 from testbed.host.code import CODE
 from testbed.recipes.building import BuildReport, Workshop
 from topologies.errors import TcplabError
@@ -205,31 +205,22 @@ def temporary(name: str) -> Iterator[Path]:
 
 @contextmanager
 def locked(name: str, report: BuildReport) -> Iterator[None]:
-    """Hold the lock for builds of this name, and remove what a killed build left. Raises
-    TcplabError.
+    """Hold the lock for builds of this name, and remove what a killed build left.
 
-    flock(2) belongs to the open file, which no child inherits: it is free as soon as the holder
-    is dead.
+    Raises TcplabError.
     """
     try:
         folder().mkdir(parents=True, exist_ok=True)
-        stream = (folder() / f"{name}.lock").open("a")
+        file = (folder() / f"{name}.lock").open("a")
     except OSError as error:
         remedy = "Make it writable, or name another folder in TCPLAB_CACHE."
         raise TcplabError(
             f"The cache folder {folder()} cannot be written to: {error.strerror}.", remedy
         ) from error
-    with stream:
-        wait_for(stream.fileno(), name, report)
+    with file:
+        if not locks.lock_if_free(file):
+            report.note(f"Another build of the {name} is running; waiting for it.")
+            locks.lock(file)
         for leftover in folder().glob(f".{name}-*"):
             shutil.rmtree(leftover)
         yield
-
-
-def wait_for(descriptor: int, name: str, report: BuildReport) -> None:
-    """Take the lock; say so when that means to wait for another process."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        report.note(f"Another build of the {name} is running; waiting for it.")
-        fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -27,7 +27,6 @@ OTHER_FILES = {
     "analysis/flows/reader.py": "a pipe that is named on the command line",
     "experiments/sack_loss_sweep/loss_summary.py": "the package's own tables",
     "analysis/reporting/tables.py": "the package's own tables",
-    "experiments/running/store.py": "locks",
     "labs/definition/assignment.py": "a student's own assignment",
     "labs/definition/lab_catalogue.py": "the package's own labs",
     "labs/definition/course.py": "the instructor's course and the file of variants",
