@@ -16,7 +16,7 @@ experiments.reordering_proof topologies.addresses experiments.proof testbed.gues
 testbed.guest.namespaces testbed.guest.shaping testbed.guest.offloads
 testbed.guest.reordering_qdiscs testbed.guest.rtnetlink testbed.guest.mtu testbed.guest.nodes
 testbed.guest.network testbed.guest.socket_sampling topologies.data experiments.procedure
-""".split()
+"""
 """A new name takes the place of the old one. See docs/design.md, *The order of imports*."""
 
 IMPORT = """
@@ -41,4 +41,4 @@ def test_modules_are_imported_in_the_order_that_packets_depend_on(tmp_path: Path
     archive.write_bytes(job_archive("experiments.procedure", {}))
     command = [sys.executable, "-P", "-B", "-c", IMPORT, str(archive)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ORDER
+    assert done.stdout.split() == ORDER.split()
