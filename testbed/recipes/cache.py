@@ -24,6 +24,7 @@ from testbed.host import locks
 from testbed.host.code import CODE
 from testbed.recipes.building import BuildReport, Workshop
 from topologies.errors import TcplabError
+from topologies.untrusted import StrangeFile, digest_of
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -55,7 +56,7 @@ class Recipe:
         """SHA-256 over name, variant and every source file, as they are when a build begins."""
         digest = hashlib.sha256(f"{FORMAT} {self.name} {self.variant}\n".encode())
         for source in self.sources:
-            digest.update(f"{source.name} {sha256(source)}\n".encode())
+            digest.update(f"{source.name} {digest_of(source)}\n".encode())
         return digest.hexdigest()
 
     @property
@@ -83,12 +84,6 @@ def folder() -> Path:
         return Path(chosen).absolute() / "tcplab"
     home = Path.home()
     return (home if os.access(home, os.W_OK) else _CHECKOUT).absolute() / ".cache" / "tcplab"
-
-
-def sha256(file: Path) -> str:
-    """The SHA-256 of a file, in hexadecimal."""
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def ready(recipe: Recipe, report: BuildReport, *, rebuild: bool = False) -> Entry:
@@ -135,9 +130,11 @@ def check_file(file: Path, expected: tuple[int, str]) -> None:
     first.
     """
     try:
-        whole = file.stat().st_size == expected[0] and sha256(file) == expected[1]
+        whole = file.stat().st_size == expected[0] and digest_of(file) == expected[1]
     except OSError as error:
         raise DamagedEntry(f"{file.name}: {error.strerror}") from error
+    except StrangeFile as error:
+        raise DamagedEntry(f"{file.name}: {error.reason}") from error
     if not whole:
         raise DamagedEntry(f"{file.name} differs from its SHA-256")
 
@@ -160,7 +157,7 @@ def write_manifest(recipe: Recipe, place: Path, facts: Facts) -> None:
     renamed.
     """
     files = {
-        name: {"size": (place / name).stat().st_size, "sha256": sha256(place / name)}
+        name: {"size": (place / name).stat().st_size, "sha256": digest_of(place / name)}
         for name in recipe.outputs
     }
     manifest = {

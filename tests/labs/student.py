@@ -4,7 +4,6 @@ packed.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import zipfile
@@ -18,6 +17,7 @@ from labs.definition.assignment import ANSWERS, Assignment
 from labs.definition.lab_runs import run_folder
 from labs.definition.lab_spec import LabSpec
 from labs.student.packing import pack
+from topologies.untrusted import digest_of
 
 LAB = "sack"
 PICTURE = bytes.fromhex(
@@ -132,7 +132,7 @@ def rewritten(
 def signed(run: Path, manifest: dict[str, Any]) -> None:
     """Make the manifest fit the files."""
     files = {
-        file.relative_to(run).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest()
+        file.relative_to(run).as_posix(): digest_of(file)
         for file in sorted(run.rglob("*"))
         if file.is_file() and file.name != "manifest.json"
     }
