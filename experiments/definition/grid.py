@@ -21,15 +21,15 @@ from experiments.definition.catalogue import Experiment
 from experiments.spec import ExperimentSpec
 from topologies.data import digest, from_data, kind_at, replaced, to_data
 from topologies.errors import UsageError
-from topologies.units import Count, Duration, Packets, Quantity, Rate, Share, Size
+from topologies.units import TIMES, Count, Duration, Packets, Quantity, Rate, Share, Size
 
 _SYSCTL = re.compile(r"net(\.[A-Za-z0-9_-]+)+")
 _MOST = 1_000_000  # combinations; a typing error should not fill the memory
 _SHOWN = 5  # impossible combinations that a message names
 _COLUMNS: dict[type, tuple[str, str, float]] = {
     Rate: ("bit_s", "bit/s", 1),
-    Duration: ("s", "s", 1e-9),
-    Share: ("percent", "%", 1e-8),
+    Duration: ("s", "s", 1 / TIMES["s"]),
+    Share: ("percent", "%", 1 / Share.units["%"]),
     Size: ("bytes", "bytes", 1),
     Packets: ("packets", "packets", 1),
     Count: ("number", "", 1),
