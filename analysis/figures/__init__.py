@@ -1,6 +1,4 @@
-"""The report's graphs, drawn with matplotlib's Agg so that neither a screen nor a browser is
-needed.
-"""
+"""The report's graphs, drawn with matplotlib's Agg: neither screen nor browser is needed."""
 
 import logging
 

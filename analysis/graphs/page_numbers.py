@@ -1,5 +1,4 @@
-"""Numbers as short text: rounded to a step, differences, bytes of the same weight together,
-deflate, base64.
+"""Numbers as short text: rounded, differences, bytes by weight, deflate, base64.
 
 Differences of times, sequence numbers and ACKs are small and alike. With the bytes of one weight
 beside each other, deflate finds that. page/decode.js is the way back.
@@ -27,8 +26,9 @@ class PageColumns:
         self._places: dict[tuple[float, bytes], int] = {}
 
     def put(self, numbers: Numbers, step: int = 1) -> int:
-        """The place of `numbers`, rounded to multiples of `step`; those that are not whole to six
-        digits.
+        """The place of `numbers`, rounded to multiples of `step`.
+
+        Numbers that are not whole are rounded to six digits.
         """
         whole, kept = _rounded(numbers, step)
         key = (kept, whole.tobytes())

@@ -167,7 +167,7 @@ def pcap(
 
 
 @dataclass(frozen=True)
-class Interface:
+class MadeInterface:
     """An interface of a pcapng file. `resolution` is its if_tsresol octet (None: microseconds),
     `offset` seconds.
     """
@@ -184,7 +184,7 @@ class Interface:
 
 def pcapng(
     records: Sequence[Record],
-    interfaces: Sequence[Interface] = (Interface(),),
+    interfaces: Sequence[MadeInterface] = (MadeInterface(),),
     order: str = "<",
     extra: bytes = b"",
 ) -> bytes:
@@ -205,7 +205,7 @@ def pcapng(
     return b"".join(parts)
 
 
-def _described(interface: Interface, order: str) -> bytes:
+def _described(interface: MadeInterface, order: str) -> bytes:
     made = struct.pack(order + "HHI", interface.link, 0, 0)
     if interface.resolution is not None:
         made += struct.pack(order + "HHBxxx", 9, 1, interface.resolution)

@@ -22,7 +22,7 @@ from analysis.analyze.capture_terminal import MOST
 from analysis.analyze.facts import CALLED, connection
 from analysis.bench import made_captures
 from analysis.flows.columns import RETRANSMISSIONS
-from tests.analysis.captures import Capture
+from tests.analysis.captures import MadeCapture
 from tests.analysis.conftest import SAMPLE
 
 BOTH = [SAMPLE / "raw" / "seed-5" / "sack_on" / f"{host}-eth0.pcap" for host in ("h1", "h2")]
@@ -128,7 +128,7 @@ def test_a_call_that_makes_no_sense_ends_with_2_before_anything_is_read(
 
 
 def test_an_empty_capture_of_other_traffic_says_so(tmp_path: Path) -> None:
-    capture = Capture()
+    capture = MadeCapture()
     capture.add(0.1, b"\x45" + bytes(7) + b"\x40\x11" + bytes(18))  # UDP
     found = analyze(capture.write(tmp_path))
     assert found.exit_code == 0, found.output
@@ -288,4 +288,4 @@ def test_a_share_that_is_not_zero_is_not_written_as_zero(part: float, said: str)
 
 def test_an_address_of_six_is_told_from_its_port() -> None:
     row = dict(flows.read(BOTH[0]).connections.row(0, named=True)) | {"host_a": "fe80::1"}
-    assert connection(row).sides[0].source == "[fe80::1]:37544"
+    assert connection(row).directions[0].source == "[fe80::1]:37544"

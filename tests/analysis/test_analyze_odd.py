@@ -20,7 +20,7 @@ from analysis.agreement.comparing import compare
 from analysis.analyze.doubts import doubts
 from analysis.flows.reader import Engine
 from tests.analysis import frames
-from tests.analysis.captures import MSS, Capture, Flow
+from tests.analysis.captures import MSS, MadeCapture, MadeFlow
 from tests.analysis.conftest import SAMPLE
 from tests.analysis.frames import ACK, LINUX_COOKED_2, RST, Record
 from topologies.errors import CommandError, TcplabError
@@ -30,10 +30,10 @@ ROOT = Path(__file__).parents[2]
 
 
 def talk(
-    capture: Capture | None = None, count: int = 20, begin: float = 0.0, **settings: object
-) -> Flow:
+    capture: MadeCapture | None = None, count: int = 20, begin: float = 0.0, **settings: object
+) -> MadeFlow:
     """A whole connection at its sender: `count` segments, each acknowledged after a round trip."""
-    flow = (capture or Capture()).flow(**settings).open(begin)
+    flow = (capture or MadeCapture()).flow(**settings).open(begin)
     for number in range(count):
         flow.a.send(begin + 0.1 + number * 0.05)
         flow.b.ack(begin + 0.14 + number * 0.05)
@@ -118,7 +118,7 @@ def test_what_is_doubtful_is_said_in_one_sentence(
 
 
 def test_of_captures_as_they_should_be_nothing_is_doubted(tmp_path: Path) -> None:
-    odd = Capture()
+    odd = MadeCapture()
     odd.flow(ports=(1, 80)).a.syn(0)  # that nobody answers
     hardly = tmp_path / "three"
     hardly.write_bytes(_backwards(slice(10, 11), 40_900_000))  # 0.9 ms before the previous one
@@ -132,7 +132,7 @@ def test_of_captures_as_they_should_be_nothing_is_doubted(tmp_path: Path) -> Non
 
 
 def test_a_tunnel_and_fragments_are_named(tmp_path: Path) -> None:
-    capture = Capture()
+    capture = MadeCapture()
     capture.add(0.1, frames.ipv4(("10.0.0.1", "10.0.0.2"), bytes(40), 40, protocol=47))
     assert "Note: If this is a tunnel (such as GRE, VXLAN, MPLS)" in analyze(
         capture.write(tmp_path)
@@ -145,7 +145,7 @@ def test_a_tunnel_and_fragments_are_named(tmp_path: Path) -> None:
 
 
 def test_of_several_connections_those_that_are_doubtful_are_named(tmp_path: Path) -> None:
-    capture = Capture()
+    capture = MadeCapture()
     for number in range(8):
         talk(capture, 3, ports=(1000 + number, 80), begin=number)
     half = [
@@ -163,11 +163,11 @@ def test_where_one_direction_is_missing_nothing_is_said_to_limit_the_sender(tmp_
     path.write_bytes(ODD["one way"][0])
     said = analyze(path)
     assert "Limited by" not in said
-    assert "Where it was captured is not known (no handshake)." in said
+    assert "The place of the capture is not known (no handshake)." in said
 
 
 def test_a_closed_window_and_its_probes_are_told(tmp_path: Path) -> None:
-    flow = Capture().flow(timestamps=False).open()
+    flow = MadeCapture().flow(timestamps=False).open()
     flow.a.burst(0.1, 5)
     flow.b.ack(0.14, window=0)
     for at in (0.5, 1.1):
@@ -181,7 +181,7 @@ def test_a_closed_window_and_its_probes_are_told(tmp_path: Path) -> None:
 
 
 def test_how_many_connections_ended_is_told(tmp_path: Path) -> None:
-    capture = Capture()
+    capture = MadeCapture()
     for number in range(40):
         flow = capture.flow(ports=(1000 + number, 80))
         flow.a.syn(number)
@@ -194,7 +194,7 @@ def test_how_many_connections_ended_is_told(tmp_path: Path) -> None:
 
 
 def test_a_syn_that_nobody_answers_is_told_from_one_that_is_refused(tmp_path: Path) -> None:
-    capture = Capture()
+    capture = MadeCapture()
     silent, refused = capture.flow(ports=(1000, 80)), capture.flow(ports=(1001, 80))
     for at in (0.0, 1.0, 3.0):
         silent.a.syn(at)
@@ -206,7 +206,7 @@ def test_a_syn_that_nobody_answers_is_told_from_one_that_is_refused(tmp_path: Pa
 
 
 def test_one_connection_alone_is_shown_written_and_drawn(tmp_path: Path) -> None:
-    capture, out = Capture(), tmp_path / "out"
+    capture, out = MadeCapture(), tmp_path / "out"
     for number in range(6):
         talk(capture, 3 + number, ports=(1000 + number, 80), begin=number)
     path = capture.write(tmp_path)
@@ -238,7 +238,7 @@ def test_a_connection_that_is_not_there_is_one_clear_error(tmp_path: Path) -> No
 
 def test_a_pair_of_captures_is_matched_for_one_connection(tmp_path: Path) -> None:
     for place, name in enumerate(("near", "far")):
-        capture = Capture()
+        capture = MadeCapture()
         for number in (2, 1) if place else (1, 2):  # the far one saw the second one first
             begin = 1.0 if number == 1 and place else 0.0
             flow = capture.flow(ports=(number, 80), timestamps=False).open(
@@ -293,7 +293,7 @@ def test_what_tcptrace_cannot_read_is_one_clear_error(tmp_path: Path, engine: En
     ):
         compare(tmp_path / "new.pcapng", engine)
     with pytest.raises(CommandError, match="tcptrace may not know this kind of capture"):
-        compare(talk(Capture(link=LINUX_COOKED_2)).capture.write(tmp_path), engine)
+        compare(talk(MadeCapture(link=LINUX_COOKED_2)).capture.write(tmp_path), engine)
     for missing in (tmp_path / "none.pcap", tmp_path):
         with pytest.raises(TcplabError, match="cannot be read"):
             compare(missing, engine)

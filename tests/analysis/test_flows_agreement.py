@@ -18,7 +18,7 @@ from analysis.agreement.comparing import compare
 from analysis.agreement.policy import KINDS, POLICIES, policy
 from analysis.flows.columns import TCPTRACE
 from analysis.flows.reader import Engine
-from tests.analysis.captures import Capture
+from tests.analysis.captures import MadeCapture
 from tests.analysis.conversations import by_chance
 
 pytestmark = pytest.mark.skipif(
@@ -26,9 +26,9 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def transfer(count: int = 40) -> Capture:
+def transfer(count: int = 40) -> MadeCapture:
     """Segments and ACKs, one of them lost and repaired."""
-    flow = Capture().flow().open()
+    flow = MadeCapture().flow().open()
     for number in range(count):
         at = 0.1 + number * 0.05
         flow.a.send(at)

@@ -9,7 +9,7 @@ import math
 import pytest
 
 from analysis.flows.columns import PACKETS, TCPTRACE, connection_names
-from tests.analysis.captures import Capture, Flow
+from tests.analysis.captures import MadeCapture, MadeFlow
 from tests.analysis.looking import Look, one
 
 MS = 10**6
@@ -23,8 +23,8 @@ def test_the_frames_have_the_columns_of_the_table_in_its_order(look: Look) -> No
     assert len([name for column in TCPTRACE for name in column.names()]) == 147
 
 
-def opened(**settings: object) -> Flow:
-    return Capture().flow(**settings).open(rtt=0.04)
+def opened(**settings: object) -> MadeFlow:
+    return MadeCapture().flow(**settings).open(rtt=0.04)
 
 
 def nearest_rank(values: list[int], percent: int) -> int:
@@ -74,7 +74,7 @@ def test_a_connection_is_complete_reset_or_neither(look: Look) -> None:
 
 
 def test_both_halves_of_the_handshake_are_measured(look: Look) -> None:
-    flow = Capture().flow()
+    flow = MadeCapture().flow()
     flow.a.syn(0.0)
     flow.a.syn(1.0)
     flow.b.syn(1.03)
@@ -115,7 +115,7 @@ def test_retransmissions_count_in_packets_bytes_and_segments(look: Look) -> None
 
 
 def test_reordering_is_measured_in_packets_bytes_and_time(look: Look) -> None:
-    flow = Capture().flow().open(rtt=0.04, seen_at_b=True)
+    flow = MadeCapture().flow().open(rtt=0.04, seen_at_b=True)
     for number, place in enumerate([0, 2, 3, 1, 4]):
         flow.a.send(1 + number * 0.001, seq=1 + 1000 * place, stamp=1000 + place)
         flow.b.ack(1 + number * 0.001 + 0.0001, to=[1001, 1001, 1001, 4001, 5001][number])

@@ -10,23 +10,23 @@ from pathlib import Path
 import pytest
 
 from analysis import flows
-from analysis.flows.both_ends import Matched, journeys, match_captures
+from analysis.flows.both_ends import MatchedConnection, journeys, match_captures
 from analysis.flows.matching import summary
 from analysis.flows.reader import Engine
-from tests.analysis.captures import Capture
+from tests.analysis.captures import MadeCapture
 from topologies.errors import TcplabError
 
 MS = 10**6
 DELAY = 0.02
 
 
-class Wire:
+class MatchedWire:
     """Two ends and what goes between them; `ahead` is how far (s) the far clock is ahead of the
     near one.
     """
 
     def __init__(self, ahead: float = 0.0, **settings: object) -> None:
-        self.ends = [Capture().flow(**settings), Capture().flow(**settings)]
+        self.ends = [MadeCapture().flow(**settings), MadeCapture().flow(**settings)]
         self.ahead, self.numbers = (0.0, ahead), count(1)
         self.put("a", "syn", 0.0)
         self.put("b", "syn", 0.02)
@@ -58,13 +58,13 @@ class Wire:
         return near, far
 
 
-def only(found: tuple[Matched, ...]) -> Matched:
+def only(found: tuple[MatchedConnection, ...]) -> MatchedConnection:
     assert len(found) == 1
     return found[0]
 
 
 def test_what_was_lost_is_known_in_both_directions(tmp_path: Path, engine: Engine) -> None:
-    path = Wire()
+    path = MatchedWire()
     path.put("a", "send", 0.1, seq=1)
     path.put("a", "send", 0.101, seq=1001, lost=True)
     path.put("b", "ack", 0.12, to=1001, lost=True)
@@ -82,7 +82,7 @@ def test_what_was_lost_is_known_in_both_directions(tmp_path: Path, engine: Engin
 def test_the_order_of_the_captures_says_whose_way_is_forward(
     tmp_path: Path, engine: Engine
 ) -> None:
-    path = Wire()
+    path = MatchedWire()
     path.put("a", "send", 0.1, seq=1)
     path.put("b", "ack", 0.12, to=1001)
     near, far = path.write(tmp_path)
@@ -96,7 +96,7 @@ def test_a_capture_that_began_later_is_matched_all_the_same(tmp_path: Path, engi
     """The far one saw no handshake, and the ACK first: its a is the near one's b, and its numbers
     start elsewhere.
     """
-    path = Wire()
+    path = MatchedWire()
     for number in range(20):
         path.put("a", "send", 0.1 + number * 0.1, seq=1 + 1000 * number, lost=number == 15)
         path.put("b", "ack", 0.12 + number * 0.1, to=1001 + 1000 * number - 1000 * (number >= 15))
@@ -106,7 +106,7 @@ def test_a_capture_that_began_later_is_matched_all_the_same(tmp_path: Path, engi
 
 
 def test_the_clocks_offset_cancels_or_is_taken_out(tmp_path: Path, engine: Engine) -> None:
-    path = Wire(ahead=-3.0)
+    path = MatchedWire(ahead=-3.0)
     path.put("a", "send", 0.1, seq=1)
     path.put("b", "ack", 0.12, to=1001)
     files = path.write(tmp_path)
@@ -117,7 +117,7 @@ def test_the_clocks_offset_cancels_or_is_taken_out(tmp_path: Path, engine: Engin
 
 
 def test_ports_used_again_are_matched_in_their_order(tmp_path: Path, engine: Engine) -> None:
-    captures = [Capture(), Capture()]
+    captures = [MadeCapture(), MadeCapture()]
     for place, capture in enumerate(captures):
         for begin, first in ((0.0, 1000), (100.0, 2**31)):
             flow = capture.flow(firsts=(first, first)).open(
@@ -140,7 +140,7 @@ def _both_ways(folder: Path) -> tuple[Path, Path]:
     """One connection that the near host opened and one that the far host did; the far capture has
     no SYN of it.
     """
-    captures = [Capture(), Capture()]
+    captures = [MadeCapture(), MadeCapture()]
     for place, capture in enumerate(captures):
         near, far = place * DELAY, DELAY - place * DELAY
         opened = capture.flow(ports=(40000, 80), timestamps=False).open(near, seen_at_b=place == 1)
@@ -178,8 +178,8 @@ def test_every_packet_is_told_by_the_side_it_was_sent_on(tmp_path: Path, engine:
 
 
 def test_captures_of_different_flows_have_nothing_in_common(tmp_path: Path, engine: Engine) -> None:
-    one = Capture().flow(ports=(1, 2)).open().capture.write(tmp_path, name="one")
-    two = Capture().flow(ports=(3, 4)).open().capture.write(tmp_path, name="two")
+    one = MadeCapture().flow(ports=(1, 2)).open().capture.write(tmp_path, name="one")
+    two = MadeCapture().flow(ports=(3, 4)).open().capture.write(tmp_path, name="two")
     assert match_captures(one, two, engine=engine) == ()
 
 

@@ -24,7 +24,7 @@ from polars.testing import assert_frame_equal
 from analysis import flows
 from analysis.bench.made_captures import bulk
 from analysis.flows.reader import ENGINES, Engine, engines
-from tests.analysis.captures import Capture
+from tests.analysis.captures import MadeCapture
 from tests.analysis.conversations import by_chance, conversations
 from tests.analysis.mutations import REAL, file_by_chance, real_records
 from topologies.errors import TcplabError
@@ -58,7 +58,7 @@ def assert_same(path: Path, compatible: bool = False) -> None:
 @settings(
     max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-def test_both_engines_say_the_same(tmp_path: Path, compatible: bool, capture: Capture) -> None:
+def test_both_engines_say_the_same(tmp_path: Path, compatible: bool, capture: MadeCapture) -> None:
     assert_same(capture.write(tmp_path), compatible)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.analysis.captures import RTT, Capture, Flow, opened
+from tests.analysis.captures import RTT, MadeCapture, MadeFlow, opened
 from tests.analysis.frames import ACK
 from tests.analysis.looking import Look, again, column, kinds, one, sent
 
@@ -175,8 +175,8 @@ def test_new_bytes_behind_old_ones_are_new(look: Look) -> None:
 # Where the capture was made
 
 
-def receiver(**settings: object) -> Flow:
-    return Capture().flow(**settings).open(rtt=RTT, seen_at_b=True)
+def receiver(**settings: object) -> MadeFlow:
+    return MadeCapture().flow(**settings).open(rtt=RTT, seen_at_b=True)
 
 
 def test_a_gap_that_is_filled_at_the_receiver_is_late_and_no_retransmission(look: Look) -> None:
@@ -215,7 +215,7 @@ def test_segments_that_changed_places_are_late_and_no_retransmission(look: Look)
 
 def test_the_handshake_tells_where_the_capture_was_made(look: Look) -> None:
     for place, (answer, last) in {"a": (0.04, 0.0401), "b": (0.0001, 0.04)}.items():
-        flow = Capture().flow()
+        flow = MadeCapture().flow()
         flow.a.syn(0.0)
         flow.b.syn(answer)
         flow.a.ack(last)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.analysis.captures import RTT, Capture, opened
+from tests.analysis.captures import RTT, MadeCapture, opened
 from tests.analysis.frames import ACK, CWR, ECE, SYN
 from tests.analysis.looking import Look, again, column, one, sent
 
@@ -29,7 +29,7 @@ def test_bytes_in_flight_are_right_across_the_turn(look: Look) -> None:
 
 def test_five_gigabytes_are_counted(look: Look) -> None:
     size, count = 500_000, 10_400
-    flow = Capture(snaplen=128).flow(hosts=("fd00::1", "fd00::2")).open()
+    flow = MadeCapture(snaplen=128).flow(hosts=("fd00::1", "fd00::2")).open()
     for number in range(count):
         flow.a.send(1 + number * 0.001, size)
         if number % 100 == 99:
@@ -54,13 +54,13 @@ def test_a_super_packet_is_one_packet_with_all_its_bytes(look: Look) -> None:
 
 @pytest.mark.parametrize("hosts", [("10.0.0.1", "10.0.0.2"), ("fd00::1", "fd00::2")])
 def test_big_tcp_takes_the_length_from_the_wire(look: Look, hosts: tuple[str, str]) -> None:
-    flow = Capture(snaplen=128).flow(hosts=hosts).open()
+    flow = MadeCapture(snaplen=128).flow(hosts=hosts).open()
     flow.a.send(0.1, 200_000)
     assert sent(look(flow))["payload"].to_list() == [200_000]
 
 
 def test_the_payload_is_that_of_the_wire_however_little_was_captured(look: Look) -> None:
-    flow = Capture(snaplen=96).flow().open()
+    flow = MadeCapture(snaplen=96).flow().open()
     flow.a.send(0.1, 1448)
     assert sent(look(flow))["payload"].to_list() == [1448]
 
@@ -116,7 +116,7 @@ def test_a_connection_without_its_first_syn_starts_at_the_syn_ack(look: Look) ->
 
 
 def test_a_connection_without_handshake_counts_from_its_first_byte(look: Look) -> None:
-    flow = Capture().flow(firsts=(2**32 - 1500, 77))
+    flow = MadeCapture().flow(firsts=(2**32 - 1500, 77))
     flow.a.next = flow.b.next = 1
     flow.a.burst(0.1, 3)
     flow.b.ack(0.14)
@@ -127,14 +127,14 @@ def test_a_connection_without_handshake_counts_from_its_first_byte(look: Look) -
 
 
 def test_windows_are_unscaled_where_the_scale_is_not_known(look: Look) -> None:
-    flow = Capture().flow()
+    flow = MadeCapture().flow()
     flow.a.next = flow.b.next = 1
     flow.a.send(0.1, window=100)
     assert column(look(flow), "window") == [100]
 
 
 def test_a_syn_that_is_answered_by_a_reset(look: Look) -> None:
-    flow = Capture().flow()
+    flow = MadeCapture().flow()
     flow.a.syn(0.0)
     flow.b.rst(0.04)
     row = one(look(flow))
@@ -142,7 +142,7 @@ def test_a_syn_that_is_answered_by_a_reset(look: Look) -> None:
 
 
 def test_a_syn_without_an_answer_is_a_connection(look: Look) -> None:
-    flow = Capture().flow()
+    flow = MadeCapture().flow()
     for at in (0, 1, 3, 7):
         flow.a.syn(at)
     read = look(flow)
@@ -151,7 +151,7 @@ def test_a_syn_without_an_answer_is_a_connection(look: Look) -> None:
 
 
 def test_syns_that_are_sent_again_belong_to_one_connection(look: Look) -> None:
-    flow = Capture().flow()
+    flow = MadeCapture().flow()
     flow.a.syn(0.0)
     flow.a.syn(1.0)
     flow.b.syn(1.04)
@@ -162,7 +162,7 @@ def test_syns_that_are_sent_again_belong_to_one_connection(look: Look) -> None:
 
 
 def test_both_ends_may_open(look: Look) -> None:
-    flow = Capture().flow()
+    flow = MadeCapture().flow()
     flow.a.syn(0.0)
     flow.b.segment(0.01, 0, 0, SYN, asked={"mss": 1460, "scale": 7, "sack_permitted": True})
     flow.b.next = 1
@@ -176,7 +176,7 @@ def test_both_ends_may_open(look: Look) -> None:
 
 
 def test_ports_used_again_are_another_connection(look: Look) -> None:
-    capture = Capture()
+    capture = MadeCapture()
     for start, first in ((0.0, 1000), (10.0, 2**31)):
         flow = capture.flow(firsts=(first, first)).open(at=start)
         flow.a.send(start + 0.1)
@@ -211,7 +211,7 @@ def test_three_hundred_resets_are_three_hundred(look: Look) -> None:
 
 
 def test_connections_are_numbered_by_their_first_packet(look: Look) -> None:
-    capture = Capture()
+    capture = MadeCapture()
     second = capture.flow(ports=(2, 80)).open(at=0.01)
     first = capture.flow(ports=(1, 80)).open(at=0.0)
     first.a.send(1.0, 7)
@@ -256,7 +256,7 @@ def test_an_ack_of_what_was_sent_twice_gives_no_round_trip(look: Look) -> None:
 
 
 def test_marks_of_explicit_congestion_notification_are_counted(look: Look) -> None:
-    flow = Capture().flow()
+    flow = MadeCapture().flow()
     flow.a.syn(0.0, ECE | CWR)
     flow.b.syn(0.04, ECE)
     flow.a.ack(0.04)
@@ -276,7 +276,7 @@ def test_marks_of_explicit_congestion_notification_are_counted(look: Look) -> No
 
 def test_sack_blocks_that_the_capture_cut_are_left_out_not_guessed(look: Look) -> None:
     """14 + 40 + 20 + 12 of timestamps + 4: the first block ends at byte 98, the second at 106."""
-    flow = Capture(snaplen=100).flow(hosts=("fd00::1", "fd00::2")).open()
+    flow = MadeCapture(snaplen=100).flow(hosts=("fd00::1", "fd00::2")).open()
     flow.a.burst(0.1, 6)
     flow.b.ack(0.14, to=1, sacks=[(1001, 2001), (3001, 4001)])
     assert column(look(flow), "sacks", forward=False)[-1] in ([], [1001, 2001])

@@ -33,7 +33,7 @@ _LINE = re.compile(r"([^\n]*)\n?")
 _TURN = 2**32
 
 
-class Shape(NamedTuple):
+class XplotShape(NamedTuple):
     """One command: `kind` as in the file, its coordinates (a point has `x2 == x`, `y2 == y`),
     colour and text.
     """
@@ -47,7 +47,7 @@ class Shape(NamedTuple):
     text: str
 
 
-def read_xplot(content: str) -> Iterator[Shape]:
+def read_xplot(content: str) -> Iterator[XplotShape]:
     """The shapes in `content`, one by one, for a long connection has millions.
 
     Raises ValueError at a command that is not known or not complete.
@@ -67,23 +67,23 @@ def read_xplot(content: str) -> Iterator[Shape]:
             yield _shape(word, numbers, colour, lines)
 
 
-def _shape(word: str, numbers: list[str], colour: str, following: Iterator[str]) -> Shape:
+def _shape(word: str, numbers: list[str], colour: str, following: Iterator[str]) -> XplotShape:
     count = 4 if word in _LINES else 2
     if word not in _KNOWN or len(numbers) < count:
         raise ValueError(f"'{word}' is no complete xplot command")
     text = next(following, "") if word in _TEXTS else ""
     x, y = float(numbers[0]), float(numbers[1])
     x2, y2 = (float(numbers[2]), float(numbers[3])) if count == 4 else (x, y)
-    return Shape(word, x, y, x2, y2, numbers[count] if len(numbers) > count else colour, text)
+    return XplotShape(word, x, y, x2, y2, numbers[count] if len(numbers) > count else colour, text)
 
 
-def time_sequence(shapes: Iterable[Shape]) -> TimeSequence:
+def time_sequence(shapes: Iterable[XplotShape]) -> TimeSequence:
     """The meaning of a time-sequence graph's lines.
 
     Raises ValueError where there is nothing in it.
     """
     numbers: dict[str, array[float]] = {colour: array("d") for colour in (*_MEANT, "orange")}
-    first: Shape | None = None
+    first: XplotShape | None = None
     for shape in shapes:
         if shape.kind in _LINES and shape.colour in numbers:
             first = first or shape
@@ -93,7 +93,7 @@ def time_sequence(shapes: Iterable[Shape]) -> TimeSequence:
     return TimeSequence(first.x, *(_since(numbers[colour], first) for colour in _MEANT))
 
 
-def _since(numbers: array[float], first: Shape) -> Lines:
+def _since(numbers: array[float], first: XplotShape) -> Lines:
     """Rows of four counted from `first`, across the sequence number's turn at 2^32, one window may
     come before it.
     """
@@ -103,7 +103,7 @@ def _since(numbers: array[float], first: Shape) -> Lines:
     return lines
 
 
-def dots(shapes: Iterable[Shape]) -> list[tuple[float, float]]:
+def dots(shapes: Iterable[XplotShape]) -> list[tuple[float, float]]:
     """The points of a graph that is drawn in dots: tcptrace's RTT samples are (seconds since 1970,
     milliseconds).
     """

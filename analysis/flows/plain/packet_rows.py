@@ -1,5 +1,6 @@
-"""The packets' frame: columns in pieces. What the packets say comes from NumPy, what the analysis
-adds from lists.
+"""The packets' frame: columns in pieces.
+
+What the packets say comes from NumPy, what the analysis adds from lists.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import numpy.typing as npt
 
 from analysis.flows.engine_columns import Handed
 from analysis.flows.plain.connection import Connection
-from analysis.flows.plain.segment import ACK, SYN, Segments
-from analysis.flows.plain.step import Step
+from analysis.flows.plain.segment import ACK, SYN, TcpSegments
+from analysis.flows.plain.step import SegmentStep
 
 _PIECE = 1 << 18
 _TYPES = {
@@ -51,7 +52,7 @@ _ADDED = (
 Columns = dict[str, npt.NDArray[Any]]
 
 
-class Rows:
+class PacketRows:
     """`kinds` has an octet for each row of the whole file: a later packet may change it."""
 
     def __init__(self) -> None:
@@ -61,7 +62,7 @@ class Rows:
         self._open: list[Columns] = []
         self._open_rows = 0
 
-    def push(self, step: Step, connection: Connection, forward: bool) -> None:
+    def push(self, step: SegmentStep, connection: Connection, forward: bool) -> None:
         """What the analysis adds to what the packet itself says; -1 for none."""
         added = self._added
         added["connection"].append(connection.number)
@@ -78,7 +79,7 @@ class Rows:
             added["sack_value"] += [max(edge, 0) for edge in block]
         self.kinds.append(step.kind)
 
-    def finish(self, segments: Segments, number: int) -> None:
+    def finish(self, segments: TcpSegments, number: int) -> None:
         """The rows of a batch are complete, whose first record has this number."""
         made: Columns = {
             "number": segments.row + number,

@@ -98,8 +98,9 @@ class Histogram:
         return self._counts.total() + len(self._pending)
 
     def percentile(self, percent: int) -> int | None:
-        """The value that `percent` of the times do not exceed: the bucket of the `ceil(percent * n
-        / 100)`-th.
+        """The value that `percent` of the times do not exceed.
+
+        It is that of the bucket of the `ceil(percent * n / 100)`-th.
         """
         if self._pending:
             self._settle()
