@@ -28,7 +28,7 @@ from tests.analysis.frames import (
     MadeInterface,
     Record,
 )
-from tests.analysis.looking import Look, one, sent
+from tests.analysis.looking import Look, only_connection, sent
 from topologies.errors import TcplabError, UsageError
 
 FACTS = (
@@ -54,7 +54,7 @@ def conversation(capture: MadeCapture | None = None, **settings: object) -> Made
 
 
 def facts(read: flows.Reading) -> list[object]:
-    return [one(read)[name] for name in FACTS]
+    return [only_connection(read)[name] for name in FACTS]
 
 
 PLAIN = [8, 3000, 1, "Y", 1460]
@@ -117,8 +117,8 @@ def test_headers_between_ipv6_and_tcp_are_stepped_over(
 @pytest.mark.parametrize(("link", "head"), [(9, b"\0\x21"), (108, b"\0\0\0\2")])
 def test_links_of_points_and_of_openbsd_s_loopback(look: Look, link: int, head: bytes) -> None:
     records = [
-        Record(one.time, head + one.data, one.wire + len(head))
-        for one in conversation(MadeCapture(RAW)).sorted()
+        Record(only_connection.time, head + only_connection.data, only_connection.wire + len(head))
+        for only_connection in conversation(MadeCapture(RAW)).sorted()
     ]
     assert facts(look(frames.pcap(records, link))) == PLAIN
 

@@ -120,13 +120,13 @@ def test_the_pointer_is_told_which_segment_it_is_on(page: Page, tmp_path: Path) 
         " + plot.current.X(layer.x[at]), box.top + plot.current.Y(layer.top[at])] })()"
     )
     page.mouse("mouseMoved", x, y)
-    told = page.run("document.getElementById('told').textContent")
+    told = page.run("document.getElementById('tooltip').textContent")
     low = again["sequence"]
     assert LOOKS["again_sack"].words in told
     assert f"bytes {low:,} to {low + MSS:,} ({MSS:,})" in told
     assert f"record {again['number']:,}" in told
     page.mouse("mouseMoved", 1, 1)
-    assert page.run("document.getElementById('told').hidden")
+    assert page.run("document.getElementById('tooltip').hidden")
 
 
 def test_connection_and_direction_are_chosen(page: Page, tmp_path: Path) -> None:
