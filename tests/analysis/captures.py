@@ -34,8 +34,9 @@ def nanoseconds(seconds: float) -> int:
 
 @dataclass
 class MadeCapture:
-    """What one interface saw. `tags` are VLAN numbers; what is captured of a packet ends at
-    `snaplen` bytes.
+    """What one interface saw; `tags` are VLAN numbers.
+
+    Of each packet `snaplen` bytes are captured.
     """
 
     link: int = ETHERNET
@@ -98,8 +99,9 @@ class MadeFlow:
         self.a, self.b = MadeEnd(self, 0), MadeEnd(self, 1)
 
     def open(self, at: float = 0.0, rtt: float = 0.04, seen_at_b: bool = False) -> MadeFlow:
-        """The three-way handshake as the client's interface sees it, or with `seen_at_b` the
-        server's.
+        """The three-way handshake as the client's interface sees it.
+
+        With `seen_at_b` as the server's does.
         """
         self.a.syn(at)
         self.b.syn(at if seen_at_b else at + rtt)
@@ -108,10 +110,10 @@ class MadeFlow:
 
 
 class MadeEnd:
-    """One end of a connection. `next` is the number of its next new byte, `stamp` its last
-    timestamp.
+    """One end of a connection.
 
-    `acknowledged` is for whoever wants to remember what this end has acknowledged.
+    `next` is the number of its next new byte, `stamp` its last timestamp. `acknowledged` is for
+    whoever wants to remember what this end has acknowledged.
     """
 
     def __init__(self, flow: MadeFlow, side: int) -> None:
@@ -144,8 +146,9 @@ class MadeEnd:
     def ack(
         self, at: float, to: int | None = None, sacks: Sequence[tuple[int, int]] = (), **fields: Any
     ) -> None:
-        """An ACK of all bytes before `to` (of all that the peer has sent, if None); `sacks` in the
-        peer's numbers.
+        """An ACK of all bytes before `to` (of all that the peer has sent, if None).
+
+        `sacks` are in the peer's numbers.
         """
         self.segment(at, max(self.next, 1), 0, ACK, to=to, sacks=sacks, **fields)
 

@@ -11,9 +11,7 @@ from tests.analysis.captures import MSS, MadeCapture, MadeEnd
 from tests.analysis.frames import ACK, CWR, ECE
 
 Step = tuple[int, int, int, int, int]
-"""Connection, end, action, amount, and pause before it: small numbers, so that a failure shrinks
-well.
-"""
+"""Connection, end, action, amount, and pause before it: small, so that a failure shrinks well."""
 Action = Callable[[MadeEnd, float, int], object]
 PAUSES = (0.00001, 0.001, 0.01, 0.04, 0.25, 1.0, 70.0, 250.0)
 
@@ -144,12 +142,14 @@ def held(
     steps: list[Step],
     actions: Sequence[Action] = ACTIONS,
 ) -> MadeCapture:
-    """The capture of connections with these settings (and where the handshake was seen) that take
-    these steps.
+    """The capture of connections with these settings that take these steps.
+
+    A setting also says at which end the handshake was seen.
     """
     capture, at = MadeCapture(snaplen=200), 1.0
     flows = [
-        capture.flow(ports=(1000 + number, 80), **one) for number, (one, _) in enumerate(settings)
+        capture.flow(ports=(1000 + number, 80), **options)
+        for number, (options, _) in enumerate(settings)
     ]
     for flow, (_, seen_at_b) in zip(flows, settings, strict=True):
         if seen_at_b is not None:
@@ -176,15 +176,15 @@ DECENT = (
 
 
 def by_chance(seed: int, decent: bool = False) -> MadeCapture:
-    """A conversation that a number chooses: quicker than Hypothesis, and the same for the same
-    number.
+    """A conversation that a number chooses.
 
-    A decent one stays clear of multiples of 2^30, where tcptrace splits segments in two.
+    It is quicker than Hypothesis, and the same for the same number. A decent one stays clear of
+    multiples of 2^30, where tcptrace splits segments in two.
     """
     chance = Random(seed)
     settings = []
     for _ in range(chance.randint(1, 3)):
-        one: dict[str, object] = {
+        options: dict[str, object] = {
             "firsts": (
                 (10**6, 9 * 10**6)
                 if decent
@@ -194,7 +194,7 @@ def by_chance(seed: int, decent: bool = False) -> MadeCapture:
             "timestamps": chance.random() < 0.8,
             "hosts": chance.choice([("10.0.0.1", "10.0.0.2"), ("fd00::1", "fd00::2")]),
         }
-        settings.append((one, chance.choice([False, True] if decent else [None, False, True])))
+        settings.append((options, chance.choice([False, True] if decent else [None, False, True])))
     actions, pauses = (DECENT, PAUSES[:-2]) if decent else (ACTIONS, PAUSES)
     steps = [
         (

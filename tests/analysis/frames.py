@@ -19,8 +19,9 @@ _PATTERN = bytes(range(251)) * 600
 
 @dataclass(frozen=True)
 class Record:
-    """One packet of a file: `time` in ns since 1970, what was captured, and its length on the wire
-    in bytes.
+    """One packet of a file: its time, captured bytes and length.
+
+    `time` is in ns since 1970, the length is that on the wire in bytes.
     """
 
     time: int
@@ -33,7 +34,7 @@ class Record:
 
 
 def content(sequence: int, length: int) -> bytes:
-    """The bytes of a stream from `sequence` on: what is sent again is the same again."""
+    """The bytes of a stream from `sequence` on: a retransmission carries the same."""
     start = sequence % 251
     return _PATTERN[start : start + length]
 
@@ -168,8 +169,9 @@ def pcap(
 
 @dataclass(frozen=True)
 class MadeInterface:
-    """An interface of a pcapng file. `resolution` is its if_tsresol octet (None: microseconds),
-    `offset` seconds.
+    """An interface of a pcapng file.
+
+    `resolution` is its if_tsresol octet (None: microseconds), `offset` seconds.
     """
 
     link: int = ETHERNET

@@ -11,9 +11,7 @@ from analysis import flows
 from analysis.flows.columns import KINDS
 
 Look = Callable[..., "flows.Reading"]
-"""The fixture `look`: a capture, a flow's capture or a file's bytes to what the engine under test
-reads.
-"""
+"""The fixture `look`: the reading of a capture, a flow or a file's bytes by the tested engine."""
 
 
 def only_connection(read: flows.Reading) -> dict[str, Any]:

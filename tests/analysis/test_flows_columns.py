@@ -1,5 +1,6 @@
-"""Our own columns of a connection, one fact a test, for each engine; analysis/flows/columns.py
-defines them.
+"""Our own columns of a connection, one fact a test, for each engine.
+
+analysis/flows/columns.csv defines them.
 """
 
 from __future__ import annotations
@@ -100,9 +101,7 @@ def test_losses_far_apart_are_episodes_of_their_own(look: Look) -> None:
 
 
 def test_retransmissions_count_in_packets_bytes_and_segments(look: Look) -> None:
-    """A super-packet of ten segments is one packet; where 1448 bytes fit in a segment, it is
-    ten.
-    """
+    """A super-packet of ten segments is one packet, and ten segments of 1448 bytes."""
     flow = opened(mss=1448)
     flow.a.send(1.0, 14480)
     flow.b.ack(1.04)

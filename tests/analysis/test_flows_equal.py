@@ -1,6 +1,4 @@
-"""The plain engine gives exactly what the compiled one gives: every value, type, null, fault and
-offset.
-"""
+"""The plain engine gives what the compiled one gives: values, types, nulls, faults, offsets."""
 
 from __future__ import annotations
 
@@ -73,7 +71,9 @@ def same(tmp_path: Path) -> Same:
 
 
 def eventful(**flow_settings: object) -> MadeFlow:
-    """Loss, SACK, a duplicate report, a timer, a closed window, marks, urgent data, resets and a
+    """A capture with many events.
+
+    Loss, SACK, a duplicate report, a timer, a closed window, marks, urgent data, resets and a
     second connection.
     """
     flow = MadeFlow(MadeCapture(snaplen=120), **flow_settings)
@@ -132,7 +132,9 @@ def test_of_every_link_and_byte_order(same: Same, capture: MadeCapture, version:
 
 def _relinked(made: MadeCapture, wanted: MadeCapture, version: int) -> list[Record]:
     """The packets of `made`, which has Ethernet, behind the other link's header."""
-    head, new = (frames.link_header(one.link, version, one.tags) for one in (made, wanted))
+    head, new = (
+        frames.link_header(capture.link, version, capture.tags) for capture in (made, wanted)
+    )
     return [
         Record(record.time, new + record.data[len(head) :], record.wire - len(head) + len(new))
         for record in made.records
@@ -147,12 +149,14 @@ def test_of_links_that_do_not_fit(same: Same, link: int) -> None:
 @pytest.mark.parametrize("head", [b"\x00\x21", b"\xff\x03\x00\x21", b"\xff\x03\x00\x57", b"\x00"])
 def test_of_point_to_point_links(same: Same, head: bytes) -> None:
     records = [
-        Record(one.time, head + one.data[14:], one.wire) for one in eventful().capture.sorted()
+        Record(record.time, head + record.data[14:], record.wire)
+        for record in eventful().capture.sorted()
     ]
     same(frames.pcap(records, 9))
     session = bytes(12) + b"\x88\x64" + bytes(8)
     records = [
-        Record(one.time, session[:-2] + head + one.data[14:], one.wire + 20) for one in records
+        Record(record.time, session[:-2] + head + record.data[14:], record.wire + 20)
+        for record in records
     ]
     same(frames.pcap(records))
 
@@ -173,8 +177,8 @@ def test_of_pcapng(same: Same, order: str) -> None:
         _Wrapped(ETHERNET, 6, offset) for offset in (0, 10**9, -(10**15), 3 * 10**9, 2**62)
     ]
     records = [
-        Record(one.time, one.data, one.wire, number % len(interfaces))
-        for number, one in enumerate(eventful().capture.sorted())
+        Record(record.time, record.data, record.wire, number % len(interfaces))
+        for number, record in enumerate(eventful().capture.sorted())
     ]
     same(frames.pcapng(records, interfaces, order, frames.other_block(order)))
     simple = (
@@ -221,8 +225,9 @@ def test_of_small_pieces(same: Same, monkeypatch: pytest.MonkeyPatch, piece: int
 
 
 def test_of_long_lists(same: Same) -> None:
-    """More segments, gaps, SACK blocks, timestamps and samples than are remembered; an ACK that
-    comes back to all.
+    """More segments, gaps, SACK blocks, timestamps and samples than are remembered.
+
+    At the end an ACK covers them all.
     """
     flow = MadeFlow(MadeCapture(snaplen=100)).open()
     for number in range(1500):
@@ -306,7 +311,9 @@ def test_of_decent_conversations(same: Same) -> None:
     records: list[Record] = []
     for seed in range(60):
         made = by_chance(seed, decent=True).sorted()
-        records += [Record(one.time + seed * 10**13, one.data, one.wire) for one in made]
+        records += [
+            Record(record.time + seed * 10**13, record.data, record.wire) for record in made
+        ]
     same(frames.pcap(records))
 
 
@@ -323,8 +330,9 @@ def _repaired(
     seen_at_b: bool = False,
     **settings: bool,
 ) -> None:
-    """`count` segments, duplicate ACKs, and `after` the first one a segment again, and one that
-    fills a gap.
+    """`count` segments, duplicate ACKs, and `after` the first one a retransmission.
+
+    Then a segment fills a gap.
     """
     at, since = 10.0 * number, min(after, (after, 0.0045, 0.0055)[number % 3])
     flow = capture.flow(ports=(number + 1, 80), **settings)
@@ -349,9 +357,7 @@ def _repaired(
 
 
 def test_of_every_rule_of_repairs(same: Same) -> None:
-    """On both sides of each limit: duplicates, time, what is outstanding; with and without SACK and
-    timestamps.
-    """
+    """Both sides of each limit: duplicates, time, outstanding; with and without SACK and stamps."""
     capture = MadeCapture(snaplen=100)
     kinds = (
         {"sack": sack, "timestamps": stamps} for sack, stamps in product((False, True), repeat=2)

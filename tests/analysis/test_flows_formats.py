@@ -1,6 +1,4 @@
-"""Every container and link type tells the same of the same packets; what is cut or damaged is said,
-never a crash.
-"""
+"""Every container and link type gives the same packets; damage is reported, never a crash."""
 
 from __future__ import annotations
 
@@ -41,7 +39,7 @@ FACTS = (
 
 
 def conversation(capture: MadeCapture | None = None, **settings: object) -> MadeCapture:
-    """Three segments, one of them sent again, and an end."""
+    """Three segments, one of them retransmitted, and an end."""
     flow = (capture or MadeCapture()).flow(**settings).open()
     flow.a.burst(0.1, 3)
     flow.b.ack(0.14, to=1, sacks=[(1001, 3001)])
@@ -233,10 +231,7 @@ def test_compressed_files_are_read_as_they_are(
 
 
 def test_a_frame_of_another_length_than_its_head_says_is_damage(look: Look) -> None:
-    """zstd notices it where it has the frame as a whole, and not octet by octet.
-
-    Found by chance.
-    """
+    """zstd notices it if it has the frame as a whole, and not octet by octet."""
     packed = zstandard.ZstdCompressor(write_checksum=True).compress(conversation().pcap())
     nothing = bytearray(zstandard.ZstdCompressor(write_checksum=True).compress(b""))
     nothing[5] = 16

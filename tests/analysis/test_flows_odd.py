@@ -1,5 +1,6 @@
-"""Odd captures of known truth, made with Scapy: ports used again half-open, mirrored packets, time
-that goes back.
+"""Odd captures of known truth, made with Scapy.
+
+Ports used again half-open, mirrored packets, time that goes back.
 """
 
 from __future__ import annotations
@@ -32,9 +33,7 @@ _LINK = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
 
 @dataclass
 class OddWire:
-    """Packets of one client and one server in the order of their sending; numbers are as on the
-    wire.
-    """
+    """Packets of one client and one server in the order sent; numbers are as on the wire."""
 
     six: bool = False
     firsts: tuple[int, int] = (300, 40_000)
@@ -72,9 +71,7 @@ class OddWire:
         self.put(at + 0.02, "A", firsts[1] + 1, first + SIZE, server=True)
 
     def challenged(self, at: float) -> None:
-        """The client forgot the old connection: RFC 5961, section 4.2, and its figure of half-open
-        recovery.
-        """
+        """The client forgot the old connection: RFC 5961, section 4.2, with its figure."""
         self.put(at, "S", NEW[0])
         self.put(at + 0.02, "A", OLD[1] + 1, OLD[0] + 1 + SIZE, server=True)
         self.put(at + 0.0201, "R", OLD[0] + 1 + SIZE)
@@ -87,9 +84,9 @@ class OddWire:
 
     def mirrored(self) -> list[Packet]:
         """Each packet and 4 us later the same once more."""
-        twice = [(one, one.copy()) for one in self.packets]
-        for one, other in twice:
-            other.time = one.time + 4e-6
+        twice = [(original, original.copy()) for original in self.packets]
+        for original, copy in twice:
+            copy.time = original.time + 4e-6
         return [packet for pair in twice for packet in pair]
 
 
@@ -217,9 +214,7 @@ def test_a_syn_whose_answer_is_not_captured_begins_one_connection(read: Read) ->
 
 
 def test_tcptrace_splits_as_it_does(read: Read) -> None:
-    """tcptrace 6.6.7: the SYN belongs to the old connection, which it takes for new with the
-    third.
-    """
+    """tcptrace 6.6.7: the SYN belongs to the old connection; the third begins a new one."""
     reading = read(reused().packets, compatible=True)
     assert _marks(reading) == [(2, 1, 1, 0), (1, 1, 0, 0)]
 

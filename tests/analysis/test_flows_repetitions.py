@@ -1,10 +1,10 @@
-"""What was sent again, and why, and what only looks so: one fact a test, for each engine."""
+"""Retransmissions, their causes, and what only looks like one: a fact a test, for each engine."""
 
 from __future__ import annotations
 
 from tests.analysis.captures import RTT, MadeCapture, MadeFlow, opened
 from tests.analysis.frames import ACK
-from tests.analysis.looking import Look, repetitions, column, kinds, only_connection, sent
+from tests.analysis.looking import Look, column, kinds, only_connection, repetitions, sent
 
 # Packets that carry nothing new
 
@@ -56,7 +56,7 @@ def test_a_byte_that_probes_a_closed_window_is_a_probe(look: Look) -> None:
     assert only_connection(read)["rexmt_data_pkts_a2b"] == 0
 
 
-# Why data is sent again
+# Why data is retransmitted
 
 
 def test_an_unanswered_segment_is_sent_again_by_the_timer(look: Look) -> None:
@@ -67,7 +67,10 @@ def test_an_unanswered_segment_is_sent_again_by_the_timer(look: Look) -> None:
     flow.b.ack(1.82)
     read = look(flow)
     assert repetitions(read) == ["rto", "rto", "rto"]
-    assert (only_connection(read)["rexmt_data_pkts_a2b"], only_connection(read)["rexmt_data_bytes_a2b"]) == (3, 3000)
+    assert (
+        only_connection(read)["rexmt_data_pkts_a2b"],
+        only_connection(read)["rexmt_data_bytes_a2b"],
+    ) == (3, 3000)
 
 
 def test_three_duplicate_acks_without_sack_are_a_fast_retransmission(look: Look) -> None:
@@ -142,9 +145,7 @@ def test_an_ack_that_echoes_the_second_timestamp_tells_that_it_was_needed(look: 
 def test_a_delayed_ack_of_two_retransmissions_echoes_the_first_and_tells_nothing_of_the_second(
     look: Look,
 ) -> None:
-    """RFC 7323, section 4.3: a delayed ACK echoes the timestamp of the earliest segment that it
-    acknowledges.
-    """
+    """RFC 7323, section 4.3: a delayed ACK echoes the timestamp of the earliest segment."""
     flow = opened(sack=False)
     flow.a.burst(0.1, 3)
     flow.a.send(0.34, seq=1, stamp=340)
@@ -210,7 +211,10 @@ def test_segments_that_changed_places_are_late_and_no_retransmission(look: Look)
         flow.b.ack(0.1 + number * 0.0001 + 0.00001, to=[1001, 1001, 3001, 4001][number])
     read = look(flow)
     assert repetitions(read) == ["late"]
-    assert (only_connection(read)["rexmt_data_pkts_a2b"], only_connection(read)["outoforder_pkts_a2b"]) == (0, 1)
+    assert (
+        only_connection(read)["rexmt_data_pkts_a2b"],
+        only_connection(read)["outoforder_pkts_a2b"],
+    ) == (0, 1)
 
 
 def test_the_handshake_tells_where_the_capture_was_made(look: Look) -> None:

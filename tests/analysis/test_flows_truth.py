@@ -6,7 +6,7 @@ import pytest
 
 from tests.analysis.captures import RTT, MadeCapture, opened
 from tests.analysis.frames import ACK, CWR, ECE, SYN
-from tests.analysis.looking import Look, repetitions, column, only_connection, sent
+from tests.analysis.looking import Look, column, only_connection, repetitions, sent
 
 # Sequence numbers, sizes, windows
 
@@ -49,7 +49,10 @@ def test_a_super_packet_is_one_packet_with_all_its_bytes(look: Look) -> None:
     flow = opened()
     flow.a.send(0.1, 64_000)
     read = look(flow)
-    assert (only_connection(read)["actual_data_pkts_a2b"], only_connection(read)["actual_data_bytes_a2b"]) == (1, 64_000)
+    assert (
+        only_connection(read)["actual_data_pkts_a2b"],
+        only_connection(read)["actual_data_bytes_a2b"],
+    ) == (1, 64_000)
 
 
 @pytest.mark.parametrize("hosts", [("10.0.0.1", "10.0.0.2"), ("fd00::1", "fd00::2")])
@@ -196,7 +199,10 @@ def test_four_minutes_of_silence_do_not_split_a_connection(look: Look) -> None:
         flow.b.ack(at + RTT)
     read = look(flow)
     assert only_connection(read)["unique_bytes_sent_a2b"] == 3000
-    assert only_connection(read)["last_packet"] - only_connection(read)["first_packet"] == 900_040_000_000
+    assert (
+        only_connection(read)["last_packet"] - only_connection(read)["first_packet"]
+        == 900_040_000_000
+    )
     assert len(look(flow, compatible=True).connections) == 3  # tcptrace splits it
 
 

@@ -1,5 +1,4 @@
-"""Reads .xpl files, the graphs that tcptrace writes for xplot (http://www.xplot.org), with what the
-shapes mean.
+"""Reads .xpl files, the graphs that tcptrace writes for xplot (http://www.xplot.org).
 
 Every line is a command with its coordinates, a colour for the commands that follow, or the text
 of the command before. In tcptrace's time-sequence graph the colour and the shape tell what is
@@ -34,8 +33,9 @@ _TURN = 2**32
 
 
 class XplotShape(NamedTuple):
-    """One command: `kind` as in the file, its coordinates (a point has `x2 == x`, `y2 == y`),
-    colour and text.
+    """One command: `kind` as in the file, its coordinates, colour and text.
+
+    A point has `x2 == x` and `y2 == y`.
     """
 
     kind: str
@@ -53,7 +53,7 @@ def read_xplot(content: str) -> Iterator[XplotShape]:
     Raises ValueError at a command that is not known or not complete.
     """
     lines = (
-        found[1] for found in _LINE.finditer(content)
+        match[1] for match in _LINE.finditer(content)
     )  # not splitlines: the list would hold millions
     next(lines, "")  # the kinds of the two axes
     colour = "white"
@@ -78,10 +78,7 @@ def _shape(word: str, numbers: list[str], colour: str, following: Iterator[str])
 
 
 def time_sequence(shapes: Iterable[XplotShape]) -> TimeSequence:
-    """The meaning of a time-sequence graph's lines.
-
-    Raises ValueError where there is nothing in it.
-    """
+    """The meaning of a time-sequence graph's lines. Raises ValueError for an empty graph."""
     numbers: dict[str, array[float]] = {colour: array("d") for colour in (*_MEANT, "orange")}
     first: XplotShape | None = None
     for shape in shapes:
@@ -94,8 +91,9 @@ def time_sequence(shapes: Iterable[XplotShape]) -> TimeSequence:
 
 
 def _since(numbers: array[float], first: XplotShape) -> Lines:
-    """Rows of four counted from `first`, across the sequence number's turn at 2^32, one window may
-    come before it.
+    """Rows of four counted from `first`, across the sequence number's turn at 2^32.
+
+    One window may come before it.
     """
     lines = np.array(numbers, dtype=np.float64).reshape(-1, 4)
     lines[:, 0::2] -= first.x
@@ -104,7 +102,8 @@ def _since(numbers: array[float], first: XplotShape) -> Lines:
 
 
 def dots(shapes: Iterable[XplotShape]) -> list[tuple[float, float]]:
-    """The points of a graph that is drawn in dots: tcptrace's RTT samples are (seconds since 1970,
-    milliseconds).
+    """The points of a graph that is drawn in dots.
+
+    tcptrace's RTT samples are (seconds since 1970, milliseconds).
     """
     return [(shape.x, shape.y) for shape in shapes if shape.kind in _POINTS]
