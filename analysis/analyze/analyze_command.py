@@ -103,9 +103,9 @@ def analyze(
     """
     try:
         if columns:
-            from analysis.analyze.capture_terminal import columns_table
+            from analysis.analyze.column_definitions import print_columns
 
-            columns_table(Console(highlight=False))
+            print_columns(Console(highlight=False))
             return
         if write is not None and out is None:
             raise UsageError("--write needs a folder.", "Give --out FOLDER too.")
@@ -131,8 +131,8 @@ def _analyze(paths: Sequence[Path], options: AnalyzeOptions) -> int:
         _show(reading, options, console, capture.connections.height)
         if options.out:
             folder = options.out if len(paths) == 1 else options.out / label
-            _told(_write(label, reading, folder, options), console)
-            _told_of_rest([reading], options, console)
+            _print_written(_write(label, reading, folder, options), console)
+            _print_rest([reading], options, console)
     return _end(data, faults, options)
 
 
@@ -188,12 +188,12 @@ def _write(label: str, reading: Reading, folder: Path, options: AnalyzeOptions) 
         ]
 
 
-def _told(written: Sequence[Path], console: Console) -> None:
+def _print_written(written: Sequence[Path], console: Console) -> None:
     for path in written:
         console.print(Text(f"Written: {path}"), soft_wrap=True)
 
 
-def _told_of_rest(readings: Sequence[Reading], options: AnalyzeOptions, console: Console) -> None:
+def _print_rest(readings: Sequence[Reading], options: AnalyzeOptions, console: Console) -> None:
     for sentence in written_files.not_drawn(
         max(reading.connections.height for reading in readings), options.write
     ):
@@ -241,10 +241,10 @@ def _both(paths: Sequence[Path], options: AnalyzeOptions, console: Console) -> i
         for reading in readings:
             _file_only(reading, console)
     if options.out:
-        _told(
+        _print_written(
             _write_both(paths, readings, both_captures.rows(matched), options, options.out), console
         )
-        _told_of_rest(readings, options, console)
+        _print_rest(readings, options, console)
     return _end(
         [
             *map(written_files.as_data, readings),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import polars as pl
@@ -41,7 +40,7 @@ _LEFT_OUT = {
     "link type not known": "of a link type that is not read",
     "TCP header cut off": "with the TCP header cut off",
 }
-"""What is said of packets that are not read; the other reasons say it themselves."""
+"""The words for packets that are not read; the other reasons are their own words."""
 
 
 def show(reading: Reading, console: Console, connections: int) -> None:
@@ -278,38 +277,3 @@ def fault_sentence(file: FileFacts) -> str:
 
 def _clock(nanoseconds: int) -> str:
     return f"{datetime.fromtimestamp(nanoseconds // 10**9, UTC):%Y-%m-%d %H:%M:%S} UTC"
-
-
-def columns_table(console: Console) -> None:
-    """Prints every column of connections and packets with its type, unit and definition."""
-    from analysis.flows.columns import KINDS, OURS, PACKETS, TCPTRACE
-
-    for title, columns in (
-        ("Connections, as tcptrace names them", TCPTRACE),
-        ("Connections, ours", OURS),
-        ("Packets", PACKETS),
-    ):
-        rows = [
-            (
-                column.name + ("_a2b, _b2a" if column.directed else ""),
-                column.unit,
-                column.definition,
-            )
-            for column in columns
-        ]
-        _definitions(title, rows, console)
-    _definitions(
-        "Kinds of packets",
-        [(f"{at} {name}", "", text) for at, (name, text) in enumerate(KINDS)],
-        console,
-    )
-
-
-def _definitions(title: str, rows: Sequence[tuple[str, str, str]], console: Console) -> None:
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("Name", overflow="fold", max_width=36)
-    table.add_column("Unit")
-    table.add_column("Meaning", ratio=1)
-    for row in rows:
-        table.add_row(*map(Text, row))
-    console.print(table)

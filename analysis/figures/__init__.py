@@ -2,5 +2,5 @@
 
 import logging
 
-# "Matplotlib is building the font cache" is no news for who runs an experiment.
+# "Matplotlib is building the font cache" is no news for the user of an experiment.
 logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)

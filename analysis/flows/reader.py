@@ -87,7 +87,7 @@ def read(
     TcplabError if the file cannot be read, UsageError for an engine that is not there.
     """
     frames, facts = columns(path, packets, partial, engine, compatible)
-    # Polars and NumPy take longer to load than a million packets to read: whoever wants no frame
+    # Polars and NumPy take longer to load than a million packets to read: a caller without frames
     # does without them.
     from analysis.flows.frames import connections_frame, packets_frame
 

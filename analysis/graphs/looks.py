@@ -35,7 +35,7 @@ class SeriesLook:
     xplot: str = "white"
 
 
-def _again(words: str, mark: Mark, colour: str = VERMILLION) -> SeriesLook:
+def _retransmission(words: str, mark: Mark, colour: str = VERMILLION) -> SeriesLook:
     return SeriesLook(words, colour, mark, "R", every=True, width=2, xplot="red")
 
 
@@ -61,15 +61,15 @@ LOOKS: dict[str, SeriesLook] = {
         xplot="blue",
     ),
     "data": SeriesLook("segment sent for the first time", BLUE),
-    "fast": _again("R: fast retransmission, after duplicate ACKs", "triangle"),
-    "again_sack": _again("R: retransmission because SACK reported a gap", "circle"),
-    "rto": _again("R: retransmission after a time-out (RTO)", "square", BLACK),
-    "tlp": _again("R: tail loss probe", "diamond"),
-    "spurious": _again("R: needless retransmission, as known afterwards", "cross", BLACK),
+    "fast": _retransmission("R: fast retransmission, after duplicate ACKs", "triangle"),
+    "again_sack": _retransmission("R: retransmission because SACK reported a gap", "circle"),
+    "rto": _retransmission("R: retransmission after a time-out (RTO)", "square", BLACK),
+    "tlp": _retransmission("R: tail loss probe", "diamond"),
+    "spurious": _retransmission("R: needless retransmission, as known afterwards", "cross", BLACK),
     "keepalive": SeriesLook("keep-alive probe", GREY, "plus", "K", every=True),
     "probe": SeriesLook("probe of a closed window", GREY, "ring", "P", every=True),
-    "syn": _again("R: SYN retransmitted", "plus", BLACK),
-    "other": _again("R: retransmission, no sign says why", "ring"),
+    "syn": _retransmission("R: SYN retransmitted", "plus", BLACK),
+    "other": _retransmission("R: retransmission, no sign says why", "ring"),
     "late": SeriesLook(
         "fills a gap: late or retransmitted, seen behind the loss",
         SKY,
@@ -81,7 +81,7 @@ LOOKS: dict[str, SeriesLook] = {
     "copy": SeriesLook(
         "a copy of what had already come by", PURPLE, "cross", "C", every=True, width=2
     ),
-    "fin": _again("R: FIN retransmitted", "plus", BLACK),
+    "fin": _retransmission("R: FIN retransmitted", "plus", BLACK),
     "throughput": SeriesLook("throughput: all data sent, retransmissions too", BLUE, xplot="red"),
     "goodput": SeriesLook("goodput: bytes newly acknowledged", GREEN, width=2, xplot="blue"),
     "rtt": SeriesLook("round trip of a segment that was sent once", BLUE, "circle", xplot="red"),

@@ -17,7 +17,7 @@ CAPTION = (
 
 
 def draw(direction: CaptureDirection) -> Graph:
-    """Both as growing sums; who draws them takes the steepness."""
+    """Both rates as growing sums, of which a picture draws the steepness."""
     sent = np.cumsum(direction.sent.high - direction.sent.low)
     return graph(
         "throughput",

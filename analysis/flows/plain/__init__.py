@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from analysis.flows.plain import connection_rows, packet_records, pcapng_blocks
+from analysis.flows.plain.column_frame import ColumnFrame
 from analysis.flows.plain.connection_table import ConnectionTable
 from analysis.flows.plain.link_layer import IGNORED
-from analysis.flows.plain.plain_frame import ColumnFrame
 from analysis.flows.plain.stream import ByteStream, open_source
 
 

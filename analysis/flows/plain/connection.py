@@ -11,7 +11,7 @@ from analysis.flows.plain.acks import acknowledge, used
 from analysis.flows.plain.counting import count, options, outstanding, payload, windows
 from analysis.flows.plain.direction import SenderState, WindowUsage
 from analysis.flows.plain.losses import NONE
-from analysis.flows.plain.scoreboard import NOTHING_AGAIN
+from analysis.flows.plain.scoreboard import NO_REPETITION
 from analysis.flows.plain.segment import ACK, RST, SYN
 from analysis.flows.plain.sending import advance, classify, transmit
 from analysis.flows.plain.step import SegmentStep
@@ -135,4 +135,4 @@ def _numbers(step: SegmentStep, this: SenderState, other: SenderState) -> None:
         else 0
     )
     step.probe = step.copy = step.repeated = step.dsack = False
-    step.added, step.sacks, step.rtt, step.kind = NOTHING_AGAIN, (), None, NONE
+    step.added, step.sacks, step.rtt, step.kind = NO_REPETITION, (), None, NONE

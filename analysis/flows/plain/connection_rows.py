@@ -1,11 +1,11 @@
-"""A connection as a row: tcptrace's 147 columns and ours, by the names that columns.py defines."""
+"""A connection as a row: tcptrace's 147 columns and ours, by the names that columns.csv defines."""
 
 from __future__ import annotations
 
 from analysis.flows.columns import KIND, PERCENTILES, RETRANSMISSIONS
+from analysis.flows.plain.column_frame import ColumnFrame, Value
 from analysis.flows.plain.connection import Connection
 from analysis.flows.plain.direction import RareCounters, RoundTrips, SenderState
-from analysis.flows.plain.plain_frame import ColumnFrame, Value
 from analysis.flows.plain.rtt_samples import Histogram, RttSamples
 from analysis.flows.plain.whole_packets import whole
 

@@ -71,7 +71,7 @@ class SegmentRepetition:
     """When the first repeated piece was sent last, and how often it was retransmitted before."""
 
 
-NOTHING_AGAIN = SegmentRepetition()
+NO_REPETITION = SegmentRepetition()
 
 
 class Scoreboard:
@@ -84,7 +84,7 @@ class Scoreboard:
         self, first: int, end: int, time: int, alone: bool, observer: SegmentObserver
     ) -> SegmentRepetition:
         """Enters a segment; `alone` says that the peer was not seen."""
-        sent, repetition = self.list, NOTHING_AGAIN
+        sent, repetition = self.list, NO_REPETITION
         if sent and first < sent[-1].end:
             repetition = SegmentRepetition()
             self._insert(first, end, time, repetition, observer)

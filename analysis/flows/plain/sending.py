@@ -26,7 +26,7 @@ from analysis.flows.plain.losses import (
 from analysis.flows.plain.segment import FIN, RST, SYN
 from analysis.flows.plain.step import SegmentStep
 
-_SENT_AGAIN = (FAST, SACK, RTO, TLP, OTHER)
+_RETRANSMITTED = (FAST, SACK, RTO, TLP, OTHER)
 
 
 class Vantage(Protocol):
@@ -133,7 +133,7 @@ def _repetition(
         chosen = rare.losses.classify(_situation(step, this, other))
     rare.kinds[chosen] += 1
     rare.kind_bytes[chosen] += again
-    if chosen in _SENT_AGAIN:
+    if chosen in _RETRANSMITTED:
         row = 0 if step.kinds is None else len(step.kinds)
         rare.losses.remember(
             Retransmission(step.first, step.end, again, chosen, row, step.timestamp())

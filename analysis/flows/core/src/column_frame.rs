@@ -11,7 +11,7 @@ impl<T: Clone + PartialEq> Cells<T> {
         Cells { values: Vec::new(), count: 0 }
     }
 
-    /// Adds a value; `rows` is how many there will be.
+    /// Adds a value; `packet_rows` is how many there will be.
     fn push(&mut self, value: T, rows: usize) {
         self.count += 1;
         if let [one] = &self.values[..] {
