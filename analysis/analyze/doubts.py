@@ -47,12 +47,12 @@ def _of_file(file: FileFacts) -> Iterator[str]:
 
 def _of_times(file: FileFacts) -> Iterator[str]:
     if file.longest_back >= _STEP:
-        where = (
+        extent = (
             f"at {short_numbers.counted(file.backwards, 'packet')}, by up to"
             f" {short_numbers.seconds(file.longest_back)}"
         )
         yield (
-            f"Time goes backwards in this file {where}: durations, rates, round trips and"
+            f"Time goes backwards in this file {extent}: durations, rates, round trips and"
             " reordering may be wrong. Wireshark's reordercap IN OUT puts the packets in order."
         )
 

@@ -13,7 +13,6 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from analysis import flows
 from analysis.flows.matching import (
     FLOW,
     CaptureSpan,
@@ -23,7 +22,7 @@ from analysis.flows.matching import (
     delays,
     match,
 )
-from analysis.flows.reader import Engine
+from analysis.flows.reader import Engine, Reading, read
 
 _Key = tuple[tuple[tuple[str, int], ...], int]
 _Rows = tuple[dict[str, Any], dict[str, Any]]
@@ -63,12 +62,12 @@ def match_captures(
     the near capture's is told by the two directions' delays together, in which the offset
     cancels. Raises TcplabError as `flows.read`.
     """
-    readings = [flows.read(path, packets=True, engine=engine) for path in (near, far)]
+    readings = [read(path, packets=True, engine=engine) for path in (near, far)]
     return match_readings(readings[0], readings[1], mss, aligned)
 
 
 def match_readings(
-    near: flows.Reading, far: flows.Reading, mss: int | None = None, aligned: bool = False
+    near: Reading, far: Reading, mss: int | None = None, aligned: bool = False
 ) -> tuple[MatchedConnection, ...]:
     """As `match_captures`, of captures that were read with their packets."""
     common = _CommonConnections(near, far)

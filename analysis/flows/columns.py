@@ -3,7 +3,7 @@
 columns.csv beside this file is the table. Columns of a connection stand alone; columns of a
 direction come twice, with `_a2b` (what a sent) and `_b2a`. The table `tcptrace` has the names and
 the order of `tcptrace -n -l -r -W --csv`, 7 of the connection and 70 of each direction, 147
-together. Where tcptrace 6.6.7 is wrong, ours is right, and the definition says how;
+together. If tcptrace 6.6.7 is wrong, ours is right, and the definition says how;
 `compatible=True` gives tcptrace's own value. Times are whole nanoseconds if the unit is ns.
 """
 

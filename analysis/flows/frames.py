@@ -1,6 +1,6 @@
 """Polars frames of the columns that an engine hands over (see handed.py).
 
-Where one value stands for all rows, Polars too keeps it once. Many rows go through NumPy, none
+If one value stands for all rows, Polars too keeps it once. Many rows go through NumPy, none
 by itself.
 """
 

@@ -41,7 +41,7 @@ class DirectionMatch:
 
     `packets` has a row for each packet that was sent, in that order: the sender's columns, and
     `arrival` UInt64? (its record in the receiver's file), `arrived` Int64? (ns), `delay` Int64?
-    (ns, one way), `lost` Bool? (null where the receiver's capture had not begun or had ended),
+    (ns, one way), `lost` Bool? (null if the receiver's capture had not begun or had ended),
     `copies` UInt32 (further arrivals), `needless` Bool (the same bytes had been sent before and
     that packet arrived), `extent` UInt32 (packets), `extent_time` Int64 (ns), `extent_bytes`
     UInt64, `n_reordered` UInt32: how far it was overtaken (RFC 4737; 0 for in order). `unsent`

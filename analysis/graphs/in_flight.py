@@ -11,7 +11,7 @@ from analysis.graphs.layers import BYTES, Graph, Layer, graph
 from analysis.records.socket_samples import SocketSample
 
 CAPTION = (
-    "Bytes in flight are sent but neither acknowledged nor reported by SACK. Where they stay below"
+    "Bytes in flight are sent but neither acknowledged nor reported by SACK. If they stay below"
     " both windows, the application had nothing to send. The congestion window is counted in"
     " segments of the largest size that was seen."
 )

@@ -77,7 +77,7 @@ class Connection:
         used(other, this)
 
     def at_receiver(self, forward: bool) -> bool:
-        """Whether the capture was taken where the segment arrives."""
+        """Whether the capture was taken at the segment's receiver."""
         return self.vantage == ("b" if forward else "a")
 
     def trip(self) -> int | None:

@@ -39,7 +39,7 @@ class PacketBatch:
         self.batch = batch
         self.why = np.full(len(batch.start), FINE, np.int8)
         self.ip = np.zeros(len(batch.start), np.int64)
-        """Where the IP header begins, counted from the record's first octet."""
+        """The IP header's beginning, counted from the record's first octet."""
 
     def ignore(self, rows: Whole, why: int, marked: Truths) -> Whole:
         """Puts aside the rows that `marked` marks; returns the others."""

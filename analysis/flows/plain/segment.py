@@ -103,7 +103,7 @@ class SegmentHeaders:
 
     def __init__(self, count: int) -> None:
         self.start, self.length, self.ip_id, self.ecn, self.ttl = np.zeros((5, count), np.int64)
-        """Where TCP begins behind the IP header, and its octets on the wire."""
+        """The beginning of TCP behind the IP header, and its octets on the wire."""
         self.ends: Octets = np.zeros((count, ENDS), np.uint8)
 
 

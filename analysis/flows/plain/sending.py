@@ -30,10 +30,10 @@ _RETRANSMITTED = (FAST, SACK, RTO, TLP, OTHER)
 
 
 class Vantage(Protocol):
-    """Where the capture was taken."""
+    """The place of the capture."""
 
     def at_receiver(self, forward: bool) -> bool:
-        """Whether the capture was taken where the segment arrives."""
+        """Whether the capture was taken at the segment's receiver."""
 
     def trip(self) -> int | None:
         """The handshake's round trip."""

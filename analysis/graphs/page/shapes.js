@@ -106,7 +106,7 @@ function drawSigns(pen, layer, frame, from, to) {
   }
 }
 
-// Letters stand where they do not cover one another, also not those of other layers, and only if most of them can.
+// Letters are drawn if they do not cover one another, nor those of other layers, and only if most of them fit.
 function drawLetters(pen, layer, frame) {
   const [from, to] = visible(layer, frame.left, frame.right);
   if (layer.shape !== "bars" || !layer.look.letter || to - from > frame.width / 3) return;

@@ -41,7 +41,7 @@ pub enum Values {
 pub struct Column {
     pub name: String,
     pub values: Values,
-    /// 0 where the value is missing; empty if none ever was.
+    /// 0 if the value is missing; empty if none ever was.
     pub valid: Cells<u8>,
 }
 

@@ -94,7 +94,7 @@ impl Sent {
 
 impl Scoreboard {
     /// `resent` takes the time since the last transmission and the count of each retransmitted unacknowledged segment.
-    /// `added` stays as it is where nothing is repeated. What is sent comes in parts, so that it is made where it
+    /// `added` stays as it is if nothing is repeated. What is sent comes in parts, so that it is made where it
     /// stays: what was just written word by word stalls the processor when it is copied in larger pieces.
     #[inline(always)]
     pub fn add(

@@ -102,7 +102,7 @@ fn empty(this: &mut Direction, other: &Direction, step: &Step) -> u8 {
     chosen
 }
 
-/// A segment with payload that does not simply go on where the last one ended.
+/// A segment with payload that does not simply continue the last one.
 #[cold]
 fn repetition(
     segment: &Segment,
