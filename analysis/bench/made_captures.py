@@ -134,13 +134,13 @@ def _reply(packet: Field, number: Numbers, cycle: Numbers, times: Numbers) -> No
     period, place = np.divmod(slot, PERIOD)
     missing = (place >= LOST) & (place < AGAIN) & (slot >= 0)
     base = _first(number, True) + 1
-    whole = np.where(missing, period * (PERIOD - 1) + LOST, _segment(slot) + 1)
-    left, right = base + MSS * (whole + 1), base + MSS * (_segment(slot) + 1)
+    whole_segments = np.where(missing, period * (PERIOD - 1) + LOST, _segment(slot) + 1)
+    left, right = base + MSS * (whole_segments + 1), base + MSS * (_segment(slot) + 1)
     reports = missing & (place > LOST)
     packet["id"] = cycle % 2**16
     packet["sequence"] = _first(number, False) + 1
     packet["acknowledgement"] = base + MSS * np.where(
-        slot < 0, 0, np.where(place == AGAIN, _whole_after(period), whole)
+        slot < 0, 0, np.where(place == AGAIN, _whole_after(period), whole_segments)
     )
     blocks = [np.where(reports, value, 0x01010101) % 2**32 for value in (left, right)]
     sack = np.where(reports, 0x0101050A, 0x01010101)

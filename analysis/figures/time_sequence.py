@@ -55,22 +55,19 @@ def draw(sequences: Sequence[tuple[str, TimeSequence]], pause: float) -> bytes:
     `pause` seconds of silence are marked.
     """
     chosen = sequences[:MOST_COLUMNS]
-    latest = (
-        max(_greatest(lines, 2) for _, one in chosen for lines in (one.data, one.resent, one.acks))
-        or 1.0
-    )
+    latest = max(_latest(sequence) for _, sequence in chosen) or 1.0
     shown = [
         EnlargedPart(label, sequence, *busiest(sequence, CLOSE_UP * latest))
         for label, sequence in chosen
     ]
     with settings():
-        figure, (whole, near) = grid(2, len(shown), 4.6, share=False, below=1.3)
-        for axes, close, one in zip(whole, near, shown, strict=True):
-            _whole(axes, one, latest)
-            _close_up(close, one, pause)
-        _same_scale(whole)
+        figure, (overviews, near) = grid(2, len(shown), 4.6, share=False, below=1.3)
+        for axes, close, part in zip(overviews, near, shown, strict=True):
+            _whole(axes, part, latest)
+            _close_up(close, part, pause)
+        _same_scale(overviews)
         _same_height(near, shown)
-        whole[0].set_ylabel("KiB since the connection began")
+        overviews[0].set_ylabel("KiB since the connection began")
         near[0].set_ylabel("KiB since the connection began")
         figure.legend(handles=_legend(pause), loc="lower center", ncols=3)
         return png(figure)
@@ -124,6 +121,11 @@ def _close_up(axes: Axes, part: EnlargedPart, pause: float) -> None:
     axes.set_xlabel("seconds since the connection began")
 
 
+def _latest(sequence: TimeSequence) -> float:
+    """Seconds from the first packet to the last segment or ACK."""
+    return max(_greatest(lines, 2) for lines in (sequence.data, sequence.resent, sequence.acks))
+
+
 def _greatest(lines: Lines, column: int) -> float:
     return float(lines[:, column].max(initial=0.0))
 
@@ -135,9 +137,9 @@ def _pauses(sequence: TimeSequence, pause: float) -> list[tuple[float, float]]:
     return [(float(times[at]), float(times[at + 1])) for at in before]
 
 
-def _same_scale(whole: list[Axes]) -> None:
-    highest = max(axes.get_ylim()[1] for axes in whole)
-    for axes in whole:
+def _same_scale(overviews: list[Axes]) -> None:
+    highest = max(axes.get_ylim()[1] for axes in overviews)
+    for axes in overviews:
         axes.set_ylim(0, highest)
 
 

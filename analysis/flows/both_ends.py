@@ -144,12 +144,12 @@ class _CommonConnections:
 
 def _by_ends(connections: pl.DataFrame) -> dict[_Key, dict[str, Any]]:
     """The connections by their two ends in any order, and by how many had the same before."""
-    seen: Counter[object] = Counter()
+    counts: Counter[object] = Counter()
     connections_by_ends: dict[_Key, dict[str, Any]] = {}
     for row in connections.iter_rows(named=True):
         ends = tuple(sorted((_end(row, "a"), _end(row, "b"))))
-        connections_by_ends[ends, seen[ends]] = row
-        seen[ends] += 1
+        connections_by_ends[ends, counts[ends]] = row
+        counts[ends] += 1
     return connections_by_ends
 
 

@@ -71,6 +71,7 @@ def connection_names() -> list[str]:
 
     First ours of the connection, then tcptrace's 147, then ours of a direction.
     """
-    whole = [column for column in OURS if not column.directed]
-    directed = [column for column in OURS if column.directed]
-    return [name for column in (*whole, *TCPTRACE, *directed) for name in column.names()]
+    of_connection = [column for column in OURS if not column.directed]
+    of_direction = [column for column in OURS if column.directed]
+    columns = (*of_connection, *TCPTRACE, *of_direction)
+    return [name for column in columns for name in column.names()]

@@ -65,13 +65,13 @@ def connections_frame(columns: Mapping[str, Handed]) -> polars.DataFrame:
         return polars.DataFrame(schema={name: types[name] for name in connection_names()})
     all_series = [_series(name, *columns[name]).cast(types[name]) for name in connection_names()]
     height = max(map(len, all_series))
-    whole = polars.DataFrame([series for series in all_series if len(series) == height])
+    frame = polars.DataFrame([series for series in all_series if len(series) == height])
     shared = [
         polars.lit(series[0], series.dtype).alias(series.name)
         for series in all_series
         if len(series) < height
     ]
-    return whole.with_columns(shared).select(connection_names())
+    return frame.with_columns(shared).select(connection_names())
 
 
 def packets_frame(pieces: Sequence[Mapping[str, Handed]]) -> polars.DataFrame:

@@ -238,11 +238,12 @@ def _counted(both: pl.DataFrame) -> pl.DataFrame:
 
 def _nearest(sent: pl.DataFrame, arrived: pl.DataFrame, delay: int) -> pl.DataFrame:
     """Pairs each arrival with the equal packet that was sent nearest to the usual delay before."""
-    asked = arrived.with_columns(at=pl.col("arrived") - delay)
-    offered = sent.join(asked.select("key").unique(), on="key", how="semi").select(
+    expected = arrived.with_columns(at=pl.col("arrived") - delay)
+    offered = sent.join(expected.select("key").unique(), on="key", how="semi").select(
         "key", "place", "sent", at="sent"
     )
-    line = pl.concat([offered, asked.drop("turn", "of", "come")], how="diagonal").sort("key", "at")
+    queries = expected.drop("turn", "of", "come")
+    line = pl.concat([offered, queries], how="diagonal").sort("key", "at")
     line = line.with_columns(
         *(
             pl.col(name).forward_fill().over("key").alias(f"{name}_before")

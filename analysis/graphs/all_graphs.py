@@ -126,10 +126,10 @@ def _travels(captures: Sequence[Capture]) -> _MatchedPackets | None:
         return None
     packets = journeys(captures[0], captures[1])
     far = packets.with_columns(connection="connection_far", forward="forward_far")
-    seen = zip(captures, (packets, far), strict=False)
+    frames = zip(captures, (packets, far), strict=False)
     return (
         _MatchedPackets(
-            packets, {capture.label: _parts(frame, "connection") for capture, frame in seen}
+            packets, {capture.label: _parts(frame, "connection") for capture, frame in frames}
         )
         if len(packets)
         else None

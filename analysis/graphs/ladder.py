@@ -74,13 +74,13 @@ def _layers(
     They are apart, so that their columns are those of other graphs, which a page shares.
     """
     kinds, forward, bare = whole(packets["kind"]), packets["forward"].to_numpy(), _is_bare(packets)
-    told = {
+    fields = {
         "record": "number",
         "sequence": "sequence",
         "payload": "payload",
         "ACK": "acknowledgement",
     }
-    columns = {name: whole(packets[column].fill_null(0)) for name, column in told.items()}
+    columns = {name: whole(packets[column].fill_null(0)) for name, column in fields.items()}
     return [
         Layer(
             name,
@@ -89,7 +89,7 @@ def _layers(
             y[some],
             top[some],
             end[some],
-            {told: column[some] for told, column in columns.items()},
+            {field: column[some] for field, column in columns.items()},
         )
         for name, rows in [
             ("ack_trip", bare),

@@ -71,12 +71,12 @@ def write_pictures(
 def _named(view: DirectionView) -> Iterator[tuple[str, Graph]]:
     label = safe_name(view.direction.capture)
     for graph in view.graphs:
-        whole = graph.key in ("fairness", "jain")  # of all connections
+        of_all_connections = graph.key in ("fairness", "jain")  # of all connections
         if graph.layers:
             yield (
                 (
                     f"{label}_{graph.key}"
-                    if whole
+                    if of_all_connections
                     else f"{label}_{view.direction.short_name}_{graph.key}"
                 ),
                 graph,

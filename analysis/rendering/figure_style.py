@@ -55,14 +55,14 @@ def grid(
     With `share`, each row has one y scale. `below` inches stay free under the lowest axes. The
     margins are fixed, because matplotlib's automatic layout draws everything twice.
     """
-    width, whole = max(9.0, 6.5 * columns), height * rows + below
-    figure = Figure(figsize=(width, whole), dpi=100)
+    width, inches = max(9.0, 6.5 * columns), height * rows + below
+    figure = Figure(figsize=(width, inches), dpi=100)
     FigureCanvasAgg(figure)
     figure.subplots_adjust(
         left=0.8 / width,
         right=1 - 0.2 / width,
-        bottom=below / whole,
-        top=1 - 0.35 / whole,
+        bottom=below / inches,
+        top=1 - 0.35 / inches,
         wspace=0.16,
         hspace=0.3 if height > 4 else 0.36,
     )

@@ -118,10 +118,10 @@ def _vantage(outer: int, inner: int) -> Vantage:
 def _numbers(step: SegmentStep, this: SenderState, other: SenderState) -> None:
     """Makes the segment's numbers relative."""
     flags = step.flags
-    if not this.known:
+    if not this.has_begun:
         this.begin(step.sequence if flags & SYN else step.sequence - 1)
     if flags & ACK:
-        if not other.known:
+        if not other.has_begun:
             other.begin(step.acknowledgement - 1)
         step.ack = other.relative(step.acknowledgement)
     else:

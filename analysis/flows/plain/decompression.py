@@ -49,13 +49,13 @@ def unpacked(file: BinaryIO, new: Callable[[], Unpacker]) -> Iterator[bytes]:
             if unpacker.eof:
                 unpacker, member = new(), at
             try:
-                made = unpacker.decompress(packed)
+                octets = unpacker.decompress(packed)
             except _ERRORS:
-                if made := _up_to_the_damage(file, member, at, new()):
-                    yield made  # an empty piece would be the end of the stream
+                if octets := _up_to_the_damage(file, member, at, new()):
+                    yield octets  # an empty piece would be the end of the stream
                 raise DamagedStream from None
-            if made:
-                yield made
+            if octets:
+                yield octets
             rest = unpacker.unused_data if unpacker.eof else b""
             packed, at = rest, at + len(packed) - len(rest)
     if not unpacker.eof:
@@ -71,10 +71,10 @@ def _up_to_the_damage(file: BinaryIO, member: int, at: int, unpacker: Unpacker) 
     file.seek(member)
     while file.tell() < at:
         unpacker.decompress(file.read(min(at - file.tell(), _PACKED)))
-    made = []
+    octets = []
     try:
         while octet := file.read(1):
-            made.append(unpacker.decompress(octet))
+            octets.append(unpacker.decompress(octet))
     except _ERRORS:
         pass
-    return b"".join(made)
+    return b"".join(octets)

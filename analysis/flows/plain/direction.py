@@ -73,7 +73,7 @@ class SenderState:
 
     origin: int = 0
     """The number before the first byte, and whether anything is known of this direction."""
-    known: bool = False
+    has_begun: bool = False
     reference: int = 0
     """The highest number sent or acknowledged: what numbers on the wire are unwrapped near to."""
     next: int = 0
@@ -156,7 +156,7 @@ class SenderState:
 
     def begin(self, origin: int) -> None:
         """Fixes the origin at the first number that is seen."""
-        self.known, self.origin = True, origin % _TURN
+        self.has_begun, self.origin = True, origin % _TURN
         self.reference, self.next, self.data_end = 0, 0, 1
 
     @property

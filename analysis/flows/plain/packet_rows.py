@@ -81,7 +81,7 @@ class PacketRows:
 
     def finish(self, segments: TcpSegments, number: int) -> None:
         """The rows of a batch are complete, whose first record has this number."""
-        made: Columns = {
+        columns: Columns = {
             "number": segments.row + number,
             "time": segments.time,
             "payload": segments.payload,
@@ -94,11 +94,11 @@ class PacketRows:
             **{name: np.array(values, np.int64) for name, values in self._added.items()},
         }
         for name in ("acknowledgement", "ip_id", "rtt"):
-            made[f"has_{name}"] = made[name] >= 0
-            made[name] = np.maximum(made[name], 0)
-        made["has_timestamp"] = made["has_echo"] = segments.options.has_timestamps
+            columns[f"has_{name}"] = columns[name] >= 0
+            columns[name] = np.maximum(columns[name], 0)
+        columns["has_timestamp"] = columns["has_echo"] = segments.options.has_timestamps
         self._open.append(
-            {name: values.astype(_TYPES.get(name, "bool")) for name, values in made.items()}
+            {name: values.astype(_TYPES.get(name, "bool")) for name, values in columns.items()}
         )
         self._open_rows += len(segments.row)
         self._added = {name: [] for name in _ADDED}
@@ -108,14 +108,14 @@ class PacketRows:
     def pieces(self) -> list[dict[str, Handed]]:
         """The frame's pieces, for analysis.flows.frames."""
         self._join()
-        made, at = [], 0
+        pieces_of_rows, at = [], 0
         for columns in self._joined:
             end = at + len(columns["number"])
             piece: dict[str, Handed] = {name: _handed(columns, name) for name in _TYPES}
             piece["kind"] = ("uint8", bytes(self.kinds[at:end]), b"")
-            made.append(piece)
+            pieces_of_rows.append(piece)
             at = end
-        return made
+        return pieces_of_rows
 
     def _join(self) -> None:
         if self._open:

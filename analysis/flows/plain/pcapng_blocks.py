@@ -49,7 +49,7 @@ class PcapngSection:
     interfaces: list[CaptureInterface] = field(default_factory=list)
     time: int = 0
     """The time of the last packet: simple packet blocks have none of their own."""
-    found: list[tuple[int, int, int, int, int]] = field(default_factory=list)
+    records: list[tuple[int, int, int, int, int]] = field(default_factory=list)
 
     def word(self, window: bytes, at: int) -> int:
         return int(struct.unpack_from(self.order + "I", window, at)[0])
@@ -97,19 +97,19 @@ class PcapngSection:
             raise BlockFault("length")
         about = self.interfaces[interface]
         self.time = about.nanoseconds(high << 32 | low)
-        self.found.append((at + 20, captured, max(length, captured), self.time, about.link))
+        self.records.append((at + 20, captured, max(length, captured), self.time, about.link))
 
     def simple(self, window: bytes, at: int, end: int) -> None:
         if not self.interfaces or end - at < 4:
             raise BlockFault("block")
         about, length = self.interfaces[0], self.word(window, at)
         captured = min(length, about.snaplen or length, end - at - 4)
-        self.found.append((at + 4, captured, length, self.time, about.link))
+        self.records.append((at + 4, captured, length, self.time, about.link))
 
     def batch(self, window: bytes) -> RecordBatch:
         """The records that were found since the last one."""
-        columns = np.ascontiguousarray(np.array(self.found, np.int64).T)
-        self.found = []
+        columns = np.ascontiguousarray(np.array(self.records, np.int64).T)
+        self.records = []
         return RecordBatch(np.frombuffer(window, np.uint8), *columns)
 
 
@@ -124,7 +124,7 @@ def read_pcapng(source: ByteStream, headers: FileHeaders) -> Batches:
     section = PcapngSection(headers)
     while source.need(12):
         at, missing, fault = _whole_blocks(section, source.window)
-        if section.found:
+        if section.records:
             yield section.batch(source.window)
         source.take(at)
         if fault:
@@ -148,12 +148,12 @@ def _whole_blocks(section: PcapngSection, window: bytes) -> tuple[int, int, str 
         length = section.word(window, at + 4)
         if not 12 <= length <= LARGEST:
             return at, 0, "length"
-        whole = length + 3 & ~3
-        if at + whole > len(window):
-            return at, whole, None
+        padded = length + 3 & ~3
+        if at + padded > len(window):
+            return at, padded, None
         try:
             section.block(kind, window, at + 8, at + length - 4)
         except BlockFault as fault:
             return at, 0, str(fault)
-        at += whole
+        at += padded
     return at, 0, None

@@ -62,7 +62,7 @@ def _begins(step: SegmentStep, this: SenderState, other: SenderState) -> bool:
 
     A SYN with another number than this direction's begins one, a SYN-ACK only after a close.
     """
-    another = this.known and step.sequence != this.origin
+    another = this.has_begun and step.sequence != this.origin
     return another and (_closed(this, other) or not step.flags & ACK)
 
 

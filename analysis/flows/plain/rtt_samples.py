@@ -106,10 +106,10 @@ class Histogram:
             self._settle()
         if not self._counts:
             return None
-        wanted, seen = (percent * self._counts.total() + 99) // 100, 0
+        wanted, counted = (percent * self._counts.total() + 99) // 100, 0
         for bucket in sorted(self._counts):
-            seen += self._counts[bucket]
-            if seen >= wanted:
+            counted += self._counts[bucket]
+            if counted >= wanted:
                 return _middle(bucket)
         return None
 
@@ -119,8 +119,8 @@ def _buckets(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     for bit in range(63):
         length += values >> bit != 0
     shift = np.maximum(length - (_BITS + 1), 0)
-    made: npt.NDArray[np.int64] = (shift << _BITS) + (values >> shift)
-    return made
+    buckets: npt.NDArray[np.int64] = (shift << _BITS) + (values >> shift)
+    return buckets
 
 
 def _middle(bucket: int) -> int:

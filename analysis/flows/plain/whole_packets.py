@@ -13,12 +13,12 @@ _FOUR = b"\1" + bytes(7)
 
 
 def whole(connection: Connection) -> dict[str, Value]:
-    ends, known = connection.ends, connection.vantage != "unknown"
+    ends, has_vantage = connection.ends, connection.vantage != "unknown"
     return {
         "connection": connection.number,
         "complete": _complete(connection.a, connection.b),
         "vantage": connection.vantage,
-        "vantage_source": "handshake" if known else "none",
+        "vantage_source": "handshake" if has_vantage else "none",
         "handshake_outer": connection.outer,
         "handshake_inner": connection.inner,
         "duration": max(connection.last_time - connection.first_time, 0),
