@@ -1,5 +1,4 @@
-"""Frames as analysis.flows gives them, of traffic that is made up: a small TCP over a link with
-loss.
+"""Frames as analysis.flows gives them, of made-up traffic: a small TCP over a link with loss.
 
 The sender is a plain Reno: one window, fast retransmission after three duplicate ACKs (of the
 first hole, or with SACK of each reported one), a fixed time-out. It is there to draw graphs of,
