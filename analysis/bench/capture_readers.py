@@ -16,17 +16,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from analysis import flows
 from analysis.agreement.tcptrace import LONG_REPORT
 from topologies.errors import CommandError, TcplabError
 
-_OURS = (
-    "from analysis import flows; import sys; flows.read(sys.argv[1], engine={engine!r},"
-    " packets={packets})"
-)
-_LOADING = (
-    "import analysis.flows.frames; from analysis.flows.reader import find_engine;"
-    " find_engine('compiled')"
-)
+_OURS = """
+from analysis import flows
+import sys
+flows.read(sys.argv[1], engine={engine!r}, packets={packets})
+"""
+_LOADING = """
+from analysis.flows import frames
+from analysis.flows.reader import find_engine
+find_engine('compiled')
+"""
 _ALONE = """
 import json, sys, time
 from analysis.flows.reader import find_engine
@@ -119,7 +122,7 @@ def alone(engine: str) -> Reader:
 
 def text() -> Reader:
     """A process that prints every column as text, which is what tcptrace does."""
-    return Reader("ours, printed as CSV", (sys.executable, "-m", "analysis.flows"))
+    return Reader("ours, printed as CSV", (sys.executable, "-m", flows.__name__))
 
 
 def nothing() -> Reader:
@@ -133,7 +136,7 @@ def graphs() -> Reader | None:
     """A process that reads a capture and makes the page of its graphs, and prints its size; None
     without graphs.
     """
-    found = importlib.util.find_spec("analysis.graphs")
+    found = importlib.util.find_spec("..graphs", __package__)
     return Reader("ours, page of graphs", (sys.executable, "-c", _PAGE)) if found else None
 
 
@@ -171,7 +174,7 @@ def _has(python: str, module: str) -> bool:
 
 def take(reader: Reader, capture: Path) -> ReaderCost:
     """Runs `reader` once. Raises CommandError where it fails."""
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[__name__.count(".")]
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "HOME": folder, "PYTHONPATH": str(root)}
         command = [sys.executable, "-S", "-c", _WATCH, folder, *reader.command, str(capture)]
