@@ -24,6 +24,8 @@ from testbed.host.packages import TOOLS
 
 ROOT = Path(__file__).resolve().parents[2]
 CAPTURE = ROOT / "tests/analysis/data/run/raw/seed-5/sack_on/h2-eth0.pcap"
+_ALONE = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+"""The checkout is nowhere on the path of a program that is started with this."""
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
@@ -67,7 +69,7 @@ def installed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (wheel,) = built.glob("*.whl")
     pip = [sys.executable, "-m", "pip", "--python", str(place / "bin/python")]
     options = ["install", "--quiet", "--no-deps", "--no-index"]
-    subprocess.run([*pip, *options, str(wheel)], check=True)
+    subprocess.run([*pip, *options, str(wheel)], check=True, env=_ALONE)
     others = [folder for folder in sys.path if folder.endswith("-packages")]
     (_packages(place) / "others.pth").write_text("\n".join(others) + "\n")
     return place / "bin"
@@ -85,7 +87,9 @@ def elsewhere(tmp_path: Path) -> Path:
 
 
 def printed(place: Path, *command: str | Path) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=place)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=place, env=_ALONE
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

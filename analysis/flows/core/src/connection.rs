@@ -1,4 +1,5 @@
-//! One connection: what each of its segments changes. The order of the steps is tcptrace's, on which its figures rest.
+//! One connection: what each of its segments changes. The order of the steps is tcptrace's, on
+//! which its figures rest.
 
 use crate::acks::{acknowledge, used};
 use crate::counting::{count, options, outstanding, payload, windows};
@@ -31,7 +32,8 @@ pub struct Connection {
     pub handshake: Handshake,
 }
 
-/// When the last SYN and the last SYN-ACK passed, the handshake's halves, and what follows from them.
+/// When the last SYN and the last SYN-ACK passed, the handshake's halves, and what follows from
+/// them.
 #[derive(Default)]
 pub struct Handshake {
     pub syn_time: Option<i64>,
@@ -96,11 +98,16 @@ impl Connection {
         }
     }
 
-    /// Nearly all segments are plain: ACK and perhaps PSH. What only other flags, rows and tcptrace's definitions need
-    /// is not compiled into their copy of the steps.
+    /// Nearly all segments are plain: ACK and perhaps PSH. What only other flags, rows and
+    /// tcptrace's definitions need is not compiled into their copy of the steps.
     #[inline(never)]
     fn plain(&mut self, segment: &Segment, forward: bool) {
-        self.steps(segment, ACK, forward, Place { number: 0, connection: 0, compatible: false, rows: None });
+        self.steps(
+            segment,
+            ACK,
+            forward,
+            Place { number: 0, connection: 0, compatible: false, rows: None },
+        );
     }
 
     #[inline(never)]
@@ -114,7 +121,8 @@ impl Connection {
         self.last_time = now;
         self.clock = self.clock.max(now);
         self.shake(segment, flags, forward);
-        let (this, other) = if forward { (&mut self.a, &mut self.b) } else { (&mut self.b, &mut self.a) };
+        let (this, other) =
+            if forward { (&mut self.a, &mut self.b) } else { (&mut self.b, &mut self.a) };
         let mut step = numbers(segment, flags, this, other);
         count(segment, this, other, &step);
         let sacks = options(segment, this, other, &mut step);
@@ -143,11 +151,13 @@ impl Connection {
     pub fn idle_until(&mut self, last: i64) {
         for direction in [&mut self.a, &mut self.b] {
             let since = direction.last_time.unwrap_or(last);
-            direction.longest_pause = direction.longest_pause.max(last - last.rem_euclid(1000) - since);
+            direction.longest_pause =
+                direction.longest_pause.max(last - last.rem_euclid(1000) - since);
         }
     }
 
-    /// Where the capture was taken: the two halves of the handshake are its round trips to either end.
+    /// Where the capture was taken: the two halves of the handshake are its round trips to either
+    /// end.
     #[inline(always)]
     fn shake(&mut self, segment: &Segment, flags: u16, forward: bool) {
         let known = &mut self.handshake;
@@ -173,7 +183,13 @@ impl Connection {
     }
 }
 
-fn row<'a>(segment: &Segment, step: &Step, sacks: &'a Sacks, place: (u64, u32, bool), in_flight: i64) -> Row<'a> {
+fn row<'a>(
+    segment: &Segment,
+    step: &Step,
+    sacks: &'a Sacks,
+    place: (u64, u32, bool),
+    in_flight: i64,
+) -> Row<'a> {
     Row {
         number: place.0,
         connection: place.1,

@@ -1,4 +1,5 @@
-//! The compiled engine of `analysis.flows`: one streaming pass over a capture, and columns for Python.
+//! The compiled engine of `analysis.flows`: one streaming pass over a capture, and columns for
+//! Python.
 
 pub mod acks;
 pub mod anew;
@@ -53,9 +54,14 @@ pub enum Refused {
 }
 
 /// Reads the whole file into `table`; `go_on` returns false when the user wants to stop.
-pub fn read(path: &std::path::Path, table: &mut Table, go_on: &mut dyn FnMut() -> bool) -> Result<Reading, Refused> {
+pub fn read(
+    path: &std::path::Path,
+    table: &mut Table,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Reading, Refused> {
     let (mut source, compression) = Source::open(path).map_err(Refused::Unreadable)?;
     let (format, big) = records::recognise(&mut source).ok_or(Refused::NoCapture)?;
-    let (fault, facts, pairs) = pipeline::run(table, go_on, |parser| records::read(&mut source, format, big, parser));
+    let (fault, facts, pairs) =
+        pipeline::run(table, go_on, |parser| records::read(&mut source, format, big, parser));
     Ok(Reading { format, compression, bytes: source.offset, facts, pairs, fault })
 }

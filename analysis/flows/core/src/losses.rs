@@ -1,5 +1,6 @@
 //! Which kind a repeated segment is, and what gaps and reports say of losses and reordering.
-//! docs/analysis.md has the rules in words; they use whole numbers only, so that every engine decides alike.
+//! docs/analysis.md has the rules in words; they use whole numbers only, so that every engine
+//! decides alike.
 
 use crate::direction::kind;
 use std::collections::VecDeque;
@@ -9,7 +10,8 @@ const MILLISECOND: i64 = 1_000_000;
 const SHORTEST_TIMER: i64 = 10 * MILLISECOND;
 /// The same where no round trip was measured.
 const TIMER_UNMEASURED: i64 = 200 * MILLISECOND;
-/// What a tail loss probe waits beyond two round trips for a peer that delays its ACK (RFC 8985, section 7.2), and slack.
+/// What a tail loss probe waits beyond two round trips for a peer that delays its ACK (RFC 8985,
+/// section 7.2), and slack.
 const PROBE_DELAY: i64 = 210 * MILLISECOND;
 /// How long an overtaken packet takes at most where no round trip is known.
 const OVERTAKEN: i64 = 3 * MILLISECOND;
@@ -99,8 +101,8 @@ impl Situation {
         self.sacked_top > self.first || self.duplicates >= 3 || (few && self.duplicates >= 1)
     }
 
-    /// An ACK that just came explains a repetition better than a timer does. Without SACK none tells the sender that
-    /// a retransmission was lost.
+    /// An ACK that just came explains a repetition better than a timer does. Without SACK none
+    /// tells the sender that a retransmission was lost.
     fn prompted(&self) -> bool {
         let soon = self.rtt.map_or(MILLISECOND, |rtt| rtt >> 3);
         let told = self.sacked_top > self.first || (self.again == 0 && self.sign());
@@ -165,10 +167,11 @@ impl Losses {
         self.resent.push_back(resent);
     }
 
-    /// The newest retransmission that a duplicate report names: the peer had these bytes before. Each is named once;
-    /// None too where an echo told the same before.
+    /// The newest retransmission that a duplicate report names: the peer had these bytes before.
+    /// Each is named once; None too where an echo told the same before.
     pub fn reported(&mut self, left: i64, right: i64) -> Option<Resent> {
-        let named = |resent: &&mut Resent| !resent.reported && resent.first < right && resent.end > left;
+        let named =
+            |resent: &&mut Resent| !resent.reported && resent.first < right && resent.end > left;
         let resent = self.resent.iter_mut().rev().find(named)?;
         let before = *resent;
         (resent.reported, resent.needless) = (true, true);
@@ -179,8 +182,9 @@ impl Losses {
         }
     }
 
-    /// The retransmissions of the first byte that an ACK newly covers whose timestamps are later than the ACK's echo: an
-    /// earlier transmission arrived. Of the bytes behind it a delayed ACK tells nothing (RFC 7323, section 4.3).
+    /// The retransmissions of the first byte that an ACK newly covers whose timestamps are later
+    /// than the ACK's echo: an earlier transmission arrived. Of the bytes behind it a delayed ACK
+    /// tells nothing (RFC 7323, section 4.3).
     pub fn echoed(&mut self, from: i64, echo: u32) -> Vec<Resent> {
         let mut found = Vec::new();
         if from >= self.resent_top {
@@ -188,7 +192,9 @@ impl Losses {
         }
         for resent in &mut self.resent {
             let covered = resent.first <= from && resent.end > from && !resent.needless;
-            if covered && matches!(resent.timestamp, Some(sent) if (sent.wrapping_sub(echo) as i32) > 0) {
+            if covered
+                && matches!(resent.timestamp, Some(sent) if (sent.wrapping_sub(echo) as i32) > 0)
+            {
                 resent.needless = true;
                 found.push(*resent);
             }
@@ -203,8 +209,16 @@ impl Losses {
         self.gaps.push(gap);
     }
 
-    /// A packet fills bytes passed over before: was it overtaken, or sent anew after a loss that was not seen?
-    pub fn fill(&mut self, first: i64, end: i64, now: i64, timestamp: Option<u32>, about: (i64, u64, Option<i64>)) {
+    /// A packet fills bytes passed over before: was it overtaken, or sent anew after a loss that
+    /// was not seen?
+    pub fn fill(
+        &mut self,
+        first: i64,
+        end: i64,
+        now: i64,
+        timestamp: Option<u32>,
+        about: (i64, u64, Option<i64>),
+    ) {
         let (next, packets, rtt) = about;
         let at = match self.gaps.iter().position(|gap| first < gap.right && end > gap.left) {
             Some(at) => at,

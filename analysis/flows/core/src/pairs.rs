@@ -1,4 +1,5 @@
-//! Numbers for the pairs of ends that talk to each other: who has the number needs the addresses no more.
+//! Numbers for the pairs of ends that talk to each other: who has the number needs the addresses no
+//! more.
 
 use crate::segment::{Address, Ends};
 use hashbrown::HashTable;
@@ -29,7 +30,8 @@ impl Default for Pairs {
 }
 
 impl Pairs {
-    /// The pair's number, from 0, and whether the ends are the other way round than in its first packet.
+    /// The pair's number, from 0, and whether the ends are the other way round than in its first
+    /// packet.
     #[inline(always)]
     pub fn find(&mut self, ends: &Ends) -> (u32, bool) {
         let place = (ends.ports ^ ends.ports >> 16) as usize % RECENT;

@@ -1,6 +1,7 @@
-//! What one direction has sent: a list of segments ordered by sequence, each with when it was last sent, how often it
-//! was sent again, and whether it was acknowledged. Acknowledged neighbours at the front become one.
-//! The rules of counting are tcptrace's (its manual, and its behaviour); numbers are relative and of 64 bit.
+//! What one direction has sent: a list of segments ordered by sequence, each with when it was last
+//! sent, how often it was sent again, and whether it was acknowledged. Acknowledged neighbours at
+//! the front become one. The rules of counting are tcptrace's (its manual, and its behaviour);
+//! numbers are relative and of 64 bit.
 
 use crate::queue::Queue;
 
@@ -79,7 +80,8 @@ impl Sent {
         None
     }
 
-    /// What the time until its ACK is worth; `latest` is when the newest that is covered with it was sent.
+    /// What the time until its ACK is worth; `latest` is when the newest that is covered with it
+    /// was sent.
     #[inline(always)]
     fn worth(&self, latest: i64) -> Worth {
         if latest > self.time {
@@ -93,9 +95,10 @@ impl Sent {
 }
 
 impl Scoreboard {
-    /// `resent` takes the time since the last transmission and the count of each unacknowledged segment sent again.
-    /// `added` stays as it is where nothing is repeated. What is sent comes in parts, so that it is made where it
-    /// stays: what was just written word by word stalls the processor when it is copied in larger pieces.
+    /// `resent` takes the time since the last transmission and the count of each unacknowledged
+    /// segment sent again. `added` stays as it is where nothing is repeated. What is sent comes in
+    /// parts, so that it is made where it stays: what was just written word by word stalls the
+    /// processor when it is copied in larger pieces.
     #[inline(always)]
     pub fn add(
         &mut self,
@@ -105,7 +108,9 @@ impl Scoreboard {
         resent: impl FnMut(i64, u32),
     ) {
         match self.list.all().last() {
-            Some(last) if first < last.end => self.insert(Sent::new(first, end, now), added, resent),
+            Some(last) if first < last.end => {
+                self.insert(Sent::new(first, end, now), added, resent)
+            }
             _ => self.list.push(Sent::new(first, end, now)),
         }
         if self.list.len() > LONGEST_ALONE && (alone || self.list.len() > LONGEST) {
@@ -148,7 +153,13 @@ impl Scoreboard {
         self.list.push(Sent { first, ..sent });
     }
 
-    fn repeat(&mut self, at: usize, now: i64, added: &mut Added, resent: &mut impl FnMut(i64, u32)) {
+    fn repeat(
+        &mut self,
+        at: usize,
+        now: i64,
+        added: &mut Added,
+        resent: &mut impl FnMut(i64, u32),
+    ) {
         let sent = &mut self.list.all_mut()[at];
         sent.again = sent.again.saturating_add(1);
         if added.earlier.is_some() {
@@ -182,9 +193,14 @@ impl Scoreboard {
             newly += 1;
             latest_new = latest_new.max(sent.time);
             let time = (now - sent.time).max(0);
-            acked.sample = if sent.again == 0 && latest_new <= sent.time { Some(time) } else { None };
+            acked.sample =
+                if sent.again == 0 && latest_new <= sent.time { Some(time) } else { None };
             if ack == sent.end {
-                acked.exact = Some(Exact::Newly { time, size: sent.end - sent.first, worth: sent.worth(latest) });
+                acked.exact = Some(Exact::Newly {
+                    time,
+                    size: sent.end - sent.first,
+                    worth: sent.worth(latest),
+                });
             }
         }
         acked.cumulatively = newly - u64::from(matches!(acked.exact, Some(Exact::Newly { .. })));
