@@ -27,16 +27,16 @@ if TYPE_CHECKING:  # the one list of what is here: `_places` reads it too
     from analysis.measures.run_results import RunResults as RunResults
     from analysis.pages.run.run_page import RunReport as RunReport
     from analysis.pages.run.run_page import make_report as report  # noqa: F401
-    from experiments.definition.spec import Condition as Condition
-    from experiments.definition.spec import ExperimentSpec as ExperimentSpec
-    from experiments.definition.spec import Flow as Flow
-    from experiments.definition.spec import LinkParameters as LinkParameters
-    from experiments.definition.spec import Proof as Proof
-    from experiments.definition.spec import congestion_control as congestion_control
-    from experiments.definition.spec import parameter as parameter
-    from experiments.definition.spec import sack as sack
-    from experiments.definition.spec import sending_with as sending_with
-    from experiments.definition.spec import word as word
+    from experiments.spec import Condition as Condition
+    from experiments.spec import ExperimentSpec as ExperimentSpec
+    from experiments.spec import Flow as Flow
+    from experiments.spec import LinkParameters as LinkParameters
+    from experiments.spec import Proof as Proof
+    from experiments.spec import congestion_control as congestion_control
+    from experiments.spec import parameter as parameter
+    from experiments.spec import sack as sack
+    from experiments.spec import sending_with as sending_with
+    from experiments.spec import word as word
     from experiments.sweep.one_run import run as run
     from experiments.sweep.python import SweepResult as SweepResult
     from experiments.sweep.python import sweep as sweep

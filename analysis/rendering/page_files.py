@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import analysis
 from topologies.errors import TcplabError
 
 
@@ -40,7 +39,7 @@ def _put(path: Path, content: bytes) -> None:
 
 
 def _remedy(error: OSError, command: str) -> str:
-    again = f"python -m {analysis.__name__} {command}"
+    again = f"python -m {__package__.removesuffix('.rendering')} {command}"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return f"Free some space, then: {again}"
     return f"Name a folder that you may write to: {again} --out FOLDER"

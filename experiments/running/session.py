@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 import testbed
-from experiments.definition.spec import ExperimentSpec
 from experiments.running.seed import SeedVerdict, carry_natively, carry_seed, judge, needed_mib
 from experiments.running.store import RunFolder, give_to, new_run, point_latest
+from experiments.spec import ExperimentSpec
 from testbed.host.capacity import guests_at_once
 from testbed.host.naming import PLACE, command
 from testbed.host.sudo_user import who_typed_sudo

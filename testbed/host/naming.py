@@ -11,13 +11,13 @@ from __future__ import annotations
 import re
 import sys
 
-import testbed
+from testbed.host.code import CODE
 
 PACKAGES = ("topologies", "testbed", "experiments", "analysis", "labs")
 HOME = "tcplab"
 PREFIX = __name__.removesuffix("testbed.host.naming")
 """Empty in a checkout, else `tcplab.`."""
-PLACE = testbed.CODE.parent if PREFIX else testbed.CODE
+PLACE = CODE.parent if PREFIX else CODE
 """The folder in which Python finds the packages by these names."""
 
 _NAME = rf"(?:{'|'.join(PACKAGES)})"
