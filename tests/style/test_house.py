@@ -137,7 +137,7 @@ def test_a_wheel_imports_below_its_own_name_and_the_way_back_is_exact(file: str)
                 assert (node.module or "").partition(".")[0] not in PACKAGES, path
 
 
-_MODULE_IN_TEXT = re.compile(rf"(?:{'|'.join(PACKAGES)})(?:\.\w+)+")
+_BEGINNING = re.compile(rf"(?:{'|'.join(PACKAGES)})\.[\w.]*")
 NAMED = {
     "experiments.running.seed": "what runs in a guest has the names of a checkout there",
     "testbed.jobs.terminal": "the same",
@@ -149,17 +149,25 @@ def test_no_module_is_named_in_a_string() -> None:
     """A name in a string would not be found in an installed copy; `__name__` is."""
     named = defaultdict(list)
     for name, tree in modules().items():
-        within = (node.values for node in ast.walk(tree) if isinstance(node, ast.JoinedStr))
-        prefixed = {id(part) for parts in within for part in parts[1:]}
-        for node in ast.walk(tree):
-            text = node.value if isinstance(node, ast.Constant) and id(node) not in prefixed else ""
-            if isinstance(text, str) and _MODULE_IN_TEXT.fullmatch(text) and is_module(text):
+        for text, goes_on in texts(tree):
+            if is_module(text) or (goes_on and _BEGINNING.fullmatch(text)):
                 named[name].append(text)
     assert {*named} == {*NAMED}, dict(named)
 
 
+def texts(tree: ast.Module) -> Iterator[tuple[str, bool]]:
+    """Each text of a module, and whether an f-string goes on with a value behind it."""
+    formatted = [node.values for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
+    beginnings = {id(parts[0]) for parts in formatted if parts}
+    later = {id(part) for parts in formatted for part in parts[1:]}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in later:
+            yield node.value, id(node) in beginnings
+
+
 def is_module(name: str) -> bool:
-    return name in modules() or f"{name}.__init__" in modules()
+    dotted = "." in name
+    return dotted and (name in modules() or f"{name}.__init__" in modules())
 
 
 def test_tcplab_loads_nothing_before_it_is_asked() -> None:

@@ -88,7 +88,9 @@ def wide_lines(name: str) -> Iterator[int]:
     except UnicodeDecodeError:
         return
     for number, line in enumerate(text.splitlines(), 1):
-        markdown = name.endswith(".md") and (line.startswith(("|", "    ", "![")) or " " not in line)
+        markdown = name.endswith(".md") and (
+            line.startswith(("|", "    ", "![")) or " " not in line
+        )
         if len(line) > WIDTH and not markdown:
             yield number
 
