@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from testbed.host.code import CODE
 from testbed.recipes import cache
 from testbed.recipes.building import BuildReport, Workshop
 from topologies.errors import TcplabError
@@ -182,6 +183,6 @@ def test_a_user_without_a_home_has_the_cache_beside_the_code(
     monkeypatch.delenv("TCPLAB_CACHE", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "nowhere"))
-    assert cache.folder() == Path(cache.__file__).resolve().parent.parent / ".cache" / "tcplab"
+    assert cache.folder() == CODE / ".cache" / "tcplab"
     monkeypatch.setenv("HOME", str(tmp_path))
     assert cache.folder() == tmp_path / ".cache" / "tcplab"
