@@ -2,4 +2,4 @@
 virtual time.
 """
 
-VERSION = "0.1.0"
+VERSION = "0.2.0"

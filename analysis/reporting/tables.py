@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from statistics import median
 
+from analysis import published
 from analysis.measures.run_results import MINUS, NOTHING, RunResults, spread
 from analysis.records.run_directory import RunCondition
 
@@ -94,7 +95,7 @@ class Listing:
 
 def published_rows(name: str) -> list[dict[str, str]]:
     """The rows of `analysis/published/<name>.csv`, by column."""
-    content = (files("analysis.published") / f"{name}.csv").read_text(encoding="utf-8")
+    content = (files(published) / f"{name}.csv").read_text(encoding="utf-8")
     return list(csv.DictReader(content.splitlines()))
 
 

@@ -23,6 +23,7 @@ from experiments.cli.shell_command import shell
 from experiments.cli.sweep_command import run_study, scheduler, sweep, worker
 from experiments.definition.catalogue import Experiment, catalogue, find
 from experiments.running.session import RunRequest, carry_out, choose, reporter
+from testbed.host.naming import command
 from testbed.lab.ready import commands as lab_commands
 from testbed.modules.module_build import build_all
 from topologies.data import to_data
@@ -220,7 +221,7 @@ def bench_scale(quick: bool) -> None:
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def bench_analysis(arguments: tuple[str, ...]) -> None:
     """What reading a capture costs, ours beside tcptrace and others."""
-    os.execv(sys.executable, [sys.executable, "-m", "analysis", "bench", *arguments])
+    os.execv(sys.executable, command("analysis", "bench", *arguments))
 
 
 @tcplab.command(context_settings={"ignore_unknown_options": True}, add_help_option=False)
@@ -229,14 +230,14 @@ def analyze(arguments: tuple[str, ...]) -> None:
     """What TCP did in any capture: analyze trace.pcap; with --out FOLDER also its graphs and
     tables.
     """
-    os.execv(sys.executable, [sys.executable, "-m", "analysis", "analyze", *arguments])
+    os.execv(sys.executable, command("analysis", "analyze", *arguments))
 
 
 @tcplab.command(context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def report(arguments: tuple[str, ...]) -> None:
     """Make the report of a finished run again: report runs/sack/latest."""
-    os.execv(sys.executable, [sys.executable, "-m", "analysis", "report", *arguments])
+    os.execv(sys.executable, command("analysis", "report", *arguments))
 
 
 tcplab.add_command(lab_commands, "image")

@@ -53,7 +53,7 @@ class Experiment:
         return found
 
     def _module(self) -> Any:
-        return importlib.import_module(f"experiments.{self.name}")
+        return importlib.import_module(f"{experiments.__name__}.{self.name}")
 
 
 @cache

@@ -10,7 +10,6 @@ import os
 import platform
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -28,7 +27,7 @@ from experiments.running.seed import (
 from experiments.running.store import RunFolder, give_to, new_run, point_latest
 from experiments.spec import ExperimentSpec
 from testbed.host.capacity import guests_at_once
-from testbed.host.code import CODE
+from testbed.host.naming import PLACE, command
 from testbed.host.sudo_user import who_typed_sudo
 from testbed.jobs.archive import code_digest
 from testbed.jobs.following import Limits, Progress, Usage
@@ -39,7 +38,6 @@ from topologies.data import digest, to_data
 from topologies.errors import TcplabError
 
 Testbed = Literal["native", "virtual"]
-_ROOT = CODE
 _START = 11.0  # seconds until Open vSwitch may be started in a guest
 _CONDITION_OVERHEAD = (
     6.0  # seconds; a condition's servers, captures and the drain of buffers, as a guess for the bar
@@ -313,14 +311,14 @@ def _as_caller() -> list[str]:
 def make_page(kind: str, folder: Path) -> int:
     """Have the analysis make the page of a finished `sweep` or `reproduction`: its exit status."""
     command = _analysis(kind, str(folder.resolve()))
-    return subprocess.run(command, cwd=_ROOT, env=_with_fonts(), check=False).returncode
+    return subprocess.run(command, cwd=PLACE, env=_with_fonts(), check=False).returncode
 
 
 def _analysis(*words: str) -> list[str]:
     """The analysis, a process of its own: it reads a folder as anyone's, never as root where
     someone typed sudo.
     """
-    return [*_as_caller(), sys.executable, "-m", "analysis", *words]
+    return [*_as_caller(), *command("analysis", *words)]
 
 
 def _with_fonts() -> dict[str, str]:
@@ -337,7 +335,7 @@ def reporter() -> Iterator[Callable[[Path], int]]:
         _analysis("report", "--wait"),
         stdin=subprocess.PIPE,
         text=True,
-        cwd=_ROOT,
+        cwd=PLACE,
         env=_with_fonts(),
         process_group=0,
     )

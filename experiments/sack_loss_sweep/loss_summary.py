@@ -13,6 +13,7 @@ from decimal import Decimal
 from importlib.resources import files
 from operator import attrgetter
 
+from analysis import published as tables
 from analysis.measures.run_results import NOTHING, written
 from analysis.records.sweep_folder import CONDITION, SweepRecord, SweptFactor
 from analysis.reporting.answers import Answer
@@ -54,9 +55,7 @@ class LossLine:
 
 def published() -> tuple[LossLine, ...]:
     """The published lines, in their order."""
-    content = (files("analysis.published") / "davids_2017_sack_loss_sweep.csv").read_text(
-        encoding="utf-8"
-    )
+    content = (files(tables) / "davids_2017_sack_loss_sweep.csv").read_text(encoding="utf-8")
     rows = csv.reader(content.splitlines()[1:])
     return tuple(LossLine(sack == "1", *map(float, figures)) for sack, *figures in rows)
 

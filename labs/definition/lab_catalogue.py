@@ -35,4 +35,4 @@ def find(name: str) -> LabSpec:
 
 def key_module(name: str) -> Any:
     """The lab's key: `key(runs)`, and `DERIVED` where questions follow from others."""
-    return importlib.import_module(f"labs.{name}.key")
+    return importlib.import_module(f"{labs.__name__}.{name}.key")

@@ -22,6 +22,7 @@ from typing import Any
 
 from testbed.host import locks
 from testbed.host.code import CODE
+from testbed.host.naming import as_in_checkout
 from testbed.recipes.building import BuildReport, Workshop
 from topologies.errors import TcplabError
 from topologies.untrusted import StrangeFile, digest_of
@@ -56,7 +57,7 @@ class Recipe:
         """SHA-256 over name, variant and every source file, as they are when a build begins."""
         digest = hashlib.sha256(f"{FORMAT} {self.name} {self.variant}\n".encode())
         for source in self.sources:
-            digest.update(f"{source.name} {digest_of(source)}\n".encode())
+            digest.update(f"{source.name} {_source_digest(source)}\n".encode())
         return digest.hexdigest()
 
     @property
@@ -84,6 +85,13 @@ def folder() -> Path:
         return Path(chosen).absolute() / "tcplab"
     home = Path.home()
     return (home if os.access(home, os.W_OK) else _CHECKOUT).absolute() / ".cache" / "tcplab"
+
+
+def _source_digest(source: Path) -> str:
+    """Of a recipe's source. A module of an installed copy counts as it is in a checkout."""
+    if source.suffix == ".py":
+        return hashlib.sha256(as_in_checkout(source.read_bytes())).hexdigest()
+    return digest_of(source)
 
 
 def ready(recipe: Recipe, report: BuildReport, *, rebuild: bool = False) -> Entry:

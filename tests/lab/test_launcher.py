@@ -146,13 +146,15 @@ def test_a_lost_cache_entry_is_looked_into(machine: Machine, tmp_path: Path) -> 
     assert machine.called("testbed.lab.survey run")
 
 
-@pytest.mark.parametrize("command", ["doctor", "clean"])
+@pytest.mark.parametrize(
+    ("command", "module"), [("doctor", "testbed.doctor"), ("clean", "testbed.native.clean")]
+)
 def test_what_looks_at_the_machine_installs_and_makes_nothing(
-    machine: Machine, command: str
+    machine: Machine, command: str, module: str
 ) -> None:
     status, errors = machine.start(command, "--json", MISSING="flex")
     assert (status, errors) == (0, "")
-    assert machine.notes.read_text().splitlines()[-1] == f"python -B -P -m testbed.{command} --json"
+    assert machine.notes.read_text().splitlines()[-1] == f"python -B -P -m {module} --json"
     assert not machine.called("apt-get") and not (machine.tree / ".venv").exists()
 
 

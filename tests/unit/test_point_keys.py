@@ -16,8 +16,9 @@ import pytest
 from experiments.running.seed import PROCEDURE
 from experiments.sweep.point import CAPTURES, ROWS
 from testbed.host.code import CODE
+from testbed.host.naming import PACKAGES
 from testbed.jobs.archive import job_archive
-from testbed.jobs.fingerprint import PACKAGES, files_of, fingerprint
+from testbed.jobs.fingerprint import files_of, fingerprint
 
 COMPILED = sorted((CODE / "analysis/flows").glob("_core*.so"))
 ENGINE = COMPILED or sorted((CODE / "analysis/flows/core/src").glob("*.rs"))
@@ -72,6 +73,7 @@ def test_what_measuring_needs_is_in_the_key() -> None:
     assert not any(name.startswith("analysis/flows") for name in names(ROWS))
     assert names(ROWS) < names(CAPTURES)
     assert {"analysis/flows/reader.py", "analysis/flows/plain/losses.py"} <= names(CAPTURES)
+    assert {"analysis/flows/columns.csv", "analysis/flows/kinds.csv"} <= names(CAPTURES)
 
 
 def test_who_reads_captures_has_the_engine_in_the_key() -> None:
