@@ -40,7 +40,7 @@ _QUEUE_OF_A_MBIT = (
 
 
 @dataclass(frozen=True)
-class Shape:
+class NetworkSize:
     """A dumbbell of `hosts` hosts with `flows` flows in turn over its pairs, `rate` Mbit/s for
     `seconds`.
     """
@@ -97,33 +97,36 @@ class SizeCost:
 
 
 @dataclass(frozen=True)
-class Series:
+class GrowthSeries:
     """One thing that grows: its name in Shape, and a shape for every size."""
 
     grows: str
-    shapes: tuple[Shape, ...]
+    shapes: tuple[NetworkSize, ...]
 
     def sizes(self) -> list[int]:
         return [int(getattr(shape, self.grows)) for shape in self.shapes]
 
 
-def series(quick: bool) -> tuple[Series, ...]:
+def all_series(quick: bool) -> tuple[GrowthSeries, ...]:
     """What is measured: all of it, or in under a minute."""
     hosts = (2, 20, 50) if quick else (2, 20, 50, 100, 200)
     flows = (1, 10, 50) if quick else (1, 10, 100, 1000)
     rates = (1, 10, 100) if quick else (1, 10, 100, 1000)
     durations = (1, 10, 50) if quick else (1, 10, 100)
     return (
-        Series("hosts", tuple(Shape(hosts=number) for number in hosts)),
-        Series(
-            "flows", tuple(Shape(hosts=20, flows=number, rate=100, seconds=2) for number in flows)
+        GrowthSeries("hosts", tuple(NetworkSize(hosts=number) for number in hosts)),
+        GrowthSeries(
+            "flows",
+            tuple(NetworkSize(hosts=20, flows=number, rate=100, seconds=2) for number in flows),
         ),
-        Series("rate", tuple(Shape(rate=number, seconds=10) for number in rates)),
-        Series("seconds", tuple(Shape(seconds=number) for number in durations)),
+        GrowthSeries("rate", tuple(NetworkSize(rate=number, seconds=10) for number in rates)),
+        GrowthSeries("seconds", tuple(NetworkSize(seconds=number) for number in durations)),
     )
 
 
-def measured(one: Series, times: int, ready: Lab, tell: Callable[[str], None]) -> list[SizeCost]:
+def measured(
+    one: GrowthSeries, times: int, ready: Lab, tell: Callable[[str], None]
+) -> list[SizeCost]:
     """The median reading of every size. What takes a minute by itself is measured once."""
     rounds: list[list[SizeCost]] = [[] for _shape in one.shapes]
     for turn in range(times):
@@ -138,7 +141,7 @@ def _median(readings: list[SizeCost]) -> SizeCost:
     return sorted(readings, key=lambda reading: reading.cpu)[len(readings) // 2]
 
 
-def _read(shape: Shape, ready: Lab) -> SizeCost:
+def _read(shape: NetworkSize, ready: Lab) -> SizeCost:
     """One guest.
 
     When its network stands, and what it took at last, is seen within a twentieth of a second.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from rich.table import Table
 
 from experiments.bench.growth import duration, exactness, fit, size
-from experiments.bench.scale import Series, SizeCost, measured, series, two_at_once
+from experiments.bench.scale import GrowthSeries, SizeCost, all_series, measured, two_at_once
 from testbed.lab.ready import lab
 
 _FULL_TIMES, _QUICK_TIMES = 3, 1
@@ -28,7 +28,7 @@ def scale(quick: bool, tell: Callable[[str], None]) -> Iterator[Table | str]:
     Raises TcplabError where a guest fails.
     """
     ready, times = lab(), _QUICK_TIMES if quick else _FULL_TIMES
-    for one in series(quick):
+    for one in all_series(quick):
         yield table_of(one, measured(one, times, ready, tell))
     yield (
         f"Two guests at once end {two_at_once(times, ready, tell):.2f} times as many runs a second"
@@ -36,7 +36,7 @@ def scale(quick: bool, tell: Callable[[str], None]) -> Iterator[Table | str]:
     )
 
 
-def table_of(one: Series, readings: Sequence[SizeCost]) -> Table:
+def table_of(one: GrowthSeries, readings: Sequence[SizeCost]) -> Table:
     """A row for every size, and below it the growth as a sentence."""
     found = Table(
         one.grows,
@@ -64,7 +64,7 @@ def table_of(one: Series, readings: Sequence[SizeCost]) -> Table:
     return found
 
 
-def sentence(one: Series, readings: Sequence[SizeCost]) -> str:
+def sentence(one: GrowthSeries, readings: Sequence[SizeCost]) -> str:
     """The fitted growth of a series."""
     return _SENTENCES[one.grows](one.sizes(), readings)
 

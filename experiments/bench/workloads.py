@@ -31,7 +31,7 @@ _PACKETS = re.compile(r"(\d+) packets captured")
 
 
 @dataclass(frozen=True)
-class Cost:
+class WorkloadCost:
     """One workload: seconds until its network stood, and what the whole took; `packets` that
     reached the receiver.
     """
@@ -62,7 +62,7 @@ def workloads() -> dict[str, ExperimentSpec]:
     return {"sack: two runs of 20 s": sack_study(), "100 Mbit/s for 20 s": fast}
 
 
-def measure(times: int, tell: Callable[[str], None]) -> list[Cost]:
+def measure(times: int, tell: Callable[[str], None]) -> list[WorkloadCost]:
     """Each workload `times` times on each testbed there is; the run with the median wall time."""
     ready = lab()
     found = []
@@ -76,7 +76,7 @@ def measure(times: int, tell: Callable[[str], None]) -> list[Cost]:
     return found
 
 
-def _once(name: str, spec: ExperimentSpec, ready: Lab | None) -> Cost:
+def _once(name: str, spec: ExperimentSpec, ready: Lab | None) -> WorkloadCost:
     started, stood = time.monotonic(), [0.0]
     first = spec.conditions[0].label
 
@@ -87,7 +87,7 @@ def _once(name: str, spec: ExperimentSpec, ready: Lab | None) -> Cost:
     with tempfile.TemporaryDirectory() as folder:
         usage = _carry(spec, ready, Path(folder), progress)
         said = [file.read_text() for file in Path(folder).glob("*/h2-eth0.tcpdump.txt")]
-    return Cost(
+    return WorkloadCost(
         name, stood[0], usage, sum(int(count) for text in said for count in _PACKETS.findall(text))
     )
 
@@ -98,10 +98,10 @@ def _carry(spec: ExperimentSpec, ready: Lab | None, out: Path, progress: Progres
     return run_in_guest(ready, PROCEDURE, to_data(spec), 1, out, progress, _LIMITS)
 
 
-def table(costs: list[Cost]) -> Table:
+def table(costs: list[WorkloadCost]) -> Table:
     """The costs for a terminal, a column for each workload."""
     found = Table("", *(cost.workload for cost in costs))
-    rows: dict[str, Callable[[Cost], str]] = {
+    rows: dict[str, Callable[[WorkloadCost], str]] = {
         "start-up (boot, Open vSwitch, Mininet), wall s": lambda cost: (
             f"{cost.startup_seconds:.2f}"
         ),

@@ -51,36 +51,34 @@ _CAPTURE_BUFFER = 8192  # KiB
 _RECEIVE_ALL, _RECEIVE_MOST, _RECEIVE_LEAST = 8192, 1024, 64
 
 
-def perform(data: Any, room: JobContext) -> None:
+def perform(data: Any, job: JobContext) -> None:
     """Carry out the experiment that `data` describes; results of each condition are delivered as
     they come.
     """
     spec: ExperimentSpec = from_data(ExperimentSpec, data)
-    room.enter("building the network")
-    with network(spec.topology, disposable=True) as live, loaded(spec.modules, room) as modules:
-        _write(
-            room.work / "environment.json", _environment(spec, live, room) | {"modules": modules}
-        )
-        room.deliver("environment.json")
+    job.enter("building the network")
+    with network(spec.topology, disposable=True) as live, loaded(spec.modules, job) as modules:
+        _write(job.work / "environment.json", _environment(spec, live, job) | {"modules": modules})
+        job.deliver("environment.json")
         for condition in spec.conditions:
-            room.enter(condition.label)
-            if room.virtual:
+            job.enter(condition.label)
+            if job.virtual:
                 permit_those_of(condition.sysctls)
             try:
-                _measure(spec, condition, live, room)
+                _measure(spec, condition, live, job)
             finally:  # what was measured is kept, also of a condition that failed
-                room.deliver(condition.name)
+                job.deliver(condition.name)
         if modules:  # no host may hold what is about to be unloaded
             for host in _hosts(spec):
                 live.set_sysctls(host, baseline.HOST)
 
 
-def _environment(spec: ExperimentSpec, live: LiveNetwork, room: JobContext) -> dict[str, Any]:
+def _environment(spec: ExperimentSpec, live: LiveNetwork, job: JobContext) -> dict[str, Any]:
     return {
         "kernel": f"{platform.system()} {platform.release()}",
-        "clock": "virtual" if room.virtual else "real",
-        "receiver_preload": room.preload is not None,
-        "receiver_kib": _receive_kib(len(spec.flows)) if room.preload else None,
+        "clock": "virtual" if job.virtual else "real",
+        "receiver_preload": job.preload is not None,
+        "receiver_kib": _receive_kib(len(spec.flows)) if job.preload else None,
         "socket_sample_seconds": sampling_interval(len(spec.flows)),
         "baseline": baseline.HOST,
         "asked_and_found": [asdict(setting) for setting in live.settings],
@@ -88,9 +86,9 @@ def _environment(spec: ExperimentSpec, live: LiveNetwork, room: JobContext) -> d
 
 
 def _measure(
-    spec: ExperimentSpec, condition: Condition, live: LiveNetwork, room: JobContext
+    spec: ExperimentSpec, condition: Condition, live: LiveNetwork, job: JobContext
 ) -> None:
-    folder = room.work / condition.name
+    folder = job.work / condition.name
     folder.mkdir(parents=True)
     hosts = _hosts(spec)
     settings = baseline.HOST | dict(condition.sysctls)
@@ -100,7 +98,7 @@ def _measure(
     warnings: list[str] = []
     try:
         with _capturing(spec, live, folder, warnings), _sampling(spec, live, folder):
-            warnings += _transfer(spec, live, folder, room)
+            warnings += _transfer(spec, live, folder, job)
     finally:
         after = _readout(live, hosts)
         _write(folder / "counters.json", {"before": before[0], "after": after[0]})
@@ -187,17 +185,17 @@ def _sampling(
     return sampled(files, sampling_interval(len(spec.flows)))
 
 
-def _transfer(spec: ExperimentSpec, live: LiveNetwork, folder: Path, room: JobContext) -> list[str]:
+def _transfer(spec: ExperimentSpec, live: LiveNetwork, folder: Path, job: JobContext) -> list[str]:
     """All flows at once: servers known to listen, clients to their end, then everything that is
     still in buffers.
 
     What has not arrived when patience ends is cut off, and a sentence says so.
     """
-    patience = _PATIENCE_VIRTUAL if room.virtual else _PATIENCE_REAL
+    patience = _PATIENCE_VIRTUAL if job.virtual else _PATIENCE_REAL
     cut: list[str] = []
     with all_ended_afterwards() as processes:
         for flow in spec.flows:
-            processes.append(_start_server(flow, spec, live, folder, room))
+            processes.append(_start_server(flow, spec, live, folder, job))
         servers = list(zip(spec.flows, processes, strict=True))
         wait_for("iperf's servers", lambda: _all_listen(servers, live, folder), _READY)
         for flow in spec.flows:
@@ -244,11 +242,11 @@ def _sockets(live: LiveNetwork, host: str, states: int) -> list[dict[str, Any]]:
 
 
 def _start_server(
-    flow: Flow, spec: ExperimentSpec, live: LiveNetwork, folder: Path, room: JobContext
+    flow: Flow, spec: ExperimentSpec, live: LiveNetwork, folder: Path, job: JobContext
 ) -> Popen[bytes]:
     said = folder / f"{flow.name}.server.txt"
-    preload = {"LD_PRELOAD": str(room.preload)} if room.preload else {}
-    batched = ["-l", f"{_receive_kib(len(spec.flows))}K"] if room.preload else []
+    preload = {"LD_PRELOAD": str(job.preload)} if job.preload else {}
+    batched = ["-l", f"{_receive_kib(len(spec.flows))}K"] if job.preload else []
     if flow.protocol == "udp":  # a datagram a receive: its time is its jitter
         return live.start(
             flow.receiver, ["iperf", "-s", "-u", "-p", str(flow.port), *_window(flow)], said, {}

@@ -25,7 +25,7 @@ _HANDED_DOWN = (  # counted for each buffer that TCP hands to IP, however many s
 )
 _CHANCE = 4.5  # standard deviations; once in 150 000 the right loss would be doubted
 
-Row = dict[str, Any]
+ProofRow = dict[str, Any]
 """A proof as the run directory keeps it: claim, expected, observed (sentences), held, source."""
 
 
@@ -42,7 +42,7 @@ def evidence(condition: Condition, spec: ExperimentSpec, folder: Path) -> dict[s
     }
 
 
-def _sack_permitted(proof: Proof, spec: ExperimentSpec, folder: Path) -> list[Row]:
+def _sack_permitted(proof: Proof, spec: ExperimentSpec, folder: Path) -> list[ProofRow]:
     """A row for every flow: from the SYNs where its receiver has a capture, else from its sender's
     socket.
 
@@ -71,7 +71,7 @@ def _sack_permitted(proof: Proof, spec: ExperimentSpec, folder: Path) -> list[Ro
     ]
 
 
-def _negotiated(proof: Proof, flow: Flow, found: set[Any]) -> Row:
+def _negotiated(proof: Proof, flow: Flow, found: set[Any]) -> ProofRow:
     """tcpi_options of tcp_info: whether both SYNs had the option."""
     words = sorted("on" if one else "off" for one in found)
     return {
@@ -96,7 +96,7 @@ def _syns(capture: Path) -> dict[int, list[str]]:
     return found
 
 
-def _offers(proof: Proof, flow: Flow, lines: list[str], capture: str) -> Row:
+def _offers(proof: Proof, flow: Flow, lines: list[str], capture: str) -> ProofRow:
     """SACK-permitted (RFC 2018, section 2) on both SYNs or on neither, as tcpdump prints it:
     sackOK.
     """
@@ -120,7 +120,7 @@ def _offers(proof: Proof, flow: Flow, lines: list[str], capture: str) -> Row:
     }
 
 
-def _congestion_control(proof: Proof, spec: ExperimentSpec, folder: Path) -> list[Row]:
+def _congestion_control(proof: Proof, spec: ExperimentSpec, folder: Path) -> list[ProofRow]:
     """The algorithm of each sender's own sockets, in every sample."""
     flows = [flow for flow in spec.flows if flow.protocol == "tcp"]
     found = _of_senders("congestion_control", flows, spec, folder)
@@ -158,7 +158,7 @@ def _seen(samples: Path, field: str) -> dict[str, set[Any]]:
     return found
 
 
-def _sends_with(proof: Proof, flow: Flow, found: set[str]) -> Row:
+def _sends_with(proof: Proof, flow: Flow, found: set[str]) -> ProofRow:
     return {
         "claim": f"{flow.name}: {flow.sender} sends with {proof.expected}",
         "expected": proof.expected,
@@ -168,13 +168,13 @@ def _sends_with(proof: Proof, flow: Flow, found: set[str]) -> Row:
     }
 
 
-_LOOKS: dict[str, Callable[[Proof, ExperimentSpec, Path], list[Row]]] = {
+_LOOKS: dict[str, Callable[[Proof, ExperimentSpec, Path], list[ProofRow]]] = {
     "sack_permitted": _sack_permitted,
     "congestion_control": _congestion_control,
 }
 
 
-def _losses(spec: ExperimentSpec, folder: Path) -> list[Row]:
+def _losses(spec: ExperimentSpec, folder: Path) -> list[ProofRow]:
     """Every delay line lost the share that it was to lose, within what chance allows."""
     readings = json.loads((folder / "qdiscs.json").read_text())
     rows = (
@@ -213,7 +213,9 @@ def _handed_down(port: Port, spec: ExperimentSpec, folder: Path) -> int | None:
     )
 
 
-def _loss(port: Port, before: list[Row], after: list[Row], handed_down: int | None) -> Row | None:
+def _loss(
+    port: Port, before: list[ProofRow], after: list[ProofRow], handed_down: int | None
+) -> ProofRow | None:
     """netem's `drops` count the queue behind it as well; `packets` are those that left. None where
     nothing came.
 
@@ -252,6 +254,6 @@ def _loss(port: Port, before: list[Row], after: list[Row], handed_down: int | No
     }
 
 
-def _growth(before: list[Row], after: list[Row], handle: str) -> dict[str, int]:
+def _growth(before: list[ProofRow], after: list[ProofRow], handle: str) -> dict[str, int]:
     first, last = (next(row for row in rows if row["handle"] == handle) for rows in (before, after))
     return {name: last[name] - first[name] for name in ("packets", "drops")}

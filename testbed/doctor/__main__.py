@@ -14,7 +14,7 @@ from dataclasses import asdict
 from typing import Any
 
 from testbed.doctor import running_kernel, system, timing
-from testbed.doctor.examined import Machine
+from testbed.doctor.examined_machine import ExaminedMachine
 from testbed.doctor.finding import Finding
 from testbed.host.scratch import orphans
 from testbed.lab.survey import entries
@@ -24,19 +24,19 @@ from testbed.recipes import cache
 BUILD_SPACE, RUN_SPACE = 4_000_000_000, 300_000_000
 """Bytes that building the lab takes, and a run."""
 
-Check = Callable[[Machine], Finding | Iterable[Finding]]
+Check = Callable[[ExaminedMachine], Finding | Iterable[Finding]]
 
 
-def _lab(_machine: Machine) -> Finding:
+def _lab(_machine: ExaminedMachine) -> Finding:
     return system.lab([entry.name.partition("-")[0] for entry in entries() if not entry.exists()])
 
 
-def _disk(machine: Machine) -> Finding:
+def _disk(machine: ExaminedMachine) -> Finding:
     built = all(entry.exists() for entry in entries())
     return timing.free_disk(machine, str(cache.folder()), RUN_SPACE if built else BUILD_SPACE)
 
 
-def _leftovers(_machine: Machine) -> Finding:
+def _leftovers(_machine: ExaminedMachine) -> Finding:
     return system.leftovers(len(stale()), len(orphans()))
 
 
@@ -63,7 +63,7 @@ CHECKS: tuple[Check, ...] = (
 )
 
 
-def examine(machine: Machine, checks: Iterable[Check] = CHECKS) -> list[Finding]:
+def examine(machine: ExaminedMachine, checks: Iterable[Check] = CHECKS) -> list[Finding]:
     """What all checks find."""
     answers = (check(machine) for check in checks)
     return [
@@ -116,7 +116,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--json", action="store_true", help="for programs")
     asked = parser.parse_args(arguments)
-    findings = examine(Machine())
+    findings = examine(ExaminedMachine())
     width = max(80, min(120, shutil.get_terminal_size().columns))
     print(json.dumps(as_data(findings), indent=1) if asked.json else as_text(findings, width))
     return 0 if any(not verdict(findings, testbed) for testbed in ("virtual", "native")) else 1

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from testbed.doctor.examined import Machine
+from testbed.doctor.examined_machine import ExaminedMachine
 from testbed.doctor.finding import Finding, judged
 
 NETEM = "use --testbed virtual, or a kernel that has it (Debian's linux-image-amd64)"
@@ -38,7 +38,7 @@ ALGORITHMS = ("reno", "cubic", "bbr")
 _SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 
 
-def has_module(machine: Machine, name: str, trial: str = "") -> bool:
+def has_module(machine: ExaminedMachine, name: str, trial: str = "") -> bool:
     """Whether the kernel has the module, in it, loaded or as a file."""
     folder = f"/lib/modules/{machine.release}"
     if machine.exists(f"/sys/module/{name}"):
@@ -52,7 +52,7 @@ def has_module(machine: Machine, name: str, trial: str = "") -> bool:
     return bool(trial) and machine.output([*inside, "sh", "-c", f"{trial} && echo yes"]) != ""
 
 
-def modules(machine: Machine) -> Iterator[Finding]:
+def modules(machine: ExaminedMachine) -> Iterator[Finding]:
     """netem, tbf, veth and Open vSwitch's datapath."""
     for name, (makes, trial) in MODULES.items():
         there = has_module(machine, name, trial)
@@ -66,7 +66,7 @@ def modules(machine: Machine) -> Iterator[Finding]:
         )
 
 
-def queues(machine: Machine) -> Finding:
+def queues(machine: ExaminedMachine) -> Finding:
     """The queueing disciplines that single experiments choose."""
     missing = [name for name, trial in QUEUES.items() if not has_module(machine, name, trial)]
     if not missing:
@@ -82,7 +82,7 @@ def queues(machine: Machine) -> Finding:
     )
 
 
-def congestion_controls(machine: Machine) -> Finding:
+def congestion_controls(machine: ExaminedMachine) -> Finding:
     """Those that experiments name, loaded or to be loaded."""
     loaded = machine.text("/proc/sys/net/ipv4/tcp_available_congestion_control").split()
     missing = [
@@ -96,7 +96,7 @@ def congestion_controls(machine: Machine) -> Finding:
     )
 
 
-def open_vswitch(machine: Machine) -> Finding:
+def open_vswitch(machine: ExaminedMachine) -> Finding:
     """Its programs, which module they meet, and whether the machine's own daemon runs (ours is one
     of our own).
     """
@@ -131,7 +131,7 @@ def open_vswitch(machine: Machine) -> Finding:
     return Finding("native", "Open vSwitch", "ok", said)
 
 
-def module_signatures(machine: Machine) -> Finding:
+def module_signatures(machine: ExaminedMachine) -> Finding:
     """Secure Boot and lockdown refuse an own congestion control; nothing else of tcplab is a
     module.
     """

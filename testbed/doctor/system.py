@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from testbed.doctor.examined import Machine
+from testbed.doctor.examined_machine import ExaminedMachine
 from testbed.doctor.finding import Finding, Testbed, judged
 from testbed.doctor.running_kernel import NETEM, has_module
 from testbed.host.packages import ALWAYS, NATIVE, REPORT, VIRTUAL, install_command, of_tools
@@ -21,7 +21,7 @@ _SWITCHES = {
 }
 
 
-def architecture(machine: Machine) -> Finding:
+def architecture(machine: ExaminedMachine) -> Finding:
     """The lab kernel is User-Mode Linux, which there is for x86-64."""
     good = machine.architecture == "x86_64"
     otherwise = f"This is {machine.architecture}; the lab kernel exists for x86-64 only."
@@ -30,7 +30,7 @@ def architecture(machine: Machine) -> Finding:
     )
 
 
-def instructions(machine: Machine) -> Finding:
+def instructions(machine: ExaminedMachine) -> Finding:
     """The libraries of the analysis are built for processors since 2013; emulated ones may be
     older.
     """
@@ -50,7 +50,7 @@ def instructions(machine: Machine) -> Finding:
     )
 
 
-def sandbox(machine: Machine) -> Finding:
+def sandbox(machine: ExaminedMachine) -> Finding:
     """Namespaces for ordinary users; root needs none."""
     wrong = [
         f"{name.replace('/', '.')}={good}"
@@ -69,7 +69,7 @@ def sandbox(machine: Machine) -> Finding:
     )
 
 
-def privileges(machine: Machine) -> Finding:
+def privileges(machine: ExaminedMachine) -> Finding:
     """Root with its capabilities: in a container root may have none of those that count."""
     held = int(
         (re.search(r"CapEff:\s*([0-9a-f]+)", machine.text("/proc/self/status")) or ["", "0"])[1], 16
@@ -89,7 +89,7 @@ def privileges(machine: Machine) -> Finding:
     )
 
 
-def container(machine: Machine) -> Finding:
+def container(machine: ExaminedMachine) -> Finding:
     """A container shares the kernel of its host, and that decides what there is."""
     name = machine.text("/run/systemd/container") or (
         "Docker" if machine.exists("/.dockerenv") else ""
@@ -110,7 +110,7 @@ def container(machine: Machine) -> Finding:
     )
 
 
-def windows(machine: Machine) -> Finding:
+def windows(machine: ExaminedMachine) -> Finding:
     """The kernel of WSL 2 comes without netem; that of WSL 1 is none."""
     release = machine.text("/proc/sys/kernel/osrelease") or machine.release
     if "microsoft" not in release.lower():
@@ -124,7 +124,7 @@ def windows(machine: Machine) -> Finding:
     return Finding("native", "WSL", "warning", said, f"{NETEM}; after sleep: wsl --shutdown")
 
 
-def tools(machine: Machine) -> Iterator[Finding]:
+def tools(machine: ExaminedMachine) -> Iterator[Finding]:
     """Every program with the version of its package."""
     wanted: tuple[tuple[Testbed, str, dict[str, str]], ...] = (
         ("both", "Python", ALWAYS),
@@ -136,7 +136,9 @@ def tools(machine: Machine) -> Iterator[Finding]:
         yield _installed(machine, testbed, what, needed)
 
 
-def _installed(machine: Machine, testbed: Testbed, what: str, needed: dict[str, str]) -> Finding:
+def _installed(
+    machine: ExaminedMachine, testbed: Testbed, what: str, needed: dict[str, str]
+) -> Finding:
     missing = of_tools(tool for tool in needed if not machine.has(tool))
     if missing:
         said = f"Not installed: {', '.join(missing)}. ./tcplab run installs what its testbed needs."

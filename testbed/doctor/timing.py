@@ -6,7 +6,7 @@ import os
 import re
 import time
 
-from testbed.doctor.examined import Machine
+from testbed.doctor.examined_machine import ExaminedMachine
 from testbed.doctor.finding import Finding
 
 _SLOW_CLOCKS = ("hpet", "acpi_pm", "jiffies", "pit", "refined-jiffies")
@@ -33,7 +33,7 @@ _MUCH_STEAL = 0.02
 _MUCH_PRESSURE = 20.0  # percent of the last minute in which something waited for a processor
 
 
-def clock(machine: Machine) -> Finding:
+def clock(machine: ExaminedMachine) -> Finding:
     """The clock source (the kernel's own choice) and the resolution of timers in nanoseconds."""
     source = machine.text("/sys/devices/system/clocksource/clocksource0/current_clocksource")
     resolution = re.search(r"\.resolution:\s*(\d+) nsecs", machine.text("/proc/timer_list"))
@@ -61,7 +61,7 @@ def clock(machine: Machine) -> Finding:
     return Finding("native", "clock", "ok", said)
 
 
-def virtual_machine(machine: Machine) -> Finding:
+def virtual_machine(machine: ExaminedMachine) -> Finding:
     """What is below the kernel, and what is known of its timing."""
     names = " ".join(
         machine.text(f"/sys/class/dmi/id/{name}") for name in ("sys_vendor", "product_name")
@@ -91,7 +91,7 @@ def _stolen(stat: str) -> float:
     return ticks[7] / sum(ticks) if len(ticks) == 8 and any(ticks) else 0.0
 
 
-def load(machine: Machine) -> Finding:
+def load(machine: ExaminedMachine) -> Finding:
     """Other work now: natively it makes packets late; virtually it only makes a run take longer."""
     running = float((machine.text("/proc/loadavg").split() or ["0"])[0])
     pressure = re.search(r"some .*avg60=([\d.]+)", machine.text("/proc/pressure/cpu"))
@@ -110,7 +110,7 @@ def load(machine: Machine) -> Finding:
     return Finding("native", "load", "ok", said)
 
 
-def available_memory(machine: Machine) -> Finding:
+def available_memory(machine: ExaminedMachine) -> Finding:
     """For a guest, and the analysis beside it."""
     found = re.search(r"MemAvailable:\s*(\d+) kB", machine.text("/proc/meminfo"))
     free = int(found[1]) // 1024 if found else 0
@@ -120,7 +120,7 @@ def available_memory(machine: Machine) -> Finding:
     return Finding("both", "memory", "ok", f"{free} MiB are free.")
 
 
-def free_disk(machine: Machine, folder: str, needed: int) -> Finding:
+def free_disk(machine: ExaminedMachine, folder: str, needed: int) -> Finding:
     """`needed` bytes at the first folder above `folder` that is there."""
     place = machine.root / folder.lstrip("/")
     while not place.exists():

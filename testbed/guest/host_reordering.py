@@ -12,7 +12,7 @@ from typing import Any
 
 from testbed.guest.shaping import (
     TICK,
-    ShapingSetting,
+    InterfaceSetting,
     as_duration,
     checked,
     microseconds,
@@ -48,7 +48,7 @@ def compare(
     what: HostReordering,
     rows: list[dict[str, Any]],
     filters: list[dict[str, Any]],
-) -> list[ShapingSetting]:
+) -> list[InterfaceSetting]:
     """Each field beside what `tc -j qdisc show` and `tc -j filter show` say.
 
     Raises TcplabError where they differ.
@@ -75,7 +75,7 @@ def _share(fraction: float) -> tuple[str, float]:
     return str(Share(round(fraction * 1e10))), fraction
 
 
-def _filtered(interface: str, peer: str, filters: list[dict[str, Any]]) -> ShapingSetting:
+def _filtered(interface: str, peer: str, filters: list[dict[str, Any]]) -> InterfaceSetting:
     """One u32 row that matches the peer's address and nothing else, and leads to 1:1."""
     found = [
         (_destination(row), row["options"]["flowid"])
@@ -88,7 +88,7 @@ def _filtered(interface: str, peer: str, filters: list[dict[str, Any]]) -> Shapi
             f"{interface}: a filter of {peer} to 1:1 was asked for, the kernel has {said}.",
             "Look at the tc lines in log.txt; the kernel needs CONFIG_NET_CLS_U32.",
         )
-    return ShapingSetting(interface, "filter", f"{peer} to 1:1", f"{peer} to 1:1")
+    return InterfaceSetting(interface, "filter", f"{peer} to 1:1", f"{peer} to 1:1")
 
 
 def _destination(row: dict[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """The entry of code that runs where the network is: in the guest, or natively in namespaces of its
 own.
 
-A job is a module with a function `perform(data, room)`; it travels with its data in one Python
+A job is a module with a function `perform(data, job)`; it travels with its data in one Python
 archive. This module, and all that a job imports, needs the standard library and Mininet only.
 """
 
@@ -79,10 +79,10 @@ def main(arguments: list[str]) -> int:
     """Run the job in `job.json` beside the archive: `job.pyz DELIVERY WORK virtual|native`."""
     delivery, work, clock = Path(arguments[0]), Path(arguments[1]), arguments[2]
     work.mkdir(parents=True, exist_ok=True)
-    room = JobContext(work, delivery, clock == "virtual", _preload(clock))
-    result = _attempt(room)
+    job = JobContext(work, delivery, clock == "virtual", _preload(clock))
+    result = _attempt(job)
     (delivery / RESULT).write_text(
-        json.dumps(result | {"elapsed": time.monotonic() - room._started})
+        json.dumps(result | {"elapsed": time.monotonic() - job._started})
     )
     return 0 if result["ok"] else 1
 
@@ -92,12 +92,12 @@ def _preload(clock: str) -> Path | None:
     return library if clock == "virtual" and library.exists() else None
 
 
-def _attempt(room: JobContext) -> dict[str, Any]:
+def _attempt(job: JobContext) -> dict[str, Any]:
     try:
-        job = json.loads(_from_archive("job.json"))
-        with _ticking(room):
+        order = json.loads(_from_archive("job.json"))
+        with _ticking(job):
             start_open_vswitch()
-            importlib.import_module(job["module"]).perform(job["data"], room)
+            importlib.import_module(order["module"]).perform(order["data"], job)
         return {"ok": True}
     except (
         Exception
@@ -120,11 +120,11 @@ def _from_archive(member: str) -> bytes:
         return archive.read(member)
 
 
-def _ticking(room: JobContext) -> AbstractContextManager[None]:
+def _ticking(job: JobContext) -> AbstractContextManager[None]:
     """The clock told to the progress bar, second by second."""
 
     def work(stop: threading.Event) -> None:
         while not stop.wait(_TICK):
-            room.tell()
+            job.tell()
 
     return in_background("progress", work)

@@ -99,7 +99,7 @@ def module_from(file: Path) -> KernelModule:
 
 
 @contextmanager
-def loaded(modules: Sequence[KernelModule], room: JobContext) -> Iterator[list[dict[str, Any]]]:
+def loaded(modules: Sequence[KernelModule], job: JobContext) -> Iterator[list[dict[str, Any]]]:
     """The modules in the kernel, and gone from it again when the block has ended well.
 
     Gives a row for each as it was found in the kernel. What uses one must have let it go by
@@ -107,31 +107,31 @@ def loaded(modules: Sequence[KernelModule], room: JobContext) -> Iterator[list[d
     loaded or does not go. Natively they are there before the job starts and until it is over
     (testbed.native.changes).
     """
-    if not room.virtual:
-        yield [_row(module, room) for module in modules]
+    if not job.virtual:
+        yield [_row(module, job) for module in modules]
         return
     if modules:
         _LOUDNESS.write_text(
             "7"
         )  # a guest is loud: what the kernel says of a crash is the student's answer
-    yield [_inserted(module, room) for module in modules]
+    yield [_inserted(module, job) for module in modules]
     for module in reversed(modules):  # a guest where something failed ends with all that is in it
         remove(module.name)
 
 
-def _inserted(module: KernelModule, room: JobContext) -> dict[str, Any]:
+def _inserted(module: KernelModule, job: JobContext) -> dict[str, Any]:
     """A guest's own: loaded, and every host may choose what it registered."""
-    file = room.work / f"{module.name}.ko"
-    file.write_bytes(room.attached(file.name))
-    room.enter(f"loading {module.name}")
+    file = job.work / f"{module.name}.ko"
+    file.write_bytes(job.attached(file.name))
+    job.enter(f"loading {module.name}")
     insert(module.name, file)
     file.unlink()
-    row = _row(module, room)
+    row = _row(module, job)
     permit(module.algorithm)
     return row
 
 
-def _row(module: KernelModule, room: JobContext) -> dict[str, Any]:
+def _row(module: KernelModule, job: JobContext) -> dict[str, Any]:
     """What /proc/modules and TCP say.
 
     Raises TcplabError where the module registered nothing of its name.
@@ -143,7 +143,7 @@ def _row(module: KernelModule, room: JobContext) -> dict[str, Any]:
             f" {', '.join(names)}.",
             "Its init function must return tcp_register_congestion_control(&...).",
         )
-    digest = hashlib.sha256(room.attached(f"{module.name}.ko")).hexdigest()
+    digest = hashlib.sha256(job.attached(f"{module.name}.ko")).hexdigest()
     return {
         "module": module.name,
         "algorithm": module.algorithm,

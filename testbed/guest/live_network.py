@@ -22,7 +22,7 @@ from testbed.guest import baseline, host_reordering, offloads, rtnetlink, shapin
 from testbed.guest.mtu import set_mtu
 from testbed.guest.namespaces import has_sysctl, network_namespace, set_sysctl
 from testbed.guest.programs import run
-from testbed.guest.shaping import ShapingSetting
+from testbed.guest.shaping import InterfaceSetting
 from topologies.addresses import PREFIX, address_of, interfaces, neighbours, routes
 from topologies.errors import TcplabError
 from topologies.spec import ETHERNET, Port, TopologySpec
@@ -41,7 +41,7 @@ class LiveNetwork:
 
     topology: TopologySpec
     mininet: Any
-    settings: list[ShapingSetting] = field(default_factory=list)
+    settings: list[InterfaceSetting] = field(default_factory=list)
 
     def pid(self, node: str) -> int:
         """The process whose network namespace the node lives in."""

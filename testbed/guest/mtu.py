@@ -6,7 +6,7 @@ import fcntl
 import socket
 import struct
 
-from testbed.guest.shaping import ShapingSetting
+from testbed.guest.shaping import InterfaceSetting
 from topologies.errors import TcplabError
 from topologies.units import Size
 
@@ -14,7 +14,7 @@ _GET, _SET = 0x8921, 0x8922
 _LAYOUT = struct.Struct("16si20x")
 
 
-def set_mtu(interface: str, mtu: Size) -> ShapingSetting:
+def set_mtu(interface: str, mtu: Size) -> InterfaceSetting:
     """Give an interface of the thread's namespace its MTU in bytes.
 
     Raises TcplabError where the kernel has another.
@@ -30,4 +30,4 @@ def set_mtu(interface: str, mtu: Size) -> ShapingSetting:
     if found != mtu.base:
         problem = f"{interface}: an MTU of {mtu.base} was asked for, the kernel has {found}."
         raise TcplabError(problem, "Choose another.")
-    return ShapingSetting(interface, "mtu", str(mtu.base), str(found))
+    return InterfaceSetting(interface, "mtu", str(mtu.base), str(found))

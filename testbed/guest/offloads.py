@@ -12,7 +12,7 @@ import fcntl
 import socket
 import struct
 
-from testbed.guest.shaping import ShapingSetting
+from testbed.guest.shaping import InterfaceSetting
 from topologies.errors import TcplabError
 
 _SIOCETHTOOL = 0x8946
@@ -23,7 +23,7 @@ _FEATURES = {  # name as ethtool -k prints it: (get, set)
 }
 
 
-def turn(interface: str, on: bool = False) -> list[ShapingSetting]:
+def turn(interface: str, on: bool = False) -> list[InterfaceSetting]:
     """Turn all offloads of an interface in the thread's namespace off, or on.
 
     Raises TcplabError where one differs.
@@ -45,11 +45,11 @@ def _feature(control: socket.socket, interface: str, command: int, wanted: bool 
     return int(struct.unpack("=II", value.raw)[1])
 
 
-def _checked(interface: str, name: str, wanted: bool, found: bool) -> ShapingSetting:
+def _checked(interface: str, name: str, wanted: bool, found: bool) -> InterfaceSetting:
     asked, has = ("on" if value else "off" for value in (wanted, found))
     if asked != has:
         raise TcplabError(
             f"{interface}: {name} was to be {asked}, the kernel keeps it {has}.",
             "Use a veth interface.",
         )
-    return ShapingSetting(interface, name, asked, has)
+    return InterfaceSetting(interface, name, asked, has)

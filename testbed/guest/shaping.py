@@ -30,7 +30,7 @@ TICK = 1001  # nanoseconds; tc prints whole microseconds and rounds down: 99us f
 
 
 @dataclass(frozen=True)
-class ShapingSetting:
+class InterfaceSetting:
     """One thing that was asked of an interface and what the kernel has."""
 
     interface: str
@@ -114,7 +114,7 @@ def _limit(queue: dict[str, Any], channel: Channel) -> int:
     return int(queue.get("limit", 0)) // (FRAME if channel.discipline == "red" else 1)
 
 
-def compare(interface: str, channel: Channel, rows: list[dict[str, Any]]) -> list[ShapingSetting]:
+def compare(interface: str, channel: Channel, rows: list[dict[str, Any]]) -> list[InterfaceSetting]:
     """Each field of the channel beside what `tc -j qdisc show` says of the interface.
 
     Raises TcplabError that names the interface, what was asked and what the kernel has, where
@@ -185,7 +185,7 @@ def checked(
     found: str,
     have: float,
     resolution: float,
-) -> ShapingSetting:
+) -> InterfaceSetting:
     """`resolution` is how exactly tc prints the field: within it the kernel has what was asked
     for.
     """
@@ -194,6 +194,6 @@ def checked(
             f"{interface}: a {field} of {asked} was asked for, the kernel has {found}.",
             "Choose a value that this kernel's tc can hold, or report the difference.",
         )
-    return ShapingSetting(
+    return InterfaceSetting(
         interface, field, asked, asked if abs(have - wanted) <= resolution else found
     )

@@ -36,16 +36,16 @@ Ctrl-C stops the command that runs. Ctrl-D or exit ends the network; Ctrl-] does
 """
 
 
-def perform(data: Any, room: JobContext) -> None:
+def perform(data: Any, job: JobContext) -> None:
     """Build the topology in `data`, with the `size` of the terminal (rows, columns), and wait for
     its end.
     """
     topology: TopologySpec = from_data(TopologySpec, data["topology"])
-    room.enter("building the network")
+    job.enter("building the network")
     with network(topology, disposable=True, shells=True) as live:
         _tell_mininet(live)
-        room.enter("ready")
-        with _terminal(Mailbox(room.delivery), *data["size"]):
+        job.enter("ready")
+        with _terminal(Mailbox(job.delivery), *data["size"]):
             print(_help(topology), flush=True)
             _command_line(live)
 

@@ -6,7 +6,7 @@ import os
 import pwd
 
 
-def who_typed_sudo() -> tuple[int, int] | None:
+def invoking_user() -> tuple[int, int] | None:
     """User and group of who typed sudo; None where nobody did, or where root itself did."""
     user = int(os.environ.get("SUDO_UID", 0)) if os.geteuid() == 0 else 0
     return (user, pwd.getpwuid(user).pw_gid) if user else None

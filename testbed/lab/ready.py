@@ -64,7 +64,7 @@ def lab(
     return _lab([cache.ready(recipe, report, rebuild=rebuild) for recipe in recipes])
 
 
-def found() -> Lab | None:
+def lab_if_ready() -> Lab | None:
     """The lab of this source tree where it is ready and whole; builds nothing."""
     entries = [cache.usable(recipe, BuildReport()) for recipe in _recipes()]
     return _lab([entry for entry in entries if entry]) if all(entries) else None
@@ -165,7 +165,7 @@ def import_command(file: Path) -> None:
 @commands.command("show")
 def show_command() -> None:
     """Name the files of the lab and their digests; builds nothing."""
-    ready = found()
+    ready = lab_if_ready()
     if ready is None:
         raise TcplabError(
             "The lab is not built, or a file of it is damaged.", "Run `./tcplab image build`."

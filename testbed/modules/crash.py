@@ -19,7 +19,7 @@ from pathlib import Path
 from testbed.guest.job_entry import EVENTS
 from testbed.host.scratch import scratch
 from testbed.jobs.following import CONSOLE, LIMIT, NO_RESULT
-from testbed.modules.module_build import LIMITS, Built
+from testbed.modules.module_build import LIMITS, BuiltModule
 from testbed.recipes.building import BuildReport, Workshop
 from topologies import untrusted
 from topologies.errors import CommandError, TcplabError
@@ -77,7 +77,7 @@ class StackFrame:
     exact: bool
 
 
-def explained(error: TcplabError, out: Path, modules: Sequence[Built]) -> TcplabError:
+def explained(error: TcplabError, out: Path, modules: Sequence[BuiltModule]) -> TcplabError:
     """The error of a run in a guest, with what its console and its clock say of the modules that
     were loaded.
     """
@@ -129,7 +129,7 @@ def _stood_still(out: Path) -> bool:
         return False
 
 
-def _backtrace(console: str, modules: Sequence[Built]) -> str:
+def _backtrace(console: str, modules: Sequence[BuiltModule]) -> str:
     """A line for each function, the innermost first; those of a module with file, line and the
     line's text.
     """
@@ -168,7 +168,7 @@ def _end(sign: re.Pattern[str], text: str) -> int:
     return found.end() if found else len(text)
 
 
-def _place(built: Built, frame: StackFrame) -> str:
+def _place(built: BuiltModule, frame: StackFrame) -> str:
     """` at exp.c:12: <the line>`; empty where debugging information does not say."""
     with scratch() as folder:
         shutil.copyfile(built.with_lines, folder / "lines.ko")

@@ -50,7 +50,7 @@ Prepare = Callable[[Workshop], list[str]]
 
 
 @dataclass(frozen=True)
-class Built:
+class BuiltModule:
     """A module that was built. `with_lines` is a file for `addr2line`; `warnings` are the
     compiler's own lines.
     """
@@ -62,7 +62,7 @@ class Built:
     warnings: str
 
 
-def built(module: KernelModule, lab: Lab, report: BuildReport | None = None) -> Built:
+def built(module: KernelModule, lab: Lab, report: BuildReport | None = None) -> BuiltModule:
     """The module for the lab kernel, built where that was not done before.
 
     Raises TcplabError with the errors.
@@ -73,7 +73,7 @@ def built(module: KernelModule, lab: Lab, report: BuildReport | None = None) -> 
     return _made(module, recipe, report)
 
 
-def built_for_this_kernel(module: KernelModule, report: BuildReport | None = None) -> Built:
+def built_for_this_kernel(module: KernelModule, report: BuildReport | None = None) -> BuiltModule:
     """The module for the kernel of this computer.
 
     Raises TcplabError also where its headers are not installed.
@@ -92,12 +92,12 @@ def built_for_this_kernel(module: KernelModule, report: BuildReport | None = Non
     )
 
 
-def build_all(modules: Iterable[KernelModule], lab: Lab) -> list[Built]:
+def build_all(modules: Iterable[KernelModule], lab: Lab) -> list[BuiltModule]:
     """Every module for the lab kernel."""
     return [built(module, lab) for module in modules]
 
 
-def attached(modules: Iterable[Built]) -> dict[str, bytes]:
+def attached(modules: Iterable[BuiltModule]) -> dict[str, bytes]:
     """The files that a job takes along to load these modules."""
     return {f"{one.module.name}.ko": one.content for one in modules}
 
@@ -117,10 +117,10 @@ def _recipe(module: KernelModule, kernel: str, prepare: Prepare) -> Recipe:
     )
 
 
-def _made(module: KernelModule, recipe: Recipe, report: BuildReport | None) -> Built:
+def _made(module: KernelModule, recipe: Recipe, report: BuildReport | None) -> BuiltModule:
     entry = cache.ready(recipe, report or BuildReport())
     content = (entry.folder / LOADED).read_bytes()
-    return Built(
+    return BuiltModule(
         module,
         content,
         entry.files[LOADED],

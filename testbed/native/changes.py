@@ -26,7 +26,7 @@ _LOADED = Path("/sys/module")
 
 
 @dataclass(frozen=True)
-class Wanted:
+class KernelNeeds:
     """What a run needs of the kernel that all share: own modules (name to content), congestion
     controls for hosts.
     """
@@ -36,7 +36,7 @@ class Wanted:
 
 
 @contextmanager
-def changed(wanted: Wanted) -> Iterator[None]:
+def changed(wanted: KernelNeeds) -> Iterator[None]:
     """The kernel with what is wanted meanwhile. First undoes what runs left that were killed.
 
     Raises TcplabError where a change cannot be made, or, with all reasons, where some cannot be

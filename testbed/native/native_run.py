@@ -19,7 +19,7 @@ from typing import IO, Any
 from testbed.host.packages import NATIVE, install_command, of_tools, present
 from testbed.jobs.archive import job_archive, job_file
 from testbed.jobs.following import CONSOLE, Limits, Progress, Usage, follow, started, usage_of
-from testbed.native.changes import Wanted, changed
+from testbed.native.changes import KernelNeeds, changed
 from testbed.native.realtime import watched
 from topologies.errors import TcplabError
 
@@ -38,9 +38,9 @@ def run_natively(
     progress: Progress,
     limits: Limits | None = None,
     files: Mapping[str, bytes] | None = None,
-    wanted: Wanted | None = None,
+    wanted: KernelNeeds | None = None,
 ) -> Usage:
-    """Run `perform(data, room)` of `module` on this kernel; its results are in the empty folder
+    """Run `perform(data, job)` of `module` on this kernel; its results are in the empty folder
     `out` afterwards.
 
     `files` go along, by name; the kernel has what is `wanted` meanwhile. What killed runs left
@@ -50,7 +50,7 @@ def run_natively(
     for obstacle in obstacles():
         raise obstacle
     with (
-        changed(wanted or Wanted()),
+        changed(wanted or KernelNeeds()),
         job_file(job_archive(module, data, files)) as job,
         (out / CONSOLE).open("wb") as console,
         started(_command(job, out), console, [job.fileno()]) as process,

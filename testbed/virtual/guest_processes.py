@@ -30,7 +30,7 @@ _DEEPEST = 8  # levels of folders whose content is counted
 _SPARING = 20  # a look at the run's folder is followed by a pause that many times as long
 
 
-class Namespace:
+class ProcessNamespace:
     """The process namespace of a guest: its first process is bubblewrap's, and goes after all
     others.
 
@@ -47,7 +47,7 @@ class Namespace:
         self._first: int | None = None
         self.pid: int | None = None
 
-    def __enter__(self) -> Namespace:
+    def __enter__(self) -> ProcessNamespace:
         return self
 
     def __exit__(self, *_error: object) -> None:
@@ -102,12 +102,12 @@ class Namespace:
 
 
 @dataclass
-class Bounds:
+class GuestBounds:
     """What all processes of a guest may take together. `check` raises TcplabError beyond it."""
 
     out: Path
     limits: Limits
-    namespace: Namespace
+    namespace: ProcessNamespace
     next_look: float = field(default=0.0)
 
     def check(self, taken: ProcessUsage) -> None:

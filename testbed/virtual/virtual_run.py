@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from testbed.host.capacity import claimed_processor
-from testbed.host.sudo_user import who_typed_sudo
+from testbed.host.sudo_user import invoking_user
 from testbed.jobs.archive import job_archive, job_file
 from testbed.jobs.following import CONSOLE, Limits, Progress, Usage, follow, started, usage_of
 from testbed.lab.ready import Lab
 from testbed.virtual.adoption import adopted
-from testbed.virtual.guest_processes import Bounds, Namespace
+from testbed.virtual.guest_processes import GuestBounds, ProcessNamespace
 from testbed.virtual.sandbox import Sandbox
 
 _EPOCH = 1_700_000_000_000_000_000  # nanoseconds since 1970 at which every guest starts
@@ -38,7 +38,7 @@ def run_in_guest(
     files: Mapping[str, bytes] | None = None,
     real_time: bool = False,
 ) -> Usage:
-    """Run `perform(data, room)` of `module` in a fresh guest; its results are in the empty folder
+    """Run `perform(data, job)` of `module` in a fresh guest; its results are in the empty folder
     `out` afterwards.
 
     `files` go along, by name. In `real_time` nothing is repeatable: for a guest that somebody
@@ -54,14 +54,16 @@ def run_in_guest(
         adopted(out, user),
         job_file(job_archive(module, data, files)) as job,
         (out / CONSOLE).open("wb") as console,
-        Namespace() as namespace,
+        ProcessNamespace() as namespace,
     ):
         sandbox = Sandbox(lab, out, job.fileno(), namespace.report, user, limits)
         pinned = ["taskset", "--cpu-list", str(processor)]
         command = pinned + sandbox.command() + _kernel(lab, seed, limits, real_time)
         with started(command, console, [job.fileno(), namespace.report]) as process:
             namespace.started()
-            ended = follow(process, out, progress, limits, Bounds(out, limits, namespace).check)
+            ended = follow(
+                process, out, progress, limits, GuestBounds(out, limits, namespace).check
+            )
     return usage_of(ended, out)
 
 
@@ -73,7 +75,7 @@ def _ordinary_user() -> tuple[int, int] | None:
     """
     if os.geteuid() != 0 or Path("/proc/self/uid_map").read_text().split() != _ALL_USERS:
         return None
-    return who_typed_sudo() or (_NOBODY, _NOBODY)
+    return invoking_user() or (_NOBODY, _NOBODY)
 
 
 def _kernel(lab: Lab, seed: int, limits: Limits, real_time: bool) -> list[str]:

@@ -81,12 +81,12 @@ def test_kernel_org_is_checked_against_its_list(
         ["sha256sum", "linux-7.2.tar.xz"], cwd=site, capture_output=True, text=True
     ).stdout
     (site / "sha256sums.asc").write_text(f"-----BEGIN PGP SIGNED MESSAGE-----\n\n{digest}")
-    assert kernel_source.from_kernel_org(workshop, kernel_source.Pinned(**pinned)).endswith(
+    assert kernel_source.from_kernel_org(workshop, kernel_source.PinnedSource(**pinned)).endswith(
         "linux-7.2.tar.xz"
     )
     (site / "linux-7.2.tar.xz").write_bytes(b"evil")
     with pytest.raises(TcplabError, match="does not have the SHA-256"):
-        kernel_source.from_kernel_org(workshop, kernel_source.Pinned(**pinned))
+        kernel_source.from_kernel_org(workshop, kernel_source.PinnedSource(**pinned))
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def stock_kernel(report: BuildReport | None = None) -> Entry:
 
 
 def run(entry: Entry, lab: Lab, module: str, data: Any, out: Path, seconds: float) -> float:
-    """Run `perform(data, room)` of `module` as root on that computer; the seconds of its own clock.
+    """Run `perform(data, job)` of `module` as root on that computer; the seconds of its own clock.
 
     Its results are in the folder `out`. Raises TcplabError with the job's own message.
     """

@@ -13,7 +13,7 @@ import pytest
 
 from testbed.doctor import running_kernel, system, timing
 from testbed.doctor.__main__ import as_data, as_text, verdict
-from testbed.doctor.examined import Machine
+from testbed.doctor.examined_machine import ExaminedMachine
 from testbed.doctor.finding import Finding
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,12 +22,12 @@ ALL_CAPABILITIES = "CapEff:\t000001ffffffffff"
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> Callable[..., Machine]:
+def made(tmp_path: Path) -> Callable[..., ExaminedMachine]:
     """`made({path: text}, **more)`: a machine with these files, no programs, x86-64, root, two
     processors.
     """
 
-    def make(files: dict[str, str] | None = None, **more: object) -> Machine:
+    def make(files: dict[str, str] | None = None, **more: object) -> ExaminedMachine:
         for name, text in (files or {}).items():
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).write_text(text)
@@ -39,7 +39,7 @@ def made(tmp_path: Path) -> Callable[..., Machine]:
             "has": lambda tool: True,
             "output": lambda command: "",
         }
-        return Machine(tmp_path, **(usual | more))  # type: ignore[arg-type]
+        return ExaminedMachine(tmp_path, **(usual | more))  # type: ignore[arg-type]
 
     return make
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from testbed.native import changes, clean, journal
-from testbed.native.changes import Wanted, changed, undo_stale
+from testbed.native.changes import KernelNeeds, changed, undo_stale
 from testbed.native.journal import Change, new_journal, stale, taken_over
 from topologies.errors import CommandError, TcplabError
 
@@ -107,7 +107,7 @@ def test_a_journal_from_before_the_machine_was_started_is_only_removed(
 def test_changes_are_there_meanwhile_and_gone_afterwards(
     kernel: Kernel, tmp_path: Path, folder: Path
 ) -> None:
-    with changed(Wanted({"exp": b"code"}, ("bbr", "cubic"))):
+    with changed(KernelNeeds({"exp": b"code"}, ("bbr", "cubic"))):
         assert (tmp_path / "exp").exists() and kernel.free == ["reno", "cubic", "bbr"]
     assert not (tmp_path / "exp").exists() and kernel.free == ["reno", "cubic"]
     assert not folder.exists()
@@ -118,12 +118,15 @@ def test_a_failure_undoes_and_what_cannot_be_undone_is_said_and_stays_noted(
 ) -> None:
     with (
         pytest.raises(TcplabError, match="no congestion control 'none'"),
-        changed(Wanted({"exp": b"code"}, ("none",))),
+        changed(KernelNeeds({"exp": b"code"}, ("none",))),
     ):
         pytest.fail("it began")
     assert not (tmp_path / "exp").exists()
     kernel.stubborn = True
-    with pytest.raises(TcplabError, match="in use"), changed(Wanted({"exp": b"code"}, ("bbr",))):
+    with (
+        pytest.raises(TcplabError, match="in use"),
+        changed(KernelNeeds({"exp": b"code"}, ("bbr",))),
+    ):
         pass
     assert kernel.free == ["reno", "cubic"], "the other change was undone all the same"
     with taken_over() as (left,):
@@ -136,12 +139,12 @@ def test_the_next_run_undoes_what_it_can_and_waits_only_for_what_it_needs(
     (tmp_path / "exp").mkdir()
     died(Change("module", "exp", (tmp_path / "exp").stat().st_ino))
     kernel.stubborn = True
-    with changed(Wanted(algorithms=("bbr",))):
+    with changed(KernelNeeds(algorithms=("bbr",))):
         assert len(stale()) == 1
-    with pytest.raises(TcplabError, match="in use"), changed(Wanted({"exp": b"code"})):
+    with pytest.raises(TcplabError, match="in use"), changed(KernelNeeds({"exp": b"code"})):
         pytest.fail("it began")
     kernel.stubborn = False
-    with changed(Wanted({"exp": b"code"})):
+    with changed(KernelNeeds({"exp": b"code"})):
         assert stale() == []
 
 
@@ -152,14 +155,14 @@ def test_a_later_module_of_the_same_name_and_an_earlier_permission_are_not_ours(
     died(Change("module", "exp", -1))
     assert undo_stale() and (tmp_path / "exp").exists()
     kernel.free.append("bbr")
-    with changed(Wanted(algorithms=("bbr",))):
+    with changed(KernelNeeds(algorithms=("bbr",))):
         pass
     assert kernel.free == ["reno", "cubic", "bbr"]
 
 
 def test_two_runs_share_a_congestion_control_until_the_last_has_ended(kernel: Kernel) -> None:
-    with changed(Wanted(algorithms=("bbr",))):
-        with changed(Wanted(algorithms=("bbr",))):
+    with changed(KernelNeeds(algorithms=("bbr",))):
+        with changed(KernelNeeds(algorithms=("bbr",))):
             pass
         assert "bbr" in kernel.free
     assert "bbr" not in kernel.free
@@ -169,7 +172,7 @@ def test_a_module_that_is_there_is_somebodys(kernel: Kernel, tmp_path: Path) -> 
     (tmp_path / "exp").mkdir()
     with (
         pytest.raises(TcplabError, match="loaded by somebody else"),
-        changed(Wanted({"exp": b"code"})),
+        changed(KernelNeeds({"exp": b"code"})),
     ):
         pytest.fail("it began")
     assert (tmp_path / "exp").exists()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from experiments.bench.growth import CostLine, duration, exactness, fit, size
-from experiments.bench.scale import Series, Shape, SizeCost, series
+from experiments.bench.scale import GrowthSeries, NetworkSize, SizeCost, all_series
 from experiments.bench.scale_tables import sentence, table_of
 from experiments.definition.spec import Condition, ExperimentSpec, Flow, Proof
 from experiments.procedure.proof import evidence
@@ -73,9 +73,9 @@ def test_bytes_are_said_in_two_digits() -> None:
 
 
 @pytest.mark.parametrize(
-    "shape", [shape for one in series(quick=False) for shape in one.shapes], ids=str
+    "shape", [shape for one in all_series(quick=False) for shape in one.shapes], ids=str
 )
-def test_every_measured_shape_is_possible(shape: Shape) -> None:
+def test_every_measured_shape_is_possible(shape: NetworkSize) -> None:
     spec = shape.spec()
     assert len(spec.topology.named("host")) == shape.hosts
     assert (
@@ -85,7 +85,9 @@ def test_every_measured_shape_is_possible(shape: Shape) -> None:
 
 
 def test_a_series_becomes_a_table_and_a_sentence() -> None:
-    one = Series("hosts", (Shape(hosts=2), Shape(hosts=20), Shape(hosts=200)))
+    one = GrowthSeries(
+        "hosts", (NetworkSize(hosts=2), NetworkSize(hosts=20), NetworkSize(hosts=200))
+    )
     readings = [
         SizeCost(
             0.5 + 0.01 * number,

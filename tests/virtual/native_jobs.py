@@ -48,15 +48,15 @@ net.stop()
 _RUN = """
 import json, sys
 from pathlib import Path
-from testbed.native.changes import Wanted
+from testbed.native.changes import KernelNeeds
 from testbed.native.native_run import run_natively
 from topologies.errors import TcplabError
 spec = json.loads(Path("/tmp/checkout/spec.json").read_text())
 modules = {file.stem: file.read_bytes() for file in Path("/tmp/checkout").glob("*.ko")}
 files = {f"{name}.ko": content for name, content in modules.items()}
 try:
-    run_natively("experiments.procedure.perform", spec, Path(sys.argv[1]), lambda *_: None, None, files,
-                 Wanted(modules, json.loads(sys.argv[2])))
+    run_natively("experiments.procedure.perform", spec, Path(sys.argv[1]), lambda *_: None, None,
+                 files, KernelNeeds(modules, json.loads(sys.argv[2])))
 except TcplabError as error:
     sys.exit(f"Error: {error}")
 """
@@ -72,12 +72,12 @@ run_natively("testbed.guest.typed_shell", data, Path(sys.argv[1]), lambda *_: No
 """
 
 
-def perform(data: Any, room: JobContext) -> None:
-    _check_out(data, room)
-    globals()[data["job"]](data, room)
+def perform(data: Any, job: JobContext) -> None:
+    _check_out(data, job)
+    globals()[data["job"]](data, job)
 
 
-def killed(data: Any, room: JobContext) -> None:
+def killed(data: Any, job: JobContext) -> None:
     """Native runs killed at each of `moments` (seconds), beside a foreign Mininet and a foreign
     bridge.
 
@@ -103,10 +103,10 @@ def killed(data: Any, room: JobContext) -> None:
         found["cleaned"].append(_clean())
         found["pings_after"] = _pings(mininet)
     Path("/tmp/out/found.json").write_text(json.dumps(found))
-    _deliver(room, "found.json", "whole")
+    _deliver(job, "found.json", "whole")
 
 
-def together(data: Any, room: JobContext) -> None:
+def together(data: Any, job: JobContext) -> None:
     """Native runs at once, one for each of the `runs`, that want the same congestion control."""
     before = _machine()
     runs = [_start(f"/tmp/out/{name}", data["algorithms"]) for name in data["runs"]]
@@ -114,10 +114,10 @@ def together(data: Any, room: JobContext) -> None:
     time.sleep(_SETTLED)
     found = {"statuses": statuses, "difference": _difference(before, _machine())}
     Path("/tmp/out/found.json").write_text(json.dumps(found))
-    _deliver(room, "found.json", *data["runs"])
+    _deliver(job, "found.json", *data["runs"])
 
 
-def typed(data: Any, room: JobContext) -> None:
+def typed(data: Any, job: JobContext) -> None:
     """A native network that somebody types `keys` into, each after what it waits for was
     printed.
     """
@@ -140,10 +140,10 @@ def typed(data: Any, room: JobContext) -> None:
     time.sleep(_SETTLED)
     found = {"status": status, "text": text, "difference": _difference(before, _machine())}
     Path("/tmp/out/found.json").write_text(json.dumps(found))
-    _deliver(room, "found.json")
+    _deliver(job, "found.json")
 
 
-def _check_out(data: Any, room: JobContext) -> None:
+def _check_out(data: Any, job: JobContext) -> None:
     with zipfile.ZipFile(sys.argv[0]) as archive:
         archive.extractall(_CHECKOUT)
         for name in archive.namelist():
@@ -155,10 +155,10 @@ def _check_out(data: Any, room: JobContext) -> None:
     Path("/tmp/out").mkdir()
 
 
-def _deliver(room: JobContext, *names: str) -> None:
+def _deliver(job: JobContext, *names: str) -> None:
     for name in names:
-        Path("/tmp/out", name).rename(room.work / name)
-        room.deliver(name)
+        Path("/tmp/out", name).rename(job.work / name)
+        job.deliver(name)
 
 
 def _start(out: str, algorithms: list[str]) -> subprocess.Popen[str]:

@@ -17,7 +17,7 @@ from topologies.errors import CommandError, TcplabError
 from topologies.spec import TopologySpec
 
 
-def perform(data: Any, room: JobContext) -> None:
+def perform(data: Any, job: JobContext) -> None:
     """seen.json: for each topology what the kernel has of it, and what of it is left when it is
     taken down.
     """
@@ -32,8 +32,8 @@ def perform(data: Any, room: JobContext) -> None:
             }
             said = _said(live, topology.named("host")[0])
         seen.append({"nodes": found, "said": said, "before": before, "after": _machine()})
-    (room.work / "seen.json").write_text(json.dumps(seen))
-    room.deliver("seen.json")
+    (job.work / "seen.json").write_text(json.dumps(seen))
+    job.deliver("seen.json")
 
 
 def _machine() -> dict[str, Any]:

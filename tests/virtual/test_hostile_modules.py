@@ -11,7 +11,7 @@ import pytest
 from testbed.guest.kernel_modules import KernelModule
 from testbed.jobs.following import CONSOLE, Limits
 from testbed.lab.ready import Lab
-from testbed.modules.module_build import Built, attached, built
+from testbed.modules.module_build import BuiltModule, attached, built
 from testbed.virtual.virtual_run import run_in_guest
 from tests.virtual.hostile_modules import ATTACKS, source
 from topologies.errors import TcplabError
@@ -34,11 +34,11 @@ def out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(scope="session")
-def hostile(ready_lab: Lab) -> Built:
+def hostile(ready_lab: Lab) -> BuiltModule:
     return built(KernelModule("attack", source(ATTACKS)), ready_lab)
 
 
-def run(number: int, module: Built, lab: Lab, out: Path) -> str:
+def run(number: int, module: BuiltModule, lab: Lab, out: Path) -> str:
     """Load the module in a guest; what the error says that ended the run, empty if it ended
     well.
     """
@@ -62,7 +62,7 @@ def run(number: int, module: Built, lab: Lab, out: Path) -> str:
 
 @pytest.mark.parametrize("number", range(len(ATTACKS)), ids=lambda number: ATTACKS[number].name)
 def test_an_attack_ends_with_its_guest(
-    number: int, hostile: Built, ready_lab: Lab, out: Path
+    number: int, hostile: BuiltModule, ready_lab: Lab, out: Path
 ) -> None:
     attack = ATTACKS[number]
     error = run(number, hostile, ready_lab, out)

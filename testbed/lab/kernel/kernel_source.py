@@ -27,7 +27,7 @@ TARBALL = "source.tar.xz"
 
 
 @dataclass(frozen=True)
-class Pinned:
+class PinnedSource:
     """sources.toml. `steps` is the number of lines that a build prints."""
 
     version: str
@@ -49,9 +49,9 @@ class ObtainedSource:
     pinned: bool
 
 
-def pinned() -> Pinned:
+def pinned() -> PinnedSource:
     """The kernel that is pinned."""
-    return Pinned(**tomllib.loads(SOURCES.read_text()))
+    return PinnedSource(**tomllib.loads(SOURCES.read_text()))
 
 
 def obtain(workshop: Workshop, given: Path | None) -> ObtainedSource:
@@ -88,7 +88,7 @@ def from_file(workshop: Workshop, given: Path) -> Path:
     return Path(shutil.copyfile(given, workshop.folder / TARBALL))
 
 
-def installed(workshop: Workshop, kernel: Pinned) -> str:
+def installed(workshop: Workshop, kernel: PinnedSource) -> str:
     """The installed package."""
     file = Path(f"/usr/src/{kernel.package}.tar.xz")
     if not file.is_file():
@@ -97,14 +97,14 @@ def installed(workshop: Workshop, kernel: Pinned) -> str:
     return str(file)
 
 
-def from_package(workshop: Workshop, kernel: Pinned) -> str:
+def from_package(workshop: Workshop, kernel: PinnedSource) -> str:
     """The package from the mirror."""
     apt = Apt(workshop, kernel.suite)
     apt.update()
     return unpacked(workshop, apt.download(kernel.package))
 
 
-def from_newer_package(workshop: Workshop, kernel: Pinned) -> str:
+def from_newer_package(workshop: Workshop, kernel: PinnedSource) -> str:
     """A newer package from the mirror."""
     apt = Apt(workshop, kernel.suite)
     apt.update()
@@ -135,7 +135,7 @@ def unpacked(workshop: Workshop, package: Path) -> str:
     return package.name
 
 
-def from_kernel_org(workshop: Workshop, kernel: Pinned) -> str:
+def from_kernel_org(workshop: Workshop, kernel: PinnedSource) -> str:
     """kernel.org."""
     folder, _, name = kernel.url.rpartition("/")
     digest = kernel.url_sha256 or published_digest(f"{folder}/sha256sums.asc", name)

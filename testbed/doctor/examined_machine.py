@@ -34,7 +34,7 @@ def _printed(command: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Machine:
+class ExaminedMachine:
     """`output` is what a command that succeeded printed, else nothing."""
 
     root: Path = Path("/")
