@@ -1,9 +1,7 @@
-"""Where an experiment runs: spec to live Mininet network, natively or inside the lab kernel in
-virtual time.
-"""
+"""Where an experiment runs: natively on this kernel, or in a guest's lab kernel in virtual time."""
 
 from pathlib import Path
 
 VERSION = "0.1.0"
 CODE = Path(__file__).resolve().parent.parent
-"""The folder of all packages: the checkout, or where an installed copy is."""
+"""The folder that all packages are in: the checkout, or the site-packages of an installed copy."""

@@ -1,1 +1,1 @@
-"""What travels to the network and measures there: the procedure and its proof."""
+"""What travels to the network and measures in it: the procedure and its proof."""

@@ -1,6 +1,4 @@
-"""`tcplab doctor`: every finding with its remedy, as a table or as JSON; what the findings mean for
-each testbed.
-"""
+"""`tcplab doctor`: every finding with its remedy, and whether each testbed can run."""
 
 from __future__ import annotations
 
@@ -74,51 +72,55 @@ def examine(machine: ExaminedMachine, checks: Iterable[Check] = CHECKS) -> list[
 
 
 def verdict(findings: Iterable[Finding], testbed: str) -> list[Finding]:
-    """The problems that keep a testbed from running; none where it can."""
-    return [one for one in findings if one.state == "problem" and one.testbed in (testbed, "both")]
+    """The problems that keep a testbed from running; none if it can."""
+    return [
+        finding
+        for finding in findings
+        if finding.state == "problem" and finding.testbed in (testbed, "both")
+    ]
 
 
 def as_data(findings: Sequence[Finding]) -> dict[str, Any]:
     """For --json: whether each testbed can run, and every finding."""
     can = {testbed: not verdict(findings, testbed) for testbed in ("virtual", "native")}
-    return {**can, "findings": [asdict(one) for one in findings]}
+    return {**can, "findings": [asdict(finding) for finding in findings]}
 
 
 def as_text(findings: Sequence[Finding], width: int) -> str:
     """The table, and a sentence for each testbed."""
     lines: list[str] = []
-    for one in findings:
-        head = f"{one.state:<8} {one.testbed:<8} {one.what:<20} "
+    for finding in findings:
+        head = f"{finding.state:<8} {finding.testbed:<8} {finding.what:<20} "
         lines += textwrap.wrap(
-            one.said, width, initial_indent=head, subsequent_indent=" " * len(head)
+            finding.said, width, initial_indent=head, subsequent_indent=" " * len(head)
         )
-        lines += [f"{'':<{len(head)}}Remedy: {one.remedy}"] if one.remedy else []
+        lines += [f"{'':<{len(head)}}Remedy: {finding.remedy}"] if finding.remedy else []
     return "\n".join(
         [*lines, "", *(_sentence(findings, testbed) for testbed in ("virtual", "native"))]
     )
 
 
 def _sentence(findings: Iterable[Finding], testbed: str) -> str:
-    what = {
+    name = {
         "virtual": "The lab kernel (./tcplab run sack)",
         "native": "This kernel (--testbed native)",
     }[testbed]
     problems = verdict(findings, testbed)
     if not problems:
-        return f"{what} can be used."
-    return f"{what} cannot be used yet: {', '.join(one.what for one in problems)}."
+        return f"{name} can be used."
+    return f"{name} cannot be used yet: {', '.join(finding.what for finding in problems)}."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print what was found; exit status 1 where neither testbed can run."""
+    """Print the findings; exit status 1 if neither testbed can run."""
     parser = argparse.ArgumentParser(
         prog="tcplab doctor", description="Say what this machine can do."
     )
     parser.add_argument("--json", action="store_true", help="for programs")
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     findings = examine(ExaminedMachine())
     width = max(80, min(120, shutil.get_terminal_size().columns))
-    print(json.dumps(as_data(findings), indent=1) if asked.json else as_text(findings, width))
+    print(json.dumps(as_data(findings), indent=1) if options.json else as_text(findings, width))
     return 0 if any(not verdict(findings, testbed) for testbed in ("virtual", "native")) else 1
 
 

@@ -1,5 +1,4 @@
-"""The virtual testbed: a job inside the lab kernel, sandboxed, in virtual time, repeatable from its
-seed.
+"""The virtual testbed: a job in the lab kernel, sandboxed, in virtual time, repeatable by seed.
 
 The options of the kernel are those of Documentation/virt/uml and of the design's measurements.
 What the guest may do to this computer is in testbed/virtual/sandbox.py, guest_processes.py and
@@ -38,14 +37,13 @@ def run_in_guest(
     files: Mapping[str, bytes] | None = None,
     real_time: bool = False,
 ) -> Usage:
-    """Run `perform(data, job)` of `module` in a fresh guest; its results are in the empty folder
-    `out` afterwards.
+    """Run `perform(data, job)` of `module` in a fresh guest, with its results in `out`.
 
-    `files` go along, by name. In `real_time` nothing is repeatable: for a guest that somebody
-    types into.
+    `out` is an empty folder. `files` go along, by name. In `real_time` nothing is repeatable: for a
+    guest that somebody types into.
 
-    Raises TcplabError with the guest's own message where it fails, is stopped or dies; what it
-    had delivered by then stays in `out`.
+    Raises TcplabError with the guest's own message if it fails, is stopped or dies; what it had
+    delivered by then stays in `out`.
     """
     limits = limits or Limits()
     user = _ordinary_user()
@@ -68,10 +66,10 @@ def run_in_guest(
 
 
 def _ordinary_user() -> tuple[int, int] | None:
-    """Who the guest runs as where the caller is root: who typed sudo, or nobody. None: the caller,
-    who is not root.
+    """The user of the guest if root starts it: the user behind sudo, or nobody.
 
-    Root of a user namespace, as in a rootless container, is an ordinary user outside.
+    None if the caller is an ordinary user, who then is the guest's too. Root of a user namespace,
+    as in a rootless container, is an ordinary user outside.
     """
     if os.geteuid() != 0 or Path("/proc/self/uid_map").read_text().split() != _ALL_USERS:
         return None
@@ -81,7 +79,7 @@ def _ordinary_user() -> tuple[int, int] | None:
 def _kernel(lab: Lab, seed: int, limits: Limits, real_time: bool) -> list[str]:
     """The lab kernel's command line.
 
-    It is mixed into the kernel's random pool: nothing in it but the seed varies.
+    It is mixed into the kernel's random pool, so nothing in it varies but the seed.
     """
     clock = [] if real_time else ["time-travel=inf-cpu", f"time-travel-start={_EPOCH}"]
     return [

@@ -1,9 +1,9 @@
 """Where the kernel's source comes from: a given tarball, the distribution's package, kernel.org.
 
 `obtain` leaves it in the workshop as source.tar.xz. A tarball with a pinned SHA-256 is `pinned`.
-Others are used where something else vouches for them, and the manifest says so: the user who
-named the file, apt's signature on a package that has moved on, kernel.org's list beside a
-tarball. The patch and the check of lab.config decide whether such a source can be used.
+Others are used if something else vouches for them, and the manifest says so: the user who named
+the file, apt's signature on a newer package, kernel.org's list beside a tarball. The patch and the
+check of lab.config decide whether such a source can be used.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class PinnedSource:
 
 @dataclass(frozen=True)
 class ObtainedSource:
-    """What was found: where, its SHA-256, and whether it is a pinned file."""
+    """A source: where it came from, its SHA-256, and whether it is a pinned file."""
 
     origin: str
     sha256: str
@@ -69,13 +69,13 @@ def obtain(workshop: Workshop, given: Path | None) -> ObtainedSource:
 
 
 def found(workshop: Workshop, origin: str, tarball: Path) -> ObtainedSource:
-    """Say what was found, and whether it is the pinned file."""
+    """Note in the report where the source came from, and whether it is the pinned file."""
     digest = sha256(tarball)
-    known = digest in (pinned().sha256, pinned().url_sha256)
+    is_pinned = digest in (pinned().sha256, pinned().url_sha256)
     workshop.report.note(
-        f"Source of the lab kernel: {origin}{'' if known else ', which is not the pinned file'}"
+        f"Source of the lab kernel: {origin}{'' if is_pinned else ', which is not the pinned file'}"
     )
-    return ObtainedSource(origin, digest, known)
+    return ObtainedSource(origin, digest, is_pinned)
 
 
 def from_file(workshop: Workshop, given: Path) -> Path:
@@ -156,19 +156,19 @@ def published_digest(url: str, name: str) -> str:
             rows = [line.split() for line in reply.read().decode().splitlines()]
     except (URLError, OSError) as error:
         raise TcplabError(f"{url} cannot be read: {error}.") from error
-    found = [row[0] for row in rows if len(row) == 2 and row[1] == name]
-    if not found:
+    digests = [row[0] for row in rows if len(row) == 2 and row[1] == name]
+    if not digests:
         raise TcplabError(f"{url} does not list {name}.")
-    return str(found[0])
+    return str(digests[0])
 
 
-def download(url: str, target: Path, told: Callable[[float], None]) -> None:
-    """Fetch a URL into a file; `told` hears the share that is done. Raises TcplabError."""
+def download(url: str, target: Path, progress: Callable[[float], None]) -> None:
+    """Fetch a URL into a file; `progress` hears the share that is done. Raises TcplabError."""
     try:
         with urllib.request.urlopen(url, timeout=30) as reply, target.open("wb") as stream:
             size = int(reply.headers.get("Content-Length") or 0)
             while block := reply.read(1 << 20):
                 stream.write(block)
-                told(stream.tell() / size if size else 0.0)
+                progress(stream.tell() / size if size else 0.0)
     except (URLError, OSError) as error:
         raise TcplabError(f"{url} cannot be downloaded: {error}.") from error
