@@ -28,9 +28,7 @@ def fail(_data: Any, _job: JobContext) -> None:
 
 
 def masked(data: Any, job: JobContext) -> None:
-    """An experiment whose programs believe that the processor has other features (glibc's
-    tunables).
-    """
+    """An experiment whose programs see other features of the processor (glibc's tunables)."""
     from experiments.procedure.perform import perform as experiment
 
     os.environ["GLIBC_TUNABLES"] = data["mask"]
@@ -45,7 +43,7 @@ def switch_off(_data: Any, _job: JobContext) -> None:
 
 def look_around(_data: Any, job: JobContext) -> None:
     """What a guest can see and do: for the test that it is nothing of the host."""
-    found = {
+    surroundings = {
         "links": sorted(os.listdir("/sys/class/net")),
         "delivery": sorted(os.listdir("/lab")),
         "mounts": [line.split()[:3] for line in Path("/proc/mounts").read_text().splitlines()],
@@ -53,14 +51,12 @@ def look_around(_data: Any, job: JobContext) -> None:
         "root_is_writable": _writable("/usr/marker"),
         "host_root": _mount_of_host_root(),
     }
-    (job.work / "seen.json").write_text(json.dumps(found))
+    (job.work / "seen.json").write_text(json.dumps(surroundings))
     job.deliver("seen.json")
 
 
 def attack(data: Any, job: JobContext) -> None:
-    """Load the module `attack`, which attacks in the way that `which` says, and take it out
-    again.
-    """
+    """Load the module `attack`, which makes attack number `which`, and unload it."""
     file = job.work / "attack.ko"
     file.write_bytes(job.attached(file.name))
     subprocess.run(["insmod", str(file), f"which={data['which']}"], check=True)
@@ -76,18 +72,14 @@ def _writable(path: str) -> bool:
 
 
 def _mount_of_host_root() -> list[str]:
-    """Even root of the guest, mounting what lies above its own folder by hostfs, must see the
-    sandbox only.
-    """
+    """Even root of the guest, mounting the folder above its own by hostfs, must see the sandbox."""
     os.makedirs("/tmp/host")
     subprocess.run(["mount", "-t", "hostfs", "none", "/tmp/host", "-o", "/../../"], check=False)
     return sorted(os.listdir("/tmp/host"))
 
 
 def compare_with_ss(_data: Any, job: JobContext) -> None:
-    """One connection on the loopback; what our sampler and `ss -tin` say of it at the same
-    moment.
-    """
+    """One connection on the loopback, as our sampler and `ss -tin` see it at the same moment."""
     import socket
 
     from testbed.guest.socket_sampling import tcp_sockets

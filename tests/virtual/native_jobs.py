@@ -1,6 +1,4 @@
-"""The native testbed inside the lab kernel, as root and beside strangers: jobs for
-tests/virtual/test_native.py.
-"""
+"""The native testbed in the lab kernel, as root and beside strangers: jobs for test_native.py."""
 
 from __future__ import annotations
 
@@ -78,14 +76,13 @@ def perform(data: Any, job: JobContext) -> None:
 
 
 def killed(data: Any, job: JobContext) -> None:
-    """Native runs killed at each of `moments` (seconds), beside a foreign Mininet and a foreign
-    bridge.
+    """Native runs killed at each of `moments` (seconds), beside a foreign Mininet and bridge.
 
     After each the machine must be what it was: what is shared once `tcplab clean` (every other
     time the next run) has undone it.
     """
     with _strangers() as mininet:
-        found: dict[str, Any] = {"pings": _pings(mininet), "differences": {}, "cleaned": []}
+        report: dict[str, Any] = {"pings": _pings(mininet), "differences": {}, "cleaned": []}
         time.sleep(3)  # until the strangers' IPv6 addresses are no longer tentative
         before = _machine()
         for number, moment in enumerate(data["moments"]):
@@ -95,14 +92,14 @@ def killed(data: Any, job: JobContext) -> None:
             assert run.wait() == _KILLED, f"the run was over before {moment} s"
             time.sleep(_SETTLED)
             if number % 2:
-                found["cleaned"].append(_clean())
-                found["differences"][str(moment)] = _difference(before, _machine())
+                report["cleaned"].append(_clean())
+                report["differences"][str(moment)] = _difference(before, _machine())
         assert _start("/tmp/out/whole", data["algorithms"]).wait() == 0
         time.sleep(_SETTLED)
-        found["differences"]["whole"] = _difference(before, _machine())
-        found["cleaned"].append(_clean())
-        found["pings_after"] = _pings(mininet)
-    Path("/tmp/out/found.json").write_text(json.dumps(found))
+        report["differences"]["whole"] = _difference(before, _machine())
+        report["cleaned"].append(_clean())
+        report["pings_after"] = _pings(mininet)
+    Path("/tmp/out/found.json").write_text(json.dumps(report))
     _deliver(job, "found.json", "whole")
 
 
@@ -112,15 +109,13 @@ def together(data: Any, job: JobContext) -> None:
     runs = [_start(f"/tmp/out/{name}", data["algorithms"]) for name in data["runs"]]
     statuses = [run.wait() for run in runs]
     time.sleep(_SETTLED)
-    found = {"statuses": statuses, "difference": _difference(before, _machine())}
-    Path("/tmp/out/found.json").write_text(json.dumps(found))
+    report = {"statuses": statuses, "difference": _difference(before, _machine())}
+    Path("/tmp/out/found.json").write_text(json.dumps(report))
     _deliver(job, "found.json", *data["runs"])
 
 
 def typed(data: Any, job: JobContext) -> None:
-    """A native network that somebody types `keys` into, each after what it waits for was
-    printed.
-    """
+    """A native network into which `keys` are typed, each after the text that it waits for."""
     before = _machine()
     os.makedirs("/tmp/out/shell")
     command = [sys.executable, "-B", "-c", _SHELL, "/tmp/out/shell"]
@@ -138,8 +133,8 @@ def typed(data: Any, job: JobContext) -> None:
         mailbox.type(keys.encode())
     status = process.wait()
     time.sleep(_SETTLED)
-    found = {"status": status, "text": text, "difference": _difference(before, _machine())}
-    Path("/tmp/out/found.json").write_text(json.dumps(found))
+    report = {"status": status, "text": text, "difference": _difference(before, _machine())}
+    Path("/tmp/out/found.json").write_text(json.dumps(report))
     _deliver(job, "found.json")
 
 
@@ -150,6 +145,7 @@ def _check_out(data: Any, job: JobContext) -> None:
             if name.endswith(".ko"):
                 (_CHECKOUT / Path(name).name).write_bytes(archive.read(name))
     for name, text in data["code"].items():
+        (_CHECKOUT / name).parent.mkdir(parents=True, exist_ok=True)
         (_CHECKOUT / name).write_text(text)
     (_CHECKOUT / "spec.json").write_text(json.dumps(data["spec"]))
     Path("/tmp/out").mkdir()
@@ -202,7 +198,7 @@ def _pings(mininet: subprocess.Popen[str]) -> str:
 
 def _machine() -> dict[str, list[str]]:
     """What a native run must leave as it was."""
-    said = {
+    commands = {
         "links": "ip -oneline link show",
         "addresses": "ip -oneline address show",
         "qdiscs": "tc qdisc show",
@@ -218,13 +214,13 @@ def _machine() -> dict[str, list[str]]:
     ]
     modules = [line.split()[0] for line in Path("/proc/modules").read_text().splitlines()]
     files = [
-        os.path.join(where, name)
+        os.path.join(folder, name)
         for top in _WRITABLE
-        for where, folders, names in _walk(top)
+        for folder, folders, names in _walk(top)
         for name in folders + names
     ]
     return {
-        **{name: sorted(_said(command)) for name, command in said.items()},
+        **{name: sorted(_lines_of(command)) for name, command in commands.items()},
         "programs": sorted(programs),
         "modules": modules,
         "files": sorted(files),
@@ -233,12 +229,12 @@ def _machine() -> dict[str, list[str]]:
 
 
 def _walk(top: str) -> Iterator[tuple[str, list[str], list[str]]]:
-    for where, folders, names in os.walk(top):
-        folders[:] = [name for name in folders if os.path.join(where, name) not in _OURS]
-        yield where, folders, names
+    for folder, folders, names in os.walk(top):
+        folders[:] = [name for name in folders if os.path.join(folder, name) not in _OURS]
+        yield folder, folders, names
 
 
-def _said(command: str) -> list[str]:
+def _lines_of(command: str) -> list[str]:
     """Without our own process and the namespace count of the moment."""
     lines = subprocess.run(
         command.split(), capture_output=True, text=True, check=True
@@ -247,9 +243,9 @@ def _said(command: str) -> list[str]:
 
 
 def _sysctls() -> Iterator[str]:
-    for where, _folders, names in os.walk("/proc/sys"):
+    for folder, _folders, names in os.walk("/proc/sys"):
         for name in names:
-            path = Path(where, name)
+            path = Path(folder, name)
             if not _VOLATILE.search(str(path)) and (text := _text(path)) is not None:
                 yield f"{path}: {text.strip()}"
 
