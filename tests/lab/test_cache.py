@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-import testbed
+from testbed.host.code import CODE
 from testbed.recipes import cache
 from testbed.recipes.building import BuildReport, Workshop
 from topologies.errors import TcplabError
@@ -189,6 +189,6 @@ def test_a_user_without_a_home_has_the_cache_beside_the_code(
     monkeypatch.delenv("TCPLAB_CACHE", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "nowhere"))
-    assert cache.folder() == testbed.CODE / ".cache" / "tcplab"
+    assert cache.folder() == CODE / ".cache" / "tcplab"
     monkeypatch.setenv("HOME", str(tmp_path))
     assert cache.folder() == tmp_path / ".cache" / "tcplab"

@@ -1,8 +1,8 @@
 """A topology as a live Mininet network with Open vSwitch, checked against its spec before use.
 
-Mininet makes the nodes, the cables and the switches (testbed.guest.mininet_nodes). Mininet would
-set addresses, qdiscs, sysctls and offloads with a process for each value; here they are set in
-batches and read back.
+Mininet makes the nodes, the cables and the switches (testbed.guest.nodes). Mininet would set
+addresses, qdiscs, sysctls and offloads with a process for each value; here they are set in batches
+and read back.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from testbed.guest import baseline, host_reordering, offloads, rtnetlink, shaping
+from testbed.guest import baseline, offloads, reordering_qdiscs, rtnetlink, shaping
 from testbed.guest.mtu import set_mtu
 from testbed.guest.namespaces import has_sysctl, network_namespace, set_sysctl
 from testbed.guest.programs import run
@@ -27,9 +27,9 @@ from topologies.errors import TcplabError
 from topologies.spec import ETHERNET, Port, TopologySpec
 
 try:
-    from testbed.guest import mininet_nodes
+    from testbed.guest import nodes
 except ImportError:  # no Mininet: reported when a network is built, not when this is imported
-    mininet_nodes = None  # type: ignore[assignment]
+    nodes = None  # type: ignore[assignment]
 
 _DESCRIPTORS = 4096  # the most that the kernel grants to root of a guest
 
@@ -105,10 +105,10 @@ class LiveNetwork:
     def _shaping_nodes(self) -> list[str]:
         """A node for each namespace that shapes: all switches share one, named by the first."""
         switches = self.topology.named("switch")
-        nodes = dict.fromkeys(
+        owners = dict.fromkeys(
             switches[0] if port.node in switches else port.node for port in self._shaped()
         )
-        return list(nodes)
+        return list(owners)
 
     def _qdisc_rows(self, node: str) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = json.loads(
@@ -143,12 +143,12 @@ class LiveNetwork:
             self.output(
                 reordering.host,
                 ["tc", "-batch", "-"],
-                "\n".join(host_reordering.commands(name, peer, reordering)),
+                "\n".join(reordering_qdiscs.commands(name, peer, reordering)),
             )
             filters = json.loads(
                 self.output(reordering.host, ["tc", "-j", "filter", "show", "dev", name])
             )
-            self.settings += host_reordering.compare(
+            self.settings += reordering_qdiscs.compare(
                 name, peer, reordering, self._qdisc_rows(reordering.host), filters
             )
 
@@ -189,15 +189,15 @@ def network(
     namespaces of the job, or the whole guest, and removing two hundred hosts one by one takes
     longer than making them. With `shells` commands can be typed into nodes.
     """
-    if mininet_nodes is None:
+    if nodes is None:
         raise TcplabError(
             "Mininet is not installed for this Python.", "Install it: sudo apt-get install mininet"
         )
     _prepare()
-    live = LiveNetwork(topology, mininet_nodes.empty_network(shells))
+    live = LiveNetwork(topology, nodes.empty_network(shells))
     try:
         _assemble(live)
-        mininet_nodes.lay(live.mininet)
+        nodes.lay(live.mininet)
         live.mininet.start()
         live.configure()
         live.shape()
@@ -205,7 +205,7 @@ def network(
         yield live
     finally:
         if not disposable:
-            mininet_nodes.take_down(live.mininet)
+            nodes.take_down(live.mininet)
 
 
 def _prepare() -> None:

@@ -1,1 +1,0 @@
-"""What travels to the network and measures in it: the procedure and its proof."""
