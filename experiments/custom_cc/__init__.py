@@ -39,7 +39,7 @@ OWN = "own"
 
 
 @dataclass(frozen=True)
-class Parameters(LinkParameters):
+class CustomCcParameters(LinkParameters):
     bw: Rate = parameter("100mbit", Rate, "Rate of each link, each way.")
     delay: Duration = parameter("0ms", Duration, "Delay of what the router sends to the receiver.")
     loss: Share = parameter(
@@ -72,7 +72,7 @@ class Parameters(LinkParameters):
         return names
 
 
-def experiment(parameters: Parameters) -> ExperimentSpec:
+def experiment(parameters: CustomCcParameters) -> ExperimentSpec:
     """From right to left through the router; all connections start together and run as long."""
     module = parameters.loaded()
     algorithms = parameters.algorithms(module)

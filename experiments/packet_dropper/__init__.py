@@ -34,7 +34,7 @@ REQUEST = 1448  # bytes: what one Ethernet frame carries of TCP with timestamps
 
 
 @dataclass(frozen=True)
-class Parameters(LinkParameters):
+class PacketDropperParameters(LinkParameters):
     bw: Rate = parameter("100mbit", Rate, "Rate of each link, each way.")
     delay: Duration = parameter("50us", Duration, "Delay of each link: a laboratory's own cables.")
     loss: Share = parameter(
@@ -53,7 +53,7 @@ class Parameters(LinkParameters):
             )
 
 
-def experiment(parameters: Parameters) -> ExperimentSpec:
+def experiment(parameters: PacketDropperParameters) -> ExperimentSpec:
     """One transfer of all requests; its time is the sender's."""
     there = parameters.channel()
     back = replace(there, loss=Share(0))

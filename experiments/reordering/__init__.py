@@ -34,7 +34,7 @@ _HIGHEST, _DEFAULT_HIGHEST = 2**31 - 1, 300
 
 
 @dataclass(frozen=True)
-class Parameters(LinkParameters):
+class ReorderingParameters(LinkParameters):
     bw: Rate = parameter("100mbit", Rate, "Rate of each link, each way.")
     delay: Duration = parameter(
         "100ms", Duration, "Delay of what the router sends to the receiver."
@@ -59,7 +59,7 @@ class Parameters(LinkParameters):
             )
 
 
-def experiment(parameters: Parameters) -> ExperimentSpec:
+def experiment(parameters: ReorderingParameters) -> ExperimentSpec:
     """From right to left; only what the router sends to left is delayed and varied."""
     others = Channel(parameters.bw, queue=parameters.queue)
     flow = Flow("flow1", "right", "left", parameters.duration, interval=Duration.parse("1s"))

@@ -23,11 +23,11 @@ from topologies.units import Size
 
 
 @dataclass(frozen=True)
-class Parameters(LinkParameters):
+class SackParameters(LinkParameters):
     window: Size = parameter("128KiB", Size, "Socket buffer asked for at both ends (iperf -w).")
 
 
-def experiment(parameters: Parameters) -> ExperimentSpec:
+def experiment(parameters: SackParameters) -> ExperimentSpec:
     """The same transfer twice. SACK is set in both hosts' namespaces and proved from both SYNs."""
     return ExperimentSpec(
         name="sack",

@@ -63,7 +63,7 @@ PROGRESS = (METRIC, "resent_percent")
 
 
 @dataclass(frozen=True)
-class Parameters(LinkParameters):
+class SackLossSweepParameters(LinkParameters):
     bw: Rate = parameter("1gbit", Rate, "Rate of the link, each way.")
     delay: Duration = parameter("100us", Duration, "Delay of the link, each way: a local network.")
     loss: Share = parameter(
@@ -85,7 +85,7 @@ class Parameters(LinkParameters):
             raise UsageError(f"tso cannot be '{self.tso[:40]}'.", "Choose on or off.")
 
 
-def experiment(parameters: Parameters) -> ExperimentSpec:
+def experiment(parameters: SackLossSweepParameters) -> ExperimentSpec:
     """The same transfer without and with SACK.
 
     Nothing is captured: the sockets prove the condition.

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import analysis
-from analysis.measures.counter_text import statistics_of
 from analysis.measures.flow_rows import Row, rows_of
 from analysis.measures.trial_measures import measure_raw
+from experiments.definition.catalogue import part
 from experiments.definition.grid import Combination
 from experiments.definition.spec import ExperimentSpec
 from experiments.running.seed import carry_seed, judge, limits_for, memory_for
@@ -38,7 +38,6 @@ _CAPTURES = (
 )
 _MEASURING = (
     "measures/flow_rows.py",
-    "measures/counter_text.py",
     "records/iperf.py",
     "records/socket_samples.py",
     "records/counters.py",
@@ -150,8 +149,15 @@ def carry_point(
             "rows": measured(raw, data),
             "warnings": list(verdict.warnings),
             "usage": asdict(usage),
-            "statistics": statistics_of(raw, data),
+            "statistics": _statistics(spec.name, raw, data),
         }
+
+
+def _statistics(study: str, raw: Path, data: Any) -> dict[str, str]:
+    """A text for each condition, by its name, if the study keeps such."""
+    module = part(study, "statistics_file")
+    texts: dict[str, str] = module.statistics_of(raw, data) if module else {}
+    return texts
 
 
 def _logs(raw: Path) -> str:

@@ -36,7 +36,7 @@ _TCP_PORT, _UDP_PORT = 5001, 6001
 
 
 @dataclass(frozen=True)
-class Parameters:
+class UdpFairnessParameters:
     bw: Rate = parameter("100mbit", Rate, "Rate of each link, each way.")
     delay: Duration = parameter("0ms", Duration, "Delay of what the router sends to each host.")
     queue: Packets = parameter("1000", Packets, "Packets that can wait for each link.")
@@ -58,7 +58,7 @@ class Parameters:
             raise UsageError(f"{self.streams} TCP flows are not possible.", "Choose from 1 to 500.")
 
 
-def experiment(parameters: Parameters) -> ExperimentSpec:
+def experiment(parameters: UdpFairnessParameters) -> ExperimentSpec:
     """All flows start together and run as long, towards left."""
     discipline = typing.cast(Discipline, parameters.queueing)
     shared = Channel(parameters.bw, parameters.delay, queue=parameters.queue, discipline=discipline)

@@ -14,11 +14,11 @@ from typing import Any
 
 import polars as pl
 import pytest
+from analysis.measures.counter_text import file_name, statistics, statistics_of
 from click.testing import CliRunner
 from matplotlib.image import imread
 
 from analysis.__main__ import main
-from analysis.measures.counter_text import file_name, statistics, statistics_of
 from analysis.pages.sweep.sweep_page import SweepReport, make_sweep_report
 from experiments.sack_loss_sweep import loss_summary
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from experiments.packet_dropper.listings import listings as of_sweep
 
 from analysis.measures.flow_rows import METRICS
 from analysis.pages.run.run_page import RunReport, make_report
@@ -17,7 +18,6 @@ from analysis.records.problems import Problems
 from analysis.records.sweep_folder import read_sweep
 from analysis.reporting.tables import Listing, published_rows
 from experiments.packet_dropper import report
-from experiments.packet_dropper.listings import listings as of_sweep
 from tests.analysis.made_runs import UDP_CLIENT, UDP_SERVER, client, flow, line, made_run
 
 FIFO = {"bw": "100mbit", "queueing": "fifo", "udp": "20mbit", "streams": "2"}
