@@ -1,7 +1,7 @@
 """A bolder Reno (slow start by 3, three quarters kept after a loss) wins where single packets are
 lost at random.
 
-After section 3.5 of the TCP assignment (analysis/published): the congestion control `exp`, a
+After section 3.5 of the TCP assignment (published.csv): the congestion control `exp`, a
 kernel module of its own (experiments/custom_cc/exp.c), against Reno with 500 ms of delay, with 5 %
 loss and with both, one stream or thirty. The module is built for the lab kernel and loaded in
 the guest. `module` names another one: a student's own.
@@ -31,6 +31,7 @@ from topologies.star import star
 from topologies.units import Count, Duration, Rate, Share
 
 PROFILE = LINUX_2_6_FULL_LINE
+LOADS_MODULES = True
 QUICK, FULL = {"duration": "20s"}, {"duration": "60s"}
 _PORT = 5001
 _MODULES = Path(__file__).parent

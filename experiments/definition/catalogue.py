@@ -139,6 +139,8 @@ def add_studies(folders: Sequence[Path]) -> None:
     Ours come first: no study of another folder replaces one of them. Raises UsageError for what is
     no folder.
     """
+    if not folders:
+        return
     for folder in folders:
         if not folder.is_dir():
             raise UsageError(

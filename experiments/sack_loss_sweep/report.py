@@ -1,4 +1,4 @@
-"""The loss sweep: a text of counts beside each report, and the study's own part of a sweep's page."""
+"""The loss sweep: counts beside each report, and the own part of a sweep's page."""
 
 from __future__ import annotations
 

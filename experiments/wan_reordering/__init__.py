@@ -2,8 +2,8 @@
 keeps time.
 
 After the study of reordering on a path of 10 Gbit/s and 70 ms
-(analysis/published/esnet_2015_reordering.csv): both hosts send their packets to each other
-through a netem of their own. docs/studies/wan_reordering.md has the results.
+(published.csv): both hosts send their packets to each other
+through a netem of their own. README.md has the results.
 """
 
 from __future__ import annotations

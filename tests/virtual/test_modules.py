@@ -144,7 +144,10 @@ def test_a_module_that_stays_is_said(
 def test_a_try_is_a_smoke_test_and_a_comparison(
     ready_lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    short = {name: link | {"duration": "2s"} for name, link in cc_command.PUBLISHED.items()}
+    short = {
+        name: dataclasses.replace(link, duration=Duration.parse("2s"))
+        for name, link in cc_command.PUBLISHED.items()
+    }
     monkeypatch.setattr(cc_command, "PUBLISHED", short)
     done = CliRunner().invoke(tcplab, ["cc", "try", str(EXP)])
     assert done.exit_code == 0, done.output
