@@ -86,6 +86,7 @@ class Origin:
             self.measuring,
         )
         words += (_measuring_digest(_CAPTURES),) if captured else ()
+        words += _statistics_digest(combination.spec.name)
         return Point(hashlib.sha256(repr(words).encode()).hexdigest(), combination, seed, captured)
 
 
@@ -102,6 +103,15 @@ def _measuring_digest(patterns: tuple[str, ...]) -> str:
     folder = Path(analysis.__file__).parent
     files = (file for pattern in patterns for file in sorted(folder.glob(pattern)))
     return hashlib.sha256(b"\n".join(file.read_bytes() for file in files)).hexdigest()
+
+
+@cache
+def _statistics_digest(study: str) -> tuple[str, ...]:
+    """Of the code that writes the study's statistics files; empty if it keeps none."""
+    module = part(study, "statistics_file")
+    if module is None or module.__file__ is None:
+        return ()
+    return (hashlib.sha256(Path(module.__file__).read_bytes()).hexdigest(),)
 
 
 def carry_captured(
