@@ -31,7 +31,7 @@ MODULE = '''"""{claim}"""
 
 from dataclasses import dataclass
 
-from experiments.definition.spec import ExperimentSpec, Flow, LinkParameters, claim_of, sack
+from experiments.spec import ExperimentSpec, Flow, LinkParameters, claim_of, sack
 from topologies.two_hosts import two_hosts
 
 
