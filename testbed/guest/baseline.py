@@ -42,7 +42,7 @@ CONNECTION_TABLE = ("net.ipv4.tcp_child_ehash_entries", "512")
 
 # Of the whole kernel, if it may be set. A packet that crosses a cable waits in this queue for its
 # receiver. The usual 1000 places would lose a burst of a fast sender, and no queue of the network
-# would count it (docs/studies/wan_reordering.md).
+# would count it (experiments/wan_reordering/README.md).
 CABLES = ("net.core.netdev_max_backlog", "1000000")
 
 ROUTER: dict[str, str] = {

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from experiments.running.seed import judge
-from experiments.sack import Parameters, experiment
+from experiments.sack import SackParameters, experiment
 from experiments.spec import Condition, Proof
 from testbed.host.packages import install_command
 from testbed.lab.ready import lab
@@ -34,7 +34,7 @@ ON_DEMAND = {"nfnetlink", "nfnetlink_cttimeout", "sch_fifo"}
     not shutil.which(QEMU), reason=f"no QEMU here: {install_command(['qemu-system-x86'])}"
 )
 def test_a_run_is_right_and_leaves_the_machine_as_it_was(tmp_path: Path) -> None:
-    study = experiment(Parameters(duration=Duration.parse("5s"), loss=Share.parse("0%")))
+    study = experiment(SackParameters(duration=Duration.parse("5s"), loss=Share.parse("0%")))
     setting = ("net.ipv4.tcp_congestion_control", RESTRICTED)
     restricted = Condition(
         RESTRICTED, RESTRICTED, (setting,), (Proof("congestion_control", RESTRICTED),)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from experiments.custom_cc import Parameters, experiment
+from experiments.custom_cc import CustomCcParameters, experiment
 from experiments.spec import Condition, ExperimentSpec, Proof
 from testbed.guest.kernel_modules import module_from
 from testbed.jobs.following import Limits
@@ -54,8 +54,12 @@ def native_job(ready_lab: Lab, tmp_path: Path) -> Callable[..., Path]:
 
 
 def spec(own: bool) -> ExperimentSpec:
-    """Two short transfers: under a restricted congestion control, and under a module's or CUBIC."""
-    study = experiment(Parameters(cc="own" if own else "cubic", duration=Duration.parse("2s")))
+    """Two short transfers: under a restricted congestion control, and under one that a module
+    brings or CUBIC.
+    """
+    study = experiment(
+        CustomCcParameters(cc="own" if own else "cubic", duration=Duration.parse("2s"))
+    )
     name = "net.ipv4.tcp_congestion_control"
     restricted = Condition(
         RESTRICTED, RESTRICTED, ((name, RESTRICTED),), (Proof("congestion_control", RESTRICTED),)
