@@ -85,13 +85,13 @@ def start_command(
 def run_command(folder: Path, testbed: str, again: bool) -> None:
     """Do the lab's runs that are not there yet."""
     from labs.definition.assignment import read_assignment
-    from labs.student.doing import do, missing
+    from labs.student.student_runs import carry_out_run, missing_runs
 
     with one_clear_message():
         assignment = read_assignment(folder)
-        for run in assignment.lab.runs if again else missing(assignment):
+        for run in assignment.lab.runs if again else missing_runs(assignment):
             click.echo(f"{run.name}: {run.experiment} ...", err=True)
-            place = do(assignment, run, testbed, ready_lab)
+            place = carry_out_run(assignment, run, testbed, ready_lab)
             click.echo(f"{run.name}: {place}")
         click.echo(f"Now the questions: {folder / 'answers.toml'}")
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from labs.definition.course import Variant
-from labs.grading.authentic import Difference
-from labs.grading.inspection import Inspected
+from labs.grading.authenticity import Difference
+from labs.grading.inspection import InspectedHandIn
 from labs.grading.intake import HandIn
 from labs.grading.marking import AnswerMark
 from labs.grading.roster import Person
@@ -47,7 +47,7 @@ class Case:
 
     hand_in: HandIn
     folder: Path
-    inspected: Inspected = field(default_factory=Inspected)
+    inspected: InspectedHandIn = field(default_factory=InspectedHandIn)
     person: Person | None = None
     variant: Variant | None = None
     refused: str = ""
@@ -150,7 +150,7 @@ def _plain(student: str) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Exported:
+class ExportedPoints:
     """What a course system gets of a student: the hand-in, and its points if they are final."""
 
     case: Case
@@ -162,7 +162,7 @@ class Exported:
         return self.case.student
 
 
-def exported(cases: Sequence[Case]) -> list[Exported]:
+def exported_points(cases: Sequence[Case]) -> list[ExportedPoints]:
     """One for each student.
 
     Of several hand-ins the one that is final counts; if two are, the student has no points.
@@ -173,8 +173,8 @@ def exported(cases: Sequence[Case]) -> list[Exported]:
     return [_counted(group) for group in students.values()]
 
 
-def _counted(group: Sequence[Case]) -> Exported:
+def _counted(group: Sequence[Case]) -> ExportedPoints:
     settled = [case for case in group if case.final is not None]
     if len(settled) == 1:
-        return Exported(settled[0], settled[0].final)
-    return Exported(group[0], None)
+        return ExportedPoints(settled[0], settled[0].final)
+    return ExportedPoints(group[0], None)

@@ -19,21 +19,21 @@ from labs.definition import lab_catalogue, lab_runs
 from labs.definition.answer_key import Key
 from labs.definition.course import Course, Variant, student_id, variant
 from labs.definition.lab_spec import LabRun, LabSpec
-from labs.grading import grade_files, pairs
-from labs.grading.accepting import Accepted, accept, read_accepted
+from labs.grading import grade_files, shared_work
+from labs.grading.acceptances import Acceptances, apply_acceptances, read_acceptances
 from labs.grading.case import Case
-from labs.grading.comparing import compare, settle
-from labs.grading.grade_files import CourseFiles, Graded
+from labs.grading.counting_hand_in import counting_hand_ins
+from labs.grading.download_report import report_on
+from labs.grading.grade_files import CourseFiles, GradedClass
 from labs.grading.gradescope import Submission, check_submitter
 from labs.grading.hand_in_digest import fingerprint
 from labs.grading.inspection import from_json, inspect
 from labs.grading.intake import HandIn, receive
 from labs.grading.marking import Marker, tolerances
-from labs.grading.newest import newest
-from labs.grading.overrides import ByHand, apply, read_by_hand
-from labs.grading.received import received
+from labs.grading.overrides import Overrides, apply_overrides, read_overrides
+from labs.grading.owners import owner, ownership_doubt
 from labs.grading.roster import Person
-from labs.grading.whose import doubt, owner
+from labs.grading.run_comparison import compare, settle
 from labs.measuring.contained import contained
 from labs.measuring.lab_measures import MeasuredRun, Values
 from labs.measuring.references import References, place_of
@@ -50,7 +50,7 @@ _SEEDS = 8
 
 
 @dataclass
-class Grading:
+class ClassGrading:
     """What is the same for a whole class."""
 
     lab: LabSpec
@@ -122,7 +122,7 @@ def grade_all(
     out.mkdir(parents=True, exist_ok=True)
     given = given or CourseFiles()
     grade_files.check_given(given, lab)
-    by_hand, accepted = read_by_hand(out, lab), read_accepted(out)
+    by_hand, accepted = read_overrides(out, lab), read_acceptances(out)
     with (
         TemporaryDirectory() as modules,
         scratch() as work,
@@ -132,17 +132,17 @@ def grade_all(
         intake = receive(submissions, work / "class")
         module = lab_runs.example_module(Path(modules))
         way = _way(lab, workers, module)
-        grading = Grading(lab, course, people, References(way, memory, watch), work, module)
-        chosen = newest(list(_inspected(intake.hand_ins, grading)))
+        grading = ClassGrading(lab, course, people, References(way, memory, watch), work, module)
+        chosen = counting_hand_ins(list(_inspected(intake.hand_ins, grading)))
         cases = chosen.cases
         _require_course(cases, course)
-        graded(cases, grading)
+        grade_cases(cases, grading)
         if submission:
             for case in cases:
                 check_submitter(case, people, submission)
         decide(cases, lab, by_hand, accepted)
-        report = received(intake, chosen)
-        decided = Graded(lab, course, people, cases, by_hand, accepted, report)
+        report = report_on(intake, chosen)
+        decided = GradedClass(lab, course, people, cases, by_hand, accepted, report)
         for notice in [*grade_files.write(out, decided, given), *report.told()]:
             watch.note(notice)
     return out
@@ -154,14 +154,14 @@ def _way(lab: LabSpec, workers: int | None, module: Path) -> PointRunner:
     return way_to_workers(ready_lab(), specs, workers, None, _WALL_SECONDS)
 
 
-def _inspected(found: Sequence[HandIn], grading: Grading) -> Iterator[Case]:
+def _inspected(found: Sequence[HandIn], grading: ClassGrading) -> Iterator[Case]:
     """Each hand-in unpacked and looked at, as many at once as there are processors."""
     with ThreadPoolExecutor(allowed_processors()) as pool:
         folders = [grading.work / "hand-ins" / str(number) for number in range(len(found))]
         yield from pool.map(lambda one, folder: _case(one, folder, grading), found, folders)
 
 
-def _case(hand_in: HandIn, folder: Path, grading: Grading) -> Case:
+def _case(hand_in: HandIn, folder: Path, grading: ClassGrading) -> Case:
     folder.mkdir(parents=True)
     case = Case(hand_in, folder, person=owner(hand_in, grading.people), refused=hand_in.problem)
     if case.refused:
@@ -176,7 +176,7 @@ def _case(hand_in: HandIn, folder: Path, grading: Grading) -> Case:
     return case
 
 
-def _identify(case: Case, grading: Grading) -> None:
+def _identify(case: Case, grading: ClassGrading) -> None:
     """Whose it is: the course system's word counts, then what it says itself.
 
     Raises UsageError for a strange id.
@@ -190,7 +190,7 @@ def _identify(case: Case, grading: Grading) -> None:
             raise TcplabError(
                 f"'{student}' is not in the class.", "Start the lab with the id of the course."
             )
-        if reason := doubt(case.hand_in, grading.people, case.person):
+        if reason := ownership_doubt(case.hand_in, grading.people, case.person):
             case.flag("whose", reason, claimed)
     elif claimed and student_id(claimed) != case.person.id:
         case.flag(
@@ -213,7 +213,7 @@ def _require_course(cases: Sequence[Case], course: Course) -> None:
         raise UsageError(problem, "Name the right file with --course.")
 
 
-def graded(cases: Sequence[Case], grading: Grading) -> None:
+def grade_cases(cases: Sequence[Case], grading: ClassGrading) -> None:
     """Repeat the runs, compare, mark, and flag what hand-ins have in common."""
     points = dict(_points(cases, grading))
     nominal, module = grading.nominal(), grading.module
@@ -232,15 +232,15 @@ def graded(cases: Sequence[Case], grading: Grading) -> None:
     _mark(cases, grading, tolerances(grading.lab, grading.spread(nominal, module)))
 
 
-def decide(cases: Sequence[Case], lab: LabSpec, by_hand: ByHand, accepted: Accepted) -> None:
+def decide(cases: Sequence[Case], lab: LabSpec, by_hand: Overrides, accepted: Acceptances) -> None:
     """Put in place what people decided of hand-ins that they have seen."""
     for case in cases:
-        apply(case, lab, by_hand)
-        accept(case, accepted)
+        apply_overrides(case, lab, by_hand)
+        apply_acceptances(case, accepted)
 
 
 def _points(
-    cases: Sequence[Case], grading: Grading
+    cases: Sequence[Case], grading: ClassGrading
 ) -> Iterator[tuple[int, dict[LabRun, list[Point]]]]:
     """The points of each case that has a variant, by the case's identity."""
     for case in cases:
@@ -264,13 +264,13 @@ def _native(cases: Sequence[Case]) -> list[Case]:
     ]
 
 
-def _bands(case: Case, grading: Grading) -> dict[LabRun, list[Point]]:
+def _bands(case: Case, grading: ClassGrading) -> dict[LabRun, list[Point]]:
     assert case.variant is not None
     return grading.points(case.variant, _module(case), range(1, _SEEDS + 1))
 
 
 def _compare(
-    cases: Sequence[Case], points: Mapping[int, dict[LabRun, list[Point]]], grading: Grading
+    cases: Sequence[Case], points: Mapping[int, dict[LabRun, list[Point]]], grading: ClassGrading
 ) -> None:
     doubtful: list[tuple[Case, LabRun, list[Record]]] = []
     for case in cases:
@@ -308,7 +308,7 @@ def _ours(lab: Lab) -> dict[str, str]:
     }
 
 
-def _mark(cases: Sequence[Case], grading: Grading, tolerance: Mapping[str, float]) -> None:
+def _mark(cases: Sequence[Case], grading: ClassGrading, tolerance: Mapping[str, float]) -> None:
     derived = getattr(lab_catalogue.key_module(grading.lab.name), "DERIVED", {})
     markers: dict[int, Marker] = {}
     open_cases = [case for case in cases if not case.refused and case.variant]
@@ -330,15 +330,15 @@ def _mark(cases: Sequence[Case], grading: Grading, tolerance: Mapping[str, float
         )
         case.marks = markers[id(case)].marks(case.inspected.answers)
         _check_bands(case, key)
-    pairs.same_student(open_cases)
-    pairs.same_captures(open_cases)
-    pairs.same_texts(open_cases, grading.lab)
-    pairs.other_variants(
+    shared_work.same_student(open_cases)
+    shared_work.same_captures(open_cases)
+    shared_work.same_texts(open_cases, grading.lab)
+    shared_work.other_variants(
         open_cases, grading.lab, lambda one, by: markers[id(by)].right(one.inspected.answers)
     )
 
 
-def _bands_of(case: Case, grading: Grading) -> dict[str, tuple[float, float]]:
+def _bands_of(case: Case, grading: ClassGrading) -> dict[str, tuple[float, float]]:
     """For runs in real time: between which values repeated runs of the variant lie, widened by half
     on each side.
     """

@@ -13,12 +13,12 @@ from labs.definition.course import Course
 from labs.definition.handed_in_pictures import LARGEST
 from labs.definition.lab_spec import LabSpec
 from labs.grading import canvas, grade_pages, gradescope, kept_files, moodle
-from labs.grading.accepting import Accepted, strangers
-from labs.grading.case import Case, Exported, Flag, exported
-from labs.grading.csv_tables import Filled, table
-from labs.grading.overrides import ByHand
-from labs.grading.received import FILE as INTAKE
-from labs.grading.received import NOTHING, Received
+from labs.grading.acceptances import Acceptances, strangers
+from labs.grading.case import Case, ExportedPoints, Flag, exported_points
+from labs.grading.csv_tables import FilledTable, table
+from labs.grading.download_report import EMPTY_REPORT, DownloadReport
+from labs.grading.download_report import FILE as INTAKE
+from labs.grading.overrides import Overrides
 from labs.grading.roster import Person
 from labs.student.packing import safe_name
 from topologies import untrusted
@@ -38,19 +38,19 @@ class CourseFiles:
 
 
 @dataclass(frozen=True)
-class Graded:
+class GradedClass:
     """A class that is graded, and what people decided."""
 
     lab: LabSpec
     course: Course
     people: Sequence[Person]
     cases: Sequence[Case]
-    by_hand: ByHand
-    accepted: Accepted
-    received: Received = NOTHING
+    by_hand: Overrides
+    accepted: Acceptances
+    received: DownloadReport = EMPTY_REPORT
 
 
-def write(out: Path, graded: Graded, given: CourseFiles) -> list[str]:
+def write(out: Path, graded: GradedClass, given: CourseFiles) -> list[str]:
     """Write everything but the files of decisions, which belong to people.
 
     Pages and tables of a former grading that belong to nobody any more are removed. Returns
@@ -64,7 +64,7 @@ def write(out: Path, graded: Graded, given: CourseFiles) -> list[str]:
     return [*notices, *_about_decisions(graded), *_about_stale(gone)]
 
 
-def _files(graded: Graded, tables: Mapping[str, Filled]) -> Iterator[tuple[str, bytes]]:
+def _files(graded: GradedClass, tables: Mapping[str, FilledTable]) -> Iterator[tuple[str, bytes]]:
     """Every file with its content, one after the other: the pictures of a class are many."""
     names = file_names(graded.cases)
     yield from ((name, filled.content) for name, filled in tables.items() if filled.content)
@@ -99,30 +99,32 @@ def file_names(cases: Sequence[Case]) -> dict[int, str]:
     return found
 
 
-def _tables(graded: Graded, given: CourseFiles) -> dict[str, Filled]:
+def _tables(graded: GradedClass, given: CourseFiles) -> dict[str, FilledTable]:
     """Every table by its name; one that would have no row is empty and not written."""
-    students = exported(graded.cases)
+    students = exported_points(graded.cases)
     return {
-        "grades.csv": Filled(grades(graded.lab, graded.cases).encode()),
-        INTAKE: Filled(table(*graded.received.table()).encode()),
+        "grades.csv": FilledTable(grades(graded.lab, graded.cases).encode()),
+        INTAKE: FilledTable(table(*graded.received.table()).encode()),
         "moodle.csv": _moodle(graded.lab, students, given.worksheet),
         "canvas.csv": _canvas(graded.lab, students, given.roster),
     }
 
 
-def _moodle(lab: LabSpec, students: Sequence[Exported], worksheet: Path | None) -> Filled:
+def _moodle(
+    lab: LabSpec, students: Sequence[ExportedPoints], worksheet: Path | None
+) -> FilledTable:
     if worksheet:
         return moodle.filled(worksheet, lab, students)
-    return Filled(moodle.own_worksheet(lab, students).encode())
+    return FilledTable(moodle.own_worksheet(lab, students).encode())
 
 
-def _canvas(lab: LabSpec, students: Sequence[Exported], roster: Path | None) -> Filled:
+def _canvas(lab: LabSpec, students: Sequence[ExportedPoints], roster: Path | None) -> FilledTable:
     if roster and (book := canvas.read_gradebook(roster, lab)):
         return canvas.matched(book, lab, students)
-    return Filled(canvas.own_gradebook(lab, students).encode())
+    return FilledTable(canvas.own_gradebook(lab, students).encode())
 
 
-def _pages(graded: Graded, names: dict[int, str]) -> Iterator[tuple[str, str]]:
+def _pages(graded: GradedClass, names: dict[int, str]) -> Iterator[tuple[str, str]]:
     lab, cases = graded.lab, graded.cases
     yield "report.json", _json([case.described() for case in cases])
     yield (
@@ -151,7 +153,7 @@ def _pictures(cases: Sequence[Case], names: dict[int, str]) -> Iterator[tuple[st
             )
 
 
-def _about_decisions(graded: Graded) -> Iterable[str]:
+def _about_decisions(graded: GradedClass) -> Iterable[str]:
     names = [line.student for line in graded.by_hand.override]
     names += [line.student for line in graded.accepted.accept]
     for name in strangers(names, graded.cases):

@@ -11,11 +11,11 @@ from typing import Any
 from labs.definition.course import Course
 from labs.definition.lab_runs import MODULE
 from labs.definition.lab_spec import LabSpec, Question
-from labs.grading.accepting import Accepted
-from labs.grading.case import Case, exported
+from labs.grading.acceptances import Acceptances
+from labs.grading.case import Case, exported_points
+from labs.grading.download_report import EMPTY_REPORT, DownloadReport
 from labs.grading.marking import AnswerMark
-from labs.grading.overrides import REST, ByHand
-from labs.grading.received import NOTHING, Received
+from labs.grading.overrides import REST, Overrides
 from labs.grading.roster import Person
 from labs.templates import page_with_script, render
 from topologies import untrusted
@@ -72,7 +72,7 @@ def class_page(
     people: Sequence[Person],
     cases: Sequence[Case],
     names: dict[int, str],
-    received: Received = NOTHING,
+    received: DownloadReport = EMPTY_REPORT,
 ) -> str:
     """Distributions per question, pairs that are flagged, what was widely misunderstood."""
     handed_in = {case.student for case in cases}
@@ -91,7 +91,7 @@ def class_page(
             "open": sum(len(case.open) for case in cases),
             "missing": [person for person in people if person.id not in handed_in],
             "refused": [case for case in cases if case.refused],
-            "finals": {id(one.case): one.points for one in exported(cases)},
+            "finals": {id(one.case): one.points for one in exported_points(cases)},
             "banded": [(case, list(_banded(lab, case))) for case in cases if case.bands],
             "received": received,
         },
@@ -150,7 +150,11 @@ def _misunderstood(lab: LabSpec, cases: Sequence[Case]) -> list[dict[str, Any]]:
 
 
 def reading_page(
-    lab: LabSpec, cases: Sequence[Case], names: dict[int, str], by_hand: ByHand, accepted: Accepted
+    lab: LabSpec,
+    cases: Sequence[Case],
+    names: dict[int, str],
+    by_hand: Overrides,
+    accepted: Acceptances,
 ) -> str:
     """What waits for a person, with fields that make lines for the files of decisions.
 

@@ -28,7 +28,7 @@ _SHOWN = 80
 
 
 @dataclass(frozen=True)
-class FoundRun:
+class HandedInRun:
     """A run that was handed in. `files` are its raw files with their digests, by their path below
     raw/.
 
@@ -45,7 +45,7 @@ class FoundRun:
 
 
 @dataclass(frozen=True)
-class Inspected:
+class InspectedHandIn:
     """What was found. `refused` is why nothing of it could be used; `problems` why a part could
     not.
     """
@@ -54,15 +54,15 @@ class Inspected:
     student: str = ""
     course: str = ""
     answers: Answers = field(default_factory=dict)
-    runs: dict[str, FoundRun] = field(default_factory=dict)
+    runs: dict[str, HandedInRun] = field(default_factory=dict)
     pictures: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
 
-def from_json(found: dict[str, Any]) -> Inspected:
+def from_json(found: dict[str, Any]) -> InspectedHandIn:
     """What `inspect` gave, as it came out of its process."""
-    runs = {name: FoundRun(**one) for name, one in found.pop("runs", {}).items()}
-    return Inspected(runs=runs, **found)
+    runs = {name: HandedInRun(**one) for name, one in found.pop("runs", {}).items()}
+    return InspectedHandIn(runs=runs, **found)
 
 
 def inspect(source: str, target: str, lab_name: str) -> dict[str, Any]:

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from labs.definition.texts import shown
-from labs.grading.archives import Refused, copied, strangers_file
-from labs.grading.course_download import DownloadFile, files_in, taken_out
-from labs.grading.sorting import Parcel, Reason, sorted_out
+from labs.definition.texts import displayable
+from labs.grading.archives import Refusal, copy_limited, open_strangers_file
+from labs.grading.course_download import DownloadFile, extract, files_in
+from labs.grading.sorting import OutsideReason, Parcel, sort_files
 from labs.grading.unpacking import LARGEST_ARCHIVE, wanted, wanted_or_above
 from topologies.errors import UsageError
 
@@ -55,14 +55,14 @@ class Intake:
     files: Sequence[DownloadFile]
     hand_ins: Sequence[HandIn]
     belongs: Mapping[int, HandIn]
-    others: Mapping[int, Reason]
+    others: Mapping[int, OutsideReason]
     passed: frozenset[int]
 
 
 def receive(submissions: Path, work: Path) -> Intake:
     """Sort out a download and take its hand-ins out, below `work`. Raises UsageError for none."""
     files = files_in(submissions)
-    sorting = sorted_out(files)
+    sorting = sort_files(files)
     parcels = sorting.parcels
     if not parcels:
         raise _nothing(submissions, files)
@@ -85,7 +85,7 @@ def _hand_ins(
 ) -> list[HandIn]:
     """The hand-in of each parcel."""
     if _is_one_hand_in(submissions, parcels):
-        return [HandIn(submissions, shown(submissions.resolve().name))]
+        return [HandIn(submissions, displayable(submissions.resolve().name))]
     folders = (work / str(number) for number in range(len(parcels)))
     trips = [_Trip(parcel, next(folders), _problem(parcel, files)) for parcel in parcels]
     take = _from_folder if submissions.is_dir() else _from_archive
@@ -118,11 +118,11 @@ def _hand_in(
 ) -> HandIn:
     time, upload = max(files[index].time for index in parcel.files), parcel.upload
     if upload is None:
-        return HandIn(place, shown(parcel.label), time=time, problem=problem)
-    name = shown(upload.name) if upload.name in telling else ""
+        return HandIn(place, displayable(parcel.label), time=time, problem=problem)
+    name = displayable(upload.name) if upload.name in telling else ""
     is_moodle = upload.system == "moodle"
     moodle, canvas = (upload.number, "") if is_moodle else ("", upload.number)
-    label, key = shown(parcel.label), upload.key
+    label, key = displayable(parcel.label), upload.key
     return HandIn(place, label, moodle, canvas, name, key, time, upload.file, problem)
 
 
@@ -161,7 +161,7 @@ def _from_archive(
     for trip in trips:
         trip.folder.mkdir(parents=True)
     targets = {place: target for trip in trips for place, target in trip.targets.items()}
-    damage = taken_out(archive, targets)
+    damage = extract(archive, targets)
     places = []
     for trip in trips:
         problems = (trip.problem, *(damage.get(place, "") for place in trip.parcel.files))
@@ -191,8 +191,8 @@ def _gathered(trip: _Trip, folder: Path, files: Sequence[DownloadFile]) -> str:
     trip.folder.mkdir(parents=True)
     try:
         for place, target in trip.targets.items():
-            with strangers_file(folder / files[place].path) as stream:
-                copied(stream, target, LARGEST_ARCHIVE)
-    except (OSError, Refused) as error:
+            with open_strangers_file(folder / files[place].path) as stream:
+                copy_limited(stream, target, LARGEST_ARCHIVE)
+    except (OSError, Refusal) as error:
         return str(error)
     return ""

@@ -43,7 +43,7 @@ class Override:
 
 
 @dataclass(frozen=True)
-class ByHand:
+class Overrides:
     """The points that people gave."""
 
     override: tuple[Override, ...] = ()
@@ -57,7 +57,7 @@ class ByHand:
         }
 
 
-def read_by_hand(folder: Path, lab: LabSpec) -> ByHand:
+def read_overrides(folder: Path, lab: LabSpec) -> Overrides:
     """The file in the folder of grades, made if there is none. Raises UsageError."""
     content = read_toml(folder / FILE, _BEGINNING)
     if "accept" in content:
@@ -65,7 +65,7 @@ def read_by_hand(folder: Path, lab: LabSpec) -> ByHand:
             f"{folder / FILE} has [[accept]], which names no hand-in and is read no more.",
             "Take it out; reading.html makes lines for accepted.toml, each for one hand-in.",
         )
-    by_hand: ByHand = from_data(ByHand, content, FILE)
+    by_hand: Overrides = from_data(Overrides, content, FILE)
     for line in by_hand.override:
         most = lab.points if line.question == REST else lab.question(line.question).points
         if not 0 <= line.points <= most:
@@ -88,7 +88,7 @@ def read_toml(file: Path, beginning: str) -> dict[str, Any]:
         ) from None
 
 
-def apply(case: Case, lab: LabSpec, by_hand: ByHand) -> None:
+def apply_overrides(case: Case, lab: LabSpec, by_hand: Overrides) -> None:
     """Put the points that people gave in place, also of a hand-in that could not be graded."""
     lines = by_hand.lines_for(case)
     if case.refused:

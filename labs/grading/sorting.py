@@ -43,7 +43,7 @@ class Parcel:
 
 
 @dataclass(frozen=True)
-class Reason:
+class OutsideReason:
     """Why a file is in no hand-in. `look` says that a person should know.
 
     `whose` is the word of the course system.
@@ -59,11 +59,11 @@ class Sorting:
     """How files are sorted: each is in a parcel or has a reason, by its place in the download."""
 
     parcels: list[Parcel] = field(default_factory=list)
-    others: dict[int, Reason] = field(default_factory=dict)
+    others: dict[int, OutsideReason] = field(default_factory=dict)
 
     def leave(self, places: Iterable[int], text: str, look: bool, whose: str = "") -> None:
         """These are in no hand-in."""
-        self.others |= {place: Reason(text, look, whose) for place in places}
+        self.others |= {place: OutsideReason(text, look, whose) for place in places}
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class _Piece:
     packed: bool
 
 
-def sorted_out(files: Sequence[DownloadFile]) -> Sorting:
+def sort_files(files: Sequence[DownloadFile]) -> Sorting:
     """Every file in one parcel or among the others."""
     sorting = Sorting()
     groups: dict[str, dict[int, Upload]] = defaultdict(dict)

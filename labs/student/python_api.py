@@ -13,7 +13,7 @@ from labs.definition.course import SELF_STUDY, student_id, variant, variant_from
 from labs.definition.lab_runs import run_folder
 from labs.measuring.lab_measures import Values, values_of
 from labs.student import checking, packing
-from labs.student.doing import do, missing
+from labs.student.student_runs import carry_out_run, missing_runs
 from testbed.lab.ready import lab as ready_lab
 
 
@@ -35,8 +35,8 @@ def start(
 
 def run(assignment: Assignment) -> dict[str, Path]:
     """Do the runs that are not there yet; every run's directory by its name."""
-    for one in missing(assignment):
-        do(assignment, one, "virtual", ready_lab)
+    for one in missing_runs(assignment):
+        carry_out_run(assignment, one, "virtual", ready_lab)
     found = {one.name: run_folder(assignment.folder, one.name) for one in assignment.lab.runs}
     return {name: place for name, place in found.items() if place}
 

@@ -27,8 +27,8 @@ from labs.definition.lab_spec import LabSpec
 from labs.grading.grade import grade_all
 from labs.grading.roster import Person
 from labs.measuring.lab_measures import MeasuredRun, values_of
-from labs.student.doing import do
 from labs.student.packing import safe_name
+from labs.student.student_runs import carry_out_run
 from testbed.lab.ready import lab as the_lab
 from tests.labs.honest_students import honest, honest_in_other_units
 from tests.labs.student import LAB, Kind, Student
@@ -105,7 +105,7 @@ def _run(student: Student, lab: LabSpec, folder: Path) -> None:
     if not student.kind.runs:
         return
     ready = the_lab()
-    place = do(student.assignment, lab.runs[0], "virtual", lambda: ready)
+    place = carry_out_run(student.assignment, lab.runs[0], "virtual", lambda: ready)
     values = values_of(str(place))["values"]
     runs = {LAB: MeasuredRun(tuple(values.values()))}
     student.key = lab_catalogue.key_module(LAB).key(

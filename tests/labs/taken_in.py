@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import cast
 
 from labs.definition import lab_catalogue
-from labs.grading.grade import Grading, _inspected
+from labs.grading.counting_hand_in import CountingHandIns, counting_hand_ins
+from labs.grading.download_report import DownloadReport, report_on
+from labs.grading.grade import ClassGrading, _inspected
 from labs.grading.intake import Intake, receive
-from labs.grading.newest import Chosen, newest
-from labs.grading.received import Received, received
 from labs.grading.roster import Person
 from labs.measuring.references import References
 from tests.labs.conftest import COURSE
@@ -40,8 +40,8 @@ class TakenIn:
     """What a download came to, up to the point where runs would be repeated."""
 
     intake: Intake
-    chosen: Chosen
-    report: Received
+    chosen: CountingHandIns
+    report: DownloadReport
 
     @property
     def graded(self) -> dict[str, str]:
@@ -66,6 +66,8 @@ def taken_in(
 def opened(submissions: Path, place: Path, people: Sequence[Person] = PEOPLE) -> TakenIn:
     intake = receive(submissions, place / "class")
     references = cast(References, None)  # nothing is run
-    grading = Grading(lab_catalogue.find("sack"), COURSE, people, references, place / "work", place)
-    chosen = newest(list(_inspected(intake.hand_ins, grading)))
-    return TakenIn(intake, chosen, received(intake, chosen))
+    grading = ClassGrading(
+        lab_catalogue.find("sack"), COURSE, people, references, place / "work", place
+    )
+    chosen = counting_hand_ins(list(_inspected(intake.hand_ins, grading)))
+    return TakenIn(intake, chosen, report_on(intake, chosen))

@@ -13,10 +13,10 @@ from labs.definition.answer_key import Key
 from labs.definition.course import variant
 from labs.definition.lab_spec import LabSpec
 from labs.grading.case import Case
-from labs.grading.comparing import compare, explained, other_settings
 from labs.grading.grade import _check_bands, _require_course
-from labs.grading.inspection import FoundRun, Inspected
+from labs.grading.inspection import HandedInRun, InspectedHandIn
 from labs.grading.intake import HandIn
+from labs.grading.run_comparison import compare, explained, other_settings
 from tests.labs.conftest import COURSE
 from topologies.errors import UsageError
 
@@ -28,13 +28,13 @@ OURS = {"kernel release": "7.2.12", "kernel": "k" * 64, "iperf": "2.1.8"}
 @pytest.fixture
 def case(sack: LabSpec) -> Case:
     mine = variant(COURSE, sack, "ann")
-    found = FoundRun(
+    found = HandedInRun(
         "runs/sack", "virtual", dict(mine.values), [mine.seed], dict(OURS), dict(FILES), []
     )
     return Case(
         HandIn(Path(), "ann"),
         Path(),
-        Inspected(student="ann", course="tests", runs={"sack": found}),
+        InspectedHandIn(student="ann", course="tests", runs={"sack": found}),
         variant=mine,
     )
 

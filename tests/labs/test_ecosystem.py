@@ -16,7 +16,7 @@ from labs.cli.lab_commands import lab as lab_commands
 from labs.definition import lab_catalogue
 from labs.notebooks.__main__ import notebook
 
-LABS = Path(lab_catalogue.__file__).parent
+LABS = lab_catalogue.FOLDER
 
 
 @pytest.mark.parametrize("name", lab_catalogue.names())

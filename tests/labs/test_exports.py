@@ -15,8 +15,8 @@ import pytest
 
 from labs.definition.lab_spec import LabSpec
 from labs.grading import canvas, moodle
-from labs.grading.case import Case, exported
-from labs.grading.csv_tables import foreign
+from labs.grading.case import Case, exported_points
+from labs.grading.csv_tables import read_foreign_table
 from labs.grading.intake import HandIn
 from labs.grading.marking import AnswerMark
 from labs.grading.roster import Person, read_roster
@@ -49,9 +49,9 @@ def students() -> list[Case]:
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
 def test_a_table_that_nobody_changes_is_the_same_bytes(name: str, encoding: str) -> None:
     content = (WORKSHEETS / f"{name}.csv").read_bytes().decode("utf-8-sig").encode(encoding)
-    assert foreign(content).content() == content
+    assert read_foreign_table(content).content() == content
     short = content.rstrip(b"\r\n\0")  # without a line end; half a character of UTF-16 is kept too
-    assert foreign(short).content() == short
+    assert read_foreign_table(short).content() == short
 
 
 def rows_of(content: bytes) -> list[list[str]]:
@@ -76,7 +76,7 @@ def test_moodles_worksheet_gets_grades_and_comments_and_nothing_else(
     students: list[Case], sack: LabSpec
 ) -> None:
     """22.5 of 30 points are 75 of 100. What is not final gets no grade, and no comment either."""
-    found = moodle.filled(WORKSHEETS / "english.csv", sack, exported(students))
+    found = moodle.filled(WORKSHEETS / "english.csv", sack, exported_points(students))
     changes = different("english.csv", found.content)
     comment = "Selective acknowledgement: 22.5 of 30 points."
     assert changes == {(1, "Grade"): "75.00", (1, "Feedback comments"): comment, (3, "Grade"): ""}
@@ -92,7 +92,7 @@ def test_a_worksheet_in_another_language_keeps_its_separators(
     students: list[Case], sack: LabSpec
 ) -> None:
     """Its decimal separator too."""
-    found = moodle.filled(WORKSHEETS / "german.csv", sack, exported(students))
+    found = moodle.filled(WORKSHEETS / "german.csv", sack, exported_points(students))
     changes = different("german.csv", found.content)
     assert changes[1, "Bewertung"] == "36,00" and {row for row, _ in changes} == {1}
     assert changes[1, "Feedback als Kommentar"].endswith("22.5 of 30 points.")
@@ -102,14 +102,14 @@ def test_a_worksheet_in_another_language_keeps_its_separators(
 def test_columns_of_an_unknown_language_are_known_by_their_place(
     students: list[Case], sack: LabSpec
 ) -> None:
-    found = moodle.filled(WORKSHEETS / "unknown_language.csv", sack, exported(students[:1]))
+    found = moodle.filled(WORKSHEETS / "unknown_language.csv", sack, exported_points(students[:1]))
     assert different("unknown_language.csv", found.content) == {(1, "Arvosana"): "18.00"}
     assert any("no known column for comments" in sentence for sentence in found.notices)
 
 
 def test_a_student_without_a_number_is_found_by_the_address(sack: LabSpec) -> None:
     found = moodle.filled(
-        WORKSHEETS / "english.csv", sack, exported([case_of("ann"), case_of("zoe")])
+        WORKSHEETS / "english.csv", sack, exported_points([case_of("ann"), case_of("zoe")])
     )
     assert different("english.csv", found.content)[1, "Grade"] == "80.00"
     assert any("Not in the worksheet: zoe" in sentence for sentence in found.notices)
@@ -119,12 +119,12 @@ def test_a_comment_of_the_instructors_stays_and_one_of_ours_is_renewed(
     sack: LabSpec, tmp_path: Path
 ) -> None:
     first = moodle.filled(
-        WORKSHEETS / "english.csv", sack, exported([case_of("ann", 20.0, "1001")])
+        WORKSHEETS / "english.csv", sack, exported_points([case_of("ann", 20.0, "1001")])
     )
     again = tmp_path / "again.csv"
     again.write_bytes(first.content)
     second = moodle.filled(
-        again, sack, exported([case_of("ann", 22.0, "1001"), case_of("eve", 1.0, "1003")])
+        again, sack, exported_points([case_of("ann", 22.0, "1001"), case_of("eve", 1.0, "1003")])
     )
     assert b"22 of 30 points" in second.content and b"20 of 30" not in second.content
     assert b"Talk to me.\nRoom 5." in second.content
@@ -170,23 +170,23 @@ def test_without_a_worksheet_moodles_importer_finds_its_columns(
     students: list[Case], sack: LabSpec
 ) -> None:
     """By these very names; what follows "Participant" is the number."""
-    rows = list(csv.DictReader(io.StringIO(moodle.own_worksheet(sack, exported(students)))))
+    rows = list(csv.DictReader(io.StringIO(moodle.own_worksheet(sack, exported_points(students)))))
     assert {"Identifier", "Grade", "Last modified (grade)", "Feedback comments"} <= rows[0].keys()
     assert [row["Grade"] for row in rows] == ["22.5", "", ""]
     for word in ("Participant", "Participant "):  # as the importer cuts it, in either language pack
         assert [int(row["Identifier"][len(word) :]) for row in rows] == [1001, 1002, 1003]
-    assert moodle.own_worksheet(sack, exported([case_of("ann")])) == ""
+    assert moodle.own_worksheet(sack, exported_points([case_of("ann")])) == ""
 
 
 def test_a_comment_is_html(sack: LabSpec) -> None:
     odd = replace(sack, title="Loss <1 % & more")
-    assert moodle.comment(odd, exported([case_of("ann")])[0]).startswith(
+    assert moodle.comment(odd, exported_points([case_of("ann")])[0]).startswith(
         "Loss &lt;1 % &amp; more: 24"
     )
 
 
 def test_canvas_gets_no_zero_for_what_is_not_final(students: list[Case], sack: LabSpec) -> None:
-    rows = list(csv.reader(io.StringIO(canvas.own_gradebook(sack, exported(students)))))
+    rows = list(csv.reader(io.StringIO(canvas.own_gradebook(sack, exported_points(students)))))
     assert rows[0] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", sack.title]
     assert rows[1][0].strip() == "Points Possible" and rows[1][5] == str(sack.points)
     assert [row[5] for row in rows[2:]] == ["22.5", "", ""]
@@ -199,7 +199,7 @@ def test_canvas_own_gradebook_is_answered_with_its_rows_and_its_assignment(
     students[0].person = people["u-ann"]
     book = canvas.read_gradebook(WORKSHEETS / "gradebook.csv", sack)
     assert book
-    found = canvas.matched(book, sack, exported([*students, case_of("zoe")]))
+    found = canvas.matched(book, sack, exported_points([*students, case_of("zoe")]))
     rows = rows_of(found.content)
     assert rows[0] == [
         "Student",
@@ -226,7 +226,7 @@ def test_a_gradebook_without_the_assignment_says_that_one_is_made(
     )
     book = canvas.read_gradebook(file, sack)
     assert book
-    found = canvas.matched(book, sack, exported([case_of("ann")]))
+    found = canvas.matched(book, sack, exported_points([case_of("ann")]))
     assert rows_of(found.content)[0][-1] == sack.title and "new assignment" in found.notices[0]
     assert canvas.read_gradebook(WORKSHEETS / "english.csv", sack) is None
 
@@ -236,8 +236,8 @@ def test_two_hand_ins_of_a_student_are_one_row(sack: LabSpec) -> None:
     one, two = case_of("ann", 20.0, "1001"), case_of("ann", 24.0, "1001")
     for case in (one, two):
         case.flag("twice", "There is another.")
-    assert [student.points for student in exported([one, two])] == [None]
+    assert [student.points for student in exported_points([one, two])] == [None]
     two.flags.clear()
-    assert [student.points for student in exported([one, two])] == [24.0]
+    assert [student.points for student in exported_points([one, two])] == [24.0]
     one.flags.clear()
-    assert [student.points for student in exported([one, two])] == [None]
+    assert [student.points for student in exported_points([one, two])] == [None]

@@ -20,7 +20,7 @@ from labs.grading.roster import Person
 from tests.labs.conftest import COURSE
 from topologies.errors import UsageError
 
-SCRIPT = Path(lab_catalogue.__file__).parent / "ecosystem" / "gradescope" / "run_autograder"
+SCRIPT = lab_catalogue.FOLDER / "ecosystem" / "gradescope" / "run_autograder"
 METADATA: dict[str, Any] = {
     "id": 123456,
     "created_at": "2018-07-01T14:22:32.365935-07:00",

@@ -15,9 +15,9 @@ import pytest
 
 from labs.definition.assignment import ANSWERS
 from labs.definition.handed_in_pictures import picture_kind
-from labs.grading.authentic import differences, inconsistencies
+from labs.grading.authenticity import differences, inconsistencies
 from labs.grading.inspection import inspect
-from labs.grading.unpacking import Refused, unpack
+from labs.grading.unpacking import Refusal, unpack
 from labs.measuring.contained import Allowance, NotContained, contained
 from topologies.errors import TcplabError
 
@@ -57,7 +57,7 @@ def target(tmp_path: Path) -> Path:
 def test_nothing_leaves_its_folder(name: str, tmp_path: Path, target: Path) -> None:
     before = set(tmp_path.rglob("*"))
     source = zipped(tmp_path / "bad.zip", {ANSWERS: SHEET, name: b"owned"})
-    with pytest.raises(Refused):
+    with pytest.raises(Refusal):
         unpack(source, target)
     assert set(tmp_path.rglob("*")) - before == {source}
 
@@ -69,7 +69,7 @@ def test_links_and_devices_are_refused(kind: int, tmp_path: Path, target: Path) 
     source = zipped(
         tmp_path / "bad.zip", {ANSWERS: SHEET, CAPTURE: b"/etc/passwd"}, {CAPTURE: kind | 0o777}
     )
-    with pytest.raises(Refused, match="link or a device"):
+    with pytest.raises(Refusal, match="link or a device"):
         unpack(source, target)
 
 
@@ -82,7 +82,7 @@ def test_bombs_are_refused_before_they_go_off(
         {f"{CAPTURE}{number}": bytes(3 << 20) for number in range(10)},
     ):
         source = zipped(tmp_path / "bomb.zip", {ANSWERS: SHEET, **content})
-        with pytest.raises(Refused, match=r"unpack|Unpacked"):
+        with pytest.raises(Refusal, match=r"unpack|Unpacked"):
             unpack(source, target)
     assert sum(file.stat().st_size for file in target.rglob("*") if file.is_file()) < 1000
 
@@ -92,7 +92,7 @@ def test_a_size_that_lies_is_found_out(tmp_path: Path, target: Path) -> None:
     content = source.read_bytes()
     true = (len(SHEET) + 5000).to_bytes(4, "little")
     source.write_bytes(content.replace(true, (10).to_bytes(4, "little")))
-    with pytest.raises(Refused):
+    with pytest.raises(Refusal):
         unpack(source, target)
 
 
@@ -100,7 +100,7 @@ def test_too_many_files_and_files_twice_are_refused(tmp_path: Path, target: Path
     many = zipped(
         tmp_path / "many.zip", {f"runs/sack/raw/seed-1/a/{number}": b"" for number in range(5001)}
     )
-    with pytest.raises(Refused, match="5000 files"):
+    with pytest.raises(Refusal, match="5000 files"):
         unpack(many, target)
     with (
         pytest.warns(UserWarning, match="Duplicate"),
@@ -108,7 +108,7 @@ def test_too_many_files_and_files_twice_are_refused(tmp_path: Path, target: Path
     ):
         archive.writestr(ANSWERS, SHEET)
         archive.writestr(ANSWERS, SHEET)
-    with pytest.raises(Refused, match="twice"):
+    with pytest.raises(Refusal, match="twice"):
         unpack(tmp_path / "twice.zip", target)
 
 
@@ -122,7 +122,7 @@ def test_every_damage_is_a_sentence(tmp_path: Path, target: Path) -> None:
         into.mkdir()
         try:
             unpack(bad, into)
-        except Refused as refused:
+        except Refusal as refused:
             assert str(refused)
 
 
@@ -153,7 +153,7 @@ def test_a_folder_is_read_without_following_a_link(tmp_path: Path, target: Path)
     (folder / "runs" / "sack" / "latest").symlink_to("raw")
     assert sorted(unpack(folder, target)) == sorted([ANSWERS, CAPTURE])
     (folder / "runs" / "sack" / "raw" / "seed-2").symlink_to("/etc")
-    with pytest.raises(Refused, match="link or a device"):
+    with pytest.raises(Refusal, match="link or a device"):
         unpack(folder, tmp_path / "again")
     (folder / "runs" / "sack" / "raw" / "seed-2").unlink()
     with socket.socket(socket.AF_UNIX) as listener:
@@ -161,7 +161,7 @@ def test_a_folder_is_read_without_following_a_link(tmp_path: Path, target: Path)
         os.chdir(folder / "runs")
         listener.bind("socket")
         os.chdir(here)
-    with pytest.raises(Refused, match="link or a device"):
+    with pytest.raises(Refusal, match="link or a device"):
         unpack(folder, tmp_path / "more")
 
 

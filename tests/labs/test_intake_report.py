@@ -16,15 +16,15 @@ from hypothesis import strategies as some
 from labs.definition.assignment import ANSWERS, FILE
 from labs.definition.lab_spec import LabSpec
 from labs.grading import grade_files
-from labs.grading.accepting import Accepted
+from labs.grading.acceptances import Acceptances
 from labs.grading.case import Case
+from labs.grading.counting_hand_in import CountingHandIns, counting_hand_ins
 from labs.grading.course_download import DownloadFile
-from labs.grading.grade_files import CourseFiles, Graded
+from labs.grading.download_report import report_on
+from labs.grading.grade_files import CourseFiles, GradedClass
 from labs.grading.intake import Intake, receive
-from labs.grading.newest import Chosen, newest
-from labs.grading.overrides import ByHand
-from labs.grading.received import received
-from labs.grading.sorting import sorted_out
+from labs.grading.overrides import Overrides
+from labs.grading.sorting import sort_files
 from tests.labs.conftest import COURSE
 from tests.labs.downloads import SHEET, WHEN, below, folder_of, hand_in, tar_of, written, zip_of
 from tests.labs.taken_in import ANN, BEN, EVE, FORMS, MOODLE, PEOPLE, opened, taken_in
@@ -186,7 +186,9 @@ def test_the_report_is_written_and_shown(tmp_path: Path, sack: LabSpec) -> None:
     found = taken_in(members, tmp_path)
     cases, out = found.chosen.cases, tmp_path / "grades"
     grade_files.write(
-        out, Graded(sack, COURSE, PEOPLE, cases, ByHand(), Accepted(), found.report), CourseFiles()
+        out,
+        GradedClass(sack, COURSE, PEOPLE, cases, Overrides(), Acceptances(), found.report),
+        CourseFiles(),
     )
     rows = list(csv.DictReader((out / "intake.csv").read_text().splitlines()))
     assert len(rows) == 5
@@ -212,7 +214,9 @@ def test_names_that_are_no_text_are_shown_all_the_same(tmp_path: Path, sack: Lab
     assert set(found.graded) == {"ann", "ben", "eve"}
     cases, out = found.chosen.cases, tmp_path / "grades"
     grade_files.write(
-        out, Graded(sack, COURSE, PEOPLE, cases, ByHand(), Accepted(), found.report), CourseFiles()
+        out,
+        GradedClass(sack, COURSE, PEOPLE, cases, Overrides(), Acceptances(), found.report),
+        CourseFiles(),
     )
     assert len((out / "intake.csv").read_text().splitlines()) == 6
     assert not any("\n" in line for line in found.report.told())
@@ -223,10 +227,10 @@ def test_a_file_without_a_line_is_an_error(tmp_path: Path) -> None:
     for belongs in ({}, {0: found.intake.hand_ins[0]}):
         broken = Intake(found.intake.files, found.intake.hand_ins, belongs, {}, frozenset())
         with pytest.raises(TcplabError, match="accounted for"):
-            received(broken, found.chosen)
-    lost = Chosen(found.chosen.cases[:1])
+            report_on(broken, found.chosen)
+    lost = CountingHandIns(found.chosen.cases[:1])
     with pytest.raises(TcplabError, match="accounted for"):
-        received(found.intake, lost)
+        report_on(found.intake, lost)
 
 
 _NAMES = some.sampled_from(
@@ -263,7 +267,7 @@ def test_every_file_of_any_download_has_one_line(paths: list[str]) -> None:
     folder.
     """
     files = [DownloadFile(path, number, hostile=".." in path) for number, path in enumerate(paths)]
-    sorting = sorted_out(files)
+    sorting = sort_files(files)
     places = [index for parcel in sorting.parcels for index in parcel.files] + list(sorting.others)
     assert sorted(places) == list(range(len(paths)))
 
@@ -285,7 +289,9 @@ def test_the_sums_hold_for_any_folder(
     except UsageError:
         return
     refusals = itertools.cycle(["", "It is empty."])
-    chosen = newest([Case(entry, entry.place, refused=next(refusals)) for entry in intake.hand_ins])
-    report = received(intake, chosen)
+    chosen = counting_hand_ins(
+        [Case(entry, entry.place, refused=next(refusals)) for entry in intake.hand_ins]
+    )
+    report = report_on(intake, chosen)
     assert len(report.lines) == len({line.file for line in report.lines}) == count
     assert report.summary.startswith(f"{count} file")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from labs.grading import grade as grading
-from labs.grading.accepting import FILE as ACCEPTED
+from labs.grading.acceptances import FILE as ACCEPTED
 from labs.grading.overrides import FILE
 from labs.measuring import references
 from tests.labs.made_class import disagreements, grade, make

@@ -15,18 +15,18 @@ from labs.definition.answer_key import Key
 from labs.definition.course import variant
 from labs.definition.lab_spec import LabSpec
 from labs.grading import grade_files
-from labs.grading.accepting import Accepted
-from labs.grading.case import Case, exported
+from labs.grading.acceptances import Acceptances
+from labs.grading.case import Case, exported_points
 from labs.grading.csv_tables import cell
 from labs.grading.grade_pages import class_page, feedback_page, reading_page
 from labs.grading.gradescope import results
-from labs.grading.inspection import FoundRun, Inspected
+from labs.grading.inspection import HandedInRun, InspectedHandIn
 from labs.grading.intake import HandIn
 from labs.grading.marking import AnswerMark, Marker, tolerances
 from labs.grading.moodle import own_worksheet
-from labs.grading.overrides import FILE, apply, read_by_hand
-from labs.grading.pairs import other_variants, same_captures, same_student
+from labs.grading.overrides import FILE, apply_overrides, read_overrides
 from labs.grading.roster import Person, read_roster
+from labs.grading.shared_work import other_variants, same_captures, same_student
 from labs.sack.key import DERIVED
 from tests.labs.conftest import COURSE
 from topologies.errors import UsageError
@@ -194,7 +194,7 @@ def test_tolerance_is_a_quarter_of_the_spread_within_limits(sack: LabSpec) -> No
 def case_of(marker: Marker, sack: LabSpec, student: str = "ann", **answers: str) -> Case:
     given = {name: [text] for name, text in answers.items()}
     found = Case(
-        HandIn(Path(), student, moodle="7"), Path(), Inspected(student=student, answers=given)
+        HandIn(Path(), student, moodle="7"), Path(), InspectedHandIn(student=student, answers=given)
     )
     found.variant, found.person = (
         variant(COURSE, sack, student),
@@ -207,7 +207,7 @@ def case_of(marker: Marker, sack: LabSpec, student: str = "ann", **answers: str)
 def test_points_by_hand_survive_grading_again(
     marker: Marker, sack: LabSpec, tmp_path: Path
 ) -> None:
-    read_by_hand(tmp_path, sack)  # makes the file
+    read_overrides(tmp_path, sack)  # makes the file
     with (tmp_path / FILE).open("a") as file:
         file.write(
             '[[override]]\nstudent = "Ann"\nquestion = "why"\npoints = 3.5\ncomment = "Good."\n'
@@ -215,12 +215,12 @@ def test_points_by_hand_survive_grading_again(
     before = (tmp_path / FILE).read_text()
     for _ in range(2):
         case = case_of(marker, sack, why="Because.")
-        apply(case, sack, read_by_hand(tmp_path, sack))
+        apply_overrides(case, sack, read_overrides(tmp_path, sack))
         assert case.points == 3.5 and case.state == "graded" and not case.open
     assert (tmp_path / FILE).read_text() == before
     (tmp_path / FILE).write_text('[[override]]\nstudent = "ann"\nquestion = "why"\npoints = 99.0\n')
     with pytest.raises(UsageError, match="points at most"):
-        read_by_hand(tmp_path, sack)
+        read_overrides(tmp_path, sack)
 
 
 def test_could_not_grade_is_never_zero_points(marker: Marker, sack: LabSpec) -> None:
@@ -230,7 +230,10 @@ def test_could_not_grade_is_never_zero_points(marker: Marker, sack: LabSpec) -> 
     assert "score" not in results(sack, case)
     row = next(csv.DictReader(io.StringIO(grade_files.grades(sack, [case]))))
     assert row["points"] == row["final"] == "" and row["state"] == "could not grade"
-    assert next(csv.DictReader(io.StringIO(own_worksheet(sack, exported([case])))))["Grade"] == ""
+    assert (
+        next(csv.DictReader(io.StringIO(own_worksheet(sack, exported_points([case])))))["Grade"]
+        == ""
+    )
     page = feedback_page(sack, case)
     assert "Could not be graded" in page and "It is no whole zip file." in page
 
@@ -253,7 +256,7 @@ def test_names_and_answers_are_text_on_every_page(
     pages = [
         feedback_page(sack, case),
         class_page(sack, COURSE, [Person(bad)], [case], names),
-        reading_page(sack, [case], names, read_by_hand(tmp_path, sack), Accepted()),
+        reading_page(sack, [case], names, read_overrides(tmp_path, sack), Acceptances()),
     ]
     for page in pages:
         assert "<script>alert" not in page and "<img src=x" not in page
@@ -261,8 +264,10 @@ def test_names_and_answers_are_text_on_every_page(
     assert "<script>alert" not in class_page(sack, COURSE, [], [refused], {id(refused): "x"})
 
 
-def found_run(digest: str) -> FoundRun:
-    return FoundRun("runs/sack", "virtual", {}, [], {}, {"seed-1/sack_on/h1-eth0.pcap": digest}, [])
+def found_run(digest: str) -> HandedInRun:
+    return HandedInRun(
+        "runs/sack", "virtual", {}, [], {}, {"seed-1/sack_on/h1-eth0.pcap": digest}, []
+    )
 
 
 def test_copied_captures_flag_the_copy_and_not_whose_they_are(

@@ -13,8 +13,8 @@ from labs.definition import lab_catalogue, lab_runs
 from labs.definition.assignment import ANSWERS, start
 from labs.definition.course import variant
 from labs.grading import grade
-from labs.student.doing import do
 from labs.student.packing import pack
+from labs.student.student_runs import carry_out_run
 from testbed.lab.ready import lab
 from tests.labs.conftest import COURSE
 from tests.virtual.hostile_modules import FILES, FORGERY, source
@@ -47,7 +47,7 @@ def test_only_the_sound_module_is_graded_and_the_others_say_why(
             '[answers]\nsource = "mine.c"\nreno = "1 kbit/s"\n'
         )
         if name == "good":
-            do(assignment, spec.runs[0], "virtual", lambda: ready)
+            carry_out_run(assignment, spec.runs[0], "virtual", lambda: ready)
             pack(assignment, class_folder / "good.zip")
         else:
             module.write_text(source.replace(old, new, 1))

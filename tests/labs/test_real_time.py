@@ -16,10 +16,10 @@ from labs.definition.assignment import Assignment, start
 from labs.definition.course import variant
 from labs.definition.lab_spec import LabSpec
 from labs.grading.case import Case
-from labs.grading.inspection import FoundRun
+from labs.grading.inspection import HandedInRun
 from labs.grading.intake import HandIn
-from labs.grading.real_time import GUESTS_BEGIN, check_label, contradictions
-from labs.student.doing import do
+from labs.grading.real_time_checks import GUESTS_BEGIN, check_label, contradictions
+from labs.student.student_runs import carry_out_run
 from testbed.lab.ready import lab as the_lab
 from testbed.native.realtime import REALTIME
 from testbed.virtual import virtual_run as guest_run
@@ -132,7 +132,7 @@ def virtual_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Pat
 
     def run(seed: int) -> Path:
         other = Assignment(place / str(seed), lab, replace(begun.variant, seed=seed))
-        return do(other, lab.runs[0], "virtual", lambda: ready)
+        return carry_out_run(other, lab.runs[0], "virtual", lambda: ready)
 
     return run
 
@@ -179,7 +179,7 @@ def _flags(folder: Path, run: Path, reference: Path, sack: LabSpec) -> set[str]:
     files, wanted = _raw_files(run), _raw_files(reference)
     record = {name: digest for name, digest in wanted.items() if "/sack_o" in name}
     case = Case(HandIn(folder, "ann"), folder)
-    found = FoundRun("runs/sack", "native", {}, [1], {}, files, [])
+    found = HandedInRun("runs/sack", "native", {}, [1], {}, files, [])
     check_label(
         case, sack.runs[0], found, [{"values": {}, "files": record}], reference / "raw", LAB_RELEASE
     )

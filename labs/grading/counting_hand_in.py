@@ -24,19 +24,19 @@ packing.
 
 
 @dataclass
-class Chosen:
+class CountingHandIns:
     """The cases that are graded, and of each other one why it is not."""
 
     cases: list[Case] = field(default_factory=list)
     left: list[tuple[Case, str]] = field(default_factory=list)
 
 
-def newest(cases: Sequence[Case]) -> Chosen:
+def counting_hand_ins(cases: Sequence[Case]) -> CountingHandIns:
     """Choose in each upload. What is left is named in a flag of what counts."""
     groups: dict[str, list[Case]] = defaultdict(list)
     for number, case in enumerate(cases):
         groups[case.hand_in.upload or f"alone {number}"].append(case)
-    chosen = Chosen()
+    chosen = CountingHandIns()
     for group in groups.values():
         for cases_of_one in _by_student(group):
             _choose(cases_of_one, chosen)
@@ -54,7 +54,7 @@ def _by_student(group: Sequence[Case]) -> list[list[Case]]:
     return list(by_student.values())
 
 
-def _choose(group: Sequence[Case], chosen: Chosen) -> None:
+def _choose(group: Sequence[Case], chosen: CountingHandIns) -> None:
     best = max(_rank(case) for case in group)
     first, *others = sorted((case for case in group if _rank(case) == best), key=_age, reverse=True)
     counts = [first, *(case for case in others if not _told(first, case))]

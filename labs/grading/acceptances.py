@@ -30,7 +30,7 @@ _ANOTHER = "An earlier hand-in was accepted. This is another, and was not looked
 
 
 @dataclass(frozen=True)
-class Accept:
+class Acceptance:
     student: str
     hand_in: str
     flags: tuple[str, ...]
@@ -38,19 +38,19 @@ class Accept:
 
 
 @dataclass(frozen=True)
-class Accepted:
+class Acceptances:
     """Everything that was accepted."""
 
-    accept: tuple[Accept, ...] = ()
+    accept: tuple[Acceptance, ...] = ()
 
 
-def read_accepted(folder: Path) -> Accepted:
+def read_acceptances(folder: Path) -> Acceptances:
     """The file in the folder of grades, made if there is none. Raises UsageError."""
-    accepted: Accepted = from_data(Accepted, read_toml(folder / FILE, _BEGINNING), FILE)
+    accepted: Acceptances = from_data(Acceptances, read_toml(folder / FILE, _BEGINNING), FILE)
     return accepted
 
 
-def accept(case: Case, accepted: Accepted) -> None:
+def apply_acceptances(case: Case, accepted: Acceptances) -> None:
     """Take the flags that were accepted off this hand-in; say if another one was accepted."""
     lines = [line for line in accepted.accept if case.is_of(line.student)]
     for line in lines:
@@ -60,7 +60,7 @@ def accept(case: Case, accepted: Accepted) -> None:
         case.flag("new hand-in", _ANOTHER)
 
 
-def _take_off(case: Case, line: Accept) -> None:
+def _take_off(case: Case, line: Acceptance) -> None:
     taken = [flag for flag in case.flags if flag.kind in line.flags]
     if taken:
         case.accepted += taken

@@ -9,10 +9,10 @@ from experiments.sweep.point import Record
 from labs.definition.course import Course, Variant
 from labs.definition.lab_runs import seeds_of, settings
 from labs.definition.lab_spec import LabRun
-from labs.grading.authentic import Difference, differences, inconsistencies
+from labs.grading.authenticity import Difference, differences, inconsistencies
 from labs.grading.case import Case
-from labs.grading.inspection import FoundRun
-from labs.grading.real_time import check_label
+from labs.grading.inspection import HandedInRun
+from labs.grading.real_time_checks import check_label
 from labs.measuring.contained import contained
 from labs.measuring.lab_measures import Values, values_of
 from topologies.errors import TcplabError
@@ -55,7 +55,7 @@ def compare(case: Case, run: LabRun, records: Sequence[Record], course: Course) 
     return not case.authentic[run.name]
 
 
-def other_settings(run: LabRun, variant: Variant, found: FoundRun) -> list[str]:
+def other_settings(run: LabRun, variant: Variant, found: HandedInRun) -> list[str]:
     """Where the run's own words are not the variant's."""
     said = [
         f"{name} is {found.parameters[name]} and should be {value}"
@@ -70,7 +70,7 @@ def other_settings(run: LabRun, variant: Variant, found: FoundRun) -> list[str]:
     return said
 
 
-def explained(found: FoundRun, ours: Mapping[str, str]) -> str:
+def explained(found: HandedInRun, ours: Mapping[str, str]) -> str:
     """Whether versions may explain a difference, in a sentence."""
     others = [
         f"{name} {found.origin.get(name, 'unknown')[:24] or 'unknown'} and not {ours[name][:24]}"
@@ -126,7 +126,7 @@ def _said(difference: Difference) -> str:
     )
 
 
-def _measure(case: Case, run: LabRun, found: FoundRun) -> None:
+def _measure(case: Case, run: LabRun, found: HandedInRun) -> None:
     """Mark by the captures as they are."""
     try:
         measured = contained(values_of, str(case.folder / found.place))
@@ -144,7 +144,7 @@ def _measure(case: Case, run: LabRun, found: FoundRun) -> None:
         )
 
 
-def _native(case: Case, run: LabRun, found: FoundRun, course: Course) -> None:
+def _native(case: Case, run: LabRun, found: HandedInRun, course: Course) -> None:
     """A run in real time cannot be repeated: its own witnesses and the band of repeated runs judge
     it.
     """

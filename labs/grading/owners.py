@@ -22,7 +22,7 @@ def owner(hand_in: HandIn, people: Sequence[Person]) -> Person | None:
     return namesakes[0] if len(namesakes) == 1 else None
 
 
-def doubt(hand_in: HandIn, people: Sequence[Person], claimed: Person | None) -> str:
+def ownership_doubt(hand_in: HandIn, people: Sequence[Person], claimed: Person | None) -> str:
     """Why a hand-in that counts for whom it names may be another's; empty if nothing tells."""
     says = f"and the hand-in says that it is of {claimed.id if claimed else 'somebody else'}"
     if numbered := _numbered(hand_in, people):

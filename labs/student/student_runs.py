@@ -16,12 +16,14 @@ from testbed.modules.module_build import build_all
 _WALL_SECONDS = 600.0
 
 
-def missing(assignment: Assignment) -> list[LabRun]:
+def missing_runs(assignment: Assignment) -> list[LabRun]:
     """The runs that are not there yet."""
     return [run for run in assignment.lab.runs if run_folder(assignment.folder, run.name) is None]
 
 
-def do(assignment: Assignment, run: LabRun, testbed: str, ready: Callable[[], Lab]) -> Path:
+def carry_out_run(
+    assignment: Assignment, run: LabRun, testbed: str, ready: Callable[[], Lab]
+) -> Path:
     """Carry one run out and return its directory.
 
     Raises TcplabError, with what was measured kept.

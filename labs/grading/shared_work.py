@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from labs.definition.lab_spec import LabSpec
 from labs.grading.case import Case
-from labs.grading.inspection import FoundRun
+from labs.grading.inspection import HandedInRun
 
 _EMPTY = hashlib.sha256(b"").hexdigest()
 _LEAST_FITS = 4
@@ -38,7 +38,7 @@ def same_captures(cases: Sequence[Case]) -> None:
                     )
 
 
-def _telling(found: FoundRun) -> set[str]:
+def _telling(found: HandedInRun) -> set[str]:
     """Digests of files that no two seeds have in common: captures, and samples of sockets where
     nothing is captured.
     """

@@ -7,17 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from typing import Literal
 
-from labs.definition.texts import shown
+from labs.definition.texts import displayable
 from labs.grading.case import Case
+from labs.grading.counting_hand_in import CountingHandIns
 from labs.grading.intake import Intake
-from labs.grading.newest import Chosen
 from topologies.errors import TcplabError
 
 FILE = "intake.csv"
 _PASSED = "no file that a hand-in needs"
 _SHOWN = 300
 _NAMED = 20  # lines in the terminal
-Became = Literal["graded", "could not grade", "not graded", "ignored", "refused"]
+FileFate = Literal["graded", "could not grade", "not graded", "ignored", "refused"]
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,13 @@ class IntakeLine:
     file: str
     whose: str
     size: int
-    became: Became
+    became: FileFate
     why: str = ""
     look: bool = False
 
 
 @dataclass(frozen=True)
-class Received:
+class DownloadReport:
     """What a download held, and what became of it."""
 
     lines: Sequence[IntakeLine] = ()
@@ -77,10 +77,10 @@ class Received:
         return heading, [(*astuple(line)[:-1], "yes" if line.look else "") for line in self.lines]
 
 
-NOTHING = Received()
+EMPTY_REPORT = DownloadReport()
 
 
-def received(intake: Intake, chosen: Chosen) -> Received:
+def report_on(intake: Intake, chosen: CountingHandIns) -> DownloadReport:
     """A line for each file. Raises TcplabError if a file or a hand-in has none, and is lost."""
     outcomes = {id(case.hand_in): _Outcome(case) for case in chosen.cases}
     outcomes |= {id(case.hand_in): _Outcome(case, why) for case, why in chosen.left}
@@ -94,7 +94,7 @@ def received(intake: Intake, chosen: Chosen) -> Received:
     cases = [case for case in chosen.cases if not case.refused]
     students = len({case.student for case in cases})
     unreadable = len(chosen.cases) - len(cases)
-    return Received(lines, len(cases), students, len(chosen.left), unreadable)
+    return DownloadReport(lines, len(cases), students, len(chosen.left), unreadable)
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class _Outcome:
     left: str = ""
 
     @property
-    def became(self) -> Became:
+    def became(self) -> FileFate:
         return "not graded" if self.left else "could not grade" if self.case.refused else "graded"
 
 
@@ -114,7 +114,7 @@ def _line(index: int, intake: Intake, outcomes: Mapping[int, _Outcome]) -> Intak
     file, hand_in, reason = intake.files[index], intake.belongs.get(index), intake.others.get(index)
     name = _shown(file.path)
     if hand_in is None and reason:
-        became: Became = "refused" if file.problem else "ignored"
+        became: FileFate = "refused" if file.problem else "ignored"
         why = _shown(file.problem) or reason.text
         return IntakeLine(name, reason.whose, file.size, became, why, reason.look)
     outcome = outcomes.get(id(hand_in))
@@ -129,7 +129,7 @@ def _line(index: int, intake: Intake, outcomes: Mapping[int, _Outcome]) -> Intak
 
 def _shown(text: str) -> str:
     """What may hold a stranger's words, at a length that a table can show."""
-    return shown(text)[:_SHOWN]
+    return displayable(text)[:_SHOWN]
 
 
 def _number(count: int, noun: str) -> str:

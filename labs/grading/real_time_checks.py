@@ -16,9 +16,9 @@ from analysis.records.jsonfile import Object, inner, number, read_object, text
 from analysis.records.problems import Problems
 from experiments.sweep.point import Record
 from labs.definition.lab_spec import LabRun
-from labs.grading.authentic import packets, shared_packets
+from labs.grading.authenticity import packets, shared_packets
 from labs.grading.case import Case
-from labs.grading.inspection import FoundRun
+from labs.grading.inspection import HandedInRun
 from labs.measuring.contained import contained
 from testbed.native.realtime import REALTIME
 from topologies import untrusted
@@ -38,7 +38,7 @@ _SAMPLED = re.compile(r'^\{"time": (\d{1,12}(?:\.\d+)?)', re.MULTILINE)
 def check_label(
     case: Case,
     run: LabRun,
-    handed_in: FoundRun,
+    handed_in: HandedInRun,
     records: Sequence[Record],
     reference: Path,
     release: str,
@@ -63,7 +63,7 @@ def _captures(records: Sequence[Record]) -> list[str]:
 
 
 def _repeated(
-    handed_in: FoundRun, records: Sequence[Record], shares: Mapping[str, float]
+    handed_in: HandedInRun, records: Sequence[Record], shares: Mapping[str, float]
 ) -> Iterator[str]:
     """Whether it is the run in virtual time that everybody can repeat, or that with other times."""
     wanted = {name: digest for record in records for name, digest in record["files"].items()}
