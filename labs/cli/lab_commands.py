@@ -51,8 +51,8 @@ def start_command(
     name: str, student: str, variants_file: Path | None, course_file: Path | None, out: Path | None
 ) -> None:
     """Make a folder with the handout, the runs to do, and answers.toml."""
-    from labs.definition.assignment import start
     from labs.student.packing import safe_name
+    from labs.student.starting import start
 
     with one_clear_message():
         found = lab_catalogue.find(name)

@@ -8,12 +8,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import labs
 from labs.definition.lab_spec import LabSpec
 from topologies.data import from_data
 from topologies.errors import UsageError
 
-FOLDER = Path(labs.__file__).parent
+FOLDER = Path(__file__).resolve().parents[1]
 
 
 def names() -> list[str]:

@@ -17,7 +17,7 @@ from labs.grading.download_report import EMPTY_REPORT, DownloadReport
 from labs.grading.marking import AnswerMark
 from labs.grading.overrides import REST, Overrides
 from labs.grading.roster import Person
-from labs.templates import page_with_script, render
+from labs.templates.rendering import page_with_script, render
 from topologies import untrusted
 from topologies.data import to_data
 

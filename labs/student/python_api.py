@@ -8,11 +8,10 @@ from pathlib import Path
 
 from labs.definition import lab_catalogue
 from labs.definition.assignment import ANSWERS, Assignment, read_assignment
-from labs.definition.assignment import start as start_in
 from labs.definition.course import SELF_STUDY, student_id, variant, variant_from
 from labs.definition.lab_runs import run_folder
 from labs.measuring.lab_measures import Values, values_of
-from labs.student import checking, packing
+from labs.student import checking, packing, starting
 from labs.student.student_runs import carry_out_run, missing_runs
 from testbed.lab.ready import lab as ready_lab
 
@@ -30,7 +29,7 @@ def start(
         if variants
         else variant(SELF_STUDY, found, student)
     )
-    return start_in(found, mine, place)
+    return starting.start(found, mine, place)
 
 
 def run(assignment: Assignment) -> dict[str, Path]:

@@ -20,7 +20,6 @@ from pathlib import Path
 import click
 
 from labs.definition import lab_catalogue
-from labs.definition.assignment import start
 from labs.definition.course import Course, variant
 from labs.definition.lab_runs import variables_of
 from labs.definition.lab_spec import LabSpec
@@ -28,6 +27,7 @@ from labs.grading.grade import grade_all
 from labs.grading.roster import Person
 from labs.measuring.lab_measures import MeasuredRun, values_of
 from labs.student.packing import safe_name
+from labs.student.starting import start
 from labs.student.student_runs import carry_out_run
 from testbed.lab.ready import lab as the_lab
 from tests.labs.honest_students import honest, honest_in_other_units

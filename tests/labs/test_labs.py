@@ -19,7 +19,7 @@ from hypothesis import given, strategies
 from labs.cli.lab_commands import lab as lab_commands
 from labs.definition import lab_catalogue, written_numbers
 from labs.definition.answer_sheet import read_sheet
-from labs.definition.assignment import ANSWERS, Assignment, handout_text, read_assignment, start
+from labs.definition.assignment import ANSWERS, Assignment, read_assignment
 from labs.definition.course import (
     class_file,
     new_course,
@@ -31,6 +31,7 @@ from labs.definition.course import (
 from labs.definition.lab_runs import combination_of, example_module, settings, variables_of
 from labs.definition.lab_spec import LabSpec, Option, Question
 from labs.student.checking import check
+from labs.student.starting import handout_text, start
 from tests.labs.conftest import COURSE
 from topologies.errors import TcplabError, UsageError
 

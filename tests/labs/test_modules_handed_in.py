@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from labs.definition import lab_catalogue, lab_runs
-from labs.definition.assignment import ANSWERS, start
+from labs.definition.assignment import ANSWERS
 from labs.definition.course import variant
 from labs.grading import grade
 from labs.student.packing import pack
+from labs.student.starting import start
 from labs.student.student_runs import carry_out_run
 from testbed.lab.ready import lab
 from tests.labs.conftest import COURSE

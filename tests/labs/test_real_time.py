@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 
 from labs.definition import lab_catalogue
-from labs.definition.assignment import Assignment, start
+from labs.definition.assignment import Assignment
 from labs.definition.course import variant
 from labs.definition.lab_spec import LabSpec
 from labs.grading.case import Case
 from labs.grading.inspection import HandedInRun
 from labs.grading.intake import HandIn
 from labs.grading.real_time_checks import GUESTS_BEGIN, check_label, contradictions
+from labs.student.starting import start
 from labs.student.student_runs import carry_out_run
 from testbed.lab.ready import lab as the_lab
 from testbed.native.realtime import REALTIME
