@@ -65,7 +65,7 @@ class DownloadReport:
         parts += [f"{count[became]} {became}" for became in ("ignored", "refused") if count[became]]
         return f"{_number(len(self.lines), 'file')}: {', '.join(parts)}."
 
-    def told(self) -> list[str]:
+    def terminal_lines(self) -> list[str]:
         """For the terminal: the sums, and what a person should know."""
         named = [f"  {line.file}: {line.became}, {line.why}" for line in self.looks[:_NAMED]]
         more = len(self.looks) - _NAMED

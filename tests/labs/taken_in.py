@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import cast
 
 from labs.definition import lab_catalogue
+from labs.grading.class_grading import ClassGrading
 from labs.grading.counting_hand_in import CountingHandIns, counting_hand_ins
 from labs.grading.download_report import DownloadReport, report_on
-from labs.grading.grade import ClassGrading, _inspected
 from labs.grading.intake import Intake, receive
+from labs.grading.opened_hand_ins import opened_cases
 from labs.grading.roster import Person
 from labs.measuring.references import References
 from tests.labs.conftest import COURSE
@@ -69,5 +70,5 @@ def opened(submissions: Path, place: Path, people: Sequence[Person] = PEOPLE) ->
     grading = ClassGrading(
         lab_catalogue.find("sack"), COURSE, people, references, place / "work", place
     )
-    chosen = counting_hand_ins(list(_inspected(intake.hand_ins, grading)))
+    chosen = counting_hand_ins(list(opened_cases(intake.hand_ins, grading)))
     return TakenIn(intake, chosen, report_on(intake, chosen))

@@ -12,10 +12,11 @@ import pytest
 from labs.definition.answer_key import Key
 from labs.definition.course import variant
 from labs.definition.lab_spec import LabSpec
+from labs.grading.bands import check_bands
 from labs.grading.case import Case
-from labs.grading.grade import _check_bands, _require_course
 from labs.grading.inspection import HandedInRun, InspectedHandIn
 from labs.grading.intake import HandIn
+from labs.grading.opened_hand_ins import require_course
 from labs.grading.run_comparison import compare, explained, other_settings
 from tests.labs.conftest import COURSE
 from topologies.errors import UsageError
@@ -111,11 +112,11 @@ def test_a_run_in_real_time_needs_a_look_unless_the_course_allows_it(
 
 def test_what_lies_outside_of_the_band_is_flagged(case: Case) -> None:
     case.bands = {"goodput_off": (200.0, 300.0), "factor": (1.0, 2.0)}
-    _check_bands(case, Key({"goodput_off": 450.0, "factor": 1.5}))
+    check_bands(case, Key({"goodput_off": 450.0, "factor": 1.5}))
     assert [flag.text.partition(":")[0] for flag in case.flags] == ["goodput_off"]
 
 
 def test_a_class_of_another_course_is_refused_before_anything_is_run(case: Case) -> None:
-    _require_course([case], COURSE)
+    require_course([case], COURSE)
     with pytest.raises(UsageError, match="--course"):
-        _require_course([case], replace(COURSE, name="another"))
+        require_course([case], replace(COURSE, name="another"))

@@ -22,7 +22,7 @@ def test_hand_ins_are_found_as_course_systems_leave_them(
     assert found.graded == {"ann": next(iter(members)), "ben": list(members)[1]}
     assert found.flags == set()
     assert found.report.summary == "2 files: 2 hand-ins of 2 students."
-    assert found.report.told() == [found.report.summary]
+    assert found.report.terminal_lines() == [found.report.summary]
 
 
 @pytest.mark.parametrize("form", ["folder", "zip"])

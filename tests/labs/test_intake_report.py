@@ -37,7 +37,7 @@ def test_canvas_numbers_tell_which_of_two_is_newer(tmp_path: Path) -> None:
     assert found.graded == {"ann": newer} and found.flags == {("ann", "twice")}
     assert found.became == {older: "not graded", newer: "graded"}
     assert found.report.summary.endswith("1 other hand-in of the same students not graded.")
-    assert any(older in line for line in found.report.told())
+    assert any(older in line for line in found.report.terminal_lines())
 
 
 @pytest.mark.parametrize("newer", ["a.zip", "b.zip"])
@@ -219,7 +219,7 @@ def test_names_that_are_no_text_are_shown_all_the_same(tmp_path: Path, sack: Lab
         CourseFiles(),
     )
     assert len((out / "intake.csv").read_text().splitlines()) == 6
-    assert not any("\n" in line for line in found.report.told())
+    assert not any("\n" in line for line in found.report.terminal_lines())
 
 
 def test_a_file_without_a_line_is_an_error(tmp_path: Path) -> None:

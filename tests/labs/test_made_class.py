@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from labs.grading import grade as grading
+from labs.grading import class_grading
 from labs.grading.acceptances import FILE as ACCEPTED
 from labs.grading.overrides import FILE
 from labs.measuring import references
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.virtual
 
 def test_everybody_gets_what_they_should(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No honest hand-in is flagged, no fabricated one accepted; grading again runs nothing."""
-    monkeypatch.setattr(grading, "_SEEDS", 5)  # fewer guests
+    monkeypatch.setattr(class_grading, "_SEEDS", 5)  # fewer guests
     made = make(tmp_path, list(KINDS))
     grades = grade(made, workers=2)
     assert list(disagreements(made)) == []
@@ -49,7 +49,7 @@ def test_a_friends_zip_exports_nothing_until_it_is_accepted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It has all points of the numbers; and what the student uploads after the look waits again."""
-    monkeypatch.setattr(grading, "_SEEDS", 3)  # fewer guests
+    monkeypatch.setattr(class_grading, "_SEEDS", 3)  # fewer guests
     kinds = [kind for kind in KINDS if kind.name in ("honest", "a friend's zip")]
     made = make(tmp_path, kinds)
     friend = made.students[1]

@@ -12,7 +12,7 @@ import pytest
 from labs.definition import lab_catalogue, lab_runs
 from labs.definition.assignment import ANSWERS
 from labs.definition.course import variant
-from labs.grading import grade
+from labs.grading import class_grading, grade
 from labs.student.packing import pack
 from labs.student.starting import start
 from labs.student.student_runs import carry_out_run
@@ -34,7 +34,7 @@ def test_only_the_sound_module_is_graded_and_the_others_say_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(grade, "_WALL_SECONDS", 90.0)
-    monkeypatch.setattr(grade, "_SEEDS", 3)
+    monkeypatch.setattr(class_grading, "_SEEDS", 3)
     spec, ready = lab_catalogue.find("own_congestion_control"), lab()
     class_folder = tmp_path / "class"
     class_folder.mkdir()
@@ -74,7 +74,7 @@ def test_a_hostile_module_reads_nothing_and_the_class_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The grader stands in the folder of the course's file, as one does who types the command."""
-    monkeypatch.setattr(grade, "_SEEDS", 3)
+    monkeypatch.setattr(class_grading, "_SEEDS", 3)
     monkeypatch.chdir(tmp_path)
     Path("canary").write_text(COURSE.secret)
     spec = lab_catalogue.find("own_congestion_control")
