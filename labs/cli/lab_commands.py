@@ -31,8 +31,8 @@ def list_command() -> None:
     """Every lab with its claim."""
     with one_clear_message():
         for name in lab_catalogue.names():
-            found = lab_catalogue.find(name)
-            click.echo(f"{name:<24} {found.points:>3} points  {found.claim}")
+            spec = lab_catalogue.find(name)
+            click.echo(f"{name:<24} {spec.points:>3} points  {spec.claim}")
 
 
 @lab.command("start")
@@ -55,20 +55,22 @@ def start_command(
     from labs.student.starting import start
 
     with one_clear_message():
-        found = lab_catalogue.find(name)
+        spec = lab_catalogue.find(name)
         if variants_file and course_file:
             raise UsageError(
                 "--variants and --course exclude each other.", "Students use --variants."
             )
         course = read_course(course_file)
-        mine = (
-            variant_from(variants_file, found, student)
+        own_variant = (
+            variant_from(variants_file, spec, student)
             if variants_file
-            else variant(course, found, student)
+            else variant(course, spec, student)
         )
-        made = start(found, mine, out or Path(f"{name}-{safe_name(mine.student)}"))
+        assignment = start(
+            spec, own_variant, out or Path(f"{name}-{safe_name(own_variant.student)}")
+        )
         click.echo(
-            f"{made.folder}/handout.html says what to do; then: ./tcplab lab run {made.folder}"
+            f"{assignment.folder}/handout.html says what to do; then: ./tcplab lab run {assignment.folder}"
         )
 
 
@@ -133,8 +135,8 @@ def pack_command(folder: Path, out: Path | None) -> None:
 def course_command(file: Path, name: str) -> None:
     """Make a course's file with a fresh secret, for the instructor."""
     with one_clear_message():
-        made = new_course(file, name or file.stem)
-        click.echo(f"{file} holds the secret of {made.name}. Keep it, and keep it to yourself.")
+        course = new_course(file, name or file.stem)
+        click.echo(f"{file} holds the secret of {course.name}. Keep it, and keep it to yourself.")
 
 
 @lab.command("variants")
@@ -159,10 +161,10 @@ def variants_command(name: str, roster: Path, course_file: Path | None, out: Pat
     from labs.grading.roster import read_roster
 
     with one_clear_message():
-        found = lab_catalogue.find(name)
+        spec = lab_catalogue.find(name)
         ids = [person.id for person in read_roster(roster)]
         target = out or Path(f"{name}-variants.json")
-        target.write_text(class_file(read_course(course_file), found, ids))
+        target.write_text(class_file(read_course(course_file), spec, ids))
         start = f"./tcplab lab start {name} --student ID --variants {target}"
         click.echo(f"{target}: {len(ids)} variants. Students: {start}")
 
@@ -191,11 +193,11 @@ def key_command(
     from labs.measuring.ranges import carry_out
 
     with one_clear_message():
-        found = lab_catalogue.find(name)
-        mine = variant(read_course(course_file), found, student)
-        key = carry_out(found, [mine], out, module=module)[0].key(found)
-        marker = Marker(found, key, {}, {}, {}, {})
-        for number, question in enumerate(found.questions, 1):
+        spec = lab_catalogue.find(name)
+        own_variant = variant(read_course(course_file), spec, student)
+        key = carry_out(spec, [own_variant], out, module=module)[0].key(spec)
+        marker = Marker(spec, key, {}, {}, {}, {})
+        for number, question in enumerate(spec.questions, 1):
             answer = marker.expected(question) or f"read by a person. {question.rubric}"
             click.echo(f"{number}. {question.ask}\n   {answer}\n   {question.how}")
 
@@ -221,17 +223,17 @@ def ranges_command(name: str, seeds: int, out: Path, workers: int | None) -> Non
     from labs.measuring.ranges import check_ranges
 
     with one_clear_message():
-        shown = check_ranges(lab_catalogue.find(name), seeds, out, workers)
-        for one in shown:
-            if not one.lesson:
-                where = ", ".join(f"{name} {value}" for name, value in one.variant.values)
-                click.echo(f"not shown: {where}, seed {one.variant.seed} {one.problem}")
-        number = sum(one.lesson for one in shown)
+        corners = check_ranges(lab_catalogue.find(name), seeds, out, workers)
+        for corner in corners:
+            if not corner.lesson:
+                values = ", ".join(f"{name} {value}" for name, value in corner.variant.values)
+                click.echo(f"not shown: {values}, seed {corner.variant.seed} {corner.problem}")
+        successes = sum(corner.lesson for corner in corners)
         click.echo(
-            f"The lesson of {name} shows in {number} of {len(shown)} runs at the corners of its"
+            f"The lesson of {name} shows in {successes} of {len(corners)} runs at the corners of its"
             " ranges."
         )
-        raise SystemExit(number < len(shown))
+        raise SystemExit(successes < len(corners))
 
 
 @click.command()

@@ -62,17 +62,17 @@ def student_id(text: str) -> str:
 
     Raises UsageError.
     """
-    found = unicodedata.normalize("NFKC", text).strip().lower()
+    student = unicodedata.normalize("NFKC", text).strip().lower()
     if (
-        not 1 <= len(found) <= _LONGEST_ID
-        or not found.isprintable()
-        or found.startswith((".", "-"))
+        not 1 <= len(student) <= _LONGEST_ID
+        or not student.isprintable()
+        or student.startswith((".", "-"))
     ):
         raise UsageError(
             f"'{text[:40]}' cannot be a student's id.",
             f"Use 1 to {_LONGEST_ID} letters and digits.",
         )
-    return found
+    return student
 
 
 def variant(course: Course, lab: LabSpec, student: str) -> Variant:
@@ -94,11 +94,11 @@ def new_course(file: Path, name: str) -> Course:
 
     Raises UsageError where there is one.
     """
-    made = Course(name, secrets.token_hex(32))
+    course = Course(name, secrets.token_hex(32))
     text = (
         "# Keep this file to yourself: who has it can compute every variant. Keep a copy: without"
         f" it nothing can be\n# graded.\nname = {json.dumps(name)}\nsecret ="
-        f" {json.dumps(made.secret)}\n# true: runs in real time (vagrant up) are accepted although"
+        f" {json.dumps(course.secret)}\n# true: runs in real time (vagrant up) are accepted although"
         " they cannot be repeated.\nnative = false\n"
     )
     try:
@@ -109,7 +109,7 @@ def new_course(file: Path, name: str) -> Course:
         ) from None
     with os.fdopen(descriptor, "w") as stream:
         stream.write(text)
-    return made
+    return course
 
 
 def read_course(file: Path | None) -> Course:
@@ -134,13 +134,14 @@ def class_file(course: Course, lab: LabSpec, students: Iterable[str]) -> str:
     """The file for students: every variant of a class under a hash of the id, so that it names
     nobody.
     """
-    found = {
-        _hidden(lab.name, one): asdict(variant(course, lab, one)) | {"student": ""}
-        for one in students
+    variants = {
+        _hidden(lab.name, student): asdict(variant(course, lab, student)) | {"student": ""}
+        for student in students
     }
     return (
         json.dumps(
-            {"format": _FORMAT, "lab": lab.name, "course": course.name, "variants": found}, indent=1
+            {"format": _FORMAT, "lab": lab.name, "course": course.name, "variants": variants},
+            indent=1,
         )
         + "\n"
     )

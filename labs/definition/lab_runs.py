@@ -61,10 +61,10 @@ def run_folder(folder: Path, name: str) -> Path | None:
     place = folder / FOLDER / name
     if (place / "manifest.json").is_file():
         return place
-    found = sorted(
+    finished = sorted(
         file.parent for file in place.glob("*/*/manifest.json") if not file.parent.is_symlink()
     )
-    return found[-1] if found else None
+    return finished[-1] if finished else None
 
 
 def all_seeds(lab: LabSpec, variant: Variant) -> list[tuple[LabRun, int]]:
@@ -74,16 +74,16 @@ def all_seeds(lab: LabSpec, variant: Variant) -> list[tuple[LabRun, int]]:
 
 def variables_of(lab: LabSpec, variant: Variant) -> dict[str, Quantity]:
     """The drawn parameters by name, and by RUN.NAME everything that a run sets, as quantities."""
-    found: dict[str, Quantity] = {}
+    variables: dict[str, Quantity] = {}
     for run in lab.runs:
         kinds = get_type_hints(find(run.experiment).parameters())
         for name, _, value in (text.partition("=") for text in settings(run, variant.values)):
             if isinstance(kinds.get(name), type) and issubclass(kinds[name], Quantity):
                 quantity = kinds[name].parse(value)
-                found |= {f"{run.name}.{name}": quantity} | (
+                variables |= {f"{run.name}.{name}": quantity} | (
                     {name: quantity} if name in run.varies else {}
                 )
-    return found
+    return variables
 
 
 def example_module(folder: Path) -> Path:

@@ -121,7 +121,7 @@ class LabSpec:
                 f"Lab {self.name}: a question is named twice, or there is none.",
                 "Correct lab.toml.",
             )
-        names = {one.name for one in self.varies}
+        names = {drawn.name for drawn in self.varies}
         for run in self.runs:
             if (
                 not NAME.fullmatch(run.name)

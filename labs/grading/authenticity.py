@@ -41,22 +41,22 @@ def differences(reference: str, handed_in: str, names: list[str]) -> list[dict[s
     """The captures among `names` that differ, each with its first difference; both folders hold
     these below raw/.
     """
-    found = []
+    differing = []
     for name in names:
-        ours = untrusted.content(Path(reference), name)
-        if difference := _difference(name, ours, _content(handed_in, name)):
-            found.append(asdict(difference))
-    return found
+        reference_bytes = untrusted.content(Path(reference), name)
+        if difference := _difference(name, reference_bytes, _content(handed_in, name)):
+            differing.append(asdict(difference))
+    return differing
 
 
-def _difference(name: str, ours: bytes, theirs: bytes | None) -> Difference | None:
-    if theirs is None:
+def _difference(name: str, expected: bytes, given: bytes | None) -> Difference | None:
+    if given is None:
         return Difference(name, 0, 0.0, True, "it is missing")
-    if ours == theirs:
+    if expected == given:
         return None
-    if ours[:24] != theirs[:24] and theirs[:4] not in _MAGIC:
-        return Difference(name, 0, 0.0, ours.startswith(theirs), "it is no capture")
-    return _first(name, ours, theirs)
+    if expected[:24] != given[:24] and given[:4] not in _MAGIC:
+        return Difference(name, 0, 0.0, expected.startswith(given), "it is no capture")
+    return _first(name, expected, given)
 
 
 def shared_packets(reference: str, handed_in: str, names: list[str]) -> dict[str, float]:
@@ -67,10 +67,16 @@ def shared_packets(reference: str, handed_in: str, names: list[str]) -> dict[str
     """
     shares = {}
     for name in names:
-        theirs = _content(handed_in, name) or b""
-        handed = [packet for _, packet in packets(theirs)]
-        known = {packet for _, packet in packets(untrusted.content(Path(reference), name))}
-        shares[name] = sum(packet in known for packet in handed) / len(handed) if handed else 0.0
+        content = _content(handed_in, name) or b""
+        own_packets = [packet for _, packet in packets(content)]
+        reference_packets = {
+            packet for _, packet in packets(untrusted.content(Path(reference), name))
+        }
+        shares[name] = (
+            sum(packet in reference_packets for packet in own_packets) / len(own_packets)
+            if own_packets
+            else 0.0
+        )
     return shares
 
 
@@ -82,25 +88,29 @@ def _content(folder: str, name: str) -> bytes | None:
         return None
 
 
-def _first(name: str, ours: bytes, theirs: bytes) -> Difference:
-    begun = 0.0
-    pairs = zip_longest(packets(ours), packets(theirs))
-    for number, (mine, other) in enumerate(pairs, 1):
-        begun = begun or (mine[0] if mine else 0.0)
-        if mine == other:
+def _first(name: str, expected: bytes, given: bytes) -> Difference:
+    start = 0.0
+    pairs = zip_longest(packets(expected), packets(given))
+    for number, (expected_packet, given_packet) in enumerate(pairs, 1):
+        start = start or (expected_packet[0] if expected_packet else 0.0)
+        if expected_packet == given_packet:
             continue
-        if other is None or mine is None:
-            where = mine[0] if mine else begun
-            cut = ours.startswith(theirs)
-            rest = (
+        if given_packet is None or expected_packet is None:
+            time = expected_packet[0] if expected_packet else start
+            cut = expected.startswith(given)
+            reason = (
                 "it goes on after the run had ended"
-                if mine is None
+                if expected_packet is None
                 else "it ends there, and the run went on"
             )
-            rest = rest if cut or mine is None else "what follows is no packet"
-            return Difference(name, number, round(where - begun, 6), cut, rest)
-        what = "the time is another" if mine[1] == other[1] else "the packet is another"
-        return Difference(name, number, round(mine[0] - begun, 6), False, what)
+            reason = reason if cut or expected_packet is None else "what follows is no packet"
+            return Difference(name, number, round(time - start, 6), cut, reason)
+        what = (
+            "the time is another"
+            if expected_packet[1] == given_packet[1]
+            else "the packet is another"
+        )
+        return Difference(name, number, round(expected_packet[0] - start, 6), False, what)
     return Difference(name, 0, 0.0, False, "its packets are the same, the file is not")
 
 
@@ -123,8 +133,8 @@ def inconsistencies(values: dict[str, dict[str, float]]) -> list[str]:
     tcpdump every packet that it wrote. The last sample of the socket may be a little older than
     the end.
     """
-    found = []
-    for condition, one in values.items():
+    sentences = []
+    for condition, measured in values.items():
         for claim, counted, seen, slack in (
             ("bytes that its socket counted", "ss.bytes_sent", "sender.actual_data_bytes", 0.02),
             (
@@ -146,11 +156,13 @@ def inconsistencies(values: dict[str, dict[str, float]]) -> list[str]:
                 0.02,
             ),
         ):
-            there, here = one.get(counted), one.get(seen)
+            there, here = measured.get(counted), measured.get(seen)
             if (
                 there is not None
                 and here is not None
                 and abs(there - here) > max(5.0, slack * max(there, here))
             ):
-                found.append(f"{condition}: {here:,.0f} in the capture, and {there:,.0f} {claim}")
-    return found
+                sentences.append(
+                    f"{condition}: {here:,.0f} in the capture, and {there:,.0f} {claim}"
+                )
+    return sentences

@@ -32,8 +32,8 @@ _NUMBER = re.compile(r"\d+(\.\d+)?")
 
 def own_gradebook(lab: LabSpec, students: Sequence[ExportedPoints]) -> str:
     """A table of our own, a row for each student; empty if Canvas could know nobody."""
-    known = [student for student in students if any(_known(student.case))]
-    rows = [(*_known(student.case), student.points) for student in known]
+    identifiable = [student for student in students if any(_known(student.case))]
+    rows = [(*_known(student.case), student.points) for student in identifiable]
     possible = (_POSSIBLE, "", "", "", "", lab.points)
     return table((*_HEADING, lab.title), [possible, *rows]) if rows else ""
 

@@ -36,11 +36,11 @@ def counting_hand_ins(cases: Sequence[Case]) -> CountingHandIns:
     groups: dict[str, list[Case]] = defaultdict(list)
     for number, case in enumerate(cases):
         groups[case.hand_in.upload or f"alone {number}"].append(case)
-    chosen = CountingHandIns()
+    counting = CountingHandIns()
     for group in groups.values():
         for cases_of_one in _by_student(group):
-            _choose(cases_of_one, chosen)
-    return chosen
+            _choose(cases_of_one, counting)
+    return counting
 
 
 def _by_student(group: Sequence[Case]) -> list[list[Case]]:
@@ -54,16 +54,16 @@ def _by_student(group: Sequence[Case]) -> list[list[Case]]:
     return list(by_student.values())
 
 
-def _choose(group: Sequence[Case], chosen: CountingHandIns) -> None:
+def _choose(group: Sequence[Case], counting: CountingHandIns) -> None:
     best = max(_rank(case) for case in group)
     first, *others = sorted((case for case in group if _rank(case) == best), key=_age, reverse=True)
-    counts = [first, *(case for case in others if not _told(first, case))]
+    settled = [first, *(case for case in others if not _told(first, case))]
     for case in group:
-        if not any(case is counting for counting in counts):
+        if not any(case is counting for counting in settled):
             why = _why(case, first)
-            chosen.left.append((case, f"{why}; what counts is {first.hand_in.label}"))
+            counting.left.append((case, f"{why}; what counts is {first.hand_in.label}"))
             first.flag("twice", f"{case.hand_in.label} was uploaded too and is not graded: {why}.")
-    chosen.cases += counts
+    counting.cases += settled
 
 
 def _rank(case: Case) -> tuple[bool, bool]:

@@ -80,10 +80,10 @@ class DownloadReport:
 EMPTY_REPORT = DownloadReport()
 
 
-def report_on(intake: Intake, chosen: CountingHandIns) -> DownloadReport:
+def report_on(intake: Intake, counting: CountingHandIns) -> DownloadReport:
     """A line for each file. Raises TcplabError if a file or a hand-in has none, and is lost."""
-    outcomes = {id(case.hand_in): _Outcome(case) for case in chosen.cases}
-    outcomes |= {id(case.hand_in): _Outcome(case, why) for case, why in chosen.left}
+    outcomes = {id(case.hand_in): _Outcome(case) for case in counting.cases}
+    outcomes |= {id(case.hand_in): _Outcome(case, why) for case, why in counting.left}
     lines = [line for index in range(len(intake.files)) if (line := _line(index, intake, outcomes))]
     if (len(lines), len(outcomes)) != (len(intake.files), len(intake.hand_ins)):
         problem = (
@@ -91,10 +91,10 @@ def report_on(intake: Intake, chosen: CountingHandIns) -> DownloadReport:
             f"{len(lines)} files with {len(outcomes)} hand-ins are accounted for."
         )
         raise TcplabError(problem, "This is a mistake in tcplab: trust no grade, and report it.")
-    cases = [case for case in chosen.cases if not case.refused]
+    cases = [case for case in counting.cases if not case.refused]
     students = len({case.student for case in cases})
-    unreadable = len(chosen.cases) - len(cases)
-    return DownloadReport(lines, len(cases), students, len(chosen.left), unreadable)
+    unreadable = len(counting.cases) - len(cases)
+    return DownloadReport(lines, len(cases), students, len(counting.left), unreadable)
 
 
 @dataclass(frozen=True)

@@ -91,12 +91,12 @@ def check_given(given: CourseFiles, lab: LabSpec) -> None:
 
 def file_names(cases: Sequence[Case]) -> dict[int, str]:
     """A file's name for each case: of its student, with a number where two would be alike."""
-    found: dict[int, str] = {}
+    names: dict[int, str] = {}
     for case in cases:
         name = safe_name(case.student)[:60] or "hand-in"
-        number = sum(other == name or other.startswith(f"{name}--") for other in found.values())
-        found[id(case)] = f"{name}--{number + 1}" if number else name
-    return found
+        number = sum(other == name or other.startswith(f"{name}--") for other in names.values())
+        names[id(case)] = f"{name}--{number + 1}" if number else name
+    return names
 
 
 def _tables(graded: GradedClass, given: CourseFiles) -> dict[str, FilledTable]:

@@ -134,7 +134,7 @@ def _question(question: Question, cases: Sequence[Case]) -> dict[str, Any]:
 
 def _misunderstood(lab: LabSpec, cases: Sequence[Case]) -> list[dict[str, Any]]:
     """Known mix-ups and factors that a fifth of those who answered share, most frequent first."""
-    found = []
+    mix_ups = []
     for question in lab.questions:
         marks = [
             mark
@@ -145,8 +145,10 @@ def _misunderstood(lab: LabSpec, cases: Sequence[Case]) -> list[dict[str, Any]]:
         for mistake, count in Counter(mark.mistake for mark in marks if mark.mistake).items():
             if count >= 2 and count >= _WIDELY * len(marks):
                 note = next(mark.note for mark in marks if mark.mistake == mistake)
-                found.append({"question": question, "note": note, "count": count, "of": len(marks)})
-    return sorted(found, key=lambda one: -one["count"])
+                mix_ups.append(
+                    {"question": question, "note": note, "count": count, "of": len(marks)}
+                )
+    return sorted(mix_ups, key=lambda mix_up: -mix_up["count"])
 
 
 def reading_page(

@@ -45,17 +45,19 @@ def read_submission(file: Path) -> Submission:
 
 def check_submitter(case: Case, people: Sequence[Person], submission: Submission) -> None:
     """Flag a hand-in that is of none of those who submitted it."""
-    theirs = any(_is_of(case, people, email.casefold()) for email in submission.emails)
-    if not case.refused and not theirs:
-        who = ", ".join(submission.emails)
-        case.flag("whose", f"It was submitted by {who} and is of {case.student}.", who)
+    submitted = any(_is_of(case, people, email.casefold()) for email in submission.emails)
+    if not case.refused and not submitted:
+        submitters = ", ".join(submission.emails)
+        case.flag(
+            "whose", f"It was submitted by {submitters} and is of {case.student}.", submitters
+        )
 
 
 def _is_of(case: Case, people: Sequence[Person], email: str) -> bool:
     """By the address in the class's table; else the id is the address, or what is before its @."""
     addresses = {person.email.casefold() for person in people if person.id == case.student}
-    if known := addresses - {""}:
-        return email in known
+    if listed := addresses - {""}:
+        return email in listed
     return case.student.casefold() in (email, email.partition("@")[0])
 
 
@@ -85,7 +87,9 @@ def _said(case: Case) -> str:
 
 
 def _test(lab: LabSpec, mark: AnswerMark) -> dict[str, Any]:
-    question = next((asked for asked in lab.questions if asked.id == mark.question), None)
+    question = next(
+        (candidate for candidate in lab.questions if candidate.id == mark.question), None
+    )
     given = f"You gave: {mark.given or 'nothing'}\n{mark.note}".strip()
     return {
         "name": question.ask if question else "Everything else",

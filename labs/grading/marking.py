@@ -73,12 +73,12 @@ def tolerances(lab: LabSpec, keys: Sequence[Key]) -> dict[str, float]:
 
     A reading of one's own run is nearer to it than the runs of others are.
     """
-    found = {}
+    shares = {}
     for question in lab.questions:
         values = [key.numbers[question.id] for key in keys if question.id in key.numbers]
         spread = stdev(values) / abs(median(values)) if len(values) > 2 and median(values) else 0.0
-        found[question.id] = min(MOST_TOLERANCE, max(LEAST_TOLERANCE, spread / 4))
-    return found
+        shares[question.id] = min(MOST_TOLERANCE, max(LEAST_TOLERANCE, spread / 4))
+    return shares
 
 
 @dataclass(frozen=True)
@@ -103,9 +103,10 @@ class Marker:
     def right(self, answers: Answers) -> set[str]:
         """The numbers that are right by this key."""
         return {
-            one.question
-            for one in self.marks(answers)
-            if one.verdict in ("right", "unit") and self.lab.question(one.question).kind == "number"
+            mark.question
+            for mark in self.marks(answers)
+            if mark.verdict in ("right", "unit")
+            and self.lab.question(mark.question).kind == "number"
         }
 
     def _mark(self, question: Question, answers: Answers) -> AnswerMark:
@@ -167,9 +168,9 @@ class Marker:
             share = float(given == right or bool(given & right and len(given) == 1))
         verdict = "right" if share == 1 else "part" if share else "wrong"
         texts = {option.id: option.text for option in question.options}
-        shown = "; ".join(texts.get(one, one[:60]) for one in sorted(given))
+        ticked = "; ".join(texts.get(option_id, option_id[:60]) for option_id in sorted(given))
         return replace(
-            empty, given=shown, points=_rounded(share * question.points), verdict=verdict, note=""
+            empty, given=ticked, points=_rounded(share * question.points), verdict=verdict, note=""
         )
 
     def _number(
@@ -272,12 +273,12 @@ def _readings(question: Question, number: Number) -> list[_Reading]:
     """
     unit = written_numbers.unit_named(question.unit)
     own = number.unit or unit
-    asked = {own.dimension, unit.dimension}
+    dimensions = {own.dimension, unit.dimension}
     plain = question.unit in ("", "%")  # neither is a number of things
-    same = len(asked) == 1 or (plain and asked == {"number", "share"})
-    scale = number.scale(unit) if same else 1.0
+    comparable = len(dimensions) == 1 or (plain and dimensions == {"number", "share"})
+    scale = number.scale(unit) if comparable else 1.0
     reading = _Reading(number.value * scale, number.half_step * scale)
-    if not same:
+    if not comparable:
         note = "The number is right; its unit is another."
         return [replace(reading, most=BY_A_FACTOR, note=note)]
     if number.unit or unit.dimension == "number":

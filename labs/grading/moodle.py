@@ -177,15 +177,15 @@ def read_worksheet(file: Path) -> Worksheet:
 
 def _recognised(sheet: ForeignTable) -> WorksheetColumns | None:
     """The columns, by their headings in any known language, else by where Moodle writes them."""
-    known = {role: _place(sheet.heading, names) for role, names in _headings().items()}
-    maximum = _maximum(sheet) if known["maximum"] is None else known["maximum"]
-    identifier = 0 if known["identifier"] is None else known["identifier"]
+    columns = {role: _place(sheet.heading, names) for role, names in _headings().items()}
+    maximum = _maximum(sheet) if columns["maximum"] is None else columns["maximum"]
+    identifier = 0 if columns["identifier"] is None else columns["identifier"]
     if not maximum or len(sheet.heading) <= maximum + _RIGHT_OF_MAXIMUM:
         return None
     cells = (sheet.value(row, identifier) for row in _body(sheet))
     if not all(_IDENTIFIER.fullmatch(text) for text in cells):
         return None
-    return WorksheetColumns(identifier, maximum - 1, maximum, known["feedback"])
+    return WorksheetColumns(identifier, maximum - 1, maximum, columns["feedback"])
 
 
 @cache
@@ -224,8 +224,8 @@ def _is_maximum(sheet: ForeignTable, column: int) -> bool:
 
 def _number_of(case: Case) -> str:
     """The number by which Moodle names the participant; empty if it is not known."""
-    known = case.hand_in.moodle or (case.person.moodle if case.person else "")
-    match = _IDENTIFIER.fullmatch(known)
+    identifier = case.hand_in.moodle or (case.person.moodle if case.person else "")
+    match = _IDENTIFIER.fullmatch(identifier)
     return match[1] if match else ""
 
 

@@ -66,14 +66,14 @@ def _repeated(
     handed_in: HandedInRun, records: Sequence[Record], shares: Mapping[str, float]
 ) -> Iterator[str]:
     """Whether it is the run in virtual time that everybody can repeat, or that with other times."""
-    wanted = {name: digest for record in records for name, digest in record["files"].items()}
-    telling = [name for name in wanted if _tells(name)]
-    same = [name for name in telling if handed_in.files.get(name) == wanted[name]]
+    reference = {name: digest for record in records for name, digest in record["files"].items()}
+    timed = [name for name in reference if _tells(name)]
+    same = [name for name in timed if handed_in.files.get(name) == reference[name]]
     if same:
         files = f"{len(same)} of its files, {same[0]} for one,"
         yield f"{files} are those of the run in virtual time, byte for byte"
-    elif known := [name for name, share in shares.items() if share > _SHARED]:
-        packets_of = f"{shares[known[0]]:.0%} of the packets in {known[0]}"
+    elif alike := [name for name, share in shares.items() if share > _SHARED]:
+        packets_of = f"{shares[alike[0]]:.0%} of the packets in {alike[0]}"
         yield f"{packets_of} are those of the run in virtual time, with other times"
 
 

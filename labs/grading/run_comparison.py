@@ -29,92 +29,96 @@ def compare(case: Case, run: LabRun, records: Sequence[Record], course: Course) 
     label.
     """
     assert case.variant is not None
-    found = case.inspected.runs.get(run.name)
+    handed_in = case.inspected.runs.get(run.name)
     case.repeated[run.name] = case.runs[run.name] = [record["values"] for record in records]
-    if found is None:
+    if handed_in is None:
         case.flag(
             "no run",
             f"The run {run.name} was not handed in; the answers are marked by the repeated run.",
         )
         return False
-    if found.misfits:
-        listed = ", ".join(found.misfits[:_SHOWN]) + (
-            ", ..." if len(found.misfits) > _SHOWN else ""
+    if handed_in.misfits:
+        listed = ", ".join(handed_in.misfits[:_SHOWN]) + (
+            ", ..." if len(handed_in.misfits) > _SHOWN else ""
         )
         case.flag("manifest", f"Run {run.name}: not what its manifest says: {listed}.")
-    if found.testbed == "native":
-        _native(case, run, found, course)
+    if handed_in.testbed == "native":
+        _native(case, run, handed_in, course)
         return True
-    wanted = {name: digest for record in records for name, digest in record["files"].items()}
+    digests = {name: digest for record in records for name, digest in record["files"].items()}
     case.authentic[run.name] = all(
-        found.files.get(name) == digest for name, digest in wanted.items()
+        handed_in.files.get(name) == digest for name, digest in digests.items()
     )
     if not case.authentic[run.name]:
-        for sentence in other_settings(run, case.variant, found):
+        for sentence in other_settings(run, case.variant, handed_in):
             case.flag("other settings", f"Run {run.name}: {sentence}.")
     return not case.authentic[run.name]
 
 
-def other_settings(run: LabRun, variant: Variant, found: HandedInRun) -> list[str]:
+def other_settings(run: LabRun, variant: Variant, handed_in: HandedInRun) -> list[str]:
     """Where the run's own words are not the variant's."""
-    said = [
-        f"{name} is {found.parameters[name]} and should be {value}"
+    sentences = [
+        f"{name} is {handed_in.parameters[name]} and should be {value}"
         for name, value in (text.split("=", 1) for text in settings(run, variant.values))
-        if name in found.parameters and found.parameters[name] != value
+        if name in handed_in.parameters and handed_in.parameters[name] != value
     ]
-    if tuple(found.seeds) != seeds_of(run, variant):
-        said.append(
-            f"its seed is {', '.join(map(str, found.seeds[:3])) or 'unknown'} and should be"
+    if tuple(handed_in.seeds) != seeds_of(run, variant):
+        sentences.append(
+            f"its seed is {', '.join(map(str, handed_in.seeds[:3])) or 'unknown'} and should be"
             f" {variant.seed}"
         )
-    return said
+    return sentences
 
 
-def explained(found: HandedInRun, ours: Mapping[str, str]) -> str:
+def explained(handed_in: HandedInRun, versions: Mapping[str, str]) -> str:
     """Whether versions may explain a difference, in a sentence."""
-    others = [
-        f"{name} {found.origin.get(name, 'unknown')[:24] or 'unknown'} and not {ours[name][:24]}"
+    differing = [
+        f"{name} {handed_in.origin.get(name, 'unknown')[:24] or 'unknown'} and not {versions[name][:24]}"
         for name in _VERSIONS
-        if name in ours and found.origin.get(name) != ours[name]
+        if name in versions and handed_in.origin.get(name) != versions[name]
     ]
-    if not others:
+    if not differing:
         return "Its manifest names the versions that the grader has, so versions do not explain it."
-    return f"Its manifest names other versions, which may explain it: {'; '.join(others)}."
+    return f"Its manifest names other versions, which may explain it: {'; '.join(differing)}."
 
 
 def settle(
-    case: Case, run: LabRun, kept: Path, records: Sequence[Record], ours: Mapping[str, str]
+    case: Case, run: LabRun, reference: Path, records: Sequence[Record], versions: Mapping[str, str]
 ) -> None:
     """Say where captures begin to differ, and mark by what was handed in."""
-    found = case.inspected.runs[run.name]
-    if found.testbed == "native":
-        check_label(case, run, found, records, kept / "raw", ours.get("kernel release", ""))
+    handed_in = case.inspected.runs[run.name]
+    if handed_in.testbed == "native":
+        check_label(
+            case, run, handed_in, records, reference / "raw", versions.get("kernel release", "")
+        )
         return
     names = [name for record in records for name in record["files"] if name.endswith(".pcap")]
-    others = [
+    other_files = [
         name
         for record in records
         for name, digest in record["files"].items()
-        if not name.endswith(".pcap") and found.files.get(name) != digest
+        if not name.endswith(".pcap") and handed_in.files.get(name) != digest
     ]
-    place = case.folder / found.place / "raw"
+    place = case.folder / handed_in.place / "raw"
     try:
         differing = [
-            Difference(**one)
-            for one in contained(differences, str(kept / "raw"), str(place), names)
+            Difference(**difference)
+            for difference in contained(differences, str(reference / "raw"), str(place), names)
         ]
     except TcplabError as error:
         case.flag("captures", f"Run {run.name}: the captures could not be compared. {error}")
         return
     case.compared[run.name] = differing
-    only_cut = bool(differing) and all(one.cut for one in differing) and not others
+    only_cut = (
+        bool(differing) and all(difference.cut for difference in differing) and not other_files
+    )
     kind = "cut short" if only_cut else "captures" if differing else "files"
-    said = [_said(one) for one in differing[:_SHOWN]] or [
-        f"{others[0]} is another file than the run gives"
+    sentences = [_said(difference) for difference in differing[:_SHOWN]] or [
+        f"{other_files[0]} is another file than the run gives"
     ]
-    case.flag(kind, f"Run {run.name}: {'; '.join(said)}. {explained(found, ours)}")
+    case.flag(kind, f"Run {run.name}: {'; '.join(sentences)}. {explained(handed_in, versions)}")
     if not only_cut:
-        _measure(case, run, found)
+        _measure(case, run, handed_in)
 
 
 def _said(difference: Difference) -> str:
@@ -126,10 +130,10 @@ def _said(difference: Difference) -> str:
     )
 
 
-def _measure(case: Case, run: LabRun, found: HandedInRun) -> None:
+def _measure(case: Case, run: LabRun, handed_in: HandedInRun) -> None:
     """Mark by the captures as they are."""
     try:
-        measured = contained(values_of, str(case.folder / found.place))
+        measured = contained(values_of, str(case.folder / handed_in.place))
         values: dict[str, Values] = measured["values"]
     except TcplabError as error:
         case.flag(
@@ -144,7 +148,7 @@ def _measure(case: Case, run: LabRun, found: HandedInRun) -> None:
         )
 
 
-def _native(case: Case, run: LabRun, found: HandedInRun, course: Course) -> None:
+def _native(case: Case, run: LabRun, handed_in: HandedInRun, course: Course) -> None:
     """A run in real time cannot be repeated: its own witnesses and the band of repeated runs judge
     it.
     """
@@ -158,9 +162,11 @@ def _native(case: Case, run: LabRun, found: HandedInRun, course: Course) -> None
             f"Run {run.name} was made in real time, which this course does not accept unseen.",
         )
     assert case.variant is not None
-    for sentence in other_settings(run, case.variant, found):
+    for sentence in other_settings(run, case.variant, handed_in):
         case.flag("other settings", f"Run {run.name}: {sentence}.")
-    _measure(case, run, found)
-    by_condition = {name: one for values in case.runs[run.name] for name, one in values.items()}
+    _measure(case, run, handed_in)
+    by_condition = {
+        name: measured for values in case.runs[run.name] for name, measured in values.items()
+    }
     for sentence in inconsistencies(by_condition):
         case.flag("witnesses", f"Run {run.name}, {sentence}.")

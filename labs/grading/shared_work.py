@@ -24,11 +24,11 @@ def same_captures(cases: Sequence[Case]) -> None:
     """
     holders: dict[str, list[tuple[Case, str]]] = defaultdict(list)
     for case in cases:
-        for run, found in case.inspected.runs.items():
-            for digest in _telling(found):
+        for run, handed_in in case.inspected.runs.items():
+            for digest in _telling(handed_in):
                 holders[digest].append((case, run))
     for shared in holders.values():
-        for case, run in shared if len({id(one) for one, _ in shared}) > 1 else ():
+        for case, run in shared if len({id(holder) for holder, _ in shared}) > 1 else ():
             for other, _ in shared:
                 if other is not case and not case.authentic.get(run):
                     case.flag(
@@ -38,12 +38,12 @@ def same_captures(cases: Sequence[Case]) -> None:
                     )
 
 
-def _telling(found: HandedInRun) -> set[str]:
+def _telling(handed_in: HandedInRun) -> set[str]:
     """Digests of files that no two seeds have in common: captures, and samples of sockets where
     nothing is captured.
     """
     return {
-        digest for name, digest in found.files.items() if name.endswith((".pcap", ".jsonl"))
+        digest for name, digest in handed_in.files.items() if name.endswith((".pcap", ".jsonl"))
     } - {_EMPTY}
 
 
@@ -101,4 +101,4 @@ def same_student(cases: Sequence[Case]) -> None:
 
 
 def _both(group: Sequence[Case]) -> Iterable[tuple[Case, Case]]:
-    return [(one, other) for one in group for other in group if one is not other]
+    return [(case, other) for case in group for other in group if case is not other]

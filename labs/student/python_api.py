@@ -23,21 +23,23 @@ def start(
     place = Path(folder or f"{lab}-{packing.safe_name(student_id(student))}")
     if place.exists():
         return read_assignment(place)
-    found = lab_catalogue.find(lab)
-    mine = (
-        variant_from(Path(variants), found, student)
+    spec = lab_catalogue.find(lab)
+    own_variant = (
+        variant_from(Path(variants), spec, student)
         if variants
-        else variant(SELF_STUDY, found, student)
+        else variant(SELF_STUDY, spec, student)
     )
-    return starting.start(found, mine, place)
+    return starting.start(spec, own_variant, place)
 
 
 def run(assignment: Assignment) -> dict[str, Path]:
     """Do the runs that are not there yet; every run's directory by its name."""
-    for one in missing_runs(assignment):
-        carry_out_run(assignment, one, "virtual", ready_lab)
-    found = {one.name: run_folder(assignment.folder, one.name) for one in assignment.lab.runs}
-    return {name: place for name, place in found.items() if place}
+    for lab_run in missing_runs(assignment):
+        carry_out_run(assignment, lab_run, "virtual", ready_lab)
+    folders = {
+        lab_run.name: run_folder(assignment.folder, lab_run.name) for lab_run in assignment.lab.runs
+    }
+    return {name: place for name, place in folders.items() if place}
 
 
 def measured(run: Path) -> Values:
