@@ -66,12 +66,9 @@ def start_command(
             if variants_file
             else variant(course, spec, student)
         )
-        assignment = start(
-            spec, own_variant, out or Path(f"{name}-{safe_name(own_variant.student)}")
-        )
-        click.echo(
-            f"{assignment.folder}/handout.html says what to do; then: ./tcplab lab run {assignment.folder}"
-        )
+        folder = out or Path(f"{name}-{safe_name(own_variant.student)}")
+        start(spec, own_variant, folder)
+        click.echo(f"{folder}/handout.html says what to do; then: ./tcplab lab run {folder}")
 
 
 @lab.command("run")
@@ -219,7 +216,7 @@ def key_command(
 )
 @click.option("--workers", type=click.IntRange(1, 10_000), metavar="NUMBER", help="Guests at once.")
 def ranges_command(name: str, seeds: int, out: Path, workers: int | None) -> None:
-    """Run the corners of a lab's ranges and say where its lesson shows: for who changes them."""
+    """Run the corners of a lab's ranges and say for which its lesson shows."""
     from labs.measuring.ranges import check_ranges
 
     with one_clear_message():
@@ -229,10 +226,8 @@ def ranges_command(name: str, seeds: int, out: Path, workers: int | None) -> Non
                 values = ", ".join(f"{name} {value}" for name, value in corner.variant.values)
                 click.echo(f"not shown: {values}, seed {corner.variant.seed} {corner.problem}")
         successes = sum(corner.lesson for corner in corners)
-        click.echo(
-            f"The lesson of {name} shows in {successes} of {len(corners)} runs at the corners of its"
-            " ranges."
-        )
+        shown = f"The lesson of {name} shows in {successes} of {len(corners)} runs"
+        click.echo(f"{shown} at the corners of its ranges.")
         raise SystemExit(successes < len(corners))
 
 
@@ -244,7 +239,7 @@ def ranges_command(name: str, seeds: int, out: Path, workers: int | None) -> Non
     required=True,
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Folder of the grades; the same command goes on where it was stopped.",
+    help="Folder of the grades; the same command goes on after a stop.",
 )
 @_course
 @click.option(
@@ -277,8 +272,9 @@ def grade(
     gradescope_metadata: Path | None,
     workers: int | None,
 ) -> None:
-    """Grade a folder or a Moodle or Canvas download of hand-ins: repeat each run, compare, and mark
-    the answers.
+    """Grade a class's hand-ins: repeat each run, compare, and mark the answers.
+
+    SUBMISSIONS is a folder, or a download of Moodle or Canvas.
     """
     with one_clear_message():
         from labs.grading.grade import grade_all

@@ -23,8 +23,9 @@ MODULE = "mine.c"
 def settings(
     run: LabRun, values: tuple[tuple[str, str], ...], module: Path | None = None
 ) -> list[str]:
-    """NAME=VALUE for everything that the run sets: its own settings, the student's values, the
-    module.
+    """NAME=VALUE for everything that the run sets.
+
+    These are its own settings, the student's values, and the module.
     """
     drawn = [f"{name}={value}" for name, value in values if name in run.varies]
     return [*run.settings, *drawn, *([f"module={module}"] if run.module else [])]
@@ -33,7 +34,7 @@ def settings(
 def combination_of(run: LabRun, variant: Variant, module: Path | None = None) -> Combination:
     """What this student runs.
 
-    Raises UsageError where it is impossible, or where its module is not there.
+    Raises UsageError if it is impossible, or if its module is missing.
     """
     if run.module and (module is None or not module.is_file()):
         raise UsageError(
@@ -55,8 +56,9 @@ def command_of(run: LabRun, variant: Variant) -> str:
 
 
 def run_folder(folder: Path, name: str) -> Path | None:
-    """The run directory of that name in a lab's folder or an unpacked hand-in: there the newest
-    that is finished.
+    """The run directory of that name; of several, the newest that is finished.
+
+    `folder` is a lab's folder or an unpacked hand-in.
     """
     place = folder / FOLDER / name
     if (place / "manifest.json").is_file():

@@ -1,5 +1,6 @@
-"""Text files as people's editors leave them: UTF-8 with or without a mark, and UTF-16 of Windows'
-Notepad and Excel.
+"""Text files as people's editors leave them.
+
+These are UTF-8 with or without a mark, and UTF-16 of Windows' Notepad and Excel.
 """
 
 from __future__ import annotations

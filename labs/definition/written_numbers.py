@@ -1,11 +1,10 @@
-"""Numbers with units as people write them: `231 kbit/s`, `0.231 Mbps`, `28.9 kB/s`, `≈ 9 %`, `15
-RTOs`.
+"""Numbers with units as people write them: `231 kbit/s`, `28.9 kB/s`, `≈ 9 %`, `15 RTOs`.
 
 A small b is a bit and a capital B a byte. kB is 1000 bytes and KiB 1024; iperf's KBytes are 1024
 (iperf(1)).
 
-What may mean two things is refused, and a person reads it. So are ranges, two numbers, and whatever
-else stands beside the number, except words without digits in parentheses at the end.
+A text that may mean two things is refused, and a person reads it. So are ranges, two numbers, and
+whatever else stands beside the number, except words without digits in parentheses at the end.
 """
 
 from __future__ import annotations
@@ -44,8 +43,9 @@ _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺\u2212", "0123456789-+
 
 @dataclass(frozen=True)
 class Unit:
-    """A unit: what it measures, and its factor to that dimension's base (bit/s, bytes, s, a
-    whole).
+    """A unit.
+
+    `dimension` is what it measures, `factor` leads to the base of that: bit/s, bytes, s, a whole.
     """
 
     dimension: str

@@ -69,5 +69,5 @@ def _take_off(case: Case, line: Acceptance) -> None:
 
 
 def strangers(names: Sequence[str], cases: Sequence[Case]) -> list[str]:
-    """Those of the names in files of decisions who handed in nothing."""
+    """The students in files of decisions who handed in nothing."""
     return sorted({name for name in names if not any(case.is_of(name) for case in cases)})

@@ -1,4 +1,4 @@
-"""What is in a zip or a tar of a stranger's, read within limits.
+"""What is in a stranger's zip or tar, read within limits.
 
 A zip says in its directory what it holds, and what comes out is checked against it. A tar says
 nothing before it is read, and a compressed one may swell without end: its bytes are counted while
@@ -48,7 +48,7 @@ AGAIN = "Pack and hand it in again."
 
 
 class Refusal(TcplabError):
-    """Something of a stranger's that is not opened; the sentence is for its owner."""
+    """A stranger's file that is not opened; the sentence is for its owner."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +62,10 @@ class ArchiveLimits:
 
 @dataclass(frozen=True)
 class ArchiveMember:
-    """A file in an archive or a folder: its name with slashes, its size as claimed, when it was
-    last changed.
+    """A file in an archive or a folder: its name with slashes, and its size as claimed.
 
-    `time` is in seconds, and tells only which of two in one archive is newer. `problem` is why it
-    is not to be read.
+    `time` is when it was last changed, in seconds; it tells only which of two in one archive is
+    newer. `problem` is why the file is not to be read.
     """
 
     name: str
@@ -84,8 +83,9 @@ Opener = Callable[[], IO[bytes]]
 
 
 def open_strangers_file(file: Path) -> IO[bytes]:
-    """A regular file, opened without following a link or waiting for a writer. Raises Refused,
-    OSError.
+    """A regular file, opened without following a link or waiting for a writer.
+
+    Raises Refusal, OSError.
     """
     try:
         return untrusted.opened(file.parent, file.name)
@@ -96,8 +96,7 @@ def open_strangers_file(file: Path) -> IO[bytes]:
 def members(stream: IO[bytes], allowance: ArchiveLimits) -> Iterator[tuple[ArchiveMember, Opener]]:
     """Each file of a zip or tar in its order, and how to read it until the next is asked for.
 
-    What an archive is, its first bytes say and not its name. Raises Refused if it cannot be read
-    on.
+    The first bytes say what an archive is, not its name. Raises Refusal if it cannot be read on.
     """
     with damage_refused():
         packed = os.fstat(stream.fileno()).st_size
@@ -115,7 +114,7 @@ def members(stream: IO[bytes], allowance: ArchiveLimits) -> Iterator[tuple[Archi
 
 @contextmanager
 def damage_refused() -> Iterator[None]:
-    """Whatever the libraries raise at a damaged archive becomes Refused; a full disk does not."""
+    """Whatever the libraries raise at a damaged archive becomes Refusal; a full disk does not."""
     try:
         yield
     except (
@@ -137,8 +136,9 @@ def damage_refused() -> Iterator[None]:
 
 
 def copy_limited(stream: IO[bytes], target: Path, limit: int) -> int:
-    """Copy at most `limit` bytes, whatever size was claimed: how many they were. Raises Refused for
-    more.
+    """Copy at most `limit` bytes, whatever size was claimed, and return how many they were.
+
+    Raises Refusal if there are more.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     written = 0
@@ -167,11 +167,11 @@ def link_problem(name: str) -> Refusal:
 
 
 def _slashed(name: str) -> str:
-    """A name as it is compared: Windows' programs write backslashes, tar writes `./` in front of
-    every name.
+    """A name as it is compared, with plain slashes.
 
-    Only slashes are allowed in a zip (APPNOTE.TXT, section 4.4.17); what begins with one is left
-    for name_problem.
+    Programs on Windows write backslashes, tar writes `./` in front of every name. Only slashes are
+    allowed in a zip (APPNOTE.TXT, section 4.4.17); a name that begins with one is left for
+    name_problem.
     """
     return re.sub(r"(?<![^/])\./", "", name.replace("\\", "/"))
 
@@ -267,8 +267,9 @@ def _opened(archive: tarfile.TarFile, entry: tarfile.TarInfo) -> IO[bytes]:
 
 
 class _Counted(io.RawIOBase):
-    """What is read of a tar, counted: Refused if it is more than a tar may be, or very much more
-    than it was packed.
+    """A tar whose bytes are counted while they are read.
+
+    Raises Refusal if they are more than a tar may have, or very many more than it was packed into.
     """
 
     def __init__(self, stream: IO[bytes], packed: int, allowance: ArchiveLimits) -> None:

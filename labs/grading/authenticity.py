@@ -1,7 +1,7 @@
-"""Whether captures are those that the student's own run gives: the same bytes, or where they begin
-to differ.
+"""Whether captures are those that the student's own run gives, byte for byte.
 
-Runs in a process of its own (labs.measuring.contained): one of the two captures is a stranger's.
+If they are not, the first difference is named. This runs in a process of its own
+(labs.measuring.contained): one of the two captures is a stranger's.
 """
 
 from __future__ import annotations
@@ -19,15 +19,38 @@ _MAGIC = {
     b"\xd4\xc3\xb2\xa1": ("<", 1e-6),
     b"\x4d\x3c\xb2\xa1": ("<", 1e-9),
 }  # what tcpdump writes on x86-64
+_FEW = 5.0  # bytes or packets by which counts may differ in any case
+_WITNESSES = (
+    ("bytes that its socket counted", "ss.bytes_sent", "sender.actual_data_bytes", 0.02),
+    (
+        "packets that tcpdump counted at the sender",
+        "tcpdump.sender",
+        "sender.both.total_packets",
+        0.01,
+    ),
+    (
+        "packets that tcpdump counted at the receiver",
+        "tcpdump.receiver",
+        "receiver.both.total_packets",
+        0.01,
+    ),
+    (
+        "retransmissions by the kernel's counter",
+        "nstat.TcpRetransSegs",
+        "sender.rexmt_data_pkts",
+        0.02,
+    ),
+)
+"""What is counted, the witness's count, that of the capture, and how far they may differ."""
 
 
 @dataclass(frozen=True)
 class Difference:
     """Where a capture differs from the one that was repeated.
 
-    `packet` is the number of the first packet that differs, from 1, 0 where the file itself is
-    no capture; `seconds` is its time after the first packet. `cut` says that what is there
-    agrees and then ends.
+    `packet` is the number of the first packet that differs, from 1; it is 0 if the file itself is
+    no capture. `seconds` is its time after the first packet. `cut` says that the file agrees as far
+    as it goes, and then ends.
     """
 
     file: str
@@ -38,8 +61,9 @@ class Difference:
 
 
 def differences(reference: str, handed_in: str, names: list[str]) -> list[dict[str, Any]]:
-    """The captures among `names` that differ, each with its first difference; both folders hold
-    these below raw/.
+    """The captures among `names` that differ, each with its first difference.
+
+    Both folders hold these below raw/.
     """
     differing = []
     for name in names:
@@ -62,21 +86,15 @@ def _difference(name: str, expected: bytes, given: bytes | None) -> Difference |
 def shared_packets(reference: str, handed_in: str, names: list[str]) -> dict[str, float]:
     """For each capture among `names`: the share of its packets that the reference has at any time.
 
-    Two runs in real time share next to none: sequence numbers and timestamps begin at chance
-    (RFC 6528, RFC 7323).
+    Two runs in real time share next to none: sequence numbers and timestamps begin at chance (RFC
+    6528, RFC 7323).
     """
     shares = {}
     for name in names:
-        content = _content(handed_in, name) or b""
-        own_packets = [packet for _, packet in packets(content)]
-        reference_packets = {
-            packet for _, packet in packets(untrusted.content(Path(reference), name))
-        }
-        shares[name] = (
-            sum(packet in reference_packets for packet in own_packets) / len(own_packets)
-            if own_packets
-            else 0.0
-        )
+        given = [packet for _, packet in packets(_content(handed_in, name) or b"")]
+        reference_content = untrusted.content(Path(reference), name)
+        expected = {packet for _, packet in packets(reference_content)}
+        shares[name] = sum(packet in expected for packet in given) / len(given) if given else 0.0
     return shares
 
 
@@ -89,29 +107,27 @@ def _content(folder: str, name: str) -> bytes | None:
 
 
 def _first(name: str, expected: bytes, given: bytes) -> Difference:
+    """The first packet that differs, or an end that one capture has and the other has not."""
     start = 0.0
     pairs = zip_longest(packets(expected), packets(given))
-    for number, (expected_packet, given_packet) in enumerate(pairs, 1):
-        start = start or (expected_packet[0] if expected_packet else 0.0)
-        if expected_packet == given_packet:
+    for number, (own, other) in enumerate(pairs, 1):
+        start = start or (own[0] if own else 0.0)
+        if own == other:
             continue
-        if given_packet is None or expected_packet is None:
-            time = expected_packet[0] if expected_packet else start
-            cut = expected.startswith(given)
-            reason = (
-                "it goes on after the run had ended"
-                if expected_packet is None
-                else "it ends there, and the run went on"
-            )
-            reason = reason if cut or expected_packet is None else "what follows is no packet"
-            return Difference(name, number, round(time - start, 6), cut, reason)
-        what = (
-            "the time is another"
-            if expected_packet[1] == given_packet[1]
-            else "the packet is another"
-        )
-        return Difference(name, number, round(expected_packet[0] - start, 6), False, what)
+        if own and other:
+            what = "the time is another" if own[1] == other[1] else "the packet is another"
+            return Difference(name, number, round(own[0] - start, 6), False, what)
+        seconds = round((own[0] if own else start) - start, 6)
+        cut = expected.startswith(given)
+        return Difference(name, number, seconds, cut, _ending(cut, ended=own is None))
     return Difference(name, 0, 0.0, False, "its packets are the same, the file is not")
+
+
+def _ending(cut: bool, ended: bool) -> str:
+    """How a capture ends too late or too early; `ended` says that the run had ended before."""
+    if ended:
+        return "it goes on after the run had ended"
+    return "it ends there, and the run went on" if cut else "what follows is no packet"
 
 
 def packets(content: bytes) -> Iterator[tuple[float, bytes]]:
@@ -127,42 +143,19 @@ def packets(content: bytes) -> Iterator[tuple[float, bytes]]:
 
 
 def inconsistencies(values: dict[str, dict[str, float]]) -> list[str]:
-    """Where a run's own witnesses contradict its captures; for runs that cannot be repeated.
+    """Sentences about how a run's own witnesses contradict its captures.
 
-    The sender's socket counts every byte of data that it sent (tcp_info, tcpi_bytes_sent) and
-    tcpdump every packet that it wrote. The last sample of the socket may be a little older than
-    the end.
+    They judge runs that cannot be repeated. The sender's socket counts every byte of data that it
+    sent (tcp_info, tcpi_bytes_sent) and tcpdump every packet that it wrote. The last sample of the
+    socket may be a little older than the end.
     """
     sentences = []
     for condition, measured in values.items():
-        for claim, counted, seen, slack in (
-            ("bytes that its socket counted", "ss.bytes_sent", "sender.actual_data_bytes", 0.02),
-            (
-                "packets that tcpdump counted at the sender",
-                "tcpdump.sender",
-                "sender.both.total_packets",
-                0.01,
-            ),
-            (
-                "packets that tcpdump counted at the receiver",
-                "tcpdump.receiver",
-                "receiver.both.total_packets",
-                0.01,
-            ),
-            (
-                "segments sent again by the kernel's counter",
-                "nstat.TcpRetransSegs",
-                "sender.rexmt_data_pkts",
-                0.02,
-            ),
-        ):
-            there, here = measured.get(counted), measured.get(seen)
-            if (
-                there is not None
-                and here is not None
-                and abs(there - here) > max(5.0, slack * max(there, here))
-            ):
-                sentences.append(
-                    f"{condition}: {here:,.0f} in the capture, and {there:,.0f} {claim}"
-                )
+        for claim, counter, capture_key, slack in _WITNESSES:
+            count, captured = measured.get(counter), measured.get(capture_key)
+            if count is None or captured is None:
+                continue
+            if abs(count - captured) > max(_FEW, slack * max(count, captured)):
+                difference = f"{captured:,.0f} in the capture, and {count:,.0f} {claim}"
+                sentences.append(f"{condition}: {difference}")
     return sentences

@@ -1,4 +1,4 @@
-"""One hand-in on its way through grading: what was found, what was compared, what it earned."""
+"""One hand-in on its way through grading: its content, its comparison and its points."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Flag:
 
     @property
     def for_the_student(self) -> str:
-        """What the student may read of it: nothing of anybody else."""
+        """What the student may read of it: nothing about anybody else."""
         return _FOR_THE_STUDENT.get(self.kind) or (_OF_ANOTHER if self.with_whom else self.text)
 
 
@@ -76,7 +76,7 @@ class Case:
         )
 
     def is_of(self, student: str) -> bool:
-        """Whether a person means this one by `student`: spaces around and capitals do not count."""
+        """Whether `student` means this one: spaces around it and capitals do not count."""
         return _plain(student) == _plain(self.student)
 
     @property
@@ -86,9 +86,7 @@ class Case:
 
     @property
     def names(self) -> set[str]:
-        """By what a course system's table may name the student: id and address, in small
-        letters.
-        """
+        """How a course system's table may name the student: id and address, in small letters."""
         return {name.casefold() for name in (self.student, self.email) if name}
 
     @property

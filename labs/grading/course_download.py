@@ -1,9 +1,9 @@
-"""What an instructor downloads: a folder or an archive with the hand-ins of a class, listed and
-taken out.
+"""What an instructor downloads: the hand-ins of a class, listed and taken out.
 
-An archive is opened in a process of its own (labs.measuring.contained), as each hand-in is. A
-file in it that cannot be taken out is refused alone; only a download that cannot be read on is
-refused as a whole, since nobody knows what follows.
+A download is a folder or an archive. An archive is opened in a process of its own
+(labs.measuring.contained), as each hand-in is. A file in it that cannot be taken out is refused
+alone; only a download that cannot be read on is refused as a whole, since nobody knows what
+follows.
 """
 
 from __future__ import annotations
@@ -112,8 +112,9 @@ def _entries(stream: IO[bytes]) -> Iterator[list[Any]]:
 
 
 def extract(archive: Path, targets: Mapping[int, Path]) -> dict[int, str]:
-    """Take files out of an archive, by their places in its order; why some could not be. Raises
-    TcplabError.
+    """Take files out of an archive, by their places in its order; why some could not be.
+
+    Raises TcplabError.
     """
     if not targets:
         return {}

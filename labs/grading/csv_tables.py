@@ -1,7 +1,7 @@
-"""CSV tables: ours, and those of course systems, in which only the cells that change are new bytes.
+"""CSV tables: ours, and those of course systems.
 
-Cells of ours that a spreadsheet would take for a formula get an apostrophe in front (OWASP, CSV
-injection).
+In a course system's table only the cells that change are new bytes. Cells of ours that a
+spreadsheet would take for a formula get an apostrophe in front (OWASP, CSV injection).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def table(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 @dataclass(frozen=True)
 class FilledTable:
-    """A table for a course system, and sentences for who imports it."""
+    """A table for a course system, and sentences for the instructor who imports it."""
 
     content: bytes
     notices: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""The report on a download: for each file one line that says whose it is and what became of it."""
+"""The report on a download: a line for each file says whose it is and what became of it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class DownloadReport:
     lines: Sequence[IntakeLine] = ()
     hand_ins: int = 0
     students: int = 0
-    left: int = 0
+    superseded: int = 0
     unreadable: int = 0
 
     @property
@@ -60,13 +60,15 @@ class DownloadReport:
             parts[0] += f" in {_number(inside, 'file')}"
         if self.unreadable:
             parts.append(f"{_number(self.unreadable, 'hand-in')} that could not be graded")
-        if self.left:
-            parts.append(f"{_number(self.left, 'other hand-in')} of the same students not graded")
+        if self.superseded:
+            parts.append(
+                f"{_number(self.superseded, 'other hand-in')} of the same students not graded"
+            )
         parts += [f"{count[became]} {became}" for became in ("ignored", "refused") if count[became]]
         return f"{_number(len(self.lines), 'file')}: {', '.join(parts)}."
 
     def terminal_lines(self) -> list[str]:
-        """For the terminal: the sums, and what a person should know."""
+        """Lines for the terminal: the sums, and what a person should know."""
         named = [f"  {line.file}: {line.became}, {line.why}" for line in self.looks[:_NAMED]]
         more = len(self.looks) - _NAMED
         return [self.summary, *named, *([f"  and {more} more; see {FILE}"] if more > 0 else [])]
@@ -83,7 +85,7 @@ EMPTY_REPORT = DownloadReport()
 def report_on(intake: Intake, counting: CountingHandIns) -> DownloadReport:
     """A line for each file. Raises TcplabError if a file or a hand-in has none, and is lost."""
     outcomes = {id(case.hand_in): _Outcome(case) for case in counting.cases}
-    outcomes |= {id(case.hand_in): _Outcome(case, why) for case, why in counting.left}
+    outcomes |= {id(case.hand_in): _Outcome(case, reason) for case, reason in counting.superseded}
     lines = [line for index in range(len(intake.files)) if (line := _line(index, intake, outcomes))]
     if (len(lines), len(outcomes)) != (len(intake.files), len(intake.hand_ins)):
         problem = (
@@ -94,19 +96,25 @@ def report_on(intake: Intake, counting: CountingHandIns) -> DownloadReport:
     cases = [case for case in counting.cases if not case.refused]
     students = len({case.student for case in cases})
     unreadable = len(counting.cases) - len(cases)
-    return DownloadReport(lines, len(cases), students, len(counting.left), unreadable)
+    return DownloadReport(lines, len(cases), students, len(counting.superseded), unreadable)
 
 
 @dataclass(frozen=True)
 class _Outcome:
-    """What became of a hand-in. `left` is why another of the same student counts."""
+    """What became of a hand-in. `superseded` is why another of the same student counts."""
 
     case: Case
-    left: str = ""
+    superseded: str = ""
 
     @property
     def became(self) -> FileFate:
-        return "not graded" if self.left else "could not grade" if self.case.refused else "graded"
+        return (
+            "not graded"
+            if self.superseded
+            else "could not grade"
+            if self.case.refused
+            else "graded"
+        )
 
 
 def _line(index: int, intake: Intake, outcomes: Mapping[int, _Outcome]) -> IntakeLine | None:
@@ -123,7 +131,7 @@ def _line(index: int, intake: Intake, outcomes: Mapping[int, _Outcome]) -> Intak
     student = _shown(outcome.case.student)
     if index in intake.passed:
         return IntakeLine(name, student, file.size, "ignored", _PASSED)
-    why = _shown(outcome.left or outcome.case.refused)
+    why = _shown(outcome.superseded or outcome.case.refused)
     return IntakeLine(name, student, file.size, outcome.became, why, bool(why))
 
 

@@ -28,9 +28,10 @@ _SHOWN = 5
 
 @dataclass(frozen=True)
 class CourseFiles:
-    """What an instructor took out of course systems.
+    """Files that an instructor took out of course systems.
 
-    Moodle's grading worksheet, and the table of the class, which may be Canvas's gradebook.
+    They are Moodle's grading worksheet, and the table of the class, which may be Canvas's
+    gradebook.
     """
 
     worksheet: Path | None = None
@@ -90,7 +91,7 @@ def check_given(given: CourseFiles, lab: LabSpec) -> None:
 
 
 def file_names(cases: Sequence[Case]) -> dict[int, str]:
-    """A file's name for each case: of its student, with a number where two would be alike."""
+    """A file's name for each case: its student's, with a number if two would be alike."""
     names: dict[int, str] = {}
     for case in cases:
         name = safe_name(case.student)[:60] or "hand-in"

@@ -1,6 +1,4 @@
-"""The pages of a class: feedback for each student, the class as a whole, and what a person is to
-read.
-"""
+"""The pages of a class: feedback for students, the whole class, and what a person is to read."""
 
 from __future__ import annotations
 
@@ -52,7 +50,7 @@ _CLASSES = {
 
 
 def feedback_page(lab: LabSpec, case: Case) -> str:
-    """What was asked, given, expected from the own run, how it is obtained, points."""
+    """What was asked and given, what the own run gives, how it is obtained, and the points."""
     pairs = [(_asked(lab, mark), mark) for mark in case.marks]
     return render("feedback.html", {"lab": lab, "case": case, "pairs": pairs, "verdicts": VERDICTS})
 
@@ -114,7 +112,7 @@ def _points(lab: LabSpec, cases: Sequence[Case]) -> list[tuple[str, int]]:
 
 
 def _question(question: Question, cases: Sequence[Case]) -> dict[str, Any]:
-    """The shares of verdicts on one question, widest first where they are right."""
+    """The shares of verdicts on one question, in the order of VERDICTS."""
     verdicts = Counter(
         mark.verdict for case in cases for mark in case.marks if mark.question == question.id
     )

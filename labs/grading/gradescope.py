@@ -1,4 +1,4 @@
-"""results.json for Gradescope's autograder, and whether the hand-in is of who submitted it.
+"""results.json for Gradescope's autograder, and whether the submitter owns the hand-in.
 
 Formats: https://gradescope-autograders.readthedocs.io, pages specs and submission_metadata.
 """
@@ -24,7 +24,7 @@ _WHOSE = "Gradescope writes this file beside each submission."
 
 @dataclass(frozen=True)
 class Submission:
-    """Who submitted, by the addresses of their accounts: several of them if a group did."""
+    """The submitters, by the addresses of their accounts; a group has several."""
 
     emails: tuple[str, ...]
 
@@ -54,7 +54,11 @@ def check_submitter(case: Case, people: Sequence[Person], submission: Submission
 
 
 def _is_of(case: Case, people: Sequence[Person], email: str) -> bool:
-    """By the address in the class's table; else the id is the address, or what is before its @."""
+    """Whether the hand-in is of that address.
+
+    The class's table tells; without an address in it, the id is the address, or what is before its
+    @.
+    """
     addresses = {person.email.casefold() for person in people if person.id == case.student}
     if listed := addresses - {""}:
         return email in listed

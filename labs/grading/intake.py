@@ -1,4 +1,4 @@
-"""A download taken in: each hand-in where it can be opened, and what each file of it belongs to."""
+"""A download taken in: its hand-ins, ready to be opened, and what each file belongs to."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _TAKEN_OUT = "hand-in"
 
 @dataclass(frozen=True)
 class HandIn:
-    """One hand-in: where it is, its path in the download, and whose it is by Moodle or Canvas.
+    """One hand-in: its place, its path in the download, and its owner by Moodle or Canvas.
 
-    `moodle` and `canvas` are the numbers by which these name it, `uploader` is the name, empty if
+    `moodle` and `canvas` are the numbers by which these name it; `uploader` is the name, empty if
     it tells nobody. `upload` is the same for all that one student uploaded, empty if no course
     system says it. `time` in seconds tells which is newer, as does `file`, Canvas's number.
     `problem` is why it could not be taken out of the download.
@@ -40,7 +40,7 @@ class HandIn:
 
     @property
     def words(self) -> str:
-        """Who uploaded it, by the word of the course system; empty if it says nothing."""
+        """The uploader by the word of the course system; empty if it says nothing."""
         return " ".join(word for word in (self.uploader, self.moodle or self.canvas) if word)
 
 
@@ -48,8 +48,8 @@ class HandIn:
 class Intake:
     """A download and its hand-ins.
 
-    Each file is, by its place, of a hand-in (`belongs`) or has a reason why of none (`others`).
-    `passed` are the files of hand-ins that no hand-in needs.
+    Each file, by its place, is of a hand-in (`belongs`), or there is a reason why it is of none
+    (`others`). `passed` are the files of hand-ins that no hand-in needs.
     """
 
     files: Sequence[DownloadFile]
@@ -137,7 +137,7 @@ def _problem(parcel: Parcel, files: Sequence[DownloadFile]) -> str:
 
 @dataclass(frozen=True)
 class _Trip:
-    """A parcel on its way out of a download: into which folder of ours, and why it stays."""
+    """A parcel on its way out of a download: its folder below ours, and why it stays."""
 
     parcel: Parcel
     folder: Path
@@ -145,7 +145,7 @@ class _Trip:
 
     @property
     def targets(self) -> dict[int, Path]:
-        """Where to each of its files is taken."""
+        """The target of each of its files."""
         if self.problem:
             return {}
         if self.parcel.packed:
@@ -157,7 +157,7 @@ class _Trip:
 def _from_archive(
     archive: Path, _files: Sequence[DownloadFile], trips: Sequence[_Trip]
 ) -> list[tuple[Path, str]]:
-    """Where each parcel of an archive can be opened, and why it cannot."""
+    """The place in which each parcel of an archive can be opened, and why it cannot be."""
     for trip in trips:
         trip.folder.mkdir(parents=True)
     targets = {place: target for trip in trips for place, target in trip.targets.items()}
@@ -173,7 +173,7 @@ def _from_archive(
 def _from_folder(
     folder: Path, files: Sequence[DownloadFile], trips: Sequence[_Trip]
 ) -> list[tuple[Path, str]]:
-    """The same of a folder: most can be opened where they are, what is scattered is gathered."""
+    """The same of a folder: most are opened in their place, and scattered files are gathered."""
     places = []
     for trip in trips:
         parcel = trip.parcel

@@ -1,10 +1,9 @@
-"""Points for answers: by the key of the student's own run, with what is known of how answers go
-wrong.
+"""Points for answers, by the key of the student's own run.
 
 A number is right within its tolerance, or if it is the right value rounded to the digits that were
-written. Half of the points are had without a unit, a quarter with a known factor between, such as 8
-of bits and bytes. A number that may mean two things never costs points: if another of its readings
-earns more, a person reads it.
+written. Half of the points are given without a unit, a quarter with a known factor between, such as
+8 of bits and bytes. A number that may mean two things never costs points: if another of its
+readings earns more, a person reads it.
 """
 
 from __future__ import annotations
@@ -52,10 +51,10 @@ _RIGHT = ("right", "follows")
 
 @dataclass(frozen=True)
 class AnswerMark:
-    """What an answer earned: `points` None where a person is to read it.
+    """What an answer earned: `points` is None if a person is to read it.
 
-    `verdict` is right, follows, unit, factor, mistake, wrong, part, empty, unreadable, read or
-    by hand.
+    `verdict` is right, follows, unit, factor, mistake, wrong, part, empty, unreadable, read or by
+    hand.
     """
 
     question: str
@@ -68,10 +67,10 @@ class AnswerMark:
 
 
 def tolerances(lab: LabSpec, keys: Sequence[Key]) -> dict[str, float]:
-    """How far a number may be off, as a share of it: a quarter of its standard deviation over
-    seeds, within limits.
+    """How far a number may be off, as a share of it.
 
-    A reading of one's own run is nearer to it than the runs of others are.
+    It is a quarter of its standard deviation over seeds, within limits. A reading of one's own run
+    is nearer to it than the runs of others are.
     """
     shares = {}
     for question in lab.questions:
@@ -291,8 +290,9 @@ def _readings(question: Question, number: Number) -> list[_Reading]:
 
 @dataclass(frozen=True)
 class _Close:
-    """Whether a value is another: within a share of it, or within the rounding of what was
-    written.
+    """Whether two values are the same.
+
+    They are within a share of the second, or within the rounding of what was written.
     """
 
     share: float

@@ -176,7 +176,7 @@ def read_worksheet(file: Path) -> Worksheet:
 
 
 def _recognised(sheet: ForeignTable) -> WorksheetColumns | None:
-    """The columns, by their headings in any known language, else by where Moodle writes them."""
+    """The columns, by their headings in any known language, else by Moodle's usual places."""
     columns = {role: _place(sheet.heading, names) for role, names in _headings().items()}
     maximum = _maximum(sheet) if columns["maximum"] is None else columns["maximum"]
     identifier = 0 if columns["identifier"] is None else columns["identifier"]

@@ -1,4 +1,4 @@
-"""Points by hand: a file that people write and that grading only reads."""
+"""Points by hand, in a file that people write and that grading only reads."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def read_toml(file: Path, beginning: str) -> dict[str, Any]:
 
 
 def apply_overrides(case: Case, lab: LabSpec, by_hand: Overrides) -> None:
-    """Put the points that people gave in place, also of a hand-in that could not be graded."""
+    """Give the points that people gave, also to a hand-in that could not be graded."""
     lines = by_hand.lines_for(case)
     if case.refused:
         case.marks = list(_marked(lab, lines)) if lines else []

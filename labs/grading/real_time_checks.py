@@ -1,7 +1,7 @@
 """Runs that are said to be made in real time: whether everything that they left says so too.
 
-Such a run cannot be repeated, so whoever writes all of its files, consistently, is not found out
-here. What is found out is a run in virtual time that was given another label.
+Such a run cannot be repeated, so a student who writes all of its files, consistently, is not found
+out here. A run in virtual time that was given another label is.
 """
 
 from __future__ import annotations
@@ -93,9 +93,10 @@ class _Claim:
 
 
 def contradictions(place: str, lab_release: str) -> list[str]:
-    """Sentences about what in the run directory `place` is of virtual time, or of another time.
+    """Sentences about what in a run directory is of virtual time, or of another time.
 
-    `lab_release` is the version of the lab kernel, on which nothing runs in real time.
+    `place` is the run directory, `lab_release` the version of the lab kernel, on which nothing runs
+    in real time.
     """
     folder = Path(place)
     manifest = _object(folder / "manifest.json")

@@ -179,8 +179,9 @@ def _is_heading(first: str, others: Sequence[Sequence[str]]) -> bool:
 
 
 def _person(cells: dict[str, str], heading: Sequence[str]) -> Person:
-    """A row of a table by its headings. Canvas's `ID` is its own number, Moodle's may be one of a
-    participant.
+    """A row of a table by its headings.
+
+    Canvas's `ID` is its own number, Moodle's may be that of a participant.
     """
     canvas_export = "sis user id" in heading or "sis login id" in heading
     numbers = (_participant(name, cells.get(name, "")) for name in _IDENTIFIER)

@@ -1,4 +1,4 @@
-"""Each run that was handed in beside the one that its student's variant gives."""
+"""Each run that was handed in, compared with the one that its student's variant gives."""
 
 from __future__ import annotations
 
@@ -22,11 +22,9 @@ _VERSIONS = ("tcplab", "code", "kernel release", "kernel", "image", "iperf", "tc
 
 
 def compare(case: Case, run: LabRun, records: Sequence[Record], course: Course) -> bool:
-    """Settle what is settled by digests alone. Whether the captures have to be compared packet by
-    packet.
+    """Settle what digests alone can; return whether packets have to be compared.
 
-    Those of a run in real time always have to: it could be one in virtual time under another
-    label.
+    Those of a run in real time always have to: it could be one in virtual time under another label.
     """
     assert case.variant is not None
     handed_in = case.inspected.runs.get(run.name)
@@ -38,9 +36,8 @@ def compare(case: Case, run: LabRun, records: Sequence[Record], course: Course) 
         )
         return False
     if handed_in.misfits:
-        listed = ", ".join(handed_in.misfits[:_SHOWN]) + (
-            ", ..." if len(handed_in.misfits) > _SHOWN else ""
-        )
+        more = ", ..." if len(handed_in.misfits) > _SHOWN else ""
+        listed = ", ".join(handed_in.misfits[:_SHOWN]) + more
         case.flag("manifest", f"Run {run.name}: not what its manifest says: {listed}.")
     if handed_in.testbed == "native":
         _native(case, run, handed_in, course)
@@ -56,7 +53,7 @@ def compare(case: Case, run: LabRun, records: Sequence[Record], course: Course) 
 
 
 def other_settings(run: LabRun, variant: Variant, handed_in: HandedInRun) -> list[str]:
-    """Where the run's own words are not the variant's."""
+    """Sentences about the settings of a run that are not its variant's."""
     sentences = [
         f"{name} is {handed_in.parameters[name]} and should be {value}"
         for name, value in (text.split("=", 1) for text in settings(run, variant.values))
@@ -70,12 +67,13 @@ def other_settings(run: LabRun, variant: Variant, handed_in: HandedInRun) -> lis
     return sentences
 
 
-def explained(handed_in: HandedInRun, versions: Mapping[str, str]) -> str:
-    """Whether versions may explain a difference, in a sentence."""
+def version_sentence(handed_in: HandedInRun, versions: Mapping[str, str]) -> str:
+    """A sentence that says whether versions may explain a difference."""
+    named = {name: handed_in.origin.get(name, "") for name in _VERSIONS if name in versions}
     differing = [
-        f"{name} {handed_in.origin.get(name, 'unknown')[:24] or 'unknown'} and not {versions[name][:24]}"
-        for name in _VERSIONS
-        if name in versions and handed_in.origin.get(name) != versions[name]
+        f"{name} {version[:24] or 'unknown'} and not {versions[name][:24]}"
+        for name, version in named.items()
+        if version != versions[name]
     ]
     if not differing:
         return "Its manifest names the versions that the grader has, so versions do not explain it."
@@ -113,15 +111,17 @@ def settle(
         bool(differing) and all(difference.cut for difference in differing) and not other_files
     )
     kind = "cut short" if only_cut else "captures" if differing else "files"
-    sentences = [_said(difference) for difference in differing[:_SHOWN]] or [
+    sentences = [_sentence(difference) for difference in differing[:_SHOWN]] or [
         f"{other_files[0]} is another file than the run gives"
     ]
-    case.flag(kind, f"Run {run.name}: {'; '.join(sentences)}. {explained(handed_in, versions)}")
+    case.flag(
+        kind, f"Run {run.name}: {'; '.join(sentences)}. {version_sentence(handed_in, versions)}"
+    )
     if not only_cut:
         _measure(case, run, handed_in)
 
 
-def _said(difference: Difference) -> str:
+def _sentence(difference: Difference) -> str:
     if not difference.packet:
         return f"{difference.file}: {difference.what}"
     return (
@@ -149,9 +149,7 @@ def _measure(case: Case, run: LabRun, handed_in: HandedInRun) -> None:
 
 
 def _native(case: Case, run: LabRun, handed_in: HandedInRun, course: Course) -> None:
-    """A run in real time cannot be repeated: its own witnesses and the band of repeated runs judge
-    it.
-    """
+    """Judge a run in real time by its own witnesses, since it cannot be repeated."""
     case.authentic[run.name] = False
     case.notes.append(
         f"Run {run.name} was made in real time, so it cannot be repeated packet by packet."

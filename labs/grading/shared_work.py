@@ -1,6 +1,4 @@
-"""What two hand-ins have in common that they should not: captures, answers that fit the other's
-variant, texts.
-"""
+"""What two hand-ins share that they should not: captures, another's numbers, texts."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ _LEAST_TEXT = 120  # characters; two short texts may be alike by chance
 def same_captures(cases: Sequence[Case]) -> None:
     """Flag captures that several hand-ins hold.
 
-    Whose own run gives them is no copy, and is only named.
+    A student whose own run gives them has copied nothing, and is only named.
     """
     holders: dict[str, list[tuple[Case, str]]] = defaultdict(list)
     for case in cases:
@@ -39,8 +37,9 @@ def same_captures(cases: Sequence[Case]) -> None:
 
 
 def _telling(handed_in: HandedInRun) -> set[str]:
-    """Digests of files that no two seeds have in common: captures, and samples of sockets where
-    nothing is captured.
+    """Digests of files that no two seeds have in common.
+
+    These are captures, and samples of sockets if nothing is captured.
     """
     return {
         digest for name, digest in handed_in.files.items() if name.endswith((".pcap", ".jsonl"))
@@ -50,9 +49,9 @@ def _telling(handed_in: HandedInRun) -> set[str]:
 def other_variants(
     cases: Sequence[Case], lab: LabSpec, right: Callable[[Case, Case], set[str]]
 ) -> None:
-    """Flag numbers that fit another student's run and not the own.
+    """Flag numbers that fit another student's run and not the own one.
 
-    `right(answers_of, by_key_of)` says which do.
+    `right(answers_of, by_key_of)` gives the questions that are right.
     """
     numbers = [question.id for question in lab.questions if question.kind == "number"]
     needed = max(_LEAST_FITS, 0.6 * len(numbers))
@@ -89,7 +88,7 @@ def same_texts(cases: Sequence[Case], lab: LabSpec) -> None:
 
 
 def same_student(cases: Sequence[Case]) -> None:
-    """Flag two hand-ins of one student: which of them counts is for a person to say."""
+    """Flag two hand-ins of one student: a person says which of them counts."""
     groups: dict[str, list[Case]] = defaultdict(list)
     for case in cases:
         groups[case.student].append(case)

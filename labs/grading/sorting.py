@@ -1,6 +1,6 @@
 """The files of a download sorted into hand-ins, by their names alone.
 
-Whose a file is, the course system says (labs.grading.uploads). Of what one student uploaded, each
+The course system says whose a file is (labs.grading.uploads). Among the files of one student, each
 archive and each folder with answers is a hand-in; so it is with files of which no course system
 speaks. Every file ends in one parcel, or among the others with its reason.
 """
@@ -68,7 +68,7 @@ class Sorting:
 
 @dataclass(frozen=True)
 class _FileGroup:
-    """What belongs together: names by their places in the download, as the student gave them."""
+    """Files that belong together: by their places in the download, the names that were given."""
 
     names: dict[int, str]
     in_order: list[tuple[str, int]]
@@ -124,7 +124,7 @@ def sort_files(files: Sequence[DownloadFile]) -> Sorting:
 def _sort_uploads(
     sorting: Sorting, paths: Mapping[int, str], uploads: Mapping[int, Upload]
 ) -> None:
-    """What one student, or one group, uploaded.
+    """Sort the files that one student, or one group, uploaded.
 
     If nothing of it is a hand-in, all of it is taken for one, so that the student is told.
     """

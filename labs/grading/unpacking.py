@@ -1,9 +1,8 @@
-"""A stranger's zip, tar or folder into an empty folder of ours: the files that a hand-in has, and
-nothing else.
+"""A stranger's zip, tar or folder, unpacked into an empty folder of ours.
 
-Nothing is trusted: not the names, not the kinds, not the sizes that an archive claims. What is
-refused is refused as a whole, with a sentence for its owner. Files that no hand-in needs are passed
-over.
+Only the files that a hand-in has are taken out. Nothing is trusted: not the names, not the kinds,
+not the sizes that an archive claims. A hand-in is refused as a whole, with a sentence for its
+owner. Files that no hand-in needs are passed over.
 """
 
 from __future__ import annotations

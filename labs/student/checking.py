@@ -1,6 +1,4 @@
-"""`tcplab lab check`: what is missing, unreadable or implausible in a hand-in. It knows no
-answers.
-"""
+"""`tcplab lab check`: what is missing, unreadable or implausible. It knows no answers."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ from topologies.errors import TcplabError
 
 @dataclass(frozen=True)
 class AnswerFinding:
-    """A sentence about a question or a run; `wrong` where it should not be handed in so."""
+    """A sentence about a question or a run; `wrong` if it should not be handed in so."""
 
     where: str
     text: str
@@ -33,7 +31,7 @@ class AnswerFinding:
 def check(assignment: Assignment) -> list[AnswerFinding]:
     """Everything that is to be said, runs first.
 
-    Raises TcplabError where the sheet itself cannot be read.
+    Raises TcplabError if the sheet itself cannot be read.
     """
     answers = read_sheet(assignment.folder / ANSWERS, assignment.lab)
     findings = [finding for run in assignment.lab.runs for finding in _run(assignment, run)]

@@ -19,7 +19,7 @@ from testbed.lab.ready import lab as ready_lab
 def start(
     lab: str, student: str, variants: Path | str | None = None, folder: Path | str | None = None
 ) -> Assignment:
-    """The student's assignment: made where it is not there yet, else read. Raises UsageError."""
+    """The student's assignment: made if there is none yet, else read. Raises UsageError."""
     place = Path(folder or f"{lab}-{packing.safe_name(student_id(student))}")
     if place.exists():
         return read_assignment(place)
@@ -33,7 +33,7 @@ def start(
 
 
 def run(assignment: Assignment) -> dict[str, Path]:
-    """Do the runs that are not there yet; every run's directory by its name."""
+    """Do the runs that are not done yet; every run's directory by its name."""
     for lab_run in missing_runs(assignment):
         carry_out_run(assignment, lab_run, "virtual", ready_lab)
     folders = {
@@ -51,7 +51,7 @@ def measured(run: Path) -> Values:
 def answer(assignment: Assignment, answers: Mapping[str, str | Sequence[str]]) -> None:
     """Write these answers to the sheet, in the place of what it had.
 
-    Raises UsageError for a question there is not.
+    Raises UsageError if one of the questions does not exist.
     """
     for name in answers:
         assignment.lab.question(name)
@@ -65,7 +65,7 @@ def answer(assignment: Assignment, answers: Mapping[str, str | Sequence[str]]) -
 
 
 def check(assignment: Assignment) -> list[checking.AnswerFinding]:
-    """What is missing or cannot be meant."""
+    """What is missing or implausible."""
     return checking.check(assignment)
 
 

@@ -17,7 +17,7 @@ _WALL_SECONDS = 600.0
 
 
 def missing_runs(assignment: Assignment) -> list[LabRun]:
-    """The runs that are not there yet."""
+    """The runs that are not done yet."""
     return [run for run in assignment.lab.runs if run_folder(assignment.folder, run.name) is None]
 
 

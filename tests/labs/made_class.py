@@ -1,10 +1,9 @@
-"""A class made up of every kind of student there is, graded, and compared with what each should
-get.
+"""A class of every kind of student, graded, and compared with what each should get.
 
-    .venv/bin/python -m tests.labs.made_class FOLDER --students 60
+.venv/bin/python -m tests.labs.made_class FOLDER --students 60
 
-Each honest run is a true one, in the lab kernel. The kinds repeat until the class is full; a
-test runs one of each.
+Each honest run is a true one, in the lab kernel. The kinds repeat until the class is full; a test
+runs one of each.
 """
 
 from __future__ import annotations
@@ -67,8 +66,9 @@ def kinds_for(number: int) -> list[Kind]:
 
 
 def make(folder: Path, kinds: list[Kind]) -> MadeClass:
-    """Make the class in an empty folder: runs first, two at once, then what each student makes of
-    them.
+    """Make the class in an empty folder.
+
+    Runs come first, two at once, then what each student makes of them.
     """
     lab = lab_catalogue.find(LAB)
     made = MadeClass(folder)

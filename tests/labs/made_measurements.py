@@ -1,6 +1,4 @@
-"""Runs of every lab that nobody made: measurements that show its claim, and changes that contradict
-it.
-"""
+"""Made-up measurements of every lab that show its claim, and changes that contradict it."""
 
 from __future__ import annotations
 

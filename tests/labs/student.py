@@ -1,6 +1,4 @@
-"""A made-up student of the SACK lab, and what any of them does: write answers, pack, spoil what was
-packed.
-"""
+"""A made-up student of the SACK lab: answers, a packed hand-in, and how to spoil it."""
 
 from __future__ import annotations
 
@@ -74,8 +72,9 @@ class Kind:
 def written(
     lab: LabSpec, key: Key, change: Callable[[str, float], str] | None = None
 ) -> dict[str, Any]:
-    """The answers of the key as a student writes them; `change(question, value)` writes a number
-    otherwise.
+    """The answers of the key as a student writes them.
+
+    `change(question, value)` writes a number otherwise.
     """
     found: dict[str, Any] = {}
     for question in lab.questions:

@@ -1,4 +1,4 @@
-"""A download taken in as grading does it, up to the point where runs would be repeated."""
+"""A download taken in as grading does it, until runs would be repeated."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FORMS = ["folder", "zip", "tar", "tar.gz", "tar.bz2", "tar.xz"]
 
 @dataclass(frozen=True)
 class TakenIn:
-    """What a download came to, up to the point where runs would be repeated."""
+    """What a download came to, before any run is repeated."""
 
     intake: Intake
     chosen: CountingHandIns
@@ -46,7 +46,7 @@ class TakenIn:
 
     @property
     def graded(self) -> dict[str, str]:
-        """Which hand-in counts for whom."""
+        """The hand-in that counts, by its student."""
         return {case.student: case.hand_in.label for case in self.chosen.cases if not case.refused}
 
     @property

@@ -1,6 +1,4 @@
-"""Zips and tars from strangers, with every limit; and what Windows' programs make of names and
-texts.
-"""
+"""Zips and tars from strangers with every limit, and how Windows writes names and texts."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Runs beside the repeated ones: what is said of settings, versions, manifests and runs in real
-time.
-"""
+"""Runs beside the repeated ones: settings, versions, manifests and runs in real time."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from labs.grading.case import Case
 from labs.grading.inspection import HandedInRun, InspectedHandIn
 from labs.grading.intake import HandIn
 from labs.grading.opened_hand_ins import require_course
-from labs.grading.run_comparison import compare, explained, other_settings
+from labs.grading.run_comparison import compare, other_settings, version_sentence
 from tests.labs.conftest import COURSE
 from topologies.errors import UsageError
 
@@ -92,8 +90,8 @@ def test_another_link_or_seed_is_named(case: Case, sack: LabSpec) -> None:
 
 def test_versions_explain_a_difference_or_do_not(case: Case) -> None:
     found = case.inspected.runs["sack"]
-    assert "versions do not explain it" in explained(found, OURS)
-    other = explained(replace(found, origin=OURS | {"kernel release": "6.12.1"}), OURS)
+    assert "versions do not explain it" in version_sentence(found, OURS)
+    other = version_sentence(replace(found, origin=OURS | {"kernel release": "6.12.1"}), OURS)
     assert "may explain it" in other and "kernel release 6.12.1 and not 7.2.12" in other
 
 

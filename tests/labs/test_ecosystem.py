@@ -1,6 +1,4 @@
-"""What goes along with the labs: notebooks that do what they say, and scripts for other systems
-that are whole.
-"""
+"""What goes along with the labs: notebooks that do what they say, and whole scripts."""
 
 from __future__ import annotations
 

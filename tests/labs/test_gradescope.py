@@ -1,4 +1,4 @@
-"""A hand-in on Gradescope is of who submitted it, by the metadata as Gradescope documents it."""
+"""A hand-in on Gradescope belongs to its submitter, by the metadata that Gradescope documents."""
 
 from __future__ import annotations
 

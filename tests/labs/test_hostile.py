@@ -1,6 +1,4 @@
-"""Hand-ins from strangers: what leaves its folder, swells, links or crashes is refused or
-contained.
-"""
+"""Hand-ins from strangers: what leaves its folder, swells, links or crashes does no harm."""
 
 from __future__ import annotations
 

@@ -263,9 +263,7 @@ _PATHS = some.lists(some.lists(_NAMES, min_size=1, max_size=5).map("/".join), ma
 @settings(max_examples=500, deadline=None)
 @given(_PATHS)
 def test_every_file_of_any_download_has_one_line(paths: list[str]) -> None:
-    """Names alone, as they stand in an archive: also twice, and also a file where another has a
-    folder.
-    """
+    """Names alone, as they stand in an archive: some twice, and a file with a folder's name."""
     files = [DownloadFile(path, number, hostile=".." in path) for number, path in enumerate(paths)]
     sorting = sort_files(files)
     places = [index for parcel in sorting.parcels for index in parcel.files] + list(sorting.others)

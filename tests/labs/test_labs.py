@@ -1,6 +1,4 @@
-"""Labs as data: numbers with units, variants, handouts, and answers that are checked before they
-are handed in.
-"""
+"""Labs as data: numbers with units, variants, handouts, and the check of answers."""
 
 from __future__ import annotations
 

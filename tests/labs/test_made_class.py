@@ -1,6 +1,4 @@
-"""A class with one student of every kind is made in the lab kernel, graded as an instructor does,
-and compared.
-"""
+"""A class with one student of every kind, made in the lab kernel, graded and compared."""
 
 from __future__ import annotations
 

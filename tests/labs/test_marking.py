@@ -1,6 +1,4 @@
-"""Points: units, rounding, known factors and mix-ups, what follows from a wrong value, and points
-by hand.
-"""
+"""Points: units, rounding, known factors and mix-ups, derived values, and points by hand."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Modules of strangers run in the lab kernel only: one that crashes, spins or does not compile ends
-alone.
-"""
+"""Modules of strangers: one that crashes, spins or does not compile ends alone."""
 
 from __future__ import annotations
 
@@ -73,7 +71,7 @@ def test_only_the_sound_module_is_graded_and_the_others_say_why(
 def test_a_hostile_module_reads_nothing_and_the_class_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The grader stands in the folder of the course's file, as one does who types the command."""
+    """The grader works in the folder of the course's file, as a person who types the command."""
     monkeypatch.setattr(class_grading, "_SEEDS", 3)
     monkeypatch.chdir(tmp_path)
     Path("canary").write_text(COURSE.secret)

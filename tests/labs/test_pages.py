@@ -1,6 +1,4 @@
-"""The pages in a browser: no complaint, nothing wider than a phone, and lines for overrides.toml
-from what is typed.
-"""
+"""The pages in a browser: no complaint, no page wider than a phone, and lines of TOML."""
 
 from __future__ import annotations
 

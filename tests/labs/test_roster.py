@@ -1,6 +1,4 @@
-"""The class as instructors have it: exports in several languages, and what spreadsheets make of
-them.
-"""
+"""The class as instructors have it: exports in several languages, and spreadsheets."""
 
 from __future__ import annotations
 
