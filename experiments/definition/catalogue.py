@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import experiments
-from experiments.definition.spec import ExperimentSpec, claim_of
+from experiments.spec import ExperimentSpec, claim_of
 from topologies.errors import UsageError
 
 

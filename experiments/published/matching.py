@@ -11,9 +11,9 @@ from typing import Any
 
 from analysis.measures.flow_rows import Row, value_of
 from experiments.definition.grid import Combination
-from experiments.definition.spec import ExperimentSpec
 from experiments.published.target_points import combinations, command, described
 from experiments.published.targets import Target, targets
+from experiments.spec import ExperimentSpec
 from topologies.data import to_data
 
 _Published = tuple[ExperimentSpec, Any]

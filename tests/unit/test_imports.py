@@ -22,10 +22,10 @@ OURS = {package for package in ALLOWED if (ROOT / package).is_dir()}
 TRAVELLING = [
     "topologies",
     "testbed/guest",
-    "experiments/definition/spec.py",
-    "experiments/procedure/perform.py",
-    "experiments/procedure/proof.py",
-    "experiments/procedure/reordering_proof.py",
+    "experiments/spec.py",
+    "experiments/procedure.py",
+    "experiments/proof.py",
+    "experiments/reordering_proof.py",
 ]
 
 
