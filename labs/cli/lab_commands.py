@@ -98,7 +98,7 @@ def run_command(folder: Path, testbed: str, again: bool) -> None:
 @lab.command("check")
 @_folder
 def check_command(folder: Path) -> None:
-    """Say what is missing or cannot be meant; show no points."""
+    """Say what is missing or implausible; show no points."""
     from labs.definition.assignment import read_assignment
     from labs.student.checking import check
 
@@ -168,7 +168,7 @@ def variants_command(name: str, roster: Path, course_file: Path | None, out: Pat
 
 @lab.command("key")
 @click.argument("name", metavar="LAB")
-@click.option("--student", required=True, metavar="ID", help="Whose run the key is computed from.")
+@click.option("--student", required=True, metavar="ID", help="The student whose run gives the key.")
 @_course
 @click.option(
     "--module",

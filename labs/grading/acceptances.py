@@ -46,13 +46,13 @@ class Acceptances:
 
 def read_acceptances(folder: Path) -> Acceptances:
     """The file in the folder of grades, made if there is none. Raises UsageError."""
-    accepted: Acceptances = from_data(Acceptances, read_toml(folder / FILE, _BEGINNING), FILE)
-    return accepted
+    acceptances: Acceptances = from_data(Acceptances, read_toml(folder / FILE, _BEGINNING), FILE)
+    return acceptances
 
 
-def apply_acceptances(case: Case, accepted: Acceptances) -> None:
+def apply_acceptances(case: Case, acceptances: Acceptances) -> None:
     """Take the flags that were accepted off this hand-in; say if another one was accepted."""
-    lines = [line for line in accepted.accept if case.is_of(line.student)]
+    lines = [line for line in acceptances.accept if case.is_of(line.student)]
     for line in lines:
         if case.digest and line.hand_in == case.digest:
             _take_off(case, line)
@@ -61,10 +61,10 @@ def apply_acceptances(case: Case, accepted: Acceptances) -> None:
 
 
 def _take_off(case: Case, line: Acceptance) -> None:
-    taken = [flag for flag in case.flags if flag.kind in line.flags]
-    if taken:
-        case.accepted += taken
-        case.flags = [flag for flag in case.flags if flag not in taken]
+    seen = [flag for flag in case.flags if flag.kind in line.flags]
+    if seen:
+        case.accepted += seen
+        case.flags = [flag for flag in case.flags if flag not in seen]
         case.notes.append(f"Looked at and accepted. {line.comment}".strip())
 
 

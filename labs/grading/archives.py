@@ -235,8 +235,8 @@ def _is_tar(beginning: bytes) -> bool:
 def _tar(
     stream: IO[bytes], packed: int, allowance: ArchiveLimits
 ) -> Iterator[tuple[ArchiveMember, Opener]]:
-    counted = cast(IO[bytes], _Counted(stream, packed, allowance))
-    with tarfile.open(fileobj=counted, mode="r|", tarinfo=_Header) as archive:
+    counted = cast(IO[bytes], _CountedStream(stream, packed, allowance))
+    with tarfile.open(fileobj=counted, mode="r|", tarinfo=_TarHeader) as archive:
         for number, entry in enumerate(archive, 1):
             if number > allowance.files:
                 raise _too_many(allowance)
@@ -266,7 +266,7 @@ def _opened(archive: tarfile.TarFile, entry: tarfile.TarInfo) -> IO[bytes]:
     return stream
 
 
-class _Counted(io.RawIOBase):
+class _CountedStream(io.RawIOBase):
     """A tar whose bytes are counted while they are read.
 
     Raises Refusal if they are more than a tar may have, or very many more than it was packed into.
@@ -286,11 +286,11 @@ class _Counted(io.RawIOBase):
         return chunk
 
 
-class _Header(tarfile.TarInfo):
+class _TarHeader(tarfile.TarInfo):
     """A tar's header. tarfile takes a damaged one for the end, and what follows would vanish."""
 
     @classmethod
-    def frombuf(cls, buf: Any, encoding: str, errors: str) -> _Header:
+    def frombuf(cls, buf: Any, encoding: str, errors: str) -> _TarHeader:
         if len(buf) == tarfile.BLOCKSIZE and not any(buf):
             return super().frombuf(buf, encoding, errors)  # raises what means the end
         try:

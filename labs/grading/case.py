@@ -21,7 +21,7 @@ State = Literal["graded", "look", "marked by hand", "could not grade"]
 
 _FOR_THE_STUDENT = {
     "twice": "There is another hand-in under your name.",
-    "whose": "Who handed it in is not whom it says that it is of.",
+    "whose": "It was handed in by somebody else than the student whom it names.",
     "not real time": "It says that it was made in real time, and not all of its files say so.",
 }
 _OF_ANOTHER = "Parts of it are the same as another student's, or fit another student's run."

@@ -46,31 +46,33 @@ class GradedClass:
     course: Course
     people: Sequence[Person]
     cases: Sequence[Case]
-    by_hand: Overrides
-    accepted: Acceptances
-    received: DownloadReport = EMPTY_REPORT
+    overrides: Overrides
+    acceptances: Acceptances
+    report: DownloadReport = EMPTY_REPORT
 
 
-def write(out: Path, graded: GradedClass, given: CourseFiles) -> list[str]:
+def write(out: Path, graded_class: GradedClass, given: CourseFiles) -> list[str]:
     """Write everything but the files of decisions, which belong to people.
 
     Pages and tables of a former grading that belong to nobody any more are removed. Returns
     sentences for the instructor.
     """
-    tables = _tables(graded, given)
+    tables = _tables(graded_class, given)
     written: dict[str, str] = {}
-    write_files(out, _listed(_files(graded, tables), written), "grade")
+    write_files(out, _listed(_files(graded_class, tables), written), "grade")
     gone = kept_files.remove_stale(out, written)
     notices = [sentence for filled in tables.values() for sentence in filled.notices]
-    return [*notices, *_about_decisions(graded), *_about_stale(gone)]
+    return [*notices, *_about_decisions(graded_class), *_about_stale(gone)]
 
 
-def _files(graded: GradedClass, tables: Mapping[str, FilledTable]) -> Iterator[tuple[str, bytes]]:
+def _files(
+    graded_class: GradedClass, tables: Mapping[str, FilledTable]
+) -> Iterator[tuple[str, bytes]]:
     """Every file with its content, one after the other: the pictures of a class are many."""
-    names = file_names(graded.cases)
+    names = file_names(graded_class.cases)
     yield from ((name, filled.content) for name, filled in tables.items() if filled.content)
-    yield from ((name, text.encode()) for name, text in _pages(graded, names))
-    yield from _pictures(graded.cases, names)
+    yield from ((name, text.encode()) for name, text in _pages(graded_class, names))
+    yield from _pictures(graded_class.cases, names)
 
 
 def _listed(
@@ -100,14 +102,14 @@ def file_names(cases: Sequence[Case]) -> dict[int, str]:
     return names
 
 
-def _tables(graded: GradedClass, given: CourseFiles) -> dict[str, FilledTable]:
+def _tables(graded_class: GradedClass, given: CourseFiles) -> dict[str, FilledTable]:
     """Every table by its name; one that would have no row is empty and not written."""
-    students = exported_points(graded.cases)
+    students = exported_points(graded_class.cases)
     return {
-        "grades.csv": FilledTable(grades(graded.lab, graded.cases).encode()),
-        INTAKE: FilledTable(table(*graded.received.table()).encode()),
-        "moodle.csv": _moodle(graded.lab, students, given.worksheet),
-        "canvas.csv": _canvas(graded.lab, students, given.roster),
+        "grades.csv": FilledTable(grades(graded_class.lab, graded_class.cases).encode()),
+        INTAKE: FilledTable(table(*graded_class.report.table()).encode()),
+        "moodle.csv": _moodle(graded_class.lab, students, given.worksheet),
+        "canvas.csv": _canvas(graded_class.lab, students, given.roster),
     }
 
 
@@ -125,16 +127,20 @@ def _canvas(lab: LabSpec, students: Sequence[ExportedPoints], roster: Path | Non
     return FilledTable(canvas.own_gradebook(lab, students).encode())
 
 
-def _pages(graded: GradedClass, names: dict[int, str]) -> Iterator[tuple[str, str]]:
-    lab, cases = graded.lab, graded.cases
+def _pages(graded_class: GradedClass, names: dict[int, str]) -> Iterator[tuple[str, str]]:
+    lab, cases = graded_class.lab, graded_class.cases
     yield "report.json", _json([case.described() for case in cases])
     yield (
         "class.html",
-        grade_pages.class_page(lab, graded.course, graded.people, cases, names, graded.received),
+        grade_pages.class_page(
+            lab, graded_class.course, graded_class.people, cases, names, graded_class.report
+        ),
     )
     yield (
         "reading.html",
-        grade_pages.reading_page(lab, cases, names, graded.by_hand, graded.accepted),
+        grade_pages.reading_page(
+            lab, cases, names, graded_class.overrides, graded_class.acceptances
+        ),
     )
     for case in cases:
         yield f"feedback/{names[id(case)]}.html", grade_pages.feedback_page(lab, case)
@@ -154,10 +160,10 @@ def _pictures(cases: Sequence[Case], names: dict[int, str]) -> Iterator[tuple[st
             )
 
 
-def _about_decisions(graded: GradedClass) -> Iterable[str]:
-    names = [line.student for line in graded.by_hand.override]
-    names += [line.student for line in graded.accepted.accept]
-    for name in strangers(names, graded.cases):
+def _about_decisions(graded_class: GradedClass) -> Iterable[str]:
+    names = [line.student for line in graded_class.overrides.override]
+    names += [line.student for line in graded_class.acceptances.accept]
+    for name in strangers(names, graded_class.cases):
         yield f"There are decisions about '{name}', who handed in nothing."
 
 

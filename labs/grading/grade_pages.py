@@ -70,7 +70,7 @@ def class_page(
     people: Sequence[Person],
     cases: Sequence[Case],
     names: dict[int, str],
-    received: DownloadReport = EMPTY_REPORT,
+    report: DownloadReport = EMPTY_REPORT,
 ) -> str:
     """Distributions per question, pairs that are flagged, what was widely misunderstood."""
     handed_in = {case.student for case in cases}
@@ -89,9 +89,9 @@ def class_page(
             "open": sum(len(case.open) for case in cases),
             "missing": [person for person in people if person.id not in handed_in],
             "refused": [case for case in cases if case.refused],
-            "finals": {id(one.case): one.points for one in exported_points(cases)},
+            "finals": {id(entry.case): entry.points for entry in exported_points(cases)},
             "banded": [(case, list(_banded(lab, case))) for case in cases if case.bands],
-            "received": received,
+            "received": report,
         },
     )
 
@@ -153,8 +153,8 @@ def reading_page(
     lab: LabSpec,
     cases: Sequence[Case],
     names: dict[int, str],
-    by_hand: Overrides,
-    accepted: Acceptances,
+    overrides: Overrides,
+    acceptances: Acceptances,
 ) -> str:
     """What waits for a person, with fields that make lines for the files of decisions.
 
@@ -168,7 +168,7 @@ def reading_page(
         "looks": [case for case in cases if case.state == "look"],
         "refused": [case for case in cases if case.refused],
         "rest": REST,
-        "decided": to_data(by_hand) | to_data(accepted),
+        "decided": to_data(overrides) | to_data(acceptances),
     }
     return page_with_script("reading.html", "reading.js", context)
 

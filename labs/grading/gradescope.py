@@ -19,7 +19,7 @@ from labs.grading.roster import Person
 from topologies.errors import UsageError
 
 _LARGEST = 64 << 20  # bytes; it holds the results of all previous submissions
-_WHOSE = "Gradescope writes this file beside each submission."
+_ORIGIN = "Gradescope writes this file beside each submission."
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,11 @@ def read_submission(file: Path) -> Submission:
         with file.open("rb") as stream:
             content = json.loads(stream.read(_LARGEST))
     except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(f"{file} cannot be read: {str(error)[:200]}.", _WHOSE) from None
+        raise UsageError(f"{file} cannot be read: {str(error)[:200]}.", _ORIGIN) from None
     users = objects(content, "users") if isinstance(content, dict) else []
     emails = tuple(email for user in users if (email := text(user, "email").strip()))
     if not emails:
-        raise UsageError(f"{file} names no user with an e-mail address.", _WHOSE)
+        raise UsageError(f"{file} names no user with an e-mail address.", _ORIGIN)
     return Submission(emails)
 
 
@@ -75,7 +75,7 @@ def results(lab: LabSpec, case: Case) -> dict[str, Any]:
     marked = [mark for mark in case.marks if mark.points is not None]
     score = round(sum(mark.points or 0.0 for mark in marked), 2)
     tests = [_test(lab, mark) for mark in marked]
-    return {"score": score, "output": _said(case), "output_format": "text", "tests": tests}
+    return {"score": score, "output": _summary(case), "output_format": "text", "tests": tests}
 
 
 def _waits(case: Case) -> str:
@@ -84,7 +84,7 @@ def _waits(case: Case) -> str:
     return "A person will look at this hand-in before it has points."
 
 
-def _said(case: Case) -> str:
+def _summary(case: Case) -> str:
     if case.open:
         return f"{len(case.open)} of your answers are read by a person."
     return "Every answer is marked."

@@ -87,9 +87,11 @@ def _hand_ins(
     if _is_one_hand_in(submissions, parcels):
         return [HandIn(submissions, displayable(submissions.resolve().name))]
     folders = (work / str(number) for number in range(len(parcels)))
-    trips = [_Trip(parcel, next(folders), _problem(parcel, files)) for parcel in parcels]
+    extractions = [
+        _Extraction(parcel, next(folders), _problem(parcel, files)) for parcel in parcels
+    ]
     take = _from_folder if submissions.is_dir() else _from_archive
-    places = take(submissions, files, trips)
+    places = take(submissions, files, extractions)
     telling = _telling(parcels)
     pairs = zip(parcels, places, strict=True)
     return [_hand_in(parcel, files, telling, *place) for parcel, place in pairs]
@@ -136,7 +138,7 @@ def _problem(parcel: Parcel, files: Sequence[DownloadFile]) -> str:
 
 
 @dataclass(frozen=True)
-class _Trip:
+class _Extraction:
     """A parcel on its way out of a download: its folder below ours, and why it stays."""
 
     parcel: Parcel
@@ -155,42 +157,49 @@ class _Trip:
 
 
 def _from_archive(
-    archive: Path, _files: Sequence[DownloadFile], trips: Sequence[_Trip]
+    archive: Path, _files: Sequence[DownloadFile], extractions: Sequence[_Extraction]
 ) -> list[tuple[Path, str]]:
     """The place in which each parcel of an archive can be opened, and why it cannot be."""
-    for trip in trips:
-        trip.folder.mkdir(parents=True)
-    targets = {place: target for trip in trips for place, target in trip.targets.items()}
+    for extraction in extractions:
+        extraction.folder.mkdir(parents=True)
+    targets = {
+        place: target for extraction in extractions for place, target in extraction.targets.items()
+    }
     damage = extract(archive, targets)
     places = []
-    for trip in trips:
-        problems = (trip.problem, *(damage.get(place, "") for place in trip.parcel.files))
-        folder = trip.folder / _TAKEN_OUT if trip.parcel.packed else trip.folder
+    for extraction in extractions:
+        problems = (
+            extraction.problem,
+            *(damage.get(place, "") for place in extraction.parcel.files),
+        )
+        folder = extraction.folder / _TAKEN_OUT if extraction.parcel.packed else extraction.folder
         places.append((folder, next(filter(None, problems), "")))
     return places
 
 
 def _from_folder(
-    folder: Path, files: Sequence[DownloadFile], trips: Sequence[_Trip]
+    folder: Path, files: Sequence[DownloadFile], extractions: Sequence[_Extraction]
 ) -> list[tuple[Path, str]]:
     """The same of a folder: most are opened in their place, and scattered files are gathered."""
     places = []
-    for trip in trips:
-        parcel = trip.parcel
+    for extraction in extractions:
+        parcel = extraction.parcel
         if parcel.packed:
-            places.append((folder / files[min(parcel.files)].path, trip.problem))
+            places.append((folder / files[min(parcel.files)].path, extraction.problem))
         elif parcel.folder is not None:
-            places.append((folder / parcel.folder, trip.problem))
+            places.append((folder / parcel.folder, extraction.problem))
         else:
-            places.append((trip.folder, trip.problem or _gathered(trip, folder, files)))
+            places.append(
+                (extraction.folder, extraction.problem or _gathered(extraction, folder, files))
+            )
     return places
 
 
-def _gathered(trip: _Trip, folder: Path, files: Sequence[DownloadFile]) -> str:
+def _gathered(extraction: _Extraction, folder: Path, files: Sequence[DownloadFile]) -> str:
     """Copy the files of a scattered parcel; why that failed."""
-    trip.folder.mkdir(parents=True)
+    extraction.folder.mkdir(parents=True)
     try:
-        for place, target in trip.targets.items():
+        for place, target in extraction.targets.items():
             with open_strangers_file(folder / files[place].path) as stream:
                 copy_limited(stream, target, LARGEST_ARCHIVE)
     except (OSError, Refusal) as error:

@@ -91,8 +91,8 @@ class Marker:
     variables: Variables
     pictures: Mapping[str, str]
     bands: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """By question, where it is all that a number can be judged by: runs in real time without
-    readable captures.
+    """By question, if a number can be judged by nothing else: runs in real time without readable
+    captures.
     """
 
     def marks(self, answers: Answers) -> list[AnswerMark]:
@@ -204,7 +204,7 @@ class Marker:
     def _judged(
         self, question: Question, reading: _Reading, answers: Answers, empty: AnswerMark
     ) -> AnswerMark:
-        close = _Close(self.tolerance.get(question.id, LEAST_TOLERANCE), reading.half_step)
+        close = _Closeness(self.tolerance.get(question.id, LEAST_TOLERANCE), reading.half_step)
         share, verdict, note, mistake = self._judge(question, reading.value, close, answers)
         if verdict in _RIGHT and reading.note:
             share, verdict, note = reading.most, "unit", reading.note
@@ -212,7 +212,7 @@ class Marker:
         return replace(empty, points=points, verdict=verdict, note=note, mistake=mistake)
 
     def _judge(
-        self, question: Question, value: float, close: _Close, answers: Answers
+        self, question: Question, value: float, close: _Closeness, answers: Answers
     ) -> tuple[float, str, str, str]:
         """Share of the points, verdict, note and known mistake."""
         expected = self.key.numbers[question.id]
@@ -289,7 +289,7 @@ def _readings(question: Question, number: Number) -> list[_Reading]:
 
 
 @dataclass(frozen=True)
-class _Close:
+class _Closeness:
     """Whether two values are the same.
 
     They are within a share of the second, or within the rounding of what was written.

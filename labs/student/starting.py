@@ -53,7 +53,7 @@ def handout_text(lab: LabSpec, variant: Variant) -> str:
             "parts": [_part(run, variant) for run in lab.runs],
             "values": {name: str(quantity) for name, quantity in variables.items()},
             "questions": list(enumerate(lab.questions, 1)),
-            "asked": _answer_kind,
+            "answer_kind": _answer_kind,
             "points": lab.points,
         },
     )
@@ -77,7 +77,7 @@ def _network(run: LabRun, variant: Variant) -> dict[str, Any]:
     flow = spec.flows[0]
     return {
         "parameters": to_data(parameters),
-        "besides": [
+        "other_settings": [
             setting
             for setting in run.settings
             if not hasattr(parameters, setting.partition("=")[0])
