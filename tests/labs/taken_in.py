@@ -70,5 +70,5 @@ def opened(submissions: Path, place: Path, people: Sequence[Person] = PEOPLE) ->
     grading = ClassGrading(
         lab_catalogue.find("sack"), COURSE, people, references, place / "work", place
     )
-    chosen = counting_hand_ins(list(opened_cases(intake.hand_ins, grading)))
-    return TakenIn(intake, chosen, report_on(intake, chosen))
+    counting = counting_hand_ins(list(opened_cases(intake.hand_ins, grading)))
+    return TakenIn(intake, counting, report_on(intake, counting))

@@ -41,19 +41,19 @@ DIGEST, OTHER_DIGEST = "a" * 32, "b" * 32
 @pytest.fixture
 def case(sack: LabSpec) -> Case:
     """Ann's upload of Ben's zip: every answer is right."""
-    found = Case(
+    flagged = Case(
         HandIn(Path(), "Ann_7_assignsubmission_file", moodle="7", canvas="8"), Path(), digest=DIGEST
     )
-    found.variant, found.person = (
+    flagged.variant, flagged.person = (
         variant(COURSE, sack, "ann"),
         Person("ann", "Ann", "ann@uni.example", "7", "8"),
     )
     right = AnswerMark("", "x", "x", 0, "right")
     for question in sack.questions:
-        found.marks.append(replace(right, question=question.id, points=question.points))
-    found.flag("whose", f"It was handed in by ann and says that it is of {FRIEND}.", FRIEND)
-    found.flag("same captures", f"Run sack holds captures that {FRIEND} handed in too.", FRIEND)
-    return found
+        flagged.marks.append(replace(right, question=question.id, points=question.points))
+    flagged.flag("whose", f"It was handed in by ann and says that it is of {FRIEND}.", FRIEND)
+    flagged.flag("same captures", f"Run sack holds captures that {FRIEND} handed in too.", FRIEND)
+    return flagged
 
 
 def exports(sack: LabSpec, case: Case) -> tuple[str, str, bool]:
@@ -82,7 +82,7 @@ def test_a_flagged_hand_in_exports_no_points_until_it_is_accepted(
     assert (row["state"], row["flags"], row["accepted"]) == ("graded", "", "same captures; whose")
 
 
-def test_no_student_reads_who_else_is_in_it(case: Case, sack: LabSpec) -> None:
+def test_no_student_reads_about_anybody_else(case: Case, sack: LabSpec) -> None:
     case.flag("twice", f"There is another hand-in of ann: {FRIEND}.zip.")
     page = feedback_page(sack, case)
     assert FRIEND not in page and FRIEND not in str(results(sack, case))
@@ -132,8 +132,10 @@ def refused() -> Case:
 
 
 def lines(*given: tuple[str, float]) -> Overrides:
-    told = "Shown to me."
-    return Overrides(tuple(Override("ann", name, points, told, DIGEST) for name, points in given))
+    comment = "Shown to me."
+    return Overrides(
+        tuple(Override("ann", name, points, comment, DIGEST) for name, points in given)
+    )
 
 
 def test_what_could_not_be_graded_is_marked_by_hand(sack: LabSpec) -> None:
@@ -201,7 +203,7 @@ def files_of(out: Path) -> set[str]:
     return {file.relative_to(out).as_posix() for file in out.rglob("*") if file.is_file()}
 
 
-def test_pages_of_a_former_grading_go_and_nobody_elses_do(
+def test_only_pages_of_a_former_grading_are_removed(
     case: Case, sack: LabSpec, tmp_path: Path
 ) -> None:
     source, out = tmp_path / "unpacked", tmp_path / "grades"
@@ -217,7 +219,7 @@ def test_pages_of_a_former_grading_go_and_nobody_elses_do(
     (out / "feedback" / "mine.html").write_text("the instructor's")
     (out / "feedback" / "zoe.html").write_text("changed by the instructor")
     assert "handed-in/eve/graph.png" in files_of(out)
-    told = write(out, sack, [case])
+    notices = write(out, sack, [case])
     left = files_of(out)
     assert {
         "feedback/ann.html",
@@ -226,7 +228,7 @@ def test_pages_of_a_former_grading_go_and_nobody_elses_do(
         "gradescope/ann.json",
     } <= left
     assert not any("eve" in name for name in left) and "gradescope/zoe.json" not in left
-    assert any("feedback/eve.html" in sentence for sentence in told)
+    assert any("feedback/eve.html" in sentence for sentence in notices)
     assert not (out / "handed-in").exists()
 
 
@@ -245,7 +247,7 @@ def test_the_list_of_what_was_written_leads_nowhere_else(
 
 
 def test_decisions_about_nobody_are_told(case: Case, sack: LabSpec, tmp_path: Path) -> None:
-    told = write(
+    notices = write(
         tmp_path / "grades", sack, [case], Acceptances((Acceptance("anne", DIGEST, ("whose",)),))
     )
-    assert told == ["There are decisions about 'anne', who handed in nothing."]
+    assert notices == ["There are decisions about 'anne', who handed in nothing."]

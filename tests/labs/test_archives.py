@@ -52,9 +52,9 @@ def tar_with(file: Path, *entries: tarfile.TarInfo, form: int = tarfile.PAX_FORM
 def entry(
     name: str, kind: bytes = tarfile.REGTYPE, size: int = 0, link: str = ""
 ) -> tarfile.TarInfo:
-    found = tarfile.TarInfo(name)
-    found.type, found.size, found.linkname = kind, size, link
-    return found
+    header = tarfile.TarInfo(name)
+    header.type, header.size, header.linkname = kind, size, link
+    return header
 
 
 @pytest.mark.parametrize("packed", ["", "gz", "bz2", "xz"])
@@ -165,11 +165,11 @@ def test_every_damage_of_a_tar_is_a_sentence(packed: str, tmp_path: Path, target
             into = target / f"{place}-{len(content)}"
             into.mkdir()
             try:
-                found = unpack(bad, into)
+                names = unpack(bad, into)
             except Refusal as refused:
                 assert str(refused)
             else:
-                assert packed == "" or len(found) == 2
+                assert packed == "" or len(names) == 2
 
 
 def test_backslashes_of_windows_are_slashes(tmp_path: Path, target: Path) -> None:
@@ -212,8 +212,8 @@ def test_sheets_and_assignments_of_windows_editors_are_read(
     members = {file: saved(content) for file, content in hand_in("änn").items()}
     source = tmp_path / "lab.zip"
     source.write_bytes(zip_of(members))
-    found = inspect(str(source), str(target), "sack")
-    assert found["answers"]["goodput_off"] == ["231 kbit/s"] and found["student"] == "änn"
+    inspected = inspect(str(source), str(target), "sack")
+    assert inspected["answers"]["goodput_off"] == ["231 kbit/s"] and inspected["student"] == "änn"
     for file in (FILE, ANSWERS):
         place = assignment.folder / file
         place.write_bytes(saved(place.read_bytes()))

@@ -26,15 +26,21 @@ OURS = {"kernel release": "7.2.12", "kernel": "k" * 64, "iperf": "2.1.8"}
 
 @pytest.fixture
 def case(sack: LabSpec) -> Case:
-    mine = variant(COURSE, sack, "ann")
-    found = HandedInRun(
-        "runs/sack", "virtual", dict(mine.values), [mine.seed], dict(OURS), dict(FILES), []
+    own_variant = variant(COURSE, sack, "ann")
+    handed_in = HandedInRun(
+        "runs/sack",
+        "virtual",
+        dict(own_variant.values),
+        [own_variant.seed],
+        dict(OURS),
+        dict(FILES),
+        [],
     )
     return Case(
         HandIn(Path(), "ann"),
         Path(),
-        InspectedHandIn(student="ann", course="tests", runs={"sack": found}),
-        variant=mine,
+        InspectedHandIn(student="ann", course="tests", runs={"sack": handed_in}),
+        variant=own_variant,
     )
 
 
@@ -79,19 +85,19 @@ def test_a_missing_run_is_marked_by_the_repeated_one(case: Case, sack: LabSpec) 
 
 def test_another_link_or_seed_is_named(case: Case, sack: LabSpec) -> None:
     assert case.variant
-    said = other_settings(sack.runs[0], case.variant, case.inspected.runs["sack"])
-    assert said == []
-    found = replace(case.inspected.runs["sack"], parameters={"bw": "9mbit"}, seeds=[5])
-    said = other_settings(sack.runs[0], case.variant, found)
-    assert said[0].startswith("bw is 9mbit and should be") and said[1].startswith(
+    sentences = other_settings(sack.runs[0], case.variant, case.inspected.runs["sack"])
+    assert sentences == []
+    handed_in = replace(case.inspected.runs["sack"], parameters={"bw": "9mbit"}, seeds=[5])
+    sentences = other_settings(sack.runs[0], case.variant, handed_in)
+    assert sentences[0].startswith("bw is 9mbit and should be") and sentences[1].startswith(
         "its seed is 5 and should be"
     )
 
 
 def test_versions_explain_a_difference_or_do_not(case: Case) -> None:
-    found = case.inspected.runs["sack"]
-    assert "versions do not explain it" in version_sentence(found, OURS)
-    other = version_sentence(replace(found, origin=OURS | {"kernel release": "6.12.1"}), OURS)
+    handed_in = case.inspected.runs["sack"]
+    assert "versions do not explain it" in version_sentence(handed_in, OURS)
+    other = version_sentence(replace(handed_in, origin=OURS | {"kernel release": "6.12.1"}), OURS)
     assert "may explain it" in other and "kernel release 6.12.1 and not 7.2.12" in other
 
 

@@ -37,13 +37,13 @@ def test_scripts_are_whole(script: Path) -> None:
 @pytest.mark.virtual
 def test_the_key_of_a_student_is_printed(tmp_path: Path) -> None:
     words = ["key", "packet_loss", "--student", "ann", "--out", str(tmp_path)]
-    done = CliRunner().invoke(lab_commands, words)
-    assert done.exit_code == 0, done.output
+    result = CliRunner().invoke(lab_commands, words)
+    assert result.exit_code == 0, result.output
     lines = [
-        line for line in done.output.splitlines() if line.startswith("   ")
+        line for line in result.output.splitlines() if line.startswith("   ")
     ]  # of the key, not of the progress
     numbers = [line for line in lines if line.endswith((" s", " %", " kB/s"))]
-    assert len(numbers) == 5 and "read by a person. 1 point:" in done.output
+    assert len(numbers) == 5 and "read by a person. 1 point:" in result.output
 
 
 @pytest.mark.virtual

@@ -177,10 +177,10 @@ def test_a_manifest_that_points_elsewhere_reads_nothing_there(tmp_path: Path, ta
             "runs/sack/spec.json": b"[" * 100_000,
         },
     )
-    found = inspect(str(source), str(target), "sack")
-    run = found["runs"]["sack"]
+    inspected = inspect(str(source), str(target), "sack")
+    run = inspected["runs"]["sack"]
     assert run["testbed"] == "unknown" and run["seeds"] == [1] and run["parameters"] == {}
-    assert run["misfits"] == ["seed-1/sack_on/h1-eth0.pcap", "../../x"] and found["problems"]
+    assert run["misfits"] == ["seed-1/sack_on/h1-eth0.pcap", "../../x"] and inspected["problems"]
 
 
 def _sleeps(seconds: float) -> None:
@@ -228,8 +228,9 @@ def test_what_crashes_loops_or_eats_memory_ends_alone(tmp_path: Path) -> None:
 def pcap(*packets: bytes) -> bytes:
     head = b"\x4d\x3c\xb2\xa1" + bytes(16) + b"\x01\x00\x00\x00"
     records = (
-        b"".join(value.to_bytes(4, "little") for value in (index, 0, len(one), len(one))) + one
-        for index, one in enumerate(packets)
+        b"".join(value.to_bytes(4, "little") for value in (index, 0, len(packet), len(packet)))
+        + packet
+        for index, packet in enumerate(packets)
     )
     return head + b"".join(records)
 
@@ -256,11 +257,15 @@ def test_the_first_packet_that_differs_is_named(
     (tmp_path / "ours" / "a.pcap").write_bytes(pcap(b"aaaa", b"bbbb", b"cccc"))
     if theirs is not None:
         (tmp_path / "theirs" / "a.pcap").write_bytes(theirs)
-    found = differences(str(tmp_path / "ours"), str(tmp_path / "theirs"), ["a.pcap"])
+    differing = differences(str(tmp_path / "ours"), str(tmp_path / "theirs"), ["a.pcap"])
     if packet is None:
-        assert found == []
+        assert differing == []
     else:
-        assert found[0]["packet"] == packet and found[0]["cut"] is cut and what in found[0]["what"]
+        assert (
+            differing[0]["packet"] == packet
+            and differing[0]["cut"] is cut
+            and what in differing[0]["what"]
+        )
 
 
 def test_a_captures_witnesses_must_agree() -> None:

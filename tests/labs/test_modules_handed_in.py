@@ -57,12 +57,12 @@ def test_only_the_sound_module_is_graded_and_the_others_say_why(
         for case in json.loads((tmp_path / "grades" / "report.json").read_text())
     }
     assert report["good"]["state"] == "graded" and report["good"]["authentic"] == {"lossy": True}
-    for name, said in (
+    for name, reason in (
         ("crash", "crashed"),
         ("spin", "was stopped at its limit"),
         ("wrong", "retrun"),
     ):
-        assert report[name]["state"] == "could not grade" and said in report[name]["refused"], (
+        assert report[name]["state"] == "could not grade" and reason in report[name]["refused"], (
             report[name]
         )
     assert "mine_slow_start" in (tmp_path / "grades" / "reading.html").read_text()

@@ -68,18 +68,18 @@ def shown(page: str, tmp_path: Path, script: str = "") -> tuple[str, str]:
         file.as_uri(),
     ]
     environment = os.environ | {"HOME": str(tmp_path)}
-    done = subprocess.run(
+    browser = subprocess.run(
         command, capture_output=True, text=True, check=False, timeout=120, env=environment
     )
-    return done.stdout, done.stderr
+    return browser.stdout, browser.stderr
 
 
 def typed(page: str, tmp_path: Path, script: str) -> str:
     """The file that the page makes after `script` has filled it in."""
     document, _ = shown(page, tmp_path, script)
-    found = re.search(r"<title>typed ([\w+/=]+)</title>", document)
-    assert found
-    return base64.b64decode(found[1]).decode()
+    match = re.search(r"<title>typed ([\w+/=]+)</title>", document)
+    assert match
+    return base64.b64decode(match[1]).decode()
 
 
 @pytest.fixture
@@ -90,13 +90,16 @@ def case(sack: LabSpec, key: Key) -> Case:
         "factor": [long[:80]],
         "why": [long + " <b>bold</b> because " * 40],
     }
-    found = Case(HandIn(Path(), "ann"), Path(), InspectedHandIn(student="ann", answers=given))
-    found.variant, found.person = variant(COURSE, sack, "ann"), Person("ann", "Ann " + long[:60])
-    found.marks = Marker(sack, key, {}, DERIVED, {}, {}).marks(given)
-    found.digest = DIGEST
-    found.flag("captures", f"{long} differs from packet 1,234 on", "ben")
-    found.flag('odd "kind" <b>', "quoted rightly")
-    return found
+    shown_case = Case(HandIn(Path(), "ann"), Path(), InspectedHandIn(student="ann", answers=given))
+    shown_case.variant, shown_case.person = (
+        variant(COURSE, sack, "ann"),
+        Person("ann", "Ann " + long[:60]),
+    )
+    shown_case.marks = Marker(sack, key, {}, DERIVED, {}, {}).marks(given)
+    shown_case.digest = DIGEST
+    shown_case.flag("captures", f"{long} differs from packet 1,234 on", "ben")
+    shown_case.flag('odd "kind" <b>', "quoted rightly")
+    return shown_case
 
 
 def test_pages_fit_a_phone_and_raise_no_complaint(
@@ -113,8 +116,8 @@ def test_pages_fit_a_phone_and_raise_no_complaint(
         document, complaints = shown(page, tmp_path)
         assert "</html>" in document and "CONSOLE" not in complaints, f"{name}: {complaints}"
         document, _ = shown(page, tmp_path, _PROBE)
-        found = re.search(r"<title>wide ([\d.]+)</title>", document)
-        assert found and float(found[1]) <= _PHONE * 1.3, f"{name}: {found and found[1]}"
+        match = re.search(r"<title>wide ([\d.]+)</title>", document)
+        assert match and float(match[1]) <= _PHONE * 1.3, f"{name}: {match and match[1]}"
 
 
 def test_what_is_typed_while_reading_becomes_lines_of_the_file(
