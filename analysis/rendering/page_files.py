@@ -1,4 +1,4 @@
-"""Pages from templates, written so that nobody sees half of one."""
+"""Pages from templates, written so that no reader sees half of one."""
 
 from __future__ import annotations
 
@@ -25,9 +25,7 @@ def write(folder: Path, files: Iterable[tuple[str, bytes]], command: str) -> Non
 
 
 def _put(path: Path, content: bytes) -> None:
-    """Writes in one step, so that a reader never sees half a file and a full disk leaves none
-    behind.
-    """
+    """Writes in one step: no reader sees half a file, and a full disk leaves none behind."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
     try:

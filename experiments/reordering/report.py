@@ -142,7 +142,9 @@ def _lateness(results: RunResults) -> Picture | None:
     from analysis.figures import lateness
 
     curves = [
-        lateness.Curve(one.trial.condition.label, one.late, one.values.get("order.arrived", 0.0))
+        lateness.LatenessCurve(
+            one.trial.condition.label, one.late, one.values.get("order.arrived", 0.0)
+        )
         for one in results.first
         if one.late is not None and one.late.height
     ]

@@ -1,11 +1,12 @@
 //! The steps for what a segment acknowledges: samples of the round trip, SACK, needless retransmissions, bytes in flight.
 
-use crate::connection::{Place, Sacks, Step};
-use crate::direction::{kind, Direction};
-use crate::losses::Resent;
-use crate::rows::Rows;
+use crate::direction::Direction;
+use crate::kind;
+use crate::losses::Retransmission;
+use crate::packet_rows::Rows;
 use crate::scoreboard::{Exact, Worth};
 use crate::segment::{Segment, FIN, RST, SYN};
+use crate::step::{Place, Sacks, Step};
 
 /// What the ACK that this segment carries means for what `other` has sent.
 #[inline(always)]
@@ -127,7 +128,7 @@ fn echoed(segment: &Segment, other: &mut Direction, before: i64, rows: &mut Opti
 }
 
 #[cold]
-fn spurious(other: &mut Direction, resent: Resent, rows: &mut Option<&mut Rows>) {
+fn spurious(other: &mut Direction, resent: Retransmission, rows: &mut Option<&mut Rows>) {
     let rare = other.rare();
     for (slot, one) in [(usize::from(resent.kind), u64::MAX), (usize::from(kind::SPURIOUS), 1)] {
         rare.kinds[slot] = rare.kinds[slot].wrapping_add(one);

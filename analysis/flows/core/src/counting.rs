@@ -1,8 +1,8 @@
 //! The steps that count: packets, options, payload, windows, and tcptrace's outstanding window.
 
-use crate::connection::{Sacks, Step};
 use crate::direction::Direction;
 use crate::segment::{Segment, ACK, CWR, ECE, FIN, PSH, RST, SYN, URG};
+use crate::step::{Sacks, Step};
 
 const TIMESTAMPS: usize = 512;
 

@@ -1,12 +1,12 @@
 //! What Python sees: one function that returns plain facts and the columns' bytes, for NumPy to read.
 
-use crate::frame::{Column, Frame, Values};
-use crate::link::NAMES;
+use crate::column_frame::{Column, Frame, Values};
+use crate::connection_table::Table;
+use crate::link_layer::NAMES;
+use crate::packet_rows::Piece;
 use crate::pairs::Pairs;
 use crate::pipeline::Facts;
-use crate::rows::Piece;
-use crate::table::Table;
-use crate::{read, summary, Refused};
+use crate::{connection_rows, read, Refused};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -77,7 +77,7 @@ fn frame(table: &mut Table, pairs: &Pairs, last: Option<i64>) -> Frame {
         if let (true, Some(last)) = (compatible, last) {
             connection.idle_until(last);
         }
-        summary::add(&mut frame, index + 1, &ends, &mut connection, compatible);
+        connection_rows::add(&mut frame, index + 1, &ends, &mut connection, compatible);
     }
     frame
 }

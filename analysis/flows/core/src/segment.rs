@@ -1,8 +1,8 @@
 //! From a captured packet to a TCP segment: IPv4 (RFC 791), IPv6 (RFC 8200), TCP (RFC 9293).
 
-use crate::link::{ip_offset, pair, Ignored};
-use crate::options::{number, Options};
-use crate::records::Record;
+use crate::link_layer::{ip_offset, pair, Ignored};
+use crate::packet_records::Record;
+use crate::tcp_options::{number, Options};
 
 pub const FIN: u16 = 1;
 pub const SYN: u16 = 2;

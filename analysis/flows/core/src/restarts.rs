@@ -1,4 +1,4 @@
-//! When the same ends begin another connection, and what still comes of the one before.
+//! The beginnings of new connections of the same ends, and late segments of the old ones.
 
 use crate::connection::Connection;
 use crate::direction::Direction;

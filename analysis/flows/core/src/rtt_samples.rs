@@ -78,7 +78,7 @@ impl Histogram {
         }
     }
 
-    /// The value that `percent` of `samples` do not exceed: of the bucket with the `ceil(percent * n / 100)`-th sample.
+    /// The value that `percent` of `rtt_samples` do not exceed: of the bucket with the `ceil(percent * n / 100)`-th sample.
     pub fn percentile(&self, percent: u64) -> Option<i64> {
         let total: u64 = self.counts.iter().map(|entry| u64::from(entry.1)).sum();
         let wanted = (percent * total + 99) / 100;

@@ -1,9 +1,10 @@
 //! Which connection a segment belongs to.
 
-use crate::anew::Opening;
-use crate::connection::{Connection, Place};
-use crate::rows::Rows;
+use crate::connection::Connection;
+use crate::packet_rows::Rows;
+use crate::restarts::Opening;
 use crate::segment::{Segment, SYN};
+use crate::step::Place;
 
 /// So many packets of a connection are kept as they are; with the next one all are counted.
 const KEPT: usize = 6;

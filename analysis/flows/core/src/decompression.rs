@@ -52,7 +52,7 @@ impl Unpacker for zstd::stream::raw::Decoder<'_> {
     }
 }
 
-/// The unpacked stream. It ends in an error where the file is damaged or cut, after all that can be unpacked before.
+/// The unpacked stream. It ends in an error if the file is damaged or cut, after all that can be unpacked before.
 pub struct Unpacked {
     file: File,
     new: New,

@@ -1,7 +1,7 @@
 //! pcapng: sections, interfaces and packet blocks. Format: draft-ietf-opsawg-pcapng.
 
-use crate::records::{word, Fault, Record, Sink, LARGEST};
-use crate::source::Source;
+use crate::packet_records::{word, Fault, Record, Sink, LARGEST};
+use crate::stream::Source;
 
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;

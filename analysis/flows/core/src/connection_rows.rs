@@ -1,11 +1,12 @@
-//! The connections' frame: tcptrace's 147 columns and ours, by the names that columns.py defines.
+//! The connections' frame: tcptrace's 147 columns and ours, by the names that columns.csv defines.
 
+use crate::column_frame::Frame;
 use crate::connection::Connection;
-use crate::direction::{kind, Direction, Rare, Rtts};
-use crate::frame::Frame;
-use crate::samples::{Histogram, Samples};
+use crate::direction::{Direction, RareCounters, RoundTrips};
+use crate::kind;
+use crate::rtt_samples::{Histogram, Samples};
 use crate::segment::Ends;
-use crate::whole::whole;
+use crate::whole_packets::whole;
 
 const MILLISECOND: f64 = 1_000_000.0;
 const SECOND: f64 = 1_000_000_000.0;
@@ -47,7 +48,7 @@ struct Part<'a> {
 
 impl Part<'_> {
     fn add(mut self) {
-        let (no_rare, no_rtts) = (Rare::default(), Rtts::default());
+        let (no_rare, no_rtts) = (RareCounters::default(), RoundTrips::default());
         let rare = self.this.rare.as_deref().unwrap_or(&no_rare);
         let rtts = self.this.rtts.as_deref().unwrap_or(&no_rtts);
         self.packets(rare);
@@ -81,7 +82,7 @@ impl Part<'_> {
         u64::from(if self.compatible { count & 0xff } else { count })
     }
 
-    fn packets(&mut self, rare: &Rare) {
+    fn packets(&mut self, rare: &RareCounters) {
         let this = self.this;
         self.unsigned("total_packets", this.packets);
         self.unsigned("resets_sent", self.small(this.resets));
@@ -104,7 +105,7 @@ impl Part<'_> {
         self.unsigned("fins", u64::from(this.fins));
     }
 
-    fn options(&mut self, rare: &Rare) {
+    fn options(&mut self, rare: &RareCounters) {
         let this = self.this;
         let letter = |truth: bool| if truth { "Y" } else { "N" };
         self.text("req_1323_ws/ts", format!("{}/{}", letter(this.scaled), letter(this.timestamped)));
@@ -124,7 +125,7 @@ impl Part<'_> {
         self.unsigned("avg_segm_size", mean);
     }
 
-    fn windows(&mut self, rare: &Rare) {
+    fn windows(&mut self, rare: &RareCounters) {
         let this = self.this;
         self.unsigned("max_win_adv", this.window_max);
         self.unsigned("min_win_adv", this.window_min);
@@ -177,7 +178,7 @@ impl Part<'_> {
         self.float(names[3], samples.deviation() / MILLISECOND);
     }
 
-    fn rtts(&mut self, rare: &Rare, rtts: &Rtts) {
+    fn rtts(&mut self, rare: &RareCounters, rtts: &RoundTrips) {
         let this = self.this;
         self.unsigned("RTT_samples", rtts.all.count);
         self.times(["RTT_min", "RTT_max", "RTT_avg", "RTT_stdev"], &rtts.all);
@@ -196,7 +197,7 @@ impl Part<'_> {
         self.times(names, &rare.retransmission_times);
     }
 
-    fn ours(&mut self, rare: &Rare, rtts: &Rtts) {
+    fn ours(&mut self, rare: &RareCounters, rtts: &RoundTrips) {
         let this = self.this;
         self.unsigned("mss", u64::from(this.segment_size(self.other)));
         let acknowledged = (this.acknowledged.min(this.data_end) - 1).max(0);
@@ -240,7 +241,7 @@ impl Part<'_> {
         }
     }
 
-    fn kinds(&mut self, rare: &Rare) {
+    fn kinds(&mut self, rare: &RareCounters) {
         let size = self.this.segment_size(self.other).max(1);
         let (mut packets, mut bytes) = (0, 0);
         for (kind, name) in CLASSES {
@@ -264,7 +265,7 @@ impl Part<'_> {
         others.iter().for_each(|(kind, name)| self.unsigned(name, rare.kinds[usize::from(*kind)]));
     }
 
-    fn reordering(&mut self, rare: &Rare) {
+    fn reordering(&mut self, rare: &RareCounters) {
         let losses = &rare.losses;
         self.unsigned("loss_episodes", losses.episodes);
         self.unsigned("reordered", losses.reordered);

@@ -11,7 +11,7 @@ impl<T: Clone + PartialEq> Cells<T> {
         Cells { values: Vec::new(), count: 0 }
     }
 
-    /// Adds a value; `rows` is how many there will be.
+    /// Adds a value; `packet_rows` is how many there will be.
     fn push(&mut self, value: T, rows: usize) {
         self.count += 1;
         if let [one] = &self.values[..] {
@@ -41,7 +41,7 @@ pub enum Values {
 pub struct Column {
     pub name: String,
     pub values: Values,
-    /// 0 where the value is missing; empty if none ever was.
+    /// 0 if the value is missing; empty if none ever was.
     pub valid: Cells<u8>,
 }
 

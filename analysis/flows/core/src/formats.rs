@@ -1,75 +1,9 @@
-//! Captured packets one after the other, whatever the format: pcap here, pcapng in `blocks`.
+//! The formats of capture files: recognises them, and reads pcap here, pcapng in `pcapng_blocks`.
 //! Formats: draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng.
 
-use crate::source::Source;
-
-/// A record of more bytes than this is taken as damage.
-pub const LARGEST: u32 = 256 << 20;
-
-/// One captured packet.
-pub struct Record<'a> {
-    /// Nanoseconds since 1970.
-    pub time: i64,
-    pub link: u16,
-    /// Bytes that were on the wire.
-    pub length: u32,
-    pub bytes: &'a [u8],
-}
-
-/// Who takes the records; `false` ends the reading.
-pub trait Sink {
-    fn record(&mut self, record: &Record) -> bool;
-    /// Facts that headers state: a link type and a snap length, once for each.
-    fn interface(&mut self, link: u16, snaplen: u32);
-}
-
-/// Why reading ended before the end; the sentences are in Python.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fault {
-    Cut,
-    Length,
-    Block,
-    Unpacking,
-}
-
-impl Fault {
-    pub fn name(self) -> &'static str {
-        match self {
-            Fault::Cut => "cut",
-            Fault::Length => "length",
-            Fault::Block => "block",
-            Fault::Unpacking => "unpacking",
-        }
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Format {
-    Pcap,
-    PcapNanosecond,
-    Pcapng,
-}
-
-impl Format {
-    pub fn name(self) -> &'static str {
-        match self {
-            Format::Pcap => "pcap",
-            Format::PcapNanosecond => "pcap-nanosecond",
-            Format::Pcapng => "pcapng",
-        }
-    }
-}
-
-/// A number of four bytes in the file's order.
-#[inline(always)]
-pub fn word(bytes: &[u8], at: usize, big: bool) -> u32 {
-    let four = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
-    if big {
-        u32::from_be_bytes(four)
-    } else {
-        u32::from_le_bytes(four)
-    }
-}
+use crate::packet_records::{word, Fault, Format, Record, Sink, LARGEST};
+use crate::pcapng_blocks;
+use crate::stream::Source;
 
 /// The format, or None for a file that is no capture.
 pub fn recognise(source: &mut Source) -> Option<(Format, bool)> {
@@ -89,7 +23,7 @@ pub fn recognise(source: &mut Source) -> Option<(Format, bool)> {
 /// Reads all records into `sink`; the fault and its place if there is one.
 pub fn read(source: &mut Source, format: Format, big: bool, sink: &mut impl Sink) -> Option<(Fault, u64)> {
     let fault = match (format, big) {
-        (Format::Pcapng, _) => crate::blocks::read(source, sink),
+        (Format::Pcapng, _) => pcapng_blocks::read(source, sink),
         (_, true) => pcap::<true>(source, if format == Format::Pcap { 1000 } else { 1 }, sink),
         (_, false) => pcap::<false>(source, if format == Format::Pcap { 1000 } else { 1 }, sink),
     };

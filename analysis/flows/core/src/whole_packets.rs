@@ -1,7 +1,8 @@
 //! The columns that a connection has once, and not for each direction.
 
-use crate::connection::{Connection, Vantage};
-use crate::frame::Frame;
+use crate::column_frame::Frame;
+use crate::connection::Connection;
+use crate::handshake::Vantage;
 use crate::segment::{Address, Ends, FOUR};
 use std::net::{Ipv4Addr, Ipv6Addr};
 

@@ -1,6 +1,6 @@
-//! The file as a stream of bytes: unpacked where it is gzip (RFC 1952) or zstd (RFC 8878), read in large pieces.
+//! The file as a stream of bytes: unpacked if it is gzip (RFC 1952) or zstd (RFC 8878), read in large pieces.
 
-use crate::unpack::{gzip, zstd, Unpacked};
+use crate::decompression::{gzip, zstd, Unpacked};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
