@@ -1,7 +1,7 @@
 """Runs that are said to be made in real time: whether everything that they left says so too.
 
-Such a run cannot be repeated, so whoever writes all of its files, consistently, is not found out
-here. What is found out is a run in virtual time that was given another label.
+Such a run cannot be repeated, so a student who writes all of its files, consistently, is not found
+out here. A run in virtual time that was given another label is.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from analysis.records.jsonfile import Object, inner, number, read_object, text
 from analysis.records.problems import Problems
 from experiments.sweep.point import Record
 from labs.definition.lab_spec import LabRun
-from labs.grading.authentic import packets, shared_packets
+from labs.grading.authenticity import packets, shared_packets
 from labs.grading.case import Case
-from labs.grading.inspection import FoundRun
+from labs.grading.inspection import HandedInRun
 from labs.measuring.contained import contained
 from testbed.native.realtime import REALTIME
 from topologies import untrusted
@@ -38,7 +38,7 @@ _SAMPLED = re.compile(r'^\{"time": (\d{1,12}(?:\.\d+)?)', re.MULTILINE)
 def check_label(
     case: Case,
     run: LabRun,
-    handed_in: FoundRun,
+    handed_in: HandedInRun,
     records: Sequence[Record],
     reference: Path,
     release: str,
@@ -54,7 +54,7 @@ def check_label(
     except TcplabError as error:
         case.flag("real time", f"Run {run.name}: whether it was cannot be told. {error}")
         return
-    for sentence in (*sentences, *_repeated(handed_in, records, shares)):
+    for sentence in (*sentences, *_likeness(handed_in, records, shares)):
         case.flag("not real time", f"Run {run.name}: {sentence}.")
 
 
@@ -62,22 +62,22 @@ def _captures(records: Sequence[Record]) -> list[str]:
     return [name for record in records for name in record["files"] if name.endswith(".pcap")]
 
 
-def _repeated(
-    handed_in: FoundRun, records: Sequence[Record], shares: Mapping[str, float]
+def _likeness(
+    handed_in: HandedInRun, records: Sequence[Record], shares: Mapping[str, float]
 ) -> Iterator[str]:
     """Whether it is the run in virtual time that everybody can repeat, or that with other times."""
-    wanted = {name: digest for record in records for name, digest in record["files"].items()}
-    telling = [name for name in wanted if _tells(name)]
-    same = [name for name in telling if handed_in.files.get(name) == wanted[name]]
+    reference = {name: digest for record in records for name, digest in record["files"].items()}
+    timed = [name for name in reference if _holds_times(name)]
+    same = [name for name in timed if handed_in.files.get(name) == reference[name]]
     if same:
         files = f"{len(same)} of its files, {same[0]} for one,"
         yield f"{files} are those of the run in virtual time, byte for byte"
-    elif known := [name for name, share in shares.items() if share > _SHARED]:
-        packets_of = f"{shares[known[0]]:.0%} of the packets in {known[0]}"
+    elif alike := [name for name, share in shares.items() if share > _SHARED]:
+        packets_of = f"{shares[alike[0]]:.0%} of the packets in {alike[0]}"
         yield f"{packets_of} are those of the run in virtual time, with other times"
 
 
-def _tells(name: str) -> bool:
+def _holds_times(name: str) -> bool:
     """Whether no two runs in real time have a file of that name in common: it holds times."""
     return name.endswith((".pcap", ".jsonl"))
 
@@ -93,9 +93,10 @@ class _Claim:
 
 
 def contradictions(place: str, lab_release: str) -> list[str]:
-    """Sentences about what in the run directory `place` is of virtual time, or of another time.
+    """Sentences about what in a run directory is of virtual time, or of another time.
 
-    `lab_release` is the version of the lab kernel, on which nothing runs in real time.
+    `place` is the run directory, `lab_release` the version of the lab kernel, on which nothing runs
+    in real time.
     """
     folder = Path(place)
     manifest = _object(folder / "manifest.json")
