@@ -22,10 +22,12 @@ from analysis.records.problems import Problems
 from analysis.records.run_directory import RunRecord, Trial, read_run
 from analysis.records.socket_samples import by_port
 from topologies import untrusted
+from topologies.errors import TcplabError
 
 Values = dict[str, dict[str, float]]
 """Condition to key to value."""
 _CAPTURED = re.compile(r"^(\d{1,12}) packets? captured", re.MULTILINE)
+_MOST_FILES = 10_000
 _OF_RUN = {metric.name for metric in METRICS if metric.of_run}
 
 
@@ -45,6 +47,32 @@ class MeasuredRun:
 
 Runs = Mapping[str, MeasuredRun]
 """The runs of a lab by name."""
+
+
+def measured(raw: Path, data: Any) -> dict[str, Any]:
+    """`values` and `files` (their digests) of a seed, whose raw files are in FOLDER/raw/seed-SEED.
+
+    FOLDER is ours: what makes it a run directory is written there. Raises TcplabError.
+    """
+    seed = raw.name.removeprefix("seed-")
+    folder = raw.parent.parent
+    as_run_directory(folder, data, [int(seed)])
+    values: Values | None = values_of(str(folder))["values"].get(seed)
+    if values is None:
+        raise TcplabError(
+            "The guest left nothing that can be measured.", "Its module may have ended it."
+        )
+    return {"values": values, "files": _digests(raw, data)}
+
+
+def _digests(raw: Path, data: Any) -> dict[str, str]:
+    """What a condition measured; the logs beside it name paths and processes of the machine."""
+    names = [
+        path.relative_to(raw).as_posix()
+        for condition in data["conditions"]
+        for path, _ in sorted(untrusted.entries(raw / condition["name"], 1, _MOST_FILES))
+    ]
+    return {f"{raw.name}/{name}": untrusted.digest(raw, name) for name in names}
 
 
 def values_of(folder: str) -> dict[str, Any]:
