@@ -20,6 +20,7 @@ from experiments.cli.reproduce_command import reproduce
 from experiments.cli.run_options import RunOptions, common_options, options_from
 from experiments.cli.runs_command import runs
 from experiments.cli.shell_command import shell
+from experiments.cli.studies_option import studies_option
 from experiments.cli.sweep_command import run_study, scheduler, sweep, worker
 from experiments.definition.catalogue import Experiment, catalogue, find
 from experiments.running.session import RunRequest, carry_out, choose, reporter
@@ -159,7 +160,6 @@ class _Experiments(click.Group):
 _list_option = click.option(
     "--list",
     is_flag=True,
-    is_eager=True,
     expose_value=False,
     callback=_print_list,
     help="Name every experiment with its claim.",
@@ -167,12 +167,14 @@ _list_option = click.option(
 
 
 @click.group(cls=_Experiments, name="run")
+@studies_option
 @_list_option
 def experiments() -> None:
     """Run an experiment by name."""
 
 
 @click.group()
+@studies_option
 @_list_option
 def tcplab() -> None:
     """TCP experiments on emulated networks: run, repeat, report."""

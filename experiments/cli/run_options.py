@@ -176,7 +176,7 @@ def common_options(named: Experiment) -> list[click.Parameter]:
         click.Option(
             ["--load-module-into-this-kernel", "load_modules"],
             is_flag=True,
-            hidden=named.name != "custom_cc",
+            hidden=not named.loads_modules(),
             help=(
                 "Natively: make the module part of this computer's kernel, which its mistakes"
                 " crash."

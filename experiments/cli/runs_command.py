@@ -99,9 +99,9 @@ def _usable(kept: list[Kept]) -> set[str]:
 
     Without a ready lab all are taken for that.
     """
-    from testbed.lab.ready import found
+    from testbed.lab.ready import lab_if_ready
 
-    ready = found()
+    ready = lab_if_ready()
     origins = {point.origin for point in kept}
     current = {origin for origin in origins if ready is None or _is_current(origin, ready)}
     return {point.key for point in kept if point.origin in current}

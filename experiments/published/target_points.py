@@ -11,7 +11,7 @@ import experiments
 from experiments.definition.catalogue import catalogue, find
 from experiments.definition.grid import Combination, combination
 from experiments.definition.profiles import Profile
-from experiments.published.targets import Target
+from experiments.published.target import Target
 from experiments.spec import ExperimentSpec
 
 Time = Literal["today", "period"]

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+import experiments
 import testbed
 from experiments.running.seed import (
     SeedVerdict,
@@ -28,7 +29,7 @@ from experiments.running.store import RunFolder, give_to, new_run, point_latest
 from experiments.spec import ExperimentSpec
 from testbed.host.capacity import guests_at_once
 from testbed.host.naming import PLACE, command
-from testbed.host.sudo_user import who_typed_sudo
+from testbed.host.sudo_user import invoking_user
 from testbed.jobs.archive import code_digest
 from testbed.jobs.following import Limits, Progress, Usage
 from testbed.lab.ready import Lab
@@ -285,14 +286,14 @@ def for_page(ready: Lab) -> dict[str, Any]:
 def hand_over(folder: Path) -> None:
     """Point `latest` at the run; under sudo everything that was written belongs to who typed it."""
     point_latest(folder)
-    if caller := who_typed_sudo():
+    if caller := invoking_user():
         give_to(folder.parent, *caller)
         os.chown(folder.parent.parent, *caller)
 
 
 def _as_caller() -> list[str]:
     """What to put before a command so that it runs as who typed sudo."""
-    caller = who_typed_sudo()
+    caller = invoking_user()
     return (
         [
             "setpriv",
@@ -302,6 +303,8 @@ def _as_caller() -> list[str]:
             str(caller[1]),
             "--init-groups",
             "--reset-env",
+            "env",
+            f"{experiments.STUDIES}={os.environ.get(experiments.STUDIES, '')}",
         ]
         if caller
         else []

@@ -31,7 +31,7 @@ def run(
     if a name or a value is impossible, TcplabError if a seed failed.
     """
     named, place = find(experiment), choose(testbed)
-    made = single(named, (f"{name}={value}" for name, value in (settings or {}).items()))
+    made = single(named, [f"{name}={value}" for name, value in (settings or {}).items()])
     if place == "native":
         refuse_modules(made.spec, load_modules=False)
     request = RunRequest(

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+from experiments.definition.catalogue import part
 from experiments.definition.grid import Combination
 from experiments.running.seed import memory_for
 from testbed.jobs.archive import code_digest
 from testbed.jobs.fingerprint import fingerprint
 from testbed.lab.ready import Lab
+from topologies.untrusted import digest_of
 
 ROWS = "experiments.sweep.measured_rows"
 CAPTURES = "experiments.sweep.measured_captures"
@@ -47,6 +51,7 @@ class Origin:
             self.code,
             self.measures,
             self.measuring,
+            *_statistics_digest(combination.spec.name),
         )
         key = hashlib.sha256(repr(words).encode()).hexdigest()
         return Point(key, combination, seed, self)
@@ -60,6 +65,15 @@ class Point:
     combination: Combination
     seed: int
     origin: Origin
+
+
+@cache
+def _statistics_digest(study: str) -> tuple[str, ...]:
+    """The digest of the code that writes the study's statistics files; empty if it keeps none."""
+    module = part(study, "statistics_file")
+    if module is None or module.__file__ is None:
+        return ()
+    return (digest_of(Path(module.__file__)),)
 
 
 def origin(lab: Lab, measures: str = ROWS) -> Origin:

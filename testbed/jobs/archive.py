@@ -36,10 +36,10 @@ _START = "import sys\nfrom testbed.guest.job_entry import main\nsys.exit(main(sy
 
 
 def job_archive(module: str, data: Any, files: Mapping[str, bytes] | None = None) -> bytes:
-    """A zip that Python runs (zipapp): calls `perform(data, room)` of `module` in the room it is
+    """A zip that Python runs (zipapp): calls `perform(data, job)` of `module` in the folder it is
     started in.
 
-    The job finds `files` by their names as `room.attached(name)`.
+    The job finds `files` by their names as `job.attached(name)`.
     """
     job = json.dumps({"module": module, "data": data}, sort_keys=True)
     own = Path(*module.split(".")).with_suffix(".py")

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+from experiments.definition.catalogue import catalogue
+
 ROOT = Path(__file__).resolve().parents[2]
 PLACES = (
     "analysis",
@@ -18,6 +20,8 @@ PLACES = (
     "experiments/cli/cc_command.py",
     "experiments/running/seed.py",
     "experiments/running/store.py",
+    "experiments/sweep/point.py",
+    *(f"experiments/{named.name}" for named in catalogue()),
     "experiments/sweep/carrying_point.py",
 )
 OPENING = ("open", "read_text", "read_bytes", "copyfile", "copytree", "fdopen")

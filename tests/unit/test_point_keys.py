@@ -10,15 +10,19 @@ import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from experiments.definition.catalogue import find
+from experiments.definition.grid import combinations
 from experiments.running.seed import PROCEDURE
-from experiments.sweep.point import CAPTURES, ROWS
+from experiments.sweep.point import CAPTURES, ROWS, origin
 from testbed.host.code import CODE
 from testbed.host.naming import PACKAGES
 from testbed.jobs.archive import job_archive
 from testbed.jobs.fingerprint import files_of, fingerprint
+from tests.unit.made_sweeps import LAB
 
 COMPILED = sorted((CODE / "analysis/flows").glob("_core*.so"))
 ENGINE = COMPILED or sorted((CODE / "analysis/flows/core/src").glob("*.rs"))
@@ -89,6 +93,15 @@ def test_what_travels_is_all_that_the_guest_imports_and_no_more() -> None:
     archive = zipfile.ZipFile(io.BytesIO(job_archive(PROCEDURE, {})))
     assert travelling <= set(archive.namelist())
     assert not any(name.startswith(("testbed/host", "analysis")) for name in travelling)
+
+
+def test_the_code_of_a_studys_own_files_is_in_its_keys_only(monkeypatch: Any) -> None:
+    (lossy,), (plain,) = (combinations(find(name), []) for name in ("sack_loss_sweep", "sack"))
+    source = origin(LAB)
+    before = [source.point(combination, 1).key for combination in (lossy, plain)]
+    monkeypatch.setattr("experiments.sweep.point._statistics_digest", lambda _: ())
+    after = [source.point(combination, 1).key for combination in (lossy, plain)]
+    assert (before[0] == after[0], before[1] == after[1]) == (False, True)
 
 
 def test_imports_are_followed_in_every_form(tree: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from experiments.sack import Parameters, experiment
+from experiments.sack import SackParameters, experiment
 from experiments.spec import ExperimentSpec
 from testbed.jobs.following import Limits, Usage
 from testbed.lab.ready import Lab, lab
@@ -27,14 +27,12 @@ def ready_lab() -> Lab:
 @pytest.fixture
 def short_sack() -> ExperimentSpec:
     """The SACK study with transfers of 4 s: the same procedure in a fifth of the time."""
-    return experiment(Parameters(duration=Duration.parse("4s")))
+    return experiment(SackParameters(duration=Duration.parse("4s")))
 
 
 @pytest.fixture
 def in_guest(ready_lab: Lab, tmp_path: Path) -> Callable[..., tuple[Path, Usage]]:
-    """Runs a job in a guest: `in_guest(data, module=..., seed=..., limits=...)` gives its folder
-    and usage.
-    """
+    """`in_guest(data, module=..., seed=..., limits=...)` runs a job: its folder and its usage."""
     count = iter(range(100))
 
     def run(
