@@ -112,10 +112,6 @@ class Rate(Quantity):
         "gbps": 10**9,
     }
 
-    def time_for(self, octets: int) -> Duration:
-        """How long `octets` bytes take on the wire, rounded up to a nanosecond."""
-        return Duration(-(-octets * 8 * 10**9 // self.base))
-
 
 @dataclass(frozen=True, order=True)
 class Duration(Quantity):

@@ -7,10 +7,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.measures.flow_rows import METRICS, Row, jain, rows_of_condition, value_of
+from analysis.measures.flow_rows import jain, rows_of_condition, value_of
 from analysis.records import iperf, socket_samples
 from analysis.records.jsonfile import why_not
 from analysis.records.problems import Problems
+from analysis.records.row_columns import METRICS, Row
 from analysis.records.run_directory import RunFlow, RunRecord, Trial
 from topologies import untrusted
 

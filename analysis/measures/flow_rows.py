@@ -8,66 +8,17 @@ not read here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median, quantiles
 
 from analysis.records import counters, iperf, socket_samples
 from analysis.records.jsonfile import Object, inner, objects, read_object, text
 from analysis.records.problems import Problems
+from analysis.records.row_columns import METRICS, Row
 from topologies import untrusted
-
-Row = dict[str, str | float | None]
-"""`condition`, `flow` and the metrics; None where a metric could not be measured."""
-
 
 Samples = Mapping[str, Mapping[str, Sequence[socket_samples.SocketSample]]]
 """The samples of sockets by the sending host and the receiver's port."""
-
-
-@dataclass(frozen=True)
-class Metric:
-    """A column of the table: its title, unit, and whether it belongs to a flow or to the whole
-    run.
-    """
-
-    name: str
-    title: str
-    unit: str
-    of_run: bool = False
-
-
-METRICS = (
-    Metric("goodput_kbit_s", "Goodput at the receiver", "kbit/s"),
-    Metric("transfer_kbyte", "Data received", "KByte"),
-    Metric("seconds", "Time from the first to the last byte at the receiver", "s"),
-    Metric("retransmitted_percent", "Bytes sent again", "%"),
-    Metric("retransmitted_segments", "Segments sent again", ""),
-    Metric("rtt_median_ms", "Smoothed round-trip time, median over time", "ms"),
-    Metric("rtt_p95_ms", "Smoothed round-trip time, 95th percentile over time", "ms"),
-    Metric("cwnd_median_segments", "Congestion window, median over time", "segments"),
-    Metric("client_kbit_s", "Rate at the sender, as iperf's client says", "kbit/s"),
-    Metric("client_seconds", "Time from the first to the last byte at the sender", "s"),
-    Metric("mean_second_kbit_s", "Mean of the seconds' rates at the sender", "kbit/s"),
-    Metric("slowest_second_kbit_s", "Slowest second at the sender", "kbit/s"),
-    Metric("fastest_second_kbit_s", "Fastest second at the sender", "kbit/s"),
-    Metric("udp_lost_percent", "Datagrams lost", "%"),
-    Metric("udp_jitter_ms", "Jitter of datagrams", "ms"),
-    Metric("total_goodput_kbit_s", "Goodput of all flows together", "kbit/s", of_run=True),
-    Metric("jain_index", "Jain's fairness index of the flows' goodput", "", of_run=True),
-    Metric("resent_percent", "Segments sent again, of all senders' segments", "%", of_run=True),
-    Metric("timeouts", "Retransmission time-outs of all senders", "", of_run=True),
-    Metric("lost_percent", "Packets lost at random on all links", "%", of_run=True),
-    Metric("queue_drops", "Packets dropped by full queues", "", of_run=True),
-    Metric("reorderings", "Reorderings that the senders' TCP saw", "", of_run=True),
-    Metric("out_of_order", "Segments that came out of order", "", of_run=True),
-    Metric("dsacks", "Segments sent again that had arrived (DSACK)", "", of_run=True),
-    Metric("host_drops", "Packets dropped by hosts' own netem", "", of_run=True),
-)
-"""The metrics in the order of the columns. iperf's KByte are 1024 bytes; its rates have three
-digits.
-"""
-
 
 # A sender may notice reordering by SACK or DSACK, without SACK by the number of duplicate ACKs, or
 # by timestamps.

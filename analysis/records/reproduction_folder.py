@@ -47,10 +47,6 @@ class PublishedRow:
     why: str
     command: str
 
-    @property
-    def was_run(self) -> bool:
-        return bool(self.period or self.today)
-
 
 @dataclass(frozen=True)
 class ProfileSetting:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 
-from analysis.measures.flow_rows import METRICS, Metric
 from analysis.records.jsonfile import Object, inner, number, objects, read_main, text, texts
 from analysis.records.problems import Problems, printable
+from analysis.records.row_columns import METRICS, Metric
 from topologies.errors import TcplabError
 
 NEWEST_FORMAT = 1

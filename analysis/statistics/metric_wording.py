@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from math import floor, isfinite, log10
 
-from analysis.measures.flow_rows import Metric
 from analysis.measures.run_results import MINUS, NOTHING, written
+from analysis.records.row_columns import Metric
 
 _MOST_DECIMALS = 6
 

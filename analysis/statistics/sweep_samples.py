@@ -12,8 +12,8 @@ from math import prod
 import numpy as np
 import polars as pl
 
-from analysis.measures.flow_rows import METRICS, Metric
 from analysis.records.problems import Problems
+from analysis.records.row_columns import METRICS, Metric
 from analysis.records.sweep_folder import CONDITION, SweepRecord, SweptFactor
 from analysis.statistics.paired_tests import MedianInterval, Numbers, median_interval
 from topologies.errors import TcplabError

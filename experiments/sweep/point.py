@@ -13,8 +13,9 @@ from typing import Any
 
 import analysis
 from analysis.measures.counter_text import statistics_of
-from analysis.measures.flow_rows import Row, rows_of
+from analysis.measures.flow_rows import rows_of
 from analysis.measures.trial_measures import measure_raw
+from analysis.records.row_columns import Row
 from experiments.definition.grid import Combination
 from experiments.definition.spec import ExperimentSpec
 from experiments.running.seed import carry_seed, judge, limits_for, memory_for
@@ -42,6 +43,7 @@ _MEASURING = (
     "records/iperf.py",
     "records/socket_samples.py",
     "records/counters.py",
+    "records/row_columns.py",
     "records/jsonfile.py",
 )
 _LOG_BYTES = 20_000  # of each log of a failed point

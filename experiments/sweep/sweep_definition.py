@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.measures.flow_rows import METRICS
+from analysis.records.row_columns import METRICS
 from experiments.definition.catalogue import Experiment
 from experiments.definition.grid import Combination, combination, factor
 from topologies.errors import UsageError

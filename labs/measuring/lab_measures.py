@@ -16,9 +16,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from analysis.measures.flow_rows import METRICS, rows_of_condition
+from analysis.measures.flow_rows import rows_of_condition
 from analysis.measures.trial_measures import measure
 from analysis.records.problems import Problems
+from analysis.records.row_columns import METRICS
 from analysis.records.run_directory import RunRecord, Trial, read_run
 from analysis.records.socket_samples import by_port
 from topologies import untrusted

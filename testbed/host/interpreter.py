@@ -17,6 +17,7 @@ _LIBRARIES = (
     "jinja2",
     "markdown_it",
     "matplotlib",
+    "msgspec",
     "numpy",
     "polars",
     "rich",

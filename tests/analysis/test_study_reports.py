@@ -9,11 +9,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from analysis.measures.flow_rows import METRICS
 from analysis.pages.run.run_page import RunReport, make_report
 from analysis.pages.run.run_terminal import print_report
 from analysis.records import iperf
 from analysis.records.problems import Problems
+from analysis.records.row_columns import METRICS
 from analysis.records.sweep_folder import read_sweep
 from analysis.reporting.tables import Listing, published_rows
 from experiments.packet_dropper import report

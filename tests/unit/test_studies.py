@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from analysis.measures.flow_rows import METRICS, Row
+from analysis.records.row_columns import METRICS, Row
 from analysis.reporting.quantities import TRANSFER
 from experiments.definition.catalogue import Experiment, catalogue, find
 from experiments.definition.grid import combination, factor

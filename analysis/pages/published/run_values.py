@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from analysis.measures.flow_rows import Row as FlowRow
 from analysis.measures.flow_rows import value_of
 from analysis.measures.run_results import RunResults
 from analysis.measures.trial_measures import Measured
@@ -10,6 +9,7 @@ from analysis.pages.published.published_table import PublishedNumbers
 from analysis.records.jsonfile import Object, number, objects, text
 from analysis.records.problems import Problems
 from analysis.records.reproduction_folder import PublishedRow, read_row
+from analysis.records.row_columns import Row as FlowRow
 from analysis.statistics.judgement import judge_row
 
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analysis.measures.flow_rows import METRICS, Metric
 from analysis.measures.run_results import NOTHING
+from analysis.records.row_columns import METRICS, Metric
 from analysis.records.sweep_folder import SweepRecord
 from analysis.statistics.metric_wording import decimals, fixed, labelled, signed
 from analysis.statistics.sweep_samples import Place, SweepSamples
