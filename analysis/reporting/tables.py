@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.resources import files
+from pathlib import Path
 from statistics import median
 
 from analysis.measures.run_results import MINUS, NOTHING, RunResults, spread
@@ -92,15 +92,14 @@ class Listing:
     notes: tuple[str, ...] = ()
 
 
-def published_rows(name: str) -> list[dict[str, str]]:
-    """The rows of `analysis/published/<name>.csv`, by column."""
-    content = (files("analysis.published") / f"{name}.csv").read_text(encoding="utf-8")
-    return list(csv.DictReader(content.splitlines()))
+def published_rows(file: Path) -> list[dict[str, str]]:
+    """The rows of a study's published.csv, by column."""
+    return list(csv.DictReader(file.read_text(encoding="utf-8").splitlines()))
 
 
-def read_published(name: str) -> dict[str, Published]:
-    """The published figures in `analysis/published/<name>.csv`, by quantity."""
-    rows = published_rows(name)
+def read_published(file: Path) -> dict[str, Published]:
+    """The published figures of a file with a column for each condition, by quantity."""
+    rows = published_rows(file)
     about = {"quantity", "unit", "source"}
     return {
         row["quantity"]: Published(

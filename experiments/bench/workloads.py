@@ -14,7 +14,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from experiments.definition.catalogue import find
+from experiments import sack
 from experiments.definition.spec import Condition, ExperimentSpec, Flow
 from experiments.running.seed import PROCEDURE
 from testbed.jobs.following import Limits, Progress, Usage
@@ -48,8 +48,7 @@ class Cost:
 
 def sack_study() -> ExperimentSpec:
     """The SACK study with its usual parameters: two runs of 20 s over a slow link."""
-    named = find("sack")
-    return named.spec(named.parameters()())
+    return sack.experiment(sack.SackParameters())
 
 
 def workloads() -> dict[str, ExperimentSpec]:

@@ -22,6 +22,7 @@ from experiments.cli.parameter_options import QuantityType, parameter_options
 from experiments.cli.reproduce_command import reproduce
 from experiments.cli.runs_command import runs
 from experiments.cli.shell_command import shell
+from experiments.cli.studies_option import studies_option
 from experiments.cli.sweep_command import run_study, scheduler, sweep, worker
 from experiments.definition.catalogue import Experiment, catalogue, find
 from experiments.running.seed import limits_for, needed_mib, refuse_modules
@@ -89,7 +90,7 @@ def command_of(named: Experiment) -> click.Command:
         click.Option(
             ["--load-module-into-this-kernel", "load_modules"],
             is_flag=True,
-            hidden=named.name != "custom_cc",
+            hidden=not named.loads_modules(),
             help=(
                 "Natively: make the module part of this computer's kernel, which its mistakes"
                 " crash."
@@ -282,7 +283,6 @@ class _Experiments(click.Group):
 _list_option = click.option(
     "--list",
     is_flag=True,
-    is_eager=True,
     expose_value=False,
     callback=_print_list,
     help="Name every experiment with its claim.",
@@ -290,12 +290,14 @@ _list_option = click.option(
 
 
 @click.group(cls=_Experiments, name="run")
+@studies_option
 @_list_option
 def experiments() -> None:
     """Run an experiment by name."""
 
 
 @click.group()
+@studies_option
 @_list_option
 def tcplab() -> None:
     """TCP experiments on emulated networks: run, repeat, report."""

@@ -14,8 +14,17 @@ from analysis.records.jsonfile import objects, text
 from analysis.reporting.answer_wording import side_by_side
 from analysis.reporting.flow_tables import rates_of_flows, sharing
 from analysis.reporting.run_pictures import Picture
+from analysis.reporting.study_reports import StudyReport
 from analysis.reporting.tables import Listing
-from experiments.cubic_vs_reno.cubic_answers import AGAIN, DROPS, FAIRNESS, RATE, SACKED, TIMEOUTS
+from experiments.cubic_vs_reno.cubic_answers import (
+    AGAIN,
+    DROPS,
+    FAIRNESS,
+    RATE,
+    SACKED,
+    TIMEOUTS,
+    all_answers,
+)
 
 FIRST_SECONDS = 8
 """As many as were published."""
@@ -129,3 +138,6 @@ def _early(results: RunResults) -> Picture | None:
     ]
     caption = "Dashed: published. Solid: ours. Every mark is one second of iperf's client."
     return Picture("first_seconds.png", "The first seconds", caption, drawing.draw(theirs, ours))
+
+
+REPORT = StudyReport(answers=all_answers, listings=listings, pictures=pictures, short=SHORT)

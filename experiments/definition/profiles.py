@@ -62,8 +62,8 @@ _ROUND_TRIP = PeriodSetting(
     "200us",
     "The way back of a 100 Mbit/s laboratory with a router; no text states its round trip. A full"
     " frame takes 0.12 ms out of the sender's own port, which has no rate here, and interrupts add"
-    " as much. Chosen for that, not from a rate: docs/studies.md shows what none to 2 ms would"
-    " give.",
+    " as much. Chosen for that, not from a rate: experiments/cubic_vs_reno/README.md shows what"
+    " none to 2 ms would give.",
 )
 _ETHERNET = PeriodSetting(
     "bw",

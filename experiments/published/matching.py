@@ -13,8 +13,9 @@ from analysis.measures.flow_rows import value_of
 from analysis.records.row_columns import Row
 from experiments.definition.grid import Combination
 from experiments.definition.spec import ExperimentSpec
+from experiments.published.target import Target
 from experiments.published.target_points import combinations, command, described
-from experiments.published.targets import Target, targets
+from experiments.published.targets import targets
 from topologies.data import to_data
 
 _Published = tuple[ExperimentSpec, Any]

@@ -11,7 +11,7 @@ from experiments.definition.catalogue import catalogue, find
 from experiments.definition.grid import Combination, combination, factor
 from experiments.definition.profiles import Profile
 from experiments.definition.spec import ExperimentSpec
-from experiments.published.targets import Target
+from experiments.published.target import Target
 
 Time = Literal["today", "period"]
 TIMES: tuple[Time, ...] = ("today", "period")

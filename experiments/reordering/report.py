@@ -21,6 +21,7 @@ from analysis.reporting.answers import Answer, fact
 from analysis.reporting.quantities import counter
 from analysis.reporting.run_pictures import Picture
 from analysis.reporting.run_pictures import pictures as usual
+from analysis.reporting.study_reports import StudyReport
 from analysis.reporting.tables import Listing, ReportQuantity
 
 _CAPTURES = "both captures, RFC 4737"
@@ -291,3 +292,6 @@ def _rack(results: RunResults, condition: RunCondition) -> str:
         f" round trip, {written(smoothed)} ms. Half of the late packets came more than"
         f" {written(late)} ms late, so the threshold in packets decides little."
     )
+
+
+REPORT = StudyReport(answers=answers, listings=listings, pictures=pictures, short=SHORT)

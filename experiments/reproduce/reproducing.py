@@ -11,22 +11,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import testbed
+from experiments.published.target import Target
 from experiments.published.target_points import combinations
-from experiments.published.targets import Target
+from experiments.published.targets import published_study
 from experiments.reproduce.listing import ReproducedRuns, studies
 from experiments.running.session import for_page, hand_over, lab_facts
 from experiments.running.store import new_run
 from experiments.sweep.point import Origin, Point, origin
 from experiments.sweep.point_store import results
 from experiments.sweep.running_points import PointRunner, Watch, run_points
-
-_SEEDS = {
-    "sack": (30, 100),
-    "sack_loss_sweep": (1, 1),
-    "wan_reordering": (1, 1),
-    "packet_dropper": (3, 10),
-}
-"""Seeds in the short and the full form; others take three and ten. One of `sack` costs a second."""
 
 
 def carry_out(
@@ -103,7 +96,7 @@ def _points(
         for one in both.values()
     }
     seeds = {
-        digest: _SEEDS.get(target.experiment, (3, 10))[not quick]
+        digest: published_study(target.experiment).seeds[not quick]
         for digest, (_, target) in unique.items()
     }
     return [

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+import experiments
 import testbed
 from experiments.definition.spec import ExperimentSpec
 from experiments.running.seed import SeedVerdict, carry_natively, carry_seed, judge, needed_mib
@@ -297,6 +298,8 @@ def _as_caller() -> list[str]:
             str(caller[1]),
             "--init-groups",
             "--reset-env",
+            "env",
+            f"{experiments.STUDIES}={os.environ.get(experiments.STUDIES, '')}",
         ]
         if caller
         else []

@@ -4,11 +4,13 @@ published in 2014.
 
 from __future__ import annotations
 
+from pathlib import Path
 from statistics import median
 
 from analysis.measures.run_results import NOTHING, RunResults, spread, written
-from analysis.reporting import quantities
+from analysis.reporting import plain_table, quantities
 from analysis.reporting.answers import Answer
+from analysis.reporting.study_reports import StudyReport
 from analysis.reporting.tables import ReportTable, build_row, read_published
 from experiments.sack.sack_answers import all_answers
 from topologies.errors import UsageError
@@ -23,6 +25,7 @@ PUBLISHED_PATH: dict[str, Quantity] = {
     "jitter": Duration.parse("0s"),
 }
 """The parameters of the published experiment."""
+_PUBLISHED = Path(__file__).with_name("published.csv")
 PUBLISHED_SECONDS = 10
 """The published experiment ran iperf for its default time."""
 
@@ -52,12 +55,15 @@ def _agrees(parameters: dict[str, str], name: str) -> bool:
 
 
 def table(results: RunResults) -> ReportTable:
-    """The published quantities: published, ours, difference; without the published ones where the
-    path differs.
+    """The published quantities: published, ours, difference.
+
+    Without the published ones if the path differs; the plain table under other conditions.
     """
+    if not is_sack(results):
+        return plain_table.table(results)
     labels = tuple(condition.label for condition in results.run.conditions)
     unlike = differing(results.run.parameters)
-    published = {} if unlike else read_published("mininet_2014_sack")
+    published = {} if unlike else read_published(_PUBLISHED)
     rows = tuple(
         build_row(results, quantity, published.get(quantity.name))
         for quantity in quantities.TRANSFER
@@ -92,7 +98,7 @@ def _notes(results: RunResults) -> list[str]:
 
 
 def _factor_note(results: RunResults) -> list[str]:
-    rates = read_published("mininet_2014_sack")["iperf client"].values
+    rates = read_published(_PUBLISHED)["iperf client"].values
     ours = [
         off_on[1] / off_on[0]
         for off_on in results.pairs("client.rate", results.run.conditions)
@@ -153,5 +159,8 @@ def _median(results: RunResults, key: str) -> float | None:
 
 
 def answers(results: RunResults) -> tuple[Answer, ...]:
-    """The assignment's questions, answered from what was measured."""
-    return all_answers(results)
+    """The assignment's questions, answered from what was measured under its conditions."""
+    return all_answers(results) if is_sack(results) else ()
+
+
+REPORT = StudyReport(table=table, answers=answers)

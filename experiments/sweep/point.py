@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import analysis
-from analysis.measures.counter_text import statistics_of
 from analysis.measures.flow_rows import rows_of
 from analysis.measures.trial_measures import measure_raw
 from analysis.records.row_columns import Row
+from experiments.definition.catalogue import part
 from experiments.definition.grid import Combination
 from experiments.definition.spec import ExperimentSpec
 from experiments.running.seed import carry_seed, judge, limits_for, memory_for
@@ -39,7 +39,6 @@ _CAPTURES = (
 )
 _MEASURING = (
     "measures/flow_rows.py",
-    "measures/counter_text.py",
     "records/iperf.py",
     "records/socket_samples.py",
     "records/counters.py",
@@ -89,6 +88,7 @@ class Origin:
             self.measuring,
         )
         words += (_measuring_digest(_CAPTURES),) if captured else ()
+        words += _statistics_digest(combination.spec.name)
         return Point(hashlib.sha256(repr(words).encode()).hexdigest(), combination, seed, captured)
 
 
@@ -105,6 +105,15 @@ def _measuring_digest(patterns: tuple[str, ...]) -> str:
     folder = Path(analysis.__file__).parent
     files = (file for pattern in patterns for file in sorted(folder.glob(pattern)))
     return hashlib.sha256(b"\n".join(file.read_bytes() for file in files)).hexdigest()
+
+
+@cache
+def _statistics_digest(study: str) -> tuple[str, ...]:
+    """Of the code that writes the study's statistics files; empty if it keeps none."""
+    module = part(study, "statistics_file")
+    if module is None or module.__file__ is None:
+        return ()
+    return (hashlib.sha256(Path(module.__file__).read_bytes()).hexdigest(),)
 
 
 def carry_captured(
@@ -152,8 +161,15 @@ def carry_point(
             "rows": measured(raw, data),
             "warnings": list(verdict.warnings),
             "usage": asdict(usage),
-            "statistics": statistics_of(raw, data),
+            "statistics": _statistics(spec.name, raw, data),
         }
+
+
+def _statistics(study: str, raw: Path, data: Any) -> dict[str, str]:
+    """A text for each condition, by its name, if the study keeps such."""
+    module = part(study, "statistics_file")
+    texts: dict[str, str] = module.statistics_of(raw, data) if module else {}
+    return texts
 
 
 def _logs(raw: Path) -> str:

@@ -8,8 +8,9 @@ from typing import Any
 from analysis.records.row_columns import Row
 from experiments.definition.spec import ExperimentSpec
 from experiments.published.matching import published_beside, taken
+from experiments.published.target import Target
 from experiments.published.target_points import command, described
-from experiments.published.targets import SHORT_FORMS, Target
+from experiments.published.targets import published_study
 
 Cell = tuple[ExperimentSpec, dict[int, list[Row]]]
 """What a combination runs, and the rows of its proved runs by seed."""
@@ -25,7 +26,8 @@ def published_of(cells: Iterable[Cell]) -> dict[str, Any]:
     for quick in (False, True):
         rows = [row for row in _rows(known, quick).values() if row["today"] or row["period"]]
         if rows:
-            return {"note": SHORT_FORMS.get(known[0][0].name, "") if quick else "", "rows": rows}
+            note = published_study(known[0][0].name).short_form if quick else ""
+            return {"note": note, "rows": rows}
     return {}
 
 

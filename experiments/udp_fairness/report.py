@@ -18,7 +18,9 @@ from analysis.reporting.answer_wording import (
 from analysis.reporting.answers import Answer, fact
 from analysis.reporting.flow_tables import rates_of_flows, sharing
 from analysis.reporting.run_pictures import Picture
+from analysis.reporting.study_reports import StudyReport
 from analysis.reporting.tables import Listing, ReportQuantity
+from experiments.udp_fairness.fairness_by_queue import by_queue
 
 _UDP_SERVER, _TCP_SERVERS = (
     "udp.server.txt, last line",
@@ -155,3 +157,8 @@ def _tcp(results: RunResults) -> Answer:
         said,
         tuple(fact(results, one) for one in (JAIN, SLOWEST, FASTEST)),
     )
+
+
+REPORT = StudyReport(
+    answers=answers, listings=listings, pictures=pictures, short=SHORT, sweep_listings=by_queue
+)

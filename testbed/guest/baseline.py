@@ -43,7 +43,7 @@ CONNECTION_TABLE = ("net.ipv4.tcp_child_ehash_entries", "512")
 
 # Of the whole kernel, where it may be set. A packet that crosses a cable waits here for its
 # receiver. The usual 1000 places lose a burst of a fast sender where no queue of the network counts
-# it (docs/studies/wan_reordering.md).
+# it (experiments/wan_reordering/README.md).
 CABLES = ("net.core.netdev_max_backlog", "1000000")
 
 ROUTER: dict[str, str] = {

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.sack import Parameters, experiment
+from experiments.sack import SackParameters, experiment
 from testbed.native.native_run import obstacles, run_natively
 from tests.virtual.conftest import read
 from topologies.data import to_data
@@ -36,7 +36,7 @@ def test_sack_runs_natively_and_leaves_the_machine_as_it_was(tmp_path: Path) -> 
     before = _machine()
     run_natively(
         "experiments.procedure.perform",
-        to_data(experiment(Parameters(duration=Duration.parse("4s")))),
+        to_data(experiment(SackParameters(duration=Duration.parse("4s")))),
         tmp_path,
         lambda phase, elapsed: None,
     )

@@ -16,7 +16,7 @@ import pytest
 
 from experiments.definition.spec import Condition, Proof
 from experiments.running.seed import judge
-from experiments.sack import Parameters, experiment
+from experiments.sack import SackParameters, experiment
 from testbed.host.packages import install_command
 from testbed.lab.ready import lab
 from testbed.native.realtime import REALTIME
@@ -35,7 +35,7 @@ ON_DEMAND = {"nfnetlink", "nfnetlink_cttimeout", "sch_fifo"}
     not shutil.which(QEMU), reason=f"no QEMU here: {install_command(['qemu-system-x86'])}"
 )
 def test_a_run_is_right_and_leaves_the_machine_as_it_was(tmp_path: Path) -> None:
-    made = experiment(Parameters(duration=Duration.parse("5s"), loss=Share.parse("0%")))
+    made = experiment(SackParameters(duration=Duration.parse("5s"), loss=Share.parse("0%")))
     setting = ("net.ipv4.tcp_congestion_control", RESTRICTED)
     restricted = Condition(
         RESTRICTED, RESTRICTED, (setting,), (Proof("congestion_control", RESTRICTED),)

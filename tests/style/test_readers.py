@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+from experiments.definition.catalogue import catalogue
+
 ROOT = Path(__file__).resolve().parents[2]
 PLACES = (
     "analysis",
@@ -19,13 +21,13 @@ PLACES = (
     "experiments/running/seed.py",
     "experiments/running/store.py",
     "experiments/sweep/point.py",
+    *(f"experiments/{named.name}" for named in catalogue()),
 )
 OPENING = ("open", "read_text", "read_bytes", "copyfile", "copytree", "fdopen")
 OTHER_FILES = {
     "analysis/bench": "captures that the benchmark made",
     "analysis/flows/plain": "a capture, of an adopted folder or named on the command line",
     "analysis/flows/reader.py": "a pipe that is named on the command line",
-    "experiments/sack_loss_sweep/loss_summary.py": "the package's own tables",
     "analysis/reporting/tables.py": "the package's own tables",
     "experiments/sweep/point.py": "the package's own code",
     "experiments/running/store.py": "locks",

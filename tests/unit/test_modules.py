@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from experiments.cli.cc_command import Outcome
 from experiments.cli.run_command import tcplab
-from experiments.custom_cc import Parameters, experiment
+from experiments.custom_cc import CustomCcParameters, experiment
 from experiments.definition.grid import combination
 from experiments.definition.spec import ExperimentSpec
 from experiments.running.seed import carry_natively
@@ -68,18 +68,18 @@ def test_a_file_that_is_no_source_is_refused(tmp_path: Path) -> None:
 def test_a_name_that_the_kernel_has_is_refused(tmp_path: Path) -> None:
     (tmp_path / "cubic.c").write_text('.name = "cubic"')
     with pytest.raises(UsageError, match="there already"):
-        experiment(Parameters(module=str(tmp_path / "cubic.c"), cc="own"))
+        experiment(CustomCcParameters(module=str(tmp_path / "cubic.c"), cc="own"))
 
 
 def test_the_spec_holds_the_source_and_is_another_with_another(tmp_path: Path) -> None:
-    spec = experiment(Parameters())
+    spec = experiment(CustomCcParameters())
     assert [condition.name for condition in spec.conditions] == ["reno", "exp"]
     assert "exp_cong_avoid" in spec.modules[0].source
     assert from_data(ExperimentSpec, to_data(spec)) == spec
     file = tmp_path / "exp.c"
     file.write_text(spec.modules[0].source.replace("* 3 / 4", "* 4 / 5"))
-    assert digest(experiment(Parameters(module=str(file)))) != digest(spec)
-    assert experiment(Parameters(cc="reno+cubic")).modules == ()
+    assert digest(experiment(CustomCcParameters(module=str(file)))) != digest(spec)
+    assert experiment(CustomCcParameters(cc="reno+cubic")).modules == ()
 
 
 def test_modules_and_their_algorithms_can_be_swept() -> None:
@@ -109,7 +109,9 @@ def test_natively_a_module_is_refused_in_one_sentence(
     )
     assert not list(tmp_path.iterdir())
     with pytest.raises(UsageError, match="--load-module-into-this-kernel"):
-        carry_natively(experiment(Parameters()), tmp_path, Limits(), print, load_modules=False)
+        carry_natively(
+            experiment(CustomCcParameters()), tmp_path, Limits(), print, load_modules=False
+        )
 
 
 def test_natively_it_wants_the_headers_of_this_kernel(
@@ -119,7 +121,9 @@ def test_natively_it_wants_the_headers_of_this_kernel(
     with pytest.raises(
         TcplabError, match=r"headers of this kernel, 0\.1-none, .*linux-headers-0\.1-none"
     ):
-        carry_natively(experiment(Parameters()), tmp_path, Limits(), print, load_modules=True)
+        carry_natively(
+            experiment(CustomCcParameters()), tmp_path, Limits(), print, load_modules=True
+        )
 
 
 def test_where_auto_would_be_native_a_module_runs_in_a_guest(

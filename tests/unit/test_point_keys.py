@@ -5,8 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from experiments.sweep.point import _CAPTURES, _MEASURING
+from experiments.definition.catalogue import find
+from experiments.definition.grid import combinations as grid_of
+from experiments.sweep.point import _CAPTURES, _MEASURING, origin
+from tests.unit.made_sweeps import LAB
 
 ROOT = Path(__file__).parents[2]
 ANALYSIS = ROOT / "analysis"
@@ -36,10 +40,9 @@ def test_every_pattern_names_a_file() -> None:
 
 
 def test_what_measuring_needs_is_in_the_key() -> None:
-    needed, waiting = (
-        set[Path](),
-        ["analysis.measures.trial_measures", "analysis.measures.counter_text"],
-    )
+    needed, waiting = set[Path](), ["analysis.measures.trial_measures"]
+    for file in (ROOT / "experiments").glob("*/statistics_file.py"):
+        waiting += imported(file)
     while waiting:
         file = file_of(waiting.pop())
         if file and file not in needed and file != ANALYSIS / "__init__.py":
@@ -47,3 +50,12 @@ def test_what_measuring_needs_is_in_the_key() -> None:
             waiting += imported(file)
     assert len(needed) > 15
     assert needed <= listed(_CAPTURES) | listed(_MEASURING)
+
+
+def test_the_code_of_a_studys_own_files_is_in_its_keys_only(monkeypatch: Any) -> None:
+    (lossy,), (plain,) = (grid_of(find(name), []) for name in ("sack_loss_sweep", "sack"))
+    source = origin(LAB)
+    before = [source.point(combination, 1).key for combination in (lossy, plain)]
+    monkeypatch.setattr("experiments.sweep.point._statistics_digest", lambda _: ())
+    after = [source.point(combination, 1).key for combination in (lossy, plain)]
+    assert (before[0] == after[0], before[1] == after[1]) == (False, True)

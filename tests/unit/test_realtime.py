@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from experiments.running.seed import judge
-from experiments.sack import Parameters, experiment
+from experiments.sack import SackParameters, experiment
 from testbed.native.realtime import REALTIME, _counted, _summary, _waits, warnings, watched
 
 GOOD: dict[str, Any] = {
@@ -48,7 +48,7 @@ def test_each_trouble_is_a_sentence_with_its_figures(change: dict[str, Any], sai
 
 
 def test_a_native_seed_is_judged_with_its_warnings(tmp_path: Path) -> None:
-    spec = experiment(Parameters())
+    spec = experiment(SackParameters())
     for condition in spec.conditions:
         (tmp_path / condition.name).mkdir()
         (tmp_path / condition.name / "evidence.json").write_text('{"warnings": [], "proofs": []}')

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from experiments.definition.spec import ExperimentSpec
-from experiments.sack import Parameters, experiment
+from experiments.sack import SackParameters, experiment
 from testbed.jobs.following import Limits, Usage
 from testbed.lab.ready import Lab, lab
 from testbed.virtual.virtual_run import run_in_guest
@@ -27,7 +27,7 @@ def ready_lab() -> Lab:
 @pytest.fixture
 def short_sack() -> ExperimentSpec:
     """The SACK study with transfers of 4 s: the same procedure in a fifth of the time."""
-    return experiment(Parameters(duration=Duration.parse("4s")))
+    return experiment(SackParameters(duration=Duration.parse("4s")))
 
 
 @pytest.fixture

@@ -14,13 +14,13 @@ from analysis.agreement.kernel_counts import truths
 from analysis.records.problems import Problems
 from analysis.records.run_directory import read_run
 from experiments.definition.spec import ExperimentSpec
-from experiments.sack import Parameters, experiment
+from experiments.sack import SackParameters, experiment
 from topologies.data import to_data
 from topologies.units import Duration, Packets, Rate, Share
 
-LOSSY = experiment(Parameters(duration=Duration.parse("8s")))
+LOSSY = experiment(SackParameters(duration=Duration.parse("8s")))
 FULL_QUEUE = experiment(
-    Parameters(
+    SackParameters(
         bw=Rate.parse("10mbit"),
         delay=Duration.parse("10ms"),
         loss=Share.parse("0%"),

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from experiments.cli import cc_command
 from experiments.cli.run_command import tcplab
-from experiments.custom_cc import Parameters, experiment
+from experiments.custom_cc import CustomCcParameters, experiment
 from experiments.running.seed import carry_seed, judge
 from testbed.guest.kernel_modules import KernelModule, module_from
 from testbed.jobs.following import Limits
@@ -46,7 +46,9 @@ def changed(tmp_path: Path) -> Callable[..., Path]:
 
 
 def run(file: Path, lab: Lab, out: Path, seconds: str = "2s", limit: float = 60.0) -> None:
-    made = experiment(Parameters(module=str(file), cc="own", duration=Duration.parse(seconds)))
+    made = experiment(
+        CustomCcParameters(module=str(file), cc="own", duration=Duration.parse(seconds))
+    )
     spec = dataclasses.replace(made, captures=("left-eth0",))
     out.mkdir()
     carry_seed(to_data(spec), 3, str(out), Limits(limit), lab, lambda phase, elapsed: None)
@@ -142,7 +144,10 @@ def test_a_module_that_stays_is_said(
 def test_a_try_is_a_smoke_test_and_a_comparison(
     ready_lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    short = {name: link | {"duration": "2s"} for name, link in cc_command.PUBLISHED.items()}
+    short = {
+        name: dataclasses.replace(link, duration=Duration.parse("2s"))
+        for name, link in cc_command.PUBLISHED.items()
+    }
     monkeypatch.setattr(cc_command, "PUBLISHED", short)
     done = CliRunner().invoke(tcplab, ["cc", "try", str(EXP)])
     assert done.exit_code == 0, done.output

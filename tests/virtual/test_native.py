@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from experiments.custom_cc import Parameters, experiment
+from experiments.custom_cc import CustomCcParameters, experiment
 from experiments.definition.spec import Condition, ExperimentSpec, Proof
 from testbed.guest.kernel_modules import module_from
 from testbed.jobs.following import Limits
@@ -61,7 +61,9 @@ def spec(own: bool) -> ExperimentSpec:
     """Two short transfers: under a restricted congestion control, and under one that a module
     brings or CUBIC.
     """
-    made = experiment(Parameters(cc="own" if own else "cubic", duration=Duration.parse("2s")))
+    made = experiment(
+        CustomCcParameters(cc="own" if own else "cubic", duration=Duration.parse("2s"))
+    )
     name = "net.ipv4.tcp_congestion_control"
     restricted = Condition(
         RESTRICTED, RESTRICTED, ((name, RESTRICTED),), (Proof("congestion_control", RESTRICTED),)

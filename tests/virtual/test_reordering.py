@@ -8,14 +8,14 @@ import json
 
 import pytest
 
-from experiments.wan_reordering import Parameters, experiment
+from experiments.wan_reordering import WanReorderingParameters, experiment
 from tests.virtual.conftest import read
 from topologies.units import Duration, Packets, Rate, Size
 
 pytestmark = pytest.mark.virtual
 
 
-def small(**how: object) -> Parameters:
+def small(**how: object) -> WanReorderingParameters:
     """The study at 100 Mbit/s and 10 ms: a packet takes 0.12 ms, so 1 ms is eight of them."""
     small = {
         "bw": Rate.parse("100mbit"),
@@ -25,7 +25,7 @@ def small(**how: object) -> Parameters:
         "duration": Duration.parse("3s"),
         "mtu": Size(1500),
     }
-    return Parameters(**(small | how))
+    return WanReorderingParameters(**(small | how))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.measures import counter_text
 from analysis.measures.run_results import RunResults, measure_all
 from analysis.measures.trial_measures import Measured
 from analysis.pages.published.published_table import PublishedNumbers
@@ -20,7 +19,7 @@ from analysis.rendering import page_files
 from analysis.reporting.answers import Answer
 from analysis.reporting.repeat_command import repeat_command
 from analysis.reporting.run_pictures import Picture
-from analysis.reporting.study_reports import StudyReport, study_of
+from analysis.reporting.study_reports import StudyReport, report_of
 from analysis.reporting.tables import Listing, ReportTable
 
 
@@ -62,7 +61,7 @@ def make_report(path: Path, out: Path | None = None) -> RunReport:
     results = measure_all(run, problems)
     if not results.measured:
         problems.add("The run holds no repetition: nothing was measured.")
-    study = study_of(results)
+    study = report_of(run.experiment)
     table = study.table(results)
     published = (
         PublishedNumbers(()) if table.compares else published_beside(results, problems)
@@ -91,13 +90,7 @@ def write_report(report: RunReport, folder: Path) -> None:
 def _files(report: RunReport) -> Iterator[tuple[str, bytes]]:
     """Names and contents one by one: the graphs of a fast flow are too big to hold twice."""
     yield from _packet_graphs(report)
-    if report.run.experiment in counter_text.STUDIES:
-        spec = report.run.spec | {
-            "flows": [vars(flow) for flow in report.run.flows]
-        }  # names that are safe as paths
-        for trial in report.run.trials:
-            content = counter_text.statistics(trial.folder, spec, trial.condition.name)
-            yield counter_text.file_name(trial.condition.name, {}, trial.seed), content.encode()
+    yield from report.study.extra_files(report.run)
     pictures = report.study.pictures(report.results)
     yield from ((f"plots/{picture.name}", picture.png) for picture in pictures)
     context = _context(report, pictures)

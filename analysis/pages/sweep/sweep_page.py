@@ -17,7 +17,9 @@ from analysis.records.reproduction_folder import read_row
 from analysis.records.sweep_folder import SweepRecord, read_sweep
 from analysis.rendering import page_files
 from analysis.reporting.run_pictures import Picture
-from analysis.reporting.sweep_studies import SweepStudy, study_of
+from analysis.reporting.study_reports import report_of
+from analysis.reporting.sweep_summary import SweepStudy
+from analysis.reporting.swept_runs import sweep_listings
 from analysis.statistics.comparisons import (
     LevelComparison,
     compare,
@@ -29,7 +31,6 @@ from analysis.statistics.comparisons import (
 from analysis.statistics.judgement import judge_row
 from analysis.statistics.metric_wording import signed
 from analysis.statistics.sweep_samples import SweepSamples, read_samples
-from experiments.packet_dropper.listings import listings
 
 MOST_ROWS = 200
 """Rows of any table of the page; the files have all."""
@@ -109,7 +110,7 @@ def make_sweep_report(path: Path, out: Path | None = None) -> SweepReport:
         tuple(problems.found),
         folder / "sweep.html",
         published,
-        study_of(sweep, samples),
+        report_of(sweep.experiment).sweep_study(sweep, samples),
     )
     page_files.write(folder, _files(report), "sweep FOLDER")
     return report
@@ -152,7 +153,7 @@ def _context(report: SweepReport, drawn: list[Picture]) -> dict[str, Any]:
         "has_places": any(one.where for one in kept),
         "failures": sweep.failures[:MOST_ROWS],
         "failures_left": len(sweep.failures[MOST_ROWS:]),
-        "listings": listings(sweep),
+        "listings": sweep_listings(sweep, report_of(sweep.experiment)),
         **_cells(report),
         **_making(sweep, report.samples),
     }

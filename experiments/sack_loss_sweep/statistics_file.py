@@ -1,9 +1,9 @@
 """The statistics file of a run: what was counted and printed before, during and after it, as text.
 
-After the script of the loss sweep of 2017 (analysis/published): the sender's segments, the
-settings, the queueing disciplines, what iperf printed, and the same again. The first and fifth
-word of the lines of segments are numbers, as netstat's were, so that a command line that reads
-the one reads the other.
+After the script of the published study: the sender's segments, the settings, the queueing
+disciplines, what iperf printed, and the same again. The first and fifth word of the lines of
+segments are numbers, as netstat's were, so that a command line that reads the one reads the other.
+A sweep keeps the texts in its memory of points.
 """
 
 from __future__ import annotations
@@ -15,9 +15,6 @@ from pathlib import Path
 from analysis.records.jsonfile import Object, inner, number, objects, read_object, text
 from analysis.records.problems import Problems
 from topologies import untrusted
-
-STUDIES = frozenset({"sack_loss_sweep"})
-"""The studies that keep such a file of each run; a sweep keeps the texts in its memory."""
 
 _FORBIDDEN = re.compile(r'[<>:"/\\|?*\x00-\x20]+')  # in a file's name on NTFS, and space
 
@@ -32,12 +29,8 @@ _WRITTEN: dict[str, Callable[[float], str]] = {
 
 
 def statistics_of(raw: Path, spec: Object) -> dict[str, str]:
-    """The text of each condition, by its name, from the files of a `raw/seed-N`; none where the
-    study keeps none.
-    """
-    if text(spec, "name") not in STUDIES:
-        return {}
-    names = [text(one, "name") for one in objects(spec, "conditions")]
+    """The text of each condition, by its name, from the files of a `raw/seed-N`."""
+    names = [text(condition, "name") for condition in objects(spec, "conditions")]
     return {name: statistics(raw / name, spec, name) for name in names}
 
 
@@ -56,9 +49,11 @@ def statistics(folder: Path, spec: Object, condition: str) -> str:
     )
     flows = objects(spec, "flows")
     sender = text(flows[0], "sender")
-    set_here = _settings(evidence, sender, spec, condition)
-    lines = [_segments(counters, "before", sender), *set_here, *_shaped(qdiscs, "before")]
-    lines += [line for flow in flows for line in _said(folder / f"{text(flow, 'name')}.client.txt")]
+    settings = _settings(evidence, sender, spec, condition)
+    lines = [_segments(counters, "before", sender), *settings, *_shaped(qdiscs, "before")]
+    lines += [
+        line for flow in flows for line in _printed(folder / f"{text(flow, 'name')}.client.txt")
+    ]
     lines += [
         *_shaped(qdiscs, "after"),
         _segments(counters, "after", sender),
@@ -68,14 +63,14 @@ def statistics(folder: Path, spec: Object, condition: str) -> str:
 
 
 def _segments(counters: Object, when: str, host: str) -> str:
-    found = inner(inner(counters, when), host)
-    sent, again = (number(found, name) or 0 for name in ("TcpOutSegs", "TcpRetransSegs"))
+    counts = inner(inner(counters, when), host)
+    sent, again = (number(counts, name) or 0 for name in ("TcpOutSegs", "TcpRetransSegs"))
     return f"{sent:.0f} segments sent out {again:.0f} segments retransmitted"
 
 
 def _settings(evidence: Object, host: str, spec: Object, condition: str) -> Iterator[str]:
     """What the condition sets, as it was read back."""
-    found = inner(inner(evidence, "sysctls"), host)
+    values = inner(inner(evidence, "sysctls"), host)
     pairs = next(
         (
             one.get("sysctls", ())
@@ -84,7 +79,7 @@ def _settings(evidence: Object, host: str, spec: Object, condition: str) -> Iter
         ),
         (),
     )
-    yield from (f"{name} = {text(found, name, 'not read back')}" for name, _ in pairs)
+    yield from (f"{name} = {text(values, name, 'not read back')}" for name, _ in pairs)
 
 
 def _shaped(qdiscs: Object, when: str) -> Iterator[str]:
@@ -116,7 +111,7 @@ def _options(options: Object) -> Iterator[str]:
             )
 
 
-def _said(file: Path) -> list[str]:
+def _printed(file: Path) -> list[str]:
     if not untrusted.is_file(file.parent, file.name):
         return [f"{file.name} is missing"]
     return untrusted.text(file.parent, file.name).splitlines()
