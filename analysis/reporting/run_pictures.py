@@ -6,6 +6,7 @@ import base64
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from analysis.measures import metric_keys
 from analysis.measures.run_results import RunResults
 from analysis.measures.trial_measures import PAUSE, Measured
 
@@ -104,8 +105,8 @@ def _repetitions(results: RunResults) -> Picture | None:
 
     conditions = results.run.conditions
     compared = (
-        ("Throughput", "kbit/s", "server.rate"),
-        ("Time-outs", "TcpExtTCPTimeouts", "nstat.TcpExtTCPTimeouts"),
+        ("Throughput", "kbit/s", metric_keys.SERVER_RATE),
+        ("Time-outs", "TcpExtTCPTimeouts", metric_keys.counter("TcpExtTCPTimeouts")),
     )
     rows = [
         repetitions.RepeatedQuantity(title, unit, results.pairs(key, conditions))

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from analysis.records.reproduction_folder import PublishedRow, ReproducedStudy
+from analysis.records.published_row import PublishedRow
+from analysis.records.reproduction_folder import ReproducedStudy
 from analysis.statistics.verdict import (
     AGREES,
     DIFFERS,

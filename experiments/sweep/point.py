@@ -30,20 +30,29 @@ from topologies.errors import TcplabError
 
 _CAPTURES = (
     "measures/*.py",
-    "records/__init__.py",
-    "records/run_directory.py",
-    "records/problems.py",
     "flows/*.py",
     "flows/plain/*.py",
     "flows/core/src/*.rs",
 )
 _MEASURING = (
+    "measures/__init__.py",
     "measures/flow_rows.py",
-    "records/iperf.py",
-    "records/socket_samples.py",
+    "measures/metric_keys.py",
+    "measures/kernel_counters.txt",
+    "records/__init__.py",
     "records/counters.py",
+    "records/evidence_file.py",
+    "records/iperf.py",
+    "records/json_reader.py",
+    "records/manifest.py",
+    "records/problems.py",
+    "records/published_row.py",
+    "records/qdiscs.py",
     "records/row_columns.py",
-    "records/jsonfile.py",
+    "records/run_directory.py",
+    "records/socket_samples.py",
+    "records/spec_file.py",
+    "records/trial_files.py",
 )
 _LOG_BYTES = 20_000  # of each log of a failed point
 

@@ -52,10 +52,11 @@ def _run(assignment: Assignment, run: LabRun) -> Iterator[AnswerFinding]:
     problems = Problems()
     try:
         read = read_run(folder, problems)
+        spec = read_object(folder / "spec.json", problems, "spec.json")
         module = assignment.folder / MODULE if run.module else None
         wanted = combination_of(run, assignment.variant, module).spec
         asked = {
-            field.name: read.spec.get(field.name) for field in fields(ExperimentSpec)
+            field.name: spec.get(field.name) for field in fields(ExperimentSpec)
         }  # spec.json says more
         mine = from_data(ExperimentSpec, asked, "spec.json") == wanted
     except TcplabError as error:

@@ -28,6 +28,7 @@ OTHER_FILES = {
     "analysis/bench": "captures that the benchmark made",
     "analysis/flows/plain": "a capture, of an adopted folder or named on the command line",
     "analysis/flows/reader.py": "a pipe that is named on the command line",
+    "analysis/measures/metric_keys.py": "the package's own list of counters",
     "analysis/reporting/tables.py": "the package's own tables",
     "experiments/sweep/point.py": "the package's own code",
     "experiments/running/store.py": "locks",
