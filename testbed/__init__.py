@@ -2,8 +2,4 @@
 virtual time.
 """
 
-from pathlib import Path
-
 VERSION = "0.1.0"
-CODE = Path(__file__).resolve().parent.parent
-"""The folder of all packages: the checkout, or where an installed copy is."""

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.bench.workloads import sack_study
-from experiments.definition.spec import Condition, ExperimentSpec, Flow
 from experiments.running.seed import PROCEDURE
+from experiments.spec import Condition, ExperimentSpec, Flow
 from testbed.jobs.following import Limits, Usage
 from testbed.lab.ready import Lab
 from testbed.virtual.virtual_run import run_in_guest

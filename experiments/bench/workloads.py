@@ -15,8 +15,8 @@ from pathlib import Path
 from rich.table import Table
 
 from experiments import sack
-from experiments.definition.spec import Condition, ExperimentSpec, Flow
 from experiments.running.seed import PROCEDURE
+from experiments.spec import Condition, ExperimentSpec, Flow
 from testbed.jobs.following import Limits, Progress, Usage
 from testbed.lab.ready import Lab, lab
 from testbed.native.native_run import obstacles, run_natively

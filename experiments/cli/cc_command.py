@@ -22,8 +22,8 @@ from rich.table import Table
 
 from experiments.cli.messages import one_clear_message, ready_lab
 from experiments.custom_cc import OWN, CustomCcParameters, experiment
-from experiments.definition.spec import ExperimentSpec
 from experiments.running.seed import carry_seed, judge, limits_for, needed_mib
+from experiments.spec import ExperimentSpec
 from experiments.sweep.point import Record, carry_point
 from testbed.guest.kernel_modules import KernelModule, module_from
 from testbed.host.capacity import guests_at_once

@@ -14,8 +14,8 @@ import click
 
 from experiments.cli.messages import one_clear_message, ready_lab
 from experiments.cli.parameter_options import parameter_options
-from experiments.definition.spec import LinkParameters, parameter
 from experiments.running.session import choose
+from experiments.spec import LinkParameters, parameter
 from testbed.host.scratch import scratch
 from testbed.jobs.following import Limits, Progress, Usage
 from testbed.jobs.terminal import Start, interact

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.definition.profiles import LINUX_2_6_FULL_LINE, under
-from experiments.definition.spec import (
+from experiments.spec import (
     ExperimentSpec,
     Flow,
     LinkParameters,

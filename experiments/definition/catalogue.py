@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any
 
 import experiments
-from experiments.definition.spec import ExperimentSpec, claim_of
+from experiments.spec import ExperimentSpec, claim_of
 from topologies.errors import UsageError
 
 

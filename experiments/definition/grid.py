@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import Any
 
 from experiments.definition.catalogue import Experiment
-from experiments.definition.spec import ExperimentSpec
+from experiments.spec import ExperimentSpec
 from topologies.data import digest, from_data, kind_at, replaced, to_data
 from topologies.errors import UsageError
 from topologies.units import Count, Duration, Packets, Quantity, Rate, Share, Size

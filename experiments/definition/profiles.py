@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from experiments.definition.spec import Condition, words
+from experiments.spec import Condition, words
 from topologies.errors import UsageError
 
 PERIODS = ("today", "period")

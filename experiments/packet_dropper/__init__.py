@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from experiments.definition.profiles import LINUX_2_4, under
-from experiments.definition.spec import (
+from experiments.spec import (
     Condition,
     ExperimentSpec,
     Flow,

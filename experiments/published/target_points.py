@@ -10,8 +10,8 @@ from typing import Any, Literal
 from experiments.definition.catalogue import catalogue, find
 from experiments.definition.grid import Combination, combination, factor
 from experiments.definition.profiles import Profile
-from experiments.definition.spec import ExperimentSpec
 from experiments.published.target import Target
+from experiments.spec import ExperimentSpec
 
 Time = Literal["today", "period"]
 TIMES: tuple[Time, ...] = ("today", "period")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.definition.spec import ExperimentSpec
+from experiments.spec import ExperimentSpec
 from testbed.guest import algorithms, baseline
 from testbed.jobs.following import Limits, Progress, Usage
 from testbed.lab.ready import Lab
@@ -24,7 +24,7 @@ from topologies import untrusted
 from topologies.data import from_data, to_data
 from topologies.errors import TcplabError, UsageError
 
-PROCEDURE = "experiments.procedure.perform"
+PROCEDURE = "experiments.procedure"
 GUEST_MIB = 1024
 _STEP_MIB = 512
 # the kernel lets TCP have a 16th of its memory before windows shrink (net/ipv4/tcp.c, tcp_init_mem)

@@ -19,10 +19,11 @@ from typing import Any, Literal
 
 import experiments
 import testbed
-from experiments.definition.spec import ExperimentSpec
 from experiments.running.seed import SeedVerdict, carry_natively, carry_seed, judge, needed_mib
 from experiments.running.store import RunFolder, give_to, new_run, point_latest
+from experiments.spec import ExperimentSpec
 from testbed.host.capacity import guests_at_once
+from testbed.host.code import CODE
 from testbed.host.sudo_user import who_typed_sudo
 from testbed.jobs.archive import code_digest
 from testbed.jobs.following import Limits, Progress, Usage
@@ -33,7 +34,7 @@ from topologies.data import digest, to_data
 from topologies.errors import TcplabError
 
 Testbed = Literal["native", "virtual"]
-_ROOT = testbed.CODE
+_ROOT = CODE
 _START = 11.0  # seconds until Open vSwitch may be started in a guest
 _CONDITION_OVERHEAD = (
     6.0  # seconds; a condition's servers, captures and the drain of buffers, as a guess for the bar

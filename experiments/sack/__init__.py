@@ -10,14 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.definition.spec import (
-    ExperimentSpec,
-    Flow,
-    LinkParameters,
-    claim_of,
-    parameter,
-    sack,
-)
+from experiments.spec import ExperimentSpec, Flow, LinkParameters, claim_of, parameter, sack
 from topologies.two_hosts import two_hosts
 from topologies.units import Size
 

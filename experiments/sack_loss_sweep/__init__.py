@@ -10,15 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from experiments.definition.profiles import LINUX_3_10, under
-from experiments.definition.spec import (
-    ExperimentSpec,
-    Flow,
-    LinkParameters,
-    claim_of,
-    parameter,
-    sack,
-    word,
-)
+from experiments.spec import ExperimentSpec, Flow, LinkParameters, claim_of, parameter, sack, word
 from topologies.errors import UsageError
 from topologies.spec import Channel
 from topologies.two_hosts import two_hosts

@@ -10,7 +10,7 @@ from typing import Any
 
 from experiments.definition.catalogue import Experiment, find
 from experiments.definition.grid import Combination, Factor, combinations, factor
-from experiments.definition.spec import Condition
+from experiments.spec import Condition
 from experiments.sweep.sweep_definition import SweepDefinition
 from topologies.data import to_data
 from topologies.errors import UsageError

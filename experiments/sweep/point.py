@@ -17,8 +17,8 @@ from analysis.measures.trial_measures import measure_raw
 from analysis.records.row_columns import Row
 from experiments.definition.catalogue import part
 from experiments.definition.grid import Combination
-from experiments.definition.spec import ExperimentSpec
 from experiments.running.seed import carry_seed, judge, limits_for, memory_for
+from experiments.spec import ExperimentSpec
 from testbed.guest.job_entry import LOG
 from testbed.host.scratch import scratch
 from testbed.jobs.archive import code_digest

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from analysis.records.row_columns import Row
-from experiments.definition.spec import ExperimentSpec
 from experiments.published.matching import published_beside, taken
 from experiments.published.target import Target
 from experiments.published.target_points import command, described
 from experiments.published.targets import published_study
+from experiments.spec import ExperimentSpec
 
 Cell = tuple[ExperimentSpec, dict[int, list[Row]]]
 """What a combination runs, and the rows of its proved runs by seed."""

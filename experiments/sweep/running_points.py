@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from experiments.definition.spec import ExperimentSpec
 from experiments.running.seed import needed_mib
+from experiments.spec import ExperimentSpec
 from experiments.sweep.point import Origin, Point, Record, carry_captured, carry_point
 from experiments.sweep.point_store import PointStore
 from testbed.engine.engine import Done, Engine, Listener, Task, cluster_engine, local_engine

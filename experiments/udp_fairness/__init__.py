@@ -13,15 +13,7 @@ import typing
 from dataclasses import dataclass
 
 from experiments.definition.profiles import LINUX_2_6, under
-from experiments.definition.spec import (
-    Condition,
-    ExperimentSpec,
-    Flow,
-    Proof,
-    claim_of,
-    parameter,
-    word,
-)
+from experiments.spec import Condition, ExperimentSpec, Flow, Proof, claim_of, parameter, word
 from topologies.errors import UsageError
 from topologies.spec import Channel, Discipline
 from topologies.star import star

@@ -11,15 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from experiments.definition.profiles import LINUX_2_6_32, under
-from experiments.definition.spec import (
-    Condition,
-    ExperimentSpec,
-    Flow,
-    Proof,
-    claim_of,
-    parameter,
-    word,
-)
+from experiments.spec import Condition, ExperimentSpec, Flow, Proof, claim_of, parameter, word
 from topologies.errors import UsageError
 from topologies.spec import Channel, HostReordering
 from topologies.two_hosts import two_hosts

@@ -11,8 +11,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from experiments.definition.spec import ExperimentSpec
 from experiments.running.seed import carry_seed, judge, limits_for, memory_for
+from experiments.spec import ExperimentSpec
 from experiments.sweep.point import Record
 from labs.measuring.contained import Allowance, contained
 from labs.measuring.lab_measures import Values, as_run_directory, values_of

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from analysis.records.jsonfile import read_object
 from analysis.records.problems import Problems
 from analysis.records.run_directory import changed_files, read_run
-from experiments.definition.spec import ExperimentSpec
+from experiments.spec import ExperimentSpec
 from labs.definition import written_numbers
 from labs.definition.answer_sheet import Answers, read_sheet
 from labs.definition.assignment import ANSWERS, Assignment

@@ -16,14 +16,14 @@ from typing import Any
 from distributed import Worker, WorkerPlugin, get_worker
 from distributed.core import Status
 
-import testbed
+from testbed.host.code import CODE
 from testbed.jobs.following import Progress
 from testbed.lab.ready import Lab, found
 from topologies.errors import TcplabError
 
 PROGRESS, WORKERS = "tcplab-progress", "tcplab-workers"
 """Topics of the scheduler's event log."""
-_ROOT = testbed.CODE
+_ROOT = CODE
 _PACKAGES = ("topologies", "testbed", "experiments", "analysis", "labs")
 _AT_WORK = (Status.running, Status.paused)
 _BETWEEN = 0.25  # seconds between two words about the progress of a task

@@ -16,8 +16,8 @@ from typing import Any
 
 from testbed.guest.background import in_background
 from testbed.guest.job_entry import JobContext
-from testbed.guest.live_network import LiveNetwork, network
 from testbed.guest.mailbox import INTERVAL, Mailbox
+from testbed.guest.network import LiveNetwork, network
 from topologies.data import from_data
 from topologies.spec import TopologySpec
 

@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-import testbed
+from testbed.host.code import CODE
 
 _LIBRARIES = (
     "click",
@@ -24,7 +24,7 @@ _LIBRARIES = (
     "scipy",
     "zstandard",
 )
-_ENVIRONMENT = testbed.CODE / ".venv"
+_ENVIRONMENT = CODE / ".venv"
 
 
 def in_virtual_environment() -> None:

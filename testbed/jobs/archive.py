@@ -16,21 +16,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-import testbed
 from testbed.guest.job_entry import ATTACHED
+from testbed.host.code import CODE
 
-_ROOT = testbed.CODE
+_ROOT = CODE
 _CODE = (
     "topologies/*.py",
     "testbed/__init__.py",
     "testbed/guest/*.py",
     "experiments/__init__.py",
-    "experiments/definition/__init__.py",
-    "experiments/definition/spec.py",
-    "experiments/procedure/__init__.py",
-    "experiments/procedure/perform.py",
-    "experiments/procedure/proof.py",
-    "experiments/procedure/reordering_proof.py",
+    "experiments/spec.py",
+    "experiments/procedure.py",
+    "experiments/proof.py",
+    "experiments/reordering_proof.py",
 )
 _START = "import sys\nfrom testbed.guest.job_entry import main\nsys.exit(main(sys.argv[1:]))\n"
 

@@ -21,13 +21,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import testbed
+from testbed.host.code import CODE
 from testbed.recipes.building import BuildReport, Workshop
 from topologies.errors import TcplabError
 
 FORMAT = 1
 MANIFEST = "manifest.json"
-_CHECKOUT = testbed.CODE
+_CHECKOUT = CODE
 
 Facts = Mapping[str, Any]
 

@@ -120,6 +120,16 @@ def test_a_later_start_only_hands_over(machine: Machine) -> None:
     assert machine.notes.read_text() == "python -P -m experiments.cli.main run sack\n"
 
 
+@pytest.mark.parametrize("option", [("--studies", "own"), ("--studies=own",)])
+def test_a_command_behind_the_option_of_all_commands_is_seen(
+    machine: Machine, option: tuple[str, ...]
+) -> None:
+    machine.start(*option, "run", "mine")
+    assert machine.called("testbed.lab.survey run")
+    machine.start(*option, "runs", "list")
+    assert machine.called("testbed.lab.survey light")
+
+
 def test_a_changed_pyproject_installs_again_into_the_same_venv(machine: Machine) -> None:
     machine.start("run")
     (machine.tree / "pyproject.toml").write_text("[project]\nname = 'x'\n")

@@ -35,7 +35,7 @@ def test_sack_runs_natively_and_leaves_the_machine_as_it_was(tmp_path: Path) -> 
         pytest.skip(str(found[0]))
     before = _machine()
     run_natively(
-        "experiments.procedure.perform",
+        "experiments.procedure",
         to_data(experiment(SackParameters(duration=Duration.parse("4s")))),
         tmp_path,
         lambda phase, elapsed: None,

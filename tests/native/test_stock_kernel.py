@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.definition.spec import Condition, Proof
 from experiments.running.seed import judge
 from experiments.sack import SackParameters, experiment
+from experiments.spec import Condition, Proof
 from testbed.host.packages import install_command
 from testbed.lab.ready import lab
 from testbed.native.realtime import REALTIME

@@ -19,11 +19,11 @@ NOT_FOR_STUDIES = (
     "analysis.agreement",
     "analysis.bench",
 )
-SHARED = ("experiments.definition", "experiments.published")
+SHARED = ("experiments.spec", "experiments.definition", "experiments.published")
 STARTS = "experiments.cli.main"  # for `python -m experiments.NAME` alone
 OTHER_MEANINGS = {
-    "experiments/procedure/proof.py": "sack: the word of tcpdump for selective acknowledgement",
-    "experiments/procedure/reordering_proof.py": "reordering: what is expected of a path",
+    "experiments/proof.py": "sack: the word of tcpdump for selective acknowledgement",
+    "experiments/reordering_proof.py": "reordering: what is expected of a path",
     "analysis/records/socket_samples.py": "reordering: a field of ss",
     "analysis/graphs/looks.py": "sack: a series of a graph",
     "analysis/graphs/segments_over_time.py": "sack: a series of a graph",

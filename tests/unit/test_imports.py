@@ -23,10 +23,10 @@ TRAVELLING = [
     "topologies",
     "testbed/guest",
     "experiments/__init__.py",
-    "experiments/definition/spec.py",
-    "experiments/procedure/perform.py",
-    "experiments/procedure/proof.py",
-    "experiments/procedure/reordering_proof.py",
+    "experiments/spec.py",
+    "experiments/procedure.py",
+    "experiments/proof.py",
+    "experiments/reordering_proof.py",
 ]
 
 

@@ -13,8 +13,8 @@ from experiments.cli.cc_command import Outcome
 from experiments.cli.run_command import tcplab
 from experiments.custom_cc import CustomCcParameters, experiment
 from experiments.definition.grid import combination
-from experiments.definition.spec import ExperimentSpec
 from experiments.running.seed import carry_natively
+from experiments.spec import ExperimentSpec
 from testbed.guest.kernel_modules import LONGEST, KernelModule, module_from
 from testbed.jobs.following import Limits
 from testbed.modules.crash import StackFrame, _frames, _meant

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.definition.spec import Condition, ExperimentSpec, Flow, Proof
-from experiments.procedure.proof import evidence
+from experiments.proof import evidence
+from experiments.spec import Condition, ExperimentSpec, Flow, Proof
 from topologies.spec import Channel
 from topologies.two_hosts import two_hosts
 from topologies.units import Duration, Rate, Share

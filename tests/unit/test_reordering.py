@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from analysis.measures.flow_rows import rows_of
-from experiments.definition.spec import ExperimentSpec
-from experiments.procedure.reordering_proof import reorderings
+from experiments.reordering_proof import reorderings
 from experiments.running.seed import needed_mib
+from experiments.spec import ExperimentSpec
 from experiments.wan_reordering import WanReorderingParameters, experiment
-from testbed.guest.host_reordering import commands, compare
+from testbed.guest.reordering_qdiscs import commands, compare
 from topologies.data import from_data, to_data
 from topologies.errors import TcplabError, UsageError
 from topologies.spec import HostReordering

@@ -12,8 +12,8 @@ import pytest
 from experiments.bench.growth import CostLine, duration, exactness, fit, size
 from experiments.bench.scale import Series, Shape, SizeCost, series
 from experiments.bench.scale_tables import sentence, table_of
-from experiments.definition.spec import Condition, ExperimentSpec, Flow, Proof
-from experiments.procedure.proof import evidence
+from experiments.proof import evidence
+from experiments.spec import Condition, ExperimentSpec, Flow, Proof
 from testbed.guest.socket_sampling import sampling_interval
 from testbed.jobs.following import Usage
 from topologies.addresses import address_of

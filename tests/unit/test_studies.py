@@ -23,12 +23,12 @@ from experiments.definition.profiles import (
     LINUX_3_10,
     under,
 )
-from experiments.definition.spec import Condition, ExperimentSpec, Proof, congestion_control
 from experiments.published.matching import published_beside
 from experiments.published.target import Target
 from experiments.published.target_points import asked, combinations, times
 from experiments.published.targets import chosen, targets
 from experiments.reproduce.reproducing import carry_out
+from experiments.spec import Condition, ExperimentSpec, Proof, congestion_control
 from experiments.sweep.plan import plan
 from experiments.sweep.point import Record, origin
 from experiments.sweep.published_values import published_of

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from experiments.definition.spec import ExperimentSpec
 from experiments.sack import SackParameters, experiment
+from experiments.spec import ExperimentSpec
 from testbed.jobs.following import Limits, Usage
 from testbed.lab.ready import Lab, lab
 from testbed.virtual.virtual_run import run_in_guest
@@ -39,7 +39,7 @@ def in_guest(ready_lab: Lab, tmp_path: Path) -> Callable[..., tuple[Path, Usage]
 
     def run(
         data: Any,
-        module: str = "experiments.procedure.perform",
+        module: str = "experiments.procedure",
         seed: int = 7,
         limits: Limits | None = None,
     ) -> tuple[Path, Usage]:

@@ -31,7 +31,7 @@ def masked(data: Any, room: JobContext) -> None:
     """An experiment whose programs believe that the processor has other features (glibc's
     tunables).
     """
-    from experiments.procedure.perform import perform as experiment
+    from experiments.procedure import perform as experiment
 
     os.environ["GLIBC_TUNABLES"] = data["mask"]
     experiment(data["spec"], room)

@@ -55,7 +55,7 @@ spec = json.loads(Path("/tmp/checkout/spec.json").read_text())
 modules = {file.stem: file.read_bytes() for file in Path("/tmp/checkout").glob("*.ko")}
 files = {f"{name}.ko": content for name, content in modules.items()}
 try:
-    run_natively("experiments.procedure.perform", spec, Path(sys.argv[1]), lambda *_: None, None, files,
+    run_natively("experiments.procedure", spec, Path(sys.argv[1]), lambda *_: None, None, files,
                  Wanted(modules, json.loads(sys.argv[2])))
 except TcplabError as error:
     sys.exit(f"Error: {error}")

@@ -10,7 +10,7 @@ from typing import Any
 
 from testbed.guest import rtnetlink
 from testbed.guest.job_entry import JobContext
-from testbed.guest.live_network import LiveNetwork, network
+from testbed.guest.network import LiveNetwork, network
 from testbed.guest.programs import run
 from topologies.data import from_data
 from topologies.errors import CommandError, TcplabError

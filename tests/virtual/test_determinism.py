@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.definition.spec import ExperimentSpec
+from experiments.spec import ExperimentSpec
 from testbed.lab.ready import Lab
 from tests.virtual.conftest import digests
 from topologies.data import to_data
@@ -30,7 +30,7 @@ from testbed.virtual.virtual_run import run_in_guest
 kernel, confine, init, image, spec, out, seccomp = sys.argv[1:]
 lab = Lab(Path(kernel), Path(confine), Path(init), Path(image), "", bool(int(seccomp)), {}, {})
 data = json.loads(Path(spec).read_text())
-run_in_guest(lab, "experiments.procedure.perform", data, 7, Path(out), lambda *_: None)
+run_in_guest(lab, "experiments.procedure", data, 7, Path(out), lambda *_: None)
 """
 
 

@@ -13,8 +13,8 @@ import pytest
 from analysis.agreement.kernel_counts import truths
 from analysis.records.problems import Problems
 from analysis.records.run_directory import read_run
-from experiments.definition.spec import ExperimentSpec
 from experiments.sack import SackParameters, experiment
+from experiments.spec import ExperimentSpec
 from topologies.data import to_data
 from topologies.units import Duration, Packets, Rate, Share
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from experiments.custom_cc import CustomCcParameters, experiment
-from experiments.definition.spec import Condition, ExperimentSpec, Proof
+from experiments.spec import Condition, ExperimentSpec, Proof
 from testbed.guest.kernel_modules import module_from
 from testbed.jobs.following import Limits
 from testbed.lab.ready import Lab

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.definition.spec import Condition, ExperimentSpec, Flow, Proof
+from experiments.spec import Condition, ExperimentSpec, Flow, Proof
 from tests.virtual.conftest import read
 from topologies.chain import chain
 from topologies.dumbbell import dumbbell

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from experiments.definition.spec import Condition, ExperimentSpec, Flow, Proof
+from experiments.spec import Condition, ExperimentSpec, Flow, Proof
 from tests.virtual.conftest import digests, read
 from topologies.addresses import address_of, interfaces, neighbours, routes
 from topologies.chain import chain

@@ -11,10 +11,10 @@ import pytest
 from analysis.pages.run.run_page import make_report
 from analysis.reporting.quantities import TRANSFER
 from experiments.definition.catalogue import find
-from experiments.definition.spec import CONGESTION_CONTROLS
 from experiments.published.target_points import combinations
 from experiments.published.targets import chosen
 from experiments.running.session import RunRequest, carry_out
+from experiments.spec import CONGESTION_CONTROLS
 from experiments.sweep.point import carry_captured
 from experiments.sweep.python import sweep
 from experiments.sweep.sweep_definition import single

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from experiments.definition.spec import Condition, ExperimentSpec, Flow, Proof
-from experiments.procedure.reordering_proof import reorderings
+from experiments.reordering_proof import reorderings
+from experiments.spec import Condition, ExperimentSpec, Flow, Proof
 from testbed.guest.programs import run
 from topologies.addresses import address_of
 from topologies.spec import MOST_PACKETS, Port

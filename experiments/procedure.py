@@ -17,14 +17,14 @@ from pathlib import Path
 from subprocess import Popen
 from typing import Any
 
-from experiments.definition.spec import SNAPLEN, Condition, ExperimentSpec, Flow
-from experiments.procedure.proof import evidence
+from experiments.proof import evidence
+from experiments.spec import SNAPLEN, Condition, ExperimentSpec, Flow
 from testbed.guest import baseline
 from testbed.guest.algorithms import permit_those_of
 from testbed.guest.job_entry import JobContext
 from testbed.guest.kernel_modules import loaded
-from testbed.guest.live_network import LiveNetwork, network
 from testbed.guest.namespaces import network_namespace
+from testbed.guest.network import LiveNetwork, network
 from testbed.guest.programs import (
     all_ended_afterwards,
     tail,

@@ -1,7 +1,7 @@
 """A topology as a live Mininet network with Open vSwitch, checked against its spec before anyone
 uses it.
 
-Mininet makes the nodes, the cables and the switches (testbed.guest.mininet_nodes). What it would
+Mininet makes the nodes, the cables and the switches (testbed.guest.nodes). What it would
 set with a process for each value (addresses, qdiscs, sysctls, offloads) is set in batches and
 read back.
 """
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from testbed.guest import baseline, host_reordering, offloads, rtnetlink, shaping
+from testbed.guest import baseline, offloads, reordering_qdiscs, rtnetlink, shaping
 from testbed.guest.mtu import set_mtu
 from testbed.guest.namespaces import has_sysctl, network_namespace, set_sysctl
 from testbed.guest.programs import run
@@ -28,9 +28,9 @@ from topologies.errors import TcplabError
 from topologies.spec import ETHERNET, Port, TopologySpec
 
 try:
-    from testbed.guest import mininet_nodes
+    from testbed.guest import nodes
 except ImportError:  # no Mininet: said when a network is wanted, not when this module is read
-    mininet_nodes = None  # type: ignore[assignment]
+    nodes = None  # type: ignore[assignment]
 
 _DESCRIPTORS = 4096  # all that the kernel lets root of a guest have
 
@@ -108,10 +108,10 @@ class LiveNetwork:
         the first.
         """
         switches = self.topology.named("switch")
-        nodes = dict.fromkeys(
+        owners = dict.fromkeys(
             switches[0] if port.node in switches else port.node for port in self._shaped()
         )
-        return list(nodes)
+        return list(owners)
 
     def _qdisc_rows(self, node: str) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = json.loads(
@@ -148,12 +148,12 @@ class LiveNetwork:
             self.output(
                 what.host,
                 ["tc", "-batch", "-"],
-                "\n".join(host_reordering.commands(name, peer, what)),
+                "\n".join(reordering_qdiscs.commands(name, peer, what)),
             )
             filters = json.loads(
                 self.output(what.host, ["tc", "-j", "filter", "show", "dev", name])
             )
-            self.settings += host_reordering.compare(
+            self.settings += reordering_qdiscs.compare(
                 name, peer, what, self._qdisc_rows(what.host), filters
             )
 
@@ -194,15 +194,15 @@ def network(
     or the whole guest, and removing two hundred hosts one by one takes longer than making them.
     With `shells` somebody may type into nodes.
     """
-    if mininet_nodes is None:
+    if nodes is None:
         raise TcplabError(
             "Mininet is not installed for this Python.", "Install it: sudo apt-get install mininet"
         )
     _prepare()
-    live = LiveNetwork(topology, mininet_nodes.empty_network(shells))
+    live = LiveNetwork(topology, nodes.empty_network(shells))
     try:
         _assemble(live)
-        mininet_nodes.lay(live.mininet)
+        nodes.lay(live.mininet)
         live.mininet.start()
         live.configure()
         live.shape()
@@ -210,7 +210,7 @@ def network(
         yield live
     finally:
         if not disposable:
-            mininet_nodes.take_down(live.mininet)
+            nodes.take_down(live.mininet)
 
 
 def _prepare() -> None:

@@ -14,7 +14,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from experiments.definition.spec import ExperimentSpec
+from experiments.spec import ExperimentSpec
 from topologies.spec import HostReordering
 from topologies.units import WHOLE
 
@@ -26,7 +26,7 @@ Counters = dict[str, dict[str, int]]
 
 
 def reorderings(spec: ExperimentSpec, folder: Path) -> list[dict[str, Any]]:
-    """A row (see experiments.procedure.proof) for each host that reorders and sent anything."""
+    """A row (see experiments.proof) for each host that reorders and sent anything."""
     if not spec.topology.reordering:
         return []
     readings, counters = (

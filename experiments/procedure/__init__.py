@@ -1,1 +1,0 @@
-"""What travels to the network and measures there: the procedure and its proof."""
