@@ -131,8 +131,8 @@ def read_roster(file: Path) -> list[Person]:
         raise UsageError(f"{file} names no student.", _REMEDY)
     people = list(_people(file, max(tables.values(), key=_fits)))
     ids = [person.id for person in people]
-    if twice := next((student for student, count in Counter(ids).items() if count > 1), None):
-        raise UsageError(f"{file} names {twice} twice.", "Give everybody an id of their own.")
+    if repeated := next((student for student, count in Counter(ids).items() if count > 1), None):
+        raise UsageError(f"{file} names {repeated} twice.", "Give everybody an id of their own.")
     return people
 
 
@@ -173,14 +173,15 @@ def _people(file: Path, rows: Sequence[Sequence[str]]) -> Iterator[Person]:
 
 def _is_heading(first: str, others: Sequence[Sequence[str]]) -> bool:
     """Whether the first line of a list is its heading: it is known as one, or unlike all ids."""
-    known = any(first in names for names in _COLUMNS.values())
-    telling = [bool(re.search(r"[0-9@]", row[0])) for row in others]
-    return known or (bool(telling) and all(telling) and not re.search(r"[0-9@]", first))
+    is_known = any(first in names for names in _COLUMNS.values())
+    id_like = [bool(re.search(r"[0-9@]", row[0])) for row in others]
+    return is_known or (bool(id_like) and all(id_like) and not re.search(r"[0-9@]", first))
 
 
 def _person(cells: dict[str, str], heading: Sequence[str]) -> Person:
-    """A row of a table by its headings. Canvas's `ID` is its own number, Moodle's may be one of a
-    participant.
+    """A row of a table by its headings.
+
+    Canvas's `ID` is its own number, Moodle's may be that of a participant.
     """
     canvas_export = "sis user id" in heading or "sis login id" in heading
     numbers = (_participant(name, cells.get(name, "")) for name in _IDENTIFIER)

@@ -33,7 +33,7 @@ _CONTEXT.set_forkserver_preload(
     [
         "labs.measuring.lab_measures",
         "labs.grading.inspection",
-        "labs.grading.authentic",
+        "labs.grading.authenticity",
         "labs.measuring.repeating",
         "labs.grading.hand_in_digest",
     ]

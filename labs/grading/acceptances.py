@@ -30,7 +30,7 @@ _ANOTHER = "An earlier hand-in was accepted. This is another, and was not looked
 
 
 @dataclass(frozen=True)
-class Accept:
+class Acceptance:
     student: str
     hand_in: str
     flags: tuple[str, ...]
@@ -38,21 +38,21 @@ class Accept:
 
 
 @dataclass(frozen=True)
-class Accepted:
+class Acceptances:
     """Everything that was accepted."""
 
-    accept: tuple[Accept, ...] = ()
+    accept: tuple[Acceptance, ...] = ()
 
 
-def read_accepted(folder: Path) -> Accepted:
+def read_acceptances(folder: Path) -> Acceptances:
     """The file in the folder of grades, made if there is none. Raises UsageError."""
-    accepted: Accepted = from_data(Accepted, read_toml(folder / FILE, _BEGINNING), FILE)
-    return accepted
+    acceptances: Acceptances = from_data(Acceptances, read_toml(folder / FILE, _BEGINNING), FILE)
+    return acceptances
 
 
-def accept(case: Case, accepted: Accepted) -> None:
+def apply_acceptances(case: Case, acceptances: Acceptances) -> None:
     """Take the flags that were accepted off this hand-in; say if another one was accepted."""
-    lines = [line for line in accepted.accept if case.is_of(line.student)]
+    lines = [line for line in acceptances.accept if case.is_of(line.student)]
     for line in lines:
         if case.digest and line.hand_in == case.digest:
             _take_off(case, line)
@@ -60,14 +60,14 @@ def accept(case: Case, accepted: Accepted) -> None:
         case.flag("new hand-in", _ANOTHER)
 
 
-def _take_off(case: Case, line: Accept) -> None:
-    taken = [flag for flag in case.flags if flag.kind in line.flags]
-    if taken:
-        case.accepted += taken
-        case.flags = [flag for flag in case.flags if flag not in taken]
+def _take_off(case: Case, line: Acceptance) -> None:
+    seen = [flag for flag in case.flags if flag.kind in line.flags]
+    if seen:
+        case.accepted += seen
+        case.flags = [flag for flag in case.flags if flag not in seen]
         case.notes.append(f"Looked at and accepted. {line.comment}".strip())
 
 
 def strangers(names: Sequence[str], cases: Sequence[Case]) -> list[str]:
-    """Those of the names in files of decisions who handed in nothing."""
+    """The students in files of decisions who handed in nothing."""
     return sorted({name for name in names if not any(case.is_of(name) for case in cases)})

@@ -16,26 +16,39 @@ from testbed.modules.module_build import build_all
 _WALL_SECONDS = 600.0
 
 
-def missing(assignment: Assignment) -> list[LabRun]:
-    """The runs that are not there yet."""
+def missing_runs(assignment: Assignment) -> list[LabRun]:
+    """The runs that are not done yet."""
     return [run for run in assignment.lab.runs if run_folder(assignment.folder, run.name) is None]
 
 
-def do(assignment: Assignment, run: LabRun, testbed: str, ready: Callable[[], Lab]) -> Path:
+def carry_out_run(
+    assignment: Assignment, run: LabRun, testbed: str, ready: Callable[[], Lab]
+) -> Path:
     """Carry one run out and return its directory.
 
     Raises TcplabError, with what was measured kept.
     """
     module = assignment.folder / MODULE if run.module else None
-    made = combination_of(run, assignment.variant, module)
-    chosen = choose(testbed)
-    lab = ready() if chosen == "virtual" else None
+    combination = combination_of(run, assignment.variant, module)
+    testbed_kind = choose(testbed)
+    lab = ready() if testbed_kind == "virtual" else None
     if lab:
-        build_all(made.spec.modules, lab)
+        build_all(combination.spec.modules, lab)
     out = assignment.folder / FOLDER / run.name
-    request = RunRequest(made.spec, made.parameters, seeds_of(run, assignment.variant), chosen, out)
-    wall = max(_WALL_SECONDS, 2 * request.expected_seconds() if chosen == "native" else 0.0)
     request = RunRequest(
-        made.spec, made.parameters, request.seeds, chosen, out, limits_for(made.spec, wall)
+        combination.spec,
+        combination.parameters,
+        seeds_of(run, assignment.variant),
+        testbed_kind,
+        out,
+    )
+    wall = max(_WALL_SECONDS, 2 * request.expected_seconds() if testbed_kind == "native" else 0.0)
+    request = RunRequest(
+        combination.spec,
+        combination.parameters,
+        request.seeds,
+        testbed_kind,
+        out,
+        limits_for(combination.spec, wall),
     )
     return carry_out(request, lab, lambda _index: lambda _phase, _elapsed: None)

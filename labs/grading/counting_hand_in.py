@@ -2,8 +2,8 @@
 
 A hand-in that can be read comes before one that cannot, and one that says that it is the uploader's
 own before one that says that it is another's. Among those the newest counts: by Canvas's numbers of
-files, or if the download gives times that are further apart than packing takes. If nothing tells
-which is newer, all are graded, and a person decides.
+files, or by the times in the download if they are further apart than packing takes. If nothing
+tells which is newer, all are graded, and a person decides.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ packing.
 
 
 @dataclass
-class Chosen:
-    """The cases that are graded, and of each other one why it is not."""
+class CountingHandIns:
+    """The cases that are graded, and the others, each with the reason why it is not."""
 
     cases: list[Case] = field(default_factory=list)
-    left: list[tuple[Case, str]] = field(default_factory=list)
+    superseded: list[tuple[Case, str]] = field(default_factory=list)
 
 
-def newest(cases: Sequence[Case]) -> Chosen:
-    """Choose in each upload. What is left is named in a flag of what counts."""
+def counting_hand_ins(cases: Sequence[Case]) -> CountingHandIns:
+    """Choose in each upload; flags of the hand-in that counts name the others."""
     groups: dict[str, list[Case]] = defaultdict(list)
     for number, case in enumerate(cases):
         groups[case.hand_in.upload or f"alone {number}"].append(case)
-    chosen = Chosen()
+    counting = CountingHandIns()
     for group in groups.values():
-        for cases_of_one in _by_student(group):
-            _choose(cases_of_one, chosen)
-    return chosen
+        for cases_of_student in _by_student(group):
+            _choose(cases_of_student, counting)
+    return counting
 
 
 def _by_student(group: Sequence[Case]) -> list[list[Case]]:
-    """A group's upload may hold its members' hand-ins; what cannot be read then stands alone."""
+    """The cases of each student; a hand-in of a group that cannot be read stands alone."""
     students = {case.student for case in group if not case.refused}
     if len(students) <= 1:
         return [list(group)]
@@ -54,24 +54,26 @@ def _by_student(group: Sequence[Case]) -> list[list[Case]]:
     return list(by_student.values())
 
 
-def _choose(group: Sequence[Case], chosen: Chosen) -> None:
+def _choose(group: Sequence[Case], counting: CountingHandIns) -> None:
     best = max(_rank(case) for case in group)
     first, *others = sorted((case for case in group if _rank(case) == best), key=_age, reverse=True)
-    counts = [first, *(case for case in others if not _told(first, case))]
+    settled = [first, *(case for case in others if not _is_known_newer(first, case))]
     for case in group:
-        if not any(case is counting for counting in counts):
-            why = _why(case, first)
-            chosen.left.append((case, f"{why}; what counts is {first.hand_in.label}"))
-            first.flag("twice", f"{case.hand_in.label} was uploaded too and is not graded: {why}.")
-    chosen.cases += counts
+        if not any(case is counted for counted in settled):
+            reason = _reason(case, first)
+            counting.superseded.append((case, f"{reason}; what counts is {first.hand_in.label}"))
+            first.flag(
+                "twice", f"{case.hand_in.label} was uploaded too and is not graded: {reason}."
+            )
+    counting.cases += settled
 
 
 def _rank(case: Case) -> tuple[bool, bool]:
-    return not case.refused, _own(case)
+    return not case.refused, _is_own(case)
 
 
-def _own(case: Case) -> bool:
-    """Whether it says that it is of who uploaded it."""
+def _is_own(case: Case) -> bool:
+    """Whether the hand-in says that it is its uploader's own."""
     try:
         return case.person is None or student_id(case.inspected.student) == case.person.id
     except UsageError:
@@ -82,15 +84,15 @@ def _age(case: Case) -> tuple[int, float]:
     return case.hand_in.file, case.hand_in.time
 
 
-def _told(newer: Case, older: Case) -> bool:
+def _is_known_newer(newer: Case, older: Case) -> bool:
     """Whether the download tells that one is newer."""
     numbers = newer.hand_in.file, older.hand_in.file
     return all(numbers) or newer.hand_in.time - older.hand_in.time >= _APART
 
 
-def _why(case: Case, first: Case) -> str:
+def _reason(case: Case, first: Case) -> str:
     if case.refused and not first.refused:
         return f"it cannot be read ({case.refused.rstrip('.')})"
-    if _own(case) != _own(first):
+    if _is_own(case) != _is_own(first):
         return f"it says that it is of {case.inspected.student or 'nobody'}"
     return "it is older"

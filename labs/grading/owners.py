@@ -1,4 +1,4 @@
-"""Whose a hand-in is: the course system's word on the uploader counts, not what it says itself."""
+"""The owner of a hand-in: the course system's word counts, not what it says itself."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from labs.grading.roster import Person
 
 
 def owner(hand_in: HandIn, people: Sequence[Person]) -> Person | None:
-    """Who uploaded it by the word of the course system; None if that names nobody in the class.
+    """The uploader by the word of the course system; None if that names nobody in the class.
 
-    A number that belongs to another name is not believed: in a group's assignment, Moodle gives
-    the number of the group.
+    A number that belongs to another name is not believed: in a group's assignment, Moodle gives the
+    number of the group.
     """
     if numbered := _numbered(hand_in, people):
         return numbered if _may_be(hand_in.uploader, numbered.name) else None
@@ -22,8 +22,8 @@ def owner(hand_in: HandIn, people: Sequence[Person]) -> Person | None:
     return namesakes[0] if len(namesakes) == 1 else None
 
 
-def doubt(hand_in: HandIn, people: Sequence[Person], claimed: Person | None) -> str:
-    """Why a hand-in that counts for whom it names may be another's; empty if nothing tells."""
+def ownership_doubt(hand_in: HandIn, people: Sequence[Person], claimed: Person | None) -> str:
+    """Why a hand-in may be another's than it says; empty if nothing tells."""
     says = f"and the hand-in says that it is of {claimed.id if claimed else 'somebody else'}"
     if numbered := _numbered(hand_in, people):
         return f"The download names {hand_in.words}, who is {numbered.id} in the class, {says}."

@@ -1,6 +1,4 @@
-"""What two hand-ins have in common that they should not: captures, answers that fit the other's
-variant, texts.
-"""
+"""What two hand-ins share that they should not: captures, another's numbers, texts."""
 
 from __future__ import annotations
 
@@ -10,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from labs.definition.lab_spec import LabSpec
 from labs.grading.case import Case
-from labs.grading.inspection import FoundRun
+from labs.grading.inspection import HandedInRun
 
 _EMPTY = hashlib.sha256(b"").hexdigest()
 _LEAST_FITS = 4
@@ -20,15 +18,15 @@ _LEAST_TEXT = 120  # characters; two short texts may be alike by chance
 def same_captures(cases: Sequence[Case]) -> None:
     """Flag captures that several hand-ins hold.
 
-    Whose own run gives them is no copy, and is only named.
+    A student whose own run gives them has copied nothing, and is only named.
     """
     holders: dict[str, list[tuple[Case, str]]] = defaultdict(list)
     for case in cases:
-        for run, found in case.inspected.runs.items():
-            for digest in _telling(found):
+        for run, handed_in in case.inspected.runs.items():
+            for digest in _telling(handed_in):
                 holders[digest].append((case, run))
     for shared in holders.values():
-        for case, run in shared if len({id(one) for one, _ in shared}) > 1 else ():
+        for case, run in shared if len({id(holder) for holder, _ in shared}) > 1 else ():
             for other, _ in shared:
                 if other is not case and not case.authentic.get(run):
                     case.flag(
@@ -38,21 +36,22 @@ def same_captures(cases: Sequence[Case]) -> None:
                     )
 
 
-def _telling(found: FoundRun) -> set[str]:
-    """Digests of files that no two seeds have in common: captures, and samples of sockets where
-    nothing is captured.
+def _telling(handed_in: HandedInRun) -> set[str]:
+    """Digests of files that no two seeds have in common.
+
+    These are captures, and samples of sockets if nothing is captured.
     """
     return {
-        digest for name, digest in found.files.items() if name.endswith((".pcap", ".jsonl"))
+        digest for name, digest in handed_in.files.items() if name.endswith((".pcap", ".jsonl"))
     } - {_EMPTY}
 
 
 def other_variants(
     cases: Sequence[Case], lab: LabSpec, right: Callable[[Case, Case], set[str]]
 ) -> None:
-    """Flag numbers that fit another student's run and not the own.
+    """Flag numbers that fit another student's run and not the own one.
 
-    `right(answers_of, by_key_of)` says which do.
+    `right(answers_of, by_key_of)` gives the questions that are right.
     """
     numbers = [question.id for question in lab.questions if question.kind == "number"]
     needed = max(_LEAST_FITS, 0.6 * len(numbers))
@@ -89,7 +88,7 @@ def same_texts(cases: Sequence[Case], lab: LabSpec) -> None:
 
 
 def same_student(cases: Sequence[Case]) -> None:
-    """Flag two hand-ins of one student: which of them counts is for a person to say."""
+    """Flag two hand-ins of one student: a person says which of them counts."""
     groups: dict[str, list[Case]] = defaultdict(list)
     for case in cases:
         groups[case.student].append(case)
@@ -101,4 +100,4 @@ def same_student(cases: Sequence[Case]) -> None:
 
 
 def _both(group: Sequence[Case]) -> Iterable[tuple[Case, Case]]:
-    return [(one, other) for one in group for other in group if one is not other]
+    return [(case, other) for case in group for other in group if case is not other]

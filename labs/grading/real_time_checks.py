@@ -1,7 +1,7 @@
 """Runs that are said to be made in real time: whether everything that they left says so too.
 
-Such a run cannot be repeated, so whoever writes all of its files, consistently, is not found out
-here. What is found out is a run in virtual time that was given another label.
+Such a run cannot be repeated, so a student who writes all of its files, consistently, is not found
+out here. A run in virtual time that was given another label is.
 """
 
 from __future__ import annotations
@@ -12,13 +12,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.records.jsonfile import Object, inner, number, read_object, text
-from analysis.records.problems import Problems
+from msgspec import Struct
+
+from analysis.records.evidence_file import EnvironmentFile
+from analysis.records.json_reader import Record as JsonRecord
+from analysis.records.json_reader import parse
+from analysis.records.manifest import RunManifest
 from experiments.sweep.point import Record
 from labs.definition.lab_spec import LabRun
-from labs.grading.authentic import packets, shared_packets
+from labs.grading.authenticity import packets, shared_packets
 from labs.grading.case import Case
-from labs.grading.inspection import FoundRun
+from labs.grading.inspection import HandedInRun
 from labs.measuring.contained import contained
 from testbed.native.realtime import REALTIME
 from topologies import untrusted
@@ -38,7 +42,7 @@ _SAMPLED = re.compile(r'^\{"time": (\d{1,12}(?:\.\d+)?)', re.MULTILINE)
 def check_label(
     case: Case,
     run: LabRun,
-    handed_in: FoundRun,
+    handed_in: HandedInRun,
     records: Sequence[Record],
     reference: Path,
     release: str,
@@ -63,23 +67,30 @@ def _captures(records: Sequence[Record]) -> list[str]:
 
 
 def _repeated(
-    handed_in: FoundRun, records: Sequence[Record], shares: Mapping[str, float]
+    handed_in: HandedInRun, records: Sequence[Record], shares: Mapping[str, float]
 ) -> Iterator[str]:
     """Whether it is the run in virtual time that everybody can repeat, or that with other times."""
-    wanted = {name: digest for record in records for name, digest in record["files"].items()}
-    telling = [name for name in wanted if _tells(name)]
-    same = [name for name in telling if handed_in.files.get(name) == wanted[name]]
+    reference = {name: digest for record in records for name, digest in record["files"].items()}
+    timed = [name for name in reference if _tells(name)]
+    same = [name for name in timed if handed_in.files.get(name) == reference[name]]
     if same:
         files = f"{len(same)} of its files, {same[0]} for one,"
         yield f"{files} are those of the run in virtual time, byte for byte"
-    elif known := [name for name, share in shares.items() if share > _SHARED]:
-        packets_of = f"{shares[known[0]]:.0%} of the packets in {known[0]}"
+    elif alike := [name for name, share in shares.items() if share > _SHARED]:
+        packets_of = f"{shares[alike[0]]:.0%} of the packets in {alike[0]}"
         yield f"{packets_of} are those of the run in virtual time, with other times"
 
 
 def _tells(name: str) -> bool:
     """Whether no two runs in real time have a file of that name in common: it holds times."""
     return name.endswith((".pcap", ".jsonl"))
+
+
+class WatchedFile(Struct, frozen=True):
+    """What the observer of a run in real time leaves: for how long, and how often it slept."""
+
+    seconds: float | None = None
+    naps: float | None = None
 
 
 @dataclass(frozen=True)
@@ -93,17 +104,18 @@ class _Claim:
 
 
 def contradictions(place: str, lab_release: str) -> list[str]:
-    """Sentences about what in the run directory `place` is of virtual time, or of another time.
+    """Sentences about what in a run directory is of virtual time, or of another time.
 
-    `lab_release` is the version of the lab kernel, on which nothing runs in real time.
+    `place` is the run directory, `lab_release` the version of the lab kernel, on which nothing runs
+    in real time.
     """
     folder = Path(place)
-    manifest = _object(folder / "manifest.json")
+    manifest = _parsed(RunManifest, folder / "manifest.json")
     claim = _Claim(
-        text(inner(manifest, "kernel"), "release"),
-        _seconds(text(manifest, "started")),
-        number(manifest, "wall_seconds") or 0.0,
-        number(manifest, "virtual_seconds") or 0.0,
+        manifest.kernel.release,
+        _seconds(manifest.started),
+        manifest.wall_seconds or 0.0,
+        manifest.virtual_seconds or 0.0,
     )
     sentences = list(_of_manifest(manifest, claim, lab_release))
     for seed in sorted((folder / "raw").glob("seed-*")):
@@ -111,9 +123,9 @@ def contradictions(place: str, lab_release: str) -> list[str]:
     return sentences
 
 
-def _of_manifest(manifest: Object, claim: _Claim, lab_release: str) -> Iterator[str]:
-    lab = [name for name in ("image", "lab_digest") if name in manifest]
-    if lab or "digest" in inner(manifest, "kernel"):
+def _of_manifest(manifest: RunManifest, claim: _Claim, lab_release: str) -> Iterator[str]:
+    of_lab = (manifest.image, manifest.lab_digest, manifest.kernel.digest)
+    if any(fact is not None for fact in of_lab):
         yield "its manifest names a lab's kernel and image, which a run in real time does not use"
     if claim.release == lab_release:
         yield f"its manifest names the lab's kernel {lab_release}, which keeps no real time"
@@ -124,18 +136,19 @@ def _of_manifest(manifest: Object, claim: _Claim, lab_release: str) -> Iterator[
 
 
 def _of_seed(seed: Path, claim: _Claim) -> Iterator[str]:
-    environment, watched = _object(seed / "environment.json"), _object(seed / REALTIME)
-    if text(environment, "clock") != "real":
+    environment = _parsed(EnvironmentFile, seed / "environment.json")
+    watched = _parsed(WatchedFile, seed / REALTIME)
+    if environment.clock != "real":
         yield f"{seed.name}/environment.json does not say that the clock was real"
-    if text(environment, "kernel") != f"Linux {claim.release}":
-        kernel = text(environment, "kernel", "none")[:60]
+    if environment.kernel != f"Linux {claim.release}":
+        kernel = (environment.kernel or "none")[:60]
         yield f"{seed.name} ran on the kernel {kernel}, and the manifest names {claim.release[:60]}"
-    if not number(watched, "naps"):
+    if not watched.naps:
         yield f"{seed.name} has no {REALTIME}, which every run in real time leaves"
     for file in sorted((*seed.glob("*/*.pcap"), *seed.glob("*/*.sockets.jsonl"))):
         if times := _times(file):
             span = _Span(file.relative_to(seed.parent).as_posix(), min(times), max(times))
-            yield from _of_span(span, claim, number(watched, "seconds"))
+            yield from _of_span(span, claim, watched.seconds)
 
 
 @dataclass(frozen=True)
@@ -178,8 +191,8 @@ def _of_span(span: _Span, claim: _Claim, watched: float | None) -> Iterator[str]
         yield f"{lasting}, and the run was watched for {watched:.0f} s"
 
 
-def _object(file: Path) -> Object:
-    return read_object(file, Problems(), file.name, _LARGEST_JSON)
+def _parsed(kind: type[JsonRecord], file: Path) -> JsonRecord:
+    return parse(kind, file, _LARGEST_JSON).record
 
 
 def _seconds(iso: str) -> float | None:

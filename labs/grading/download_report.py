@@ -1,4 +1,4 @@
-"""The report on a download: for each file one line that says whose it is and what became of it."""
+"""The report on a download: a line for each file says whose it is and what became of it."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from typing import Literal
 
-from labs.definition.texts import shown
+from labs.definition.texts import displayable
 from labs.grading.case import Case
+from labs.grading.counting_hand_in import CountingHandIns
 from labs.grading.intake import Intake
-from labs.grading.newest import Chosen
 from topologies.errors import TcplabError
 
 FILE = "intake.csv"
 _PASSED = "no file that a hand-in needs"
 _SHOWN = 300
 _NAMED = 20  # lines in the terminal
-Became = Literal["graded", "could not grade", "not graded", "ignored", "refused"]
+FileFate = Literal["graded", "could not grade", "not graded", "ignored", "refused"]
 
 
 @dataclass(frozen=True)
@@ -31,19 +31,19 @@ class IntakeLine:
     file: str
     whose: str
     size: int
-    became: Became
+    became: FileFate
     why: str = ""
     look: bool = False
 
 
 @dataclass(frozen=True)
-class Received:
+class DownloadReport:
     """What a download held, and what became of it."""
 
     lines: Sequence[IntakeLine] = ()
     hand_ins: int = 0
     students: int = 0
-    left: int = 0
+    superseded: int = 0
     unreadable: int = 0
 
     @property
@@ -60,13 +60,15 @@ class Received:
             parts[0] += f" in {_number(inside, 'file')}"
         if self.unreadable:
             parts.append(f"{_number(self.unreadable, 'hand-in')} that could not be graded")
-        if self.left:
-            parts.append(f"{_number(self.left, 'other hand-in')} of the same students not graded")
+        if self.superseded:
+            parts.append(
+                f"{_number(self.superseded, 'other hand-in')} of the same students not graded"
+            )
         parts += [f"{count[became]} {became}" for became in ("ignored", "refused") if count[became]]
         return f"{_number(len(self.lines), 'file')}: {', '.join(parts)}."
 
-    def told(self) -> list[str]:
-        """For the terminal: the sums, and what a person should know."""
+    def terminal_lines(self) -> list[str]:
+        """Lines for the terminal: the sums, and what a person should know."""
         named = [f"  {line.file}: {line.became}, {line.why}" for line in self.looks[:_NAMED]]
         more = len(self.looks) - _NAMED
         return [self.summary, *named, *([f"  and {more} more; see {FILE}"] if more > 0 else [])]
@@ -77,13 +79,13 @@ class Received:
         return heading, [(*astuple(line)[:-1], "yes" if line.look else "") for line in self.lines]
 
 
-NOTHING = Received()
+EMPTY_REPORT = DownloadReport()
 
 
-def received(intake: Intake, chosen: Chosen) -> Received:
+def report_on(intake: Intake, counting: CountingHandIns) -> DownloadReport:
     """A line for each file. Raises TcplabError if a file or a hand-in has none, and is lost."""
-    outcomes = {id(case.hand_in): _Outcome(case) for case in chosen.cases}
-    outcomes |= {id(case.hand_in): _Outcome(case, why) for case, why in chosen.left}
+    outcomes = {id(case.hand_in): _Outcome(case) for case in counting.cases}
+    outcomes |= {id(case.hand_in): _Outcome(case, reason) for case, reason in counting.superseded}
     lines = [line for index in range(len(intake.files)) if (line := _line(index, intake, outcomes))]
     if (len(lines), len(outcomes)) != (len(intake.files), len(intake.hand_ins)):
         problem = (
@@ -91,22 +93,28 @@ def received(intake: Intake, chosen: Chosen) -> Received:
             f"{len(lines)} files with {len(outcomes)} hand-ins are accounted for."
         )
         raise TcplabError(problem, "This is a mistake in tcplab: trust no grade, and report it.")
-    cases = [case for case in chosen.cases if not case.refused]
+    cases = [case for case in counting.cases if not case.refused]
     students = len({case.student for case in cases})
-    unreadable = len(chosen.cases) - len(cases)
-    return Received(lines, len(cases), students, len(chosen.left), unreadable)
+    unreadable = len(counting.cases) - len(cases)
+    return DownloadReport(lines, len(cases), students, len(counting.superseded), unreadable)
 
 
 @dataclass(frozen=True)
 class _Outcome:
-    """What became of a hand-in. `left` is why another of the same student counts."""
+    """What became of a hand-in. `superseded` is why another of the same student counts."""
 
     case: Case
-    left: str = ""
+    superseded: str = ""
 
     @property
-    def became(self) -> Became:
-        return "not graded" if self.left else "could not grade" if self.case.refused else "graded"
+    def became(self) -> FileFate:
+        return (
+            "not graded"
+            if self.superseded
+            else "could not grade"
+            if self.case.refused
+            else "graded"
+        )
 
 
 def _line(index: int, intake: Intake, outcomes: Mapping[int, _Outcome]) -> IntakeLine | None:
@@ -114,7 +122,7 @@ def _line(index: int, intake: Intake, outcomes: Mapping[int, _Outcome]) -> Intak
     file, hand_in, reason = intake.files[index], intake.belongs.get(index), intake.others.get(index)
     name = _shown(file.path)
     if hand_in is None and reason:
-        became: Became = "refused" if file.problem else "ignored"
+        became: FileFate = "refused" if file.problem else "ignored"
         why = _shown(file.problem) or reason.text
         return IntakeLine(name, reason.whose, file.size, became, why, reason.look)
     outcome = outcomes.get(id(hand_in))
@@ -123,13 +131,13 @@ def _line(index: int, intake: Intake, outcomes: Mapping[int, _Outcome]) -> Intak
     student = _shown(outcome.case.student)
     if index in intake.passed:
         return IntakeLine(name, student, file.size, "ignored", _PASSED)
-    why = _shown(outcome.left or outcome.case.refused)
+    why = _shown(outcome.superseded or outcome.case.refused)
     return IntakeLine(name, student, file.size, outcome.became, why, bool(why))
 
 
 def _shown(text: str) -> str:
     """What may hold a stranger's words, at a length that a table can show."""
-    return shown(text)[:_SHOWN]
+    return displayable(text)[:_SHOWN]
 
 
 def _number(count: int, noun: str) -> str:
