@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from polars import DataFrame
 
 PAUSE = 0.25
-"""Seconds without a data segment that count as a pause: more than the published path's round trip
-of 80 ms, and less than that and the kernel's least retransmission time-out (200 ms) together.
+"""Seconds without a data segment that count as a pause.
+
+More than the published path's round trip of 80 ms, and less than that and the kernel's least
+retransmission time-out (200 ms) together.
 """
 
 

@@ -27,9 +27,7 @@ _Reader = Callable[[object], Any]
 """Gives a value of its type, or UNSET if what it is given is none."""
 
 _GREATEST = 1e300
-"""JSON knows no limit, and Python's reader takes NaN and Infinity too; nothing that is measured
-comes near.
-"""
+"""Nothing that is measured comes near; JSON knows no limit, and Python takes Infinity too."""
 
 
 class UnreadableJson(Exception):

@@ -14,8 +14,7 @@ _GROUPS = {"flows": FLOWS, "tcp": TCP}
 
 
 def rates_of_flows(results: RunResults, group: str = "flows") -> Listing | None:
-    """One row for each condition: the sum, Jain's index, and the rates of all flows, the fastest
-    first.
+    """A row for each condition: the sum, Jain's index, the rates of all flows, the fastest first.
 
     `group` is `flows` for all of them, `tcp` for those beside a UDP flow
     (analysis.measures.flow_measures). None for a single flow.

@@ -1,5 +1,4 @@
-"""The quantities that reports name, with where each is read: iperf, the captures, the kernel's
-counters.
+"""The quantities that reports name, each with what it is read from.
 
 The kernel's counters are explained in its Documentation/networking/snmp_counter.rst.
 """
@@ -102,9 +101,7 @@ TRANSFER = (
     at_receiver("tcptrace idletime max a->b", "ms", RECEIVER.idletime_max, "idletime max"),
     at_receiver("tcptrace throughput a->b", "byte/s", RECEIVER.throughput, "throughput"),
 )
-"""The rows of the published SACK experiment, by its own names (a->b is from the sender to the
-receiver).
-"""
+"""The rows of the published SACK experiment by its own names; a->b is towards the receiver."""
 
 _SERVERS = "the last lines of all flows' .server.txt"
 FLOWS = (

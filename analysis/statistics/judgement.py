@@ -26,9 +26,7 @@ from analysis.statistics.verdict import (
 
 @dataclass(frozen=True)
 class Judged:
-    """A row; what its published number stands for; and ours with a verdict, once for each way of
-    running it.
-    """
+    """A row, what its number stands for, and ours with a verdict for each way of running it."""
 
     row: PublishedRow
     span: ValueSpan | None

@@ -28,9 +28,7 @@ def labelled(metric: Metric, unit: str) -> str:
 
 
 def decimals(low: float, high: float, neutral: float | None = None) -> int:
-    """The decimals that show two digits of the width, and more where an end would be taken for
-    `neutral`.
-    """
+    """The decimals that show two digits of the width, and no end as `neutral` that is not."""
     found = max(0, min(_MOST_DECIMALS, 1 - floor(log10(high - low))))
     while (
         found < _MOST_DECIMALS

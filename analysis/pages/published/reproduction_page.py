@@ -54,8 +54,9 @@ class ReproductionReport:
 
     @property
     def sound(self) -> bool:
-        """Whether every row was run and all could be read; rows that differ are a result, no
-        failure.
+        """Whether every row was run and all could be read; rows may differ.
+
+        A row that differs is a result, no failure.
         """
         return self.reproduction.status == "complete" and not self.remarks
 
@@ -92,8 +93,7 @@ def headline(counts: Counts, mode: str) -> str:
 
 
 def make_reproduction_report(path: Path, out: Path | None = None) -> ReproductionReport:
-    """Judges the reproduction in `path` and writes its page into `out` (by default into the folder
-    itself).
+    """Judges the reproduction in `path` and writes its page into `out`, by default into `path`.
 
     Raises UsageError where there is none, TcplabError where reproduction.json cannot be used or
     nothing can be written. Whatever else is missing or broken is told on the page and in

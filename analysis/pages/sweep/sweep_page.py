@@ -49,9 +49,7 @@ class SweepReport:
 
     @property
     def remarks(self) -> list[str]:
-        """What a reader must know before all: points that failed or were not proved, and unreadable
-        files.
-        """
+        """What to know first: points that failed or were not proved, and unreadable files."""
         failed = max(self.sweep.points("failed"), len(self.sweep.failures))
         unproved = self.sweep.points("unproved")
         counted = [
@@ -89,8 +87,7 @@ def _points(count: int) -> str:
 
 
 def make_sweep_report(path: Path, out: Path | None = None) -> SweepReport:
-    """Analyses the sweep in `path` and writes its page into `out` (by default into the folder
-    itself).
+    """Analyses the sweep in `path` and writes its page into `out`, by default into `path`.
 
     Raises UsageError where there is no sweep, TcplabError where sweep.json cannot be used or
     nothing can be written. Whatever else is missing or broken is told on the page and in
