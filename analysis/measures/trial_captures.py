@@ -44,8 +44,8 @@ _KEYS = {"sender": SENDER, "receiver": RECEIVER}
 class End:
     """One capture: at which end of the flow (`role`), its interface, and what it holds.
 
-    `row` is the row of the flow's connection and `packets` its segments; `by_a` tells whether the data is what
-    its end a sent.
+    `row` is that of the flow's connection and `packets` its segments; `by_a` tells whether the
+    data is what its end a sent.
     """
 
     role: Role

@@ -74,7 +74,7 @@ class Experiment:
         return bool(getattr(self._module(), "LOADS_MODULES", False))
 
     def _module(self) -> Any:
-        return importlib.import_module(f"experiments.{self.name}")
+        return importlib.import_module(f"{experiments.__name__}.{self.name}")
 
 
 @cache

@@ -173,7 +173,7 @@ def _lateness(results: RunResults) -> Picture | None:
     from analysis.figures import lateness
 
     curves = [
-        lateness.Curve(
+        lateness.LatenessCurve(
             one.trial.condition.label, one.late, one.value(metric_keys.ORDER_ARRIVED) or 0.0
         )
         for one in results.first

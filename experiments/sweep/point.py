@@ -30,6 +30,7 @@ from topologies.errors import TcplabError
 
 _CAPTURES = (
     "measures/*.py",
+    "flows/*.csv",
     "flows/*.py",
     "flows/plain/*.py",
     "flows/core/src/*.rs",

@@ -32,13 +32,13 @@ _NUMBER = re.compile(r"\d+(\.\d+)?")
 
 def own_gradebook(lab: LabSpec, students: Sequence[ExportedPoints]) -> str:
     """A table of our own, a row for each student; empty if Canvas could know nobody."""
-    identifiable = [student for student in students if any(_known(student.case))]
-    rows = [(*_known(student.case), student.points) for student in identifiable]
+    identifiable = [student for student in students if any(_identity(student.case))]
+    rows = [(*_identity(student.case), student.points) for student in identifiable]
     possible = (_POSSIBLE, "", "", "", "", lab.points)
     return table((*_HEADING, lab.title), [possible, *rows]) if rows else ""
 
 
-def _known(case: Case) -> tuple[str, ...]:
+def _identity(case: Case) -> tuple[str, ...]:
     person = case.person
     if person is None:
         return ("", _number_of(case), "", "", "")

@@ -92,9 +92,9 @@ def _hand_ins(
     ]
     take = _from_folder if submissions.is_dir() else _from_archive
     places = take(submissions, files, extractions)
-    telling = _telling(parcels)
+    distinctive = _distinctive_names(parcels)
     pairs = zip(parcels, places, strict=True)
-    return [_hand_in(parcel, files, telling, *place) for parcel, place in pairs]
+    return [_hand_in(parcel, files, distinctive, *place) for parcel, place in pairs]
 
 
 def _is_one_hand_in(submissions: Path, parcels: Sequence[Parcel]) -> bool:
@@ -104,7 +104,7 @@ def _is_one_hand_in(submissions: Path, parcels: Sequence[Parcel]) -> bool:
     return not others and whole and first.upload is None
 
 
-def _telling(parcels: Sequence[Parcel]) -> frozenset[str]:
+def _distinctive_names(parcels: Sequence[Parcel]) -> frozenset[str]:
     """Names that tell who uploaded. With anonymous marking Moodle calls everybody the same."""
     uploads = {(parcel.upload.name, parcel.upload.key) for parcel in parcels if parcel.upload}
     count = Counter(name for name, _ in uploads)
@@ -114,14 +114,14 @@ def _telling(parcels: Sequence[Parcel]) -> frozenset[str]:
 def _hand_in(
     parcel: Parcel,
     files: Sequence[DownloadFile],
-    telling: frozenset[str],
+    distinctive: frozenset[str],
     place: Path,
     problem: str,
 ) -> HandIn:
     time, upload = max(files[index].time for index in parcel.files), parcel.upload
     if upload is None:
         return HandIn(place, displayable(parcel.label), time=time, problem=problem)
-    name = displayable(upload.name) if upload.name in telling else ""
+    name = displayable(upload.name) if upload.name in distinctive else ""
     is_moodle = upload.system == "moodle"
     moodle, canvas = (upload.number, "") if is_moodle else ("", upload.number)
     label, key = displayable(parcel.label), upload.key

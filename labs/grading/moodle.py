@@ -57,10 +57,10 @@ def comment(lab: LabSpec, student: ExportedPoints) -> str:
     """The feedback comment, as HTML; empty without final points."""
     if student.points is None:
         return ""
-    return f"{_ours(lab)} {student.points:g} of {lab.points} points."
+    return f"{_comment_beginning(lab)} {student.points:g} of {lab.points} points."
 
 
-def _ours(lab: LabSpec) -> str:
+def _comment_beginning(lab: LabSpec) -> str:
     """How every comment of ours begins."""
     return html.escape(f"{lab.title}:", quote=False)
 
@@ -115,7 +115,7 @@ class Worksheet:
         if self.columns.feedback is None:
             return
         before = self.table.value(row, self.columns.feedback)
-        if before and not before.startswith(_ours(lab)):
+        if before and not before.startswith(_comment_beginning(lab)):
             yield f"{student.name} has a comment in Moodle already: it stays."
         else:
             self.table.put(row, self.columns.feedback, comment(lab, student))

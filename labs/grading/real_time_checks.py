@@ -58,7 +58,7 @@ def check_label(
     except TcplabError as error:
         case.flag("real time", f"Run {run.name}: whether it was cannot be told. {error}")
         return
-    for sentence in (*sentences, *_repeated(handed_in, records, shares)):
+    for sentence in (*sentences, *_likeness(handed_in, records, shares)):
         case.flag("not real time", f"Run {run.name}: {sentence}.")
 
 
@@ -66,12 +66,12 @@ def _captures(records: Sequence[Record]) -> list[str]:
     return [name for record in records for name in record["files"] if name.endswith(".pcap")]
 
 
-def _repeated(
+def _likeness(
     handed_in: HandedInRun, records: Sequence[Record], shares: Mapping[str, float]
 ) -> Iterator[str]:
     """Whether it is the run in virtual time that everybody can repeat, or that with other times."""
     reference = {name: digest for record in records for name, digest in record["files"].items()}
-    timed = [name for name in reference if _tells(name)]
+    timed = [name for name in reference if _holds_times(name)]
     same = [name for name in timed if handed_in.files.get(name) == reference[name]]
     if same:
         files = f"{len(same)} of its files, {same[0]} for one,"
@@ -81,7 +81,7 @@ def _repeated(
         yield f"{packets_of} are those of the run in virtual time, with other times"
 
 
-def _tells(name: str) -> bool:
+def _holds_times(name: str) -> bool:
     """Whether no two runs in real time have a file of that name in common: it holds times."""
     return name.endswith((".pcap", ".jsonl"))
 

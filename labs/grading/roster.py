@@ -129,7 +129,7 @@ def read_roster(file: Path) -> list[Person]:
         raise UsageError(f"{file} cannot be read as a table of students: {error}.", _SAVE) from None
     if not any(tables.values()):
         raise UsageError(f"{file} names no student.", _REMEDY)
-    people = list(_people(file, max(tables.values(), key=_fits)))
+    people = list(_people(file, max(tables.values(), key=_fitness)))
     ids = [person.id for person in people]
     if repeated := next((student for student, count in Counter(ids).items() if count > 1), None):
         raise UsageError(f"{file} names {repeated} twice.", "Give everybody an id of their own.")
@@ -145,7 +145,7 @@ def _rows(text: str, delimiter: str) -> list[list[str]]:
     return [row for row in rows if any(row)]
 
 
-def _fits(rows: Sequence[Sequence[str]]) -> tuple[bool, int]:
+def _fitness(rows: Sequence[Sequence[str]]) -> tuple[bool, int]:
     """How well a delimiter fits: it gives a column of ids, and many columns."""
     heading = _heading(rows[0])
     return any(name in _COLUMNS["id"] for name in heading), max(map(len, rows))

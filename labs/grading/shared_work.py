@@ -23,7 +23,7 @@ def same_captures(cases: Sequence[Case]) -> None:
     holders: dict[str, list[tuple[Case, str]]] = defaultdict(list)
     for case in cases:
         for run, handed_in in case.inspected.runs.items():
-            for digest in _telling(handed_in):
+            for digest in _distinctive_digests(handed_in):
                 holders[digest].append((case, run))
     for shared in holders.values():
         for case, run in shared if len({id(holder) for holder, _ in shared}) > 1 else ():
@@ -36,7 +36,7 @@ def same_captures(cases: Sequence[Case]) -> None:
                     )
 
 
-def _telling(handed_in: HandedInRun) -> set[str]:
+def _distinctive_digests(handed_in: HandedInRun) -> set[str]:
     """Digests of files that no two seeds have in common.
 
     These are captures, and samples of sockets if nothing is captured.
@@ -79,7 +79,7 @@ def same_texts(cases: Sequence[Case], lab: LabSpec) -> None:
             text = " ".join(" ".join(case.inspected.answers.get(question.id, [])).lower().split())
             groups[text].append(case)
         for text, group in groups.items():
-            for case, other in _both(group) if len(text) >= _LEAST_TEXT else ():
+            for case, other in _ordered_pairs(group) if len(text) >= _LEAST_TEXT else ():
                 case.flag(
                     "same text",
                     f"The text for {question.id} is that of {other.student}.",
@@ -93,11 +93,11 @@ def same_student(cases: Sequence[Case]) -> None:
     for case in cases:
         groups[case.student].append(case)
     for group in groups.values():
-        for case, other in _both(group):
+        for case, other in _ordered_pairs(group):
             case.flag(
                 "twice", f"There is another hand-in of {case.student}: {other.hand_in.label}."
             )
 
 
-def _both(group: Sequence[Case]) -> Iterable[tuple[Case, Case]]:
+def _ordered_pairs(group: Sequence[Case]) -> Iterable[tuple[Case, Case]]:
     return [(case, other) for case in group for other in group if case is not other]

@@ -1,4 +1,4 @@
-"""What the raw files of a run tell, as numbers by condition and key: with it a lab's key calculates.
+"""What the raw files of a run tell, as numbers by condition and key, for a lab's key.
 
 Keys are those of analysis.measures.metric_keys (server.rate, nstat.TcpRetransSegs,
 sender.rexmt_data_pkts, pauses.total, ...), for each flow FLOW.METRIC and for all of them

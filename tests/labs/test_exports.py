@@ -132,7 +132,7 @@ def test_a_comment_of_the_instructors_stays_and_one_of_ours_is_renewed(
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "problem"),
     [
         (b"id,name\nann,Ann\n", "Its columns: id, name"),
         (b"", "Its columns: none"),
@@ -158,11 +158,11 @@ def test_a_comment_of_the_instructors_stays_and_one_of_ours_is_renewed(
     ],
 )
 def test_what_is_no_worksheet_is_refused_with_its_columns(
-    content: bytes, said: str, tmp_path: Path
+    content: bytes, problem: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "sheet.csv"
     file.write_bytes(content)
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=problem):
         moodle.read_worksheet(file)
 
 

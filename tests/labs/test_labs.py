@@ -211,7 +211,7 @@ def test_check_reads_units_and_plausibility_but_knows_no_answers(assignment: Ass
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "problem"),
     [
         ("[answers", "cannot be read"),
         ("a = 1", "no \\[answers\\]"),
@@ -223,10 +223,10 @@ def test_check_reads_units_and_plausibility_but_knows_no_answers(assignment: Ass
     ],
 )
 def test_a_sheet_that_is_none_is_one_sentence(
-    content: str, findings: str, sack: LabSpec, tmp_path: Path
+    content: str, problem: str, sack: LabSpec, tmp_path: Path
 ) -> None:
     (tmp_path / ANSWERS).write_text(content)
-    with pytest.raises(TcplabError, match=findings):
+    with pytest.raises(TcplabError, match=problem):
         read_sheet(tmp_path / ANSWERS, sack)
 
 

@@ -84,7 +84,7 @@ CAPTURE, SOCKETS = "sack_on/h1-eth0.pcap", "sack_on/h1.sockets.jsonl"
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "words"),
     [
         (manifest(image={"digest": "i"}), "names a lab's kernel and image"),
         (manifest(lab_digest="d"), "names a lab's kernel and image"),
@@ -117,11 +117,11 @@ CAPTURE, SOCKETS = "sack_on/h1-eth0.pcap", "sack_on/h1.sockets.jsonl"
     ],
 )
 def test_each_witness_that_says_otherwise_is_named(
-    change: Callable[[Path], None], flag_texts: str, tmp_path: Path
+    change: Callable[[Path], None], words: str, tmp_path: Path
 ) -> None:
     change(run_of(tmp_path))
     sentences = contradictions(str(tmp_path), LAB_RELEASE)
-    assert any(flag_texts in sentence for sentence in sentences)
+    assert any(words in sentence for sentence in sentences)
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
-"""The machine as checks see it: its files below `root`, who asks, and what programs say. A test
-gives a made-up one.
+"""The machine as checks see it: its files below `root`, the user, and what programs print.
+
+Tests examine made-up ones.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from testbed.host.packages import PATH, present
 
 
 def _printed(command: Sequence[str]) -> str:
-    """What a program prints; nothing where it is not there or does not answer.
+    """What a program prints; nothing if it is not installed, fails or does not answer.
 
-    Without root's or the user's PATH.
+    Only the distribution's programs are found, not those on the user's PATH.
     """
     try:
         done = subprocess.run(
@@ -34,7 +35,7 @@ def _printed(command: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Machine:
+class ExaminedMachine:
     """`output` is what a command that succeeded printed, else nothing."""
 
     root: Path = Path("/")
@@ -46,9 +47,7 @@ class Machine:
     output: Callable[[Sequence[str]], str] = _printed
 
     def text(self, path: str) -> str:
-        """A file's text without the blanks around it; nothing where it is not there or may not be
-        read.
-        """
+        """A file's text without the blanks around it; nothing if it is absent or unreadable."""
         try:
             return (
                 (self.root / path.lstrip("/")).read_bytes().decode(errors="replace").strip(" \n\t")

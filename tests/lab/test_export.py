@@ -1,3 +1,5 @@
+"""The lab in one file: it arrives whole, and hostile or damaged files are refused."""
+
 from __future__ import annotations
 
 import io
@@ -20,28 +22,28 @@ def recipes(oven: Any) -> list[cache.Recipe]:
 
 
 @pytest.fixture
-def exported(recipes: list[cache.Recipe], heard: Any, tmp_path: Path) -> Path:
+def exported(recipes: list[cache.Recipe], report: Any, tmp_path: Path) -> Path:
     for recipe in recipes:
-        cache.ready(recipe, heard)
+        cache.ready(recipe, report)
     export.export(recipes, tmp_path / "lab.tar")
     return tmp_path / "lab.tar"
 
 
 def test_an_exported_lab_arrives_whole(
-    recipes: list[cache.Recipe], exported: Path, oven: Any, heard: Any
+    recipes: list[cache.Recipe], exported: Path, oven: Any, report: Any
 ) -> None:
     before = [cache.verify(recipe, recipe.place) for recipe in recipes]
     shutil.rmtree(cache.folder())
-    export.import_(recipes, exported, heard)
-    assert [cache.ready(recipe, heard) for recipe in recipes] == before
+    export.import_(recipes, exported, report)
+    assert [cache.ready(recipe, report) for recipe in recipes] == before
     assert oven.built == ["kernel", "image"]
 
 
 def test_import_replaces_a_damaged_entry(
-    recipes: list[cache.Recipe], exported: Path, heard: Any
+    recipes: list[cache.Recipe], exported: Path, report: Any
 ) -> None:
     (recipes[0].place / "linux").write_text("broken")
-    export.import_(recipes, exported, heard)
+    export.import_(recipes, exported, report)
     assert cache.verify(recipes[0], recipes[0].place)
 
 
@@ -122,13 +124,13 @@ HOSTILE = {
 
 @pytest.mark.parametrize("change", HOSTILE.values(), ids=HOSTILE.keys())
 def test_hostile_archives_are_refused_and_leave_nothing(
-    recipes: list[cache.Recipe], exported: Path, heard: Any, change: Any, tmp_path: Path
+    recipes: list[cache.Recipe], exported: Path, report: Any, change: Any, tmp_path: Path
 ) -> None:
     hostile = rewritten(exported, change)
     shutil.rmtree(cache.folder())
     outside = sorted(tmp_path.iterdir())
     with pytest.raises(TcplabError, match="is not taken"):
-        export.import_(recipes, hostile, heard)
+        export.import_(recipes, hostile, report)
     assert sorted(file.name for file in cache.folder().iterdir()) == ["image.lock", "kernel.lock"]
     assert sorted(tmp_path.iterdir()) == sorted([*outside, cache.folder()])
 
@@ -137,30 +139,30 @@ def test_hostile_archives_are_refused_and_leave_nothing(
     "content", [b"", b"not a tar file", b"\0" * 4096], ids=["empty", "text", "zeros"]
 )
 def test_what_is_no_archive_is_refused(
-    recipes: list[cache.Recipe], tmp_path: Path, heard: Any, content: bytes
+    recipes: list[cache.Recipe], tmp_path: Path, report: Any, content: bytes
 ) -> None:
     (tmp_path / "lab.tar").write_bytes(content)
     with pytest.raises(TcplabError, match="is not taken"):
-        export.import_(recipes, tmp_path / "lab.tar", heard)
+        export.import_(recipes, tmp_path / "lab.tar", report)
 
 
-def test_a_cut_archive_is_refused(recipes: list[cache.Recipe], exported: Path, heard: Any) -> None:
+def test_a_cut_archive_is_refused(recipes: list[cache.Recipe], exported: Path, report: Any) -> None:
     os.truncate(exported, 2000)
     with pytest.raises(TcplabError, match="is not taken"):
-        export.import_(recipes, exported, heard)
+        export.import_(recipes, exported, report)
 
 
 def test_a_file_above_the_limit_is_refused(
-    recipes: list[cache.Recipe], exported: Path, heard: Any, monkeypatch: pytest.MonkeyPatch
+    recipes: list[cache.Recipe], exported: Path, report: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(export, "LARGEST", 50)
     with pytest.raises(TcplabError, match="linux"):
-        export.import_(recipes, exported, heard)
+        export.import_(recipes, exported, report)
 
 
 def test_another_recipe_is_refused(
-    oven: Any, recipes: list[cache.Recipe], exported: Path, heard: Any
+    oven: Any, recipes: list[cache.Recipe], exported: Path, report: Any
 ) -> None:
     changed = [oven.recipe("kernel", "newer", "linux"), recipes[1]]
     with pytest.raises(TcplabError, match="another recipe made it"):
-        export.import_(changed, exported, heard)
+        export.import_(changed, exported, report)

@@ -78,7 +78,7 @@ impl Histogram {
         }
     }
 
-    /// The value that `percent` of `samples` do not exceed: of the bucket with the `ceil(percent * n / 100)`-th sample.
+    /// The value that `percent` of `rtt_samples` do not exceed: of the bucket with the `ceil(percent * n / 100)`-th sample.
     pub fn percentile(&self, percent: u64) -> Option<i64> {
         let total: u64 = self.counts.iter().map(|entry| u64::from(entry.1)).sum();
         let wanted = (percent * total + 99) / 100;
@@ -119,7 +119,9 @@ mod tests {
     #[test]
     fn a_bucket_stands_for_its_values_within_a_percent() {
         for exponent in 0..62 {
-            for value in [1u64 << exponent, (1 << exponent) + (1 << exponent >> 1), (2 << exponent) - 1] {
+            for value in
+                [1u64 << exponent, (1 << exponent) + (1 << exponent >> 1), (2 << exponent) - 1]
+            {
                 let middle = middle(bucket(value));
                 assert!(middle.abs_diff(value) * 127 <= value, "{value} {middle}");
             }

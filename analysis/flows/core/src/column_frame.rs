@@ -1,6 +1,7 @@
 //! Columns on the way to Python: a name, a type, the values' bytes, and which values are missing.
 
-/// The values of a column. As long as all are the same, one stands for all: so it is in most columns of most captures.
+/// The values of a column. As long as all are the same, one stands for all: so it is in most
+/// columns of most captures.
 pub struct Cells<T> {
     values: Vec<T>,
     count: usize,
@@ -11,7 +12,7 @@ impl<T: Clone + PartialEq> Cells<T> {
         Cells { values: Vec::new(), count: 0 }
     }
 
-    /// Adds a value; `rows` is how many there will be.
+    /// Adds a value; `packet_rows` is how many there will be.
     fn push(&mut self, value: T, rows: usize) {
         self.count += 1;
         if let [one] = &self.values[..] {
@@ -41,7 +42,7 @@ pub enum Values {
 pub struct Column {
     pub name: String,
     pub values: Values,
-    /// 0 where the value is missing; empty if none ever was.
+    /// 0 if the value is missing; empty if none ever was.
     pub valid: Cells<u8>,
 }
 
@@ -73,7 +74,9 @@ impl Frame {
 
     pub fn unsigned(&mut self, name: &str, ending: &str, value: u64) {
         let rows = self.rows;
-        if let Values::Unsigned(values) = self.values(name, ending, || Values::Unsigned(Cells::new())) {
+        if let Values::Unsigned(values) =
+            self.values(name, ending, || Values::Unsigned(Cells::new()))
+        {
             values.push(value, rows);
         }
     }
@@ -85,7 +88,8 @@ impl Frame {
 
     pub fn integer(&mut self, name: &str, ending: &str, value: i64) {
         let rows = self.rows;
-        if let Values::Integer(values) = self.values(name, ending, || Values::Integer(Cells::new())) {
+        if let Values::Integer(values) = self.values(name, ending, || Values::Integer(Cells::new()))
+        {
             values.push(value, rows);
         }
     }

@@ -1,6 +1,4 @@
-"""The connections' frame on the way to Polars: a row is added for each connection, as columns.py
-has the columns.
-"""
+"""The connections' frame on the way to Polars: a row is added for each connection."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 //! The columns that a connection has once, and not for each direction.
 
-use crate::connection::{Connection, Vantage};
-use crate::frame::Frame;
+use crate::column_frame::Frame;
+use crate::connection::Connection;
+use crate::handshake::Vantage;
 use crate::segment::{Address, Ends, FOUR};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -18,7 +19,8 @@ pub fn whole(frame: &mut Frame, number: usize, ends: &Ends, connection: &Connect
         Vantage::Middle => "middle",
         Vantage::Unknown => "unknown",
     };
-    let source = if connection.handshake.vantage == Vantage::Unknown { "none" } else { "handshake" };
+    let source =
+        if connection.handshake.vantage == Vantage::Unknown { "none" } else { "handshake" };
     frame.unsigned("connection", "", number as u64);
     frame.text("complete", "", complete.to_string());
     frame.text("vantage", "", vantage.to_string());

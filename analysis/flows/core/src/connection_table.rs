@@ -1,9 +1,10 @@
 //! Which connection a segment belongs to.
 
-use crate::anew::Opening;
-use crate::connection::{Connection, Place};
-use crate::rows::Rows;
+use crate::connection::Connection;
+use crate::packet_rows::Rows;
+use crate::restarts::Opening;
 use crate::segment::{Segment, SYN};
+use crate::step::Place;
 
 /// So many packets of a connection are kept as they are; with the next one all are counted.
 const KEPT: usize = 6;
@@ -18,7 +19,8 @@ pub struct Known {
     state: State,
 }
 
-/// Few packets take less memory than all that is counted of them, and most connections of a scan have no more.
+/// Few packets take less memory than all that is counted of them, and most connections of a scan
+/// have no more.
 enum State {
     Kept(Vec<Segment>),
     Counted(Box<Connection>),
@@ -42,7 +44,8 @@ impl Known {
 
 #[cold]
 fn replay(turned: bool, segments: &[Segment], compatible: bool) -> Box<Connection> {
-    let mut connection = Box::new(Connection::new(segments.first().map_or(0, |segment| segment.time)));
+    let mut connection =
+        Box::new(Connection::new(segments.first().map_or(0, |segment| segment.time)));
     for segment in segments {
         let place = Place { number: 0, connection: 0, compatible, rows: None };
         connection.segment(segment, segment.turned == turned, place);
@@ -104,7 +107,8 @@ impl Table {
         }
     }
 
-    /// Of a segment with SYN, or by tcptrace's rules: the newest connection, or another one that it begins.
+    /// Of a segment with SYN, or by tcptrace's rules: the newest connection, or another one that it
+    /// begins.
     #[inline(always)]
     fn marked(&mut self, at: u32, segment: &Segment) -> u32 {
         let begins = self.begins_anew(at, segment);
@@ -119,7 +123,8 @@ impl Table {
         at
     }
 
-    /// Of the newest connection only the SYNs of a were seen: the segment is its own, or of an older one.
+    /// Of the newest connection only the SYNs of a were seen: the segment is its own, or of an
+    /// older one.
     #[cold]
     fn answered(&mut self, at: u32, segment: &Segment) -> u32 {
         let known = &mut self.connections[at as usize];
@@ -169,10 +174,14 @@ impl Table {
         let known = &self.connections[at as usize];
         let forward = segment.turned == known.turned;
         match &known.state {
-            State::Counted(connection) => connection.ended_before(segment, forward, self.compatible),
-            State::Kept(segments) => {
-                replay(known.turned, segments, self.compatible).ended_before(segment, forward, self.compatible)
+            State::Counted(connection) => {
+                connection.ended_before(segment, forward, self.compatible)
             }
+            State::Kept(segments) => replay(known.turned, segments, self.compatible).ended_before(
+                segment,
+                forward,
+                self.compatible,
+            ),
         }
     }
 }
