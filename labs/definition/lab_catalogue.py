@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import labs
 from labs.definition.lab_spec import LabSpec
 from topologies.data import from_data
 from topologies.errors import UsageError
@@ -35,4 +36,4 @@ def find(name: str) -> LabSpec:
 
 def key_module(name: str) -> Any:
     """The lab's key: `key(runs)`, and `DERIVED` if questions follow from others."""
-    return importlib.import_module(f"labs.{name}.key")
+    return importlib.import_module(f"{labs.__name__}.{name}.key")

@@ -13,16 +13,19 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader, StrictUndefined
 from markdown_it import MarkdownIt
 
+import labs
+from analysis import rendering
 from labs.definition.lab_catalogue import names
 
-_FRAME = PackageLoader("analysis.rendering")
+_FRAME = PackageLoader(rendering.__name__)
 
 
 @cache
 def _environment() -> Environment:
-    loaders = {name: PackageLoader(f"labs.{name}", ".") for name in names()}
+    loaders = {name: PackageLoader(f"{labs.__name__}.{name}", ".") for name in names()}
+    loaders["labs"] = PackageLoader(labs.__name__)
     environment = Environment(
-        loader=ChoiceLoader([PrefixLoader({"labs": PackageLoader("labs"), **loaders}), _FRAME]),
+        loader=ChoiceLoader([PrefixLoader(loaders), _FRAME]),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
