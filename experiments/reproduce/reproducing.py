@@ -1,6 +1,4 @@
-"""All targets carried out: one point for each setting and seed, under today's kernel and the
-period's profile.
-"""
+"""All targets carried out: a point for each setting and seed, as today and under the profile."""
 
 from __future__ import annotations
 
@@ -38,12 +36,12 @@ def carry_out(
         try:
             source = origin(way.lab)
             points = _points(targets, quick, carried, source)
-            known = memory.done(point.key for point in points)
-            watch.wanted(len(points), len(known))
+            remembered = memory.done(point.key for point in points)
+            watch.wanted(len(points), len(remembered))
             for point in points:
-                if point.key in known:
-                    carried.records[point.combination.digest, point.seed] = known[point.key]
-            missing = [point for point in points if point.key not in known]
+                if point.key in remembered:
+                    carried.records[point.combination.digest, point.seed] = remembered[point.key]
+            missing = [point for point in points if point.key not in remembered]
             for point, record in run_points(missing, way, memory, source, watch):
                 carried.records[point.combination.digest, point.seed] = record
             status = "complete"
@@ -91,17 +89,17 @@ def _points(
     """Every point once, seed by seed, so that an interrupted run has a first seed of everything."""
     carried.combinations = combinations(targets)
     unique = {
-        one.digest: (one, target)
+        combination.digest: (combination, target)
         for target, both in carried.combinations.items()
-        for one in both.values()
+        for combination in both.values()
     }
     seeds = {
         digest: published_study(target.experiment).seeds[not quick]
         for digest, (_, target) in unique.items()
     }
     return [
-        source.point(one, seed, target.captured)
+        source.point(combination, seed, target.captured)
         for seed in range(1, max(seeds.values(), default=0) + 1)
-        for digest, (one, target) in unique.items()
+        for digest, (combination, target) in unique.items()
         if seed <= seeds[digest]
     ]

@@ -73,9 +73,9 @@ def _settings(evidence: Object, host: str, spec: Object, condition: str) -> Iter
     values = inner(inner(evidence, "sysctls"), host)
     pairs = next(
         (
-            one.get("sysctls", ())
-            for one in objects(spec, "conditions")
-            if one.get("name") == condition
+            entry.get("sysctls", ())
+            for entry in objects(spec, "conditions")
+            if entry.get("name") == condition
         ),
         (),
     )
