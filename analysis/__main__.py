@@ -21,9 +21,9 @@ class _LazyCommands(click.Group):
     """
 
     ELSEWHERE: ClassVar = {
-        "analyze": "analysis.analyze.analyze_command",
-        "bench": "analysis.bench.bench_command",
-        "compare": "analysis.agreement.compare_command",
+        "analyze": f"{__package__}.analyze.analyze_command",
+        "bench": f"{__package__}.bench.bench_command",
+        "compare": f"{__package__}.agreement.compare_command",
     }
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -64,7 +64,7 @@ def _report(run_directory: Path | None, wait: bool, out: Path | None) -> bool:
     if wait == (run_directory is not None):
         raise UsageError(
             "Name one run directory, or give --wait and name it on standard input.",
-            "See: python -m analysis report --help",
+            f"See: python -m {__package__} report --help",
         )
     from analysis.pages.run.run_page import make_report
     from analysis.pages.run.run_terminal import print_report

@@ -14,7 +14,7 @@ import polars as pl
 
 from analysis import flows
 from analysis.agreement.policy import EXACT, Policy
-from analysis.flows.both_ends import Matched, match_captures
+from analysis.flows.both_ends import MatchedConnection, match_captures
 from analysis.flows.reader import Engine
 from analysis.records import counters, iperf
 from analysis.records.jsonfile import Object, inner, read_object
@@ -123,7 +123,7 @@ def _bytes(run: RunRecord, trial: Trial, near: flows.Reading) -> Iterator[Truth]
 
 
 def _path(
-    run: RunRecord, trial: Trial, problems: Problems, matched: tuple[Matched, ...]
+    run: RunRecord, trial: Trial, problems: Problems, matched: tuple[MatchedConnection, ...]
 ) -> Iterator[Truth]:
     qdiscs = read_object(trial.folder / "qdiscs.json", problems, f"{trial.name}/qdiscs.json")
     port = counters.data_port(qdiscs)

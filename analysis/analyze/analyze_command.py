@@ -20,7 +20,7 @@ _PAGE = "graphs.html"
 
 
 @dataclass(frozen=True)
-class Asked:
+class AnalyzeOptions:
     """The options of one call. `write` is empty without --out."""
 
     out: Path | None
@@ -81,7 +81,7 @@ class Asked:
 @click.option(
     "--partial",
     is_flag=True,
-    help="End with 0 also where a damaged file could be read in part only.",
+    help="End with 0 also if a damaged file could be read in part only.",
 )
 @click.option(
     "--engine", type=click.Choice(["auto", "compiled", "plain"]), default="auto", show_default=True
@@ -94,58 +94,57 @@ class Asked:
 )
 @click.option("--columns", is_flag=True, help="Print what every column means, and end.")
 def analyze(
-    paths: tuple[Path, ...], write: str | None, columns: bool, out: Path | None, **options: object
+    paths: tuple[Path, ...], write: str | None, columns: bool, out: Path | None, **choices: object
 ) -> None:
-    """What TCP did in the captures FILE...: connections, round trips, losses, and what limited
-    them.
+    """What TCP did in the captures FILE...: connections, round trips, losses and limits.
 
     FILE is pcap or pcapng, plain or compressed by gzip or zstd, of any traffic; - is standard
-    input. Ends with 1 where a file is damaged.
+    input. Ends with 1 if a file is damaged.
     """
     try:
         if columns:
-            from analysis.analyze.capture_terminal import columns_table
+            from analysis.analyze.column_definitions import print_columns
 
-            columns_table(Console(highlight=False))
+            print_columns(Console(highlight=False))
             return
         if write is not None and out is None:
             raise UsageError("--write needs a folder.", "Give --out FOLDER too.")
         chosen = written_files.formats(write or written_files.USUAL) if out else ()
-        sys.exit(_analyze(paths, Asked(out, chosen, **options)))  # type: ignore[arg-type]
+        sys.exit(_analyze(paths, AnalyzeOptions(out, chosen, **choices)))  # type: ignore[arg-type]
     except TcplabError as error:
         click.echo(f"Error: {error}", err=True)
         sys.exit(error.exit_code)
 
 
-def _analyze(paths: Sequence[Path], asked: Asked) -> int:
+def _analyze(paths: Sequence[Path], options: AnalyzeOptions) -> int:
     paths = [Path("/dev/stdin") if str(path) == "-" else path for path in paths]
-    _check(paths, asked)
-    console = Console(highlight=False, stderr=asked.as_json)
-    if asked.match:
-        return _both(paths, asked, console)
+    _check(paths, options)
+    console = Console(highlight=False, stderr=options.as_json)
+    if options.match:
+        return _both(paths, options, console)
     labels, faults, data = written_files.labels(paths), [], []
     for path, label in zip(paths, labels, strict=True):
-        whole = _read(path, asked)
-        reading = written_files.only(whole, asked.connection) if asked.connection else whole
+        capture = _read(path, options)
+        reading = written_files.only(capture, options.connection) if options.connection else capture
         faults += _faults(reading)
-        data += [written_files.as_data(reading)] if asked.as_json else []
-        _show(reading, asked, console, whole.connections.height)
-        if asked.out:
-            folder = asked.out if len(paths) == 1 else asked.out / label
-            _told(_write(label, reading, folder, asked), console)
-            _told_of_rest([reading], asked, console)
-    return _end(data, faults, asked)
+        data += [written_files.as_data(reading)] if options.as_json else []
+        _show(reading, options, console, capture.connections.height)
+        if options.out:
+            folder = options.out if len(paths) == 1 else options.out / label
+            _print_written(_write(label, reading, folder, options), console)
+            _print_rest([reading], options, console)
+    return _end(data, faults, options)
 
 
-def _check(paths: Sequence[Path], asked: Asked) -> None:
-    """What is wrong with the call is said before anything is read."""
+def _check(paths: Sequence[Path], options: AnalyzeOptions) -> None:
+    """Reports what is wrong with the call before anything is read."""
     if not paths:
         raise UsageError("Name a capture file.", "For example: ./tcplab analyze trace.pcap")
-    if asked.match and len(paths) != 2:
+    if options.match and len(paths) != 2:
         raise UsageError(
             f"--match takes two captures, not {len(paths)}.", "Name the file of each end."
         )
-    if not asked.match and (asked.align or asked.mss):
+    if not options.match and (options.align or options.mss):
         raise UsageError("--align-clocks and --mss are for two captures.", "Add --match.")
     for path in paths:
         if str(path) == "/dev/stdin" and sys.stdin.isatty():
@@ -165,36 +164,38 @@ def _check(paths: Sequence[Path], asked: Asked) -> None:
             )
 
 
-def _read(path: Path, asked: Asked) -> Reading:
+def _read(path: Path, options: AnalyzeOptions) -> Reading:
     """The capture; on a terminal with a line that says what takes so long."""
     console = Console(stderr=True)
     with console.status(Text(f"reading {path.name}, {path.stat().st_size / 1e6:,.0f} MB")):
-        return read(path, packets=asked.packets, engine=asked.engine, compatible=asked.compatible)
+        return read(
+            path, packets=options.packets, engine=options.engine, compatible=options.compatible
+        )
 
 
-def _show(reading: Reading, asked: Asked, console: Console, connections: int) -> None:
-    if not asked.as_json:
+def _show(reading: Reading, options: AnalyzeOptions, console: Console, connections: int) -> None:
+    if not options.as_json:
         from analysis.analyze.capture_terminal import show
 
         show(reading, console, connections)
 
 
-def _write(label: str, reading: Reading, folder: Path, asked: Asked) -> list[Path]:
+def _write(label: str, reading: Reading, folder: Path, options: AnalyzeOptions) -> list[Path]:
     with Console(stderr=True).status(Text(f"writing {folder}")):
         return [
-            *written_files.write_graphs(label, [(label, reading)], folder, asked.write),
-            *written_files.write_tables(reading, folder, asked.write),
+            *written_files.write_graphs(label, [(label, reading)], folder, options.write),
+            *written_files.write_tables(reading, folder, options.write),
         ]
 
 
-def _told(written: Sequence[Path], console: Console) -> None:
+def _print_written(written: Sequence[Path], console: Console) -> None:
     for path in written:
         console.print(Text(f"Written: {path}"), soft_wrap=True)
 
 
-def _told_of_rest(readings: Sequence[Reading], asked: Asked, console: Console) -> None:
+def _print_rest(readings: Sequence[Reading], options: AnalyzeOptions, console: Console) -> None:
     for sentence in written_files.not_drawn(
-        max(reading.connections.height for reading in readings), asked.write
+        max(reading.connections.height for reading in readings), options.write
     ):
         console.print(Text(sentence), soft_wrap=True)
 
@@ -205,48 +206,52 @@ def _faults(reading: Reading) -> list[str]:
     return [fault_sentence(reading.file)] if reading.file.fault else []
 
 
-def _end(data: Sequence[object], faults: Sequence[str], asked: Asked) -> int:
-    """Prints the JSON; says what was damaged where no table did."""
-    if asked.as_json:
+def _end(data: Sequence[object], faults: Sequence[str], options: AnalyzeOptions) -> int:
+    """Prints the JSON; reports damage that no table showed."""
+    if options.as_json:
         click.echo(json.dumps({"captures": data}, allow_nan=False))
         for sentence in faults:
             click.echo(sentence, err=True)
-    if faults and not asked.partial:
+    if faults and not options.partial:
         click.echo("Ended with 1 for that; --partial takes it as good.", err=True)
         return 1
     return 0
 
 
-def _both(paths: Sequence[Path], asked: Asked, console: Console) -> int:
+def _both(paths: Sequence[Path], options: AnalyzeOptions, console: Console) -> int:
     from analysis.analyze import both_captures
     from analysis.flows.both_ends import match_readings
 
-    readings = [_read(path, asked) for path in paths]
-    if asked.connection:
-        readings[0] = written_files.only(readings[0], asked.connection)
-    matched = match_readings(readings[0], readings[1], asked.mss, asked.align)
+    readings = [_read(path, options) for path in paths]
+    if options.connection:
+        readings[0] = written_files.only(readings[0], options.connection)
+    matched = match_readings(readings[0], readings[1], options.mss, options.align)
     if not matched:
         raise TcplabError(
             "The two captures have no TCP connection in common.",
             "Both must see the same addresses and ports (no NAT between them).",
         )
-    if asked.connection:  # numbered as in the first capture
-        readings[1] = written_files.only(readings[1], [one.far["connection"] for one in matched])
+    if options.connection:  # numbered as in the first capture
+        readings[1] = written_files.only(
+            readings[1], [connection.far["connection"] for connection in matched]
+        )
     faults = [sentence for reading in readings for sentence in _faults(reading)]
-    if not asked.as_json:
+    if not options.as_json:
         both_captures.show(matched, console)
         for reading in readings:
             _file_only(reading, console)
-    if asked.out:
-        _told(_write_both(paths, readings, both_captures.rows(matched), asked, asked.out), console)
-        _told_of_rest(readings, asked, console)
+    if options.out:
+        _print_written(
+            _write_both(paths, readings, both_captures.rows(matched), options, options.out), console
+        )
+        _print_rest(readings, options, console)
     return _end(
         [
             *map(written_files.as_data, readings),
             {"matched": both_captures.rows(matched).to_dicts()},
         ],
         faults,
-        asked,
+        options,
     )
 
 
@@ -259,11 +264,13 @@ def _file_only(reading: Reading, console: Console) -> None:
 
 
 def _write_both(
-    paths: Sequence[Path], readings: Sequence[Reading], rows: object, asked: Asked, out: Path
+    paths: Sequence[Path],
+    readings: Sequence[Reading],
+    rows: object,
+    options: AnalyzeOptions,
+    out: Path,
 ) -> list[Path]:
-    """The page with both captures, `matched.csv` (a row for each way), and the tables of each
-    capture.
-    """
+    """The page with both captures, `matched.csv` (a row per way), and each capture's tables."""
     import polars as pl
 
     from analysis.rendering import page_files
@@ -271,9 +278,9 @@ def _write_both(
     assert isinstance(rows, pl.DataFrame)
     labels = written_files.labels(paths)
     named = list(zip(labels, readings, strict=True))
-    written = written_files.write_graphs(" and ".join(labels), named, out, asked.write)
+    written = written_files.write_graphs(" and ".join(labels), named, out, options.write)
     page_files.write(out, [("matched.csv", rows.write_csv().encode())], "analyze --match FILE FILE")
     written.append(out / "matched.csv")
     for label, reading in named:
-        written += written_files.write_tables(reading, out / label, asked.write)
+        written += written_files.write_tables(reading, out / label, options.write)
     return written

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import polars as pl
@@ -13,7 +12,7 @@ from rich.text import Text
 
 from analysis.analyze import short_numbers
 from analysis.analyze.doubts import doubts
-from analysis.analyze.facts import CALLED, LIMITS, ConnectionFacts, Side, connection
+from analysis.analyze.facts import CALLED, LIMITS, ConnectionFacts, DirectionFacts, connection
 from analysis.flows import FileFacts, Reading
 
 FEW = 3
@@ -41,12 +40,13 @@ _LEFT_OUT = {
     "link type not known": "of a link type that is not read",
     "TCP header cut off": "with the TCP header cut off",
 }
-"""What is said of packets that are not read; the other reasons say it themselves."""
+"""The words for packets that are not read; the other reasons are their own words."""
 
 
 def show(reading: Reading, console: Console, connections: int) -> None:
-    """Prints the connections of a capture, then the facts of its file, which has `connections` in
-    all.
+    """Prints the connections of a capture, then the facts of its file.
+
+    `connections` is the number of connections that the file has in all.
     """
     total = reading.connections.height
     console.print(Text(reading.file.path, style="bold"), soft_wrap=True)
@@ -61,97 +61,99 @@ def show(reading: Reading, console: Console, connections: int) -> None:
         console.print(Text(sentence))
 
 
-def _block(one: ConnectionFacts, console: Console) -> None:
-    main = one.sides[0]
+def _block(facts: ConnectionFacts, console: Console) -> None:
+    main = facts.directions[0]
     console.print(
-        Text(f"\nConnection {one.number}: {main.source} {_ARROW} {main.target}", style="bold cyan")
+        Text(
+            f"\nConnection {facts.number}: {main.source} {_ARROW} {main.target}", style="bold cyan"
+        )
     )
-    console.print(Text(f"{one.vantage} {short_numbers.seconds(one.duration)}, {one.ended}."))
-    if not one.shown:
+    console.print(Text(f"{facts.vantage} {short_numbers.seconds(facts.duration)}, {facts.ended}."))
+    if not facts.shown:
         console.print("No data was captured.")
         return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("")
-    for side in one.shown:
-        table.add_column(Text(f"{_ARROW} {side.target}"), overflow="fold")
-    found = [figures(side) for side in one.shown]
+    for direction in facts.shown:
+        table.add_column(Text(f"{_ARROW} {direction.target}"), overflow="fold")
+    columns = [figures(direction) for direction in facts.shown]
     for name in _FIGURES:
-        if any(name in each for each in found):
-            table.add_row(name, *(Text(each.get(name, short_numbers.NOTHING)) for each in found))
+        if any(name in column for column in columns):
+            table.add_row(
+                name, *(Text(column.get(name, short_numbers.NOTHING)) for column in columns)
+            )
     console.print(table)
 
 
-def figures(side: Side) -> dict[str, str]:
-    """What is said of one direction, by the names of `_FIGURES`; what its place does not show is
-    left out.
+def figures(direction: DirectionFacts) -> dict[str, str]:
+    """The figures of one direction, by the names of `_FIGURES`.
+
+    A figure that the place of the capture does not show is left out.
     """
-    found = {
-        "Bytes (each once)": short_numbers.size(side.carried),
-        "Segments with data": short_numbers.count(side["actual_data_pkts"]),
-        "Goodput": short_numbers.rate(side["goodput"]),
-        "RTT median, 95 %": _rtt(side),
-        "Reordering": _reordering(side),
+    cells = {
+        "Bytes (each once)": short_numbers.size(direction.carried),
+        "Segments with data": short_numbers.count(direction["actual_data_pkts"]),
+        "Goodput": short_numbers.rate(direction["goodput"]),
+        "RTT median, 95 %": _rtt(direction),
+        "Reordering": _reordering(direction),
     }
-    if side["ce_packets"]:
-        found["ECN marks (CE)"] = short_numbers.count(side["ce_packets"])
-    closed = int(side.back("zero_window_time") or 0)
-    if closed or side["probes"]:
-        found["Closed window"] = (
-            f"{short_numbers.seconds(closed)}, {short_numbers.counted(side['probes'], 'probe')} of it"
-        )
-    if side["keepalives"]:
-        found["Keep-alives"] = short_numbers.count(side["keepalives"])
-    if side.place != "receiver" and side.answered:
-        found["Limited by"] = _limited(side)
-    return found | _again(side)
+    if direction["ce_packets"]:
+        cells["ECN marks (CE)"] = short_numbers.count(direction["ce_packets"])
+    closed = int(direction.back("zero_window_time") or 0)
+    if closed or direction["probes"]:
+        probes = short_numbers.counted(direction["probes"], "probe")
+        cells["Closed window"] = f"{short_numbers.seconds(closed)}, {probes} of it"
+    if direction["keepalives"]:
+        cells["Keep-alives"] = short_numbers.count(direction["keepalives"])
+    if direction.place != "receiver" and direction.answered:
+        cells["Limited by"] = _limited(direction)
+    return cells | _again(direction)
 
 
-def _rtt(side: Side) -> str:
-    if side.place == "receiver":
+def _rtt(direction: DirectionFacts) -> str:
+    if direction.place == "receiver":
         return _NEXT_TO_IT
-    if not side["rtt_samples"]:
+    if not direction["rtt_samples"]:
         return short_numbers.NOTHING
-    ours = f"{short_numbers.milliseconds(side['rtt_p50'])}, {short_numbers.milliseconds(side['rtt_p95'])}"
-    return f"{ours} (capture to receiver)" if side.place == "middle" else ours
+    values = [short_numbers.milliseconds(direction[name]) for name in ("rtt_p50", "rtt_p95")]
+    return ", ".join(values) + (" (capture to receiver)" if direction.place == "middle" else "")
 
 
-def _again(side: Side) -> dict[str, str]:
-    """What was sent again, where the capture can tell; else what it shows of losses and
-    reordering.
-    """
+def _again(direction: DirectionFacts) -> dict[str, str]:
+    """The retransmissions, if the capture can tell; else its signs of losses and reordering."""
     filled = ", ".join(
-        short_numbers.counted(side[name], thing, several)
+        short_numbers.counted(direction[name], thing, several)
         for name, thing, several in (
             ("late", "gap filled", "gaps filled"),
             ("copies", "copy", "copies"),
         )
-        if side[name]
+        if direction[name]
     )
-    if not side.sees_sending and not side["retransmissions"]:
-        said = (
+    if not direction.sees_sending and not direction["retransmissions"]:
+        sentence = (
             _NEXT_TO_IT
-            if side.place == "receiver"
+            if direction.place == "receiver"
             else "none seen; losses before this place show as gaps"
         )
-        return {"Retransmissions": said, "Gaps and copies": filled or "none"}
-    kinds = ", ".join(f"{number:,} {CALLED[kind]}" for kind, number in side.kinds.items())
-    found = {
-        "Retransmissions": short_numbers.count(side["retransmissions"])
+        return {"Retransmissions": sentence, "Gaps and copies": filled or "none"}
+    kinds = ", ".join(f"{number:,} {CALLED[kind]}" for kind, number in direction.kinds.items())
+    cells = {
+        "Retransmissions": short_numbers.count(direction["retransmissions"])
         + (f": {kinds}" if kinds else "")
     }
-    found["Loss episodes"] = short_numbers.count(side["loss_episodes"])
-    return found | ({"Gaps and copies": filled} if filled else {})
+    cells["Loss episodes"] = short_numbers.count(direction["loss_episodes"])
+    return cells | ({"Gaps and copies": filled} if filled else {})
 
 
-def _reordering(side: Side) -> str:
-    if not side["reordered"]:
+def _reordering(direction: DirectionFacts) -> str:
+    if not direction["reordered"]:
         return "none seen"
-    most = short_numbers.counted(side["reordering_packets"], "packet")
-    return f"{short_numbers.counted(side['reordered'], 'packet')}, overtaken by at most {most}"
+    most = short_numbers.counted(direction["reordering_packets"], "packet")
+    return f"{short_numbers.counted(direction['reordered'], 'packet')}, overtaken by at most {most}"
 
 
-def _limited(side: Side) -> str:
-    limits = side.limits
+def _limited(direction: DirectionFacts) -> str:
+    limits = direction.limits
     total = sum(limits.values())
     return (
         ", ".join(
@@ -168,44 +170,43 @@ def _many(rows: pl.DataFrame, console: Console) -> None:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     table.add_column("No.", justify="right")
     table.add_column("From,\nto", overflow="fold", ratio=1)
-    for name in ("Bytes", "Time", "Goodput", "RTT (ms)\nmedian,\n95 %", "Sent\nagain"):
+    for name in ("Bytes", "Time", "Goodput", "RTT (ms)\nmedian,\n95 %", "Retrans-\nmissions"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("Limited\nby", no_wrap=True)
-    for one in shown:
-        table.add_row(*map(Text, _line(one)))
+    for facts in shown:
+        table.add_row(*map(Text, _line(facts)))
     console.print(table)
     left = rows.height - len(shown)
     if left:
-        rest = int(rows.select(total.sum()).item()) - sum(one.carried for one in shown)
-        console.print(
-            f"And {left:,} more, with {short_numbers.size(rest)} together; --out FOLDER writes them all."
-        )
+        octets = int(rows.select(total.sum()).item()) - sum(facts.carried for facts in shown)
+        rest = short_numbers.size(octets)
+        console.print(f"And {left:,} more, with {rest} together; --out FOLDER writes them all.")
         console.print("--connection N shows one of them alone.")
     _endings(rows, console)
     _vantages(rows, console)
 
 
-def _line(one: ConnectionFacts) -> tuple[str, ...]:
+def _line(facts: ConnectionFacts) -> tuple[str, ...]:
     """One row of the table of many: the direction that carried more."""
-    side = one.sides[0]
-    known = side.place != "receiver" and side["rtt_samples"]
+    direction = facts.directions[0]
+    has_round_trips = direction.place != "receiver" and direction["rtt_samples"]
     rtt = (
-        [f"{(side[name] or 0) / 1e6:.3g}" for name in ("rtt_p50", "rtt_p95")]
-        if known
+        [f"{(direction[name] or 0) / 1e6:.3g}" for name in ("rtt_p50", "rtt_p95")]
+        if has_round_trips
         else [short_numbers.NOTHING]
     )
     again = (
-        short_numbers.count(side["retransmissions"])
-        if side.sees_sending or side["retransmissions"]
+        short_numbers.count(direction["retransmissions"])
+        if direction.sees_sending or direction["retransmissions"]
         else short_numbers.NOTHING
     )
-    limits = side.limits if side.place != "receiver" else {}
+    limits = direction.limits if direction.place != "receiver" else {}
     return (
-        str(one.number),
-        f"{side.source}\n{_ARROW} {side.target}",
-        short_numbers.size(side.carried),
-        short_numbers.seconds(one.duration),
-        short_numbers.rate(side["goodput"]).replace(" ", "\n"),
+        str(facts.number),
+        f"{direction.source}\n{_ARROW} {direction.target}",
+        short_numbers.size(direction.carried),
+        short_numbers.seconds(facts.duration),
+        short_numbers.rate(direction["goodput"]).replace(" ", "\n"),
         "\n".join(rtt),
         again,
         next((_SHORT[state] for state in limits), short_numbers.NOTHING),
@@ -217,40 +218,41 @@ _SHORT = {"receiver": "window", "network": "network", "application": "appl."}
 
 def _endings(rows: pl.DataFrame, console: Console) -> None:
     counts = dict(rows.group_by("complete").len().iter_rows())
-    said = {
+    words = {
         "yes": "opened and closed in the capture",
         "reset": "by a reset",
         "no": "not in the capture",
     }
-    found = ", ".join(f"{said[how]}: {counts[how]:,}" for how in said if how in counts)
-    console.print(f"How they ended: {found}.")
+    endings = ", ".join(f"{words[how]}: {counts[how]:,}" for how in words if how in counts)
+    console.print(f"How they ended: {endings}.")
 
 
 def _vantages(rows: pl.DataFrame, console: Console) -> None:
-    """Where the capture was taken, of how many connections that is known."""
+    """The places at which the capture was taken, and of how many connections."""
     counts = dict(rows.group_by("vantage").len().iter_rows())
-    said = {
+    words = {
         "a": "at the one that opened it",
         "b": "at the one that was called",
         "middle": "in the middle",
         "unknown": "not known",
     }
-    found = ", ".join(f"{said[place]}: {counts[place]:,}" for place in said if place in counts)
-    console.print(f"Where the capture was taken, by connection: {found}.")
+    vantages = ", ".join(f"{words[place]}: {counts[place]:,}" for place in words if place in counts)
+    console.print(f"Where the capture was taken, by connection: {vantages}.")
     if set(counts) & {"a", "b", "middle"}:
         console.print(
-            f"{short_numbers.NOTHING}: this cannot be told where data is captured at its receiver."
+            f"{short_numbers.NOTHING}: this is unknown if data is captured at its receiver."
         )
 
 
 def file_sentences(reading: Reading, connections: int) -> list[str]:
-    """The facts of the file: format, counts, what was left out, where a damaged one stopped, and
-    what is doubtful.
+    """The facts of the file, and what is doubtful in it.
+
+    Format, counts, what was left out, and the place where a damaged file stopped being readable.
     """
     file = reading.file
     packed = f", {file.compression}" if file.compression else ""
     begin = f", from {_clock(file.first)}" if file.first is not None else ""
-    whole = [
+    sentences = [
         f"\nFile: {file.format}{packed}, {short_numbers.size(file.bytes)},"
         f" {short_numbers.counted(file.packets, 'packet')},"
         f" {short_numbers.counted(file.tcp_segments, 'TCP segment')} in"
@@ -260,9 +262,9 @@ def file_sentences(reading: Reading, connections: int) -> list[str]:
         why = ", ".join(
             f"{number:,} {_LEFT_OUT.get(reason, reason)}" for reason, number in file.ignored.items()
         )
-        whole.append(f"Left out: {why}.")
-    whole += [fault_sentence(file)] if file.fault else []
-    return whole + [f"Note: {sentence}" for sentence in doubts(reading)]
+        sentences.append(f"Left out: {why}.")
+    sentences += [fault_sentence(file)] if file.fault else []
+    return sentences + [f"Note: {sentence}" for sentence in doubts(reading)]
 
 
 def fault_sentence(file: FileFacts) -> str:
@@ -275,34 +277,3 @@ def fault_sentence(file: FileFacts) -> str:
 
 def _clock(nanoseconds: int) -> str:
     return f"{datetime.fromtimestamp(nanoseconds // 10**9, UTC):%Y-%m-%d %H:%M:%S} UTC"
-
-
-def columns_table(console: Console) -> None:
-    """Prints every column of connections and packets with its type, unit and definition."""
-    from analysis.flows.columns import KINDS, OURS, PACKETS, TCPTRACE
-
-    for title, columns in (
-        ("Connections, as tcptrace names them", TCPTRACE),
-        ("Connections, ours", OURS),
-        ("Packets", PACKETS),
-    ):
-        rows = [
-            (one.name + ("_a2b, _b2a" if one.directed else ""), one.unit, one.definition)
-            for one in columns
-        ]
-        _definitions(title, rows, console)
-    _definitions(
-        "Kinds of packets",
-        [(f"{at} {name}", "", text) for at, (name, text) in enumerate(KINDS)],
-        console,
-    )
-
-
-def _definitions(title: str, rows: Sequence[tuple[str, str, str]], console: Console) -> None:
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("Name", overflow="fold", max_width=36)
-    table.add_column("Unit")
-    table.add_column("Meaning", ratio=1)
-    for row in rows:
-        table.add_row(*map(Text, row))
-    console.print(table)

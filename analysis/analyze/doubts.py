@@ -33,7 +33,7 @@ def _of_file(file: FileFacts) -> Iterator[str]:
             " 128."
         )
     if "link type not known" in file.ignored:
-        types = short_numbers.listed([str(one) for one in file.link_types])
+        types = short_numbers.listed([str(link_type) for link_type in file.link_types])
         yield (
             f"Of link type {types} not all is read: Ethernet, Linux cooked, raw IP, loopback and"
             " PPP are."
@@ -47,12 +47,12 @@ def _of_file(file: FileFacts) -> Iterator[str]:
 
 def _of_times(file: FileFacts) -> Iterator[str]:
     if file.longest_back >= _STEP:
-        where = (
+        extent = (
             f"at {short_numbers.counted(file.backwards, 'packet')}, by up to"
             f" {short_numbers.seconds(file.longest_back)}"
         )
         yield (
-            f"Time goes backwards in this file {where}: durations, rates, round trips and"
+            f"Time goes backwards in this file {extent}: durations, rates, round trips and"
             " reordering may be wrong. Wireshark's reordercap IN OUT puts the packets in order."
         )
 
@@ -62,7 +62,7 @@ def _both(name: str) -> tuple[pl.Expr, pl.Expr]:
 
 
 def _one_way() -> pl.Expr:
-    """A SYN that nobody answered is no sign: nothing came back."""
+    """Only one direction has packets; a SYN that nobody answered is no sign of that."""
     (a, b), (syns_a, syns_b) = _both("total_packets"), _both("syns")
     return ((a == 0) | (b == 0)) & (a + b > syns_a + syns_b)
 
@@ -89,7 +89,7 @@ def _unseen() -> pl.Expr:
 
 
 def _mirrored() -> pl.Expr:
-    """Copies are usual only where data is captured at its receiver."""
+    """Many copies of segments; they are usual only if data is captured at its receiver."""
     (copies_a, copies_b), (data_a, data_b) = _both("copies"), _both("actual_data_pkts")
     many = ((copies_a * 5 > data_a) & (pl.col("vantage") != "b")) | (
         (copies_b * 5 > data_b) & (pl.col("vantage") != "a")
@@ -132,9 +132,9 @@ _OF_CONNECTIONS = (
 
 def _of_connections(rows: pl.DataFrame) -> Iterator[str]:
     for is_so, sentence in _OF_CONNECTIONS:
-        found = rows.filter(is_so())["connection"].to_list()
-        if found:
-            yield f"{_which(found, rows.height)}: {sentence}"
+        numbers = rows.filter(is_so())["connection"].to_list()
+        if numbers:
+            yield f"{_which(numbers, rows.height)}: {sentence}"
 
 
 def _which(numbers: list[int], all_of_them: int) -> str:

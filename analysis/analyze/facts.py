@@ -1,9 +1,8 @@
-"""What is said of a connection: the figures of each direction that carried data, as the capture's
-place allows.
+"""The figures of each direction that carried data, as the capture's place allows.
 
-A capture at the sender sees what was sent again. One at the receiver sees gaps that were filled,
-which may have been lost or overtaken on the way: there nothing is called a retransmission, and
-an ACK follows its data at once, so that the time between them is no round trip.
+A capture at the sender sees the retransmissions. One at the receiver sees gaps that were filled, by
+segments that may have been lost or overtaken on the way: nothing there is called a retransmission.
+An ACK follows its data at once there, so that the time between them is no round trip.
 """
 
 from __future__ import annotations
@@ -30,9 +29,10 @@ LIMITS = {"receiver": "receive window", "network": "network", "application": "ap
 
 
 @dataclass(frozen=True)
-class Side:
-    """What one end of a connection sent. `place` is where the capture is, seen from this
-    direction.
+class DirectionFacts:
+    """What one end of a connection sent.
+
+    `place` is where the capture is, seen from this direction.
     """
 
     source: str
@@ -61,24 +61,25 @@ class Side:
 
     @property
     def kinds(self) -> dict[str, int]:
-        """Packets sent again by kind, without those kinds that there are none of."""
-        found = {kind: int(self[f"retransmissions_{kind}"]) for kind in RETRANSMISSIONS}
-        return {kind: number for kind, number in found.items() if number}
+        """Retransmitted packets by kind, without the kinds of which there are none."""
+        counts = {kind: int(self[f"retransmissions_{kind}"]) for kind in RETRANSMISSIONS}
+        return {kind: number for kind, number in counts.items() if number}
 
     @property
     def sees_sending(self) -> bool:
-        """Whether what is sent again passes the capture; at the receiver and behind a loss it does
-        not.
+        """Whether retransmissions pass the capture.
+
+        At the receiver and behind a loss they do not.
         """
         return self.place in ("sender", "unknown")
 
     @property
     def limits(self) -> dict[str, int]:
         """Nanoseconds for which each of LIMITS limited the sender, the longest first."""
-        found = {state: int(self[f"limited_{state}"] or 0) for state in LIMITS}
+        times = {state: int(self[f"limited_{state}"] or 0) for state in LIMITS}
         return dict(
             sorted(
-                ((state, time) for state, time in found.items() if time), key=lambda one: -one[1]
+                ((state, time) for state, time in times.items() if time), key=lambda item: -item[1]
             )
         )
 
@@ -89,7 +90,7 @@ class ConnectionFacts:
 
     number: int
     row: Row
-    sides: tuple[Side, Side]
+    directions: tuple[DirectionFacts, DirectionFacts]
 
     @property
     def duration(self) -> int:
@@ -98,23 +99,23 @@ class ConnectionFacts:
     @property
     def carried(self) -> int:
         """Bytes of both directions."""
-        return sum(side.carried for side in self.sides)
+        return sum(direction.carried for direction in self.directions)
 
     @property
-    def shown(self) -> tuple[Side, ...]:
+    def shown(self) -> tuple[DirectionFacts, ...]:
         """The directions that carried data."""
-        return tuple(side for side in self.sides if side["actual_data_pkts"])
+        return tuple(direction for direction in self.directions if direction["actual_data_pkts"])
 
     @property
     def vantage(self) -> str:
         """Where the capture was taken and how that is known, as a sentence."""
-        where = self.row["vantage"]
-        if where == "middle":
+        vantage = self.row["vantage"]
+        if vantage == "middle":
             return "Captured in the middle of the path (by the handshake)."
-        if where not in ("a", "b"):
-            return "Where it was captured is not known (no handshake)."
-        end = _end(self.row, where)
-        main = self.sides[0]
+        if vantage not in ("a", "b"):
+            return "The place of the capture is not known (no handshake)."
+        end = _end(self.row, vantage)
+        main = self.directions[0]
         role = "sender" if main.source == end else "receiver"
         return f"Captured at {end}, the {role} (by the {self.row['vantage_source']})."
 
@@ -123,23 +124,23 @@ class ConnectionFacts:
         """How it ended, in words; of one that never began why."""
         if unopened := self._unopened():
             return unopened
-        said = {"yes": "opened and closed in the capture", "reset": "ended by a reset"}
-        if self.row["complete"] in said:
-            return said[self.row["complete"]]
+        words = {"yes": "opened and closed in the capture", "reset": "ended by a reset"}
+        if self.row["complete"] in words:
+            return words[self.row["complete"]]
         missing = [] if self.row["syns_a2b"] and self.row["syns_b2a"] else ["opening"]
         missing += [] if self.row["fins_a2b"] and self.row["fins_b2a"] else ["close"]
         return f"without its {' and '.join(missing)}" if missing else "not complete"
 
     def _unopened(self) -> str:
-        """That a SYN had no answer, or a reset for one; empty where something else came of it."""
-        asked, answered = int(self.row["syns_a2b"]), int(self.row["total_packets_b2a"])
+        """The answer to a SYN without a connection: none, or a reset; empty for a connection."""
+        syns, answered = int(self.row["syns_a2b"]), int(self.row["total_packets_b2a"])
         if (
-            not asked
-            or self.row["total_packets_a2b"] > asked
+            not syns
+            or self.row["total_packets_a2b"] > syns
             or answered > self.row["resets_sent_b2a"]
         ):
             return ""
-        times = "once" if asked == 1 else f"{asked} times"
+        times = "once" if syns == 1 else f"{syns} times"
         return (
             f"refused by a reset, {times}"
             if answered
@@ -149,14 +150,14 @@ class ConnectionFacts:
 
 def connection(row: Row) -> ConnectionFacts:
     """The facts of one row of `flows.read(...).connections`."""
-    one, two = _side(row, "a", "b"), _side(row, "b", "a")
-    sides = (one, two) if one.carried >= two.carried else (two, one)
-    return ConnectionFacts(int(row["connection"]), row, sides)
+    a_to_b, b_to_a = _direction(row, "a", "b"), _direction(row, "b", "a")
+    directions = (a_to_b, b_to_a) if a_to_b.carried >= b_to_a.carried else (b_to_a, a_to_b)
+    return ConnectionFacts(int(row["connection"]), row, directions)
 
 
-def _side(row: Row, source: str, target: str) -> Side:
+def _direction(row: Row, source: str, target: str) -> DirectionFacts:
     places: dict[str, Place] = {source: "sender", target: "receiver", "middle": "middle"}
-    return Side(
+    return DirectionFacts(
         _end(row, source),
         _end(row, target),
         places.get(row["vantage"], "unknown"),
@@ -165,6 +166,6 @@ def _side(row: Row, source: str, target: str) -> Side:
     )
 
 
-def _end(row: Row, side: str) -> str:
-    host = row[f"host_{side}"]
-    return f"[{host}]:{row[f'port_{side}']}" if ":" in host else f"{host}:{row[f'port_{side}']}"
+def _end(row: Row, end: str) -> str:
+    host = row[f"host_{end}"]
+    return f"[{host}]:{row[f'port_{end}']}" if ":" in host else f"{host}:{row[f'port_{end}']}"

@@ -14,7 +14,7 @@ def count(value: int) -> str:
 
 
 def counted(value: int, thing: str, several: str = "") -> str:
-    """`1 packet`, `2 packets`; `several` where an s does not do."""
+    """`1 packet`, `2 packets`; `several` is the plural if it is not made with an s."""
     return f"{value:,} {thing if value == 1 else several or f'{thing}s'}"
 
 

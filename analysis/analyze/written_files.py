@@ -18,8 +18,10 @@ from analysis.rendering import page_files
 from topologies.errors import UsageError
 
 FORMATS = ("html", "csv", "json", "parquet", "packets", "png", "svg", "xpl")
-"""What --write takes: graphs.html; connections.csv, .json, .parquet; packets.parquet; pictures;
-files for xplot.
+"""What --write takes, in the order of its description.
+
+html is graphs.html; csv, json and parquet are connections.csv, .json and .parquet; packets is
+packets.parquet; png and svg are pictures; xpl are files for xplot.
 """
 USUAL = "html,csv"
 GRAPHS = frozenset({"html", "png", "svg", "xpl"})
@@ -30,13 +32,13 @@ _COMMAND = "analyze FILE"
 
 def formats(written: str) -> tuple[str, ...]:
     """The words of --write. Raises UsageError for one that does not exist."""
-    found = tuple(dict.fromkeys(word.strip() for word in written.split(",") if word.strip()))
-    unknown = [word for word in found if word not in FORMATS]
-    if unknown or not found:
+    words = tuple(dict.fromkeys(word.strip() for word in written.split(",") if word.strip()))
+    unknown = [word for word in words if word not in FORMATS]
+    if unknown or not words:
         raise UsageError(
             f"--write does not know '{', '.join(unknown)}'.", f"It takes {', '.join(FORMATS)}."
         )
-    return found
+    return words
 
 
 def as_data(reading: Reading) -> dict[str, Any]:
@@ -52,10 +54,8 @@ def only(reading: Reading, numbers: Sequence[int]) -> Reading:
     if missing:
         height = reading.connections.height
         has = f"It has {height:,}, numbered from 1." if height else "No TCP connection is in it."
-        raise UsageError(
-            f"{reading.file.path} has no connection {short_numbers.listed(list(map(str, missing)))}.",
-            has,
-        )
+        words = short_numbers.listed([str(number) for number in missing])
+        raise UsageError(f"{reading.file.path} has no connection {words}.", has)
     chosen = pl.col("connection").is_in(list(numbers))
     packets = None if reading.packets is None else reading.packets.filter(chosen)
     return replace(reading, connections=reading.connections.filter(chosen), packets=packets)
@@ -105,7 +105,7 @@ def _parquet(frame: pl.DataFrame) -> bytes:
 
 
 def write_tables(reading: Reading, folder: Path, wanted: Collection[str]) -> list[Path]:
-    """Writes `tables` into `folder`. Raises TcplabError where it takes none."""
+    """Writes `tables` into `folder`. Raises TcplabError if they cannot be written."""
     written: list[Path] = []
 
     def each() -> Iterator[tuple[str, bytes]]:
@@ -120,8 +120,9 @@ def write_tables(reading: Reading, folder: Path, wanted: Collection[str]) -> lis
 def write_graphs(
     title: str, readings: Sequence[tuple[str, Reading]], folder: Path, wanted: Collection[str]
 ) -> list[Path]:
-    """Writes the graphs among `wanted` of captures by label; two of the same traffic are drawn
-    together.
+    """Writes the graphs among `wanted` of captures by label.
+
+    Two captures of the same traffic are drawn together.
     """
     if not GRAPHS & set(wanted):
         return []
@@ -156,13 +157,11 @@ def write_graphs(
 
 
 def labels(paths: Sequence[Path]) -> list[str]:
-    """A name for each capture: its own, with as many of its folders as it takes to tell them
-    apart.
-    """
+    """A name for each capture: its own, with as many of its folders as make it unique."""
     for depth in range(1, 1 + max(len(path.resolve().parts) for path in paths)):
-        found = ["_".join(path.resolve().with_name(_stem(path)).parts[-depth:]) for path in paths]
-        if len(set(found)) == len(found):
-            return found
+        names = ["_".join(path.resolve().with_name(_stem(path)).parts[-depth:]) for path in paths]
+        if len(set(names)) == len(names):
+            return names
     return [
         f"{_stem(path)}-{at}" for at, path in enumerate(paths, 1)
     ]  # one file twice, or one stem with two endings

@@ -1,3 +1,1 @@
-"""What reading a capture costs: ours beside tcptrace and, where they are installed, tshark, dpkt
-and Scapy.
-"""
+"""What reading a capture costs: ours beside tcptrace, tshark, dpkt and Scapy, if installed."""

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from analysis.bench import capture_readers, made_captures
-from analysis.bench.capture_readers import Reader, ReaderCost
+from analysis.bench.capture_readers import CaptureReader, ReaderCost
 from topologies.errors import TcplabError
 
 _IDLE = 50_000
@@ -63,7 +63,7 @@ def _bench(folder: Path, packets: int, times: int, python: str | None) -> None:
     console.print(_idle(folder, times))
 
 
-def _ours() -> list[Reader]:
+def _ours() -> list[CaptureReader]:
     """The reading alone first, then what users start: whole processes."""
     from analysis.flows.reader import engines
 
@@ -75,10 +75,10 @@ def _ours() -> list[Reader]:
 
 
 @dataclass(frozen=True)
-class _Row:
+class _ReaderRow:
     """What `reader` took for so many packets, which are `reader.share` of the capture."""
 
-    reader: Reader
+    reader: CaptureReader
     packets: int
     taken: ReaderCost
 
@@ -102,9 +102,7 @@ class _Row:
 
 
 def _speeds(folder: Path, packets: int, times: int, python: str | None) -> Table:
-    """All readers in turn, so that a change of the machine's mood meets all of them; the median of
-    each.
-    """
+    """All readers in turn, so that a change of the machine's load meets all; medians of each."""
     reference = capture_readers.tcptrace()
     chosen = [
         capture_readers.nothing(),
@@ -122,7 +120,7 @@ def _speeds(folder: Path, packets: int, times: int, python: str | None) -> Table
             click.echo(f"measuring {reader.name}, {turn + 1} of {times}", err=True)
             taken.append(capture_readers.take(reader, captures[reader.share][0]))
     rows = [
-        _Row(reader, captures[reader.share][1], _median(taken))
+        _ReaderRow(reader, captures[reader.share][1], _median(taken))
         for reader, taken in zip(chosen, rounds, strict=True)
     ]
     return _table(rows, next((row.rates() for row in rows if row.reader == reference), None))
@@ -134,16 +132,17 @@ def _capture(folder: Path, packets: int) -> tuple[Path, int]:
 
 
 def _median(taken: list[ReaderCost]) -> ReaderCost:
-    figures = [(one.seconds, one.processor, one.memory) for one in taken]
+    figures = [(cost.seconds, cost.processor, cost.memory) for cost in taken]
     seconds, processor, memory = (
         statistics.median(values) for values in zip(*figures, strict=True)
     )
-    return ReaderCost(seconds, processor, round(memory), taken[0].said)
+    return ReaderCost(seconds, processor, round(memory), taken[0].output)
 
 
-def _table(rows: list[_Row], reference: tuple[float, float] | None) -> Table:
-    """Six figures of each reader: the ratios are packets/s by tcptrace's, and the same by processor
-    seconds.
+def _table(rows: list[_ReaderRow], reference: tuple[float, float] | None) -> Table:
+    """Six figures of each reader.
+
+    The ratios are packets/s by tcptrace's, and the same by processor seconds.
     """
     packets, processors = max(row.packets for row in rows), len(os.sched_getaffinity(0))
     title = (
@@ -161,8 +160,8 @@ def _table(rows: list[_Row], reference: tuple[float, float] | None) -> Table:
             table.add_row(row.reader.name, *seconds, "", "", "", _megabytes(row.taken.memory))
             continue
         table.add_row(*row.cells(reference))
-        if row.taken.said and row.reader == capture_readers.graphs():
-            table.add_row(f"  ({float(row.taken.said) / 1e3:,.0f} kB)")
+        if row.taken.output and row.reader == capture_readers.graphs():
+            table.add_row(f"  ({float(row.taken.output) / 1e3:,.0f} kB)")
     return table
 
 
@@ -181,8 +180,8 @@ def _idle(folder: Path, times: int) -> Table:
     ]:
         click.echo(f"measuring {reader.name}, idle connections", err=True)
         taken = _median([capture_readers.take(reader, path) for _ in range(times)])
-        each = f"{(taken.memory - base) / _IDLE:,.0f}"
-        table.add_row(reader.name, f"{taken.seconds:.2f}", _megabytes(taken.memory), each)
+        octets = f"{(taken.memory - base) / _IDLE:,.0f}"
+        table.add_row(reader.name, f"{taken.seconds:.2f}", _megabytes(taken.memory), octets)
     return table
 
 

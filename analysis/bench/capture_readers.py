@@ -1,5 +1,6 @@
-"""The programs that read a capture, and what one run of each took: seconds, and peak memory of a
-process of its own.
+"""The programs that read a capture, and the cost of one run of each.
+
+A cost is seconds, and the peak memory of a process of its own.
 """
 
 from __future__ import annotations
@@ -16,17 +17,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from analysis import flows
 from analysis.agreement.tcptrace import LONG_REPORT
 from topologies.errors import CommandError, TcplabError
 
-_OURS = (
-    "from analysis import flows; import sys; flows.read(sys.argv[1], engine={engine!r},"
-    " packets={packets})"
-)
-_LOADING = (
-    "import analysis.flows.frames; from analysis.flows.reader import find_engine;"
-    " find_engine('compiled')"
-)
+_OURS = """
+from analysis import flows
+import sys
+flows.read(sys.argv[1], engine={engine!r}, packets={packets})
+"""
+_LOADING = """
+from analysis.flows import frames
+from analysis.flows.reader import find_engine
+find_engine('compiled')
+"""
 _ALONE = """
 import json, sys, time
 from analysis.flows.reader import find_engine
@@ -35,8 +39,9 @@ begun, worked = time.perf_counter(), time.process_time()
 engine.analyse(sys.argv[1], False, False)
 print(json.dumps([time.perf_counter() - begun, time.process_time() - worked]))
 """
-"""The reading from the first byte to the columns of all connections, timed by itself: no start of
-Python, no frame.
+"""The reading from the first byte to the columns of all connections, timed by itself.
+
+The start of Python is not counted, and no frame is made.
 """
 _DPKT = """
 import dpkt, sys
@@ -62,8 +67,9 @@ with open(sys.argv[1] + '/output', 'wb') as output:
 print(json.dumps([time.monotonic() - begun, usage.ru_utime + usage.ru_stime, usage.ru_maxrss]))
 sys.exit(os.waitstatus_to_exitcode(status))
 """
-"""Starts a program and watches it. A process of its own, and small: a program's peak begins at that
-of its parent.
+"""Starts a program and watches it.
+
+It is a process of its own, and small: a program's peak begins at that of its parent.
 """
 _PAGE = """
 from analysis import flows, graphs
@@ -74,9 +80,10 @@ print(len(graphs.page('bench', [graphs.Capture('made', read.packets, read.connec
 
 
 @dataclass(frozen=True)
-class Reader:
-    """`command` is put before the capture's path. `share` of the packets is read by one that is
-    very slow.
+class CaptureReader:
+    """A program; `command` is put before the capture's path.
+
+    `share` of the packets is read, for a program that is very slow.
 
     `times_itself`: it prints its wall and processor seconds, and these count instead of the
     whole process's.
@@ -90,71 +97,76 @@ class Reader:
 
 @dataclass(frozen=True)
 class ReaderCost:
-    """Wall seconds, processor seconds (user and system, of all threads) and the peak of the
-    resident memory in bytes, from start to end of the process; what it printed.
+    """What one run of a reader took, from start to end of its process, and what it printed.
+
+    Wall seconds, processor seconds (user and system, of all threads), and the peak of the resident
+    memory in bytes.
     """
 
     seconds: float
     processor: float
     memory: int
-    said: str = ""
+    output: str = ""
 
 
-def ours(engine: str, packets: bool = False) -> Reader:
+def ours(engine: str, packets: bool = False) -> CaptureReader:
     """A process that reads a capture with us, start of Python and imports included."""
     code = _OURS.format(engine=engine, packets=packets)
     name = f"ours, {engine}, " + ("packets too" if packets else "frame")
-    return Reader(name, (sys.executable, "-c", code), _share(engine))
+    return CaptureReader(name, (sys.executable, "-c", code), _share(engine))
 
 
 def _share(engine: str) -> float:
     return 1.0 if engine == "compiled" else 0.1
 
 
-def alone(engine: str) -> Reader:
+def alone(engine: str) -> CaptureReader:
     """The reading alone, without the start of Python and without a frame."""
     command = (sys.executable, "-c", _ALONE.format(engine=engine))
-    return Reader(f"ours, {engine}, reading", command, _share(engine), times_itself=True)
+    return CaptureReader(f"ours, {engine}, reading", command, _share(engine), times_itself=True)
 
 
-def text() -> Reader:
+def text() -> CaptureReader:
     """A process that prints every column as text, which is what tcptrace does."""
-    return Reader("ours, printed as CSV", (sys.executable, "-m", "analysis.flows"))
+    return CaptureReader("ours, printed as CSV", (sys.executable, "-m", flows.__name__))
 
 
-def nothing() -> Reader:
-    """A process that only loads what ours needs for frames: its seconds and bytes are in each of
-    those.
+def nothing() -> CaptureReader:
+    """A process that only loads what ours needs for frames: the base of their cost."""
+    return CaptureReader("ours, loading only", (sys.executable, "-c", _LOADING))
+
+
+def graphs() -> CaptureReader | None:
+    """A process that reads a capture and makes the page of its graphs.
+
+    It prints the size of the page. None without analysis.graphs.
     """
-    return Reader("ours, loading only", (sys.executable, "-c", _LOADING))
+    specification = importlib.util.find_spec("..graphs", __package__)
+    return (
+        CaptureReader("ours, page of graphs", (sys.executable, "-c", _PAGE))
+        if specification
+        else None
+    )
 
 
-def graphs() -> Reader | None:
-    """A process that reads a capture and makes the page of its graphs, and prints its size; None
-    without graphs.
-    """
-    found = importlib.util.find_spec("analysis.graphs")
-    return Reader("ours, page of graphs", (sys.executable, "-c", _PAGE)) if found else None
-
-
-def others(python: str | None) -> Iterator[Reader]:
+def others(python: str | None) -> Iterator[CaptureReader]:
     """Those that are installed; dpkt and Scapy in the environment of `python`."""
     if program := shutil.which("tshark"):
-        yield Reader("tshark, conv,tcp", (program, "-n", "-q", "-z", "conv,tcp", "-r"))
+        yield CaptureReader("tshark, conv,tcp", (program, "-n", "-q", "-z", "conv,tcp", "-r"))
     for name, code, share in (("dpkt", _DPKT, 0.1), ("scapy", _SCAPY, 0.02)):
         if _has(python or sys.executable, name):
-            yield Reader(
+            yield CaptureReader(
                 f"{name}, headers only",
                 (python or sys.executable, "-W", "ignore", "-c", code),
                 share,
             )
 
 
-def tcptrace() -> Reader | None:
+def tcptrace() -> CaptureReader | None:
     """The reference, as the analysis runs it but for the commas."""
     program = shutil.which("tcptrace")
     return (
-        Reader("tcptrace", (program, *(word for word in LONG_REPORT if word != "--csv")))
+        CaptureReader("tcptrace", (program, *(word for word in LONG_REPORT if word != "--csv")))
         if program
         else None
     )
@@ -169,19 +181,19 @@ def _has(python: str, module: str) -> bool:
     )
 
 
-def take(reader: Reader, capture: Path) -> ReaderCost:
-    """Runs `reader` once. Raises CommandError where it fails."""
-    root = Path(__file__).resolve().parents[2]
+def take(reader: CaptureReader, capture: Path) -> ReaderCost:
+    """Runs `reader` once. Raises CommandError if it fails."""
+    root = Path(__file__).resolve().parents[__name__.count(".")]
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "HOME": folder, "PYTHONPATH": str(root)}
         command = [sys.executable, "-S", "-c", _WATCH, folder, *reader.command, str(capture)]
-        done = subprocess.run(
+        completed = subprocess.run(
             command, cwd=folder, env=environment, capture_output=True, text=True, check=False
         )
         output = (Path(folder) / "output").read_text(errors="replace")
-    if done.returncode:
-        raise CommandError(reader.name, done.returncode, (output + done.stderr)[-2000:])
-    seconds, processor, memory = json.loads(done.stdout)
+    if completed.returncode:
+        raise CommandError(reader.name, completed.returncode, (output + completed.stderr)[-2000:])
+    seconds, processor, memory = json.loads(completed.stdout)
     if reader.times_itself:
         seconds, processor = json.loads(output)
     return ReaderCost(seconds, processor, memory * 1024, output)
@@ -189,8 +201,9 @@ def take(reader: Reader, capture: Path) -> ReaderCost:
 
 @contextmanager
 def environment_with(packages: tuple[str, ...]) -> Iterator[str]:
-    """The Python of a new virtual environment with `packages`, which goes away again. Raises
-    TcplabError.
+    """The Python of a new virtual environment with `packages`, which is removed afterwards.
+
+    Raises TcplabError if the packages cannot be installed.
     """
     with tempfile.TemporaryDirectory(prefix="tcplab-bench-") as folder:
         python = str(Path(folder) / "bin" / "python")
@@ -198,10 +211,10 @@ def environment_with(packages: tuple[str, ...]) -> Iterator[str]:
             [sys.executable, "-m", "venv", folder],
             [python, "-m", "pip", "install", "--quiet", *packages],
         ):
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if done.returncode:
+            completed = subprocess.run(command, capture_output=True, text=True, check=False)
+            if completed.returncode:
                 raise TcplabError(
                     f"{' and '.join(packages)} could not be"
-                    f" installed:\n{done.stderr.strip()[-500:]}"
+                    f" installed:\n{completed.stderr.strip()[-500:]}"
                 )
         yield python

@@ -1,8 +1,9 @@
-"""Large captures, made from arithmetic alone: the same bytes every time, a million packets in under
-a second.
+"""Large captures made from arithmetic alone: the same bytes every time.
+
+A million packets take less than a second.
 
 Each connection sends full segments; two are followed by one ACK that is a round trip of `FLIGHT`
-segments late. In every `PERIOD` segments one is lost, SACK reports it, and it is sent again. 128
+segments late. In every `PERIOD` segments one is lost, SACK reports it, and it is retransmitted. 128
 bytes of each packet are kept.
 """
 
@@ -14,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 MSS, FLIGHT, PERIOD, LOST, AGAIN = 1448, 20, 500, 100, 140
-"""Bytes of a segment; segments in a round trip; and places in a period: of the lost segment, and of
-its repetition.
+"""Bytes of a segment, segments in a round trip, segments in a period, and two places in it.
+
+The places are those of the lost segment and of its retransmission.
 """
 SLOT, START = 12_000, 1_700_000_000 * 10**9
 """Nanoseconds from one segment to the next (1 Gbit/s), and the time of the first."""
@@ -26,8 +28,9 @@ _SYN, _ACK, _PSH = 2, 16, 8
 
 
 def _record(options: int, kept: int) -> np.dtype[np.void]:
-    """One packet of a pcap file: Ethernet, IPv4, TCP with so many octets of options, and `kept`
-    octets of payload.
+    """One packet of a pcap file: Ethernet, IPv4, TCP.
+
+    `options` and `kept` are the octets of TCP options and of payload.
     """
     return np.dtype(
         [
@@ -70,9 +73,7 @@ Numbers = NDArray[np.int64]
 
 
 def bulk(path: Path, packets: int, connections: int = 20) -> int:
-    """Writes about `packets` packets of `connections` bulk transfers; returns how many there
-    are.
-    """
+    """Writes about `packets` packets of `connections` bulk transfers; returns their number."""
     cycles = packets // (3 * connections)
     begin = _handshakes(connections)
     with path.open("wb") as file:
@@ -90,9 +91,9 @@ def idle(path: Path, connections: int) -> int:
 
 
 def _handshakes(connections: int) -> Field:
-    made = np.zeros(connections, _HANDSHAKE)
+    packets = np.zeros(connections, _HANDSHAKE)
     number = np.arange(connections)
-    asked = (
+    syn_options = (
         0x020405B4,
         0x0402080A,
         0,
@@ -100,44 +101,46 @@ def _handshakes(connections: int) -> Field:
         0x01030307,
     )  # MSS 1460, SACK permitted, timestamps, a scale of 7
     for place, (name, flags) in enumerate((("syn", _SYN), ("answer", _SYN | _ACK), ("ack", _ACK))):
-        packet, forward = made[name], name != "answer"
+        packet, forward = packets[name], name != "answer"
         _fill(packet, number, forward, number * 3 * SLOT + place * SLOT, flags, 0)
-        packet["options"] = asked if flags & _SYN else (0x0101080A, 0, 0, 0x01010101, 0x01010101)
+        packet["options"] = (
+            syn_options if flags & _SYN else (0x0101080A, 0, 0, 0x01010101, 0x01010101)
+        )
         packet["sequence"] = _first(number, forward) + (name == "ack")
         packet["acknowledgement"] = 0 if name == "syn" else _first(number, not forward) + 1
-    return made
+    return packets
 
 
 def _transfers(first: int, last: int, connections: int) -> Field:
     """The cycles `first` to `last` of every connection, in turn."""
     cycle, number = np.divmod(np.arange(first * connections, last * connections), connections)
-    made = np.zeros(len(cycle), _CYCLE)
+    packets = np.zeros(len(cycle), _CYCLE)
     begin = 3 * SLOT * (connections + 1) + 3 * SLOT * (cycle * connections + number)
     for place, name in enumerate(("first", "second")):
-        packet = made[name]
+        packet = packets[name]
         _fill(packet, number, True, begin + place * SLOT, _ACK | _PSH, MSS)
         packet["id"] = (2 * cycle + place) % 2**16
         packet["sequence"] = _first(number, True) + 1 + MSS * _segment(2 * cycle + place)
         packet["acknowledgement"] = _first(number, False) + 1
         packet["options"] = _stamps(begin, begin)
-    _reply(made["reply"], number, cycle, begin + 2 * SLOT)
-    return made
+    _reply(packets["reply"], number, cycle, begin + 2 * SLOT)
+    return packets
 
 
 def _reply(packet: Field, number: Numbers, cycle: Numbers, times: Numbers) -> None:
-    """What the receiver says, who knows the segments of a round trip ago."""
+    """The ACKs of the receiver, which knows the segments of a round trip ago."""
     _fill(packet, number, False, times, _ACK, 0)
-    known = np.maximum(2 * cycle + 1 - FLIGHT, -1)
-    period, place = np.divmod(known, PERIOD)
-    missing = (place >= LOST) & (place < AGAIN) & (known >= 0)
+    slot = np.maximum(2 * cycle + 1 - FLIGHT, -1)
+    period, place = np.divmod(slot, PERIOD)
+    missing = (place >= LOST) & (place < AGAIN) & (slot >= 0)
     base = _first(number, True) + 1
-    whole = np.where(missing, period * (PERIOD - 1) + LOST, _segment(known) + 1)
-    left, right = base + MSS * (whole + 1), base + MSS * (_segment(known) + 1)
+    whole_segments = np.where(missing, period * (PERIOD - 1) + LOST, _segment(slot) + 1)
+    left, right = base + MSS * (whole_segments + 1), base + MSS * (_segment(slot) + 1)
     reports = missing & (place > LOST)
     packet["id"] = cycle % 2**16
     packet["sequence"] = _first(number, False) + 1
     packet["acknowledgement"] = base + MSS * np.where(
-        known < 0, 0, np.where(place == AGAIN, _whole_after(period), whole)
+        slot < 0, 0, np.where(place == AGAIN, _whole_after(period), whole_segments)
     )
     blocks = [np.where(reports, value, 0x01010101) % 2**32 for value in (left, right)]
     sack = np.where(reports, 0x0101050A, 0x01010101)

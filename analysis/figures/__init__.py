@@ -1,8 +1,6 @@
-"""The report's graphs, drawn with matplotlib's Agg so that neither a screen nor a browser is
-needed.
-"""
+"""The report's graphs, drawn with matplotlib's Agg: neither screen nor browser is needed."""
 
 import logging
 
-# "Matplotlib is building the font cache" is no news for who runs an experiment.
+# "Matplotlib is building the font cache" is no news for the user of an experiment.
 logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)

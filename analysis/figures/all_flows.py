@@ -1,6 +1,4 @@
-"""Rates and congestion windows of all flows over time: one column per condition, the same
-scales.
-"""
+"""Rates and congestion windows of all flows over time: one column per condition, one scale."""
 
 from __future__ import annotations
 
@@ -51,13 +49,14 @@ def draw(panels: Sequence[ConditionPanel], link: float | None) -> bytes:
 
 
 def per_second(flow: FlowMeasures, seconds: int) -> NDArray[np.float64]:
-    """What the client sent in each of the first `seconds`, in Mbit/s; a longer last line counts for
-    all its seconds.
+    """What the client sent in each of the first `seconds`, in Mbit/s.
+
+    A longer last interval counts for all its seconds.
     """
-    found = np.zeros(seconds)
+    rates = np.zeros(seconds)
     for line in flow.intervals:
-        found[round(line.start) : max(round(line.end), round(line.start) + 1)] = line.rate / 1000
-    return found
+        rates[round(line.start) : max(round(line.end), round(line.start) + 1)] = line.rate / 1000
+    return rates
 
 
 def _latest(panels: Sequence[ConditionPanel]) -> int:

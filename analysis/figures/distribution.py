@@ -1,6 +1,4 @@
-"""How the values of each level are distributed: cumulative curves, and single runs with their
-median.
-"""
+"""How the values of each level are distributed: cumulative curves, or runs and their median."""
 
 from __future__ import annotations
 
@@ -28,16 +26,14 @@ from analysis.rendering.figure_style import GREY, png, settings
 from analysis.statistics.paired_tests import MedianInterval, Numbers
 
 _FIGURE = 0.8
-"""Inches that a level takes with its median's figure beside it; with less room the figure stands
-above.
-"""
+"""Inches of a level with its median's figure beside it; with less, the figure is above."""
 _MOST_DOTS = 400
 """Dots of one level; of more, evenly spread quantiles are shown, which look the same."""
 
 
 @dataclass(frozen=True)
 class LevelSample:
-    """One level's values and the interval of their median where there is one."""
+    """One level's values and the interval of their median, if there is one."""
 
     look: LevelLook
     values: Numbers
@@ -58,12 +54,12 @@ def draw_curves(shown: Sequence[DistributionPanel], value: str, share: str, comp
         median = Line2D([], [], color=GREY, linestyle=":", label="half of them: the median")
         levels = handles([sample.look for sample in shown[0].samples]) if compared else []
         room = PanelMargins(height=3.6 if len(shown) <= 2 else 2.5, between=0.85, same_x=False)
-        made = board(len(shown), room, [*levels, median], compared)
-        made.name([panel.title for panel in shown])
-        for axes, panel in zip(made.axes, shown, strict=True):
+        panels = board(len(shown), room, [*levels, median], compared)
+        panels.name([panel.title for panel in shown])
+        for axes, panel in zip(panels.axes, shown, strict=True):
             _curves(axes, panel)
-        made.label(share, value)
-        return png(made.figure)
+        panels.label(share, value)
+        return png(panels.figure)
 
 
 def _curves(axes: Axes, panel: DistributionPanel) -> None:
@@ -113,21 +109,21 @@ def draw_dots(shown: Sequence[DistributionPanel], value: str, compared: str) -> 
     )
     upright = _FIGURE * len(shown_looks) > WIDTH / min(room.columns, len(shown)) - 1
     with settings():
-        made = board(
+        panels = board(
             len(shown), room, handles(shown_looks) if crowded else (), compared if crowded else ""
         )
-        made.name([panel.title for panel in shown])
-        for axes, panel in zip(made.axes, shown, strict=True):
+        panels.name([panel.title for panel in shown])
+        for axes, panel in zip(panels.axes, shown, strict=True):
             for at, sample in enumerate(panel.samples):
                 _dots(axes, at, sample, upright)
             axes.grid(False, axis="x")
-        made.axes[0].set_xticks(
+        panels.axes[0].set_xticks(
             range(len(shown_looks)), ["" if crowded else look.label for look in shown_looks]
         )
-        made.axes[0].set_xlim(-0.6, len(shown_looks) - 0.4)
-        _scale(made.axes[0], shown, upright)
-        made.label(value, "" if crowded else compared)
-        return png(made.figure)
+        panels.axes[0].set_xlim(-0.6, len(shown_looks) - 0.4)
+        _scale(panels.axes[0], shown, upright)
+        panels.label(value, "" if crowded else compared)
+        return png(panels.figure)
 
 
 def _scale(axes: Axes, shown: Sequence[DistributionPanel], upright: bool) -> None:

@@ -26,7 +26,7 @@ from matplotlib.transforms import Affine2D
 from analysis.figures.panels import (
     DECADES,
     WIDTH,
-    Board,
+    PanelBoard,
     PanelMargins,
     board,
     figure_text,
@@ -46,8 +46,9 @@ _FACTORS = (1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0)
 
 @dataclass(frozen=True)
 class MapPanel:
-    """One map: rows by columns, NaN for no value. `unshown` are the cells where no difference is
-    shown.
+    """One map: rows by columns, NaN for no value.
+
+    `unshown` are the cells in which no difference is shown.
     """
 
     title: str
@@ -56,7 +57,7 @@ class MapPanel:
 
 
 @dataclass(frozen=True)
-class Sides:
+class MapAxes:
     """The names of the two factors and of their values, the rows' from the top."""
 
     columns: Sequence[str]
@@ -65,7 +66,7 @@ class Sides:
     left: str
 
 
-def draw_medians(shown: Sequence[MapPanel], sides: Sides, value: str) -> bytes:
+def draw_medians(shown: Sequence[MapPanel], names: MapAxes, value: str) -> bytes:
     """A PNG of medians, one colour scale for all panels."""
     values = np.concatenate([panel.values.ravel() for panel in shown])
     values = values[~np.isnan(values)]
@@ -75,44 +76,44 @@ def draw_medians(shown: Sequence[MapPanel], sides: Sides, value: str) -> bytes:
         if spans_decades(values.tolist())
         else Normalize(min(0.0, low), high or 1.0)
     )
-    return _draw(shown, sides, value, norm, matplotlib.colormaps["cividis"])
+    return _draw(shown, names, value, norm, matplotlib.colormaps["cividis"])
 
 
-def draw_ratios(shown: Sequence[MapPanel], sides: Sides, value: str) -> bytes:
-    """A PNG of ratios: blue below 1, red above, and grey hatching where no difference is shown."""
+def draw_ratios(shown: Sequence[MapPanel], names: MapAxes, value: str) -> bytes:
+    """A PNG of ratios: blue below 1, red above, grey hatching if no difference is shown."""
     different = np.concatenate(
         [panel.values[~panel.unshown] for panel in shown if panel.unshown is not None]
     )
     different = different[~np.isnan(different)]
     widest = max([1.25, *different, *(1 / different)])
-    return _draw(shown, sides, value, LogNorm(1 / widest, widest), matplotlib.colormaps["RdBu_r"])
+    return _draw(shown, names, value, LogNorm(1 / widest, widest), matplotlib.colormaps["RdBu_r"])
 
 
 def _draw(
-    shown: Sequence[MapPanel], sides: Sides, value: str, norm: Normalize, colors: Colormap
+    shown: Sequence[MapPanel], names: MapAxes, value: str, norm: Normalize, colors: Colormap
 ) -> bytes:
     is_written = sum(panel.values.size for panel in shown) <= MOST_WRITTEN
-    room = _room(len(shown), shown[0].values.shape, sides, is_written)
+    room = _room(len(shown), shown[0].values.shape, names, is_written)
     hatched = [
         Patch(facecolor=_UNSHOWN, edgecolor="white", hatch="////", label="not shown to differ")
     ]
     with settings():
-        made = board(len(shown), room, hatched if shown[0].unshown is not None else ())
-        made.name([panel.title for panel in shown])
-        for axes, panel in zip(made.axes, shown, strict=True):
+        panels = board(len(shown), room, hatched if shown[0].unshown is not None else ())
+        panels.name([panel.title for panel in shown])
+        for axes, panel in zip(panels.axes, shown, strict=True):
             _map(axes, panel, norm, colors)
             if is_written:
                 _write(axes, panel, norm, colors)
-        _sides(made.axes, sides, crowded=not is_written and len(sides.columns) > 6)
-        made.label(sides.left, sides.below)
-        _bar(made, norm, colors, value)
-        return png(made.figure)
+        _sides(panels.axes, names, crowded=not is_written and len(names.columns) > 6)
+        panels.label(names.left, names.below)
+        _bar(panels, norm, colors, value)
+        return png(panels.figure)
 
 
-def _room(count: int, shape: tuple[int, ...], sides: Sides, is_written: bool) -> PanelMargins:
+def _room(count: int, shape: tuple[int, ...], names: MapAxes, is_written: bool) -> PanelMargins:
     """Panels as wide as their cells need, and as high as looks like a map."""
     rows, columns = shape
-    left, right, beside = 0.75 + 0.09 * max(map(len, sides.rows)), 1.6, 0.25
+    left, right, beside = 0.75 + 0.09 * max(map(len, names.rows)), 1.6, 0.25
     needed = max(2.4, columns * _CELL if is_written else 0.0)
     across = max(1, min(4, count, int((WIDTH - left - right + beside) / (needed + beside))))
     height = min(4.6, max(1.3, rows * (0.42 if is_written else 0.3)))
@@ -139,14 +140,14 @@ def _map(axes: Axes, panel: MapPanel, norm: Normalize, colors: Colormap) -> None
         axes.add_patch(hatched)
 
 
-def _sides(axes: Sequence[Axes], sides: Sides, crowded: bool) -> None:
+def _sides(all_axes: Sequence[Axes], names: MapAxes, crowded: bool) -> None:
     """The labels of rows and columns, which all panels share."""
     size = 9 if crowded else 11
-    axes[0].set_xticks(range(len(sides.columns)), sides.columns)
-    axes[0].set_yticks(range(len(sides.rows)), sides.rows)
-    for one in axes:
-        one.tick_params(length=0, labelsize=size)
-        one.tick_params(axis="x", labelrotation=90 if crowded else 0)
+    all_axes[0].set_xticks(range(len(names.columns)), names.columns)
+    all_axes[0].set_yticks(range(len(names.rows)), names.rows)
+    for axes in all_axes:
+        axes.tick_params(length=0, labelsize=size)
+        axes.tick_params(axis="x", labelrotation=90 if crowded else 0)
 
 
 def _write(axes: Axes, panel: MapPanel, norm: Normalize, colors: Colormap) -> None:
@@ -169,18 +170,18 @@ def _write(axes: Axes, panel: MapPanel, norm: Normalize, colors: Colormap) -> No
         )
 
 
-def _bar(made: Board, norm: Normalize, colors: Colormap, value: str) -> None:
+def _bar(panels: PanelBoard, norm: Normalize, colors: Colormap, value: str) -> None:
     """The colour scale at the right of the uppermost panels."""
-    boxes = [axes.get_position() for axes in made.axes]
-    top, whole = max(box.y1 for box in boxes), float(made.figure.get_size_inches()[1])
-    height = min(top - min(box.y0 for box in boxes), 4.0 / whole)
-    place = made.figure.add_axes((1 - 1.35 / WIDTH, top - height, 0.2 / WIDTH, height))
-    bar = made.figure.colorbar(ScalarMappable(norm, colors), cax=place)
+    boxes = [axes.get_position() for axes in panels.axes]
+    top, inches = max(box.y1 for box in boxes), float(panels.figure.get_size_inches()[1])
+    height = min(top - min(box.y0 for box in boxes), 4.0 / inches)
+    place = panels.figure.add_axes((1 - 1.35 / WIDTH, top - height, 0.2 / WIDTH, height))
+    bar = panels.figure.colorbar(ScalarMappable(norm, colors), cax=place)
     bar.outline.set_visible(False)
-    place.set_ylabel(textwrap.fill(value, max(20, int(height * whole / 0.085))), fontsize=10)
+    place.set_ylabel(textwrap.fill(value, max(20, int(height * inches / 0.085))), fontsize=10)
     place.yaxis.set_major_locator(_steps(norm))
     place.yaxis.set_minor_locator(NullLocator())
-    place.yaxis.set_major_formatter(FuncFormatter(lambda found, _: f"{found:,.3g}"))
+    place.yaxis.set_major_formatter(FuncFormatter(lambda tick, _: f"{tick:,.3g}"))
 
 
 def _steps(norm: Normalize) -> Locator:

@@ -1,5 +1,6 @@
-"""How late packets were: the share of packets that were late by at least so many places, and by at
-least so long.
+"""How late packets were, in places and in time.
+
+The share of packets that were late by at least so many places, and by at least so long.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _COLOURS = (BLUE, VERMILLION, GREEN, ORANGE)
 
 
 @dataclass(frozen=True)
-class Curve:
+class LatenessCurve:
     """A condition's late packets (order.late), of `arrived` in all."""
 
     label: str
@@ -37,9 +38,10 @@ class Curve:
     arrived: float
 
 
-def draw(curves: Sequence[Curve], threshold: float | None, waits: float | None) -> bytes:
-    """A PNG; `threshold` is tcp_reordering in packets, `waits` how long RACK waits at first in
-    ms.
+def draw(curves: Sequence[LatenessCurve], threshold: float | None, waits: float | None) -> bytes:
+    """A PNG of both shares.
+
+    `threshold` is tcp_reordering in packets, `waits` the time in ms that RACK waits at first.
     """
     with settings():
         figure, ((places, times),) = grid(1, 2, 4.2, share=True)
@@ -61,14 +63,14 @@ def draw(curves: Sequence[Curve], threshold: float | None, waits: float | None) 
         return png(figure)
 
 
-def _curve(axes: Axes, values: pl.Series, curve: Curve, colour: str) -> None:
+def _curve(axes: Axes, values: pl.Series, curve: LatenessCurve, colour: str) -> None:
     ordered = np.sort(values.to_numpy())
     shares = 100 * np.arange(len(ordered), 0, -1) / max(curve.arrived, 1)
     axes.step(ordered, shares, color=colour, label=curve.label)
 
 
 def _mark(axes: Axes, at: float | None, name: str) -> None:
-    """A threshold, where it lies among the values."""
+    """A threshold, if it lies among the values."""
     if at is not None and at <= axes.get_xlim()[1]:
         axes.axvline(at, color=GREY, linestyle="--", linewidth=1)
         axes.annotate(

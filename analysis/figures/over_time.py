@@ -1,5 +1,6 @@
-"""Throughput, round-trip time and congestion window over time: one column per condition, the same
-scales.
+"""Throughput, round-trip time and congestion window over time.
+
+One column per condition, the same scales.
 """
 
 from __future__ import annotations
@@ -29,15 +30,17 @@ Numbers = NDArray[np.float64]
 BIN = 1.0
 """Seconds over which acknowledged bytes are counted for one step of the throughput."""
 _IN_SIGHT = 5
-"""The link's rate is drawn up to so many times the fastest second: beyond, it would leave nothing
-else to see.
+"""The link's rate is drawn up to so many times the fastest second.
+
+Beyond, it would leave nothing else to see.
 """
 
 
 @dataclass(frozen=True)
 class ConditionCourse:
-    """One condition's course: graph, RTT samples (s since 1970, ms), socket samples, and the link's
-    rate in kbit/s.
+    """One condition's course over time.
+
+    The graph, RTT samples (s since 1970, ms), socket samples, and the link's rate in kbit/s.
     """
 
     label: str
@@ -48,9 +51,7 @@ class ConditionCourse:
 
     @property
     def start(self) -> float:
-        """Seconds since 1970 at the first packet, or at the first sample where there is no
-        capture.
-        """
+        """Seconds since 1970 at the first packet, or at the first sample without a capture."""
         return (
             self.sequence.start if self.sequence else self.samples[0].time if self.samples else 0.0
         )
@@ -78,8 +79,9 @@ def draw(courses: Sequence[ConditionCourse]) -> bytes:
 
 
 def per_bin(course: ConditionCourse) -> list[float]:
-    """Newly acknowledged kbit/s in each `BIN` since the start; the last bin may be short and counts
-    as whole.
+    """Newly acknowledged kbit/s in each `BIN` since the start.
+
+    The last bin may be short and counts as whole.
     """
     times, octets = _growth(course)
     bins = np.maximum(times / BIN, 0).astype(np.int64)
@@ -87,8 +89,9 @@ def per_bin(course: ConditionCourse) -> list[float]:
 
 
 def _growth(course: ConditionCourse) -> tuple[Numbers, Numbers]:
-    """When how many bytes were newly acknowledged, from the capture's ACK line or else from the
-    socket samples.
+    """Times and numbers of newly acknowledged bytes.
+
+    From the capture's ACK line, or else from the socket samples.
     """
     if course.sequence:
         return course.sequence.acks[:, 2], np.maximum(

@@ -1,6 +1,4 @@
-"""What the graphs of a sweep share: small multiples, one legend above them, colours for levels, and
-axes.
-"""
+"""What the graphs of a sweep share: small multiples, legend, colours for levels, and axes."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ MOST_PANELS = 12
 WIDTH = 12.0
 """Inches of every figure, which the page shows in about its own size."""
 DECADES = 100.0
-"""How many times the least value the greatest is where an axis becomes logarithmic."""
+"""An axis is logarithmic if the greatest value is so many times the least."""
 
 _FEW = (BLUE, VERMILLION, GREEN, ORANGE, PURPLE, GREY)
 _MARKS = "os^DvPX*<>"
@@ -37,8 +35,9 @@ _LINE = 0.26
 
 @dataclass(frozen=True)
 class LevelLook:
-    """How one level is drawn in every graph. Later ones are thinner (points): where lines coincide,
-    all are seen.
+    """How one level is drawn in every graph.
+
+    Later ones are thinner (points), so that all are seen if lines coincide.
     """
 
     label: str
@@ -48,8 +47,9 @@ class LevelLook:
 
 
 def looks(labels: Sequence[str]) -> list[LevelLook]:
-    """Distinct colours and marks: Okabe and Ito's up to six levels, then the steps of a sequential
-    map.
+    """Distinct colours and marks.
+
+    Okabe and Ito's colours up to six levels, then the steps of a sequential map.
     """
     if len(labels) <= len(_FEW):
         colors = list(_FEW[: len(labels)])
@@ -80,8 +80,9 @@ def handles(shown: Sequence[LevelLook]) -> list[Artist]:
 
 @dataclass(frozen=True)
 class PanelMargins:
-    """What a figure's panels need around them, in inches; `same_x` and `same_y` give them one
-    scale.
+    """What a figure's panels need around them, in inches.
+
+    `same_x` and `same_y` give them one scale.
     """
 
     height: float
@@ -96,7 +97,7 @@ class PanelMargins:
 
 
 @dataclass(frozen=True)
-class Board:
+class PanelBoard:
     """A figure with its axes, row by row."""
 
     figure: Figure
@@ -116,9 +117,7 @@ class Board:
             axes.set_title(textwrap.fill(title, max(12, int(self.width / LETTER))), fontsize=11)
 
     def label(self, left: str, below: str) -> None:
-        """The labels of the first column's vertical axes and of the lowest panels' horizontal
-        ones.
-        """
+        """Labels the first column's vertical axes and the lowest panels' horizontal axes."""
         vertical, horizontal = _fitting(left, self.room.height, 2), _fitting(below, self.width, 1)
         for at, axes in enumerate(self.axes):
             if at % self.columns == 0:
@@ -128,41 +127,43 @@ class Board:
 
 
 def _fitting(text: str, inches: float, lines: int) -> str:
-    """`text` on up to `lines` lines; where they do not hold it, what is before its colon."""
+    """`text` on up to `lines` lines; if they do not hold it, what precedes its colon."""
     wrapped = textwrap.fill(text, max(12, int(inches / LETTER)))
     return wrapped if wrapped.count("\n") < lines or ": " not in text else text.partition(": ")[0]
 
 
-def board(count: int, room: PanelMargins, legend: Sequence[Artist] = (), title: str = "") -> Board:
+def board(
+    count: int, room: PanelMargins, legend: Sequence[Artist] = (), title: str = ""
+) -> PanelBoard:
     """`count` panels and the legend above them, outside of the data."""
     rows = ceil(count / room.columns)
     columns = ceil(count / rows)
     above = 0.42 + _LINE * _legend_lines(legend, title)
-    whole = above + rows * room.height + (rows - 1) * room.between + room.below
-    figure = Figure(figsize=(WIDTH, whole), dpi=100)
+    inches = above + rows * room.height + (rows - 1) * room.between + room.below
+    figure = Figure(figsize=(WIDTH, inches), dpi=100)
     FigureCanvasAgg(figure)
     axes = (
         figure.subplots(rows, columns, squeeze=False, sharex=room.same_x, sharey=room.same_y)
         .flatten()
         .tolist()
     )
-    made = Board(figure, axes[:count], columns, room)
+    panels = PanelBoard(figure, axes[:count], columns, room)
     figure.subplots_adjust(
         left=room.left / WIDTH,
         right=1 - room.right / WIDTH,
-        bottom=room.below / whole,
-        top=1 - above / whole,
-        wspace=room.beside / made.width,
+        bottom=room.below / inches,
+        top=1 - above / inches,
+        wspace=room.beside / panels.width,
         hspace=room.between / room.height,
     )
     for unused in axes[count:]:
         unused.remove()
-    for lowest in made.axes[
+    for lowest in panels.axes[
         -columns:
     ]:  # shared axes label the last row only, which may not be full
         lowest.tick_params(labelbottom=True)
     if legend:
-        corner = (room.left / WIDTH, 1 - 0.05 / whole)
+        corner = (room.left / WIDTH, 1 - 0.05 / inches)
         figure.legend(
             handles=_by_rows(legend),
             title=title or None,
@@ -174,14 +175,14 @@ def board(count: int, room: PanelMargins, legend: Sequence[Artist] = (), title: 
             borderpad=0,
             handletextpad=0.5,
         )
-    return made
+    return panels
 
 
 def _legend_columns(legend: Sequence[Artist]) -> int:
     """All beside each other if they fit, else as many as fit of the longest."""
     widths = [0.75 + LETTER * len(str(entry.get_label())) for entry in legend]
-    whole = WIDTH - 1.3
-    return len(legend) if sum(widths) <= whole else max(1, int(whole / max(widths)))
+    room = WIDTH - 1.3
+    return len(legend) if sum(widths) <= room else max(1, int(room / max(widths)))
 
 
 def _by_rows(legend: Sequence[Artist]) -> list[Artist]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from analysis.figures.panels import Board, PanelMargins, board
+from analysis.figures.panels import PanelBoard, PanelMargins, board
 from analysis.figures.published_marks import (
     SOURCES,
     ValueMark,
@@ -40,9 +40,9 @@ def draw(shown: Sequence[CurvePanel], axis: SweptAxis, below: str) -> bytes:
     with settings():
         is_wide = len(shown) == 1 or (len(shown) == 2 and len(axis.positions) > _CROWDED)
         room = PanelMargins(height=3.4, columns=1 if is_wide else 2, same_y=False, beside=0.75)
-        made = board(len(shown), room, legend(present))
-        made.name([panel.title for panel in shown])
-        for axes, panel in zip(made.axes, shown, strict=True):
+        panels = board(len(shown), room, legend(present))
+        panels.name([panel.title for panel in shown])
+        for axes, panel in zip(panels.axes, shown, strict=True):
             for source, marks in panel.marks.items():
                 ordered = sorted(marks, key=lambda mark: mark.at)
                 axes.plot(
@@ -53,15 +53,15 @@ def draw(shown: Sequence[CurvePanel], axis: SweptAxis, below: str) -> bytes:
                     alpha=0.5,
                 )
                 draw_marks(axes, source, ordered, "y")
-        made.label("", below)
-        _scales(made, shown)
-        draw_axis(made.axes[0], axis, made.width)
-        return png(made.figure)
+        panels.label("", below)
+        _scales(panels, shown)
+        draw_axis(panels.axes[0], axis, panels.width)
+        return png(panels.figure)
 
 
-def _scales(made: Board, shown: Sequence[CurvePanel]) -> None:
-    together = list(zip(made.axes, shown, strict=True))
-    for quantity, group in groupby(together, key=lambda one: one[1].quantity):
+def _scales(panels: PanelBoard, shown: Sequence[CurvePanel]) -> None:
+    together = list(zip(panels.axes, shown, strict=True))
+    for quantity, group in groupby(together, key=lambda pair: pair[1].quantity):
         members = list(group)
         drawn = [mark for _, panel in members for marks in panel.marks.values() for mark in marks]
         for axes, _ in members:

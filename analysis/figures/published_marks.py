@@ -24,16 +24,12 @@ from analysis.rendering.figure_style import BLUE, VERMILLION
 
 Direction = Literal["x", "y"]
 _FAR = 20.0
-"""How many times the least number the greatest is where a linear axis would hide what the small
-ones do.
-"""
+"""An axis is logarithmic if the greatest number is so many times the least."""
 
 
 @dataclass(frozen=True)
 class ValueSource:
-    """Whose numbers: `shift` moves them aside (share of a row) where they would lie on each
-    other.
-    """
+    """Whose numbers; `shift` moves them aside (share of a row), off those of other sources."""
 
     label: str
     color: str
@@ -51,8 +47,9 @@ SOURCES = (PUBLISHED, PERIOD, TODAY)
 
 @dataclass(frozen=True)
 class ValueMark:
-    """One number at a place of the other axis, with the range of its runs and the interval of its
-    median, if any.
+    """One number at a place of the other axis.
+
+    With the range of its runs and the interval of its median, if any.
     """
 
     at: float
@@ -67,14 +64,14 @@ def legend(shown: Sequence[ValueSource]) -> list[Artist]:
             [],
             [],
             linestyle="",
-            marker=one.mark,
-            color=one.color,
-            markersize=one.size,
+            marker=source.mark,
+            color=source.color,
+            markersize=source.size,
             markeredgewidth=1.6,
-            markerfacecolor="none" if one.is_hollow else one.color,
-            label=one.label,
+            markerfacecolor="none" if source.is_hollow else source.color,
+            label=source.label,
         )
-        for one in shown
+        for source in shown
     ]
 
 
@@ -107,8 +104,9 @@ def draw_marks(
 
 
 def value_axis(axes: Axes, along: Direction, marks: Sequence[ValueMark]) -> None:
-    """Logarithmic where the numbers are far apart, with a place for zero where there is one; else
-    from zero.
+    """Sets a logarithmic axis if the numbers are far apart, else one from zero.
+
+    A logarithmic axis has a place for zero if zero is among the numbers.
     """
     values = [number for mark in marks for number in (mark.value, *(mark.runs or ()))]
     above = [value for value in values if value > 0]

@@ -1,6 +1,4 @@
-"""Published numbers and ours in a line for each row: as they are, or as shares of the published
-one.
-"""
+"""Published numbers and ours, a line for each row: as they are, or by the published one."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ _LETTERS = 48
 _LETTER = 0.076
 """Inches of a letter of a label."""
 _NEAR = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 1.75, 2.0, 2.5)
-"""Ticks where all ratios are near 1."""
+"""Ticks if all ratios are near 1."""
 
 
 def draw(
@@ -49,8 +47,8 @@ def draw(
         room = PanelMargins(
             height=max(1.2, _ROW * len(labels)), columns=1, left=0.35 + _LETTER * longest
         )
-        made = board(1, room, legend(present))
-        axes = made.axes[0]
+        panels = board(1, room, legend(present))
+        axes = panels.axes[0]
         for source in present:
             moved = [
                 ValueMark(mark.at + source.shift, mark.value, mark.runs, mark.interval)
@@ -60,8 +58,8 @@ def draw(
         shown = [mark for source in present for mark in marks[source]]
         _ratios(axes, shown) if is_ratio else value_axis(axes, "x", shown)
         _rows(axes, wrapped)
-        made.label("", below)
-        return png(made.figure)
+        panels.label("", below)
+        return png(panels.figure)
 
 
 def _label(text: str) -> str:

@@ -26,9 +26,9 @@ class SharesPanel:
 def of_flows(label: str, flows: Sequence[FlowMeasures]) -> SharesPanel:
     """The flows of a condition, UDP before TCP and the fastest first."""
     bars = [
-        (one.flow.name, one.goodput / 1000, one.flow.protocol == "udp")
-        for one in flows
-        if one.goodput is not None
+        (flow.flow.name, flow.goodput / 1000, flow.flow.protocol == "udp")
+        for flow in flows
+        if flow.goodput is not None
     ]
     return SharesPanel(label, sorted(bars, key=lambda bar: (not bar[2], -bar[1])))
 

@@ -1,5 +1,6 @@
-"""The horizontal axis of a swept quantity: ticks where values were swept, labelled as the user
-wrote them.
+"""The horizontal axis of a swept quantity.
+
+Its ticks are the swept values, labelled as the user wrote them.
 """
 
 from __future__ import annotations
@@ -17,16 +18,18 @@ from analysis.figures.panels import spans_decades
 _CROWDED = 0.06
 """Share of the axis below which two values stand too close."""
 _MARGIN = 0.1
-"""Share of the axis' values that stays free at either end: labels of panels beside each other must
-not touch.
+"""Share of the axis' values that stays free at either end.
+
+Labels of panels beside each other must not touch.
 """
 _LETTER = 0.115
 
 
 @dataclass(frozen=True)
 class SweptAxis:
-    """Where each value stands; `spacing` says how, and "even" is for values that neither scale
-    separates.
+    """The place of each value.
+
+    `spacing` says how; "even" is for values that neither scale separates.
     """
 
     positions: tuple[float, ...]
@@ -35,17 +38,15 @@ class SweptAxis:
 
 
 def swept(labels: Sequence[str], amounts: Sequence[float | None]) -> SweptAxis:
-    """Linear where that keeps the values apart, else logarithmic if all are above zero, else evenly
-    spaced.
-    """
-    known = [amount for amount in amounts if amount is not None]
+    """Linear if that keeps values apart, else logarithmic if all are above zero, else even."""
+    numbers = [amount for amount in amounts if amount is not None]
     names = tuple(labels)
-    if len(known) < len(names) or len(set(known)) < len(known):
+    if len(numbers) < len(names) or len(set(numbers)) < len(numbers):
         return SweptAxis(tuple(map(float, range(len(names)))), names, "even")
-    if len(known) == 1 or not (_crowded(known) or spans_decades(known)):
-        return SweptAxis(tuple(known), names, "linear")
-    if min(known) > 0:
-        return SweptAxis(tuple(known), names, "log")
+    if len(numbers) == 1 or not (_crowded(numbers) or spans_decades(numbers)):
+        return SweptAxis(tuple(numbers), names, "linear")
+    if min(numbers) > 0:
+        return SweptAxis(tuple(numbers), names, "log")
     return SweptAxis(tuple(map(float, range(len(names)))), names, "even")
 
 

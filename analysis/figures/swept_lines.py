@@ -1,5 +1,6 @@
-"""The metric against a swept quantity: a line for each level through the medians, a band for the
-intervals.
+"""The metric against a swept quantity: for each level a line and a band.
+
+The line goes through the medians, the band through the ends of their intervals.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from analysis.statistics.paired_tests import MedianInterval, Numbers
 
 @dataclass(frozen=True)
 class LevelLine:
-    """One level: for each swept value its runs, their median (NaN for none) and the interval where
-    there is one.
+    """One level: for each swept value its runs, median and interval.
+
+    The median is NaN without runs, the interval None if there is none.
     """
 
     look: LevelLook
@@ -39,22 +41,23 @@ class LinesPanel:
 def draw(
     shown: Sequence[LinesPanel], axis: SweptAxis, label: str, value: str, compared: str
 ) -> bytes:
-    """A PNG; `label` names the swept quantity, `value` the metric, and `compared` heads the
-    legend.
+    """A PNG of all panels.
+
+    `label` names the swept quantity, `value` the metric, and `compared` is the legend's title.
     """
     with settings():
         legend = handles([line.look for line in shown[0].lines]) if compared else []
-        made = board(
+        panels = board(
             len(shown), PanelMargins(height=3.6 if len(shown) <= 2 else 2.9), legend, compared
         )
-        made.name([panel.title for panel in shown])
-        for axes, panel in zip(made.axes, shown, strict=True):
+        panels.name([panel.title for panel in shown])
+        for axes, panel in zip(panels.axes, shown, strict=True):
             for line in panel.lines:
                 _line(axes, axis, line)
-        _scale(made.axes[0], shown)
-        draw_axis(made.axes[0], axis, made.width)
-        made.label(value, label)
-        return png(made.figure)
+        _scale(panels.axes[0], shown)
+        draw_axis(panels.axes[0], axis, panels.width)
+        panels.label(value, label)
+        return png(panels.figure)
 
 
 def _line(axes: Axes, axis: SweptAxis, line: LevelLine) -> None:
@@ -81,7 +84,7 @@ def _line(axes: Axes, axis: SweptAxis, line: LevelLine) -> None:
 
 
 def _end(line: LevelLine, at: int, name: str) -> float:
-    """An end of the band; where there is no interval the band has no width."""
+    """An end of the band, which has no width without an interval."""
     interval = line.intervals[at]
     return line.medians[at] if interval is None else float(getattr(interval, name))
 

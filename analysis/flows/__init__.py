@@ -1,8 +1,8 @@
-"""What TCP did in a capture: connections and packets with times, losses and their kinds, in one
-streaming pass.
+"""What TCP did in a capture, in one streaming pass.
 
-`flows.read("h1-eth0.pcap", packets=True)` gives a frame of connections, a frame of packets and
-facts of the file; analysis.flows.columns defines every column.
+Connections and packets with times, losses and their kinds. `flows.read("h1-eth0.pcap",
+packets=True)` gives a frame of connections, a frame of packets and facts of the file;
+analysis.flows.columns defines every column.
 """
 
 from analysis.flows.reader import FileFacts, Reading, find_engine, read

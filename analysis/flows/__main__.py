@@ -1,7 +1,7 @@
-"""`python -m analysis.flows FILE`: every column of every connection as CSV, with as little as
-possible loaded.
+"""`python -m analysis.flows FILE`: every column of every connection as CSV.
 
-It is for programs, and for many files; `./tcplab analyze` is for people.
+As little as possible is loaded: it is for programs, and for many files; `./tcplab analyze` is for
+people.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ def main(words: list[str]) -> int:
     """
     try:
         if len(words) != 1 or words[0].startswith("-"):
-            raise UsageError("One capture is read.", "python -m analysis.flows FILE")
-        found, facts = columns(words[0])
+            raise UsageError("One capture is read.", f"python -m {__package__} FILE")
+        frames, facts = columns(words[0])
     except TcplabError as error:
         print(f"Error: {error}", file=sys.stderr)
         return error.exit_code
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(connection_names())
-    if found["connections"]:
-        writer.writerows(_rows(found["connections"]))
+    if frames["connections"]:
+        writer.writerows(_rows(frames["connections"]))
     if facts.fault:
         print(
             f"Error: {facts.path}: {facts.fault} (at byte {facts.fault_offset}).", file=sys.stderr

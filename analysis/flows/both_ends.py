@@ -1,5 +1,6 @@
-"""The captures of both ends of a path: their connections joined, and each direction matched packet
-by packet.
+"""The captures of both ends of a path, matched.
+
+Their connections are joined, and each direction is matched packet by packet.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from analysis import flows
 from analysis.flows.matching import (
     FLOW,
     CaptureSpan,
@@ -22,14 +22,14 @@ from analysis.flows.matching import (
     delays,
     match,
 )
-from analysis.flows.reader import Engine
+from analysis.flows.reader import Engine, Reading, read
 
 _Key = tuple[tuple[tuple[str, int], ...], int]
 _Rows = tuple[dict[str, Any], dict[str, Any]]
 _SAMPLE = 20_000
 
 
-class Seen(Protocol):
+class CaptureFrames(Protocol):
     """A capture's frames, as `flows.read` gives them."""
 
     @property
@@ -39,7 +39,7 @@ class Seen(Protocol):
 
 
 @dataclass(frozen=True)
-class Matched:
+class MatchedConnection:
     """A connection that both captures have: its rows in either, and both ways.
 
     `forward` is what the host at the near capture sent, `back` what it received. `offset` is the
@@ -55,22 +55,22 @@ class Matched:
 
 def match_captures(
     near: Path, far: Path, engine: Engine = "auto", mss: int | None = None, aligned: bool = False
-) -> tuple[Matched, ...]:
+) -> tuple[MatchedConnection, ...]:
     """Matches every connection that both captures have, in the near one's order.
 
     `mss` (bytes) takes super-packets apart; `aligned` takes the clocks' offset out. Which end is
     the near capture's is told by the two directions' delays together, in which the offset
     cancels. Raises TcplabError as `flows.read`.
     """
-    readings = [flows.read(path, packets=True, engine=engine) for path in (near, far)]
+    readings = [read(path, packets=True, engine=engine) for path in (near, far)]
     return match_readings(readings[0], readings[1], mss, aligned)
 
 
 def match_readings(
-    near: flows.Reading, far: flows.Reading, mss: int | None = None, aligned: bool = False
-) -> tuple[Matched, ...]:
+    near: Reading, far: Reading, mss: int | None = None, aligned: bool = False
+) -> tuple[MatchedConnection, ...]:
     """As `match_captures`, of captures that were read with their packets."""
-    common = _Common(near, far)
+    common = _CommonConnections(near, far)
     none = common.out[0].clear()
     parts = [
         frame.partition_by(FLOW, include_key=False, as_dict=True, maintain_order=True)
@@ -88,16 +88,15 @@ def match_readings(
     )
 
 
-def journeys(near: Seen, far: Seen) -> pl.DataFrame:
-    """Every packet of the connections that both have, as the capture nearer to its sender has it,
-    in order of time.
+def journeys(near: CaptureFrames, far: CaptureFrames) -> pl.DataFrame:
+    """Every packet of the connections that both have, in order of time.
 
-    With `arrived` (ns; null where the other capture has it not) and `outward` (sent on the near
-    capture's side). A packet that only the capture nearer to its receiver has is left out.
-    `connection` and `forward` are those of `near`, `connection_far` and `forward_far` those of
-    `far`.
+    Each is as the capture nearer to its sender has it, with `arrived` (ns; null if the other
+    capture does not have it) and `outward` (sent on the near capture's side). A packet that only
+    the capture nearer to its receiver has is left out. `connection` and `forward` are those of
+    `near`, `connection_far` and `forward_far` those of `far`.
     """
-    common = _Common(near, far)
+    common = _CommonConnections(near, far)
     ways = [
         arrivals(*common.out).with_columns(outward=True),
         arrivals(*common.back).with_columns(outward=False),
@@ -107,26 +106,35 @@ def journeys(near: Seen, far: Seen) -> pl.DataFrame:
     return both.drop("turned", FLOW).sort("time", maintain_order=True)
 
 
-class _Common:
-    """The connections that two captures have, numbered by `flow`: `rows` in either, and all their
-    packets.
+class _CommonConnections:
+    """The connections that two captures have, numbered by `flow`, with all their packets.
 
-    `out` is what the host at the near capture sent, as (near, far) have it; `back` what it
-    received, as (far, near) do. `forward` is the near capture's in all of them, and so are the
-    numbers where a SYN is missing.
+    `rows` are the connections in both. `out` is what the host at the near capture sent, as (near,
+    far) have it; `back` what it received, as (far, near) do. `forward` is the near capture's in all
+    of them, and so are the numbers if a SYN is missing.
     """
 
-    def __init__(self, near: Seen, far: Seen) -> None:
+    def __init__(self, near: CaptureFrames, far: CaptureFrames) -> None:
         ends = [_by_ends(capture.connections) for capture in (near, far)]
         self.rows = [(row, ends[1][key]) for key, row in ends[0].items() if key in ends[1]]
         self.numbers = _numbers(self.rows)
-        one = _of_flows(near, self.numbers.select(FLOW, "connection"))
-        two = _of_flows(far, self.numbers.select(FLOW, "turned", connection="connection_far"))
-        two = two.with_columns(forward=pl.col("forward") != pl.col("turned")).drop("turned")
-        two = _one_numbering(
-            one, two, [flow for flow, rows in enumerate(self.rows) if not all(map(_whole, rows))]
+        near_packets = _of_flows(near, self.numbers.select(FLOW, "connection"))
+        far_packets = _of_flows(
+            far, self.numbers.select(FLOW, "turned", connection="connection_far")
         )
-        sides = [_from_near(frame, way) for way in [_outward(one, two)] for frame in (one, two)]
+        far_packets = far_packets.with_columns(forward=pl.col("forward") != pl.col("turned")).drop(
+            "turned"
+        )
+        far_packets = _one_numbering(
+            near_packets,
+            far_packets,
+            [flow for flow, rows in enumerate(self.rows) if not all(map(_whole, rows))],
+        )
+        sides = [
+            _from_near(frame, way)
+            for way in [_outward(near_packets, far_packets)]
+            for frame in (near_packets, far_packets)
+        ]
         self.out = (sides[0].filter("out").drop("out"), sides[1].filter("out").drop("out"))
         self.back = (
             sides[1].filter(~pl.col("out")).drop("out"),
@@ -135,16 +143,14 @@ class _Common:
 
 
 def _by_ends(connections: pl.DataFrame) -> dict[_Key, dict[str, Any]]:
-    """The connections by their two ends, whichever came first, and by how many had the same ends
-    before.
-    """
-    seen: Counter[object] = Counter()
-    found: dict[_Key, dict[str, Any]] = {}
+    """The connections by their two ends in any order, and by how many had the same before."""
+    counts: Counter[object] = Counter()
+    connections_by_ends: dict[_Key, dict[str, Any]] = {}
     for row in connections.iter_rows(named=True):
         ends = tuple(sorted((_end(row, "a"), _end(row, "b"))))
-        found[ends, seen[ends]] = row
-        seen[ends] += 1
-    return found
+        connections_by_ends[ends, counts[ends]] = row
+        counts[ends] += 1
+    return connections_by_ends
 
 
 def _end(row: dict[str, Any], side: str) -> tuple[str, int]:
@@ -152,8 +158,9 @@ def _end(row: dict[str, Any], side: str) -> tuple[str, int]:
 
 
 def _numbers(rows: Sequence[_Rows]) -> pl.DataFrame:
-    """`flow`, its numbers in both captures, and whether it is `turned`: one's a is the other's
-    b.
+    """`flow`, its numbers in both captures, and whether it is `turned`.
+
+    In a turned flow the a of one capture is the b of the other.
     """
     types = {
         FLOW: pl.UInt32,
@@ -168,29 +175,29 @@ def _numbers(rows: Sequence[_Rows]) -> pl.DataFrame:
     return pl.DataFrame(values, schema=types, orient="row")
 
 
-def _of_flows(capture: Seen, numbers: pl.DataFrame) -> pl.DataFrame:
+def _of_flows(capture: CaptureFrames, numbers: pl.DataFrame) -> pl.DataFrame:
     assert capture.packets is not None
     return capture.packets.join(numbers, on="connection", maintain_order="left")
 
 
-def _outward(one: pl.DataFrame, two: pl.DataFrame) -> pl.DataFrame:
-    """For each `flow` whether its end a is at the near capture: what that sends comes later to the
-    far one.
+def _outward(near: pl.DataFrame, far: pl.DataFrame) -> pl.DataFrame:
+    """For each `flow`, whether its end a is at the near capture.
 
-    The first packets tell; all are looked at only where those have nothing in common.
+    What that end sends comes later to the far one. The first packets decide; all are compared only
+    if those have nothing in common.
     """
-    for most in (_SAMPLE, max(len(one), len(two))):
-        firsts = [frame.filter(pl.int_range(pl.len()).over(FLOW) < most) for frame in (one, two)]
+    for most in (_SAMPLE, max(len(near), len(far))):
+        firsts = [frame.filter(pl.int_range(pl.len()).over(FLOW) < most) for frame in (near, far)]
         ways = [
             delays(*(frame.filter(pl.col("forward") == way) for frame in firsts))
             for way in (True, False)
         ]
-        found = (
+        differences = (
             ways[0].join(ways[1], on=FLOW, how="full", coalesce=True, suffix="_back").fill_null(0)
         )
-        if len(found) == one[FLOW].n_unique():
+        if len(differences) == near[FLOW].n_unique():
             break
-    return found.select(FLOW, a_is_near=pl.col("later") >= pl.col("later_back"))
+    return differences.select(FLOW, a_is_near=pl.col("later") >= pl.col("later_back"))
 
 
 def _from_near(packets: pl.DataFrame, outward: pl.DataFrame) -> pl.DataFrame:
@@ -207,16 +214,16 @@ def _matched(
     spans: tuple[CaptureSpan, CaptureSpan],
     mss: int | None,
     aligned: bool,
-) -> Matched:
+) -> MatchedConnection:
     forward, back = (
         match(parts[0], parts[1], spans[1], mss),
         match(parts[2], parts[3], spans[0], mss),
     )
     near, far = rows
     return (
-        Matched(near, far, *align_clocks(forward, back))
+        MatchedConnection(near, far, *align_clocks(forward, back))
         if aligned
-        else Matched(near, far, forward, back)
+        else MatchedConnection(near, far, forward, back)
     )
 
 
@@ -241,8 +248,9 @@ def _one_numbering(near: pl.DataFrame, far: pl.DataFrame, flows: Sequence[int]) 
 
 
 def _renumbered(near: pl.DataFrame, far: pl.DataFrame) -> pl.DataFrame:
-    """The far packets with the near ones' numbers: by the commonest difference between packets
-    alike in the rest.
+    """The far packets with the near ones' numbers.
+
+    The numbers differ by the commonest difference between packets that are alike in the rest.
     """
     names, alike = ("sequence", "acknowledgement"), ("payload", "timestamp", "echo", "ip_id")
     sides = [

@@ -11,7 +11,7 @@ Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Reordering:
+class PacketDisplacement:
     """One value a packet, in order of arrival; all are 0 for a packet that arrived in order.
 
     `packets` is the extent (RFC 4737, 4.2): places since the first arrival that was sent later.
@@ -26,10 +26,11 @@ class Reordering:
     n: Numbers
 
 
-def reordering(sent: Numbers, arrived: Numbers, octets: Numbers) -> Reordering:
-    """Of packets in order of arrival: `sent` is each one's place among the sent (all different),
-    `arrived` its time in ns, `octets` its length in bytes. A lost packet leaves a gap in the
-    places, which is no reordering.
+def reordering(sent: Numbers, arrived: Numbers, octets: Numbers) -> PacketDisplacement:
+    """The displacement of packets, which are given in order of arrival.
+
+    `sent` is each one's place among the sent (all different), `arrived` its time in ns, `octets`
+    its length in bytes. A lost packet leaves a gap in the places, which is no reordering.
     """
     places = np.arange(len(sent))
     # The greatest place so far never falls, so the first arrival that was sent later is found by
@@ -38,7 +39,7 @@ def reordering(sent: Numbers, arrived: Numbers, octets: Numbers) -> Reordering:
         np.searchsorted(np.maximum.accumulate(sent), sent, side="right"), places
     )
     late = first_later < places
-    return Reordering(
+    return PacketDisplacement(
         places - first_later,
         np.where(late, arrived - arrived[first_later], 0),
         overtaking(_ranks(sent), octets),
@@ -53,33 +54,31 @@ def _ranks(values: Numbers) -> Numbers:
 
 
 def overtaking(ranks: Numbers, weights: Numbers) -> Numbers:
-    """For each place, the weights before it that have a greater rank, added. `ranks` are 0 to n-1,
-    each once.
+    """For each place, the sum of the weights before it that have a greater rank.
 
-    Numbers are sorted bit by bit, the highest first. Two of them part at the highest bit in
-    which they differ; there the one with bit 0 receives the weight of those with bit 1 that came
-    before it: n log n instead of n squared.
+    `ranks` are 0 to n-1, each once. Numbers are sorted bit by bit, the highest first. Two of them
+    part at the highest bit in which they differ; there the one with bit 0 receives the weight of
+    those with bit 1 that came before it: n log n instead of n squared.
     """
     sums = np.zeros(len(ranks), np.int64)
     order = np.arange(len(ranks))
     for bit in reversed(range(len(ranks).bit_length())):
-        high, one = ranks[order] >> (bit + 1), (ranks[order] >> bit) & 1
-        running = np.cumsum(one * weights[order])
+        high, bit_value = ranks[order] >> (bit + 1), (ranks[order] >> bit) & 1
+        running = np.cumsum(bit_value * weights[order])
         begins = np.flatnonzero(
             np.diff(high, prepend=-1)
         )  # groups of equal higher bits stand together
         before = np.repeat(
-            running[begins] - (one * weights[order])[begins], np.diff(begins, append=len(order))
+            running[begins] - (bit_value * weights[order])[begins],
+            np.diff(begins, append=len(order)),
         )
-        sums[order] += np.where(one == 0, running - before, 0)
+        sums[order] += np.where(bit_value == 0, running - before, 0)
         order = order[np.argsort(ranks[order] >> bit, kind="stable")]
     return sums
 
 
 def _overtaken_in_a_row(sent: Numbers, late: NDArray[np.bool_]) -> Numbers:
-    """Looks back one place at a time, for those only that have not yet met a packet sent before
-    them.
-    """
+    """Looks back one place at a time, for packets that have not met one sent before them."""
     counts = np.zeros(len(sent), np.int64)
     open_places, back = np.flatnonzero(late), 1
     while len(open_places):

@@ -1,9 +1,10 @@
-"""What an engine hands over for a column, as a list of Python's own values: for few rows nothing
-else must be loaded.
+"""What an engine hands over for a column, as a list of Python's own values.
 
-A column is (type, values, valid): NumPy's name of the type and the values' bytes, or "text" and
-a list of strings; `valid` has a byte per value, 0 where it is missing, or is empty if none is.
-Where all rows have the same, an engine may hand over one value, or one byte of `valid`.
+For few rows nothing else must be loaded.
+
+A column is (type, values, valid): NumPy's name of the type and the values' bytes, or "text" and a
+list of strings; `valid` has a byte per value, 0 for a missing one, or is empty if none is missing.
+If all rows have the same, an engine may hand over one value, or one byte of `valid`.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ _CODES = {
 
 
 def listed(kind: str, values: Any, valid: bytes) -> list[Any]:
-    """The column's values, or one that stands for all; None where one is missing."""
-    made: list[Any] = values if kind == "text" else memoryview(values).cast(_CODES[kind]).tolist()  # type: ignore[call-overload]
+    """The column's values, or one that stands for all; None for a missing one."""
+    cells: list[Any] = values if kind == "text" else memoryview(values).cast(_CODES[kind]).tolist()  # type: ignore[call-overload]
     if 0 not in valid:
-        return made
-    shared = len(made) == 1
-    return [made[0 if shared else row] if present else None for row, present in enumerate(valid)]
+        return cells
+    shared = len(cells) == 1
+    return [cells[0 if shared else row] if present else None for row, present in enumerate(valid)]

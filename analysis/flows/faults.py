@@ -1,6 +1,4 @@
-"""What can be wrong with a capture, in words: the engines give a name, the reader gets the
-sentence.
-"""
+"""What can be wrong with a capture: the engines give a name, the reader gets the sentence."""
 
 from __future__ import annotations
 

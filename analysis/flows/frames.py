@@ -1,6 +1,6 @@
 """Polars frames of the columns that an engine hands over (see handed.py).
 
-Where one value stands for all rows, Polars too keeps it once. Many rows go through NumPy, none
+If one value stands for all rows, Polars too keeps it once. Many rows go through NumPy, none
 by itself.
 """
 
@@ -63,15 +63,15 @@ def connections_frame(columns: Mapping[str, Handed]) -> polars.DataFrame:
     types = {name: _TYPES[column.type] for column in (*OURS, *TCPTRACE) for name in column.names()}
     if not columns:
         return polars.DataFrame(schema={name: types[name] for name in connection_names()})
-    made = [_series(name, *columns[name]).cast(types[name]) for name in connection_names()]
-    height = max(map(len, made))
-    whole = polars.DataFrame([series for series in made if len(series) == height])
+    all_series = [_series(name, *columns[name]).cast(types[name]) for name in connection_names()]
+    height = max(map(len, all_series))
+    frame = polars.DataFrame([series for series in all_series if len(series) == height])
     shared = [
         polars.lit(series[0], series.dtype).alias(series.name)
-        for series in made
+        for series in all_series
         if len(series) < height
     ]
-    return whole.with_columns(shared).select(connection_names())
+    return frame.with_columns(shared).select(connection_names())
 
 
 def packets_frame(pieces: Sequence[Mapping[str, Handed]]) -> polars.DataFrame:
@@ -92,8 +92,9 @@ def _piece(piece: Mapping[str, Handed]) -> polars.DataFrame:
 
 
 def _sacks(piece: Mapping[str, Handed], height: int) -> polars.Series:
-    """The lists of the edges: an engine hands over a row and a value for each edge, ordered by
-    row.
+    """The lists of the edges of SACK blocks.
+
+    An engine hands over a row and a value for each edge, ordered by row.
     """
     edges = polars.DataFrame(
         [_series("row", *piece["sack_row"]), _series("sacks", *piece["sack_value"])]

@@ -1,13 +1,11 @@
-"""Two captures of one flow, packet by packet: what was lost on the way, how long each packet took,
-which overtook.
+"""Two captures of one flow, packet by packet: losses, delays and reordering on the way.
 
-A packet is known again by what the network leaves alone: its bytes (`sequence`, `payload`),
+A packet is recognised by what the network leaves alone: its bytes (`sequence`, `payload`),
 `acknowledgement`, both timestamps and `ip_id`. Retransmissions carry the same bytes, but a new
-IP-ID or timestamp; where a sender gives neither (IPv6 without timestamps), equal packets are
-told apart by when they can have been sent.
+IP-ID or timestamp. If a sender gives neither (IPv6 without timestamps), equal packets are told
+apart by when they can have been sent.
 
-Clocks are taken as they are. In the lab both ends read one clock; elsewhere ask for
-`align_clocks`.
+Clocks are taken as they are. In the lab both ends read one clock; elsewhere ask for `align_clocks`.
 """
 
 from __future__ import annotations
@@ -22,16 +20,14 @@ from analysis.flows.displacement import reordering
 from topologies.errors import TcplabError
 
 FLOW = "flow"
-"""The column that tells the flows of `arrivals` and `delays` apart: packets of two flows are never
-the same.
-"""
+"""The column of the flows in `arrivals` and `delays`: packets of two flows never match."""
 _KEY = (FLOW, "sequence", "payload", "acknowledgement", "timestamp", "echo", "ip_id", "mark")
 _SYN_RST, _FIN = 0x06, 0x01
 _ADDED = (FLOW, "mark", "place")
 
 
 class CaptureSpan(Protocol):
-    """When a capture began and ended (ns): what passed outside cannot be missed by it."""
+    """When a capture began and ended (ns): it cannot have missed what passed outside."""
 
     @property
     def first(self) -> int | None: ...
@@ -45,7 +41,7 @@ class DirectionMatch:
 
     `packets` has a row for each packet that was sent, in that order: the sender's columns, and
     `arrival` UInt64? (its record in the receiver's file), `arrived` Int64? (ns), `delay` Int64?
-    (ns, one way), `lost` Bool? (null where the receiver's capture had not begun or had ended),
+    (ns, one way), `lost` Bool? (null if the receiver's capture had not begun or had ended),
     `copies` UInt32 (further arrivals), `needless` Bool (the same bytes had been sent before and
     that packet arrived), `extent` UInt32 (packets), `extent_time` Int64 (ns), `extent_bytes`
     UInt64, `n_reordered` UInt32: how far it was overtaken (RFC 4737; 0 for in order). `unsent`
@@ -58,8 +54,9 @@ class DirectionMatch:
 
 @dataclass(frozen=True)
 class PathSummary:
-    """A way in figures: packets, bytes of payload, and one-way delays in ns (None where nothing
-    arrived).
+    """A way in figures: packets, bytes of payload, and one-way delays in ns.
+
+    The delays are None if nothing arrived.
     """
 
     sent: int
@@ -79,12 +76,11 @@ class PathSummary:
 def match(
     sent: pl.DataFrame, arrived: pl.DataFrame, span: CaptureSpan, mss: int | None = None
 ) -> DirectionMatch:
-    """Matches the packets of one direction of one connection, as `read(..., packets=True).packets`
-    has them.
+    """Matches the packets of one direction of one connection.
 
-    `sent` are the rows at the sender, `arrived` those at the receiver, whose capture covers
-    `span`. With `mss` (bytes) super-packets of either side (GSO, GRO) are first taken apart into
-    segments of that size.
+    The frames are as `read(..., packets=True).packets` has them. `sent` are the rows at the sender,
+    `arrived` those at the receiver, whose capture covers `span`. With `mss` (bytes) super-packets
+    of either side (GSO, GRO) are first taken apart into segments of that size.
     """
     one_flow = pl.lit(0, pl.UInt32).alias(FLOW)
     left, right = (
@@ -100,11 +96,10 @@ def match(
 
 
 def arrivals(sent: pl.DataFrame, arrived: pl.DataFrame) -> pl.DataFrame:
-    """The packets of one direction of many flows (column `flow`) as they were sent, in the order of
-    the file.
+    """The packets of one direction of many flows (column `flow`), in the order of the file.
 
-    With `arrival` (the record in the other file) and `arrived` (ns), null where it is not there,
-    and `copies`.
+    They are as they were sent, with `arrival` (the record in the other file) and `arrived` (ns),
+    null if it is not there, and `copies`.
     """
     left, right = _marked(sent), _marked(arrived)
     return _met(left, _paired(left, right)).drop("mark", "place", "arrival_place")
@@ -143,12 +138,11 @@ def summary(way: DirectionMatch) -> PathSummary:
 def align_clocks(
     forward: DirectionMatch, back: DirectionMatch
 ) -> tuple[DirectionMatch, DirectionMatch, int]:
-    """Both ways with the clocks' offset taken out, and the offset (ns, receiver's clock less
-    sender's).
+    """Both ways without the clocks' offset, and the offset (ns, receiver's less sender's).
 
-    The least delays of both ways are taken to be equal, as NTP does (RFC 5905, section 8): half
-    of a difference of the paths goes into the offset, and a drift of the clocks stays. Raises
-    TcplabError where a way had no arrival.
+    The least delays of both ways are taken to be equal, as NTP does (RFC 5905, section 8): half of
+    a difference of the paths goes into the offset, and a drift of the clocks stays. Raises
+    TcplabError if a way had no arrival.
     """
     least = [_whole(way.packets["delay"].min()) for way in (forward, back)]
     if least[0] is None or least[1] is None:
@@ -157,11 +151,12 @@ def align_clocks(
     return _shifted(forward, -offset), _shifted(back, offset), offset
 
 
-def delays(one: pl.DataFrame, two: pl.DataFrame) -> pl.DataFrame:
-    """By how many ns (`later`, median) the packets of each `flow` passed `two` later than `one`;
-    none, no row.
+def delays(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
+    """How many ns (`later`, median) after `first` the packets of each `flow` passed `second`.
+
+    A flow without common packets has no row.
     """
-    left, right = _marked(one), _marked(two)
+    left, right = _marked(first), _marked(second)
     pairs = _paired(left, right).join(left.select("place", "time", FLOW), on="place")
     return pairs.group_by(FLOW).agg(later=(pl.col("arrived") - pl.col("time")).median())
 
@@ -177,9 +172,7 @@ def _whole(value: object) -> int | None:
 
 
 def _marked(packets: pl.DataFrame) -> pl.DataFrame:
-    """With `place` (order in the file) and `mark` (the flags SYN and RST, and FIN where it stands
-    alone).
-    """
+    """Adds `place` (order in the file) and `mark` (the flags SYN and RST, and a lone FIN)."""
     lone_fin = pl.when(pl.col("payload") == 0).then(_FIN).otherwise(0)
     mark = pl.col("flags") & (lone_fin + _SYN_RST).cast(pl.UInt16)
     return packets.with_columns(mark=mark, place=pl.int_range(pl.len(), dtype=pl.Int64))
@@ -225,8 +218,10 @@ def _paired(sent: pl.DataFrame, arrived: pl.DataFrame) -> pl.DataFrame:
 
 
 def _counted(both: pl.DataFrame) -> pl.DataFrame:
-    """With `key` (one number for equal packets), `of` of them sent and `come`, and `turn` among
-    them at its end.
+    """Adds `key` and `turn`, and at each end how many packets of the key there are.
+
+    `key` is one number for equal packets; `of` of them were sent and `come` came; `turn` is the
+    packet's turn among them at its end.
     """
     keyed = both.with_row_index("row").with_columns(key=pl.first("row").over(_KEY))
     keyed = keyed.with_columns(
@@ -242,14 +237,13 @@ def _counted(both: pl.DataFrame) -> pl.DataFrame:
 
 
 def _nearest(sent: pl.DataFrame, arrived: pl.DataFrame, delay: int) -> pl.DataFrame:
-    """Of equal packets, each arrival belongs to the one that was sent nearest to the usual delay
-    before it.
-    """
-    asked = arrived.with_columns(at=pl.col("arrived") - delay)
-    offered = sent.join(asked.select("key").unique(), on="key", how="semi").select(
+    """Pairs each arrival with the equal packet that was sent nearest to the usual delay before."""
+    expected = arrived.with_columns(at=pl.col("arrived") - delay)
+    offered = sent.join(expected.select("key").unique(), on="key", how="semi").select(
         "key", "place", "sent", at="sent"
     )
-    line = pl.concat([offered, asked.drop("turn", "of", "come")], how="diagonal").sort("key", "at")
+    queries = expected.drop("turn", "of", "come")
+    line = pl.concat([offered, queries], how="diagonal").sort("key", "at")
     line = line.with_columns(
         *(
             pl.col(name).forward_fill().over("key").alias(f"{name}_before")
@@ -283,12 +277,12 @@ def _judged(rows: pl.DataFrame, span: CaptureSpan) -> pl.DataFrame:
 def _with_reordering(rows: pl.DataFrame) -> pl.DataFrame:
     arrivals = rows.filter(pl.col("arrived").is_not_null()).sort("arrival_place")
     columns = [arrivals[name].cast(pl.Int64).to_numpy() for name in ("place", "arrived", "payload")]
-    found = reordering(*(np.ascontiguousarray(column) for column in columns))
+    displacement = reordering(*(np.ascontiguousarray(column) for column in columns))
     names = {
-        "extent": found.packets,
-        "extent_time": found.time,
-        "extent_bytes": found.octets,
-        "n_reordered": found.n,
+        "extent": displacement.packets,
+        "extent_time": displacement.time,
+        "extent_bytes": displacement.octets,
+        "n_reordered": displacement.n,
     }
     types = {
         "extent": pl.UInt32,

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     import polars
 
 Engine = Literal["auto", "compiled", "plain"]
-ENGINES: dict[Engine, str] = {"compiled": "analysis.flows._core", "plain": "analysis.flows.plain"}
+ENGINES: dict[Engine, str] = {
+    "compiled": f"{__package__}._core",
+    "plain": f"{__package__}.plain",
+}
 """The module of each engine, in the order in which `auto` takes them."""
 
 
@@ -27,18 +30,19 @@ class Analyser(Protocol):
     """An engine: a module with this function."""
 
     def analyse(self, path: str, packets: bool, compatible: bool) -> dict[str, Any]:
-        """The file's facts, `connections` as columns, and `packets_pieces`; see frames.py for the
-        columns.
+        """The file's facts, `connections` as columns, and `packets_pieces`.
+
+        analysis.flows.frames describes the columns.
         """
 
 
 @dataclass(frozen=True)
 class FileFacts:
-    """What the file says of itself. Times are ns since 1970; `fault_offset` counts bytes of the
-    unpacked stream.
+    """What the file says of itself.
 
-    `backwards` counts the records whose time is before the previous record's; `longest_back` is
-    the longest such step in ns, 0 without one.
+    Times are ns since 1970; `fault_offset` counts bytes of the unpacked stream. `backwards` counts
+    the records whose time is before the previous record's; `longest_back` is the longest such step
+    in ns, 0 without one.
     """
 
     path: str
@@ -60,8 +64,9 @@ class FileFacts:
 
 @dataclass(frozen=True)
 class Reading:
-    """One capture, read: a row per connection, with `packets` a row per TCP segment, and the facts
-    of the file.
+    """One capture, read, with the facts of the file.
+
+    There is a row per connection, with `packets` a row per TCP segment.
     """
 
     connections: polars.DataFrame
@@ -76,21 +81,21 @@ def read(
     engine: Engine = "auto",
     compatible: bool = False,
 ) -> Reading:
-    """The connections (and `packets`) in the capture at `path`: pcap or pcapng, plain, gzip or
-    zstd; also a pipe.
+    """The connections (and `packets`) in the capture at `path`.
 
-    A damaged file gives what precedes the damage, and says so in `file.fault`; with
-    `partial=False` it is an error. `compatible=True` gives tcptrace's own definitions in
-    tcptrace's columns. Raises TcplabError where the file cannot be read, UsageError for an
-    engine that is not there.
+    pcap or pcapng, plain, gzip or zstd; also a pipe.
+
+    A damaged file gives what precedes the damage, and says so in `file.fault`; with `partial=False`
+    it is an error. `compatible=True` gives tcptrace's own definitions in tcptrace's columns. Raises
+    TcplabError if the file cannot be read, UsageError for an engine that is not there.
     """
-    found, facts = columns(path, packets, partial, engine, compatible)
-    # Polars and NumPy take longer to load than a million packets to read: whoever wants no frame
+    frames, facts = columns(path, packets, partial, engine, compatible)
+    # Polars and NumPy take longer to load than a million packets to read: a caller without frames
     # does without them.
     from analysis.flows.frames import connections_frame, packets_frame
 
-    frame = packets_frame(found["packets_pieces"]) if packets else None
-    return Reading(connections_frame(found["connections"]), frame, facts)
+    frame = packets_frame(frames["packets_pieces"]) if packets else None
+    return Reading(connections_frame(frames["connections"]), frame, facts)
 
 
 def columns(
@@ -100,14 +105,12 @@ def columns(
     engine: Engine = "auto",
     compatible: bool = False,
 ) -> tuple[dict[str, Any], FileFacts]:
-    """As `read`, but the columns as the engine hands them over (see frames.py), and the facts of
-    the file.
-    """
+    """As `read`, but the columns as the engine hands them over (see analysis.flows.frames)."""
     analyser = find_engine(engine)
     path = Path(path)
     try:
         with _seekable(path) as file:
-            found = analyser.analyse(str(file), packets, compatible)
+            results = analyser.analyse(str(file), packets, compatible)
     except OSError as error:
         raise TcplabError(
             f"{path} cannot be read ({error.strerror or error}).", "Check the path."
@@ -117,20 +120,18 @@ def columns(
         raise TcplabError(
             f"{path} is no capture{why}.", "It must be pcap or pcapng; gzip and zstd are unpacked."
         ) from error
-    facts = _facts(path, found)
+    facts = _facts(path, results)
     if facts.fault and not partial:
         raise TcplabError(
             f"{path}: {facts.fault} (at byte {facts.fault_offset}).",
             "Without partial=False what is whole is read.",
         )
-    return found, facts
+    return results, facts
 
 
 @contextmanager
 def _seekable(path: Path) -> Iterator[Path]:
-    """The file itself; what comes through a pipe is kept in a temporary file first, for the engines
-    go back in it.
-    """
+    """The file itself; a pipe is first kept in a temporary file, as the engines go back in it."""
     if not path.is_fifo():
         yield path
         return
@@ -141,7 +142,7 @@ def _seekable(path: Path) -> Iterator[Path]:
 
 
 def find_engine(engine: Engine) -> Analyser:
-    """The engine of that name; `auto` takes the compiled one where it is installed."""
+    """The engine of that name; `auto` takes the compiled one if it is installed."""
     if engine not in ("auto", "compiled", "plain"):
         raise UsageError(f"There is no engine {engine!r}.", "Take auto, compiled or plain.")
     for name, module in ENGINES.items():
@@ -190,14 +191,14 @@ _SAME = (
 """What the engines hand over as FileFacts has it."""
 
 
-def _facts(path: Path, found: Mapping[str, Any]) -> FileFacts:
-    same = {name: found[name] for name in _SAME}
-    fault = found["fault"]
+def _facts(path: Path, results: Mapping[str, Any]) -> FileFacts:
+    same = {name: results[name] for name in _SAME}
+    fault = results["fault"]
     return FileFacts(
         path=str(path),
-        link_types=tuple(found["link_types"]),
-        ignored=dict(found["ignored"]),
+        link_types=tuple(results["link_types"]),
+        ignored=dict(results["ignored"]),
         fault=FAULTS[fault] if fault else None,
-        fault_offset=found["fault_offset"],
+        fault_offset=results["fault_offset"],
         **same,
     )

@@ -28,7 +28,7 @@ Samples = Mapping[int, Sequence[SocketSample]]
 
 
 @dataclass(frozen=True)
-class View:
+class DirectionView:
     """All graphs of one direction."""
 
     direction: CaptureDirection
@@ -37,7 +37,7 @@ class View:
 
 def views(
     captures: Sequence[Capture], samples: Samples | None = None, most: int | None = None
-) -> list[View]:
+) -> list[DirectionView]:
     """One view a direction, of the `most` largest connections of each capture only."""
     shown = _worth_showing(all_directions(captures, most))
     shared = _shared(shown)
@@ -45,33 +45,35 @@ def views(
     packets = {capture.label: _parts(capture.packets, "connection") for capture in captures}
     sampled = _sampled(shown, captures, samples or {})
     return [
-        View(
-            one,
+        DirectionView(
+            direction,
             (
-                *_own(one, sampled.get(one.name, ())),
-                *_on_the_way(one, packets, travels),
-                *shared.get(one.capture, ()),
+                *_own(direction, sampled.get(direction.name, ())),
+                *_on_the_way(direction, packets, travels),
+                *shared.get(direction.capture, ()),
             ),
         )
-        for one in shown
+        for direction in shown
     ]
 
 
-def _worth_showing(found: Sequence[CaptureDirection]) -> list[CaptureDirection]:
-    """Without those that sent a SYN and a FIN only, where the other direction carried the data."""
-    larger = {id(one) for one in fairness.larger(found)}
-    return [one for one in found if one.payload > 2 or id(one) in larger]
+def _worth_showing(directions: Sequence[CaptureDirection]) -> list[CaptureDirection]:
+    """Without directions of a SYN and a FIN only, if the other direction carried the data."""
+    larger = {id(direction) for direction in fairness.larger(directions)}
+    return [
+        direction for direction in directions if direction.payload > 2 or id(direction) in larger
+    ]
 
 
-def _own(one: CaptureDirection, samples: Sequence[SocketSample]) -> tuple[Graph, ...]:
+def _own(direction: CaptureDirection, samples: Sequence[SocketSample]) -> tuple[Graph, ...]:
     return (
-        segments_over_time.draw(one),
-        throughput.draw(one),
-        rtt.draw(one, samples),
-        in_flight.draw(one, samples),
-        stevens.draw(one),
-        segment_sizes.draw(one),
-        rtt.distribution(one),
+        segments_over_time.draw(direction),
+        throughput.draw(direction),
+        rtt.draw(direction, samples),
+        in_flight.draw(direction, samples),
+        stevens.draw(direction),
+        segment_sizes.draw(direction),
+        rtt.distribution(direction),
     )
 
 
@@ -79,23 +81,34 @@ def _sampled(
     shown: Sequence[CaptureDirection], captures: Sequence[Capture], samples: Samples
 ) -> dict[str, Sequence[SocketSample]]:
     """The samples by the name of the direction that they are of: that which sent more."""
-    first = [one for one in fairness.larger(shown) if captures and one.capture == captures[0].label]
-    return {one.name: samples[one.connection] for one in first if one.connection in samples}
+    first = [
+        direction
+        for direction in fairness.larger(shown)
+        if captures and direction.capture == captures[0].label
+    ]
+    return {
+        direction.name: samples[direction.connection]
+        for direction in first
+        if direction.connection in samples
+    }
 
 
 def _shared(shown: Sequence[CaptureDirection]) -> dict[str, tuple[Graph, Graph]]:
-    """The graphs of all connections of a capture, where it has several."""
-    found: dict[str, list[CaptureDirection]] = {}
-    for one in fairness.larger(shown):
-        if len(one.answers.time) > 1:
-            found.setdefault(one.capture, []).append(one)
-    return {label: fairness.draw(several) for label, several in found.items() if len(several) > 1}
+    """The graphs of all connections of a capture that has several."""
+    by_capture: dict[str, list[CaptureDirection]] = {}
+    for direction in fairness.larger(shown):
+        if len(direction.answers.time) > 1:
+            by_capture.setdefault(direction.capture, []).append(direction)
+    return {
+        label: fairness.draw(several) for label, several in by_capture.items() if len(several) > 1
+    }
 
 
 @dataclass(frozen=True)
-class _Travel:
-    """What two captures have together: every packet, and by capture those of a connection,
-    `forward` as there.
+class _MatchedPackets:
+    """What two captures have in common: every packet, and the packets of each connection.
+
+    `connections` are by capture and number; `forward` is as in that capture.
     """
 
     everything: pl.DataFrame
@@ -107,16 +120,18 @@ class _Travel:
         return self.everything.filter(pl.col("outward") == outward)
 
 
-def _travels(captures: Sequence[Capture]) -> _Travel | None:
+def _travels(captures: Sequence[Capture]) -> _MatchedPackets | None:
     """Of the first two captures; None with one, or if they have no connection together."""
     if len(captures) < 2:
         return None
-    found = journeys(captures[0], captures[1])
-    far = found.with_columns(connection="connection_far", forward="forward_far")
-    seen = zip(captures, (found, far), strict=False)
+    packets = journeys(captures[0], captures[1])
+    far = packets.with_columns(connection="connection_far", forward="forward_far")
+    frames = zip(captures, (packets, far), strict=False)
     return (
-        _Travel(found, {one.label: _parts(frame, "connection") for one, frame in seen})
-        if len(found)
+        _MatchedPackets(
+            packets, {capture.label: _parts(frame, "connection") for capture, frame in frames}
+        )
+        if len(packets)
         else None
     )
 
@@ -129,12 +144,16 @@ def _parts(frame: pl.DataFrame, column: str) -> dict[int, pl.DataFrame]:
 
 
 def _on_the_way(
-    one: CaptureDirection, packets: Mapping[str, Mapping[int, pl.DataFrame]], travel: _Travel | None
+    direction: CaptureDirection,
+    packets: Mapping[str, Mapping[int, pl.DataFrame]],
+    travel: _MatchedPackets | None,
 ) -> tuple[Graph, ...]:
-    matched = travel.connections.get(one.capture, {}).get(one.connection) if travel else None
+    matched = (
+        travel.connections.get(direction.capture, {}).get(direction.connection) if travel else None
+    )
     if travel is None or matched is None:
-        return (ladder.draw(one, packets[one.capture][one.connection]),)
+        return (ladder.draw(direction, packets[direction.capture][direction.connection]),)
     return (
-        ladder.draw_trips(one, matched),
-        *queue.draw(one, travel.alongside(matched, one.forward)),
+        ladder.draw_trips(direction, matched),
+        *queue.draw(direction, travel.alongside(matched, direction.forward)),
     )

@@ -1,8 +1,7 @@
-"""What the graphs are drawn from: the frames of `analysis.flows`, cut into directions of
-connections.
+"""What the graphs are drawn from: the frames of `analysis.flows`, cut into directions.
 
-The contract of the frames' columns is in analysis/flows/columns.py. Times become ns since a
-start that all captures of one page share, so that their graphs can stand above each other.
+The frames' columns are defined in analysis/flows/columns.csv. Times become ns since a start that
+all captures of one page share, so that their graphs can stand above each other.
 """
 
 from __future__ import annotations
@@ -37,8 +36,9 @@ class Capture:
 
 @dataclass(frozen=True)
 class SentSegments:
-    """Segments that take sequence numbers or are sent again: `low` to `high` in bytes from the SYN,
-    `time` in ns.
+    """Segments that take sequence numbers or are retransmitted.
+
+    `low` to `high` in bytes from the SYN, `time` in ns.
     """
 
     time: Whole
@@ -50,9 +50,10 @@ class SentSegments:
 
 
 @dataclass(frozen=True)
-class Answers:
-    """ACKs for what was sent. `highest` never falls; `edge` is the first byte beyond the window;
-    `rtt` -1 for none.
+class Acknowledgements:
+    """ACKs for what was sent.
+
+    `highest` never falls; `edge` is the first byte beyond the window; `rtt` is -1 for none.
     """
 
     time: Whole
@@ -64,9 +65,10 @@ class Answers:
 
 
 @dataclass(frozen=True)
-class Blocks:
-    """SACK blocks, one row each; `duplicate` where it reports a segment that arrived twice (RFC
-    2883).
+class SackBlocks:
+    """SACK blocks, one row each.
+
+    `duplicate` says that it reports a segment that arrived twice (RFC 2883).
     """
 
     time: Whole
@@ -78,8 +80,9 @@ class Blocks:
 
 @dataclass(frozen=True)
 class CaptureDirection:
-    """What one side of a connection sent and what the other side answered; `start` is the page's,
-    in ns since 1970.
+    """What one end of a connection sent and what the other end answered.
+
+    `start` is the page's, in ns since 1970.
     """
 
     capture: str
@@ -90,8 +93,8 @@ class CaptureDirection:
     vantage: str
     start: int
     sent: SentSegments
-    answers: Answers
-    blocks: Blocks
+    answers: Acknowledgements
+    blocks: SackBlocks
 
     @property
     def name(self) -> str:
@@ -99,7 +102,7 @@ class CaptureDirection:
 
     @property
     def at_receiver(self) -> bool:
-        """Whether the capture was taken where this direction arrives."""
+        """Whether the capture was taken at the end at which this direction arrives."""
         return self.vantage == ("b" if self.forward else "a")
 
     @property
@@ -116,18 +119,19 @@ class CaptureDirection:
 def directions(
     capture: Capture, start: int | None = None, most: int | None = None
 ) -> list[CaptureDirection]:
-    """Both directions of each connection that sent something, in the order of the file; of the
-    `most` largest only.
+    """Both directions of each connection, if they sent something, in the order of the file.
+
+    Of the `most` largest connections only.
     """
     begin = capture.start if start is None else start
     packets = capture.packets if most is None else _largest(capture.packets, most)
     facts = {row["connection"]: row for row in capture.connections.iter_rows(named=True)}
-    found = [
+    both_ways = [
         _direction(capture.label, facts.get(connection, {}), connection, forward, both, begin)
         for connection, both in _by_connection(packets)
         for forward in (True, False)
     ]
-    return [one for one in found if len(one.sent.time)]
+    return [direction for direction in both_ways if len(direction.sent.time)]
 
 
 def _largest(packets: pl.DataFrame, most: int) -> pl.DataFrame:
@@ -197,9 +201,9 @@ def _sent(own: pl.DataFrame, start: int) -> SentSegments:
     return SentSegments(*(column[drawn] for column in columns))
 
 
-def _answers(answers: pl.DataFrame, start: int) -> Answers:
+def _answers(answers: pl.DataFrame, start: int) -> Acknowledgements:
     acknowledged, window = whole(answers["acknowledgement"]), whole(answers["window"])
-    return Answers(
+    return Acknowledgements(
         time=whole(answers["time"]) - start,
         highest=np.maximum.accumulate(acknowledged),
         edge=acknowledged + window,
@@ -209,14 +213,14 @@ def _answers(answers: pl.DataFrame, start: int) -> Answers:
     )
 
 
-def _blocks(answers: pl.DataFrame, start: int) -> Blocks:
+def _blocks(answers: pl.DataFrame, start: int) -> SackBlocks:
     """One row a block. Only the first block of an ACK can be a report of a duplicate."""
     some = answers.filter(pl.col("sacks").list.len() > 0)
     edges = whole(some["sacks"].explode()).reshape(-1, 2)
     counts = whole(some["sacks"].list.len()) // 2
     first = np.zeros(len(edges), dtype=np.bool_)
     first[np.cumsum(counts) - counts] = True
-    return Blocks(
+    return SackBlocks(
         time=np.repeat(whole(some["time"]) - start, counts),
         left=edges[:, 0],
         right=edges[:, 1],
@@ -228,4 +232,4 @@ def _blocks(answers: pl.DataFrame, start: int) -> Blocks:
 def all_directions(captures: Sequence[Capture], most: int | None = None) -> list[CaptureDirection]:
     """The directions of all captures, on one clock."""
     start = min((capture.start for capture in captures if len(capture.packets)), default=0)
-    return [one for capture in captures for one in directions(capture, start, most)]
+    return [direction for capture in captures for direction in directions(capture, start, most)]

@@ -1,6 +1,4 @@
-"""How several connections share: their rates, and Jain's index (Jain, Chiu, Hawe 1984,
-DEC-TR-301).
-"""
+"""How several connections share: rates, and Jain's index (Jain, Chiu, Hawe 1984, DEC-TR-301)."""
 
 from __future__ import annotations
 
@@ -29,11 +27,14 @@ def draw(several: Sequence[CaptureDirection]) -> tuple[Graph, Graph]:
         "Rates of all connections",
         RATES,
         RATE,
-        *(goodput(one, "connection", one.name) for one in several),
+        *(goodput(direction, "connection", direction.name) for direction in several),
     )
     edges = _edges(several)
     layer = Layer(
-        "jain", "stairs", edges[:-1], _index(np.array([_in_bins(one, edges) for one in several]))
+        "jain",
+        "stairs",
+        edges[:-1],
+        _index(np.array([_in_bins(direction, edges) for direction in several])),
     )
     return rates, graph(
         "jain",
@@ -47,27 +48,33 @@ def draw(several: Sequence[CaptureDirection]) -> tuple[Graph, Graph]:
 def larger(directions: Sequence[CaptureDirection]) -> list[CaptureDirection]:
     """Of each connection the direction that sent more."""
     best: dict[tuple[str, int], CaptureDirection] = {}
-    for one in directions:
-        key = (one.capture, one.connection)
-        best[key] = max(best.get(key, one), one, key=lambda direction: direction.payload)
+    for direction in directions:
+        key = (direction.capture, direction.connection)
+        best[key] = max(
+            best.get(key, direction), direction, key=lambda candidate: candidate.payload
+        )
     return list(best.values())
 
 
 def _edges(several: Sequence[CaptureDirection]) -> NDArray[np.float64]:
-    ends = [time for one in several for time in one.answers.time[[0, -1]]] if several else [0, 1]
+    ends = (
+        [time for direction in several for time in direction.answers.time[[0, -1]]]
+        if several
+        else [0, 1]
+    )
     return np.linspace(min(ends), max(ends), BINS + 1)
 
 
-def _in_bins(one: CaptureDirection, edges: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Bytes acknowledged in each bin; NaN where the connection had not begun or had ended."""
-    times, sums = one.answers.time, one.answers.highest
+def _in_bins(direction: CaptureDirection, edges: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Bytes acknowledged in each bin; NaN if the connection had not begun or had ended."""
+    times, sums = direction.answers.time, direction.answers.highest
     at = np.searchsorted(times, edges, side="right") - 1
     grown = np.diff(np.where(at < 0, sums[0], sums[np.maximum(at, 0)]).astype(np.float64))
     return np.where((edges[1:] <= times[0]) | (edges[:-1] >= times[-1]), np.nan, grown)
 
 
 def _index(rates: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(sum x)^2 / (n sum x^2) by column; 1 where nobody got anything."""
+    """(sum x)^2 / (n sum x^2) by column; 1 if nobody got anything."""
     count = np.maximum((~np.isnan(rates)).sum(axis=0), 1)
     squares = np.nansum(rates**2, axis=0)
     return np.where(

@@ -11,7 +11,7 @@ from analysis.graphs.layers import BYTES, Graph, Layer, graph
 from analysis.records.socket_samples import SocketSample
 
 CAPTION = (
-    "Bytes in flight are sent but neither acknowledged nor reported by SACK. Where they stay below"
+    "Bytes in flight are sent but neither acknowledged nor reported by SACK. If they stay below"
     " both windows, the application had nothing to send. The congestion window is counted in"
     " segments of the largest size that was seen."
 )
@@ -22,32 +22,36 @@ AT_RECEIVER = (
 )
 
 
-def draw(one: CaptureDirection, samples: Sequence[SocketSample] = ()) -> Graph:
+def draw(direction: CaptureDirection, samples: Sequence[SocketSample] = ()) -> Graph:
     """In flight after each segment sent; windows as stairs. `samples` are of the sending socket.
 
     Without a packet of the other direction nothing is known to have arrived, and there is
     nothing to draw.
     """
-    caption = AT_RECEIVER + CAPTION if one.at_receiver else CAPTION
-    in_flight = one.sent.in_flight if len(one.answers.time) else one.sent.in_flight[:0]
-    segment = int((one.sent.high - one.sent.low).max(initial=0))
-    at = np.array([round(sample.time * 1e9) - one.start for sample in samples], dtype=np.int64)
-    known = np.array([sample.ssthresh is not None for sample in samples], dtype=np.bool_)
+    caption = AT_RECEIVER + CAPTION if direction.at_receiver else CAPTION
+    in_flight = (
+        direction.sent.in_flight if len(direction.answers.time) else direction.sent.in_flight[:0]
+    )
+    segment = int((direction.sent.high - direction.sent.low).max(initial=0))
+    at = np.array(
+        [round(sample.time * 1e9) - direction.start for sample in samples], dtype=np.int64
+    )
+    has_threshold = np.array([sample.ssthresh is not None for sample in samples], dtype=np.bool_)
     thresholds = np.array([sample.ssthresh or 0 for sample in samples], dtype=np.float64)
     return graph(
         "in_flight",
         "Bytes in flight and windows",
         caption,
         BYTES,
-        Layer("rwnd", "stairs", one.answers.time, one.answers.window),
+        Layer("rwnd", "stairs", direction.answers.time, direction.answers.window),
         Layer(
             "in_flight",
             "stairs",
-            one.sent.time[: len(in_flight)],
+            direction.sent.time[: len(in_flight)],
             in_flight,
-            fields={"record": one.sent.number[: len(in_flight)]},
+            fields={"record": direction.sent.number[: len(in_flight)]},
         ),
-        Layer("ssthresh", "stairs", at[known], thresholds[known] * segment),
+        Layer("ssthresh", "stairs", at[has_threshold], thresholds[has_threshold] * segment),
         Layer(
             "cwnd",
             "stairs",

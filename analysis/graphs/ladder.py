@@ -22,36 +22,39 @@ HALF = (
 )
 
 
-def draw(one: CaptureDirection, packets: pl.DataFrame) -> Graph:
-    """From one capture's packets of this connection: half arrows at the end where the capture was
-    made.
-    """
-    here = B if one.vantage == "b" else A
-    times = whole(packets["time"]) - one.start
-    leaves = packets["forward"].to_numpy() == (here == A)
-    start, stop = np.where(leaves, here, HALFWAY), np.where(leaves, HALFWAY, here)
-    return _graph(one, HALF, _layers(packets, times, times, start, stop))
+def draw(direction: CaptureDirection, packets: pl.DataFrame) -> Graph:
+    """From one capture's packets of this connection: half arrows at the end of the capture."""
+    height = B if direction.vantage == "b" else A
+    times = whole(packets["time"]) - direction.start
+    leaves = packets["forward"].to_numpy() == (height == A)
+    start, stop = np.where(leaves, height, HALFWAY), np.where(leaves, HALFWAY, height)
+    return _graph(direction, HALF, _layers(packets, times, times, start, stop))
 
 
-def draw_trips(one: CaptureDirection, trips: pl.DataFrame) -> Graph:
-    """From two captures: slanted arrows; a packet that only one capture has ends in a cross
-    halfway.
+def draw_trips(direction: CaptureDirection, trips: pl.DataFrame) -> Graph:
+    """From two captures: slanted arrows.
+
+    A packet that only one capture has ends in a cross halfway.
     """
-    known = trips.filter(pl.col("arrived").is_not_null())
-    start = np.where(known["forward"].to_numpy(), A, B)
-    left, came = (whole(known[name]) - one.start for name in ("time", "arrived"))
+    arrived = trips.filter(pl.col("arrived").is_not_null())
+    start = np.where(arrived["forward"].to_numpy(), A, B)
+    left, came = (whole(arrived[name]) - direction.start for name in ("time", "arrived"))
     lost = trips.filter(pl.col("arrived").is_null())
-    at, way = whole(lost["time"]) - one.start, np.where(lost["forward"].to_numpy(), A, B)
+    at, way = whole(lost["time"]) - direction.start, np.where(lost["forward"].to_numpy(), A, B)
     half = np.full(len(lost), HALFWAY)
     layers = [
-        *_layers(known, left, came, start, A + B - start),
+        *_layers(arrived, left, came, start, A + B - start),
         Layer("lost", "arrows", at, way, half, at, {"record": whole(lost["number"])}),
     ]
-    return _graph(one, BOTH, layers)
+    return _graph(direction, BOTH, layers)
 
 
-def _graph(one: CaptureDirection, caption: str, layers: list[Layer]) -> Graph:
-    a, b = (one.source, one.target) if one.forward else (one.target, one.source)
+def _graph(direction: CaptureDirection, caption: str, layers: list[Layer]) -> Graph:
+    a, b = (
+        (direction.source, direction.target)
+        if direction.forward
+        else (direction.target, direction.source)
+    )
     ends = Axis("", "", ticks=((A, a), (B, b)))
     return Graph(
         "ladder",
@@ -66,17 +69,18 @@ def _graph(one: CaptureDirection, caption: str, layers: list[Layer]) -> Graph:
 def _layers(
     packets: pl.DataFrame, x: Whole, end: Whole, y: np.ndarray, top: np.ndarray
 ) -> list[Layer]:
-    """A layer for each look and way; apart, for their columns are then those of other graphs, which
-    a page shares.
+    """A layer for each look and way.
+
+    They are apart, so that their columns are those of other graphs, which a page shares.
     """
     kinds, forward, bare = whole(packets["kind"]), packets["forward"].to_numpy(), _is_bare(packets)
-    told = {
+    fields = {
         "record": "number",
         "sequence": "sequence",
         "payload": "payload",
         "ACK": "acknowledgement",
     }
-    columns = {name: whole(packets[column].fill_null(0)) for name, column in told.items()}
+    columns = {name: whole(packets[column].fill_null(0)) for name, column in fields.items()}
     return [
         Layer(
             name,
@@ -85,7 +89,7 @@ def _layers(
             y[some],
             top[some],
             end[some],
-            {told: column[some] for told, column in columns.items()},
+            {field: column[some] for field, column in columns.items()},
         )
         for name, rows in [
             ("ack_trip", bare),

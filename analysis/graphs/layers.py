@@ -1,5 +1,6 @@
-"""A graph as data: layers of marks in plain numbers, which the page, the pictures and xplot's files
-all draw.
+"""A graph as data: layers of marks in plain numbers.
+
+The page, the pictures and xplot's files all draw them.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from typing import Literal
 from analysis.graphs.capture import Numbers
 
 Shape = Literal["bars", "stairs", "line", "dots", "rate", "arrows"]
-"""bars: a stroke from (x, y) to (end or x, top). stairs: y holds until the next x. rate: the
-steepness of the sum y. arrows: from (x, y) to (end, top).
+"""How the marks of a layer are drawn.
+
+bars: a stroke from (x, y) to (end or x, top). stairs: y holds until the next x. rate: the steepness
+of the sum y. arrows: from (x, y) to (end, top).
 """
 
 
@@ -20,7 +23,7 @@ steepness of the sum y. arrows: from (x, y) to (end, top).
 class Axis:
     """What an axis shows: a number times `scale` is in `unit`.
 
-    `ticks` are names at values, where it has names. With `zero` it begins there.
+    `ticks` are values with names, for an axis with names. With `zero` it begins at zero.
     """
 
     label: str
@@ -32,11 +35,10 @@ class Axis:
 
 @dataclass(frozen=True)
 class Layer:
-    """Marks of one look, in the order of `x`. `fields` are told, by name, of the mark under the
-    pointer.
+    """Marks of one look, in the order of `x`.
 
-    `run` is the most segments that one mark stands for. `words` replaces the look's own in the
-    legend.
+    `fields` are shown, by name, for the mark under the pointer. `run` is the most segments that one
+    mark stands for. `words` replaces the look's own in the legend.
     """
 
     look: str

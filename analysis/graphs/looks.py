@@ -1,5 +1,4 @@
-"""How each thing looks and what it is called: one table for the page, the pictures and xplot's
-files.
+"""Look and name of everything drawn: one table for page, pictures and xplot's files.
 
 Colours are those of Okabe and Ito; marks differ too, so that a print in grey still tells them
 apart. xplot's colours are tcptrace's.
@@ -19,8 +18,10 @@ Mark = Literal["", "triangle", "circle", "square", "diamond", "cross", "plus", "
 
 @dataclass(frozen=True)
 class SeriesLook:
-    """`every` mark is drawn at every zoom; a look that does not `fit` may leave the graph's height;
-    `width` in px.
+    """The look of a series of marks; `width` is in px.
+
+    With `every`, each mark is drawn at every zoom; a look that does not `fit` may leave the graph's
+    height.
     """
 
     words: str
@@ -34,7 +35,7 @@ class SeriesLook:
     xplot: str = "white"
 
 
-def _again(words: str, mark: Mark, colour: str = VERMILLION) -> SeriesLook:
+def _retransmission(words: str, mark: Mark, colour: str = VERMILLION) -> SeriesLook:
     return SeriesLook(words, colour, mark, "R", every=True, width=2, xplot="red")
 
 
@@ -60,17 +61,17 @@ LOOKS: dict[str, SeriesLook] = {
         xplot="blue",
     ),
     "data": SeriesLook("segment sent for the first time", BLUE),
-    "fast": _again("R: sent again after duplicate ACKs (fast retransmission)", "triangle"),
-    "again_sack": _again("R: sent again because SACK reported a gap", "circle"),
-    "rto": _again("R: sent again after a time-out (RTO)", "square", BLACK),
-    "tlp": _again("R: tail loss probe", "diamond"),
-    "spurious": _again("R: sent again needlessly, as known afterwards", "cross", BLACK),
+    "fast": _retransmission("R: fast retransmission, after duplicate ACKs", "triangle"),
+    "again_sack": _retransmission("R: retransmission because SACK reported a gap", "circle"),
+    "rto": _retransmission("R: retransmission after a time-out (RTO)", "square", BLACK),
+    "tlp": _retransmission("R: tail loss probe", "diamond"),
+    "spurious": _retransmission("R: needless retransmission, as known afterwards", "cross", BLACK),
     "keepalive": SeriesLook("keep-alive probe", GREY, "plus", "K", every=True),
     "probe": SeriesLook("probe of a closed window", GREY, "ring", "P", every=True),
-    "syn": _again("R: SYN sent again", "plus", BLACK),
-    "other": _again("R: sent again, no sign says why", "ring"),
+    "syn": _retransmission("R: SYN retransmitted", "plus", BLACK),
+    "other": _retransmission("R: retransmission, no sign says why", "ring"),
     "late": SeriesLook(
-        "fills a gap: late or sent again, seen behind the loss",
+        "fills a gap: late or retransmitted, seen behind the loss",
         SKY,
         "triangle",
         "L",
@@ -80,10 +81,8 @@ LOOKS: dict[str, SeriesLook] = {
     "copy": SeriesLook(
         "a copy of what had already come by", PURPLE, "cross", "C", every=True, width=2
     ),
-    "fin": _again("R: FIN sent again", "plus", BLACK),
-    "throughput": SeriesLook(
-        "throughput: all data sent, with what was sent again", BLUE, xplot="red"
-    ),
+    "fin": _retransmission("R: FIN retransmitted", "plus", BLACK),
+    "throughput": SeriesLook("throughput: all data sent, retransmissions too", BLUE, xplot="red"),
     "goodput": SeriesLook("goodput: bytes newly acknowledged", GREEN, width=2, xplot="blue"),
     "rtt": SeriesLook("round trip of a segment that was sent once", BLUE, "circle", xplot="red"),
     "smoothed": SeriesLook(
@@ -114,9 +113,7 @@ LOOKS: dict[str, SeriesLook] = {
 _KINDS = {"none": "data", "new": "data", "sack": "again_sack"}
 """The looks of kinds that are called otherwise."""
 KINDS: tuple[str, ...] = tuple(_KINDS.get(name, name) for name in columns.KIND)
-"""The look of each of the packets' kinds, whose codes, names and definitions are in
-analysis/flows/columns.py.
-"""
+"""The look of each kind of packets, which analysis/flows/kinds.csv defines."""
 RETRANSMITTED = frozenset(columns.KIND[name] for name in (*columns.RETRANSMISSIONS, "syn", "fin"))
 """The kinds that are retransmissions, as seen before the loss."""
 SERIES = (BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY, BLACK)

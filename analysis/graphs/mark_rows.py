@@ -1,6 +1,4 @@
-"""Rows of columns chosen, and runs of marks drawn as one where there are more than a picture can
-show.
-"""
+"""Chosen rows of columns, and runs of marks drawn as one if a picture cannot show them all."""
 
 from __future__ import annotations
 
@@ -11,11 +9,11 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.graphs.capture import Answers, Blocks, Numbers, SentSegments, Whole
+from analysis.graphs.capture import Acknowledgements, Numbers, SackBlocks, SentSegments, Whole
 from analysis.graphs.layers import Layer
 from analysis.graphs.looks import KINDS, LOOKS
 
-Table = TypeVar("Table", SentSegments, Answers, Blocks)
+Table = TypeVar("Table", SentSegments, Acknowledgements, SackBlocks)
 
 
 def taken(table: Table, rows: NDArray[np.bool_]) -> Table:
@@ -41,8 +39,9 @@ def safe_name(label: str) -> str:
 
 
 def in_cells(layer: Layer, columns: Whole, rows: int) -> Layer:
-    """One dot of those that would lie on each other: in the same column and the same of `rows`
-    heights.
+    """One dot for those that would cover each other.
+
+    They are in the same column and at the same of `rows` heights.
     """
     low, high = float(layer.y.min()), float(layer.y.max())
     heights = ((layer.y - low) * (rows / ((high - low) or 1))).astype(np.int64)
@@ -63,8 +62,9 @@ def merged(layer: Layer, run: int) -> Layer:
 
 
 def in_groups(layer: Layer, groups: Whole) -> Layer:
-    """Marks whose `groups` (never falling) are equal become one stroke, or their lowest and highest
-    points.
+    """Makes marks of one group one stroke, or their lowest and highest points.
+
+    `groups` never falls.
     """
     (starts,) = np.nonzero(np.diff(groups, prepend=groups[:1] - 1))
     if layer.shape == "bars":
@@ -79,9 +79,7 @@ def in_groups(layer: Layer, groups: Whole) -> Layer:
 
 
 def _strokes(layer: Layer, starts: Whole) -> Layer:
-    """A bar stays upright or, as a run of several, leans from the first one's time to the last
-    one's.
-    """
+    """A bar stays upright; a run of several leans from the first one's time to the last one's."""
     starts = _contiguous(layer, starts)
     ends = np.append(starts[1:], len(layer)) - 1
     top = layer.y if layer.top is None else layer.top
@@ -97,9 +95,7 @@ def _strokes(layer: Layer, starts: Whole) -> Layer:
 
 
 def _contiguous(layer: Layer, starts: Whole) -> Whole:
-    """Also a step backwards begins a stroke, so that a stroke never covers bytes that came
-    later.
-    """
+    """Begins a stroke also at a step backwards, so that none covers bytes that came later."""
     (back,) = np.nonzero(np.diff(layer.y) < 0)
     return np.union1d(starts, back + 1)
 
@@ -109,9 +105,9 @@ def _extremes(values: Numbers, groups: Whole, starts: Whole) -> Whole:
     counts = np.diff(np.append(starts, len(values)))
     rows = [starts, starts + counts - 1]
     for best in (np.minimum, np.maximum):
-        found = np.flatnonzero(values == np.repeat(best.reduceat(values, starts), counts))
+        places = np.flatnonzero(values == np.repeat(best.reduceat(values, starts), counts))
         rows.append(
-            found[np.flatnonzero(np.diff(groups[found], prepend=groups[0] - 1))]
+            places[np.flatnonzero(np.diff(groups[places], prepend=groups[0] - 1))]
         )  # the first of each group
     return np.unique(np.concatenate(rows))
 

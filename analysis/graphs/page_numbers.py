@@ -1,5 +1,4 @@
-"""Numbers as short text: rounded to a step, differences, bytes of the same weight together,
-deflate, base64.
+"""Numbers as short text: rounded, differences, bytes by weight, deflate, base64.
 
 Differences of times, sequence numbers and ACKs are small and alike. With the bytes of one weight
 beside each other, deflate finds that. page/decode.js is the way back.
@@ -27,14 +26,15 @@ class PageColumns:
         self._places: dict[tuple[float, bytes], int] = {}
 
     def put(self, numbers: Numbers, step: int = 1) -> int:
-        """The place of `numbers`, rounded to multiples of `step`; those that are not whole to six
-        digits.
+        """The place of `numbers`, rounded to multiples of `step`.
+
+        Numbers that are not whole are rounded to six digits.
         """
-        whole, kept = _rounded(numbers, step)
-        key = (kept, whole.tobytes())
+        integers, kept = _rounded(numbers, step)
+        key = (kept, integers.tobytes())
         if key not in self._places:
             self._places[key] = len(self.stored)
-            self.stored.append({"length": len(whole), "step": kept, **_packed(whole)})
+            self.stored.append({"length": len(integers), "step": kept, **_packed(integers)})
         return self._places[key]
 
 
@@ -42,12 +42,12 @@ def _rounded(numbers: Numbers, step: int) -> tuple[Whole, float]:
     if numbers.dtype.kind == "f":
         fine = 10.0 ** (np.ceil(np.log10(float(np.abs(numbers).max(initial=0)) or 1)) - DIGITS)
         return np.rint(numbers / fine).astype(np.int64), fine
-    whole = numbers.astype(np.int64, copy=False)
-    return (whole if step == 1 else (whole + step // 2) // step), step
+    integers = numbers.astype(np.int64, copy=False)
+    return (integers if step == 1 else (integers + step // 2) // step), step
 
 
-def _packed(whole: Whole) -> dict[str, Any]:
-    differences = np.diff(whole, prepend=0)
+def _packed(integers: Whole) -> dict[str, Any]:
+    differences = np.diff(integers, prepend=0)
     unsigned = ((differences << 1) ^ (differences >> 63)).astype(
         "<u8"
     )  # the sign goes to the lowest bit

@@ -18,7 +18,7 @@ QUEUED = (
 )
 
 
-def draw(one: CaptureDirection, trips: pl.DataFrame) -> tuple[Graph, Graph]:
+def draw(direction: CaptureDirection, trips: pl.DataFrame) -> tuple[Graph, Graph]:
     """Waiting time (ms) and bytes ahead of each packet, at the time when it left the first capture.
 
     `trips` are all that went the way of this direction, as analysis.flows.both_ends.journeys has
@@ -29,7 +29,7 @@ def draw(one: CaptureDirection, trips: pl.DataFrame) -> tuple[Graph, Graph]:
     waited = came - left - (came - left).min(initial=np.iinfo(np.int64).max)
     ahead = _arrived_in(came, whole(some["payload"]), waited)
     fields = {"record": whole(some["number"])}
-    times = left - one.start
+    times = left - direction.start
     return (
         graph(
             "queue_time",

@@ -14,8 +14,8 @@ RTT = Axis("round-trip time", "ms", 1e-6, zero=True)
 STEPS = 1000
 """Points of the distribution."""
 CAPTION = (
-    "From a segment to the ACK that covers it; segments sent again give none, since the ACK may be"
-    " for either."
+    "From a segment to the ACK that covers it; retransmitted segments give none, since the ACK may"
+    " be for either transmission."
 )
 
 AT_RECEIVER = (
@@ -24,36 +24,40 @@ AT_RECEIVER = (
 )
 
 
-def caption(one: CaptureDirection, words: str) -> str:
-    """`words`, and before them what the times are where they are no round trips."""
-    return AT_RECEIVER + words if one.at_receiver else words
+def caption(direction: CaptureDirection, words: str) -> str:
+    """`words`, preceded by what the times are if they are no round trips."""
+    return AT_RECEIVER + words if direction.at_receiver else words
 
 
-def draw(one: CaptureDirection, samples: Sequence[SocketSample] = ()) -> Graph:
-    """A dot for each sample at the time of the ACK; the socket's own smoothed value where samples
-    are given.
+def draw(direction: CaptureDirection, samples: Sequence[SocketSample] = ()) -> Graph:
+    """A dot for each sample at the time of the ACK.
+
+    With `samples` also the socket's own smoothed value.
     """
-    times, rtts, numbers = _measured(one)
-    at = np.array([round(sample.time * 1e9) - one.start for sample in samples], dtype=np.int64)
+    times, rtts, numbers = _measured(direction)
+    at = np.array(
+        [round(sample.time * 1e9) - direction.start for sample in samples], dtype=np.int64
+    )
     smoothed = np.array([round(sample.rtt * 1e9) for sample in samples], dtype=np.int64)
     return graph(
         "rtt",
         "Round-trip time",
-        caption(one, CAPTION),
+        caption(direction, CAPTION),
         RTT,
         Layer("rtt", "dots", times, rtts, fields={"record": numbers}),
         Layer("smoothed", "stairs", at, smoothed),
     )
 
 
-def distribution(one: CaptureDirection) -> Graph:
+def distribution(direction: CaptureDirection) -> Graph:
     """The cumulative distribution: y is the share of round trips that were at most x."""
-    _, rtts, _ = _measured(one)
+    _, rtts, _ = _measured(direction)
     shares = np.linspace(0, 1, min(STEPS, len(rtts)) + 1) if len(rtts) else np.zeros(0)
     at = np.quantile(rtts, shares, method="inverted_cdf") if len(rtts) else shares
     layer = Layer("share", "stairs", at, shares)
     words = caption(
-        one, "Read upwards: at half height stands the median. A steep part is a time that many had."
+        direction,
+        "Read upwards: at half height stands the median. A steep part is a time that many had.",
     )
     layers = (layer,) if len(layer) else ()
     share = Axis("share", "", zero=True)
@@ -68,6 +72,6 @@ def distribution(one: CaptureDirection) -> Graph:
     )
 
 
-def _measured(one: CaptureDirection) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    some = one.answers.rtt >= 0
-    return one.answers.time[some], one.answers.rtt[some], one.answers.number[some]
+def _measured(direction: CaptureDirection) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    some = direction.answers.rtt >= 0
+    return direction.answers.time[some], direction.answers.rtt[some], direction.answers.number[some]

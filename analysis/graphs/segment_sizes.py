@@ -13,15 +13,15 @@ CAPTION = (
 )
 
 
-def draw(one: CaptureDirection) -> Graph:
+def draw(direction: CaptureDirection) -> Graph:
     """A dot a segment, and the average so far. SYN and FIN count as one byte."""
-    sizes = one.sent.high - one.sent.low
+    sizes = direction.sent.high - direction.sent.low
     average = np.cumsum(sizes) / np.arange(1, len(sizes) + 1)
     return graph(
         "segment_sizes",
         "Segment sizes",
         CAPTION,
         Axis("payload", "B", zero=True),
-        Layer("size", "dots", one.sent.time, sizes, fields={"record": one.sent.number}),
-        Layer("average", "line", one.sent.time, average),
+        Layer("size", "dots", direction.sent.time, sizes, fields={"record": direction.sent.number}),
+        Layer("average", "line", direction.sent.time, average),
     )

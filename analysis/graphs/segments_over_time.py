@@ -1,10 +1,8 @@
-"""The time-sequence graph: every segment at its bytes, between what is acknowledged and what the
-receiver allows.
-"""
+"""The time-sequence graph: every segment at its bytes, between the ACK line and the window."""
 
 from __future__ import annotations
 
-from analysis.graphs.capture import Blocks, CaptureDirection, SentSegments
+from analysis.graphs.capture import CaptureDirection, SackBlocks, SentSegments
 from analysis.graphs.layers import SEQUENCE, Graph, Layer, Shape, graph
 from analysis.graphs.mark_rows import rows_by_look, taken
 
@@ -14,11 +12,9 @@ CAPTION = (
 )
 
 
-def draw(one: CaptureDirection) -> Graph:
-    """Window and ACK lines, SACK blocks, data, and each kind of retransmission as a layer of its
-    own.
-    """
-    answers, numbers = one.answers, {"record": one.answers.number}
+def draw(direction: CaptureDirection) -> Graph:
+    """Window and ACK lines, SACK blocks, data, and a layer per kind of retransmission."""
+    answers, numbers = direction.answers, {"record": direction.answers.number}
     return graph(
         "time_sequence",
         "Time and sequence",
@@ -26,14 +22,15 @@ def draw(one: CaptureDirection) -> Graph:
         SEQUENCE,
         Layer("window", "stairs", answers.time, answers.edge, fields=numbers),
         Layer("ack", "stairs", answers.time, answers.highest, fields=numbers),
-        *(_reported(one.blocks, duplicate) for duplicate in (False, True)),
-        *by_kind(one.sent),
+        *(_reported(direction.blocks, duplicate) for duplicate in (False, True)),
+        *by_kind(direction.sent),
     )
 
 
 def by_kind(sent: SentSegments, shape: Shape = "bars") -> list[Layer]:
-    """The segments as one layer a kind, those that were sent once first; `dots` stand at the first
-    byte.
+    """The segments as one layer a kind, those that were sent once first.
+
+    `dots` stand at the first byte.
     """
     return [_of(taken(sent, rows), name, shape) for name, rows in rows_by_look(sent.kind)]
 
@@ -43,7 +40,7 @@ def _of(sent: SentSegments, name: str, shape: Shape) -> Layer:
     return Layer(name, shape, sent.time, sent.low, top, fields={"record": sent.number})
 
 
-def _reported(blocks: Blocks, duplicate: bool) -> Layer:
+def _reported(blocks: SackBlocks, duplicate: bool) -> Layer:
     some = taken(blocks, blocks.duplicate == duplicate)
     look = "dsack" if duplicate else "sack"
     return Layer(look, "bars", some.time, some.left, some.right, fields={"record": some.number})

@@ -1,6 +1,4 @@
-"""The graphs as pictures for a text, drawn by matplotlib: the page's layers, thinned to what can be
-seen.
-"""
+"""The graphs as pictures for a text: the page's layers, thinned to what can be seen."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, FuncFormatter
 
-from analysis.graphs.all_graphs import Samples, View, views
+from analysis.graphs.all_graphs import DirectionView, Samples, views
 from analysis.graphs.capture import Capture, Numbers
 from analysis.graphs.layers import Axis, Graph, Layer
 from analysis.graphs.looks import LOOKS, SERIES
@@ -24,13 +22,15 @@ from analysis.rendering import page_files
 from analysis.rendering.figure_style import grid, settings
 
 COLUMNS = 1600
-"""Across a picture, more marks than four times this many of one kind are thinned to their lowest
-and highest.
+"""The columns of a picture.
+
+More marks of one kind than four times this are thinned to their lowest and highest.
 """
 RATE_BINS = 150
 MOST_DRAWN = 10_000
-"""Dots of one kind beyond which they are pixels also in an SVG, which would else have tens of
-megabytes.
+"""Dots of one kind beyond which they are pixels also in an SVG.
+
+As shapes, they would take tens of megabytes.
 """
 MOST_CONNECTIONS = 4
 """Connections of a capture that are drawn, those with most payload."""
@@ -53,10 +53,10 @@ def write_pictures(
     samples: Samples | None = None,
     most: int = MOST_CONNECTIONS,
 ) -> list[Path]:
-    """One file a graph and format ("png", "svg", "pdf"), of the `most` largest connections of each
-    capture.
+    """One file a graph and format ("png", "svg", "pdf").
 
-    Raises TcplabError where the folder cannot be written.
+    Of the `most` largest connections of each capture. Raises TcplabError if the folder cannot be
+    written.
     """
     drawn = {name: graph for view in views(captures, samples, most) for name, graph in _named(view)}
     files = (
@@ -68,15 +68,15 @@ def write_pictures(
     return [folder / f"{name}.{ending}" for name in drawn for ending in formats]
 
 
-def _named(view: View) -> Iterator[tuple[str, Graph]]:
+def _named(view: DirectionView) -> Iterator[tuple[str, Graph]]:
     label = safe_name(view.direction.capture)
     for graph in view.graphs:
-        whole = graph.key in ("fairness", "jain")  # of all connections
+        of_all_connections = graph.key in ("fairness", "jain")  # of all connections
         if graph.layers:
             yield (
                 (
                     f"{label}_{graph.key}"
-                    if whole
+                    if of_all_connections
                     else f"{label}_{view.direction.short_name}_{graph.key}"
                 ),
                 graph,

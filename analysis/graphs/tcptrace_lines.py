@@ -21,12 +21,11 @@ Lines = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class TimeSequence:
-    """What a time-sequence graph shows, in seconds and bytes since the first packet; `start` is
-    seconds since 1970.
+    """What a time-sequence graph shows, in seconds and bytes since the first packet.
 
-    `data` are segments sent for the first time and `resent` those that tcptrace calls
-    retransmitted; `acks` and `window` are the staircases of the cumulative ACK and of the
-    highest byte that the receiver allows; `sacks` are reported blocks.
+    `start` is seconds since 1970. `data` are segments sent for the first time and `resent` those
+    that tcptrace calls retransmitted; `acks` and `window` are the staircases of the cumulative ACK
+    and of the highest byte that the receiver allows; `sacks` are reported blocks.
     """
 
     start: float
@@ -37,32 +36,35 @@ class TimeSequence:
     sacks: Lines
 
 
-def time_sequence(one: CaptureDirection) -> TimeSequence:
+def time_sequence(direction: CaptureDirection) -> TimeSequence:
     """The lines, in seconds and bytes since the connection's first packet in either direction.
 
     The SYN has none.
     """
-    sent, answers = one.sent, one.answers
+    sent, answers = direction.sent, direction.answers
     first = min(int(times.min()) for times in (sent.time, answers.time) if len(times))
     again, payload = np.isin(sent.kind, AGAIN), (sent.high > sent.low) & (sent.low > 0)
     strokes = _strokes(sent.time - first, sent.low, sent.high)
     return TimeSequence(
-        start=(one.start + first) / 1e9,
+        start=(direction.start + first) / 1e9,
         data=strokes[payload & ~again],
         resent=strokes[payload & again],
         acks=_stairs(answers.time - first, answers.highest),
         window=_stairs(answers.time - first, answers.edge),
-        sacks=_strokes(one.blocks.time - first, one.blocks.left, one.blocks.right)[
-            ~one.blocks.duplicate
-        ],
+        sacks=_strokes(
+            direction.blocks.time - first, direction.blocks.left, direction.blocks.right
+        )[~direction.blocks.duplicate],
     )
 
 
-def rtts(one: CaptureDirection) -> list[tuple[float, float]]:
+def rtts(direction: CaptureDirection) -> list[tuple[float, float]]:
     """Round trips as (seconds since 1970 at the ACK, ms)."""
-    some = one.answers.rtt >= 0
-    times, found = (one.answers.time[some] + one.start) / 1e9, one.answers.rtt[some] / 1e6
-    return list(zip(times.tolist(), found.tolist(), strict=True))
+    some = direction.answers.rtt >= 0
+    times, trips = (
+        (direction.answers.time[some] + direction.start) / 1e9,
+        direction.answers.rtt[some] / 1e6,
+    )
+    return list(zip(times.tolist(), trips.tolist(), strict=True))
 
 
 def _strokes(times: Whole, low: Whole, high: Whole) -> Lines:
@@ -71,7 +73,7 @@ def _strokes(times: Whole, low: Whole, high: Whole) -> Lines:
 
 
 def _stairs(times: Whole, heights: Whole) -> Lines:
-    """A flat line to each point and, where it is at another height, an upright one."""
+    """A flat line to each point and, if its height is another, an upright one."""
     seconds: NDArray[np.float64] = times / 1e9
     flat = np.column_stack((seconds[:-1], heights[:-1], seconds[1:], heights[:-1]))
     upright = np.column_stack((seconds[1:], heights[:-1], seconds[1:], heights[1:]))

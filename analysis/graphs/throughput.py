@@ -16,19 +16,19 @@ CAPTION = (
 )
 
 
-def draw(one: CaptureDirection) -> Graph:
-    """Both as growing sums; who draws them takes the steepness."""
-    sent = np.cumsum(one.sent.high - one.sent.low)
+def draw(direction: CaptureDirection) -> Graph:
+    """Both rates as growing sums, of which a picture draws the steepness."""
+    sent = np.cumsum(direction.sent.high - direction.sent.low)
     return graph(
         "throughput",
         "Throughput and goodput",
         CAPTION,
         RATE,
-        Layer("throughput", "rate", one.sent.time, sent),
-        goodput(one, "goodput"),
+        Layer("throughput", "rate", direction.sent.time, sent),
+        goodput(direction, "goodput"),
     )
 
 
-def goodput(one: CaptureDirection, look: str, words: str = "") -> Layer:
+def goodput(direction: CaptureDirection, look: str, words: str = "") -> Layer:
     """The highest ACK so far."""
-    return Layer(look, "rate", one.answers.time, one.answers.highest, words=words)
+    return Layer(look, "rate", direction.answers.time, direction.answers.highest, words=words)

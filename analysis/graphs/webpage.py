@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from analysis.graphs.all_graphs import Samples, View, views
+from analysis import rendering
+from analysis.graphs.all_graphs import DirectionView, Samples, views
 from analysis.graphs.capture import Capture
 from analysis.graphs.layers import Axis, Graph, Layer
 from analysis.graphs.looks import LOOKS, SERIES
@@ -19,9 +20,10 @@ from analysis.graphs.page_numbers import PageColumns
 MOST_CONNECTIONS = 64
 """Connections of a capture that the page shows, those with most payload."""
 MOST_SEGMENTS = 1_000_000
-"""Segments up to which each has its own mark. Beyond, runs of neighbours are stored as one, with
-the same size in mind: about a third as many marks, since graphs then have no times in common.
-The page stays below 5 MB.
+"""Segments up to which each has its own mark.
+
+Beyond, runs of neighbours are stored as one, with the same size in mind: about a third as many
+marks, since graphs then have no times in common. The page stays below 5 MB.
 """
 FINE_SEGMENTS = 100_000
 """Segments up to which times are kept to the nanosecond; with more, to the microsecond."""
@@ -33,18 +35,16 @@ def page(
     samples: Samples | None = None,
     notes: Sequence[str] = (),
 ) -> str:
-    """The page's text, `notes` above the graphs. `samples` of the senders' sockets are by
-    connection number of the first capture.
+    """The page's text, `notes` above the graphs.
 
-    With two captures of the same traffic (the first two) the ladder has slanted arrows, and
-    there are queues.
+    `samples` of the senders' sockets are by connection number of the first capture. With two
+    captures of the same traffic (the first two) the ladder has slanted arrows, and there are
+    queues.
     """
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     data = document(captures, samples)
-    folders = ChoiceLoader(
-        [PackageLoader("analysis.graphs", "page"), PackageLoader("analysis.rendering")]
-    )
+    folders = ChoiceLoader([PackageLoader(__package__, "page"), PackageLoader(rendering.__name__)])
     environment = Environment(
         loader=folders,
         autoescape=True,
@@ -59,11 +59,12 @@ def page(
 
 
 def document(captures: Sequence[Capture], samples: Samples | None = None) -> dict[str, Any]:
-    """What the page's scripts read: looks, columns, graphs, and which graphs belong to which
-    direction.
+    """What the page's scripts read.
+
+    Looks, columns, graphs, and the graphs of each direction.
     """
     segments = sum(len(capture.packets) for capture in captures)
-    writer = _Writer(_step(segments), _run(segments))
+    writer = _PageWriter(_step(segments), _run(segments))
     shown = [writer.view(view) for view in views(captures, samples, MOST_CONNECTIONS)]
     return {
         "looks": {name: asdict(look) for name, look in LOOKS.items()},
@@ -104,7 +105,7 @@ def _notes(captures: Sequence[Capture], segments: int) -> list[str]:
     return notes
 
 
-def _end(view: View) -> float:
+def _end(view: DirectionView) -> float:
     """The latest time of the view's graphs, in ns."""
     layers = (layer for graph in view.graphs if graph.over_time for layer in graph.layers)
     return max(
@@ -113,7 +114,7 @@ def _end(view: View) -> float:
     )
 
 
-class _Writer:
+class _PageWriter:
     """Turns graphs into JSON, each graph and each column once."""
 
     def __init__(self, step: int, run: int) -> None:
@@ -122,14 +123,18 @@ class _Writer:
         self._places: dict[int, int] = {}
         self._kept: list[Graph] = []  # alive, so that no other graph gets the same id
 
-    def view(self, view: View) -> dict[str, Any]:
-        one = view.direction
-        ends = (one.source, one.target) if one.forward else (one.target, one.source)
+    def view(self, view: DirectionView) -> dict[str, Any]:
+        direction = view.direction
+        ends = (
+            (direction.source, direction.target)
+            if direction.forward
+            else (direction.target, direction.source)
+        )
         graphs = [self._graph(graph) for graph in view.graphs if graph.layers]
         return {
-            "capture": one.capture,
-            "connection": f"{one.connection}: {ends[0]} \N{EN DASH} {ends[1]}",
-            "direction": one.name,
+            "capture": direction.capture,
+            "connection": f"{direction.connection}: {ends[0]} \N{EN DASH} {ends[1]}",
+            "direction": direction.name,
             "span": [0, _end(view)],
             "graphs": graphs,
         }

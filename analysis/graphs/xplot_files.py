@@ -1,8 +1,8 @@
-"""The graphs as .xpl files for xplot (http://www.xplot.org), with the commands and colours that
-tcptrace 6.6.7 writes.
+"""The graphs as .xpl files for xplot (http://www.xplot.org).
 
-Sequence numbers count from the SYN, as with tcptrace's option -z. Both axes of all files are of
-xplot's kinds `timeval` and `double`: a long transfer has more bytes than fit the others.
+The commands and colours are those that tcptrace 6.6.7 writes. Sequence numbers count from the SYN,
+as with tcptrace's option -z. Both axes of all files are of xplot's kinds `timeval` and `double`: a
+long transfer has more bytes than fit the others.
 """
 
 from __future__ import annotations
@@ -33,57 +33,58 @@ Text = pl.Expr
 def write_xplot(captures: Sequence[Capture], folder: Path) -> list[Path]:
     """Five files a direction: tsg, tput, rtt, owin and ssize.
 
-    Raises TcplabError where the folder cannot be written.
+    Raises TcplabError if the folder cannot be written.
     """
     written: list[Path] = []
 
     def each() -> Iterator[tuple[str, bytes]]:
-        for one in all_directions(captures):
+        for direction in all_directions(captures):
             for kind in KINDS:
-                name = f"{safe_name(one.capture)}_{one.short_name}_{kind}.xpl"
+                name = f"{safe_name(direction.capture)}_{direction.short_name}_{kind}.xpl"
                 written.append(folder / name)
-                yield name, text(one, kind)
+                yield name, text(direction, kind)
 
     page_files.write(folder, each(), "graphs")
     return written
 
 
-def text(one: CaptureDirection, kind: str) -> bytes:
+def text(direction: CaptureDirection, kind: str) -> bytes:
     """The file of one of KINDS."""
     if kind == "tsg":
-        later = replace(one, sent=taken(one.sent, ~_is_syn(one)))
-        return xplot(one, segments_over_time.draw(later), _syn(one)).encode("ascii", "replace")
+        later = replace(direction, sent=taken(direction.sent, ~_is_syn(direction)))
+        return xplot(direction, segments_over_time.draw(later), _syn(direction)).encode(
+            "ascii", "replace"
+        )
     draw = {
         "tput": throughput,
         "rtt": rtt.draw,
         "owin": in_flight.draw,
         "ssize": segment_sizes.draw,
     }
-    return xplot(one, draw[kind](one)).encode("ascii", "replace")
+    return xplot(direction, draw[kind](direction)).encode("ascii", "replace")
 
 
-def _syn(one: CaptureDirection) -> list[str]:
-    """As in tcptrace's file it comes first and in orange, so that who reads the file counts from
-    it.
-    """
-    times = pl.DataFrame({"at": one.sent.time[_is_syn(one)] + one.start}).with_columns(
-        at=_seconds(pl.col("at"))
-    )
+def _syn(direction: CaptureDirection) -> list[str]:
+    """The SYN, first and in orange as in tcptrace's file, whose reader counts from it."""
+    times = pl.DataFrame(
+        {"at": direction.sent.time[_is_syn(direction)] + direction.start}
+    ).with_columns(at=_seconds(pl.col("at")))
     return _filled(
         times,
         ["orange", "diamond {at} 0", "atext {at} 1", "SYN", "uarrow {at} 1", "line {at} 0 {at} 1"],
     )
 
 
-def _is_syn(one: CaptureDirection) -> NDArray[np.bool_]:
-    return np.asarray((one.sent.low == 0) & (one.sent.kind == 0))
+def _is_syn(direction: CaptureDirection) -> NDArray[np.bool_]:
+    return np.asarray((direction.sent.low == 0) & (direction.sent.kind == 0))
 
 
-def throughput(one: CaptureDirection) -> Graph:
-    """As tcptrace: each segment by the time since the one before, the average of ten, and that
-    since the start.
+def throughput(direction: CaptureDirection) -> Graph:
+    """Throughput as tcptrace draws it.
+
+    Each segment by the time since the one before, the average of ten, and that since the start.
     """
-    times, sums = one.sent.time, np.cumsum(one.sent.high - one.sent.low)
+    times, sums = direction.sent.time, np.cumsum(direction.sent.high - direction.sent.low)
     tenth = np.arange(0, len(times), TOGETHER)
     layers = [
         Layer("instant", "dots", times[1:], _rate(times, sums, np.arange(len(times)))),
@@ -99,20 +100,20 @@ def _rate(times: Whole, sums: Whole, rows: Whole) -> np.ndarray:
     return np.diff(sums[rows]) / np.maximum(np.diff(times[rows]), 1)
 
 
-def xplot(one: CaptureDirection, drawn: Graph, before: Sequence[str] = ()) -> str:
+def xplot(direction: CaptureDirection, drawn: Graph, before: Sequence[str] = ()) -> str:
     """The file's text, with commands that come `before` the graph's layers."""
     unit = f" ({drawn.y.unit})" if drawn.y.unit else ""
-    title = f"{one.source}_==>_{one.target} ({drawn.title.lower()})"
+    title = f"{direction.source}_==>_{direction.target} ({drawn.title.lower()})"
     head = ["timeval double", "title", title, "xlabel", "time", "ylabel", f"{drawn.y.label}{unit}"]
-    commands = (line for layer in drawn.layers for line in _commands(layer, one, drawn))
+    commands = (line for layer in drawn.layers for line in _commands(layer, direction, drawn))
     return "\n".join([*head, *before, *commands, "go", ""])
 
 
-def _commands(layer: Layer, one: CaptureDirection, drawn: Graph) -> list[str]:
+def _commands(layer: Layer, direction: CaptureDirection, drawn: Graph) -> list[str]:
     top = layer.y if layer.top is None else layer.top
     scale = drawn.y.scale
     columns = {
-        "at": layer.x.astype(np.int64) + one.start,
+        "at": layer.x.astype(np.int64) + direction.start,
         "low": _shown(layer.y, scale),
         "high": _shown(top, scale),
     }

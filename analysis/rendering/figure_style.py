@@ -50,20 +50,19 @@ def settings() -> Iterator[None]:
 def grid(
     rows: int, columns: int, height: float, share: bool, below: float = 0.6
 ) -> tuple[Figure, list[list[Axes]]]:
-    """A figure of `rows` x `columns` axes, `height` inches per row; with `share`, each row has one
-    y scale.
+    """A figure of `rows` x `columns` axes, `height` inches per row.
 
-    `below` inches stay free under the lowest axes. The margins are fixed, because matplotlib's
-    automatic layout draws everything twice.
+    With `share`, each row has one y scale. `below` inches stay free under the lowest axes. The
+    margins are fixed, because matplotlib's automatic layout draws everything twice.
     """
-    width, whole = max(9.0, 6.5 * columns), height * rows + below
-    figure = Figure(figsize=(width, whole), dpi=100)
+    width, inches = max(9.0, 6.5 * columns), height * rows + below
+    figure = Figure(figsize=(width, inches), dpi=100)
     FigureCanvasAgg(figure)
     figure.subplots_adjust(
         left=0.8 / width,
         right=1 - 0.2 / width,
-        bottom=below / whole,
-        top=1 - 0.35 / whole,
+        bottom=below / inches,
+        top=1 - 0.35 / inches,
         wspace=0.16,
         hspace=0.3 if height > 4 else 0.36,
     )

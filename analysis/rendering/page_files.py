@@ -1,4 +1,4 @@
-"""Pages from templates, written so that nobody sees half of one."""
+"""Pages from templates, written so that no reader sees half of one."""
 
 from __future__ import annotations
 
@@ -25,9 +25,7 @@ def write(folder: Path, files: Iterable[tuple[str, bytes]], command: str) -> Non
 
 
 def _put(path: Path, content: bytes) -> None:
-    """Writes in one step, so that a reader never sees half a file and a full disk leaves none
-    behind.
-    """
+    """Writes in one step: no reader sees half a file, and a full disk leaves none behind."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
     try:
@@ -39,9 +37,10 @@ def _put(path: Path, content: bytes) -> None:
 
 
 def _remedy(error: OSError, command: str) -> str:
+    again = f"python -m {__package__.removesuffix('.rendering')} {command}"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return f"Free some space, then: python -m analysis {command}"
-    return f"Name a folder that you may write to: python -m analysis {command} --out FOLDER"
+        return f"Free some space, then: {again}"
+    return f"Name a folder that you may write to: {again} --out FOLDER"
 
 
 def render(name: str, context: dict[str, Any]) -> str:
@@ -49,7 +48,7 @@ def render(name: str, context: dict[str, Any]) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        loader=PackageLoader("analysis.rendering"),
+        loader=PackageLoader(__package__),
         autoescape=name.endswith(".html"),
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -29,6 +29,7 @@ from experiments.running.seed import limits_for, needed_mib, refuse_modules
 from experiments.running.session import RunRequest, carry_out, choose, reporter
 from experiments.sweep.sweep_definition import single
 from testbed.host.capacity import guests_at_once
+from testbed.host.naming import command
 from testbed.lab.ready import commands as lab_commands
 from testbed.modules.module_build import build_all
 from topologies.data import to_data
@@ -161,7 +162,7 @@ def _callback(named: Experiment) -> Callable[..., None]:
             chosen = "virtual" if virtual else choose(testbed)
             if chosen == "virtual":
                 guests_at_once(needed_mib(spec), 1)
-            from experiments.published.matching import (
+            from experiments.published.same_settings import (
                 published_beside,  # a tenth of a second that --help can do without
             )
 
@@ -346,7 +347,7 @@ def bench_scale(quick: bool) -> None:
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def bench_analysis(arguments: tuple[str, ...]) -> None:
     """What reading a capture costs, ours beside tcptrace and others."""
-    os.execv(sys.executable, [sys.executable, "-m", "analysis", "bench", *arguments])
+    os.execv(sys.executable, command("analysis", "bench", *arguments))
 
 
 @tcplab.command(context_settings={"ignore_unknown_options": True}, add_help_option=False)
@@ -355,14 +356,14 @@ def analyze(arguments: tuple[str, ...]) -> None:
     """What TCP did in any capture: analyze trace.pcap; with --out FOLDER also its graphs and
     tables.
     """
-    os.execv(sys.executable, [sys.executable, "-m", "analysis", "analyze", *arguments])
+    os.execv(sys.executable, command("analysis", "analyze", *arguments))
 
 
 @tcplab.command(context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def report(arguments: tuple[str, ...]) -> None:
     """Make the report of a finished run again: report runs/sack/latest."""
-    os.execv(sys.executable, [sys.executable, "-m", "analysis", "report", *arguments])
+    os.execv(sys.executable, command("analysis", "report", *arguments))
 
 
 tcplab.add_command(lab_commands, "image")

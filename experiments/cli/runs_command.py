@@ -98,9 +98,9 @@ def _usable(kept: list[Kept]) -> set[str]:
     Without a ready lab all are taken for that.
     """
     from experiments.sweep.point import origin
-    from testbed.lab.ready import found
+    from testbed.lab.ready import lab_if_ready
 
-    ready = found()
+    ready = lab_if_ready()
     now = origin(ready) if ready else None
     return {one.key for one in kept if now is None or one.origin == now}
 

@@ -20,7 +20,7 @@ from analysis.reporting.quantities import counter
 from analysis.reporting.run_pictures import Picture
 from analysis.reporting.study_reports import StudyReport
 from analysis.reporting.tables import Listing, ReportQuantity
-from experiments.packet_dropper.elapsed_times import (
+from experiments.packet_dropper.original_columns import (
     HEAD,
     NOTES,
     as_published,

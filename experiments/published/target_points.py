@@ -7,6 +7,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Literal
 
+import experiments
 from experiments.definition.catalogue import catalogue, find
 from experiments.definition.grid import Combination, combination, factor
 from experiments.definition.profiles import Profile
@@ -87,7 +88,8 @@ def described(target: Target) -> dict[str, Any]:
 
 def profile_of(experiment: str) -> Profile | None:
     """The profile that a study declares."""
-    profile: Profile | None = getattr(import_module(f"experiments.{experiment}"), "PROFILE", None)
+    module = import_module(f"{experiments.__name__}.{experiment}")
+    profile: Profile | None = getattr(module, "PROFILE", None)
     return profile
 
 

@@ -141,7 +141,7 @@ def _lateness(results: RunResults) -> Picture | None:
     from analysis.figures import lateness
 
     curves = [
-        lateness.Curve(
+        lateness.LatenessCurve(
             measured.trial.condition.label, measured.late, measured.values.get("order.arrived", 0.0)
         )
         for measured in results.first

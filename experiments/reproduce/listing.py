@@ -8,7 +8,7 @@ from typing import Any
 
 from experiments.definition.catalogue import catalogue
 from experiments.definition.grid import Combination
-from experiments.published.matching import taken
+from experiments.published.same_settings import taken
 from experiments.published.target import Target
 from experiments.published.target_points import TIMES, Time, command, described, profile_of
 from experiments.published.targets import published_study

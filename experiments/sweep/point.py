@@ -32,6 +32,7 @@ _CAPTURES = (
     "records/__init__.py",
     "records/run_directory.py",
     "records/problems.py",
+    "flows/*.csv",
     "flows/*.py",
     "flows/plain/*.py",
     "flows/core/src/*.rs",

@@ -1,11 +1,10 @@
-"""Numbers with units as people write them: `231 kbit/s`, `0.231 Mbps`, `28.9 kB/s`, `≈ 9 %`, `15
-RTOs`.
+"""Numbers with units as people write them: `231 kbit/s`, `28.9 kB/s`, `≈ 9 %`, `15 RTOs`.
 
 A small b is a bit and a capital B a byte. kB is 1000 bytes and KiB 1024; iperf's KBytes are 1024
 (iperf(1)).
 
-What may mean two things is refused, and a person reads it. So are ranges, two numbers, and whatever
-else stands beside the number, except words without digits in parentheses at the end.
+A text that may mean two things is refused, and a person reads it. So are ranges, two numbers, and
+whatever else stands beside the number, except words without digits in parentheses at the end.
 """
 
 from __future__ import annotations
@@ -44,8 +43,9 @@ _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺\u2212", "0123456789-+
 
 @dataclass(frozen=True)
 class Unit:
-    """A unit: what it measures, and its factor to that dimension's base (bit/s, bytes, s, a
-    whole).
+    """A unit.
+
+    `dimension` is what it measures, `factor` leads to the base of that: bit/s, bytes, s, a whole.
     """
 
     dimension: str
@@ -153,11 +153,11 @@ def parse(text: str) -> Number:
     if not written:
         raise ValueError("it is empty")
     plain = _REMARK.sub("", _in_ascii(written))
-    found = _NUMBER.fullmatch(plain) if len(written) <= _LONGEST else None
-    if not found:
+    match = _NUMBER.fullmatch(plain) if len(written) <= _LONGEST else None
+    if not match:
         raise ValueError(f"'{written[:40]}' is not a number with a unit, such as 231 kbit/s")
-    value, half_step, others = _value(found)
-    name = found["unit"].strip(" .,;!")
+    value, half_step, others = _value(match)
+    name = match["unit"].strip(" .,;!")
     unit = _unit(name)
     if unit is None:
         hint = "write one such as kbit/s, Mbps, kB/s, s, ms or %"
@@ -171,14 +171,14 @@ def _in_ascii(written: str) -> str:
     return "".join(str(unicodedata.decimal(letter, letter)) for letter in letters)
 
 
-def _value(found: re.Match[str]) -> tuple[float, float, tuple[float, ...]]:
+def _value(match: re.Match[str]) -> tuple[float, float, tuple[float, ...]]:
     """The value, half of its last digit, and what else the digits may mean."""
-    digits = found["digits"]
+    digits = match["digits"]
     if re.fullmatch(r"[1-9][0-9]{0,2},[0-9]{3}", digits):
-        one, other = digits.replace(",", ""), digits.replace(",", ".")
-        raise ValueError(f"'{digits}' may mean {one} or {other}; write it without the comma")
-    power = _power(found)
-    factor = -1.0 if found["sign"] in ("-", "\u2212") else 1.0
+        whole, decimal = digits.replace(",", ""), digits.replace(",", ".")
+        raise ValueError(f"'{digits}' may mean {whole} or {decimal}; write it without the comma")
+    power = _power(match)
+    factor = -1.0 if match["sign"] in ("-", "\u2212") else 1.0
     plain = _without_groups(digits)
     value = float(f"{plain}e{power}")
     if not math.isfinite(value) or value > 1e30:
@@ -188,8 +188,8 @@ def _value(found: re.Match[str]) -> tuple[float, float, tuple[float, ...]]:
     return factor * value, half_step, others
 
 
-def _power(found: re.Match[str]) -> int:
-    text = found["e"] or found["power"] or found["raised"] or "0"
+def _power(match: re.Match[str]) -> int:
+    text = match["e"] or match["power"] or match["raised"] or "0"
     return int(text.translate(_RAISED))
 
 

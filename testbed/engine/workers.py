@@ -18,7 +18,7 @@ from distributed.core import Status
 
 from testbed.host.code import CODE
 from testbed.jobs.following import Progress
-from testbed.lab.ready import Lab, found
+from testbed.lab.ready import Lab, lab_if_ready
 from topologies.errors import TcplabError
 
 PROGRESS, WORKERS = "tcplab-progress", "tcplab-workers"
@@ -52,7 +52,7 @@ def resource(identity: str) -> str:
 
 @cache
 def _own_lab() -> Lab | None:
-    return found()
+    return lab_if_ready()
 
 
 def entrance(wanted: str) -> WorkerPlugin:

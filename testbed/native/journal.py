@@ -1,5 +1,4 @@
-"""What native runs change of the machine itself, written down before it is done: who dies cannot
-undo it.
+"""What native runs change of the machine itself, noted beforehand: a killed run cannot undo it.
 
 Each run that changes something has a file in /run/tcplab, a line for each change, and holds a
 lock on it (flock(2)) that goes with the process. A file whose lock is free is stale: the next
@@ -28,11 +27,11 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 @dataclass(frozen=True)
 class Change:
-    """One change of the kernel that all share.
+    """One change of the shared kernel.
 
     `module`: a module was loaded. `algorithm`: a congestion control was allowed to every
     namespace. `identity` tells this load of the module from a later one of the same name; None
-    where its loader died before it could look.
+    if its loader died before it could look.
     """
 
     kind: Literal["module", "algorithm"]
@@ -46,9 +45,7 @@ class Change:
 
 @dataclass
 class Journal:
-    """One run's changes, as far as they are not undone. Its lock is held as long as `file` is
-    open.
-    """
+    """One run's changes that are not undone. Its lock is held as long as `file` is open."""
 
     path: Path
     file: IO[str]
@@ -61,12 +58,12 @@ class Journal:
     def note(self, change: Change) -> None:
         """Add a change, or what is known of it now; on the disk before this returns."""
         self._append("change", change)
-        self.changes = [one for one in self.changes if not one.is_of(change)] + [change]
+        self.changes = [noted for noted in self.changes if not noted.is_of(change)] + [change]
 
     def forget(self, change: Change) -> None:
         """Take a change out: it was undone, or was never made."""
         self._append("undone", change)
-        self.changes = [one for one in self.changes if not one.is_of(change)]
+        self.changes = [noted for noted in self.changes if not noted.is_of(change)]
 
     def _append(self, event: str, change: Change) -> None:
         """Lines are only ever added: whenever we die, all before the last one are whole."""
@@ -128,7 +125,9 @@ def gate() -> Iterator[None]:
 
 def others_made(change: Change, mine: Journal) -> bool:
     """Whether another journal holds the same, of a run that lives or died. Only behind the gate."""
-    return any(one.is_of(change) for path in _paths() if path != mine.path for one in _read(path))
+    return any(
+        noted.is_of(change) for path in _paths() if path != mine.path for noted in _read(path)
+    )
 
 
 @contextmanager
@@ -184,21 +183,22 @@ def _adopted(path: Path) -> Journal | None:
 
 
 def _read(path: Path) -> list[Change]:
-    """Its changes; none where the machine was started since, and none from a last line that is not
-    whole.
+    """The changes of a journal. A last line that is not whole is left out.
+
+    None if the machine was started since.
     """
     try:
         first, *events = [json.loads(line) for line in path.read_text().split("\n")[:-1]] or [{}]
     except FileNotFoundError:
         return []
-    found: list[Change] = []
+    changes: list[Change] = []
     for event in events if first.get("boot") == _boot() else []:
-        ((what, fields),) = event.items()
+        ((event_name, fields),) = event.items()
         change = Change(**fields)
-        found = [one for one in found if not one.is_of(change)] + (
-            [change] if what == "change" else []
+        changes = [noted for noted in changes if not noted.is_of(change)] + (
+            [change] if event_name == "change" else []
         )
-    return found
+    return changes
 
 
 def _boot() -> str:

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from testbed.host.code import CODE
+from testbed.host.naming import as_in_checkout
 from testbed.recipes.building import BuildReport, Workshop
 from topologies.errors import TcplabError
 
@@ -55,7 +56,7 @@ class Recipe:
         """SHA-256 over name, variant and every source file, as they are when a build begins."""
         digest = hashlib.sha256(f"{FORMAT} {self.name} {self.variant}\n".encode())
         for source in self.sources:
-            digest.update(f"{source.name} {sha256(source)}\n".encode())
+            digest.update(f"{source.name} {_source_sha256(source)}\n".encode())
         return digest.hexdigest()
 
     @property
@@ -89,6 +90,13 @@ def sha256(file: Path) -> str:
     """The SHA-256 of a file, in hexadecimal."""
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _source_sha256(source: Path) -> str:
+    """Of a recipe's source. A module of an installed copy counts as it is in a checkout."""
+    if source.suffix == ".py":
+        return hashlib.sha256(as_in_checkout(source.read_bytes())).hexdigest()
+    return sha256(source)
 
 
 def ready(recipe: Recipe, report: BuildReport, *, rebuild: bool = False) -> Entry:

@@ -1,8 +1,7 @@
-"""A headless Chromium that tests drive over two pipes by the DevTools protocol; nothing beside it
-is needed.
+"""A headless Chromium that tests drive over two pipes by the DevTools protocol.
 
-Protocol: https://chromedevtools.github.io/devtools-protocol/, messages are JSON, each ended by a
-zero byte.
+Nothing beside it is needed. Protocol: https://chromedevtools.github.io/devtools-protocol/, messages
+are JSON, each ended by a zero byte.
 """
 
 from __future__ import annotations
@@ -98,8 +97,8 @@ class Page:
             answer = self._message()
             if answer.get("id") == self._count:
                 assert "error" not in answer, (method, answer["error"])
-                found: dict[str, Any] = answer["result"]
-                return found
+                result: dict[str, Any] = answer["result"]
+                return result
             self._note(answer)
 
     def _message(self) -> dict[str, Any]:
@@ -109,8 +108,8 @@ class Page:
             assert piece, "the browser does not answer"
             self._rest += piece
         text, _, self._rest = self._rest.partition(b"\0")
-        found: dict[str, Any] = json.loads(text)
-        return found
+        message: dict[str, Any] = json.loads(text)
+        return message
 
     def _note(self, event: dict[str, Any]) -> None:
         method, what = event.get("method", ""), event.get("params", {})

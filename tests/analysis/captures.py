@@ -33,9 +33,10 @@ def nanoseconds(seconds: float) -> int:
 
 
 @dataclass
-class Capture:
-    """What one interface saw. `tags` are VLAN numbers; what is captured of a packet ends at
-    `snaplen` bytes.
+class MadeCapture:
+    """What one interface saw; `tags` are VLAN numbers.
+
+    Of each packet `snaplen` bytes are captured.
     """
 
     link: int = ETHERNET
@@ -43,9 +44,9 @@ class Capture:
     snaplen: int = 2**18
     records: list[Record] = field(default_factory=list)
 
-    def flow(self, **settings: Any) -> Flow:
+    def flow(self, **settings: Any) -> MadeFlow:
         """A connection in this capture; the fields of Flow are its settings."""
-        return Flow(self, **settings)
+        return MadeFlow(self, **settings)
 
     def add(
         self,
@@ -77,10 +78,10 @@ class Capture:
 
 
 @dataclass
-class Flow:
+class MadeFlow:
     """One connection from a to b. `firsts` are the two SYNs' absolute sequence numbers."""
 
-    capture: Capture
+    capture: MadeCapture
     hosts: tuple[str, str] = ("10.0.0.1", "10.0.0.2")
     ports: tuple[int, int] = (40000, 5001)
     firsts: tuple[int, int] = (1_000_000, 9_000_000)
@@ -95,11 +96,12 @@ class Flow:
 
     def __post_init__(self) -> None:
         self.version = 6 if ":" in self.hosts[0] else 4
-        self.a, self.b = End(self, 0), End(self, 1)
+        self.a, self.b = MadeEnd(self, 0), MadeEnd(self, 1)
 
-    def open(self, at: float = 0.0, rtt: float = 0.04, seen_at_b: bool = False) -> Flow:
-        """The three-way handshake as the client's interface sees it, or with `seen_at_b` the
-        server's.
+    def open(self, at: float = 0.0, rtt: float = 0.04, seen_at_b: bool = False) -> MadeFlow:
+        """The three-way handshake as the client's interface sees it.
+
+        With `seen_at_b` as the server's does.
         """
         self.a.syn(at)
         self.b.syn(at if seen_at_b else at + rtt)
@@ -107,19 +109,19 @@ class Flow:
         return self
 
 
-class End:
-    """One end of a connection. `next` is the number of its next new byte, `stamp` its last
-    timestamp.
+class MadeEnd:
+    """One end of a connection.
 
-    `acknowledged` is for whoever wants to remember what this end has acknowledged.
+    `next` is the number of its next new byte, `stamp` its last timestamp. `acknowledged` is for
+    whoever wants to remember what this end has acknowledged.
     """
 
-    def __init__(self, flow: Flow, side: int) -> None:
+    def __init__(self, flow: MadeFlow, side: int) -> None:
         self.flow, self.side = flow, side
         self.next = self.stamp = self.packets = self.acknowledged = 0
 
     @property
-    def peer(self) -> End:
+    def peer(self) -> MadeEnd:
         return self.flow.b if self.side == 0 else self.flow.a
 
     def syn(self, at: float, flags: int = 0, **fields: Any) -> None:
@@ -144,8 +146,9 @@ class End:
     def ack(
         self, at: float, to: int | None = None, sacks: Sequence[tuple[int, int]] = (), **fields: Any
     ) -> None:
-        """An ACK of all bytes before `to` (of all that the peer has sent, if None); `sacks` in the
-        peer's numbers.
+        """An ACK of all bytes before `to` (of all that the peer has sent, if None).
+
+        `sacks` are in the peer's numbers.
         """
         self.segment(at, max(self.next, 1), 0, ACK, to=to, sacks=sacks, **fields)
 
@@ -209,6 +212,6 @@ RTT = 0.04
 """Of `opened` flows, in seconds."""
 
 
-def opened(**settings: object) -> Flow:
+def opened(**settings: object) -> MadeFlow:
     """A connection whose handshake the sender a saw, in a capture of its own."""
-    return Capture().flow(**settings).open(rtt=RTT)
+    return MadeCapture().flow(**settings).open(rtt=RTT)

@@ -12,7 +12,7 @@ import pytest
 
 from analysis import flows
 from analysis.flows.reader import engines
-from tests.analysis.captures import Capture, Flow
+from tests.analysis.captures import MadeCapture, MadeFlow
 from tests.analysis.looking import Look
 
 SAMPLE = Path(__file__).parent / "data" / "run"
@@ -82,8 +82,8 @@ def look(engine: str, tmp_path: Path) -> Look:
     packets.
     """
 
-    def looked(made: Capture | Flow | bytes, **settings: Any) -> flows.Reading:
-        capture = made.capture if isinstance(made, Flow) else made
+    def looked(made: MadeCapture | MadeFlow | bytes, **settings: Any) -> flows.Reading:
+        capture = made.capture if isinstance(made, MadeFlow) else made
         path = tmp_path / "made.pcap"
         path.write_bytes(capture if isinstance(capture, bytes) else capture.pcap())
         return flows.read(path, **{"packets": True, "engine": engine, **settings})

@@ -7,26 +7,24 @@ from random import Random
 
 from hypothesis import strategies as st
 
-from tests.analysis.captures import MSS, Capture, End
+from tests.analysis.captures import MSS, MadeCapture, MadeEnd
 from tests.analysis.frames import ACK, CWR, ECE
 
 Step = tuple[int, int, int, int, int]
-"""Connection, end, action, amount, and pause before it: small numbers, so that a failure shrinks
-well.
-"""
-Action = Callable[[End, float, int], object]
+"""Connection, end, action, amount, and pause before it: small, so that a failure shrinks well."""
+Action = Callable[[MadeEnd, float, int], object]
 PAUSES = (0.00001, 0.001, 0.01, 0.04, 0.25, 1.0, 70.0, 250.0)
 
 
-def _again(end: End, at: float, amount: int) -> None:
+def _again(end: MadeEnd, at: float, amount: int) -> None:
     end.send(at, 1 + amount % 3000, seq=1 + amount * 7 % max(end.next, 1))
 
 
-def _whole(end: End, at: float, _amount: int) -> None:
+def _whole(end: MadeEnd, at: float, _amount: int) -> None:
     _acknowledge(end, at, end.peer.next)
 
 
-def _onward(end: End, at: float, amount: int) -> None:
+def _onward(end: MadeEnd, at: float, amount: int) -> None:
     """An ACK of some segments, and a block of all that was sent above the next one."""
     first = max(end.acknowledged, 1)
     open_segments = (end.peer.next - first) // MSS
@@ -35,7 +33,7 @@ def _onward(end: End, at: float, amount: int) -> None:
     _acknowledge(end, at, whole, blocks)
 
 
-def _reported(end: End, at: float, amount: int) -> None:
+def _reported(end: MadeEnd, at: float, amount: int) -> None:
     """A duplicate of a segment that was acknowledged."""
     count = (end.acknowledged - 1) // MSS
     left = 1 + amount % max(count, 1) * MSS
@@ -44,28 +42,30 @@ def _reported(end: End, at: float, amount: int) -> None:
     )
 
 
-def _acknowledge(end: End, at: float, whole: int, blocks: Sequence[tuple[int, int]] = ()) -> None:
+def _acknowledge(
+    end: MadeEnd, at: float, whole: int, blocks: Sequence[tuple[int, int]] = ()
+) -> None:
     end.acknowledged = max(whole, 1)
     end.ack(at, to=end.acknowledged, sacks=blocks)
 
 
-def _repeated(end: End, at: float, amount: int) -> None:
+def _repeated(end: MadeEnd, at: float, amount: int) -> None:
     """A segment that is not acknowledged, again."""
     first = max(end.peer.acknowledged, 1)
     if first < end.next:
         end.send(at, seq=first + amount % ((end.next - first) // MSS) * MSS)
 
 
-def _kept_alive(end: End, at: float, _amount: int) -> None:
+def _kept_alive(end: MadeEnd, at: float, _amount: int) -> None:
     if end.peer.acknowledged == end.next > 1:
         end.segment(at, end.next - 1, 0, ACK)
 
 
-def _part(end: End, at: float, amount: int) -> None:
+def _part(end: MadeEnd, at: float, amount: int) -> None:
     end.ack(at, to=end.peer.next * (amount % 11) // 10)
 
 
-def _sack(end: End, at: float, amount: int) -> None:
+def _sack(end: MadeEnd, at: float, amount: int) -> None:
     whole, blocks = end.peer.next * (amount % 7) // 10, []
     for number in range(1 + amount % 3):  # four do not fit beside timestamps
         left = whole + 1 + (amount * 31 + number * 977) % max(end.peer.next - whole, 1)
@@ -73,17 +73,17 @@ def _sack(end: End, at: float, amount: int) -> None:
     end.ack(at, to=whole, sacks=blocks)
 
 
-def _duplicate(end: End, at: float, amount: int) -> None:
+def _duplicate(end: MadeEnd, at: float, amount: int) -> None:
     left = amount % max(end.peer.next, 1)
     end.ack(at, sacks=[(left, left + MSS)])
 
 
-def _unseen(end: End, at: float, amount: int) -> None:
+def _unseen(end: MadeEnd, at: float, amount: int) -> None:
     end.next += amount
     end.ack(at)
 
 
-def _marked(end: End, at: float, amount: int) -> None:
+def _marked(end: MadeEnd, at: float, amount: int) -> None:
     end.segment(at, end.next, amount % 100, ACK | (ECE, CWR)[amount % 2], ecn=amount % 4)
     end.next += amount % 100
 
@@ -129,7 +129,7 @@ _SETTINGS = st.fixed_dictionaries(
 
 
 @st.composite
-def conversations(draw: st.DrawFn) -> Capture:
+def conversations(draw: st.DrawFn) -> MadeCapture:
     """One to three connections in one capture, with or without handshakes."""
     settings = draw(
         st.lists(st.tuples(_SETTINGS, st.sampled_from([None, False, True])), min_size=1, max_size=3)
@@ -141,13 +141,15 @@ def held(
     settings: list[tuple[dict[str, object], bool | None]],
     steps: list[Step],
     actions: Sequence[Action] = ACTIONS,
-) -> Capture:
-    """The capture of connections with these settings (and where the handshake was seen) that take
-    these steps.
+) -> MadeCapture:
+    """The capture of connections with these settings that take these steps.
+
+    A setting also says at which end the handshake was seen.
     """
-    capture, at = Capture(snaplen=200), 1.0
+    capture, at = MadeCapture(snaplen=200), 1.0
     flows = [
-        capture.flow(ports=(1000 + number, 80), **one) for number, (one, _) in enumerate(settings)
+        capture.flow(ports=(1000 + number, 80), **options)
+        for number, (options, _) in enumerate(settings)
     ]
     for flow, (_, seen_at_b) in zip(flows, settings, strict=True):
         if seen_at_b is not None:
@@ -173,16 +175,16 @@ DECENT = (
 """What a sane TCP does, in segments of one size."""
 
 
-def by_chance(seed: int, decent: bool = False) -> Capture:
-    """A conversation that a number chooses: quicker than Hypothesis, and the same for the same
-    number.
+def by_chance(seed: int, decent: bool = False) -> MadeCapture:
+    """A conversation that a number chooses.
 
-    A decent one stays clear of multiples of 2^30, where tcptrace splits segments in two.
+    It is quicker than Hypothesis, and the same for the same number. A decent one stays clear of
+    multiples of 2^30, where tcptrace splits segments in two.
     """
     chance = Random(seed)
     settings = []
     for _ in range(chance.randint(1, 3)):
-        one: dict[str, object] = {
+        options: dict[str, object] = {
             "firsts": (
                 (10**6, 9 * 10**6)
                 if decent
@@ -192,7 +194,7 @@ def by_chance(seed: int, decent: bool = False) -> Capture:
             "timestamps": chance.random() < 0.8,
             "hosts": chance.choice([("10.0.0.1", "10.0.0.2"), ("fd00::1", "fd00::2")]),
         }
-        settings.append((one, chance.choice([False, True] if decent else [None, False, True])))
+        settings.append((options, chance.choice([False, True] if decent else [None, False, True])))
     actions, pauses = (DECENT, PAUSES[:-2]) if decent else (ACTIONS, PAUSES)
     steps = [
         (

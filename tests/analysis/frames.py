@@ -19,8 +19,9 @@ _PATTERN = bytes(range(251)) * 600
 
 @dataclass(frozen=True)
 class Record:
-    """One packet of a file: `time` in ns since 1970, what was captured, and its length on the wire
-    in bytes.
+    """One packet of a file: its time, captured bytes and length.
+
+    `time` is in ns since 1970, the length is that on the wire in bytes.
     """
 
     time: int
@@ -33,7 +34,7 @@ class Record:
 
 
 def content(sequence: int, length: int) -> bytes:
-    """The bytes of a stream from `sequence` on: what is sent again is the same again."""
+    """The bytes of a stream from `sequence` on: a retransmission carries the same."""
     start = sequence % 251
     return _PATTERN[start : start + length]
 
@@ -167,9 +168,10 @@ def pcap(
 
 
 @dataclass(frozen=True)
-class Interface:
-    """An interface of a pcapng file. `resolution` is its if_tsresol octet (None: microseconds),
-    `offset` seconds.
+class MadeInterface:
+    """An interface of a pcapng file.
+
+    `resolution` is its if_tsresol octet (None: microseconds), `offset` seconds.
     """
 
     link: int = ETHERNET
@@ -184,7 +186,7 @@ class Interface:
 
 def pcapng(
     records: Sequence[Record],
-    interfaces: Sequence[Interface] = (Interface(),),
+    interfaces: Sequence[MadeInterface] = (MadeInterface(),),
     order: str = "<",
     extra: bytes = b"",
 ) -> bytes:
@@ -205,7 +207,7 @@ def pcapng(
     return b"".join(parts)
 
 
-def _described(interface: Interface, order: str) -> bytes:
+def _described(interface: MadeInterface, order: str) -> bytes:
     made = struct.pack(order + "HHI", interface.link, 0, 0)
     if interface.resolution is not None:
         made += struct.pack(order + "HHBxxx", 9, 1, interface.resolution)

@@ -11,12 +11,10 @@ from analysis import flows
 from analysis.flows.columns import KINDS
 
 Look = Callable[..., "flows.Reading"]
-"""The fixture `look`: a capture, a flow's capture or a file's bytes to what the engine under test
-reads.
-"""
+"""The fixture `look`: the reading of a capture, a flow or a file's bytes by the tested engine."""
 
 
-def one(read: flows.Reading) -> dict[str, Any]:
+def only_connection(read: flows.Reading) -> dict[str, Any]:
     """The columns of the only connection."""
     return read.connections.row(0, named=True) if len(read.connections) == 1 else _refuse(read)
 
@@ -45,6 +43,6 @@ def kinds(read: flows.Reading, forward: bool = True) -> list[str]:
     return [KINDS[kind][0] for kind in way(read, forward)["kind"]]
 
 
-def again(read: flows.Reading, forward: bool = True) -> list[str]:
+def repetitions(read: flows.Reading, forward: bool = True) -> list[str]:
     """The kinds of the packets that carry nothing new but are more than an ACK."""
     return [kind for kind in kinds(read, forward) if kind not in ("none", "new")]

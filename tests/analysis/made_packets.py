@@ -1,5 +1,4 @@
-"""Frames as analysis.flows gives them, of traffic that is made up: a small TCP over a link with
-loss.
+"""Frames as analysis.flows gives them, of made-up traffic: a small TCP over a link with loss.
 
 The sender is a plain Reno: one window, fast retransmission after three duplicate ACKs (of the
 first hole, or with SACK of each reported one), a fixed time-out. It is there to draw graphs of,
@@ -50,8 +49,9 @@ Row = dict[str, Any]
 
 @dataclass
 class Made:
-    """A connection over a link: `rate` in byte/s, `delay` one way in s, `loss` of data as a share,
-    `size` in bytes.
+    """A connection over a link.
+
+    `rate` in byte/s, `delay` one way in s, `loss` of data as a share, `size` in bytes.
     """
 
     connection: int = 1
@@ -160,28 +160,28 @@ class Made:
 
     def _arrived(self, now: float, segment: tuple[int, int]) -> None:
         sequence, payload = segment
-        known = sequence < self._expected or sequence in self._got
+        arrived_before = sequence < self._expected or sequence in self._got
         self._got.add(sequence)
         while self._expected in self._got:
             self._got.discard(self._expected)
             self._expected = min(self._expected + MSS, self.size + 1)
         blocks = self._blocks() if self.sack else []
-        dsack = known and self.sack
+        dsack = arrived_before and self.sack
         sacks = ([sequence, sequence + payload] if dsack else []) + blocks
         self._at(now + self.delay, "_acked", (self._expected, sacks[:6], dsack, now))
 
     def _blocks(self) -> list[int]:
-        found: list[list[int]] = []
-        for sequence in sorted(one for one in self._got if one > self._expected):
-            if found and found[-1][1] == sequence:
-                found[-1][1] = sequence + MSS
+        blocks: list[list[int]] = []
+        for sequence in sorted(number for number in self._got if number > self._expected):
+            if blocks and blocks[-1][1] == sequence:
+                blocks[-1][1] = sequence + MSS
             else:
-                found.append([sequence, sequence + MSS])
-        return [edge for block in found[::-1] for edge in block]
+                blocks.append([sequence, sequence + MSS])
+        return [edge for block in blocks[::-1] for edge in block]
 
     def _acked(self, now: float, answer: tuple[int, list[int], bool, float]) -> None:
         ack, sacks, dsack, sent = answer
-        last = max((one for one in self._since if self._una <= one < ack), default=None)
+        last = max((number for number in self._since if self._una <= number < ack), default=None)
         rtt = (
             round((now - self._since[last]) * 1e9)
             if last is not None and last not in self._again
@@ -195,7 +195,7 @@ class Made:
 
     def _new(self, now: float, ack: int) -> None:
         self._una, self._duplicates = ack, 0
-        self._sacked = {one for one in self._sacked if one >= ack}
+        self._sacked = {number for number in self._sacked if number >= ack}
         if ack < self._recover:
             self._repair(now)
         else:
@@ -253,20 +253,25 @@ def connections(numbers: Iterable[int], vantage: str = "a") -> pl.DataFrame:
 
 def both_ends(*made: Made) -> tuple[Capture, Capture]:
     """The captures at a and at b of several connections."""
-    numbers = [one.connection for one in made]
+    numbers = [connection.connection for connection in made]
     return (
         Capture(
-            "h1-eth0", frame(row for one in made for row in one.near), connections(numbers, "a")
+            "h1-eth0",
+            frame(row for connection in made for row in connection.near),
+            connections(numbers, "a"),
         ),
         Capture(
-            "h2-eth0", frame(row for one in made for row in one.far), connections(numbers, "b")
+            "h2-eth0",
+            frame(row for connection in made for row in connection.far),
+            connections(numbers, "b"),
         ),
     )
 
 
 def large(segments: int = 1_000_000, again: int = 2000, seed: int = 1) -> Capture:
-    """A capture of one long transfer: two of three segments carry data, `again` of them again;
-    times are noisy.
+    """A capture of one long transfer, with noisy times.
+
+    Two of three segments carry data, `again` of them are retransmissions.
     """
     chance = np.random.default_rng(seed)
     number = np.arange(segments)
@@ -309,8 +314,9 @@ def large(segments: int = 1_000_000, again: int = 2000, seed: int = 1) -> Captur
 
 
 def read_sample(path: Path) -> Capture:
-    """A capture of one connection to port 5001 with its SYNs, read by Scapy; any byte again counts
-    as sent again.
+    """A capture of one connection to port 5001 with its SYNs, read by Scapy.
+
+    Any repeated byte counts as a retransmission.
     """
     first: dict[bool, int] = {}
     scale: dict[bool, int] = {}

@@ -24,7 +24,7 @@ from tests.analysis.frames import (
     LINUX_COOKED_2,
     LOOPBACK,
     RAW,
-    Interface,
+    MadeInterface,
     Record,
 )
 
@@ -92,7 +92,10 @@ def _container(records: list[Record], chance: Random) -> bytes:
         return frames.pcap(
             put, link, order, chance.random() < 0.5, chance.choice([2**18, 2**18, 2**18, 60])
         )
-    interfaces = [Interface(ETHERNET, chance.choice([None, 9, 3, 0x80 | 20]), 0), Interface(RAW)]
+    interfaces = [
+        MadeInterface(ETHERNET, chance.choice([None, 9, 3, 0x80 | 20]), 0),
+        MadeInterface(RAW),
+    ]
     return frames.pcapng(records, interfaces, order, frames.other_block(order))
 
 

@@ -1,6 +1,4 @@
-"""`analyze` on captures of all sorts: what a reader sees, what is written, and how bad input
-ends.
-"""
+"""`analyze` on captures of all sorts: what it prints, what it writes, how bad input ends."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ from analysis.analyze.capture_terminal import MOST
 from analysis.analyze.facts import CALLED, connection
 from analysis.bench import made_captures
 from analysis.flows.columns import RETRANSMISSIONS
-from tests.analysis.captures import Capture
+from tests.analysis.captures import MadeCapture
 from tests.analysis.conftest import SAMPLE
 
 BOTH = [SAMPLE / "raw" / "seed-5" / "sack_on" / f"{host}-eth0.pcap" for host in ("h1", "h2")]
@@ -39,22 +37,22 @@ def row_of(output: str, name: str) -> str:
 
 
 def test_the_sender_s_capture_names_what_was_sent_again_and_why() -> None:
-    found = analyze(BOTH[0])
-    assert found.exit_code == 0, found.output
+    result = analyze(BOTH[0])
+    assert result.exit_code == 0, result.output
     row = flows.read(BOTH[0]).connections.row(0, named=True)
-    said = row_of(found.output, "Retransmissions")
-    assert said.split()[1] == f"{row['retransmissions_a2b']}:"
-    assert f"{row['retransmissions_sack_a2b']} by SACK" in said
-    assert "10.0.0.1:37544, the sender (by the handshake)" in found.output
-    assert all(len(line) <= 80 for line in found.output.splitlines()[1:])  # the first is the path
+    cell = row_of(result.output, "Retransmissions")
+    assert cell.split()[1] == f"{row['retransmissions_a2b']}:"
+    assert f"{row['retransmissions_sack_a2b']} by SACK" in cell
+    assert "10.0.0.1:37544, the sender (by the handshake)" in result.output
+    assert all(len(line) <= 80 for line in result.output.splitlines()[1:])  # the first is the path
 
 
 def test_at_the_receiver_nothing_is_called_a_retransmission() -> None:
-    found = analyze(BOTH[1])
-    assert "the receiver (by the handshake)" in found.output
-    assert "not visible at the receiver" in row_of(found.output, "Retransmissions")
-    assert "7 gaps filled, 1 copy" in row_of(found.output, "Gaps and copies")
-    assert not any(word in found.output for word in CALLED.values())
+    result = analyze(BOTH[1])
+    assert "the receiver (by the handshake)" in result.output
+    assert "not visible at the receiver" in row_of(result.output, "Retransmissions")
+    assert "7 gaps filled, 1 copy" in row_of(result.output, "Gaps and copies")
+    assert not any(word in result.output for word in CALLED.values())
 
 
 def test_every_kind_of_retransmission_has_a_name() -> None:
@@ -64,34 +62,34 @@ def test_every_kind_of_retransmission_has_a_name() -> None:
 def test_of_many_connections_the_largest_are_shown_and_the_rest_counted(tmp_path: Path) -> None:
     path = tmp_path / "many.pcap"
     made_captures.bulk(path, 6 * 3 * (MOST + 4), connections=MOST + 4)
-    found = analyze(path)
-    assert found.exit_code == 0, found.output
-    assert found.output.count("\N{RIGHTWARDS ARROW}") == MOST
-    assert "And 4 more" in found.output
-    assert f"{MOST + 4} connections" in " ".join(found.output.split())
-    assert all(len(line) <= 80 for line in found.output.splitlines()[1:])  # the first is the path
+    result = analyze(path)
+    assert result.exit_code == 0, result.output
+    assert result.output.count("\N{RIGHTWARDS ARROW}") == MOST
+    assert "And 4 more" in result.output
+    assert f"{MOST + 4} connections" in " ".join(result.output.split())
+    assert all(len(line) <= 80 for line in result.output.splitlines()[1:])  # the first is the path
 
 
 def test_thousands_of_connections_without_data_take_no_more_than_a_screen(tmp_path: Path) -> None:
     path = tmp_path / "idle.pcap"
     made_captures.idle(path, 5000)
-    found = analyze(path)
-    assert found.exit_code == 0, found.output
-    assert f"And {5000 - MOST:,} more" in found.output
-    assert len(found.output.splitlines()) < 3 * MOST + 20
+    result = analyze(path)
+    assert result.exit_code == 0, result.output
+    assert f"And {5000 - MOST:,} more" in result.output
+    assert len(result.output.splitlines()) < 3 * MOST + 20
 
 
 def test_a_damaged_file_shows_what_precedes_and_ends_with_1(tmp_path: Path) -> None:
     path = tmp_path / "cut.pcap"
     path.write_bytes(BOTH[0].read_bytes()[:-20])
-    found = analyze(path)
-    assert found.exit_code == 1
-    said = " ".join(found.output.split())
+    result = analyze(path)
+    assert result.exit_code == 1
+    text = " ".join(result.output.split())
     assert (
-        "is damaged: it is cut short: the last record is not whole. Reading stopped at byte" in said
+        "is damaged: it is cut short: the last record is not whole. Reading stopped at byte" in text
     )
-    assert "after 109 packets" in said
-    assert "Retransmissions" in found.output
+    assert "after 109 packets" in text
+    assert "Retransmissions" in result.output
     assert analyze(path, "--partial").exit_code == 0
 
 
@@ -102,10 +100,10 @@ def test_a_damaged_file_shows_what_precedes_and_ends_with_1(tmp_path: Path) -> N
 def test_what_is_no_capture_is_one_sentence(tmp_path: Path, content: bytes, sentence: str) -> None:
     path = tmp_path / "any.pcap"
     path.write_bytes(content)
-    found = analyze(path)
-    assert found.exit_code == 1
-    assert f"{path} {sentence}" in found.output
-    assert len(found.output.splitlines()) == 1
+    result = analyze(path)
+    assert result.exit_code == 1
+    assert f"{path} {sentence}" in result.output
+    assert len(result.output.splitlines()) == 1
 
 
 @pytest.mark.parametrize(
@@ -123,17 +121,17 @@ def test_what_is_no_capture_is_one_sentence(tmp_path: Path, content: bytes, sent
 def test_a_call_that_makes_no_sense_ends_with_2_before_anything_is_read(
     words: tuple[str, ...], sentence: str
 ) -> None:
-    found = analyze(*words)
-    assert (found.exit_code, sentence in found.output) == (2, True), found.output
+    result = analyze(*words)
+    assert (result.exit_code, sentence in result.output) == (2, True), result.output
 
 
 def test_an_empty_capture_of_other_traffic_says_so(tmp_path: Path) -> None:
-    capture = Capture()
+    capture = MadeCapture()
     capture.add(0.1, b"\x45" + bytes(7) + b"\x40\x11" + bytes(18))  # UDP
-    found = analyze(capture.write(tmp_path))
-    assert found.exit_code == 0, found.output
-    assert "No TCP connection is in it." in found.output
-    assert "Left out: 1 " in found.output
+    result = analyze(capture.write(tmp_path))
+    assert result.exit_code == 0, result.output
+    assert "No TCP connection is in it." in result.output
+    assert "Left out: 1 " in result.output
 
 
 def test_json_has_every_column_and_nothing_else_on_standard_output(tmp_path: Path) -> None:
@@ -156,13 +154,16 @@ def test_json_has_every_column_and_nothing_else_on_standard_output(tmp_path: Pat
     captures = json.loads(done.stdout)["captures"]
     frame = flows.read(BOTH[0]).connections
     assert captures[0]["connections"] == frame.to_dicts()
-    assert [Path(one["file"]["path"]).name for one in captures] == ["h1-eth0.pcap", "h2-eth0.pcap"]
+    assert [Path(capture["file"]["path"]).name for capture in captures] == [
+        "h1-eth0.pcap",
+        "h2-eth0.pcap",
+    ]
     assert "Written" in done.stderr
 
 
 def test_what_is_written_is_what_was_asked_for_and_can_be_read_again(tmp_path: Path) -> None:
-    found = analyze(BOTH[0], "--out", tmp_path, "--write", ",".join(written_files.FORMATS))
-    assert found.exit_code == 0, found.output
+    result = analyze(BOTH[0], "--out", tmp_path, "--write", ",".join(written_files.FORMATS))
+    assert result.exit_code == 0, result.output
     read = flows.read(BOTH[0], packets=True)
     assert read.packets is not None
     assert pl.read_parquet(tmp_path / "connections.parquet").equals(read.connections)
@@ -190,17 +191,17 @@ def test_by_default_a_page_and_a_table_are_written(tmp_path: Path) -> None:
 def test_tables_alone_need_no_row_per_packet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[bool] = []
+    requests: list[bool] = []
     real = flows.read
 
     def read(path: Path, packets: bool = False, **settings: object) -> flows.Reading:
-        asked.append(packets)
+        requests.append(packets)
         return real(path, packets=packets, **settings)  # type: ignore[arg-type]
 
     monkeypatch.setattr("analysis.analyze.analyze_command.read", read)
     assert analyze(BOTH[0], "--out", tmp_path, "--write", "csv,json,parquet").exit_code == 0
     assert analyze(BOTH[0], "--out", tmp_path).exit_code == 0
-    assert asked == [False, True]
+    assert requests == [False, True]
 
 
 def test_several_files_get_a_folder_each_also_of_one_name(tmp_path: Path) -> None:
@@ -213,10 +214,10 @@ def test_several_files_get_a_folder_each_also_of_one_name(tmp_path: Path) -> Non
 
 
 def test_two_ends_of_one_flow_tell_what_was_lost_between_them(tmp_path: Path) -> None:
-    found = analyze("--match", *BOTH, "--out", tmp_path, width=100)
-    assert found.exit_code == 0, found.output
-    assert row_of(found.output, "Lost on the way").startswith("Lost on the way        10 (14 %)")
-    assert "40 ms" in row_of(found.output, "Delay median")
+    result = analyze("--match", *BOTH, "--out", tmp_path, width=100)
+    assert result.exit_code == 0, result.output
+    assert row_of(result.output, "Lost on the way").startswith("Lost on the way        10 (14 %)")
+    assert "40 ms" in row_of(result.output, "Delay median")
     rows = pl.read_csv(tmp_path / "matched.csv")
     assert rows["lost"][0] == 10
     page = (tmp_path / "graphs.html").read_text()
@@ -227,34 +228,34 @@ def test_two_ends_of_one_flow_tell_what_was_lost_between_them(tmp_path: Path) ->
 def test_captures_of_different_traffic_do_not_match(tmp_path: Path) -> None:
     path = tmp_path / "other.pcap"
     made_captures.idle(path, 2)
-    found = analyze("--match", BOTH[0], path)
-    assert found.exit_code == 1
-    assert "no TCP connection in common" in found.output
+    result = analyze("--match", BOTH[0], path)
+    assert result.exit_code == 1
+    assert "no TCP connection in common" in result.output
 
 
 def test_compressed_captures_are_unpacked(tmp_path: Path) -> None:
     path = tmp_path / "trace.pcap.gz"
     path.write_bytes(gzip.compress(BOTH[0].read_bytes()))
-    found = analyze(path)
-    assert found.exit_code == 0, found.output
-    assert "pcap-nanosecond, gzip" in found.output
+    result = analyze(path)
+    assert result.exit_code == 0, result.output
+    assert "pcap-nanosecond, gzip" in result.output
 
 
 def test_names_with_markup_stay_text(tmp_path: Path) -> None:
     path = tmp_path / "[bold]odd[red].pcap"
     path.write_bytes(BOTH[0].read_bytes())
-    found = analyze(path, width=400)
-    assert found.exit_code == 0, found.output
-    assert path.name in found.output
+    result = analyze(path, width=400)
+    assert result.exit_code == 0, result.output
+    assert path.name in result.output
 
 
 def test_every_column_is_explained() -> None:
-    found = analyze("--columns", width=200)
+    result = analyze("--columns", width=200)
     names = flows.read(BOTH[0], packets=True)
     assert names.packets is not None
     stems = {name.removesuffix("_a2b").removesuffix("_b2a") for name in names.connections.columns}
-    assert found.exit_code == 0
-    missing = {name for name in {*stems, *names.packets.columns} if name not in found.output}
+    assert result.exit_code == 0
+    missing = {name for name in {*stems, *names.packets.columns} if name not in result.output}
     assert missing == {
         "RTT full_sz_stdev"
     }  # tcptrace misprints it; ours is the name with an underscore
@@ -272,20 +273,20 @@ def test_importing_the_package_loads_no_frames() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "text"),
     [(0, "0 B"), (999, "999 B"), (1448, "1.45 kB"), (10**12, "1,000 GB"), (82_596, "82.6 kB")],
 )
-def test_sizes_have_three_digits(value: int, said: str) -> None:
-    assert short_numbers.size(value) == said
+def test_sizes_have_three_digits(value: int, text: str) -> None:
+    assert short_numbers.size(value) == text
 
 
 @pytest.mark.parametrize(
-    ("part", "said"), [(0, "0 %"), (1, "0.1 %"), (14, "1.4 %"), (500, "50 %"), (1e-9, "0.01 %")]
+    ("part", "text"), [(0, "0 %"), (1, "0.1 %"), (14, "1.4 %"), (500, "50 %"), (1e-9, "0.01 %")]
 )
-def test_a_share_that_is_not_zero_is_not_written_as_zero(part: float, said: str) -> None:
-    assert short_numbers.share(part, 1000) == said
+def test_a_share_that_is_not_zero_is_not_written_as_zero(part: float, text: str) -> None:
+    assert short_numbers.share(part, 1000) == text
 
 
 def test_an_address_of_six_is_told_from_its_port() -> None:
     row = dict(flows.read(BOTH[0]).connections.row(0, named=True)) | {"host_a": "fe80::1"}
-    assert connection(row).sides[0].source == "[fe80::1]:37544"
+    assert connection(row).directions[0].source == "[fe80::1]:37544"

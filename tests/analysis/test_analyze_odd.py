@@ -1,6 +1,4 @@
-"""Captures that are not as they should be: what is doubtful is said, with what helps, and nothing
-else is.
-"""
+"""Odd captures: each doubt is stated with its remedy, and nothing else is."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ from analysis.agreement.comparing import compare
 from analysis.analyze.doubts import doubts
 from analysis.flows.reader import Engine
 from tests.analysis import frames
-from tests.analysis.captures import MSS, Capture, Flow
+from tests.analysis.captures import MSS, MadeCapture, MadeFlow
 from tests.analysis.conftest import SAMPLE
 from tests.analysis.frames import ACK, LINUX_COOKED_2, RST, Record
 from topologies.errors import CommandError, TcplabError
@@ -30,10 +28,10 @@ ROOT = Path(__file__).parents[2]
 
 
 def talk(
-    capture: Capture | None = None, count: int = 20, begin: float = 0.0, **settings: object
-) -> Flow:
+    capture: MadeCapture | None = None, count: int = 20, begin: float = 0.0, **settings: object
+) -> MadeFlow:
     """A whole connection at its sender: `count` segments, each acknowledged after a round trip."""
-    flow = (capture or Capture()).flow(**settings).open(begin)
+    flow = (capture or MadeCapture()).flow(**settings).open(begin)
     for number in range(count):
         flow.a.send(begin + 0.1 + number * 0.05)
         flow.b.ack(begin + 0.14 + number * 0.05)
@@ -44,9 +42,9 @@ def talk(
 
 
 def analyze(*words: object) -> str:
-    found = CliRunner().invoke(main, ["analyze", *map(str, words)], env={"COLUMNS": "80"})
-    assert found.exit_code == 0, found.output
-    return " ".join(found.output.split())
+    result = CliRunner().invoke(main, ["analyze", *map(str, words)], env={"COLUMNS": "80"})
+    assert result.exit_code == 0, result.output
+    return " ".join(result.output.split())
 
 
 def _kept(chosen: Callable[[Record], bool]) -> bytes:
@@ -59,12 +57,14 @@ def _from_a(record: Record) -> bool:
 
 def _backwards(places: slice, by: int = 5 * 10**9) -> bytes:
     records = talk().capture.sorted()
-    records[places] = [Record(one.time - by, one.data, one.wire) for one in records[places]]
+    records[places] = [
+        Record(record.time - by, record.data, record.wire) for record in records[places]
+    ]
     return frames.pcap(records)
 
 
 def _twice() -> bytes:
-    return frames.pcap([one for record in talk().capture.sorted() for one in (record, record)])
+    return frames.pcap([copy for record in talk().capture.sorted() for copy in (record, record)])
 
 
 ODD = {
@@ -105,20 +105,20 @@ def test_what_is_doubtful_is_said_in_one_sentence(
     content, sentence = ODD[name]
     path = tmp_path / "odd.pcap"
     path.write_bytes(content)
-    said = doubts(flows.read(path, engine=engine))
-    assert [one.startswith(sentence) for one in said] == [True], said
-    assert doubts(flows.read(path, packets=True, engine=engine)) == said
+    doubts_found = doubts(flows.read(path, engine=engine))
+    assert [doubt.startswith(sentence) for doubt in doubts_found] == [True], doubts_found
+    assert doubts(flows.read(path, packets=True, engine=engine)) == doubts_found
     assert f"Note: {sentence}" in analyze(path)
     assert (
         json.loads(CliRunner().invoke(main, ["analyze", "--json", str(path)]).stdout)["captures"][
             0
         ]["doubts"]
-        == said
+        == doubts_found
     )
 
 
 def test_of_captures_as_they_should_be_nothing_is_doubted(tmp_path: Path) -> None:
-    odd = Capture()
+    odd = MadeCapture()
     odd.flow(ports=(1, 80)).a.syn(0)  # that nobody answers
     hardly = tmp_path / "three"
     hardly.write_bytes(_backwards(slice(10, 11), 40_900_000))  # 0.9 ms before the previous one
@@ -132,7 +132,7 @@ def test_of_captures_as_they_should_be_nothing_is_doubted(tmp_path: Path) -> Non
 
 
 def test_a_tunnel_and_fragments_are_named(tmp_path: Path) -> None:
-    capture = Capture()
+    capture = MadeCapture()
     capture.add(0.1, frames.ipv4(("10.0.0.1", "10.0.0.2"), bytes(40), 40, protocol=47))
     assert "Note: If this is a tunnel (such as GRE, VXLAN, MPLS)" in analyze(
         capture.write(tmp_path)
@@ -145,11 +145,13 @@ def test_a_tunnel_and_fragments_are_named(tmp_path: Path) -> None:
 
 
 def test_of_several_connections_those_that_are_doubtful_are_named(tmp_path: Path) -> None:
-    capture = Capture()
+    capture = MadeCapture()
     for number in range(8):
         talk(capture, 3, ports=(1000 + number, 80), begin=number)
     half = [
-        one for one in capture.sorted() if _from_a(one) or one.data[36:38] == (1000).to_bytes(2)
+        record
+        for record in capture.sorted()
+        if _from_a(record) or record.data[36:38] == (1000).to_bytes(2)
     ]
     path = capture.write(tmp_path, frames.pcap(half))
     assert "Note: Connections 2, 3, 4, 5, 6 and 2 more: only one direction" in analyze(path)
@@ -161,13 +163,13 @@ def test_of_several_connections_those_that_are_doubtful_are_named(tmp_path: Path
 def test_where_one_direction_is_missing_nothing_is_said_to_limit_the_sender(tmp_path: Path) -> None:
     path = tmp_path / "one.pcap"
     path.write_bytes(ODD["one way"][0])
-    said = analyze(path)
-    assert "Limited by" not in said
-    assert "Where it was captured is not known (no handshake)." in said
+    output = analyze(path)
+    assert "Limited by" not in output
+    assert "The place of the capture is not known (no handshake)." in output
 
 
 def test_a_closed_window_and_its_probes_are_told(tmp_path: Path) -> None:
-    flow = Capture().flow(timestamps=False).open()
+    flow = MadeCapture().flow(timestamps=False).open()
     flow.a.burst(0.1, 5)
     flow.b.ack(0.14, window=0)
     for at in (0.5, 1.1):
@@ -175,38 +177,38 @@ def test_a_closed_window_and_its_probes_are_told(tmp_path: Path) -> None:
         flow.b.ack(at + 0.04, window=0)
     flow.b.ack(2.14)
     flow.a.segment(50, flow.a.next - 1, 0, ACK)
-    said = analyze(flow.capture.write(tmp_path))
-    assert "Closed window 2 s, 2 probes of it" in said
-    assert "Keep-alives 1" in said
+    output = analyze(flow.capture.write(tmp_path))
+    assert "Closed window 2 s, 2 probes of it" in output
+    assert "Keep-alives 1" in output
 
 
 def test_how_many_connections_ended_is_told(tmp_path: Path) -> None:
-    capture = Capture()
+    capture = MadeCapture()
     for number in range(40):
         flow = capture.flow(ports=(1000 + number, 80))
         flow.a.syn(number)
         flow.b.segment(number + 0.01, 0, 0, RST | ACK)
     talk(capture, ports=(999, 80))
-    said = analyze(capture.write(tmp_path))
-    assert "How they ended: opened and closed in the capture: 1, by a reset: 40." in said
-    assert "And 11 more" in said
-    assert "--connection N shows one of them alone." in said
+    output = analyze(capture.write(tmp_path))
+    assert "How they ended: opened and closed in the capture: 1, by a reset: 40." in output
+    assert "And 11 more" in output
+    assert "--connection N shows one of them alone." in output
 
 
 def test_a_syn_that_nobody_answers_is_told_from_one_that_is_refused(tmp_path: Path) -> None:
-    capture = Capture()
+    capture = MadeCapture()
     silent, refused = capture.flow(ports=(1000, 80)), capture.flow(ports=(1001, 80))
     for at in (0.0, 1.0, 3.0):
         silent.a.syn(at)
     refused.a.syn(4)
     refused.b.segment(4.01, 0, 0, RST | ACK)
-    said = analyze(capture.write(tmp_path))
-    assert "its SYN was sent 3 times and not answered." in said
-    assert "refused by a reset, once." in said
+    output = analyze(capture.write(tmp_path))
+    assert "its SYN was sent 3 times and not answered." in output
+    assert "refused by a reset, once." in output
 
 
 def test_one_connection_alone_is_shown_written_and_drawn(tmp_path: Path) -> None:
-    capture, out = Capture(), tmp_path / "out"
+    capture, out = MadeCapture(), tmp_path / "out"
     for number in range(6):
         talk(capture, 3 + number, ports=(1000 + number, 80), begin=number)
     path = capture.write(tmp_path)
@@ -217,20 +219,20 @@ def test_one_connection_alone_is_shown_written_and_drawn(tmp_path: Path) -> None
     )
     assert "Pictures are the 4 largest of 6 connections only" in (out / "graphs.html").read_text()
     assert not list((out / "pictures").glob("made_1_*"))
-    said = analyze(path, "--out", out, "--write", "html,png,csv,xpl,packets", "--connection", "1")
-    assert "Connection 1: 10.0.0.1:1000" in said
-    assert "in 6 connections" in said
-    assert "10.0.0.1:1005" not in said + (out / "graphs.html").read_text()
+    output = analyze(path, "--out", out, "--write", "html,png,csv,xpl,packets", "--connection", "1")
+    assert "Connection 1: 10.0.0.1:1000" in output
+    assert "in 6 connections" in output
+    assert "10.0.0.1:1005" not in output + (out / "graphs.html").read_text()
     assert list((out / "pictures").glob("made_1_a2b_*"))
     assert len((out / "connections.csv").read_text().splitlines()) == 2
 
 
 def test_a_connection_that_is_not_there_is_one_clear_error(tmp_path: Path) -> None:
     path = talk().capture.write(tmp_path)
-    found = CliRunner().invoke(
+    result = CliRunner().invoke(
         main, ["analyze", str(path), "--connection", "1", "--connection", "7"]
     )
-    assert (found.exit_code, found.output) == (
+    assert (result.exit_code, result.output) == (
         2,
         f"Error: {path} has no connection 7. It has 1, numbered from 1.\n",
     )
@@ -238,7 +240,7 @@ def test_a_connection_that_is_not_there_is_one_clear_error(tmp_path: Path) -> No
 
 def test_a_pair_of_captures_is_matched_for_one_connection(tmp_path: Path) -> None:
     for place, name in enumerate(("near", "far")):
-        capture = Capture()
+        capture = MadeCapture()
         for number in (2, 1) if place else (1, 2):  # the far one saw the second one first
             begin = 1.0 if number == 1 and place else 0.0
             flow = capture.flow(ports=(number, 80), timestamps=False).open(
@@ -246,7 +248,7 @@ def test_a_pair_of_captures_is_matched_for_one_connection(tmp_path: Path) -> Non
             )
             flow.a.send(3 + 0.02 * place)
         capture.write(tmp_path, name=f"{name}.pcap")
-    said = analyze(
+    output = analyze(
         "--match",
         tmp_path / "near.pcap",
         tmp_path / "far.pcap",
@@ -255,8 +257,8 @@ def test_a_pair_of_captures_is_matched_for_one_connection(tmp_path: Path) -> Non
         "--out",
         tmp_path,
     )
-    assert "Connection 2: both captures together" in said
-    assert "Connection 1" not in said
+    assert "Connection 2: both captures together" in output
+    assert "Connection 1" not in output
     page = (tmp_path / "graphs.html").read_text()
     assert "10.0.0.1:2" in page
     assert "10.0.0.1:1 " not in page
@@ -271,8 +273,8 @@ def test_a_capture_comes_through_a_pipe(engine: Engine, name: str) -> None:
         check=True,
         cwd=ROOT,
     )
-    found = json.loads(done.stdout)["captures"][0]
-    assert found["connections"] == flows.read(REAL[0]).connections.to_dicts()
+    capture = json.loads(done.stdout)["captures"][0]
+    assert capture["connections"] == flows.read(REAL[0]).connections.to_dicts()
 
 
 def test_a_fifo_is_read_to_its_end(engine: Engine, tmp_path: Path) -> None:
@@ -293,7 +295,7 @@ def test_what_tcptrace_cannot_read_is_one_clear_error(tmp_path: Path, engine: En
     ):
         compare(tmp_path / "new.pcapng", engine)
     with pytest.raises(CommandError, match="tcptrace may not know this kind of capture"):
-        compare(talk(Capture(link=LINUX_COOKED_2)).capture.write(tmp_path), engine)
+        compare(talk(MadeCapture(link=LINUX_COOKED_2)).capture.write(tmp_path), engine)
     for missing in (tmp_path / "none.pcap", tmp_path):
         with pytest.raises(TcplabError, match="cannot be read"):
             compare(missing, engine)

@@ -48,7 +48,8 @@ def test_idle_connections_only_opened(tmp_path: Path, engine: Engine) -> None:
 def test_a_reader_is_measured_as_a_process_of_its_own(tmp_path: Path) -> None:
     code = "import sys; assert sys.argv[1].endswith('any.pcap'); held = bytearray(200_000_000)"
     taken = capture_readers.take(
-        capture_readers.Reader("a large one", (sys.executable, "-c", code)), tmp_path / "any.pcap"
+        capture_readers.CaptureReader("a large one", (sys.executable, "-c", code)),
+        tmp_path / "any.pcap",
     )
     assert taken.memory > 200_000_000
     assert taken.seconds > 0
@@ -58,7 +59,8 @@ def test_a_reader_is_measured_as_a_process_of_its_own(tmp_path: Path) -> None:
 def test_a_reader_that_times_itself_is_believed(tmp_path: Path) -> None:
     command = (sys.executable, "-c", "print([3.5, 7.25])")
     taken = capture_readers.take(
-        capture_readers.Reader("its own clock", command, times_itself=True), tmp_path / "any.pcap"
+        capture_readers.CaptureReader("its own clock", command, times_itself=True),
+        tmp_path / "any.pcap",
     )
     assert (taken.seconds, taken.processor) == (3.5, 7.25)
 
@@ -66,7 +68,9 @@ def test_a_reader_that_times_itself_is_believed(tmp_path: Path) -> None:
 def test_a_reader_that_fails_is_one_clear_error(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="no capture here"):
         capture_readers.take(
-            capture_readers.Reader("broken", (sys.executable, "-c", "exit('no capture here')")),
+            capture_readers.CaptureReader(
+                "broken", (sys.executable, "-c", "exit('no capture here')")
+            ),
             tmp_path,
         )
 

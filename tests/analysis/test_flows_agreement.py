@@ -1,6 +1,4 @@
-"""Our columns are tcptrace's where tcptrace is right, and the comparison tells where they are
-not.
-"""
+"""Our columns are tcptrace's if tcptrace is right; the comparison shows if they are not."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ from analysis.agreement.comparing import compare
 from analysis.agreement.policy import KINDS, POLICIES, policy
 from analysis.flows.columns import TCPTRACE
 from analysis.flows.reader import Engine
-from tests.analysis.captures import Capture
+from tests.analysis.captures import MadeCapture
 from tests.analysis.conversations import by_chance
 
 pytestmark = pytest.mark.skipif(
@@ -26,9 +24,9 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def transfer(count: int = 40) -> Capture:
+def transfer(count: int = 40) -> MadeCapture:
     """Segments and ACKs, one of them lost and repaired."""
-    flow = Capture().flow().open()
+    flow = MadeCapture().flow().open()
     for number in range(count):
         at = 0.1 + number * 0.05
         flow.a.send(at)
@@ -43,20 +41,20 @@ def transfer(count: int = 40) -> Capture:
     "name", ["sack_on/h1-eth0", "sack_on/h2-eth0", "sack_off/h1-eth0", "sack_off/h2-eth0"]
 )
 def test_real_captures_agree(run_directory: Path, engine: Engine, name: str) -> None:
-    found = compare(run_directory / "raw" / "seed-5" / f"{name}.pcap", engine)
+    comparison = compare(run_directory / "raw" / "seed-5" / f"{name}.pcap", engine)
     assert [
         (field.name, field.way, field.theirs, field.ours, field.faults)
-        for field in found.disagreements
+        for field in comparison.disagreements
     ] == []
-    assert found.sound
+    assert comparison.sound
 
 
 def test_all_147_fields_of_tcptrace_are_compared(tmp_path: Path, engine: Engine) -> None:
     path = transfer().write(tmp_path)
-    found = compare(path, engine)
-    assert len(found.fields) == 147
-    assert found.sound, found.disagreements
-    assert {(field.name, field.way != "") for field in found.fields} == {
+    comparison = compare(path, engine)
+    assert len(comparison.fields) == 147
+    assert comparison.sound, comparison.disagreements
+    assert {(field.name, field.way != "") for field in comparison.fields} == {
         (column.name, column.directed) for column in TCPTRACE
     }
 
@@ -66,20 +64,20 @@ def test_tcptraces_definitions_give_tcptraces_values(
     tmp_path: Path, engine: Engine, seed: int
 ) -> None:
     """Of conversations by chance."""
-    found = compare(by_chance(seed, decent=True).write(tmp_path), engine)
+    comparison = compare(by_chance(seed, decent=True).write(tmp_path), engine)
     wrong = [
-        (one.name, one.way, one.theirs, one.compatible)
-        for one in found.disagreements
-        if "defin" in one.faults[0]
+        (disagreement.name, disagreement.way, disagreement.theirs, disagreement.compatible)
+        for disagreement in comparison.disagreements
+        if "defin" in disagreement.faults[0]
     ]
-    assert (wrong, found.strangers) == ([], ())
+    assert (wrong, comparison.strangers) == ([], ())
 
 
 def test_every_policy_is_of_a_field_that_there_is_and_says_why() -> None:
     fields = {column.name for column in TCPTRACE}
-    for name, one in POLICIES.items():
-        assert name in fields and one.kind in KINDS and one.why
-        assert (one.kind == "tolerance") == (one.allowed > 0)
+    for name, field_policy in POLICIES.items():
+        assert name in fields and field_policy.kind in KINDS and field_policy.why
+        assert (field_policy.kind == "tolerance") == (field_policy.allowed > 0)
     assert policy("unique_bytes_sent").kind == "exact"
 
 
@@ -90,9 +88,11 @@ def test_a_wrong_exact_field_is_a_disagreement(
     path, read = transfer().write(tmp_path), flows.read
 
     def wrong(*words: object, **settings: object) -> flows.Reading:
-        found = read(*words, **settings)  # type: ignore[arg-type]
-        object.__setattr__(found, "connections", found.connections.with_columns(pl.col(column) + 1))
-        return found
+        reading = read(*words, **settings)  # type: ignore[arg-type]
+        object.__setattr__(
+            reading, "connections", reading.connections.with_columns(pl.col(column) + 1)
+        )
+        return reading
 
     monkeypatch.setattr(flows, "read", wrong)
     done = CliRunner().invoke(main, ["compare", str(path)], env={"COLUMNS": "200"})

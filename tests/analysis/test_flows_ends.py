@@ -1,6 +1,4 @@
-"""The captures of both ends, as files: what was lost between them, and when each packet left and
-came.
-"""
+"""The captures of both ends, as files: losses between them, and times of each packet."""
 
 from __future__ import annotations
 
@@ -10,23 +8,24 @@ from pathlib import Path
 import pytest
 
 from analysis import flows
-from analysis.flows.both_ends import Matched, journeys, match_captures
+from analysis.flows.both_ends import MatchedConnection, journeys, match_captures
 from analysis.flows.matching import summary
 from analysis.flows.reader import Engine
-from tests.analysis.captures import Capture
+from tests.analysis.captures import MadeCapture
 from topologies.errors import TcplabError
 
 MS = 10**6
 DELAY = 0.02
 
 
-class Wire:
-    """Two ends and what goes between them; `ahead` is how far (s) the far clock is ahead of the
-    near one.
+class MatchedWire:
+    """Two ends and what goes between them.
+
+    The far clock is `ahead` seconds ahead of the near one.
     """
 
     def __init__(self, ahead: float = 0.0, **settings: object) -> None:
-        self.ends = [Capture().flow(**settings), Capture().flow(**settings)]
+        self.ends = [MadeCapture().flow(**settings), MadeCapture().flow(**settings)]
         self.ahead, self.numbers = (0.0, ahead), count(1)
         self.put("a", "syn", 0.0)
         self.put("b", "syn", 0.02)
@@ -41,8 +40,9 @@ class Wire:
         lost: bool = False,
         **fields: object,
     ) -> None:
-        """A packet that `side` sends at `at`, and that arrives `DELAY` later, or at each of
-        `arrivals`, or never.
+        """Puts a packet that `side` sends at `at`.
+
+        It arrives `DELAY` later, or at each of `arrivals`, or never.
         """
         start, end = (0, 1) if side == "a" else (1, 0)
         fields = {"number": next(self.numbers), "stamp": round(at * 1000), "echo": 1, **fields}
@@ -58,13 +58,13 @@ class Wire:
         return near, far
 
 
-def only(found: tuple[Matched, ...]) -> Matched:
-    assert len(found) == 1
-    return found[0]
+def only(connections: tuple[MatchedConnection, ...]) -> MatchedConnection:
+    assert len(connections) == 1
+    return connections[0]
 
 
 def test_what_was_lost_is_known_in_both_directions(tmp_path: Path, engine: Engine) -> None:
-    path = Wire()
+    path = MatchedWire()
     path.put("a", "send", 0.1, seq=1)
     path.put("a", "send", 0.101, seq=1001, lost=True)
     path.put("b", "ack", 0.12, to=1001, lost=True)
@@ -72,41 +72,42 @@ def test_what_was_lost_is_known_in_both_directions(tmp_path: Path, engine: Engin
     path.put("b", "ack", 0.37, to=2001)
     path.put("a", "ack", 0.5, to=1)
     path.put("b", "ack", 0.6, to=2001)
-    found = only(match_captures(*path.write(tmp_path), engine=engine))
-    assert found.forward.packets["lost"].to_list() == [False, False, False, True, False, False]
-    assert found.back.packets["lost"].to_list() == [False, True, False, False]
-    assert set(found.forward.packets["delay"].drop_nulls()) == {20 * MS}
-    assert summary(found.back).lost == 1
+    connection = only(match_captures(*path.write(tmp_path), engine=engine))
+    assert connection.forward.packets["lost"].to_list() == [False, False, False, True, False, False]
+    assert connection.back.packets["lost"].to_list() == [False, True, False, False]
+    assert set(connection.forward.packets["delay"].drop_nulls()) == {20 * MS}
+    assert summary(connection.back).lost == 1
 
 
 def test_the_order_of_the_captures_says_whose_way_is_forward(
     tmp_path: Path, engine: Engine
 ) -> None:
-    path = Wire()
+    path = MatchedWire()
     path.put("a", "send", 0.1, seq=1)
     path.put("b", "ack", 0.12, to=1001)
     near, far = path.write(tmp_path)
-    found = only(match_captures(far, near, engine=engine))
-    assert found.forward.packets["payload"].sum() == 0
-    assert found.back.packets["payload"].sum() == 1000
-    assert found.back.packets["delay"].min() == 20 * MS
+    connection = only(match_captures(far, near, engine=engine))
+    assert connection.forward.packets["payload"].sum() == 0
+    assert connection.back.packets["payload"].sum() == 1000
+    assert connection.back.packets["delay"].min() == 20 * MS
 
 
 def test_a_capture_that_began_later_is_matched_all_the_same(tmp_path: Path, engine: Engine) -> None:
-    """The far one saw no handshake, and the ACK first: its a is the near one's b, and its numbers
-    start elsewhere.
+    """The far capture has no handshake, and the ACK first.
+
+    Its a is the near one's b, and its numbers start elsewhere.
     """
-    path = Wire()
+    path = MatchedWire()
     for number in range(20):
         path.put("a", "send", 0.1 + number * 0.1, seq=1 + 1000 * number, lost=number == 15)
         path.put("b", "ack", 0.12 + number * 0.1, to=1001 + 1000 * number - 1000 * (number >= 15))
     path.ends[1].capture.records = path.ends[1].capture.sorted()[14:]
-    found = only(match_captures(*path.write(tmp_path), engine=engine))
-    assert summary(found.forward).lost == 1
+    connection = only(match_captures(*path.write(tmp_path), engine=engine))
+    assert summary(connection.forward).lost == 1
 
 
 def test_the_clocks_offset_cancels_or_is_taken_out(tmp_path: Path, engine: Engine) -> None:
-    path = Wire(ahead=-3.0)
+    path = MatchedWire(ahead=-3.0)
     path.put("a", "send", 0.1, seq=1)
     path.put("b", "ack", 0.12, to=1001)
     files = path.write(tmp_path)
@@ -117,7 +118,7 @@ def test_the_clocks_offset_cancels_or_is_taken_out(tmp_path: Path, engine: Engin
 
 
 def test_ports_used_again_are_matched_in_their_order(tmp_path: Path, engine: Engine) -> None:
-    captures = [Capture(), Capture()]
+    captures = [MadeCapture(), MadeCapture()]
     for place, capture in enumerate(captures):
         for begin, first in ((0.0, 1000), (100.0, 2**31)):
             flow = capture.flow(firsts=(first, first)).open(
@@ -125,22 +126,23 @@ def test_ports_used_again_are_matched_in_their_order(tmp_path: Path, engine: Eng
             )
             flow.a.fin(begin + 0.2 + place * DELAY)
             flow.b.fin(begin + 0.26 - place * DELAY)
-    found = match_captures(
+    connections = match_captures(
         *(capture.write(tmp_path, name=str(place)) for place, capture in enumerate(captures)),
         engine=engine,
     )
     assert (
-        [one.near["connection"] for one in found]
-        == [one.far["connection"] for one in found]
+        [connection.near["connection"] for connection in connections]
+        == [connection.far["connection"] for connection in connections]
         == [1, 2]
     )
 
 
 def _both_ways(folder: Path) -> tuple[Path, Path]:
-    """One connection that the near host opened and one that the far host did; the far capture has
-    no SYN of it.
+    """A connection that the near host opened, and one that the far host opened.
+
+    The far capture has no SYN of the latter.
     """
-    captures = [Capture(), Capture()]
+    captures = [MadeCapture(), MadeCapture()]
     for place, capture in enumerate(captures):
         near, far = place * DELAY, DELAY - place * DELAY
         opened = capture.flow(ports=(40000, 80), timestamps=False).open(near, seen_at_b=place == 1)
@@ -150,7 +152,9 @@ def _both_ways(folder: Path) -> tuple[Path, Path]:
         called.a.send(1.1 + far, 500)
         called.b.ack(1.2 + near)
     captures[1].records = [
-        one for one in captures[1].sorted() if one.data[47] != 0x02 or one.data[35] != 0x41
+        record
+        for record in captures[1].sorted()
+        if record.data[47] != 0x02 or record.data[35] != 0x41
     ]
     near_file, far_file = (
         capture.write(folder, name=str(place)) for place, capture in enumerate(captures)
@@ -165,12 +169,12 @@ def test_every_packet_is_told_by_the_side_it_was_sent_on(tmp_path: Path, engine:
         "10.0.0.1",
         "10.0.0.1",
     ]  # the second one's a is another here
-    found = journeys(near, far)
+    packets = journeys(near, far)
     assert (
-        len(found) == near.file.tcp_segments - 1
+        len(packets) == near.file.tcp_segments - 1
     )  # the SYN that its sender's capture lacks is not known as sent
-    assert set(found["arrived"] - found["time"]) == {20 * MS}
-    data = found.filter(found["payload"] > 0)
+    assert set(packets["arrived"] - packets["time"]) == {20 * MS}
+    data = packets.filter(packets["payload"] > 0)
     assert data.select("payload", "outward", "forward", "forward_far").rows() == [
         (700, True, True, True),
         (500, False, True, False),
@@ -178,9 +182,9 @@ def test_every_packet_is_told_by_the_side_it_was_sent_on(tmp_path: Path, engine:
 
 
 def test_captures_of_different_flows_have_nothing_in_common(tmp_path: Path, engine: Engine) -> None:
-    one = Capture().flow(ports=(1, 2)).open().capture.write(tmp_path, name="one")
-    two = Capture().flow(ports=(3, 4)).open().capture.write(tmp_path, name="two")
-    assert match_captures(one, two, engine=engine) == ()
+    first = MadeCapture().flow(ports=(1, 2)).open().capture.write(tmp_path, name="one")
+    second = MadeCapture().flow(ports=(3, 4)).open().capture.write(tmp_path, name="two")
+    assert match_captures(first, second, engine=engine) == ()
 
 
 def test_a_file_that_is_no_capture_is_one_clear_error(tmp_path: Path, engine: Engine) -> None:

@@ -1,5 +1,4 @@
-"""Both engines give the same frames, whatever the capture; and no capture, however damaged, makes
-either fall over.
+"""Both engines give the same frames for any capture, and no damage makes either crash.
 
     TCPLAB_FUZZ_MINUTES=10 ./tcplab test -n 2 tests/analysis/test_flows_engines.py
 
@@ -24,7 +23,7 @@ from polars.testing import assert_frame_equal
 from analysis import flows
 from analysis.bench.made_captures import bulk
 from analysis.flows.reader import ENGINES, Engine, engines
-from tests.analysis.captures import Capture
+from tests.analysis.captures import MadeCapture
 from tests.analysis.conversations import by_chance, conversations
 from tests.analysis.mutations import REAL, file_by_chance, real_records
 from topologies.errors import TcplabError
@@ -58,7 +57,7 @@ def assert_same(path: Path, compatible: bool = False) -> None:
 @settings(
     max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-def test_both_engines_say_the_same(tmp_path: Path, compatible: bool, capture: Capture) -> None:
+def test_both_engines_say_the_same(tmp_path: Path, compatible: bool, capture: MadeCapture) -> None:
     assert_same(capture.write(tmp_path), compatible)
 
 
@@ -90,14 +89,14 @@ def _said(path: Path, engine: Engine, compatible: bool = False) -> flows.Reading
         return str(error)
 
 
-def _assert_alike(one: flows.Reading | str, other: flows.Reading | str, seed: int) -> None:
+def _assert_alike(left: flows.Reading | str, right: flows.Reading | str, seed: int) -> None:
     try:
-        if isinstance(one, flows.Reading) and isinstance(other, flows.Reading):
-            assert one.file == other.file
-            assert_frame_equal(one.packets, other.packets)
-            assert_frame_equal(one.connections, other.connections, rel_tol=1e-9, abs_tol=1e-9)
+        if isinstance(left, flows.Reading) and isinstance(right, flows.Reading):
+            assert left.file == right.file
+            assert_frame_equal(left.packets, right.packets)
+            assert_frame_equal(left.connections, right.connections, rel_tol=1e-9, abs_tol=1e-9)
         else:
-            assert one == other
+            assert left == right
     except AssertionError as error:
         error.add_note(f"of the file file_by_chance({seed})")
         raise
@@ -119,19 +118,19 @@ def test_the_files_that_are_damaged_are_worth_it() -> None:
 
 
 def test_damaged_files_are_read_to_the_damage_or_refused_in_words(tmp_path: Path) -> None:
-    path, tried, told = tmp_path / "damaged.pcap", 0, 0
+    path, tried, readable = tmp_path / "damaged.pcap", 0, 0
     for seed in _seeds():
         path.write_bytes(file_by_chance(seed))
-        said = [_said(path, engine, compatible=bool(seed % 2)) for engine in engines()]
-        assert said, "no engine is built"
-        for one, other in pairwise(said):
-            _assert_alike(one, other, seed)
-        tried, told = (
+        results = [_said(path, engine, compatible=bool(seed % 2)) for engine in engines()]
+        assert results, "no engine is built"
+        for left, right in pairwise(results):
+            _assert_alike(left, right, seed)
+        tried, readable = (
             tried + 1,
-            told + (isinstance(said[0], flows.Reading) and said[0].file.tcp_segments > 0),
+            readable + (isinstance(results[0], flows.Reading) and results[0].file.tcp_segments > 0),
         )
-    assert told > tried / 2, (
-        f"only {told} of {tried} files hold a segment: what reads segments is hardly tried"
+    assert readable > tried / 2, (
+        f"only {readable} of {tried} files hold a segment: what reads segments is hardly tried"
     )
 
 
@@ -154,9 +153,9 @@ def test_of_packed_files_all_is_read_that_precedes_the_damage(
         packed + packed[:1],
     ):
         path.write_bytes(content)
-        said = [flows.read(path, packets=True, engine=engine) for engine in ENGINES]
-        assert all(read.file.fault and read.file.packets > 3000 for read in said)
-        _assert_alike(*said, seed=len(content))
+        readings = [flows.read(path, packets=True, engine=engine) for engine in ENGINES]
+        assert all(read.file.fault and read.file.packets > 3000 for read in readings)
+        _assert_alike(*readings, seed=len(content))
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -1,6 +1,4 @@
-"""The plain engine gives exactly what the compiled one gives: every value, type, null, fault and
-offset.
-"""
+"""The plain engine gives what the compiled one gives: values, types, nulls, faults, offsets."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ from analysis import flows
 from analysis.flows.plain import stream
 from analysis.flows.reader import Engine, engines
 from tests.analysis import frames
-from tests.analysis.captures import Capture, Flow
+from tests.analysis.captures import MadeCapture, MadeFlow
 from tests.analysis.conversations import by_chance, conversations
 from tests.analysis.frames import (
     ETHERNET,
@@ -30,7 +28,7 @@ from tests.analysis.frames import (
     LINUX_COOKED_2,
     LOOPBACK,
     RAW,
-    Interface,
+    MadeInterface,
     Record,
 )
 from topologies.errors import TcplabError
@@ -72,11 +70,13 @@ def same(tmp_path: Path) -> Same:
     return compared
 
 
-def eventful(**flow_settings: object) -> Flow:
-    """Loss, SACK, a duplicate report, a timer, a closed window, marks, urgent data, resets and a
+def eventful(**flow_settings: object) -> MadeFlow:
+    """A capture with many events.
+
+    Loss, SACK, a duplicate report, a timer, a closed window, marks, urgent data, resets and a
     second connection.
     """
-    flow = Flow(Capture(snaplen=120), **flow_settings)
+    flow = MadeFlow(MadeCapture(snaplen=120), **flow_settings)
     flow.open()
     flow.a.burst(0.1, 12)
     flow.b.ack(0.14, to=2001, sacks=[(3001, 6001), (7001, 8001)])
@@ -104,35 +104,37 @@ def test_of_real_captures(path: Path) -> None:
 
 
 LINKS = [
-    (Capture(ETHERNET), 4),
-    (Capture(ETHERNET), 6),
-    (Capture(ETHERNET, range(1, 8)), 4),
-    (Capture(ETHERNET, range(1, 9)), 4),
-    (Capture(LINUX_COOKED), 4),
-    (Capture(LINUX_COOKED_2), 6),
-    (Capture(LOOPBACK), 6),
-    (Capture(RAW), 4),
-    (Capture(228), 4),
-    (Capture(229), 6),
+    (MadeCapture(ETHERNET), 4),
+    (MadeCapture(ETHERNET), 6),
+    (MadeCapture(ETHERNET, range(1, 8)), 4),
+    (MadeCapture(ETHERNET, range(1, 9)), 4),
+    (MadeCapture(LINUX_COOKED), 4),
+    (MadeCapture(LINUX_COOKED_2), 6),
+    (MadeCapture(LOOPBACK), 6),
+    (MadeCapture(RAW), 4),
+    (MadeCapture(228), 4),
+    (MadeCapture(229), 6),
 ]
 
 
 @pytest.mark.parametrize(("capture", "version"), LINKS)
-def test_of_every_link_and_byte_order(same: Same, capture: Capture, version: int) -> None:
+def test_of_every_link_and_byte_order(same: Same, capture: MadeCapture, version: int) -> None:
     hosts = ("10.0.0.1", "10.0.0.2") if version == 4 else ("fd00::1", "::ffff:1.2.3.4")
     flow = eventful(
         hosts=hosts, padded=60, extensions=[(0, b"\0\1\4\0\0\0\0")] if version == 6 else ()
     )
-    records = Capture(
+    records = MadeCapture(
         capture.link, capture.tags, records=_relinked(flow.capture, capture, version)
     ).sorted()
     for order, fine in product("<>", [False, True]):
         same(frames.pcap(records, capture.link, order, fine))
 
 
-def _relinked(made: Capture, wanted: Capture, version: int) -> list[Record]:
+def _relinked(made: MadeCapture, wanted: MadeCapture, version: int) -> list[Record]:
     """The packets of `made`, which has Ethernet, behind the other link's header."""
-    head, new = (frames.link_header(one.link, version, one.tags) for one in (made, wanted))
+    head, new = (
+        frames.link_header(capture.link, version, capture.tags) for capture in (made, wanted)
+    )
     return [
         Record(record.time, new + record.data[len(head) :], record.wire - len(head) + len(new))
         for record in made.records
@@ -147,17 +149,19 @@ def test_of_links_that_do_not_fit(same: Same, link: int) -> None:
 @pytest.mark.parametrize("head", [b"\x00\x21", b"\xff\x03\x00\x21", b"\xff\x03\x00\x57", b"\x00"])
 def test_of_point_to_point_links(same: Same, head: bytes) -> None:
     records = [
-        Record(one.time, head + one.data[14:], one.wire) for one in eventful().capture.sorted()
+        Record(record.time, head + record.data[14:], record.wire)
+        for record in eventful().capture.sorted()
     ]
     same(frames.pcap(records, 9))
     session = bytes(12) + b"\x88\x64" + bytes(8)
     records = [
-        Record(one.time, session[:-2] + head + one.data[14:], one.wire + 20) for one in records
+        Record(record.time, session[:-2] + head + record.data[14:], record.wire + 20)
+        for record in records
     ]
     same(frames.pcap(records))
 
 
-class _Wrapped(Interface):
+class _Wrapped(MadeInterface):
     """Its clock begins anew where 64 bit end."""
 
     def ticks(self, time: int) -> int:
@@ -166,15 +170,15 @@ class _Wrapped(Interface):
 
 @pytest.mark.parametrize("order", "<>")
 def test_of_pcapng(same: Same, order: str) -> None:
-    interfaces: list[Interface] = [
+    interfaces: list[MadeInterface] = [
         _Wrapped(resolution=octet) for octet in (None, 9, 3, 0x80 | 20, 0x80 | 64, 127, 0)
     ]
     interfaces += [
         _Wrapped(ETHERNET, 6, offset) for offset in (0, 10**9, -(10**15), 3 * 10**9, 2**62)
     ]
     records = [
-        Record(one.time, one.data, one.wire, number % len(interfaces))
-        for number, one in enumerate(eventful().capture.sorted())
+        Record(record.time, record.data, record.wire, number % len(interfaces))
+        for number, record in enumerate(eventful().capture.sorted())
     ]
     same(frames.pcapng(records, interfaces, order, frames.other_block(order)))
     simple = (
@@ -221,10 +225,11 @@ def test_of_small_pieces(same: Same, monkeypatch: pytest.MonkeyPatch, piece: int
 
 
 def test_of_long_lists(same: Same) -> None:
-    """More segments, gaps, SACK blocks, timestamps and samples than are remembered; an ACK that
-    comes back to all.
+    """More segments, gaps, SACK blocks, timestamps and samples than are remembered.
+
+    At the end an ACK covers them all.
     """
-    flow = Flow(Capture(snaplen=100)).open()
+    flow = MadeFlow(MadeCapture(snaplen=100)).open()
     for number in range(1500):
         flow.a.send(1 + number * 0.001, seq=1 + number * 2000)
         if number % 3 == 2:
@@ -248,7 +253,7 @@ def test_of_long_lists(same: Same) -> None:
 
 @pytest.mark.parametrize("timestamps", [False, True])
 def test_of_many_timestamps_and_needless_repeats(same: Same, timestamps: bool) -> None:
-    flow = Flow(Capture(snaplen=100), timestamps=timestamps).open()
+    flow = MadeFlow(MadeCapture(snaplen=100), timestamps=timestamps).open()
     flow.a.burst(1, 700, 0.001)
     for number in range(80):
         flow.a.send(2 + number * 0.001, seq=1 + number * 1000)
@@ -261,7 +266,7 @@ def test_of_many_timestamps_and_needless_repeats(same: Same, timestamps: bool) -
 
 
 def test_of_one_direction_only(same: Same) -> None:
-    flow = Flow(Capture(snaplen=100))
+    flow = MadeFlow(MadeCapture(snaplen=100))
     for number in range(1300):
         flow.a.send(1 + number * 0.001, seq=1 + number * 1010)
     for number in range(330, 250, -1):
@@ -270,7 +275,7 @@ def test_of_one_direction_only(same: Same) -> None:
 
 
 def test_of_ports_that_are_used_again(same: Same) -> None:
-    capture = Capture()
+    capture = MadeCapture()
     for number in range(12):
         flow = capture.flow(firsts=(number // 2 * 70_000, 10**9 - number)).open(number * 30.0)
         flow.a.send(number * 30 + 0.1)
@@ -306,7 +311,9 @@ def test_of_decent_conversations(same: Same) -> None:
     records: list[Record] = []
     for seed in range(60):
         made = by_chance(seed, decent=True).sorted()
-        records += [Record(one.time + seed * 10**13, one.data, one.wire) for one in made]
+        records += [
+            Record(record.time + seed * 10**13, record.data, record.wire) for record in made
+        ]
     same(frames.pcap(records))
 
 
@@ -315,7 +322,7 @@ AFTER = (0.0001, 0.0045, 0.0055, 0.029, 0.031, 0.079, 0.081, 0.199, 0.201, 0.289
 
 
 def _repaired(
-    capture: Capture,
+    capture: MadeCapture,
     number: int,
     duplicates: int,
     count: int,
@@ -323,8 +330,9 @@ def _repaired(
     seen_at_b: bool = False,
     **settings: bool,
 ) -> None:
-    """`count` segments, duplicate ACKs, and `after` the first one a segment again, and one that
-    fills a gap.
+    """`count` segments, duplicate ACKs, and `after` the first one a retransmission.
+
+    Then a segment fills a gap.
     """
     at, since = 10.0 * number, min(after, (after, 0.0045, 0.0055)[number % 3])
     flow = capture.flow(ports=(number + 1, 80), **settings)
@@ -349,10 +357,8 @@ def _repaired(
 
 
 def test_of_every_rule_of_repairs(same: Same) -> None:
-    """On both sides of each limit: duplicates, time, what is outstanding; with and without SACK and
-    timestamps.
-    """
-    capture = Capture(snaplen=100)
+    """Both sides of each limit: duplicates, time, outstanding; with and without SACK and stamps."""
+    capture = MadeCapture(snaplen=100)
     kinds = (
         {"sack": sack, "timestamps": stamps} for sack, stamps in product((False, True), repeat=2)
     )
@@ -364,7 +370,7 @@ def test_of_every_rule_of_repairs(same: Same) -> None:
 
 @settings(max_examples=25, deadline=None, suppress_health_check=IN_ONE_FOLDER)
 @given(capture=conversations())
-def test_of_conversations_by_chance(same: Same, capture: Capture) -> None:
+def test_of_conversations_by_chance(same: Same, capture: MadeCapture) -> None:
     same(capture.pcap())
 
 
@@ -402,6 +408,6 @@ _WHOLE = {
     "4": eventful().capture.pcap(),
     "6": eventful(hosts=("fd00::1", "fd00::2"), extensions=[(43, b"\0" + bytes(6))]).capture.pcap(),
     "ng": frames.pcapng(
-        eventful().capture.sorted(), [Interface(resolution=9)], ">", frames.other_block(">")
+        eventful().capture.sorted(), [MadeInterface(resolution=9)], ">", frames.other_block(">")
     ),
 }

@@ -1,6 +1,4 @@
-"""Every container and link type tells the same of the same packets; what is cut or damaged is said,
-never a crash.
-"""
+"""Every container and link type gives the same packets; damage is reported, never a crash."""
 
 from __future__ import annotations
 
@@ -18,17 +16,17 @@ import zstandard
 
 from analysis import flows
 from tests.analysis import frames
-from tests.analysis.captures import START, Capture, nanoseconds
+from tests.analysis.captures import START, MadeCapture, nanoseconds
 from tests.analysis.frames import (
     ETHERNET,
     LINUX_COOKED,
     LINUX_COOKED_2,
     LOOPBACK,
     RAW,
-    Interface,
+    MadeInterface,
     Record,
 )
-from tests.analysis.looking import Look, one, sent
+from tests.analysis.looking import Look, only_connection, sent
 from topologies.errors import TcplabError, UsageError
 
 FACTS = (
@@ -40,9 +38,9 @@ FACTS = (
 )
 
 
-def conversation(capture: Capture | None = None, **settings: object) -> Capture:
-    """Three segments, one of them sent again, and an end."""
-    flow = (capture or Capture()).flow(**settings).open()
+def conversation(capture: MadeCapture | None = None, **settings: object) -> MadeCapture:
+    """Three segments, one of them retransmitted, and an end."""
+    flow = (capture or MadeCapture()).flow(**settings).open()
     flow.a.burst(0.1, 3)
     flow.b.ack(0.14, to=1, sacks=[(1001, 3001)])
     flow.a.send(0.34, seq=1)
@@ -54,7 +52,7 @@ def conversation(capture: Capture | None = None, **settings: object) -> Capture:
 
 
 def facts(read: flows.Reading) -> list[object]:
-    return [one(read)[name] for name in FACTS]
+    return [only_connection(read)[name] for name in FACTS]
 
 
 PLAIN = [8, 3000, 1, "Y", 1460]
@@ -64,26 +62,26 @@ IPV6 = {"hosts": ("fd00::1", "fd00::2")}
 @pytest.mark.parametrize(
     ("capture", "settings"),
     [
-        (Capture(), {}),
-        (Capture(), IPV6),
-        (Capture(tags=(7,)), {}),
-        (Capture(tags=(7, 8)), {}),
-        (Capture(tags=(7, 8, 9)), IPV6),
-        (Capture(LINUX_COOKED), {}),
-        (Capture(LINUX_COOKED), IPV6),
-        (Capture(LINUX_COOKED_2), {}),
-        (Capture(LINUX_COOKED_2), IPV6),
-        (Capture(RAW), {}),
-        (Capture(RAW), IPV6),
-        (Capture(LOOPBACK), {}),
-        (Capture(LOOPBACK), IPV6),
-        (Capture(), {"padded": 60}),
+        (MadeCapture(), {}),
+        (MadeCapture(), IPV6),
+        (MadeCapture(tags=(7,)), {}),
+        (MadeCapture(tags=(7, 8)), {}),
+        (MadeCapture(tags=(7, 8, 9)), IPV6),
+        (MadeCapture(LINUX_COOKED), {}),
+        (MadeCapture(LINUX_COOKED), IPV6),
+        (MadeCapture(LINUX_COOKED_2), {}),
+        (MadeCapture(LINUX_COOKED_2), IPV6),
+        (MadeCapture(RAW), {}),
+        (MadeCapture(RAW), IPV6),
+        (MadeCapture(LOOPBACK), {}),
+        (MadeCapture(LOOPBACK), IPV6),
+        (MadeCapture(), {"padded": 60}),
     ],
 )
 def test_the_link_changes_nothing(
-    look: Look, capture: Capture, settings: dict[str, object]
+    look: Look, capture: MadeCapture, settings: dict[str, object]
 ) -> None:
-    read = look(conversation(Capture(capture.link, capture.tags), **settings))
+    read = look(conversation(MadeCapture(capture.link, capture.tags), **settings))
     assert facts(read) == PLAIN
     assert read.file.link_types == (capture.link,)
     assert (read.file.packets, read.file.tcp_segments, read.file.ignored, read.file.fault) == (
@@ -97,7 +95,7 @@ def test_the_link_changes_nothing(
 @pytest.mark.parametrize("link", [228, 229])
 def test_links_that_carry_one_version_only(look: Look, link: int) -> None:
     settings = IPV6 if link == 229 else {}
-    assert facts(look(conversation(Capture(link), **settings))) == PLAIN
+    assert facts(look(conversation(MadeCapture(link), **settings))) == PLAIN
 
 
 @pytest.mark.parametrize(
@@ -117,15 +115,15 @@ def test_headers_between_ipv6_and_tcp_are_stepped_over(
 @pytest.mark.parametrize(("link", "head"), [(9, b"\0\x21"), (108, b"\0\0\0\2")])
 def test_links_of_points_and_of_openbsd_s_loopback(look: Look, link: int, head: bytes) -> None:
     records = [
-        Record(one.time, head + one.data, one.wire + len(head))
-        for one in conversation(Capture(RAW)).sorted()
+        Record(only_connection.time, head + only_connection.data, only_connection.wire + len(head))
+        for only_connection in conversation(MadeCapture(RAW)).sorted()
     ]
     assert facts(look(frames.pcap(records, link))) == PLAIN
 
 
 def test_the_length_of_a_jumbo_payload_is_in_its_option(look: Look) -> None:
     """RFC 2675; the frame is padded, so that the length on the wire would tell otherwise."""
-    capture = Capture(RAW)
+    capture = MadeCapture(RAW)
     flow = capture.flow(extensions=[(0, b"\0\xc2\x04" + struct.pack(">I", 8 + 32 + 500))], **IPV6)
     flow.a.send(0.1, 500)
     (record,) = capture.records
@@ -136,7 +134,7 @@ def test_the_length_of_a_jumbo_payload_is_in_its_option(look: Look) -> None:
 
 
 def test_options_of_ipv4_are_stepped_over(look: Look) -> None:
-    capture = Capture()
+    capture = MadeCapture()
     flow = capture.flow().open()
     flow.a.send(0.1, extra=b"\x01" * 8)
     assert sent(look(capture))["payload"].to_list() == [1000]
@@ -162,7 +160,7 @@ def test_nanoseconds_are_kept(look: Look) -> None:
 )
 def test_every_resolution_of_pcapng(look: Look, order: str, resolution: int | None) -> None:
     """9: nanoseconds; 0x80 | 20: 2^-20 s. Coarse ticks lose what they cannot say."""
-    interface = Interface(resolution=resolution)
+    interface = MadeInterface(resolution=resolution)
     read = look(
         frames.pcapng(conversation().sorted(), [interface], order, frames.other_block(order))
     )
@@ -178,20 +176,20 @@ def test_two_interfaces_with_resolutions_of_their_own(look: Look) -> None:
         Record(record.time, record.data, record.wire, number % 2)
         for number, record in enumerate(conversation().sorted())
     ]
-    read = look(frames.pcapng(records, [Interface(resolution=9), Interface(resolution=6)]))
+    read = look(frames.pcapng(records, [MadeInterface(resolution=9), MadeInterface(resolution=6)]))
     assert facts(read) == PLAIN
     assert sent(read)["time"].to_list() == [nanoseconds(at) for at in (0.1, 0.1001, 0.1002, 0.34)]
 
 
 def test_an_interface_with_an_offset_of_its_clock(look: Look) -> None:
     read = look(
-        frames.pcapng(conversation().sorted(), [Interface(resolution=9, offset=1_600_000_000)])
+        frames.pcapng(conversation().sorted(), [MadeInterface(resolution=9, offset=1_600_000_000)])
     )
     assert read.file.first == START
 
 
 def test_two_interfaces_of_two_kinds_of_link(look: Look) -> None:
-    ether, cooked = (conversation(Capture(link)).sorted() for link in (ETHERNET, LINUX_COOKED))
+    ether, cooked = (conversation(MadeCapture(link)).sorted() for link in (ETHERNET, LINUX_COOKED))
     mixed = [
         Record(old.time, new.data, new.wire, number % 2)
         for number, (old, new) in enumerate(
@@ -202,7 +200,7 @@ def test_two_interfaces_of_two_kinds_of_link(look: Look) -> None:
             )
         )
     ]
-    read = look(frames.pcapng(mixed, [Interface(ETHERNET), Interface(LINUX_COOKED)]))
+    read = look(frames.pcapng(mixed, [MadeInterface(ETHERNET), MadeInterface(LINUX_COOKED)]))
     assert facts(read) == PLAIN
     assert set(read.file.link_types) == {ETHERNET, LINUX_COOKED}
 
@@ -210,7 +208,7 @@ def test_two_interfaces_of_two_kinds_of_link(look: Look) -> None:
 def test_two_sections_one_after_the_other(look: Look) -> None:
     records = conversation().sorted()
     content = frames.pcapng(records[:5]) + frames.pcapng(
-        records[5:], [Interface(resolution=9)], ">"
+        records[5:], [MadeInterface(resolution=9)], ">"
     )
     assert facts(look(content)) == PLAIN
 
@@ -233,10 +231,7 @@ def test_compressed_files_are_read_as_they_are(
 
 
 def test_a_frame_of_another_length_than_its_head_says_is_damage(look: Look) -> None:
-    """zstd notices it where it has the frame as a whole, and not octet by octet.
-
-    Found by chance.
-    """
+    """zstd notices it if it has the frame as a whole, and not octet by octet."""
     packed = zstandard.ZstdCompressor(write_checksum=True).compress(conversation().pcap())
     nothing = bytearray(zstandard.ZstdCompressor(write_checksum=True).compress(b""))
     nothing[5] = 16
@@ -248,7 +243,7 @@ def test_a_frame_of_another_length_than_its_head_says_is_damage(look: Look) -> N
 
 
 def test_a_compressed_file_that_ends_early_keeps_what_came_before(look: Look) -> None:
-    capture = Capture()
+    capture = MadeCapture()
     flow, chance = capture.flow().open(), Random(1)
     for number in range(2000):
         flow.a.send(1 + number * 0.001, 100 + chance.randrange(900))
@@ -286,7 +281,7 @@ def test_what_is_no_tcp_segment_is_counted_and_left_out(look: Look, packet: byte
 
 
 def test_a_first_fragment_counts_with_what_it_carries(look: Look) -> None:
-    capture = Capture()
+    capture = MadeCapture()
     flow = capture.flow().open()
     flow.a.send(0.1, 1000, fragment=0x2000)
     read = look(capture)
@@ -338,7 +333,7 @@ def test_a_data_offset_beyond_the_packet_is_no_segment(look: Look) -> None:
 
 @pytest.mark.parametrize("kind", ["pcap", "pcapng"])
 def test_a_file_cut_at_any_byte_keeps_its_whole_records(look: Look, kind: str) -> None:
-    capture = Capture(snaplen=90)
+    capture = MadeCapture(snaplen=90)
     flow = capture.flow().open()
     flow.a.send(0.1)
     records = capture.sorted()

@@ -1,6 +1,4 @@
-"""Two captures of one flow: losses, delays, copies and reordering are those that the made path
-had.
-"""
+"""Two captures of one flow: losses, delays, copies and reordering are those of the made path."""
 
 from __future__ import annotations
 
@@ -39,8 +37,9 @@ class Path:
     def put(
         self, at: int, sequence: int, *arrivals: int, ip_id: int | None = 1, stamp: int | None = 1
     ) -> None:
-        """1000 bytes from `sequence`, sent at `at` ms; each of `arrivals` is a time in ms, none is
-        a loss.
+        """1000 bytes from `sequence`, sent at `at` ms.
+
+        Each of `arrivals` is a time in ms; without any the packet is lost.
         """
         packet = {
             "sequence": sequence,
@@ -80,9 +79,7 @@ def test_what_did_not_arrive_is_lost_and_delays_are_one_way() -> None:
 
 @pytest.mark.parametrize("told_by", [{"ip_id": 2}, {"ip_id": 1, "stamp": 9}, {}])
 def test_the_retransmission_arrived_and_the_first_was_lost(told_by: dict[str, int]) -> None:
-    """Also where no field tells the two apart: then only one of them was sent the usual delay
-    before.
-    """
+    """Also if no field tells the two apart: only one of them was sent the usual delay before."""
     path = Path()
     path.put(0, 1, 40)
     path.put(1, 1001)
@@ -197,15 +194,15 @@ def test_reordering_is_what_its_definition_says(count: int) -> None:
     chance = np.random.default_rng(count)
     sent = chance.permutation(2 * count)[:count].astype(np.int64)
     arrived, octets = np.cumsum(chance.integers(1, 9, count)), chance.integers(0, 9, count)
-    found = reordering(sent, arrived, octets)
+    displacement = reordering(sent, arrived, octets)
     for place in range(count):
         later = [before for before in range(place) if sent[before] > sent[place]]
         row = 0
         while place - row - 1 in later:
             row += 1
         first = later[0] if later else place
-        assert (found.packets[place], found.time[place]) == (
+        assert (displacement.packets[place], displacement.time[place]) == (
             place - first,
             arrived[place] - arrived[first],
         )
-        assert (found.octets[place], found.n[place]) == (octets[later].sum(), row)
+        assert (displacement.octets[place], displacement.n[place]) == (octets[later].sum(), row)

@@ -1,5 +1,6 @@
-"""Odd captures of known truth, made with Scapy: ports used again half-open, mirrored packets, time
-that goes back.
+"""Odd captures of known truth, made with Scapy.
+
+Ports used again half-open, mirrored packets, time that goes back.
 """
 
 from __future__ import annotations
@@ -31,10 +32,8 @@ _LINK = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
 
 
 @dataclass
-class Wire:
-    """Packets of one client and one server in the order of their sending; numbers are as on the
-    wire.
-    """
+class OddWire:
+    """Packets of one client and one server in the order sent; numbers are as on the wire."""
 
     six: bool = False
     firsts: tuple[int, int] = (300, 40_000)
@@ -72,9 +71,7 @@ class Wire:
         self.put(at + 0.02, "A", firsts[1] + 1, first + SIZE, server=True)
 
     def challenged(self, at: float) -> None:
-        """The client forgot the old connection: RFC 5961, section 4.2, and its figure of half-open
-        recovery.
-        """
+        """The client forgot the old connection: RFC 5961, section 4.2, with its figure."""
         self.put(at, "S", NEW[0])
         self.put(at + 0.02, "A", OLD[1] + 1, OLD[0] + 1 + SIZE, server=True)
         self.put(at + 0.0201, "R", OLD[0] + 1 + SIZE)
@@ -87,9 +84,9 @@ class Wire:
 
     def mirrored(self) -> list[Packet]:
         """Each packet and 4 us later the same once more."""
-        twice = [(one, one.copy()) for one in self.packets]
-        for one, other in twice:
-            other.time = one.time + 4e-6
+        twice = [(original, original.copy()) for original in self.packets]
+        for original, copy in twice:
+            copy.time = original.time + 4e-6
         return [packet for pair in twice for packet in pair]
 
 
@@ -122,8 +119,8 @@ def _numbers(reading: flows.Reading) -> list[int]:
 # Ports used again while the other end still holds the old connection
 
 
-def reused(old: bool = True, rounds: int = 1) -> Wire:
-    wire = Wire()
+def reused(old: bool = True, rounds: int = 1) -> OddWire:
+    wire = OddWire()
     if old:
         wire.handshake(0.0, OLD)
         wire.ask(0.1, OLD)
@@ -167,7 +164,7 @@ def test_what_is_left_of_a_connection_before_the_capture_stands_alone(read: Read
 def test_old_data_and_a_syn_with_yet_another_number_do_not_mix_with_the_new_connection(
     read: Read,
 ) -> None:
-    wire = Wire()
+    wire = OddWire()
     wire.handshake(0.0, OLD)
     wire.ask(0.1, OLD)
     wire.put(5.0, "S", NEW[0] - 99_000_000)
@@ -180,7 +177,7 @@ def test_old_data_and_a_syn_with_yet_another_number_do_not_mix_with_the_new_conn
 
 
 def test_the_server_may_have_begun_the_old_connection(read: Read) -> None:
-    wire = Wire()
+    wire = OddWire()
     wire.put(0.0, "S", OLD[1], server=True)
     wire.put(0.02, "SA", OLD[0], OLD[1] + 1)
     wire.put(0.04, "A", OLD[1] + 1, OLD[0] + 1, server=True)
@@ -203,7 +200,7 @@ def test_a_syn_that_is_refused_is_one_connection_whatever_was_before(
 
 
 def test_a_syn_whose_answer_is_not_captured_begins_one_connection(read: Read) -> None:
-    wire = Wire()
+    wire = OddWire()
     wire.handshake(0.0, NEW)
     for number in range(4):
         wire.ask(0.1 + number, NEW, number * SIZE)
@@ -217,9 +214,7 @@ def test_a_syn_whose_answer_is_not_captured_begins_one_connection(read: Read) ->
 
 
 def test_tcptrace_splits_as_it_does(read: Read) -> None:
-    """tcptrace 6.6.7: the SYN belongs to the old connection, which it takes for new with the
-    third.
-    """
+    """tcptrace 6.6.7: the SYN belongs to the old connection; the third begins a new one."""
     reading = read(reused().packets, compatible=True)
     assert _marks(reading) == [(2, 1, 1, 0), (1, 1, 0, 0)]
 
@@ -228,7 +223,7 @@ def test_tcptrace_splits_as_it_does(read: Read) -> None:
 
 
 def mirrored(**settings: Any) -> list[Packet]:
-    wire = Wire(**settings)
+    wire = OddWire(**settings)
     wire.handshake(0.0, OLD)
     for number in range(3):
         wire.ask(0.1 + number / 10, OLD, number * SIZE)
@@ -263,7 +258,7 @@ def test_without_an_identification_copied_syns_and_fins_count_as_sent_again(
 
 
 def test_a_syn_and_a_fin_that_are_really_sent_again_are_no_copies(read: Read) -> None:
-    wire = Wire()
+    wire = OddWire()
     wire.put(0.0, "S", OLD[0])
     wire.handshake(1.0, OLD)
     wire.put(2.0, "FA", OLD[0] + 1, OLD[1] + 1)
@@ -277,7 +272,7 @@ def test_a_syn_and_a_fin_that_are_really_sent_again_are_no_copies(read: Read) ->
 
 @pytest.mark.parametrize("packets", [False, True])
 def test_records_before_their_predecessor_are_counted(read: Read, packets: bool) -> None:
-    wire = Wire()
+    wire = OddWire()
     wire.handshake(0.0, OLD)
     for number in range(4):
         wire.ask(0.1 + number / 10, OLD, number * SIZE)
@@ -299,7 +294,7 @@ def test_in_order_none_goes_back(read: Read) -> None:
 
 def _by_chance(seed: int) -> list[Packet]:
     """Packets of one pair of ends, with the numbers of three connections, in any order."""
-    chance, wire = Random(seed), Wire(six=seed % 5 == 0)
+    chance, wire = Random(seed), OddWire(six=seed % 5 == 0)
     near = (0, 1, 1 + SIZE, 2**20 - 1, 2**20, 2**20 + 1, -1)
     for number in range(chance.randint(4, 25)):
         server, (client, other) = chance.random() < 0.4, chance.choice([OLD, NEW, (2**32 - 9, 7)])

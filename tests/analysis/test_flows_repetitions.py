@@ -1,10 +1,10 @@
-"""What was sent again, and why, and what only looks so: one fact a test, for each engine."""
+"""Retransmissions, their causes, and what only looks like one: a fact a test, for each engine."""
 
 from __future__ import annotations
 
-from tests.analysis.captures import RTT, Capture, Flow, opened
+from tests.analysis.captures import RTT, MadeCapture, MadeFlow, opened
 from tests.analysis.frames import ACK
-from tests.analysis.looking import Look, again, column, kinds, one, sent
+from tests.analysis.looking import Look, column, kinds, only_connection, repetitions, sent
 
 # Packets that carry nothing new
 
@@ -17,8 +17,8 @@ def test_a_keepalive_is_no_retransmission(look: Look) -> None:
     flow.a.segment(75.0, 1000, 0, ACK)
     flow.b.ack(75.04)
     read = look(flow)
-    assert again(read) == ["keepalive"]
-    assert one(read)["rexmt_data_pkts_a2b"] == 0
+    assert repetitions(read) == ["keepalive"]
+    assert only_connection(read)["rexmt_data_pkts_a2b"] == 0
 
 
 def test_a_keepalive_with_a_byte_is_no_retransmission(look: Look) -> None:
@@ -27,7 +27,7 @@ def test_a_keepalive_with_a_byte_is_no_retransmission(look: Look) -> None:
     flow.b.ack(0.14)
     flow.a.send(75.0, 1, seq=1000)
     flow.b.ack(75.04)
-    assert again(look(flow)) == ["keepalive"]
+    assert repetitions(look(flow)) == ["keepalive"]
 
 
 def test_a_probe_of_a_closed_window_is_no_retransmission(look: Look) -> None:
@@ -40,7 +40,7 @@ def test_a_probe_of_a_closed_window_is_no_retransmission(look: Look) -> None:
     flow.b.ack(0.44, window=0)
     flow.a.segment(0.9, 1000, 0, ACK)
     flow.b.ack(0.94)
-    assert again(look(flow)) == ["probe", "probe"]
+    assert repetitions(look(flow)) == ["probe", "probe"]
 
 
 def test_a_byte_that_probes_a_closed_window_is_a_probe(look: Look) -> None:
@@ -53,10 +53,10 @@ def test_a_byte_that_probes_a_closed_window_is_a_probe(look: Look) -> None:
     flow.b.ack(0.94)
     read = look(flow)
     assert kinds(read)[-2:] == ["probe", "probe"]
-    assert one(read)["rexmt_data_pkts_a2b"] == 0
+    assert only_connection(read)["rexmt_data_pkts_a2b"] == 0
 
 
-# Why data is sent again
+# Why data is retransmitted
 
 
 def test_an_unanswered_segment_is_sent_again_by_the_timer(look: Look) -> None:
@@ -66,8 +66,11 @@ def test_an_unanswered_segment_is_sent_again_by_the_timer(look: Look) -> None:
         flow.a.send(at, seq=1)
     flow.b.ack(1.82)
     read = look(flow)
-    assert again(read) == ["rto", "rto", "rto"]
-    assert (one(read)["rexmt_data_pkts_a2b"], one(read)["rexmt_data_bytes_a2b"]) == (3, 3000)
+    assert repetitions(read) == ["rto", "rto", "rto"]
+    assert (
+        only_connection(read)["rexmt_data_pkts_a2b"],
+        only_connection(read)["rexmt_data_bytes_a2b"],
+    ) == (3, 3000)
 
 
 def test_three_duplicate_acks_without_sack_are_a_fast_retransmission(look: Look) -> None:
@@ -77,7 +80,7 @@ def test_three_duplicate_acks_without_sack_are_a_fast_retransmission(look: Look)
         flow.b.ack(0.14 + number * 0.0001, to=1)
     flow.a.send(0.1405, seq=1)
     flow.b.ack(0.1805)
-    assert again(look(flow)) == ["fast"]
+    assert repetitions(look(flow)) == ["fast"]
 
 
 def test_a_gap_that_sack_reports_is_filled_by_sack_recovery(look: Look) -> None:
@@ -88,7 +91,7 @@ def test_a_gap_that_sack_reports_is_filled_by_sack_recovery(look: Look) -> None:
     flow.a.send(0.1405, seq=1)
     flow.b.ack(0.1805)
     read = look(flow)
-    assert again(read) == ["sack"]
+    assert repetitions(read) == ["sack"]
     assert column(read, "sacks", forward=False)[-2] == [1001, 5001]
 
 
@@ -108,7 +111,7 @@ def test_a_tail_loss_probe_is_known_by_its_time(look: Look) -> None:
         0.2404, seq=4001
     )  # the last segment again, after two round trips without an ACK (RFC 8985, 7.2)
     flow.b.ack(0.2804)
-    assert again(look(flow)) == ["tlp"]
+    assert repetitions(look(flow)) == ["tlp"]
 
 
 def test_a_duplicate_that_dsack_reports_was_needless(look: Look) -> None:
@@ -118,7 +121,7 @@ def test_a_duplicate_that_dsack_reports_was_needless(look: Look) -> None:
     flow.b.ack(0.35)
     flow.b.ack(0.38, sacks=[(1, 1001)])
     read = look(flow)
-    assert again(read) == ["spurious"]
+    assert repetitions(read) == ["spurious"]
     assert column(read, "dsack", forward=False) == [False, False, True]
 
 
@@ -128,7 +131,7 @@ def test_an_ack_that_echoes_the_first_timestamp_tells_of_a_needless_one(look: Lo
     flow.a.send(0.1, stamp=100)
     flow.a.send(0.34, seq=1, stamp=340)
     flow.b.ack(0.35, echo=100)
-    assert again(look(flow)) == ["spurious"]
+    assert repetitions(look(flow)) == ["spurious"]
 
 
 def test_an_ack_that_echoes_the_second_timestamp_tells_that_it_was_needed(look: Look) -> None:
@@ -136,15 +139,13 @@ def test_an_ack_that_echoes_the_second_timestamp_tells_that_it_was_needed(look: 
     flow.a.send(0.1, stamp=100)
     flow.a.send(0.34, seq=1, stamp=340)
     flow.b.ack(0.38, echo=340)
-    assert again(look(flow)) == ["rto"]
+    assert repetitions(look(flow)) == ["rto"]
 
 
 def test_a_delayed_ack_of_two_retransmissions_echoes_the_first_and_tells_nothing_of_the_second(
     look: Look,
 ) -> None:
-    """RFC 7323, section 4.3: a delayed ACK echoes the timestamp of the earliest segment that it
-    acknowledges.
-    """
+    """RFC 7323, section 4.3: a delayed ACK echoes the timestamp of the earliest segment."""
     flow = opened(sack=False)
     flow.a.burst(0.1, 3)
     flow.a.send(0.34, seq=1, stamp=340)
@@ -152,7 +153,7 @@ def test_a_delayed_ack_of_two_retransmissions_echoes_the_first_and_tells_nothing
     flow.a.send(0.381, seq=1001, stamp=381)
     flow.a.send(0.385, seq=2001, stamp=385)
     flow.b.ack(0.425, echo=381)
-    assert again(look(flow)) == ["rto", "rto", "rto"]
+    assert repetitions(look(flow)) == ["rto", "rto", "rto"]
 
 
 def test_retransmitted_bytes_count_in_mss_equivalents_with_super_packets(look: Look) -> None:
@@ -160,7 +161,7 @@ def test_retransmitted_bytes_count_in_mss_equivalents_with_super_packets(look: L
     flow.a.send(0.1, 10 * 1448)
     flow.a.send(0.4, 10 * 1448, seq=1)
     flow.b.ack(0.44)
-    row = one(look(flow))
+    row = only_connection(look(flow))
     assert (row["rexmt_data_pkts_a2b"], row["rexmt_data_bytes_a2b"]) == (1, 14480)
 
 
@@ -169,14 +170,14 @@ def test_new_bytes_behind_old_ones_are_new(look: Look) -> None:
     flow.a.send(0.1)
     flow.a.send(0.4, 1500, seq=1)
     flow.b.ack(0.44)
-    assert one(look(flow))["unique_bytes_sent_a2b"] == 1500
+    assert only_connection(look(flow))["unique_bytes_sent_a2b"] == 1500
 
 
 # Where the capture was made
 
 
-def receiver(**settings: object) -> Flow:
-    return Capture().flow(**settings).open(rtt=RTT, seen_at_b=True)
+def receiver(**settings: object) -> MadeFlow:
+    return MadeCapture().flow(**settings).open(rtt=RTT, seen_at_b=True)
 
 
 def test_a_gap_that_is_filled_at_the_receiver_is_late_and_no_retransmission(look: Look) -> None:
@@ -189,9 +190,9 @@ def test_a_gap_that_is_filled_at_the_receiver_is_late_and_no_retransmission(look
     flow.a.send(0.142, seq=1001)
     flow.b.ack(0.142)
     read = look(flow)
-    assert again(read) == ["late"]
-    assert one(read)["rexmt_data_pkts_a2b"] == 0
-    assert one(read)["vantage"] == "b"
+    assert repetitions(read) == ["late"]
+    assert only_connection(read)["rexmt_data_pkts_a2b"] == 0
+    assert only_connection(read)["vantage"] == "b"
 
 
 def test_the_second_copy_at_the_receiver_is_a_copy(look: Look) -> None:
@@ -200,7 +201,7 @@ def test_the_second_copy_at_the_receiver_is_a_copy(look: Look) -> None:
     flow.b.ack(0.1)
     flow.a.send(0.34, seq=1)
     flow.b.ack(0.34, sacks=[(1, 1001)])
-    assert again(look(flow)) == ["copy"]
+    assert repetitions(look(flow)) == ["copy"]
 
 
 def test_segments_that_changed_places_are_late_and_no_retransmission(look: Look) -> None:
@@ -209,15 +210,18 @@ def test_segments_that_changed_places_are_late_and_no_retransmission(look: Look)
         flow.a.send(0.1 + number * 0.0001, seq=1 + 1000 * place)
         flow.b.ack(0.1 + number * 0.0001 + 0.00001, to=[1001, 1001, 3001, 4001][number])
     read = look(flow)
-    assert again(read) == ["late"]
-    assert (one(read)["rexmt_data_pkts_a2b"], one(read)["outoforder_pkts_a2b"]) == (0, 1)
+    assert repetitions(read) == ["late"]
+    assert (
+        only_connection(read)["rexmt_data_pkts_a2b"],
+        only_connection(read)["outoforder_pkts_a2b"],
+    ) == (0, 1)
 
 
 def test_the_handshake_tells_where_the_capture_was_made(look: Look) -> None:
     for place, (answer, last) in {"a": (0.04, 0.0401), "b": (0.0001, 0.04)}.items():
-        flow = Capture().flow()
+        flow = MadeCapture().flow()
         flow.a.syn(0.0)
         flow.b.syn(answer)
         flow.a.ack(last)
         flow.a.send(last + 0.001)
-        assert one(look(flow))["vantage"] == place
+        assert only_connection(look(flow))["vantage"] == place

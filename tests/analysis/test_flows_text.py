@@ -1,6 +1,4 @@
-"""`python -m analysis.flows` prints what the frame has, and few rows and many make the same
-frames.
-"""
+"""`python -m analysis.flows` prints what the frame has, for few rows and for many."""
 
 from __future__ import annotations
 
@@ -51,9 +49,9 @@ def test_a_damaged_file_is_printed_as_far_as_it_goes(
 ) -> None:
     capture.write_bytes(capture.read_bytes()[:-5])
     assert text.main([str(capture)]) == 1
-    said = capsys.readouterr()
-    assert said.out.count("\n") == 4
-    assert "at byte" in said.err
+    printed = capsys.readouterr()
+    assert printed.out.count("\n") == 4
+    assert "at byte" in printed.err
 
 
 @pytest.mark.parametrize("words", [[], ["--help"], ["one", "two"], ["nowhere.pcap"]])
@@ -61,9 +59,9 @@ def test_what_cannot_be_read_is_one_error(
     words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert text.main(words) > 0
-    said = capsys.readouterr()
-    assert said.err.startswith("Error: ")
-    assert not said.out
+    printed = capsys.readouterr()
+    assert printed.err.startswith("Error: ")
+    assert not printed.out
 
 
 def test_the_text_loads_neither_polars_nor_numpy(capture: Path) -> None:

@@ -120,13 +120,13 @@ def test_the_pointer_is_told_which_segment_it_is_on(page: Page, tmp_path: Path) 
         " + plot.current.X(layer.x[at]), box.top + plot.current.Y(layer.top[at])] })()"
     )
     page.mouse("mouseMoved", x, y)
-    told = page.run("document.getElementById('told').textContent")
+    tooltip = page.run("document.getElementById('tooltip').textContent")
     low = again["sequence"]
-    assert LOOKS["again_sack"].words in told
-    assert f"bytes {low:,} to {low + MSS:,} ({MSS:,})" in told
-    assert f"record {again['number']:,}" in told
+    assert LOOKS["again_sack"].words in tooltip
+    assert f"bytes {low:,} to {low + MSS:,} ({MSS:,})" in tooltip
+    assert f"record {again['number']:,}" in tooltip
     page.mouse("mouseMoved", 1, 1)
-    assert page.run("document.getElementById('told').hidden")
+    assert page.run("document.getElementById('tooltip').hidden")
 
 
 def test_connection_and_direction_are_chosen(page: Page, tmp_path: Path) -> None:
@@ -214,8 +214,8 @@ def test_what_is_drawn_as_one_is_said(
     assert {name: drawn[name] for name in _marks(capture)} == _marks(capture)
     page.run("tcplabGraphs.zoom(5e7, 5.1e7)")
     page.settle()
-    said = page.run("document.querySelector('#time_sequence .finest').textContent")
-    assert said == "Beyond this zoom, one mark stands for up to 120 segments."
+    note = page.run("document.querySelector('#time_sequence .finest').textContent")
+    assert note == "Beyond this zoom, one mark stands for up to 120 segments."
 
 
 def test_names_from_outside_stay_text(page: Page, tmp_path: Path) -> None:

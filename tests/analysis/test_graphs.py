@@ -1,6 +1,4 @@
-"""Graphs as data: what layers hold, and what becomes of it in pictures, in xplot's files and in a
-page's columns.
-"""
+"""Graphs as data: their layers, and the pictures, xplot's files and page columns of them."""
 
 from __future__ import annotations
 
@@ -98,16 +96,16 @@ def test_a_reset_and_an_old_ack_do_not_bend_the_lines(
         flags=pl.lit(4, pl.UInt16), window=pl.lit(0, pl.UInt64), time=pl.col("time") + 1
     )
     changed = replace(lossy[0], packets=pl.concat([packets, last, reset]))
-    before, after = (all_directions([one])[0].answers for one in (lossy[0], changed))
+    before, after = (all_directions([capture])[0].answers for capture in (lossy[0], changed))
     assert after.highest[-1] == before.highest[-1]
     assert len(after.time) == len(before.time) + 1
 
 
 def test_times_that_go_back_are_put_in_order(lossy: tuple[graphs.Capture, graphs.Capture]) -> None:
     mixed = replace(lossy[0], packets=lossy[0].packets.reverse())
-    for one in all_directions([mixed]):
-        assert (np.diff(one.sent.time) >= 0).all()
-        assert (np.diff(one.answers.time) >= 0).all()
+    for direction in all_directions([mixed]):
+        assert (np.diff(direction.sent.time) >= 0).all()
+        assert (np.diff(direction.answers.time) >= 0).all()
 
 
 def test_round_trips_and_their_distribution(lossy: tuple[graphs.Capture, graphs.Capture]) -> None:
@@ -297,8 +295,9 @@ def test_xplot_files_say_the_same_when_they_are_read_again(
 @pytest.mark.skipif(shutil.which("tcptrace") is None, reason="tcptrace is not installed")
 @pytest.mark.parametrize("condition", ["sack_on", "sack_off"])
 def test_the_lines_are_tcptraces(condition: str, tmp_path: Path) -> None:
-    """Of a real capture. Of stairs the upright lines are compared, for tcptrace also writes some
-    without length.
+    """Compares the lines of a real capture.
+
+    Of stairs the upright lines are compared, for tcptrace also writes some without length.
     """
     path = Path(__file__).parent / "data" / "run" / "raw" / "seed-5" / condition / "h1-eth0.pcap"
     capture = read_sample(path)
@@ -306,15 +305,15 @@ def test_the_lines_are_tcptraces(condition: str, tmp_path: Path) -> None:
     tcptrace.run(path, tmp_path, "-S")
     drawn = (tmp_path / "a2b_tsg.xpl").read_text()
     [written] = (
-        one.read_text()
-        for one in graphs.write_xplot([capture], tmp_path)
-        if one.name.endswith("a2b_tsg.xpl")
+        file.read_text()
+        for file in graphs.write_xplot([capture], tmp_path)
+        if file.name.endswith("a2b_tsg.xpl")
     )
     theirs, again = (xplot.time_sequence(xplot.read_xplot(text)) for text in (drawn, written))
     assert ours.start == pytest.approx(theirs.start, abs=1e-5)
     for name in ("data", "resent", "sacks", "acks", "window"):
-        three = [getattr(one, name) for one in (theirs, ours, again)]
-        uprights = [found[found[:, 1] != found[:, 3]] for found in three]
+        three = [getattr(file, name) for file in (theirs, ours, again)]
+        uprights = [lines[lines[:, 1] != lines[:, 3]] for lines in three]
         assert bool(len(uprights[0])) == (name != "sacks" or condition == "sack_on")
         assert uprights[1] == pytest.approx(uprights[0], abs=2e-6)
         assert uprights[2] == pytest.approx(uprights[0], abs=2e-6)
@@ -362,10 +361,12 @@ def test_a_folder_that_cannot_be_written_is_named(
 def test_any_beginning_of_a_capture_gives_graphs(
     lossy: tuple[graphs.Capture, graphs.Capture], tmp_path: Path, count: int, whole_way: bool
 ) -> None:
-    cut = [replace(one, packets=one.packets.head(count)) for one in lossy[: 1 + whole_way]]
+    cut = [
+        replace(capture, packets=capture.packets.head(count)) for capture in lossy[: 1 + whole_way]
+    ]
     document = webpage.document(cut)
     assert len(document["views"]) == sum(
-        len({True, False} & set(one.packets["forward"])) > 0 for one in cut
+        len({True, False} & set(capture.packets["forward"])) > 0 for capture in cut
     )
     written = graphs.write_xplot(cut, tmp_path)
     assert all(

@@ -1,6 +1,4 @@
-"""The order of packets as a report gives it: from two captures to counts, shares, extents and times
-(RFC 4737).
-"""
+"""The order of packets as a report gives it: counts, shares, extents and times (RFC 4737)."""
 
 from __future__ import annotations
 
@@ -20,8 +18,9 @@ MSS = 1000
 
 @pytest.fixture
 def end(build_capture: Build, tmp_path: Path) -> Callable[..., End]:
-    """A capture of these data segments: time, place in the stream, identification (its 18th byte in
-    a frame).
+    """A capture of these data segments.
+
+    Each is time, place in the stream, and identification (its 18th byte in a frame).
     """
 
     def build(role: str, *packets: tuple[float, int, int]) -> End:
@@ -57,20 +56,21 @@ def both(end: Callable[..., End], *places: int) -> pl.DataFrame:
 
 
 def test_in_order_nothing_is_late(end: Callable[..., End]) -> None:
-    found = both(end, 0, 1, 2, 3, 4)
-    values = values_of(found)
+    result = both(end, 0, 1, 2, 3, 4)
+    values = values_of(result)
     assert (values["order.sent"], values["order.arrived"], values["order.late"]) == (5, 5, 0)
     assert (values["order.delay_least"], values["order.delay_most"]) == (1000, 1000)
-    assert not late(found).height
+    assert not late(result).height
 
 
 def test_the_values_are_in_percent_packets_and_milliseconds(end: Callable[..., End]) -> None:
-    """Packet 1 comes after 2, 3 and 4: by three places and 30 ms late, and right after three that
-    were sent later.
+    """Packet 1 comes after 2, 3 and 4.
+
+    It is three places and 30 ms late, right after three that were sent later.
     """
-    found = both(end, 0, 2, 3, 4, 1)
-    values = values_of(found)
-    assert late(found).rows() == [(3, 30_000_000, 3)]
+    result = both(end, 0, 2, 3, 4, 1)
+    values = values_of(result)
+    assert late(result).rows() == [(3, 30_000_000, 3)]
     assert (values["order.share"], values["order.share_3"]) == (20, 20)
     assert (values["order.extent_median"], values["order.extent_most"]) == (3, 3)
     assert values["order.time_median"] == pytest.approx(30)
@@ -79,22 +79,23 @@ def test_the_values_are_in_percent_packets_and_milliseconds(end: Callable[..., E
 def test_extent_counts_from_the_first_that_overtook_and_n_only_what_is_right_before(
     end: Callable[..., End],
 ) -> None:
-    """RFC 4737's own distinction: 4 came right after 7 alone (1-reordered) though 5, 6 and 7 had
-    passed it.
+    """RFC 4737's own distinction.
+
+    4 came right after 7 alone (1-reordered), though 5, 6 and 7 had passed it.
     """
-    found = late(both(end, 0, 5, 1, 6, 2, 7, 4))
-    assert found.select("extent", "n_reordered").rows() == [(1, 1), (3, 1), (5, 1)]
+    frame = late(both(end, 0, 5, 1, 6, 2, 7, 4))
+    assert frame.select("extent", "n_reordered").rows() == [(1, 1), (3, 1), (5, 1)]
 
 
 def test_a_packet_is_recognised_by_its_identification(end: Callable[..., End]) -> None:
     """Two packets with the same bytes, of which only the second arrives, and before another one."""
-    found = order(
+    result = order(
         end("sender", (0.1, 0, 7), (0.2, 1, 8), (0.3, 0, 9)),
         end("receiver", (1.0, 0, 9), (1.25, 1, 8)),
     )
-    values = values_of(found)
+    values = values_of(result)
     assert (values["order.arrived"], values["order.lost"]) == (2, 1)
-    assert late(found).rows() == [(1, 250_000_000, 1)]
+    assert late(result).rows() == [(1, 250_000_000, 1)]
 
 
 def test_where_nothing_arrived_there_are_no_values(end: Callable[..., End]) -> None:

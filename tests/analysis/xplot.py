@@ -1,5 +1,4 @@
-"""Reads .xpl files, the graphs that tcptrace writes for xplot (http://www.xplot.org), with what the
-shapes mean.
+"""Reads .xpl files, the graphs that tcptrace writes for xplot (http://www.xplot.org).
 
 Every line is a command with its coordinates, a colour for the commands that follow, or the text
 of the command before. In tcptrace's time-sequence graph the colour and the shape tell what is
@@ -33,9 +32,10 @@ _LINE = re.compile(r"([^\n]*)\n?")
 _TURN = 2**32
 
 
-class Shape(NamedTuple):
-    """One command: `kind` as in the file, its coordinates (a point has `x2 == x`, `y2 == y`),
-    colour and text.
+class XplotShape(NamedTuple):
+    """One command: `kind` as in the file, its coordinates, colour and text.
+
+    A point has `x2 == x` and `y2 == y`.
     """
 
     kind: str
@@ -47,13 +47,13 @@ class Shape(NamedTuple):
     text: str
 
 
-def read_xplot(content: str) -> Iterator[Shape]:
+def read_xplot(content: str) -> Iterator[XplotShape]:
     """The shapes in `content`, one by one, for a long connection has millions.
 
     Raises ValueError at a command that is not known or not complete.
     """
     lines = (
-        found[1] for found in _LINE.finditer(content)
+        match[1] for match in _LINE.finditer(content)
     )  # not splitlines: the list would hold millions
     next(lines, "")  # the kinds of the two axes
     colour = "white"
@@ -67,23 +67,20 @@ def read_xplot(content: str) -> Iterator[Shape]:
             yield _shape(word, numbers, colour, lines)
 
 
-def _shape(word: str, numbers: list[str], colour: str, following: Iterator[str]) -> Shape:
+def _shape(word: str, numbers: list[str], colour: str, following: Iterator[str]) -> XplotShape:
     count = 4 if word in _LINES else 2
     if word not in _KNOWN or len(numbers) < count:
         raise ValueError(f"'{word}' is no complete xplot command")
     text = next(following, "") if word in _TEXTS else ""
     x, y = float(numbers[0]), float(numbers[1])
     x2, y2 = (float(numbers[2]), float(numbers[3])) if count == 4 else (x, y)
-    return Shape(word, x, y, x2, y2, numbers[count] if len(numbers) > count else colour, text)
+    return XplotShape(word, x, y, x2, y2, numbers[count] if len(numbers) > count else colour, text)
 
 
-def time_sequence(shapes: Iterable[Shape]) -> TimeSequence:
-    """The meaning of a time-sequence graph's lines.
-
-    Raises ValueError where there is nothing in it.
-    """
+def time_sequence(shapes: Iterable[XplotShape]) -> TimeSequence:
+    """The meaning of a time-sequence graph's lines. Raises ValueError for an empty graph."""
     numbers: dict[str, array[float]] = {colour: array("d") for colour in (*_MEANT, "orange")}
-    first: Shape | None = None
+    first: XplotShape | None = None
     for shape in shapes:
         if shape.kind in _LINES and shape.colour in numbers:
             first = first or shape
@@ -93,9 +90,10 @@ def time_sequence(shapes: Iterable[Shape]) -> TimeSequence:
     return TimeSequence(first.x, *(_since(numbers[colour], first) for colour in _MEANT))
 
 
-def _since(numbers: array[float], first: Shape) -> Lines:
-    """Rows of four counted from `first`, across the sequence number's turn at 2^32, one window may
-    come before it.
+def _since(numbers: array[float], first: XplotShape) -> Lines:
+    """Rows of four counted from `first`, across the sequence number's turn at 2^32.
+
+    One window may come before it.
     """
     lines = np.array(numbers, dtype=np.float64).reshape(-1, 4)
     lines[:, 0::2] -= first.x
@@ -103,8 +101,9 @@ def _since(numbers: array[float], first: Shape) -> Lines:
     return lines
 
 
-def dots(shapes: Iterable[Shape]) -> list[tuple[float, float]]:
-    """The points of a graph that is drawn in dots: tcptrace's RTT samples are (seconds since 1970,
-    milliseconds).
+def dots(shapes: Iterable[XplotShape]) -> list[tuple[float, float]]:
+    """The points of a graph that is drawn in dots.
+
+    tcptrace's RTT samples are (seconds since 1970, milliseconds).
     """
     return [(shape.x, shape.y) for shape in shapes if shape.kind in _POINTS]

@@ -1,4 +1,4 @@
-"""The native testbed on the kernel of this machine, where it can: root, netem, Open vSwitch."""
+"""The native testbed on this machine's kernel, if it can: root, netem, Open vSwitch."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def _machine() -> tuple[str, ...]:
 
 
 def test_sack_runs_natively_and_leaves_the_machine_as_it_was(tmp_path: Path) -> None:
-    found = obstacles()
-    if found:
-        pytest.skip(str(found[0]))
+    problems = obstacles()
+    if problems:
+        pytest.skip(str(problems[0]))
     before = _machine()
     run_natively(
         "experiments.procedure",

@@ -1,6 +1,4 @@
-"""A congestion control of one's own: what its source must say, and that nobody's kernel gets it by
-mistake.
-"""
+"""A user's own congestion control: what its source must have, and no kernel gets it by mistake."""
 
 from __future__ import annotations
 
@@ -38,7 +36,7 @@ def test_the_name_that_a_source_registers_is_read_from_it(source: str, algorithm
 
 
 @pytest.mark.parametrize(
-    ("name", "source", "said"),
+    ("name", "source", "message"),
     [
         ("other", NAMED, "registers the congestion control 'mine'"),
         ("mine", "int x;", "no name"),
@@ -52,8 +50,8 @@ def test_the_name_that_a_source_registers_is_read_from_it(source: str, algorithm
         ("Kbuild", NAMED, "cannot have the name"),
     ],
 )
-def test_what_cannot_be_a_module_is_refused(name: str, source: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_what_cannot_be_a_module_is_refused(name: str, source: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         KernelModule(name, source)
 
 
@@ -87,8 +85,8 @@ def test_modules_and_their_algorithms_can_be_swept() -> None:
     from experiments.definition.grid import factor
 
     named = find("custom_cc")
-    made = combination(named, [factor(named, "cc", ["own"])], {"cc": "own", "delay": "500ms"})
-    assert [condition.name for condition in made.spec.conditions] == ["exp"]
+    point = combination(named, [factor(named, "cc", ["own"])], {"cc": "own", "delay": "500ms"})
+    assert [condition.name for condition in point.spec.conditions] == ["exp"]
 
 
 def test_natively_a_module_is_refused_in_one_sentence(
@@ -129,10 +127,10 @@ def test_natively_it_wants_the_headers_of_this_kernel(
 def test_where_auto_would_be_native_a_module_runs_in_a_guest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked: list[str] = []
+    testbeds: list[str] = []
 
-    def chosen(where: str) -> str:
-        asked.append(where)
+    def chosen(testbed: str) -> str:
+        testbeds.append(testbed)
         raise TcplabError("far enough")
 
     monkeypatch.setattr("experiments.running.session.obstacles", list)
@@ -143,7 +141,7 @@ def test_where_auto_would_be_native_a_module_runs_in_a_guest(
         CliRunner().invoke(tcplab, ["run", "custom_cc", "--load-module-into-this-kernel"]).exit_code
         == 1
     )
-    assert asked == ["virtual", "auto"]
+    assert testbeds == ["virtual", "auto"]
 
 
 CONSOLE = """\
@@ -174,8 +172,8 @@ def test_a_backtrace_is_read_from_where_it_happened_to_where_tcp_begins() -> Non
 
 
 @pytest.mark.parametrize(
-    ("reno", "own", "said"),
+    ("reno", "own", "message"),
     [(10.0, 20.0, "2.00 times"), (10.0, 10.2, "are alike"), (None, 1.0, "nothing can be said")],
 )
-def test_a_comparison_is_a_sentence(reno: float | None, own: float, said: str) -> None:
-    assert said in Outcome("5 % loss", reno, own).sentence("mine")
+def test_a_comparison_is_a_sentence(reno: float | None, own: float, message: str) -> None:
+    assert message in Outcome("5 % loss", reno, own).sentence("mine")

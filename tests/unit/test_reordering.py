@@ -1,6 +1,4 @@
-"""Hosts that reorder: the commands, the check of what the kernel made of them, the proof, on real
-output of tc.
-"""
+"""Hosts that reorder: tc's commands, the check of what the kernel has, the proof; real output."""
 
 from __future__ import annotations
 
@@ -61,11 +59,11 @@ def test_no_correlation_is_left_out_and_a_gap_is_said() -> None:
 
 
 def test_what_the_kernel_has_is_what_was_asked() -> None:
-    found = {
+    fields = {
         setting.field: setting.found
         for setting in compare("h1-eth0", PEER, FROZEN, QDISCS, FILTERS)
     }
-    assert found == {
+    assert fields == {
         "prio": "3 bands",
         "delay": "1ms",
         "share sent at once": "99%",
@@ -77,7 +75,7 @@ def test_what_the_kernel_has_is_what_was_asked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "asked"),
+    ("field", "value", "expected"),
     [
         ("delay", Duration.parse("2ms"), "2ms"),
         ("at_once", Share.parse("98%"), "98%"),
@@ -87,11 +85,11 @@ def test_what_the_kernel_has_is_what_was_asked() -> None:
     ],
 )
 def test_a_difference_names_interface_and_what_was_asked(
-    field: str, value: object, asked: str
+    field: str, value: object, expected: str
 ) -> None:
     with pytest.raises(TcplabError) as caught:
         compare("h1-eth0", PEER, dataclasses.replace(FROZEN, **{field: value}), QDISCS, FILTERS)
-    assert "h1-eth0" in caught.value.problem and asked in caught.value.problem
+    assert "h1-eth0" in caught.value.problem and expected in caught.value.problem
 
 
 def test_another_or_no_filter_is_found() -> None:
@@ -131,7 +129,8 @@ def test_the_study_is_data_and_has_room_for_its_windows() -> None:
     spec = experiment(WanReorderingParameters(case="7", correlation="off", netem="old"))
     assert from_data(ExperimentSpec, to_data(spec)) == spec
     assert [
-        (one.delay, one.at_once, one.correlation, one.gap) for one in spec.topology.reordering
+        (reordering.delay, reordering.at_once, reordering.correlation, reordering.gap)
+        for reordering in spec.topology.reordering
     ] == [(Duration.parse("900us"), Share.parse("75%"), Share(0), Packets(2))] * 2
     assert spec.topology.mtu == Size(9000)
     assert 3000 < needed_mib(spec) < 5000

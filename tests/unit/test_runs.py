@@ -56,13 +56,13 @@ def test_show_says_what_it_cannot_find(store: Path, which: str) -> None:
 def test_gc_forgets_failed_points_and_those_of_other_versions(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("testbed.lab.ready.found", lambda: None)
+    monkeypatch.setattr("testbed.lab.ready.lab_if_ready", lambda: None)
     result = call("gc", "--yes", "--out", store)
     assert "Points known: 2. Of no use any more: 1." in result.output
     with results(store) as memory:
         assert [one.seed for one in memory.listed()] == [1]
     another = replace(LAB, digests={**LAB.digests, "whole": "another"})
-    monkeypatch.setattr("testbed.lab.ready.found", lambda: another)
+    monkeypatch.setattr("testbed.lab.ready.lab_if_ready", lambda: another)
     assert "Points known: 1. Of no use any more: 1." in call("gc", "--yes", "--out", store).output
 
 

@@ -32,9 +32,7 @@ def short_sack() -> ExperimentSpec:
 
 @pytest.fixture
 def in_guest(ready_lab: Lab, tmp_path: Path) -> Callable[..., tuple[Path, Usage]]:
-    """Runs a job in a guest: `in_guest(data, module=..., seed=..., limits=...)` gives its folder
-    and usage.
-    """
+    """`in_guest(data, module=..., seed=..., limits=...)` runs a job: its folder and its usage."""
     count = iter(range(100))
 
     def run(

@@ -1,6 +1,4 @@
-"""Hosts that reorder in a guest: a frozen draw changes no order, a real one does, and frames are as
-large as asked.
-"""
+"""Hosts that reorder in a guest: a frozen draw changes no order, a real one does; large frames."""
 
 from __future__ import annotations
 
@@ -33,8 +31,8 @@ def small(**how: object) -> WanReorderingParameters:
 )
 def test_only_a_real_draw_reorders(in_guest, how: dict[str, object], reordered: bool) -> None:
     folder = in_guest(experiment(small(case="9", **how)))[0] / "reordering"
-    found = read(folder / "evidence.json")
-    assert found["held"], found
+    evidence = read(folder / "evidence.json")
+    assert evidence["held"], evidence
     counters = read(folder / "counters.json")
     ahead = (
         counters["after"]["h2"]["TcpExtTCPOFOQueue"] - counters["before"]["h2"]["TcpExtTCPOFOQueue"]
@@ -44,8 +42,8 @@ def test_only_a_real_draw_reorders(in_guest, how: dict[str, object], reordered: 
 
 def test_jumbo_frames_pass_the_switch(in_guest) -> None:
     out = in_guest(experiment(small(case="baseline", mtu=Size(9000))))[0]
-    asked = read(out / "environment.json")["asked_and_found"]
-    assert {row["found"] for row in asked if row["field"] == "mtu"} == {"9000"}
+    settings = read(out / "environment.json")["asked_and_found"]
+    assert {row["found"] for row in settings if row["field"] == "mtu"} == {"9000"}
     rows = [
         row
         for line in (out / "reordering/h1.sockets.jsonl").read_text().splitlines()

@@ -9,17 +9,17 @@ from __future__ import annotations
 from typing import Any
 
 from analysis.flows.plain import connection_rows, packet_records, pcapng_blocks
+from analysis.flows.plain.column_frame import ColumnFrame
 from analysis.flows.plain.connection_table import ConnectionTable
 from analysis.flows.plain.link_layer import IGNORED
-from analysis.flows.plain.plain_frame import ColumnFrame
 from analysis.flows.plain.stream import ByteStream, open_source
 
 
 def analyse(path: str, packets: bool, compatible: bool) -> dict[str, Any]:
-    """The facts of the file, `connections`, and `packets_pieces`; see analysis.flows.frames for the
-    columns.
+    """The facts of the file, `connections`, and `packets_pieces`.
 
-    Raises OSError for a file that cannot be read, ValueError for one that is no capture.
+    analysis.flows.frames describes the columns. Raises OSError for a file that cannot be read,
+    ValueError for one that is no capture.
     """
     table, headers = ConnectionTable(compatible, packets), packet_records.FileHeaders()
     with open(path, "rb") as file:

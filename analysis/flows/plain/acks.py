@@ -1,13 +1,14 @@
-"""The steps for what a segment acknowledges: samples of the round trip, SACK, needless repeats,
-bytes in flight.
+"""The steps for what a segment acknowledges.
+
+Samples of the round trip, SACK, needless retransmissions, and bytes in flight.
 """
 
 from __future__ import annotations
 
 from analysis.flows.plain.direction import SenderState
-from analysis.flows.plain.losses import SPURIOUS, Resent
+from analysis.flows.plain.losses import SPURIOUS, Retransmission
 from analysis.flows.plain.segment import FIN, RST, SYN
-from analysis.flows.plain.step import Step
+from analysis.flows.plain.step import SegmentStep
 
 _FARTHEST = 1 << 30
 """An ACK is not believed that is further above all that was sent."""
@@ -15,7 +16,7 @@ _ENDLESS = 2**63 - 1
 _TURN = 1 << 32
 
 
-def acknowledge(step: Step, this: SenderState, other: SenderState) -> None:
+def acknowledge(step: SegmentStep, this: SenderState, other: SenderState) -> None:
     """What the ACK that this segment carries means for what `other` has sent."""
     ack = step.ack or 0
     duplicate = (
@@ -39,7 +40,7 @@ def _handshake(ack: int, other: SenderState) -> None:
         other.handshake_sample = other.last_sample
 
 
-def _sample(step: Step, time: int, this: SenderState, other: SenderState) -> None:
+def _sample(step: SegmentStep, time: int, this: SenderState, other: SenderState) -> None:
     step.rtt = time
     # Timestamps tell more: they time retransmissions too.
     if not (this.timestamped and other.timestamped):
@@ -48,7 +49,7 @@ def _sample(step: Step, time: int, this: SenderState, other: SenderState) -> Non
     other.rtts.histogram.add(time)
 
 
-def _proceed(step: Step, ack: int, this: SenderState, other: SenderState) -> None:
+def _proceed(step: SegmentStep, ack: int, this: SenderState, other: SenderState) -> None:
     """The peer's ACK and SACK move what `other` knows to have arrived."""
     before = other.acknowledged
     other.last_received = step.now
@@ -71,7 +72,7 @@ def _proceed(step: Step, ack: int, this: SenderState, other: SenderState) -> Non
         _selectively(step, other)
 
 
-def _selectively(step: Step, other: SenderState) -> None:
+def _selectively(step: SegmentStep, other: SenderState) -> None:
     for index, (left, right) in enumerate(step.sacks):
         if index == 0 and step.dsack:
             resent = other.rare.losses.reported(left, right)
@@ -83,11 +84,11 @@ def _selectively(step: Step, other: SenderState) -> None:
             other.sacked.add(left, right)
 
 
-def _spurious(step: Step, other: SenderState, resent: Resent) -> None:
+def _spurious(step: SegmentStep, other: SenderState, resent: Retransmission) -> None:
     rare = other.rare
-    for slot, one in ((resent.kind, -1), (SPURIOUS, 1)):
-        rare.kinds[slot] += one
-        rare.kind_bytes[slot] += one * resent.bytes
+    for slot, change in ((resent.kind, -1), (SPURIOUS, 1)):
+        rare.kinds[slot] += change
+        rare.kind_bytes[slot] += change * resent.bytes
     if step.kinds is not None:
         step.kinds[resent.row] = SPURIOUS
 

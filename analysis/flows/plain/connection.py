@@ -11,22 +11,20 @@ from analysis.flows.plain.acks import acknowledge, used
 from analysis.flows.plain.counting import count, options, outstanding, payload, windows
 from analysis.flows.plain.direction import SenderState, WindowUsage
 from analysis.flows.plain.losses import NONE
-from analysis.flows.plain.scoreboard import NOTHING_AGAIN
+from analysis.flows.plain.scoreboard import NO_REPETITION
 from analysis.flows.plain.segment import ACK, RST, SYN
 from analysis.flows.plain.sending import advance, classify, transmit
-from analysis.flows.plain.step import Step
+from analysis.flows.plain.step import SegmentStep
 
 Vantage = Literal["a", "b", "middle", "unknown"]
-"""Where the capture was taken, as the handshake tells."""
+"""The place of the capture, as the handshake shows it."""
 _NEARER = 5
 """One half of the handshake must take this many times the other for the capture to be at an end."""
 _MOST = 2**63 - 1
 
 
 class Connection:
-    """`ends` are addresses and ports as in its first packet, and `number` counts connections from
-    1.
-    """
+    """A connection, numbered from 1; `ends` are addresses and ports as in its first packet."""
 
     __slots__ = (
         "a",
@@ -53,7 +51,7 @@ class Connection:
         self.outer: int | None = None
         self.inner: int | None = None
 
-    def segment(self, step: Step, forward: bool) -> None:
+    def segment(self, step: SegmentStep, forward: bool) -> None:
         """Takes the next segment; `forward` says that a sent it."""
         now = self.last_time = step.now
         if self.inner is None:
@@ -79,7 +77,7 @@ class Connection:
         used(other, this)
 
     def at_receiver(self, forward: bool) -> bool:
-        """Whether the capture was taken where the segment arrives."""
+        """Whether the capture was taken at the segment's receiver."""
         return self.vantage == ("b" if forward else "a")
 
     def trip(self) -> int | None:
@@ -92,9 +90,10 @@ class Connection:
             since = last if direction.last_time is None else direction.last_time
             direction.longest_pause = max(direction.longest_pause, last - last % 1000 - since)
 
-    def _handshake(self, step: Step, forward: bool) -> None:
-        """Where the capture was taken: the two halves of the handshake are its round trips to
-        either end.
+    def _handshake(self, step: SegmentStep, forward: bool) -> None:
+        """The place of the capture.
+
+        The two halves of the handshake are its round trips to either end.
         """
         flags = step.flags & (SYN | ACK)
         if forward and flags == SYN:
@@ -116,13 +115,13 @@ def _vantage(outer: int, inner: int) -> Vantage:
     return "a" if at_a else "b"
 
 
-def _numbers(step: Step, this: SenderState, other: SenderState) -> None:
+def _numbers(step: SegmentStep, this: SenderState, other: SenderState) -> None:
     """Makes the segment's numbers relative."""
     flags = step.flags
-    if not this.known:
+    if not this.has_begun:
         this.begin(step.sequence if flags & SYN else step.sequence - 1)
     if flags & ACK:
-        if not other.known:
+        if not other.has_begun:
             other.begin(step.acknowledgement - 1)
         step.ack = other.relative(step.acknowledgement)
     else:
@@ -136,4 +135,4 @@ def _numbers(step: Step, this: SenderState, other: SenderState) -> None:
         else 0
     )
     step.probe = step.copy = step.repeated = step.dsack = False
-    step.added, step.sacks, step.rtt, step.kind = NOTHING_AGAIN, (), None, NONE
+    step.added, step.sacks, step.rtt, step.kind = NO_REPETITION, (), None, NONE

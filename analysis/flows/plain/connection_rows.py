@@ -1,11 +1,11 @@
-"""A connection as a row: tcptrace's 147 columns and ours, by the names that columns.py defines."""
+"""A connection as a row: tcptrace's 147 columns and ours, by the names that columns.csv defines."""
 
 from __future__ import annotations
 
 from analysis.flows.columns import KIND, PERCENTILES, RETRANSMISSIONS
+from analysis.flows.plain.column_frame import ColumnFrame, Value
 from analysis.flows.plain.connection import Connection
-from analysis.flows.plain.direction import Rare, Rtts, SenderState
-from analysis.flows.plain.plain_frame import ColumnFrame, Value
+from analysis.flows.plain.direction import RareCounters, RoundTrips, SenderState
 from analysis.flows.plain.rtt_samples import Histogram, RttSamples
 from analysis.flows.plain.whole_packets import whole
 
@@ -19,7 +19,7 @@ _COUNTED = {
     "late": "late",
     "copies": "copy",
 }
-_NO_RARE, _NO_RTTS = Rare(compatible=False), Rtts(compatible=False)
+_NO_RARE, _NO_RTTS = RareCounters(compatible=False), RoundTrips(compatible=False)
 Row = dict[str, Value]
 
 
@@ -30,11 +30,11 @@ def add(frame: ColumnFrame, connection: Connection, compatible: bool) -> None:
     b.usage.advance(connection.last_time)
     frame.add(
         whole(connection),
-        *(_Part(connection, *ends, compatible).row() for ends in ((a, b), (b, a))),
+        *(_DirectionRow(connection, *ends, compatible).row() for ends in ((a, b), (b, a))),
     )
 
 
-class _Part:
+class _DirectionRow:
     """One direction of a connection."""
 
     def __init__(
@@ -228,15 +228,15 @@ class _Part:
 
     def _kinds(self) -> Row:
         rare, size = self.rare, float(max(self.this.segment_size(self.other), 1))
-        made: Row = {}
+        cells: Row = {}
         for name in RETRANSMISSIONS:
             count, octets = rare.kinds[KIND[name]], rare.kind_bytes[KIND[name]]
-            made[f"retransmissions_{name}"], made[f"retransmitted_bytes_{name}"] = count, octets
-            made[f"retransmitted_segments_{name}"] = octets / size
-        made["retransmissions"] = sum(rare.kinds[KIND[name]] for name in RETRANSMISSIONS)
-        made["retransmitted_bytes"] = sum(rare.kind_bytes[KIND[name]] for name in RETRANSMISSIONS)
-        made.update((column, rare.kinds[KIND[name]]) for column, name in _COUNTED.items())
-        return made
+            cells[f"retransmissions_{name}"], cells[f"retransmitted_bytes_{name}"] = count, octets
+            cells[f"retransmitted_segments_{name}"] = octets / size
+        cells["retransmissions"] = sum(rare.kinds[KIND[name]] for name in RETRANSMISSIONS)
+        cells["retransmitted_bytes"] = sum(rare.kind_bytes[KIND[name]] for name in RETRANSMISSIONS)
+        cells.update((column, rare.kinds[KIND[name]]) for column, name in _COUNTED.items())
+        return cells
 
     def _reordering(self) -> Row:
         losses = self.rare.losses

@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from analysis.flows.plain.connection import Connection
 from analysis.flows.plain.link_layer import FINE, IGNORED
-from analysis.flows.plain.packet_records import Batch
-from analysis.flows.plain.packet_rows import Rows
-from analysis.flows.plain.restarts import Opening, ended_before, opening
-from analysis.flows.plain.segment import SYN, Segments, segments
-from analysis.flows.plain.step import Step
+from analysis.flows.plain.packet_records import RecordBatch
+from analysis.flows.plain.packet_rows import PacketRows
+from analysis.flows.plain.restarts import UnansweredOpening, ended_before, opening
+from analysis.flows.plain.segment import SYN, TcpSegments, segments
+from analysis.flows.plain.step import SegmentStep
 
 
 class ConnectionTable:
@@ -22,7 +22,7 @@ class ConnectionTable:
     def __init__(self, compatible: bool, packets: bool) -> None:
         self.connections: list[Connection] = []
         self.compatible = compatible
-        self.rows = Rows() if packets else None
+        self.rows = PacketRows() if packets else None
         self.packets = self.segments = 0
         self.ignored = np.zeros(len(IGNORED), np.int64)
         self.first: int | None = None
@@ -30,28 +30,28 @@ class ConnectionTable:
         self.backwards = self.longest_back = 0
         self._current: dict[bytes, tuple[Connection, bool]] = {}
         """By the ends as either side has them: the newest connection, and whether a sends so."""
-        self._opening: dict[int, Opening] = {}
+        self._opening: dict[int, UnansweredOpening] = {}
         """By the number of the connection."""
-        self._step = Step(self.rows.kinds if self.rows else None)
+        self._step = SegmentStep(self.rows.kinds if self.rows else None)
 
-    def take(self, batch: Batch) -> None:
+    def take(self, batch: RecordBatch) -> None:
         """Takes the next records."""
         if self.first is None:
             self.first = int(batch.time[0])
         self._look_back(batch.time)
-        found, why = segments(batch)
+        tcp_segments, why = segments(batch)
         self.ignored += np.bincount(why[why != FINE], minlength=len(IGNORED))
         if self.compatible:
-            found.time[:] -= found.time % 1000
-        for ends in self._each(found):
+            tcp_segments.time[:] -= tcp_segments.time % 1000
+        for ends in self._each(tcp_segments):
             connection, forward = self._find(ends)
             connection.segment(self._step, forward)
             if self.rows is not None:
                 self.rows.push(self._step, connection, forward)
         if self.rows is not None:
-            self.rows.finish(found, self.packets + 1)
+            self.rows.finish(tcp_segments, self.packets + 1)
         self.packets += len(why)
-        self.segments += len(found.row)
+        self.segments += len(tcp_segments.row)
 
     def _look_back(self, times: npt.NDArray[np.int64]) -> None:
         """Counts the records whose time is before the previous one's."""
@@ -62,21 +62,21 @@ class ConnectionTable:
         self.longest_back = max(self.longest_back, int(steps.max()))
         self.latest = int(times[-1])
 
-    def _each(self, found: Segments) -> Iterator[bytes]:
+    def _each(self, tcp_segments: TcpSegments) -> Iterator[bytes]:
         """The ends of each segment; what else is known of it stands in the step meanwhile."""
-        step, options = self._step, found.options
+        step, options = self._step, tcp_segments.options
         columns = (
-            found.ends,
-            found.time,
-            found.sequence,
-            found.acknowledgement,
-            found.flags,
-            found.window,
-            found.urgent,
-            found.payload,
-            found.missing,
-            found.ip_id,
-            found.ecn,
+            tcp_segments.ends,
+            tcp_segments.time,
+            tcp_segments.sequence,
+            tcp_segments.acknowledgement,
+            tcp_segments.flags,
+            tcp_segments.window,
+            tcp_segments.urgent,
+            tcp_segments.payload,
+            tcp_segments.missing,
+            tcp_segments.ip_id,
+            tcp_segments.ecn,
             np.where(options.has_timestamps, options.value, -1),
             options.echo,
             options.mss,
@@ -101,69 +101,71 @@ class ConnectionTable:
             step.scale,
             step.sack_permitted,
             step.blocks,
-        ) in zip(*(column.tolist() for column in columns), _blocks(found), strict=True):
+        ) in zip(*(column.tolist() for column in columns), _blocks(tcp_segments), strict=True):
             yield ends
 
     def _find(self, ends: bytes) -> tuple[Connection, bool]:
         """The connection, and whether a sent this segment."""
-        found = self._current.get(ends)
-        if found is None:
+        connection = self._current.get(ends)
+        if connection is None:
             return self._begin(ends, None), True
         if self._step.flags & SYN or self.compatible:
-            return self._marked(ends, *found)
-        if found[0].number in self._opening:
-            return self._answered(ends, *found)
-        return found
+            return self._marked(ends, *connection)
+        if connection[0].number in self._opening:
+            return self._answered(ends, *connection)
+        return connection
 
     def _marked(self, ends: bytes, newest: Connection, forward: bool) -> tuple[Connection, bool]:
-        """Of a segment with SYN, or by tcptrace's rules: the newest connection, or another one that
-        it begins.
+        """The connection of a segment with SYN, or by tcptrace's rules.
+
+        It is the newest connection, or another one that the segment begins.
         """
         if ended_before(self._step, newest, forward, self.compatible):
-            known = self._opening.pop(newest.number, None)
-            return self._begin(ends, known.before if known else newest), True
+            unanswered = self._opening.pop(newest.number, None)
+            return self._begin(ends, unanswered.before if unanswered else newest), True
         if not forward:
             self._opening.pop(newest.number, None)
         return newest, forward
 
     def _answered(self, ends: bytes, newest: Connection, forward: bool) -> tuple[Connection, bool]:
-        """Of the newest connection only the SYNs of a were seen: the segment is its own, or of an
-        older one.
+        """The connection of a segment if only the SYNs of a were seen of the newest one.
+
+        It is the newest connection, or an older one.
         """
-        known = self._opening[newest.number]
-        if not known.passes(self._step, forward):
+        unanswered = self._opening[newest.number]
+        if not unanswered.passes(self._step, forward):
             del self._opening[newest.number]
             return newest, forward
-        if known.before is None:
-            known.before = self._add(ends)
-        return known.before, known.before.ends == ends
+        if unanswered.before is None:
+            unanswered.before = self._add(ends)
+        return unanswered.before, unanswered.before.ends == ends
 
     def _begin(self, ends: bytes, before: Connection | None) -> Connection:
         """The newest connection of its ends begins."""
-        made, known = self._add(ends), opening(self._step, before)
-        self._current[_opposite(ends)] = (made, False)
-        self._current[ends] = (made, True)
-        if known and not self.compatible:
-            self._opening[made.number] = known
-        return made
+        connection, unanswered = self._add(ends), opening(self._step, before)
+        self._current[_opposite(ends)] = (connection, False)
+        self._current[ends] = (connection, True)
+        if unanswered and not self.compatible:
+            self._opening[connection.number] = unanswered
+        return connection
 
     def _add(self, ends: bytes) -> Connection:
-        made = Connection(len(self.connections) + 1, ends, self._step.now, self.compatible)
-        self.connections.append(made)
-        return made
+        connection = Connection(len(self.connections) + 1, ends, self._step.now, self.compatible)
+        self.connections.append(connection)
+        return connection
 
 
 def _opposite(ends: bytes) -> bytes:
     return ends[16:32] + ends[:16] + ends[34:36] + ends[32:34]
 
 
-def _blocks(found: Segments) -> list[tuple[tuple[int, int], ...]]:
+def _blocks(tcp_segments: TcpSegments) -> list[tuple[tuple[int, int], ...]]:
     """The SACK blocks of each segment."""
-    blocks: list[tuple[tuple[int, int], ...]] = [()] * len(found.row)
-    rows = np.flatnonzero(found.options.block_count)
-    counts = found.options.block_count[rows].tolist()
+    blocks: list[tuple[tuple[int, int], ...]] = [()] * len(tcp_segments.row)
+    rows = np.flatnonzero(tcp_segments.options.block_count)
+    counts = tcp_segments.options.block_count[rows].tolist()
     for row, count, edges in zip(
-        rows.tolist(), counts, found.options.blocks[rows].tolist(), strict=True
+        rows.tolist(), counts, tcp_segments.options.blocks[rows].tolist(), strict=True
     ):
         blocks[row] = tuple(zip(edges[: 2 * count : 2], edges[1 : 2 * count : 2], strict=True))
     return blocks

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analysis.flows.plain.direction import SenderState
 from analysis.flows.plain.segment import ACK, CWR, ECE, FIN, PSH, RST, SYN, URG
-from analysis.flows.plain.step import Step
+from analysis.flows.plain.step import SegmentStep
 
 _TIMESTAMPS = 512
 _MARKS = 8
@@ -12,7 +12,7 @@ _TURN = 1 << 32
 _HALF = 1 << 31
 
 
-def count(step: Step, this: SenderState, other: SenderState) -> None:
+def count(step: SegmentStep, this: SenderState, other: SenderState) -> None:
     flags, now = step.flags, step.now
     this.packets += 1
     if this.last_time is not None and now - this.last_time > this.longest_pause:
@@ -27,7 +27,7 @@ def count(step: Step, this: SenderState, other: SenderState) -> None:
         _congestion(step, this)
 
 
-def _marks(step: Step, this: SenderState, other: SenderState) -> None:
+def _marks(step: SegmentStep, this: SenderState, other: SenderState) -> None:
     flags = step.flags
     this.resets += flags & RST != 0
     if flags & SYN:
@@ -39,7 +39,7 @@ def _marks(step: Step, this: SenderState, other: SenderState) -> None:
         this.fin_end = step.end
 
 
-def _congestion(step: Step, this: SenderState) -> None:
+def _congestion(step: SegmentStep, this: SenderState) -> None:
     rare, established = this.rare, not step.flags & SYN
     rare.ect1 += step.ecn == 1
     rare.ect0 += step.ecn == 2
@@ -48,7 +48,7 @@ def _congestion(step: Step, this: SenderState) -> None:
     rare.cwr += established and step.flags & CWR != 0
 
 
-def options(step: Step, this: SenderState, other: SenderState) -> None:
+def options(step: SegmentStep, this: SenderState, other: SenderState) -> None:
     if step.flags & SYN:
         _asked(step, this)
     elif not (this.scaled and other.scaled):
@@ -64,7 +64,7 @@ def options(step: Step, this: SenderState, other: SenderState) -> None:
         step.dsack = _reports_a_duplicate(step)
 
 
-def _asked(step: Step, this: SenderState) -> None:
+def _asked(step: SegmentStep, this: SenderState) -> None:
     if step.mss >= 0:
         this.mss = step.mss
     this.sack_permitted |= step.sack_permitted
@@ -72,14 +72,14 @@ def _asked(step: Step, this: SenderState) -> None:
         this.scale, this.scaled = step.scale, True
 
 
-def _reports_a_duplicate(step: Step) -> bool:
+def _reports_a_duplicate(step: SegmentStep) -> bool:
     """RFC 2883, section 4: the first block lies below the acknowledgement, or within the second."""
     left, right = step.sacks[0]
     inside = len(step.sacks) > 1 and left >= step.sacks[1][0] and right <= step.sacks[1][1]
     return inside or (step.ack is not None and right <= step.ack)
 
 
-def _timestamps(step: Step, this: SenderState, other: SenderState) -> None:
+def _timestamps(step: SegmentStep, this: SenderState, other: SenderState) -> None:
     """The first echo of a value is matched with its first packet that needs an answer."""
     if step.payload or step.flags & SYN:
         sent = this.timestamps
@@ -102,7 +102,7 @@ def _timestamps(step: Step, this: SenderState, other: SenderState) -> None:
             other.rtts.timestamps.add(time)
 
 
-def payload(step: Step, this: SenderState) -> None:
+def payload(step: SegmentStep, this: SenderState) -> None:
     if step.ip_id >= 0:
         step.copy = _duplicate(this, step.sequence, step.ip_id)
     length = step.payload
@@ -124,7 +124,7 @@ def payload(step: Step, this: SenderState) -> None:
         this.truncated_packets += 1
 
 
-def _pushed(step: Step, this: SenderState) -> None:
+def _pushed(step: SegmentStep, this: SenderState) -> None:
     this.pushed += step.flags & PSH != 0
     if step.flags & URG:
         this.rare.urgent_packets += 1
@@ -143,7 +143,7 @@ def _duplicate(this: SenderState, number: int, ip_id: int) -> bool:
     return False
 
 
-def windows(step: Step, this: SenderState, other: SenderState) -> None:
+def windows(step: SegmentStep, this: SenderState, other: SenderState) -> None:
     """Windows, ACK counts and SACK counts of a segment without RST."""
     flags, window = step.flags, step.window
     this.last_window = window
@@ -168,7 +168,7 @@ def windows(step: Step, this: SenderState, other: SenderState) -> None:
         _advertised(step, step.ack, this, other)
 
 
-def _advertised(step: Step, ack: int, this: SenderState, other: SenderState) -> None:
+def _advertised(step: SegmentStep, ack: int, this: SenderState, other: SenderState) -> None:
     this.acks += 1
     if not (step.payload or step.flags & (SYN | FIN)):
         this.pure_acks += 1
@@ -195,7 +195,7 @@ def _zero_window(this: SenderState, now: int, zero: bool) -> None:
         rare.zero_window_since = None
 
 
-def outstanding(step: Step, this: SenderState, other: SenderState) -> None:
+def outstanding(step: SegmentStep, this: SenderState, other: SenderState) -> None:
     """The initial window and tcptrace's outstanding window."""
     if not other.data_acked and step.ack is not None and (other.syns == 0 or step.ack != 1):
         other.data_acked = True

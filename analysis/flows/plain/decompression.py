@@ -1,6 +1,4 @@
-"""What a gzip or zstd file has inside: all its members (gzip) or frames (zstd), one after the
-other.
-"""
+"""What a gzip or zstd file has inside: all its members (gzip) or frames (zstd), in turn."""
 
 from __future__ import annotations
 
@@ -15,8 +13,8 @@ _PACKED = 1 << 14
 _ERRORS = (zlib.error, zstandard.ZstdError)
 
 
-class Damaged(Exception):
-    """What is compressed cannot be unpacked any further."""
+class DamagedStream(Exception):
+    """The compressed data cannot be unpacked any further."""
 
 
 class Unpacker(Protocol):
@@ -44,31 +42,28 @@ def pieces(file: BinaryIO, size: int) -> Iterator[bytes]:
 
 
 def unpacked(file: BinaryIO, new: Callable[[], Unpacker]) -> Iterator[bytes]:
-    """All members (gzip) or frames (zstd), one after the other; then Damaged, if that is how it
-    ends.
-    """
+    """All members (gzip) or frames (zstd), in turn; then DamagedStream, if that is the end."""
     unpacker, member, at = new(), 0, 0
     for packed in pieces(file, _PACKED):
         while packed:
             if unpacker.eof:
                 unpacker, member = new(), at
             try:
-                made = unpacker.decompress(packed)
+                octets = unpacker.decompress(packed)
             except _ERRORS:
-                if made := _up_to_the_damage(file, member, at, new()):
-                    yield made  # an empty piece would be the end of the stream
-                raise Damaged from None
-            if made:
-                yield made
+                if octets := _up_to_the_damage(file, member, at, new()):
+                    yield octets  # an empty piece would be the end of the stream
+                raise DamagedStream from None
+            if octets:
+                yield octets
             rest = unpacker.unused_data if unpacker.eof else b""
             packed, at = rest, at + len(packed) - len(rest)
     if not unpacker.eof:
-        raise Damaged
+        raise DamagedStream
 
 
 def _up_to_the_damage(file: BinaryIO, member: int, at: int, unpacker: Unpacker) -> bytes:
-    """What can be unpacked of the piece at `at`, which is damaged, in the member that begins at
-    `member`.
+    """What can be unpacked of the damaged piece at `at`, in the member that begins at `member`.
 
     An unpacker that meets an error keeps to itself what it has made of the piece. So a new one
     takes the member up to the piece, and then octet by octet.
@@ -76,10 +71,10 @@ def _up_to_the_damage(file: BinaryIO, member: int, at: int, unpacker: Unpacker) 
     file.seek(member)
     while file.tell() < at:
         unpacker.decompress(file.read(min(at - file.tell(), _PACKED)))
-    made = []
+    octets = []
     try:
         while octet := file.read(1):
-            made.append(unpacker.decompress(octet))
+            octets.append(unpacker.decompress(octet))
     except _ERRORS:
         pass
-    return b"".join(made)
+    return b"".join(octets)

@@ -1,5 +1,6 @@
-"""What is remembered of one direction of a connection. Counters have tcptrace's names where they
-are tcptrace's.
+"""What is remembered of one direction of a connection.
+
+Counters have tcptrace's names if tcptrace has them.
 """
 
 from __future__ import annotations
@@ -7,16 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from analysis.flows.columns import KINDS
-from analysis.flows.plain.losses import Losses
+from analysis.flows.plain.losses import LossRecovery
 from analysis.flows.plain.rtt_samples import Histogram, RttSamples
 from analysis.flows.plain.scoreboard import Scoreboard, Worth
-from analysis.flows.plain.sequence_ranges import Ranges
+from analysis.flows.plain.sequence_ranges import SequenceRanges
 
 _TURN = 1 << 32
 _HALF = 1 << 31
 
 
-class Rare:
+class RareCounters:
     """What a plain connection without faults does not need."""
 
     def __init__(self, compatible: bool) -> None:
@@ -33,10 +34,10 @@ class Rare:
         self.most_again = self.duplicate_acks = self.triple_duplicates = 0
         self.after_loss = self.ambiguous = 0
         self.kinds, self.kind_bytes = [0] * len(KINDS), [0] * len(KINDS)
-        self.losses = Losses()
+        self.losses = LossRecovery()
 
 
-class Rtts:
+class RoundTrips:
     """RTT samples: tcptrace's, those of full-sized segments, and ours."""
 
     def __init__(self, compatible: bool) -> None:
@@ -72,13 +73,11 @@ class SenderState:
 
     origin: int = 0
     """The number before the first byte, and whether anything is known of this direction."""
-    known: bool = False
+    has_begun: bool = False
     reference: int = 0
     """The highest number sent or acknowledged: what numbers on the wire are unwrapped near to."""
     next: int = 0
-    """The end of all that was sent (SYN and FIN count), of its payload, and what the peer has
-    acknowledged.
-    """
+    """The end of all that was sent (SYN and FIN count)."""
     data_end: int = 0
     acknowledged: int = 0
     acknowledged_time: int = 0
@@ -86,7 +85,7 @@ class SenderState:
     last_received: int = 0
     duplicates: int = 0
     board: Scoreboard = field(default_factory=Scoreboard)
-    sacked: Ranges = field(default_factory=Ranges)
+    sacked: SequenceRanges = field(default_factory=SequenceRanges)
     smoothed: int | None = None
     """The smoothed RTT of RFC 6298 in whole nanoseconds."""
     timestamps: list[tuple[int, int]] = field(default_factory=list)
@@ -147,31 +146,29 @@ class SenderState:
     cumulative: int = 0
     last_sample: int = 0
     handshake_sample: int = 0
-    some_rtts: Rtts | None = None
-    some_rare: Rare | None = None
+    some_rtts: RoundTrips | None = None
+    some_rare: RareCounters | None = None
 
     def relative(self, number: int) -> int:
-        """A number of this direction as on the wire, made relative and of 64 bit: the one nearest
-        to what is known.
-        """
+        """A number on the wire, made relative and of 64 bit: the one nearest to the newest."""
         near = self.origin + self.reference
         return self.reference + (number - near + _HALF) % _TURN - _HALF
 
     def begin(self, origin: int) -> None:
         """Fixes the origin at the first number that is seen."""
-        self.known, self.origin = True, origin % _TURN
+        self.has_begun, self.origin = True, origin % _TURN
         self.reference, self.next, self.data_end = 0, 0, 1
 
     @property
-    def rare(self) -> Rare:
+    def rare(self) -> RareCounters:
         if self.some_rare is None:
-            self.some_rare = Rare(self.compatible)
+            self.some_rare = RareCounters(self.compatible)
         return self.some_rare
 
     @property
-    def rtts(self) -> Rtts:
+    def rtts(self) -> RoundTrips:
         if self.some_rtts is None:
-            self.some_rtts = Rtts(self.compatible)
+            self.some_rtts = RoundTrips(self.compatible)
         return self.some_rtts
 
     def smooth(self, time: int) -> None:

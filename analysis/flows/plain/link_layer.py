@@ -1,5 +1,6 @@
-"""From captured packets to their IP headers. Link types: https://www.tcpdump.org/linktypes.html
-(the numbers only).
+"""From captured packets to their IP headers.
+
+Link types: https://www.tcpdump.org/linktypes.html (the numbers only).
 """
 
 from __future__ import annotations
@@ -7,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from analysis.flows.plain.packet_records import Batch, Whole
+from analysis.flows.plain.packet_records import RecordBatch, Whole
 
 IGNORED = (
     "link type not known",
@@ -27,25 +28,23 @@ _IP_TYPES = (0x0800, 0x86DD)
 _VLAN_TYPES = (0x8100, 0x88A8, 0x9100, 0x9200, 0x9300)
 _PPPOE = 0x8864
 _TYPED = {1: 12, 113: 14}
-"""Link types with an EtherType, and where it stands."""
+"""Link types with an EtherType, and its offset."""
 Truths = npt.NDArray[np.bool_]
 
 
 class PacketBatch:
-    """The packets of a batch on the way to TCP: how far each was read, and why some are none of
-    ours.
-    """
+    """The packets of a batch on the way to TCP: how far each was read, and why some are skipped."""
 
-    def __init__(self, batch: Batch) -> None:
+    def __init__(self, batch: RecordBatch) -> None:
         self.batch = batch
         self.why = np.full(len(batch.start), FINE, np.int8)
         self.ip = np.zeros(len(batch.start), np.int64)
-        """Where the IP header begins, counted from the record's first octet."""
+        """The IP header's beginning, counted from the record's first octet."""
 
-    def ignore(self, rows: Whole, why: int, where: Truths) -> Whole:
-        """Puts aside those of `rows` that `where` marks; the others."""
-        self.why[rows[where]] = why
-        return rows[~where]
+    def ignore(self, rows: Whole, why: int, marked: Truths) -> Whole:
+        """Puts aside the rows that `marked` marks; returns the others."""
+        self.why[rows[marked]] = why
+        return rows[~marked]
 
     def octet(self, rows: Whole, at: Whole | int) -> Whole:
         octets: Whole = self.batch.octets[self.batch.start[rows] + at].astype(np.int64)
@@ -60,7 +59,7 @@ class PacketBatch:
 
 
 def find_ip(packets: PacketBatch) -> None:
-    """Finds where the IP headers begin; whether their version is right is for `segment`."""
+    """Finds the beginnings of the IP headers; `segment` checks their version."""
     links = packets.batch.link
     for link in np.unique(links):
         rows = np.flatnonzero(links == link)
@@ -77,21 +76,22 @@ def find_ip(packets: PacketBatch) -> None:
 
 
 def _typed(packets: PacketBatch, rows: Whole, at: Whole) -> None:
-    """An EtherType at `at`, behind any number of VLAN tags (802.1Q, 802.1ad and their forerunners)
-    and PPPoE.
+    """Reads an EtherType at `at`.
+
+    Any number of VLAN tags (802.1Q, 802.1ad and their forerunners) and PPPoE may precede it.
     """
     for _ in range(_TAGS):
         short = packets.shorter(rows, at + 2)
         rows, at = packets.ignore(rows, NOT_IP, short), at[~short]
         kind = packets.pair(rows, at)
-        there, tagged, session = (
+        is_ip, tagged, session = (
             np.isin(kind, _IP_TYPES),
             np.isin(kind, _VLAN_TYPES),
             kind == _PPPOE,
         )
-        packets.ip[rows[there]] = at[there] + 2
+        packets.ip[rows[is_ip]] = at[is_ip] + 2
         _point_to_point(packets, rows[session], at[session] + 8)
-        packets.why[rows[~(there | tagged | session)]] = NOT_IP
+        packets.why[rows[~(is_ip | tagged | session)]] = NOT_IP
         rows, at = rows[tagged], at[tagged] + 4
         if not len(rows):
             return
@@ -102,15 +102,16 @@ def _cooked(packets: PacketBatch, rows: Whole) -> None:
     """LINUX_SLL2: the type stands first; a VLAN's tag follows the header as elsewhere."""
     rows = packets.ignore(rows, NOT_IP, packets.shorter(rows, 20))
     kind = packets.pair(rows, 0)
-    there, tagged = np.isin(kind, _IP_TYPES), np.isin(kind, _VLAN_TYPES[:2])
-    packets.ip[rows[there]] = 20
-    packets.why[rows[~(there | tagged)]] = NOT_IP
+    is_ip, tagged = np.isin(kind, _IP_TYPES), np.isin(kind, _VLAN_TYPES[:2])
+    packets.ip[rows[is_ip]] = 20
+    packets.why[rows[~(is_ip | tagged)]] = NOT_IP
     _typed(packets, rows[tagged], np.full(np.count_nonzero(tagged), 22))
 
 
 def _loopback(packets: PacketBatch, rows: Whole) -> None:
-    """Four octets of an address family, which differs between systems: the version of what follows
-    decides.
+    """Reads four octets of an address family, which differs between systems.
+
+    The version of what follows decides.
     """
     rows = packets.ignore(rows, NOT_IP, packets.shorter(rows, 5))
     rows = packets.ignore(rows, NOT_IP, ~np.isin(packets.octet(rows, 4) >> 4, (4, 6)))

@@ -32,26 +32,28 @@ _MILLISECOND = 1_000_000
 _SHORTEST_TIMER = 10 * _MILLISECOND
 """No retransmission timer is taken to be shorter."""
 _TIMER_UNMEASURED = 200 * _MILLISECOND
-"""The same where no round trip was measured."""
+"""The same if no round trip was measured."""
 _PROBE_DELAY = 210 * _MILLISECOND
-"""What a tail loss probe waits beyond two round trips for a peer that delays its ACK (RFC 8985,
-7.2), and slack.
+"""A tail loss probe waits so long beyond two round trips.
+
+It waits for a peer that delays its ACK (RFC 8985, 7.2); the rest is slack.
 """
 _OVERTAKEN = 3 * _MILLISECOND
-"""How long an overtaken packet takes at most where no round trip is known."""
+"""An overtaken packet takes so long at most, if no round trip is known."""
 _REMEMBERED = 64
 """Retransmissions and gaps that are remembered."""
 
 
-def later(one: int, other: int) -> bool:
+def later(stamp: int, other_stamp: int) -> bool:
     """Whether a timestamp of 32 bit is later than another (RFC 7323, section 5.2)."""
-    return 0 < (one - other) % 2**32 < 2**31
+    return 0 < (stamp - other_stamp) % 2**32 < 2**31
 
 
 @dataclass(slots=True)
-class Resent:
-    """One retransmission: known to be needless by an echo, or named by a duplicate report, or
-    neither yet.
+class Retransmission:
+    """One retransmission.
+
+    An echo may show that it was needless, or a duplicate report may name it.
     """
 
     first: int
@@ -65,10 +67,8 @@ class Resent:
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
-    """Bytes that were passed over: from `left` to `right`, by a packet with `timestamp` at
-    `time`.
-    """
+class SequenceGap:
+    """Bytes from `left` to `right` that were passed over by a packet at `time` with `timestamp`."""
 
     left: int
     right: int
@@ -79,7 +79,7 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class SenderSituation:
     """What is known of the sender when it repeats a segment."""
 
     now: int
@@ -91,7 +91,7 @@ class Situation:
     acknowledged_time: int
     last_received: int
     sent: int
-    """When this segment was sent last, and how often it was sent again before."""
+    """When this segment was sent last, and how often it was retransmitted before."""
     again: int
     sack: bool
     """Whether both sides permit SACK, and the end of the highest block."""
@@ -114,12 +114,13 @@ class Situation:
         )
 
     def prompted(self) -> bool:
-        """An ACK that just came explains a repetition better than a timer does. Without SACK none
-        tells the sender that a retransmission was lost.
+        """Whether an ACK that just came explains a repetition better than a timer does.
+
+        Without SACK no ACK tells the sender that a retransmission was lost.
         """
         soon = _MILLISECOND if self.rtt is None else self.rtt >> 3
-        told = self.sacked_top > self.first or (self.again == 0 and self.sign())
-        return told and self.now - self.last_received < soon
+        acknowledged = self.sacked_top > self.first or (self.again == 0 and self.sign())
+        return acknowledged and self.now - self.last_received < soon
 
     def head(self) -> bool:
         return self.first <= self.acknowledged
@@ -135,70 +136,74 @@ class Situation:
         return self.head() and self.passed() >= self.timer() and not self.prompted()
 
 
-class Losses:
-    """Repairs go on until `recover` is acknowledged; `probed`: a tail loss probe stands for all up
-    to there.
+class LossRecovery:
+    """The recovery of one direction from losses.
+
+    Repairs go on until `recover` is acknowledged; a tail loss probe stands for all up to `probed`.
     """
 
     def __init__(self) -> None:
         self.recover = self.probed = self.episode_end = self.episodes = 0
         self.by_timer = False
-        self.resent: list[Resent] = []
-        self.gaps: list[Gap] = []
+        self.resent: list[Retransmission] = []
+        self.gaps: list[SequenceGap] = []
         self.reordered = self.reordering_packets = self.reordering_bytes = self.reordering_time = 0
 
-    def classify(self, about: Situation) -> int:
+    def classify(self, situation: SenderSituation) -> int:
         """The kind of a repetition by the sender, and what follows from it for the next ones."""
-        chosen = self._chosen(about, about.acknowledged < self.recover)
-        if about.acknowledged >= self.episode_end:
+        chosen = self._chosen(situation, situation.acknowledged < self.recover)
+        if situation.acknowledged >= self.episode_end:
             self.episodes += 1
-            self.episode_end = about.next
+            self.episode_end = situation.next
         return chosen
 
-    def _chosen(self, about: Situation, repairing: bool) -> int:
-        if about.by_tail_probe(self.probed):
-            self.probed = about.next
+    def _chosen(self, situation: SenderSituation, repairing: bool) -> int:
+        if situation.by_tail_probe(self.probed):
+            self.probed = situation.next
             return TLP
-        if about.by_timer():
-            self.recover, self.by_timer = about.next, True
+        if situation.by_timer():
+            self.recover, self.by_timer = situation.next, True
             return RTO
         if repairing and self.by_timer:
             return RTO
-        if not (about.sign() or repairing):
+        if not (situation.sign() or repairing):
             return OTHER
         if not repairing:
-            self.recover, self.by_timer = about.next, False
-        return SACK if about.sack else FAST
+            self.recover, self.by_timer = situation.next, False
+        return SACK if situation.sack else FAST
 
-    def remember(self, resent: Resent) -> None:
+    def remember(self, resent: Retransmission) -> None:
         if len(self.resent) == _REMEMBERED:
             del self.resent[0]
         self.resent.append(resent)
 
-    def reported(self, left: int, right: int) -> Resent | None:
+    def reported(self, left: int, right: int) -> Retransmission | None:
         """The newest retransmission that a duplicate report names: the peer had these bytes before.
-        Each is named once; None too where an echo told the same before.
+
+        Each is named once. None too if an echo showed the same before.
         """
         for resent in reversed(self.resent):
             if not resent.reported and resent.first < right and resent.end > left:
-                known, resent.reported, resent.needless = resent.needless, True, True
-                return None if known else resent
+                known_before, resent.reported, resent.needless = resent.needless, True, True
+                return None if known_before else resent
         return None
 
-    def echoed(self, left: int, echo: int) -> list[Resent]:
-        """The retransmissions of the first byte that an ACK newly covers whose timestamps are later
-        than the ACK's echo: an earlier transmission arrived. Of the bytes behind it a delayed
-        ACK tells nothing (RFC 7323, 4.3).
+    def echoed(self, left: int, echo: int) -> list[Retransmission]:
+        """The retransmissions that an ACK shows to be needless.
+
+        They are those of the first byte that it newly covers, with timestamps later than its echo:
+        an earlier transmission arrived. Of the bytes behind it a delayed ACK tells nothing (RFC
+        7323, 4.3).
         """
-        found = []
+        retransmissions = []
         for resent in self.resent:
             covered = resent.first <= left < resent.end and not resent.needless
             if covered and resent.timestamp is not None and later(resent.timestamp, echo):
                 resent.needless = True
-                found.append(resent)
-        return found
+                retransmissions.append(resent)
+        return retransmissions
 
-    def open(self, gap: Gap) -> None:
+    def open(self, gap: SequenceGap) -> None:
         if len(self.gaps) == _REMEMBERED:
             del self.gaps[0]
         self.gaps.append(gap)
@@ -213,8 +218,9 @@ class Losses:
         packets: int,
         rtt: int | None,
     ) -> None:
-        """A packet fills bytes passed over before: was it overtaken, or sent anew after a loss that
-        was not seen?
+        """Takes a packet that fills bytes passed over before.
+
+        It was overtaken, or retransmitted after a loss that was not seen.
         """
         gap = self._filled(first, end)
         if gap is None:
@@ -230,7 +236,7 @@ class Losses:
             self.reordering_bytes = max(self.reordering_bytes, next - first)
             self.reordering_time = max(self.reordering_time, passed)
 
-    def _filled(self, first: int, end: int) -> Gap | None:
+    def _filled(self, first: int, end: int) -> SequenceGap | None:
         """The gap that these bytes touch, as it was; it becomes smaller, or goes."""
         at = next(
             (at for at, gap in enumerate(self.gaps) if first < gap.right and end > gap.left), None

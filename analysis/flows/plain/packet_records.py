@@ -22,10 +22,8 @@ Octets = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """Records that stand in `octets`: where each begins, how many octets of it are there, and what
-    is said of it.
-    """
+class RecordBatch:
+    """Records in `octets`: their beginnings, captured octets, lengths, times and link types."""
 
     octets: Octets
     start: Whole
@@ -39,9 +37,7 @@ class Batch:
 
 @dataclass(slots=True)
 class FileHeaders:
-    """What the file's headers state: link types in the order of their coming, and the largest snap
-    length.
-    """
+    """What the file's headers state: link types in order of appearance, largest snap length."""
 
     link_types: list[int] = field(default_factory=list)
     snaplen: int = 0
@@ -52,7 +48,7 @@ class FileHeaders:
         self.snaplen = max(self.snaplen, snaplen)
 
 
-Batches = Generator[Batch, None, str | None]
+Batches = Generator[RecordBatch, None, str | None]
 """Gives records, and returns why reading ended before the end: a name in analysis.flows.faults."""
 
 _FORMATS = {
@@ -97,9 +93,7 @@ def ended(source: ByteStream) -> str | None:
 
 
 def _whole_records(window: bytes, order: str) -> tuple[list[int], int, int]:
-    """Where the records begin that are whole, where the last one ends, and what the one behind it
-    claims to hold.
-    """
+    """The beginnings of whole records, the end of the last, and the length claimed by the next."""
     length = struct.Struct(order + "I").unpack_from
     starts, at, end, claimed = [], 0, len(window), 0
     while at + 16 <= end:
@@ -112,7 +106,7 @@ def _whole_records(window: bytes, order: str) -> tuple[list[int], int, int]:
     return starts, at, claimed
 
 
-def _batch(window: bytes, starts: list[int], order: str, tick: int, link: int) -> Batch:
+def _batch(window: bytes, starts: list[int], order: str, tick: int, link: int) -> RecordBatch:
     octets, start = np.frombuffer(window, np.uint8), np.array(starts, np.int64)
     heads = view(
         octets,
@@ -122,7 +116,9 @@ def _batch(window: bytes, starts: list[int], order: str, tick: int, link: int) -
     captured = heads["captured"].astype(np.int64)
     time = heads["s"].astype(np.int64) * 1_000_000_000 + heads["fraction"].astype(np.int64) * tick
     length = np.maximum(heads["wire"].astype(np.int64), captured)
-    return Batch(octets, start + 16, captured, length, time, np.full(len(start), link, np.int64))
+    return RecordBatch(
+        octets, start + 16, captured, length, time, np.full(len(start), link, np.int64)
+    )
 
 
 def view(octets: Octets, at: Whole, kind: np.dtype[Any]) -> npt.NDArray[Any]:

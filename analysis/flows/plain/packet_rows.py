@@ -1,5 +1,6 @@
-"""The packets' frame: columns in pieces. What the packets say comes from NumPy, what the analysis
-adds from lists.
+"""The packets' frame: columns in pieces.
+
+What the packets say comes from NumPy, what the analysis adds from lists.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import numpy.typing as npt
 
 from analysis.flows.engine_columns import Handed
 from analysis.flows.plain.connection import Connection
-from analysis.flows.plain.segment import ACK, SYN, Segments
-from analysis.flows.plain.step import Step
+from analysis.flows.plain.segment import ACK, SYN, TcpSegments
+from analysis.flows.plain.step import SegmentStep
 
 _PIECE = 1 << 18
 _TYPES = {
@@ -51,7 +52,7 @@ _ADDED = (
 Columns = dict[str, npt.NDArray[Any]]
 
 
-class Rows:
+class PacketRows:
     """`kinds` has an octet for each row of the whole file: a later packet may change it."""
 
     def __init__(self) -> None:
@@ -61,7 +62,7 @@ class Rows:
         self._open: list[Columns] = []
         self._open_rows = 0
 
-    def push(self, step: Step, connection: Connection, forward: bool) -> None:
+    def push(self, step: SegmentStep, connection: Connection, forward: bool) -> None:
         """What the analysis adds to what the packet itself says; -1 for none."""
         added = self._added
         added["connection"].append(connection.number)
@@ -78,9 +79,9 @@ class Rows:
             added["sack_value"] += [max(edge, 0) for edge in block]
         self.kinds.append(step.kind)
 
-    def finish(self, segments: Segments, number: int) -> None:
+    def finish(self, segments: TcpSegments, number: int) -> None:
         """The rows of a batch are complete, whose first record has this number."""
-        made: Columns = {
+        columns: Columns = {
             "number": segments.row + number,
             "time": segments.time,
             "payload": segments.payload,
@@ -93,11 +94,11 @@ class Rows:
             **{name: np.array(values, np.int64) for name, values in self._added.items()},
         }
         for name in ("acknowledgement", "ip_id", "rtt"):
-            made[f"has_{name}"] = made[name] >= 0
-            made[name] = np.maximum(made[name], 0)
-        made["has_timestamp"] = made["has_echo"] = segments.options.has_timestamps
+            columns[f"has_{name}"] = columns[name] >= 0
+            columns[name] = np.maximum(columns[name], 0)
+        columns["has_timestamp"] = columns["has_echo"] = segments.options.has_timestamps
         self._open.append(
-            {name: values.astype(_TYPES.get(name, "bool")) for name, values in made.items()}
+            {name: values.astype(_TYPES.get(name, "bool")) for name, values in columns.items()}
         )
         self._open_rows += len(segments.row)
         self._added = {name: [] for name in _ADDED}
@@ -107,14 +108,14 @@ class Rows:
     def pieces(self) -> list[dict[str, Handed]]:
         """The frame's pieces, for analysis.flows.frames."""
         self._join()
-        made, at = [], 0
+        pieces_of_rows, at = [], 0
         for columns in self._joined:
             end = at + len(columns["number"])
             piece: dict[str, Handed] = {name: _handed(columns, name) for name in _TYPES}
             piece["kind"] = ("uint8", bytes(self.kinds[at:end]), b"")
-            made.append(piece)
+            pieces_of_rows.append(piece)
             at = end
-        return made
+        return pieces_of_rows
 
     def _join(self) -> None:
         if self._open:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from analysis.flows.plain.packet_records import LARGEST, Batch, Batches, FileHeaders, ended
+from analysis.flows.plain.packet_records import LARGEST, Batches, FileHeaders, RecordBatch, ended
 from analysis.flows.plain.stream import ByteStream
 
 _SECTION, _INTERFACE, _PACKET, _SIMPLE, _ENHANCED = 0x0A0D0D0A, 1, 2, 3, 6
@@ -18,7 +18,7 @@ _LATEST = 2**62
 """Later times than this, the year 2116, are taken for it: differences of times then have 64 bit."""
 
 
-class Fault(Exception):
+class BlockFault(Exception):
     """A damaged block; the argument is its name in analysis.flows.faults."""
 
 
@@ -38,9 +38,10 @@ class CaptureInterface:
 
 
 @dataclass(slots=True)
-class Section:
-    """What was said so far, and the records that were found: start, captured, length, time, link of
-    each.
+class PcapngSection:
+    """What a section has stated so far, and the records that were found.
+
+    A record is start, captured, length, time, link.
     """
 
     headers: FileHeaders
@@ -48,7 +49,7 @@ class Section:
     interfaces: list[CaptureInterface] = field(default_factory=list)
     time: int = 0
     """The time of the last packet: simple packet blocks have none of their own."""
-    found: list[tuple[int, int, int, int, int]] = field(default_factory=list)
+    records: list[tuple[int, int, int, int, int]] = field(default_factory=list)
 
     def word(self, window: bytes, at: int) -> int:
         return int(struct.unpack_from(self.order + "I", window, at)[0])
@@ -69,7 +70,7 @@ class Section:
 
     def interface(self, window: bytes, at: int, end: int) -> None:
         if end - at < 8 or len(self.interfaces) >= _MOST_INTERFACES:
-            raise Fault("block")
+            raise BlockFault("block")
         made = CaptureInterface(self.half(window, at), self.word(window, at + 4))
         self.options(window, at + 8, end, made)
         self.headers.interface(made.link, made.snaplen)
@@ -90,26 +91,26 @@ class Section:
     def packet(self, window: bytes, at: int, end: int, interface: int) -> None:
         """Enhanced and old packet blocks have the same layout after their first four octets."""
         if end - at < 20 or interface >= len(self.interfaces):
-            raise Fault("block")
+            raise BlockFault("block")
         high, low, captured, length = struct.unpack_from(self.order + "IIII", window, at + 4)
         if captured > end - at - 20:
-            raise Fault("length")
+            raise BlockFault("length")
         about = self.interfaces[interface]
         self.time = about.nanoseconds(high << 32 | low)
-        self.found.append((at + 20, captured, max(length, captured), self.time, about.link))
+        self.records.append((at + 20, captured, max(length, captured), self.time, about.link))
 
     def simple(self, window: bytes, at: int, end: int) -> None:
         if not self.interfaces or end - at < 4:
-            raise Fault("block")
+            raise BlockFault("block")
         about, length = self.interfaces[0], self.word(window, at)
         captured = min(length, about.snaplen or length, end - at - 4)
-        self.found.append((at + 4, captured, length, self.time, about.link))
+        self.records.append((at + 4, captured, length, self.time, about.link))
 
-    def batch(self, window: bytes) -> Batch:
+    def batch(self, window: bytes) -> RecordBatch:
         """The records that were found since the last one."""
-        columns = np.ascontiguousarray(np.array(self.found, np.int64).T)
-        self.found = []
-        return Batch(np.frombuffer(window, np.uint8), *columns)
+        columns = np.ascontiguousarray(np.array(self.records, np.int64).T)
+        self.records = []
+        return RecordBatch(np.frombuffer(window, np.uint8), *columns)
 
 
 def _resolution(octet: int) -> int:
@@ -120,10 +121,10 @@ def _resolution(octet: int) -> int:
 
 def read_pcapng(source: ByteStream, headers: FileHeaders) -> Batches:
     """All packets of a pcapng file."""
-    section = Section(headers)
+    section = PcapngSection(headers)
     while source.need(12):
         at, missing, fault = _whole_blocks(section, source.window)
-        if section.found:
+        if section.records:
             yield section.batch(source.window)
         source.take(at)
         if fault:
@@ -133,10 +134,8 @@ def read_pcapng(source: ByteStream, headers: FileHeaders) -> Batches:
     return ended(source)
 
 
-def _whole_blocks(section: Section, window: bytes) -> tuple[int, int, str | None]:
-    """Where the blocks end that are whole, how many octets the next one has (0: not known yet), and
-    a fault.
-    """
+def _whole_blocks(section: PcapngSection, window: bytes) -> tuple[int, int, str | None]:
+    """The end of the whole blocks, the octets of the next one (0: not known yet), and a fault."""
     at = 0
     while at + 12 <= len(window):
         kind = section.word(window, at)
@@ -149,12 +148,12 @@ def _whole_blocks(section: Section, window: bytes) -> tuple[int, int, str | None
         length = section.word(window, at + 4)
         if not 12 <= length <= LARGEST:
             return at, 0, "length"
-        whole = length + 3 & ~3
-        if at + whole > len(window):
-            return at, whole, None
+        padded = length + 3 & ~3
+        if at + padded > len(window):
+            return at, padded, None
         try:
             section.block(kind, window, at + 8, at + length - 4)
-        except Fault as fault:
+        except BlockFault as fault:
             return at, 0, str(fault)
-        at += whole
+        at += padded
     return at, 0, None

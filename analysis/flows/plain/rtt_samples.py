@@ -98,17 +98,18 @@ class Histogram:
         return self._counts.total() + len(self._pending)
 
     def percentile(self, percent: int) -> int | None:
-        """The value that `percent` of the times do not exceed: the bucket of the `ceil(percent * n
-        / 100)`-th.
+        """The value that `percent` of the times do not exceed.
+
+        It is that of the bucket of the `ceil(percent * n / 100)`-th.
         """
         if self._pending:
             self._settle()
         if not self._counts:
             return None
-        wanted, seen = (percent * self._counts.total() + 99) // 100, 0
+        wanted, counted = (percent * self._counts.total() + 99) // 100, 0
         for bucket in sorted(self._counts):
-            seen += self._counts[bucket]
-            if seen >= wanted:
+            counted += self._counts[bucket]
+            if counted >= wanted:
                 return _middle(bucket)
         return None
 
@@ -118,8 +119,8 @@ def _buckets(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     for bit in range(63):
         length += values >> bit != 0
     shift = np.maximum(length - (_BITS + 1), 0)
-    made: npt.NDArray[np.int64] = (shift << _BITS) + (values >> shift)
-    return made
+    buckets: npt.NDArray[np.int64] = (shift << _BITS) + (values >> shift)
+    return buckets
 
 
 def _middle(bucket: int) -> int:

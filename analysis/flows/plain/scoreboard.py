@@ -1,7 +1,8 @@
-"""What one direction has sent: a list of segments ordered by sequence, each with when it was last
-sent, how often it was sent again, and whether it was acknowledged. Acknowledged neighbours at
-the front become one. The rules of counting are tcptrace's (its manual, and its behaviour);
-numbers are relative and of 64 bit.
+"""What one direction has sent: a list of segments, ordered by sequence.
+
+Each has when it was last sent, how often it was retransmitted, and whether it was acknowledged.
+Acknowledged neighbours at the front become one. The rules of counting are tcptrace's (its manual,
+and its behaviour); numbers are relative and of 64 bit.
 """
 
 from __future__ import annotations
@@ -23,29 +24,32 @@ _END = attrgetter("end")
 Worth = Literal["sample", "ambiguous", "after loss"]
 
 
-class Told(Protocol):
-    """Who is told what happens to segments."""
+class SegmentObserver(Protocol):
+    """Is called with what happens to segments."""
 
     def resent(self, time: int, again: int) -> None:
-        """An unacknowledged segment was sent again, so long after the last time, and for the
-        how-manieth time.
+        """An unacknowledged segment was retransmitted, for the `again`-th time.
+
+        `time` is the time since the last transmission.
         """
 
     def exactly(self, time: int, size: int, worth: Worth) -> None:
-        """A segment's end is acknowledged: the time since it was sent, its size, and what the time
-        is worth.
+        """A segment's end is acknowledged.
+
+        `time` is the time since it was sent, `size` its bytes, and `worth` what the time is worth.
         """
 
     def cumulatively(self) -> None:
         """A segment is covered by a later one's ACK."""
 
     def once_more(self, times: int) -> None:
-        """A segment's end is acknowledged again; how often by now."""
+        """A segment's end is acknowledged again, for the `times`-th time."""
 
 
 class SentSegment:
-    """A segment: `time` is when it was sent last, `acknowledged` how often it was, duplicates
-    included.
+    """A segment; `time` is when it was sent last.
+
+    `acknowledged` is how often it was acknowledged, duplicates included.
     """
 
     __slots__ = ("acknowledged", "again", "end", "first", "time")
@@ -58,16 +62,16 @@ class SentSegment:
 
 
 @dataclass(slots=True)
-class Added:
+class SegmentRepetition:
     """What `add` found: bytes seen before, and how the first of them was sent."""
 
     again: int = 0
     out_of_order: bool = False
     earlier: tuple[int, int] | None = None
-    """When the first repeated piece was sent last, and how often it was sent again before."""
+    """When the first repeated piece was sent last, and how often it was retransmitted before."""
 
 
-NOTHING_AGAIN = Added()
+NO_REPETITION = SegmentRepetition()
 
 
 class Scoreboard:
@@ -76,17 +80,19 @@ class Scoreboard:
     def __init__(self) -> None:
         self.list: list[SentSegment] = []
 
-    def add(self, first: int, end: int, time: int, alone: bool, told: Told) -> Added:
+    def add(
+        self, first: int, end: int, time: int, alone: bool, observer: SegmentObserver
+    ) -> SegmentRepetition:
         """Enters a segment; `alone` says that the peer was not seen."""
-        sent, added = self.list, NOTHING_AGAIN
+        sent, repetition = self.list, NO_REPETITION
         if sent and first < sent[-1].end:
-            added = Added()
-            self._insert(first, end, time, added, told)
+            repetition = SegmentRepetition()
+            self._insert(first, end, time, repetition, observer)
         else:
             sent.append(SentSegment(first, end, time))
         if len(sent) > _LONGEST_ALONE and (alone or len(sent) > _LONGEST):
             self._merge_oldest()
-        return added
+        return repetition
 
     def _merge_oldest(self) -> None:
         oldest = self.list.pop(0)
@@ -95,35 +101,46 @@ class Scoreboard:
         following.time = max(following.time, oldest.time)
         following.acknowledged = max(following.acknowledged, 1)
 
-    def _insert(self, first: int, end: int, time: int, added: Added, told: Told) -> None:
+    def _insert(
+        self,
+        first: int,
+        end: int,
+        time: int,
+        repetition: SegmentRepetition,
+        observer: SegmentObserver,
+    ) -> None:
         at = bisect_right(self.list, first, key=_END)
         while at < len(self.list):
-            found = self.list[at]
-            if first < found.first:
-                added.out_of_order |= end < found.end
-                self.list.insert(at, SentSegment(first, min(end, found.first), time))
+            sent = self.list[at]
+            if first < sent.first:
+                repetition.out_of_order |= end < sent.end
+                self.list.insert(at, SentSegment(first, min(end, sent.first), time))
                 at += 1
-                if end <= found.first:
+                if end <= sent.first:
                     return
-                first = found.first
-            self._repeat(found, time, added, told)
-            added.again += min(end, found.end) - first
-            if end <= found.end:
+                first = sent.first
+            self._repeat(sent, time, repetition, observer)
+            repetition.again += min(end, sent.end) - first
+            if end <= sent.end:
                 return
-            first = found.end
+            first = sent.end
             at += 1
         self.list.append(SentSegment(first, end, time))
 
-    def _repeat(self, sent: SentSegment, now: int, added: Added, told: Told) -> None:
+    def _repeat(
+        self, sent: SentSegment, now: int, repetition: SegmentRepetition, observer: SegmentObserver
+    ) -> None:
         sent.again += 1
-        if added.earlier is not None:
+        if repetition.earlier is not None:
             return
-        added.earlier = (sent.time, sent.again - 1)
+        repetition.earlier = (sent.time, sent.again - 1)
         if sent.acknowledged == 0:
-            told.resent(max(now - sent.time, 0), sent.again)
+            observer.resent(max(now - sent.time, 0), sent.again)
         sent.time = now
 
-    def acknowledge(self, ack: int, now: int, duplicate: bool, told: Told) -> int | None:
+    def acknowledge(
+        self, ack: int, now: int, duplicate: bool, observer: SegmentObserver
+    ) -> int | None:
         """Takes an ACK; `duplicate` says whether it is one.
 
         The time of the newest data it covers, if a sample.
@@ -141,7 +158,7 @@ class Scoreboard:
                 exactly_again = duplicate and ack == sent.end
                 sent.acknowledged = sent.acknowledged + 1 if exactly_again else 1
                 if exactly_again:
-                    told.once_more(sent.acknowledged)
+                    observer.once_more(sent.acknowledged)
                 continue
             sent.acknowledged, changed = 1, True
             time = now - sent.time if now > sent.time else 0
@@ -150,9 +167,9 @@ class Scoreboard:
                 latest_new = sent.time
                 sample = None if sent.again else time
             if ack == sent.end:
-                told.exactly(time, sent.end - sent.first, _worth(sent, latest))
+                observer.exactly(time, sent.end - sent.first, _worth(sent, latest))
             else:
-                told.cumulatively()
+                observer.cumulatively()
         if changed and covered > 1:
             self._collapse(covered)
         return sample

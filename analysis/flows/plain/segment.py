@@ -19,22 +19,18 @@ from analysis.flows.plain.link_layer import (
     PacketBatch,
     find_ip,
 )
-from analysis.flows.plain.packet_records import Batch, Octets, Whole, view
-from analysis.flows.plain.tcp_options import Options, parse
+from analysis.flows.plain.packet_records import Octets, RecordBatch, Whole, view
+from analysis.flows.plain.tcp_options import TcpOptions, parse
 
 FIN, SYN, RST, PSH, ACK, URG, ECE, CWR = (1 << bit for bit in range(8))
 ENDS = 36
-"""Octets of two addresses and two ports: the source's address, the destination's, and both
-ports.
-"""
+"""Octets of two addresses and two ports: source's address, destination's, both ports."""
 
 _TCP = 6
 _EXTENSIONS = 16
 _EXTENSION_KINDS = (0, 43, 44, 51, 60, 135, 139, 140)
 _FOUR = np.frombuffer(b"\1" + bytes(11), np.uint8)
-"""What stands before an IPv4 address to make 16 octets of it: of the discard-only prefix (RFC
-6666).
-"""
+"""Precedes an IPv4 address to make 16 octets: from the discard-only prefix (RFC 6666)."""
 
 _IP_4 = np.dtype(
     [
@@ -76,9 +72,10 @@ _TCP_HEADER = np.dtype(
 
 
 @dataclass(frozen=True, slots=True)
-class Segments:
-    """What an analysis needs of TCP segments; numbers as on the wire. One entry of each column for
-    a segment.
+class TcpSegments:
+    """What an analysis needs of TCP segments: columns with an entry for each.
+
+    Numbers are as on the wire.
     """
 
     row: Whole
@@ -98,7 +95,7 @@ class Segments:
     """-1 for IPv6."""
     ecn: Whole
     ttl: Whole
-    options: Options
+    options: TcpOptions
 
 
 class SegmentHeaders:
@@ -106,11 +103,11 @@ class SegmentHeaders:
 
     def __init__(self, count: int) -> None:
         self.start, self.length, self.ip_id, self.ecn, self.ttl = np.zeros((5, count), np.int64)
-        """Where TCP begins behind the IP header, and its octets on the wire."""
+        """The beginning of TCP behind the IP header, and its octets on the wire."""
         self.ends: Octets = np.zeros((count, ENDS), np.uint8)
 
 
-def segments(batch: Batch) -> tuple[Segments, npt.NDArray[np.int8]]:
+def segments(batch: RecordBatch) -> tuple[TcpSegments, npt.NDArray[np.int8]]:
     """The TCP segments among the records, and for each record why it is none (FINE if it is)."""
     packets = PacketBatch(batch)
     find_ip(packets)
@@ -144,8 +141,8 @@ def _version_four(packets: PacketBatch, rows: Whole, headers: SegmentHeaders) ->
         (NOT_TCP, ip["protocol"] != _TCP),
         (DAMAGED_IP, (size < 20) | (total < size)),
     ]
-    for why, where in wrong:  # the last one to mark a packet is the first that is looked for
-        packets.why[rows[where]] = why
+    for why, marked in wrong:  # the last one to mark a packet is the first that is looked for
+        packets.why[rows[marked]] = why
     headers.start[rows], headers.length[rows] = size, total - size
     headers.ip_id[rows], headers.ecn[rows], headers.ttl[rows] = (
         ip["id"],
@@ -206,7 +203,7 @@ def _extensions(
     packets.why[rows] = NOT_TCP
 
 
-def _tcp(packets: PacketBatch, headers: SegmentHeaders) -> Segments:
+def _tcp(packets: PacketBatch, headers: SegmentHeaders) -> TcpSegments:
     rows = np.flatnonzero(packets.why == FINE)
     rows = packets.ignore(
         rows, CUT_OFF, packets.shorter(rows, packets.ip[rows] + headers.start[rows] + 20)
@@ -222,14 +219,14 @@ def _tcp(packets: PacketBatch, headers: SegmentHeaders) -> Segments:
         size[~damaged],
     )
     headers.ends[rows, 32:] = tcp["ports"]
-    there = packets.batch.captured[rows] - at
+    present = packets.batch.captured[rows] - at
     payload = headers.length[rows] - size
     begin = packets.batch.start[rows] + at + 20
     numbers = {
         name: tcp[name].astype(np.int64)
         for name in ("sequence", "acknowledgement", "window", "urgent")
     }
-    return Segments(
+    return TcpSegments(
         row=rows,
         time=packets.batch.time[rows],
         ends=headers.ends[rows].view(f"V{ENDS}")[:, 0],
@@ -237,9 +234,9 @@ def _tcp(packets: PacketBatch, headers: SegmentHeaders) -> Segments:
         flags=(tcp["flags"] & 0x1FF).astype(np.int64),
         payload=payload,
         # Ethernet's padding behind a short packet is none of its payload.
-        missing=payload - np.minimum(np.maximum(there - size, 0), payload),
+        missing=payload - np.minimum(np.maximum(present - size, 0), payload),
         ip_id=headers.ip_id[rows],
         ecn=headers.ecn[rows],
         ttl=headers.ttl[rows],
-        options=parse(packets.batch.octets, begin, begin + np.minimum(size, there) - 20),
+        options=parse(packets.batch.octets, begin, begin + np.minimum(size, present) - 20),
     )

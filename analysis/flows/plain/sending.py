@@ -19,27 +19,27 @@ from analysis.flows.plain.losses import (
     SACK,
     SYN_AGAIN,
     TLP,
-    Gap,
-    Resent,
-    Situation,
+    Retransmission,
+    SenderSituation,
+    SequenceGap,
 )
 from analysis.flows.plain.segment import FIN, RST, SYN
-from analysis.flows.plain.step import Step
+from analysis.flows.plain.step import SegmentStep
 
-_SENT_AGAIN = (FAST, SACK, RTO, TLP, OTHER)
+_RETRANSMITTED = (FAST, SACK, RTO, TLP, OTHER)
 
 
 class Vantage(Protocol):
-    """Where the capture was taken."""
+    """The place of the capture."""
 
     def at_receiver(self, forward: bool) -> bool:
-        """Whether the capture was taken where the segment arrives."""
+        """Whether the capture was taken at the segment's receiver."""
 
     def trip(self) -> int | None:
         """The handshake's round trip."""
 
 
-def transmit(step: Step, this: SenderState, other: SenderState) -> None:
+def transmit(step: SegmentStep, this: SenderState, other: SenderState) -> None:
     """The segment enters the scoreboard; what it repeats is counted as tcptrace does."""
     syn, fin = step.flags & SYN != 0, step.flags & FIN != 0
     length = step.payload + syn + fin
@@ -61,7 +61,7 @@ def transmit(step: Step, this: SenderState, other: SenderState) -> None:
         this.unique_bytes += step.payload - again
 
 
-def _repeats(step: Step, this: SenderState) -> None:
+def _repeats(step: SegmentStep, this: SenderState) -> None:
     rare = this.rare
     rare.out_of_order += step.added.out_of_order
     if step.added.again:
@@ -71,7 +71,7 @@ def _repeats(step: Step, this: SenderState) -> None:
 
 
 def classify(
-    step: Step, this: SenderState, other: SenderState, vantage: Vantage, forward: bool
+    step: SegmentStep, this: SenderState, other: SenderState, vantage: Vantage, forward: bool
 ) -> int:
     """The kind of the segment."""
     flags = step.flags
@@ -83,13 +83,15 @@ def classify(
         return _again_or(step, this, this.fins > 1, FIN_AGAIN, NONE)
     if step.first >= this.next and not (other.advertises_zero and step.end > this.acknowledged):
         if step.first > this.next > 0:
-            gap = Gap(this.next, step.first, step.now, step.timestamp(), this.data_packets - 1)
+            gap = SequenceGap(
+                this.next, step.first, step.now, step.timestamp(), this.data_packets - 1
+            )
             this.rare.losses.open(gap)
         return NEW
     return _repetition(step, this, other, vantage, forward)
 
 
-def _again_or(step: Step, this: SenderState, again: bool, repeated: int, first: int) -> int:
+def _again_or(step: SegmentStep, this: SenderState, again: bool, repeated: int, first: int) -> int:
     """Of a SYN or FIN."""
     if not again:
         return first
@@ -98,7 +100,7 @@ def _again_or(step: Step, this: SenderState, again: bool, repeated: int, first: 
     return chosen
 
 
-def _empty(step: Step, this: SenderState, other: SenderState) -> int:
+def _empty(step: SegmentStep, this: SenderState, other: SenderState) -> int:
     """A segment without payload: does it ask for an answer?"""
     if step.first >= this.next or step.first < 1:
         return NONE
@@ -113,9 +115,9 @@ def _empty(step: Step, this: SenderState, other: SenderState) -> int:
 
 
 def _repetition(
-    step: Step, this: SenderState, other: SenderState, vantage: Vantage, forward: bool
+    step: SegmentStep, this: SenderState, other: SenderState, vantage: Vantage, forward: bool
 ) -> int:
-    """A segment with payload that does not simply go on where the last one ended."""
+    """A segment with payload that does not simply continue the last one."""
     again, rare = min(step.added.again, step.payload), this.rare
     if step.payload == 1 and step.end == this.next and this.acknowledged >= this.next:
         chosen = KEEPALIVE
@@ -131,15 +133,17 @@ def _repetition(
         chosen = rare.losses.classify(_situation(step, this, other))
     rare.kinds[chosen] += 1
     rare.kind_bytes[chosen] += again
-    if chosen in _SENT_AGAIN:
+    if chosen in _RETRANSMITTED:
         row = 0 if step.kinds is None else len(step.kinds)
-        rare.losses.remember(Resent(step.first, step.end, again, chosen, row, step.timestamp()))
+        rare.losses.remember(
+            Retransmission(step.first, step.end, again, chosen, row, step.timestamp())
+        )
     return chosen
 
 
-def _situation(step: Step, this: SenderState, other: SenderState) -> Situation:
+def _situation(step: SegmentStep, this: SenderState, other: SenderState) -> SenderSituation:
     sent, again = step.added.earlier or (step.now, 0)
-    return Situation(
+    return SenderSituation(
         now=step.now,
         first=step.first,
         end=step.end,
@@ -157,7 +161,7 @@ def _situation(step: Step, this: SenderState, other: SenderState) -> Situation:
     )
 
 
-def advance(step: Step, this: SenderState) -> None:
+def advance(step: SegmentStep, this: SenderState) -> None:
     """The end of what was sent moves on; a probe into a closed window does not move it."""
     marks = step.flags & (SYN | FIN)
     if not step.payload and not marks:

@@ -1,6 +1,4 @@
-"""What the peer has selectively acknowledged above its ACK: few ranges, ordered, apart from each
-other.
-"""
+"""What the peer has selectively acknowledged above its ACK: few, ordered, separate ranges."""
 
 from __future__ import annotations
 
@@ -8,13 +6,11 @@ from bisect import bisect_left, bisect_right
 from operator import itemgetter
 
 _MOST = 256
-"""More ranges than this are not remembered: the lowest is forgotten, and counts as not
-acknowledged.
-"""
+"""More ranges are not remembered: the lowest is forgotten, and counts as not acknowledged."""
 _LEFT, _RIGHT = itemgetter(0), itemgetter(1)
 
 
-class Ranges:
+class SequenceRanges:
     """`total` is the bytes in all ranges."""
 
     __slots__ = ("list", "total")

@@ -1,15 +1,14 @@
-"""What is known of the segment that a connection takes: its numbers on the wire, and what the steps
-find out.
-"""
+"""What is known of the segment that a connection takes: its fields, and what the steps find."""
 
 from __future__ import annotations
 
-from analysis.flows.plain.scoreboard import Added
+from analysis.flows.plain.scoreboard import SegmentRepetition
 
 
-class Step:
-    """One object serves all segments: the first group of fields is set anew for each, the second by
-    the steps.
+class SegmentStep:
+    """One object serves all segments.
+
+    The first group of fields is set anew for each, the second by the steps.
     """
 
     __slots__ = (
@@ -63,16 +62,14 @@ class Step:
     blocks: tuple[tuple[int, int], ...]
 
     first: int
-    """Relative numbers: the segment's first byte, the end of its payload, and its
-    acknowledgement.
-    """
+    """Relative numbers: the segment's first byte, its payload's end, its acknowledgement."""
     end: int
     ack: int | None
     window: int
     """Scaled."""
     probe: bool
     copy: bool
-    added: Added
+    added: SegmentRepetition
     repeated: bool
     sacks: tuple[tuple[int, int], ...]
     dsack: bool
@@ -81,7 +78,7 @@ class Step:
 
     def __init__(self, kinds: bytearray | None) -> None:
         self.kinds = kinds
-        """The kinds of all packets so far, where they are wanted: a later packet may change one."""
+        """The kinds of all packets so far, if they are wanted: a later packet may change one."""
 
     def timestamp(self) -> int | None:
         return None if self.value < 0 else self.value

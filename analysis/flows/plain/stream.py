@@ -1,5 +1,6 @@
-"""The file as a stream of bytes: unpacked where it is gzip (RFC 1952) or zstd (RFC 8878), read in
-large pieces.
+"""The file as a stream of bytes, read in large pieces.
+
+Unpacked if it is gzip (RFC 1952) or zstd (RFC 8878).
 """
 
 from __future__ import annotations
@@ -7,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from analysis.flows.plain.decompression import Damaged, gzip, pieces, unpacked, zstd
+from analysis.flows.plain.decompression import DamagedStream, gzip, pieces, unpacked, zstd
 
 PIECE = 1 << 22
 """Bytes that are read at once: enough packets for NumPy, and little memory."""
@@ -22,9 +23,7 @@ class ByteStream:
         self.offset = 0
         """Bytes of the stream before the window."""
         self.broken = False
-        """Whether the stream ended by an error of the system or of the unpacking, and not at its
-        end.
-        """
+        """Whether the stream ended by an error of the system or of unpacking, not at its end."""
 
     def need(self, length: int) -> bool:
         """Makes at least `length` bytes stand in the window; False if the stream ends before."""
@@ -45,7 +44,7 @@ class ByteStream:
     def _next(self) -> bytes:
         try:
             return next(self._pieces, b"")
-        except (OSError, Damaged):
+        except (OSError, DamagedStream):
             self.broken = True
             return b""
 

@@ -17,10 +17,10 @@ _LARGEST_SCALE = 14
 _USUAL = np.frombuffer(b"\1\1\x08\x0a", np.uint8)
 
 
-class Options:
+class TcpOptions:
     """The options of segments, an entry for each.
 
-    `mss` and `scale` are -1 where there is no such option.
+    `mss` and `scale` are -1 without such an option.
     """
 
     def __init__(self, count: int) -> None:
@@ -31,14 +31,12 @@ class Options:
         """TSval and TSecr."""
         self.block_count = np.zeros(count, np.int64)
         self.blocks = np.zeros((count, 2 * _MOST_BLOCKS), np.int64)
-        """Left and right edge of each SACK block; what stands behind `block_count` blocks has no
-        meaning.
-        """
+        """Left and right edge of each SACK block; those beyond `block_count` have no meaning."""
 
 
-def parse(octets: Octets, at: Whole, end: Whole) -> Options:
+def parse(octets: Octets, at: Whole, end: Whole) -> TcpOptions:
     """The options in octets[at:end] of each segment."""
-    options = Options(len(at))
+    options = TcpOptions(len(at))
     rows = np.flatnonzero(at < end)
     usual = end[rows] - at[rows] == 12
     usual[usual] = (octets[at[rows[usual], None] + np.arange(4)] == _USUAL).all(axis=1)
@@ -63,37 +61,37 @@ def _lengths(
     """The length of the option at each place, and whether it can be right."""
     length = np.ones(len(at), np.int64)
     longer = kind != 1
-    told = longer & (at + 1 < end)
-    length[told] = octets[at[told] + 1]
-    return length, ~longer | (told & (length >= 2) & (at + length <= end))
+    has_length = longer & (at + 1 < end)
+    length[has_length] = octets[at[has_length] + 1]
+    return length, ~longer | (has_length & (length >= 2) & (at + length <= end))
 
 
 def _take(
-    options: Options, octets: Octets, rows: Whole, at: Whole, kind: Octets, length: Whole
+    options: TcpOptions, octets: Octets, rows: Whole, at: Whole, kind: Octets, length: Whole
 ) -> None:
-    one = (kind == 2) & (length == 4)
-    options.mss[rows[one]] = _number(octets, at[one] + 2, 2)
-    one = (kind == 3) & (length == 3)
-    options.scale[rows[one]] = np.minimum(octets[at[one] + 2], _LARGEST_SCALE)
+    chosen = (kind == 2) & (length == 4)
+    options.mss[rows[chosen]] = _number(octets, at[chosen] + 2, 2)
+    chosen = (kind == 3) & (length == 3)
+    options.scale[rows[chosen]] = np.minimum(octets[at[chosen] + 2], _LARGEST_SCALE)
     options.sack_permitted[rows[(kind == 4) & (length == 2)]] = True
-    one = (kind == 8) & (length == 10)
-    _timestamps(options, octets, rows[one], at[one])
-    one = (kind == 5) & (length >= 10)
-    _sack(options, octets, rows[one], at[one], length[one])
+    chosen = (kind == 8) & (length == 10)
+    _timestamps(options, octets, rows[chosen], at[chosen])
+    chosen = (kind == 5) & (length >= 10)
+    _sack(options, octets, rows[chosen], at[chosen], length[chosen])
 
 
-def _timestamps(options: Options, octets: Octets, rows: Whole, at: Whole) -> None:
+def _timestamps(options: TcpOptions, octets: Octets, rows: Whole, at: Whole) -> None:
     options.has_timestamps[rows] = True
     options.value[rows] = _number(octets, at + 2)
     options.echo[rows] = _number(octets, at + 6)
 
 
-def _sack(options: Options, octets: Octets, rows: Whole, at: Whole, length: Whole) -> None:
+def _sack(options: TcpOptions, octets: Octets, rows: Whole, at: Whole, length: Whole) -> None:
     count = np.minimum((length - 2) // 8, _MOST_BLOCKS)
     options.block_count[rows] = count
     for edge in range(2 * _MOST_BLOCKS):
-        there = count > edge // 2
-        options.blocks[rows[there], edge] = _number(octets, at[there] + 2 + 4 * edge)
+        present = count > edge // 2
+        options.blocks[rows[present], edge] = _number(octets, at[present] + 2 + 4 * edge)
 
 
 def _number(octets: Octets, at: Whole, size: int = 4) -> Whole:

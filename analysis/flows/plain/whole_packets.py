@@ -1,24 +1,24 @@
-"""The columns of a connection as a whole: who talked, when, and how completely it was seen."""
+"""The columns of a connection as a whole: its ends, its times, and how completely it was seen."""
 
 from __future__ import annotations
 
 import ipaddress
 
+from analysis.flows.plain.column_frame import Value
 from analysis.flows.plain.connection import Connection
 from analysis.flows.plain.direction import SenderState
-from analysis.flows.plain.plain_frame import Value
 
 _FOUR = b"\1" + bytes(7)
 """What the address of an IPv4 packet begins with; see segment.py."""
 
 
 def whole(connection: Connection) -> dict[str, Value]:
-    ends, known = connection.ends, connection.vantage != "unknown"
+    ends, has_vantage = connection.ends, connection.vantage != "unknown"
     return {
         "connection": connection.number,
         "complete": _complete(connection.a, connection.b),
         "vantage": connection.vantage,
-        "vantage_source": "handshake" if known else "none",
+        "vantage_source": "handshake" if has_vantage else "none",
         "handshake_outer": connection.outer,
         "handshake_inner": connection.inner,
         "duration": max(connection.last_time - connection.first_time, 0),

@@ -17,12 +17,12 @@ function ticks(axis, low, high, count) {
   if (axis.ticks.length) return axis.ticks.map(([value, label]) => ({ value, label }));
   const step = roundStep((high - low) * axis.scale / count);
   const [prefix, size] = prefixFor(axis.unit, Math.max(Math.abs(low), Math.abs(high)) * axis.scale);
-  const found = [];
+  const marks = [];
   for (let at = Math.ceil(low * axis.scale / step - 1e-9); at * step <= high * axis.scale * (1 + 1e-12); at += 1) {
-    found.push({ value: at * step / axis.scale, label: (at * step / size).toFixed(decimals(step / size)) });
+    marks.push({ value: at * step / axis.scale, label: (at * step / size).toFixed(decimals(step / size)) });
   }
-  found.unit = prefix + axis.unit;
-  return found;
+  marks.unit = prefix + axis.unit;
+  return marks;
 }
 
 function prefixFor(unit, value) {
@@ -30,8 +30,8 @@ function prefixFor(unit, value) {
   return PREFIXES.find(([, size]) => value >= size) || PREFIXES[3];
 }
 
-// One value in words, with the digits that the zoom can tell apart.
-function told(axis, value, span) {
+// One value as text, with the digits that the zoom can tell apart.
+function valueText(axis, value, span) {
   const shown = value * axis.scale;
   if (axis.unit === "B") return `${Math.round(shown).toLocaleString("en")} bytes`;
   const [prefix, size] = prefixFor(axis.unit, Math.abs(shown));

@@ -1,5 +1,4 @@
-"use strict";
-// The way back from encode.py: base64, deflate, bytes of one weight together, differences.
+// Decodes what page_numbers.py encodes: base64, deflate, bytes of one weight together, differences.
 
 async function inflated(text) {
   const binary = atob(text);
@@ -24,8 +23,8 @@ async function decoded(column) {
   return values;
 }
 
-// Columns are decoded when a graph first needs them, and once.
-class Columns {
+// The columns of the page; each is decoded once, when a graph first needs it.
+class ColumnStore {
   constructor(stored) {
     this.stored = stored;
     this.values = new Map();

@@ -1,4 +1,4 @@
-// Which mark is under the pointer, and what is said of it.
+// The mark under the pointer, and the text that describes it.
 
 const NEAR = 14; // px
 
@@ -6,8 +6,9 @@ const NEAR = 14; // px
 function nearest(layers, frame, x, y) {
   let best = null;
   for (const layer of layers) {
-    const found = SEARCH[layer.shape](layer, frame, x, y);
-    if (found && found.distance <= NEAR && !(best && best.distance <= found.distance)) best = { layer, ...found };
+    const candidate = SEARCH[layer.shape](layer, frame, x, y);
+    if (!candidate || candidate.distance > NEAR || (best && best.distance <= candidate.distance)) continue;
+    best = { layer, ...candidate };
   }
   return best;
 }
@@ -54,29 +55,31 @@ const SEARCH = {
   bars: nearestMark, dots: nearestMark, line: nearestMark, arrows: nearestMark, stairs: nearestStep, rate: nearestRate,
 };
 
-// Lines of text on the mark that `nearest` found.
-function description(found, graph, frame) {
-  const { layer, at } = found;
+// The lines of text on a mark, which `nearest` gives.
+function description(mark, graph, frame) {
+  const { layer, at } = mark;
   const span = frame.right - frame.left;
   if (layer.shape === "rate") {
-    const short = told(graph.x, found.bin, found.bin);
-    return [layer.words, told(graph.y, found.rate, span), `at ${told(graph.x, frame.time(found.x), span)}, over ${short}`];
+    const rate = valueText(graph.y, mark.rate, span);
+    const [time, duration] = [valueText(graph.x, frame.time(mark.x), span), valueText(graph.x, mark.bin, mark.bin)];
+    return [layer.words, rate, `at ${time}, over ${duration}`];
   }
-  const lines = [layer.words, `${graph.overTime ? "at" : graph.x.label} ${told(graph.x, layer.x[at], span / 1000)}`];
-  if (layer.shape === "bars") lines.push(bytesOf(layer, at));
-  else if (layer.shape === "arrows") lines.push(...travel(layer, graph, at, span));
-  else lines.push(`${graph.y.label} ${told(graph.y, layer.y[at], (frame.high - frame.low) / 100)}`);
+  const preposition = graph.overTime ? "at" : graph.x.label;
+  const lines = [layer.words, `${preposition} ${valueText(graph.x, layer.x[at], span / 1000)}`];
+  if (layer.shape === "bars") lines.push(bytesText(layer, at));
+  else if (layer.shape === "arrows") lines.push(...travelText(layer, graph, at, span));
+  else lines.push(`${graph.y.label} ${valueText(graph.y, layer.y[at], (frame.high - frame.low) / 100)}`);
   for (const [name, values] of layer.fields) lines.push(`${name} ${values[at].toLocaleString("en")}`);
   if (layer.run > 1) lines.push(`stands for up to ${layer.run} neighbours`);
   return lines;
 }
 
-function bytesOf(layer, at) {
+function bytesText(layer, at) {
   const [low, high] = [layer.y[at], layer.top[at]];
   return `bytes ${low.toLocaleString("en")} to ${high.toLocaleString("en")} (${(high - low).toLocaleString("en")})`;
 }
 
-function travel(layer, graph, at, span) {
-  const took = layer.end[at] - layer.x[at];
-  return took > 0 ? [`there after ${told(graph.x, took, span / 1000)}`] : [];
+function travelText(layer, graph, at, span) {
+  const duration = layer.end[at] - layer.x[at];
+  return duration > 0 ? [`arrived after ${valueText(graph.x, duration, span / 1000)}`] : [];
 }

@@ -1,31 +1,31 @@
-// The page: which connection is shown, and its graphs above each other on one time axis.
+// The page: the chosen connection, and its graphs above each other on one time axis.
 
 const data = JSON.parse(document.getElementById("data").textContent);
-const columns = new Columns(data.columns);
+const columns = new ColumnStore(data.columns);
 const state = { plots: [], span: null, drawnAfter: null, turn: 0 };
 const choices = ["capture", "connection", "direction"].map((name) => document.getElementById(name));
 
 const watcher = new IntersectionObserver((entries) => {
   for (const entry of entries) {
-    const plot = state.plots.find((one) => one.box === entry.target);
+    const plot = state.plots.find((candidate) => candidate.box === entry.target);
     if (!plot) continue;
     plot.shown = entry.isIntersecting;
-    if (plot.shown) plot.later();
+    if (plot.shown) plot.drawSoon();
   }
 }, { rootMargin: "200px" });
 
 const tooltip = {
-  box: document.getElementById("told"),
+  box: document.getElementById("tooltip"),
 
   show(plot, event) {
     if (!plot.current) return;
     const shown = plot.layers.filter((layer) => !layer.hidden);
-    const found = nearest(shown.reverse(), plot.current, event.offsetX, event.offsetY);
+    const mark = nearest(shown.reverse(), plot.current, event.offsetX, event.offsetY);
     this.line(plot, event.offsetX);
-    plot.ring.hidden = this.box.hidden = !found;
-    if (!found) return;
-    Object.assign(plot.ring.style, { left: `${found.x}px`, top: `${found.y}px` });
-    this.box.textContent = description(found, plot.graph, plot.current).join("\n");
+    plot.ring.hidden = this.box.hidden = !mark;
+    if (!mark) return;
+    Object.assign(plot.ring.style, { left: `${mark.x}px`, top: `${mark.y}px` });
+    this.box.textContent = description(mark, plot.graph, plot.current).join("\n");
     const beside = event.clientX + 16 + this.box.offsetWidth < window.innerWidth;
     this.box.style.left = `${Math.max(4, beside ? event.clientX + 16 : event.clientX - this.box.offsetWidth - 16)}px`;
     this.box.style.top = `${Math.min(event.clientY + 16, window.innerHeight - this.box.offsetHeight - 4)}px`;
@@ -33,15 +33,15 @@ const tooltip = {
 
   // The same moment in every graph over time.
   line(plot, x) {
-    for (const one of plot.span.plots) {
-      one.here.hidden = x < MARGIN.left || x > one.box.clientWidth - MARGIN.right;
-      one.here.style.left = `${x}px`;
+    for (const other of plot.span.plots) {
+      other.cursor.hidden = x < MARGIN.left || x > other.box.clientWidth - MARGIN.right;
+      other.cursor.style.left = `${x}px`;
     }
   },
 
   hide(plot) {
     this.box.hidden = plot.ring.hidden = true;
-    for (const one of plot.span.plots) one.here.hidden = true;
+    for (const other of plot.span.plots) other.cursor.hidden = true;
   },
 };
 
@@ -74,7 +74,7 @@ async function show() {
     main.append(element("p", { textContent: "The capture has no TCP connection that could be drawn." }));
     return;
   }
-  state.span = new Span(...view.span);
+  state.span = new SharedRange(...view.span);
   state.plots = view.graphs.map((place) => new Plot(data.graphs[place], data.looks, data.series));
   for (const plot of state.plots) {
     main.append(plot.section);
@@ -98,14 +98,14 @@ async function prepare(plot) {
 
 function ownSpan(plot) {
   const extents = plot.layers.map((layer) => extentOf(layer.x)).filter(Boolean);
-  return new Span(Math.min(...extents.map((one) => one[0])), Math.max(...extents.map((one) => one[1])));
+  return new SharedRange(Math.min(...extents.map(([low]) => low)), Math.max(...extents.map(([, high]) => high)));
 }
 
 choices.forEach((box, at) => box.addEventListener("change", () => {
   offer(at + 1);
   window.tcplabGraphs.ready = show();
 }));
-window.addEventListener("resize", () => state.plots.forEach((plot) => plot.later()));
+window.addEventListener("resize", () => state.plots.forEach((plot) => plot.drawSoon()));
 window.addEventListener("beforeprint", () => state.plots.forEach((plot) => plot.draw()));
 
 // For tests and for the curious: what is drawn now, by graph and look, and the shared range in ns.

@@ -4,8 +4,8 @@ const MARGIN = { left: 62, right: 14, top: 22, bottom: 34 };
 const TALL = { time_sequence: 440, stevens: 340, ladder: 220, jain: 180 };
 const FONT = "12px system-ui, sans-serif";
 
-// A range that several graphs share; `whole` is what double click brings back.
-class Span {
+// A range of x that several graphs share; a double click brings back `whole`.
+class SharedRange {
   constructor(left, right) {
     this.whole = [left, right > left ? right : left + 1];
     [this.left, this.right] = this.whole;
@@ -17,7 +17,7 @@ class Span {
     const width = Math.min(Math.max(right - left, (most - least) * 1e-9, 1e-6), (most - least) * 1.1);
     this.left = Math.max(least - 0.05 * (most - least), Math.min(left, most + 0.05 * (most - least) - width));
     this.right = this.left + width;
-    for (const plot of this.plots) plot.later();
+    for (const plot of this.plots) plot.drawSoon();
   }
 
   // Zooms by `factor` so that `around` stays where it is.
@@ -38,7 +38,7 @@ class Span {
 class Plot {
   constructor(graph, looks, series) {
     Object.assign(this, { graph, span: null, height: null, drawn: {}, shown: true, waiting: false });
-    this.layers = graph.layers.map((layer, at) => dressed(layer, looks, series, at));
+    this.layers = graph.layers.map((layer, at) => withLook(layer, looks, series, at));
     this.build();
   }
 
@@ -49,9 +49,9 @@ class Plot {
     this.canvas = element("canvas", { tabIndex: 0 });
     this.canvas.setAttribute("aria-label", `${this.graph.title}. ${this.graph.caption}`);
     this.canvas.setAttribute("role", "img");
-    this.here = element("div", { className: "here", hidden: true });
+    this.cursor = element("div", { className: "cursor", hidden: true });
     this.ring = element("div", { className: "ring", hidden: true });
-    this.box.append(this.canvas, this.here, this.ring);
+    this.box.append(this.canvas, this.cursor, this.ring);
     this.finest = element("p", { className: "small finest" });
     const caption = element("p", { className: "small", textContent: this.graph.caption });
     this.section.append(this.box, legend(this), caption, this.finest);
@@ -67,8 +67,8 @@ class Plot {
     this.loaded = true;
   }
 
-  // Draws before the next frame of the screen, once however often it is asked.
-  later() {
+  // Draws before the next frame of the screen, once for any number of calls.
+  drawSoon() {
     if (this.waiting) return;
     this.waiting = true;
     requestAnimationFrame(() => {
@@ -97,11 +97,11 @@ class Plot {
     if (this.graph.y.ticks.length) return [-0.3, 2.3];
     const extents = (layers) => layers.filter((layer) => !layer.hidden).map((layer) => extent(layer, left, right))
       .filter(Boolean);
-    let found = extents(this.layers.filter((layer) => layer.look.fit));
-    if (!found.length) found = extents(this.layers);
-    if (this.graph.y.zero) found.push([0, 0]);
-    const low = Math.min(...found.map((one) => one[0]));
-    const high = Math.max(...found.map((one) => one[1]));
+    let visibleExtents = extents(this.layers.filter((layer) => layer.look.fit));
+    if (!visibleExtents.length) shown = extents(this.layers);
+    if (this.graph.y.zero) visibleExtents.push([0, 0]);
+    const low = Math.min(...visibleExtents.map((edges) => edges[0]));
+    const high = Math.max(...visibleExtents.map((edges) => edges[1]));
     if (!(low <= high)) return [0, 1];
     const room = (high - low) * 0.06 || Math.abs(high) * 0.1 || 1;
     return [this.graph.y.zero ? 0 : low - room, high + room];
@@ -130,7 +130,7 @@ class Plot {
       drawLetters(pen, layer, frame);
     }
     pen.restore();
-    this.sayFinest(frame);
+    this.showFinest(frame);
   }
 
   pen(frame) {
@@ -138,14 +138,14 @@ class Plot {
     const [width, height] = [this.box.clientWidth, frame.height + MARGIN.top + MARGIN.bottom];
     Object.assign(this.canvas, { width: width * ratio, height: height * ratio });
     this.canvas.style.height = `${height}px`;
-    this.here.style.height = `${height - MARGIN.bottom}px`;
+    this.cursor.style.height = `${height - MARGIN.bottom}px`;
     const pen = this.canvas.getContext("2d");
     pen.scale(ratio, ratio);
     return pen;
   }
 
-  // Says so when runs of segments that were stored as one could now be told apart.
-  sayFinest(frame) {
+  // Tells the reader if the zoom could tell segments apart that were stored as one run.
+  showFinest(frame) {
     const coarse = this.layers.filter((layer) => {
       const [from, to] = visible(layer, frame.left, frame.right);
       return !layer.hidden && layer.run > 1 && to - from < frame.width;
@@ -155,7 +155,7 @@ class Plot {
   }
 }
 
-function dressed(layer, looks, series, at) {
+function withLook(layer, looks, series, at) {
   const look = looks[layer.look];
   const several = layer.look === "connection";
   return {
@@ -184,12 +184,12 @@ function drawAxes(pen, graph, frame) {
   line(pen, frame.x, frame.y, frame.x, bottom);
   line(pen, frame.x, bottom, frame.x + frame.width, bottom);
   pen.textAlign = "right";
-  pen.fillText(named(graph.x, across.unit), frame.x + frame.width, bottom + 25);
+  pen.fillText(axisTitle(graph.x, across.unit), frame.x + frame.width, bottom + 25);
   pen.textAlign = "left";
-  pen.fillText(named(graph.y, up.unit), 4, 10);
+  pen.fillText(axisTitle(graph.y, up.unit), 4, 10);
 }
 
-function named(axis, unit) {
+function axisTitle(axis, unit) {
   return [axis.label, unit && `(${unit})`].filter(Boolean).join(" ");
 }
 
@@ -221,11 +221,12 @@ function legend(plot) {
     button.addEventListener("click", () => {
       for (const layer of layers) layer.hidden = !layer.hidden;
       button.setAttribute("aria-pressed", String(!layers[0].hidden));
-      plot.later();
+      plot.drawSoon();
     });
     list.append(button);
   }
-  if (words.length > 12) list.append(element("span", { className: "small", textContent: `and ${words.length - 12} more` }));
+  const rest = words.length - 12;
+  if (rest > 0) list.append(element("span", { className: "small", textContent: `and ${rest} more` }));
   return list;
 }
 

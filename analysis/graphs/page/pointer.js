@@ -33,7 +33,7 @@ function onWheel(plot, event) {
   }
   const around = frame.value(event.offsetY);
   plot.height = [around - (around - frame.low) * factor, around + (frame.high - around) * factor];
-  plot.later();
+  plot.drawSoon();
 }
 
 function onKey(plot, event) {

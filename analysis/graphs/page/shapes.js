@@ -1,4 +1,4 @@
-// Draws layers into a frame. Where there are more marks than pixels, each column of pixels gets the lowest and the
+// Draws layers into a frame. If there are more marks than pixels, each column of pixels gets the lowest and the
 // highest; looks of which every mark counts (retransmissions) are never thinned. Each returns how many it drew.
 
 // The first place in the sorted `values` that is at least `bound`.
@@ -85,10 +85,10 @@ function drawColumns(pen, layer, frame, from, to) {
   const top = layer.top || layer.y;
   pen.beginPath();
   for (let at = from; at < to; at += 1) {
-    const here = frame.column(layer.x[at]);
-    if (here !== column) {
+    const pixelColumn = frame.column(layer.x[at]);
+    if (pixelColumn !== column) {
       flush();
-      [column, low, high] = [here, Infinity, -Infinity];
+      [column, low, high] = [pixelColumn, Infinity, -Infinity];
     }
     if (layer.y[at] < low) low = layer.y[at];
     if (top[at] > high) high = top[at];
@@ -106,7 +106,7 @@ function drawSigns(pen, layer, frame, from, to) {
   }
 }
 
-// Letters stand where they do not cover one another, also not those of other layers, and only if most of them can.
+// Letters are drawn if they do not cover one another, nor those of other layers, and only if most of them fit.
 function drawLetters(pen, layer, frame) {
   const [from, to] = visible(layer, frame.left, frame.right);
   if (layer.shape !== "bars" || !layer.look.letter || to - from > frame.width / 3) return;
@@ -141,15 +141,15 @@ function drawThinnedPath(pen, layer, frame, from, to) {
   let [column, drawn] = [null, 0];
   pen.beginPath();
   for (let at = from; at < to; at += 1) {
-    const here = frame.column(layer.x[at]);
-    if (here === column) continue;
+    const pixelColumn = frame.column(layer.x[at]);
+    if (pixelColumn === column) continue;
     if (column !== null) {
       const y = frame.Y(layer.y[at - 1]);
       pen.lineTo(column + 0.5, y);
-      if (layer.shape === "stairs") pen.lineTo(here + 0.5, y);
+      if (layer.shape === "stairs") pen.lineTo(pixelColumn + 0.5, y);
     }
-    pen.lineTo(here + 0.5, frame.Y(layer.y[at]));
-    column = here;
+    pen.lineTo(pixelColumn + 0.5, frame.Y(layer.y[at]));
+    column = pixelColumn;
     drawn += 1;
   }
   pen.stroke();

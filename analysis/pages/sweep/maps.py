@@ -98,8 +98,8 @@ def _plane(shape: Layout, cells: Numbers, levels: Levels) -> Numbers:
     return by_row[::-1] if shape.sweep.factors[shape.series].is_quantity else by_row
 
 
-def _sides(shape: Layout) -> heat_map.Sides:
+def _sides(shape: Layout) -> heat_map.MapAxes:
     assert shape.across is not None and shape.series is not None
     across, rows = shape.sweep.factors[shape.across], shape.sweep.factors[shape.series]
     names = rows.values[::-1] if rows.is_quantity else rows.values
-    return heat_map.Sides(across.values, names, layout.axis_name(across), layout.axis_name(rows))
+    return heat_map.MapAxes(across.values, names, layout.axis_name(across), layout.axis_name(rows))

@@ -1,11 +1,13 @@
-//! The steps for what a segment acknowledges: samples of the round trip, SACK, needless retransmissions, bytes in flight.
+//! The steps for what a segment acknowledges: samples of the round trip, SACK, needless
+//! retransmissions, bytes in flight.
 
-use crate::connection::{Place, Sacks, Step};
-use crate::direction::{kind, Direction};
-use crate::losses::Resent;
-use crate::rows::Rows;
+use crate::direction::Direction;
+use crate::kind;
+use crate::losses::Retransmission;
+use crate::packet_rows::Rows;
 use crate::scoreboard::{Exact, Worth};
 use crate::segment::{Segment, FIN, RST, SYN};
+use crate::step::{Place, Sacks, Step};
 
 /// What the ACK that this segment carries means for what `other` has sent.
 #[inline(always)]
@@ -18,8 +20,10 @@ pub fn acknowledge(
     place: &mut Place,
 ) {
     let ack = step.ack.unwrap_or(0);
-    let duplicate =
-        this.last_ack == Some(ack) && step.payload == 0 && step.window == this.last_window && other.owin_sum > 0;
+    let duplicate = this.last_ack == Some(ack)
+        && step.payload == 0
+        && step.window == this.last_window
+        && other.owin_sum > 0;
     let acked = other.board.acknowledge(ack, step.now, duplicate);
     other.cumulatively += acked.cumulatively;
     if let Some(exact) = acked.exact {
@@ -81,7 +85,14 @@ fn ends(other: &mut Direction, exact: Exact, compatible: bool) {
 
 /// The peer's ACK and SACK move what `other` knows to have arrived.
 #[inline(always)]
-fn proceed(segment: &Segment, this: &Direction, other: &mut Direction, step: &Step, sacks: &Sacks, place: &mut Place) {
+fn proceed(
+    segment: &Segment,
+    this: &Direction,
+    other: &mut Direction,
+    step: &Step,
+    sacks: &Sacks,
+    place: &mut Place,
+) {
     let ack = step.ack.unwrap_or(0);
     let before = other.acknowledged;
     other.last_received = step.now;
@@ -99,7 +110,11 @@ fn proceed(segment: &Segment, this: &Direction, other: &mut Direction, step: &St
         if other.rare.is_some() {
             echoed(segment, other, before, &mut place.rows);
         }
-    } else if ack == before && step.payload == 0 && step.flags & (SYN | FIN) == 0 && other.data_end > ack {
+    } else if ack == before
+        && step.payload == 0
+        && step.flags & (SYN | FIN) == 0
+        && other.data_end > ack
+    {
         let same = step.window == this.last_window || segment.options.block_count > 0;
         other.duplicates += u32::from(same);
     }
@@ -127,11 +142,12 @@ fn echoed(segment: &Segment, other: &mut Direction, before: i64, rows: &mut Opti
 }
 
 #[cold]
-fn spurious(other: &mut Direction, resent: Resent, rows: &mut Option<&mut Rows>) {
+fn spurious(other: &mut Direction, resent: Retransmission, rows: &mut Option<&mut Rows>) {
     let rare = other.rare();
     for (slot, one) in [(usize::from(resent.kind), u64::MAX), (usize::from(kind::SPURIOUS), 1)] {
         rare.kinds[slot] = rare.kinds[slot].wrapping_add(one);
-        rare.kind_bytes[slot] = rare.kind_bytes[slot].wrapping_add(one.wrapping_mul(resent.bytes as u64));
+        rare.kind_bytes[slot] =
+            rare.kind_bytes[slot].wrapping_add(one.wrapping_mul(resent.bytes as u64));
     }
     if let Some(rows) = rows.as_deref_mut() {
         rows.change_kind(resent.row, kind::SPURIOUS);

@@ -2,24 +2,14 @@
 
 use crate::acks::{acknowledge, used};
 use crate::counting::{count, options, outstanding, payload, windows};
-use crate::direction::{kind, Direction};
-use crate::rows::{Row, Rows};
-use crate::scoreboard::Added;
+use crate::direction::Direction;
+use crate::handshake::{vantage, Handshake};
+use crate::kind;
+use crate::packet_rows::Row;
+use crate::scoreboard::SegmentRepetition;
 use crate::segment::{Segment, ACK, PSH, RST, SYN};
 use crate::sending::{advance, classify, transmit};
-
-/// Where the capture was taken, as the handshake tells.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Vantage {
-    #[default]
-    Unknown,
-    A,
-    B,
-    Middle,
-}
-
-/// One half of the handshake must take this many times the other for the capture to be at an end.
-const NEARER: i64 = 5;
+use crate::step::{Place, Sacks, Step};
 
 pub struct Connection {
     pub first_time: i64,
@@ -29,47 +19,6 @@ pub struct Connection {
     pub a: Direction,
     pub b: Direction,
     pub handshake: Handshake,
-}
-
-/// When the last SYN and the last SYN-ACK passed, the handshake's halves, and what follows from them.
-#[derive(Default)]
-pub struct Handshake {
-    pub syn_time: Option<i64>,
-    pub syn_ack_time: Option<i64>,
-    pub outer: Option<i64>,
-    pub inner: Option<i64>,
-    pub vantage: Vantage,
-}
-
-/// What the caller knows of the run.
-pub struct Place<'a> {
-    pub number: u64,
-    pub connection: u32,
-    pub compatible: bool,
-    pub rows: Option<&'a mut Rows>,
-}
-
-/// Blocks of SACK, relative like the ACK. As many as the segment has are of meaning.
-pub type Sacks = [(i64, i64); 4];
-
-/// A segment's numbers made relative, and what the steps find out on the way.
-#[derive(Clone, Copy)]
-pub struct Step {
-    pub now: i64,
-    /// The segment's flags but for PSH: a constant in the steps of plain segments.
-    pub flags: u16,
-    pub first: i64,
-    pub end: i64,
-    pub ack: Option<i64>,
-    pub window: u64,
-    pub payload: i64,
-    pub probe: bool,
-    pub copy: bool,
-    pub added: Added,
-    pub repeated: bool,
-    pub dsack: bool,
-    pub rtt: Option<i64>,
-    pub kind: u8,
 }
 
 impl Connection {
@@ -100,7 +49,12 @@ impl Connection {
     /// is not compiled into their copy of the steps.
     #[inline(never)]
     fn plain(&mut self, segment: &Segment, forward: bool) {
-        self.steps(segment, ACK, forward, Place { number: 0, connection: 0, compatible: false, rows: None });
+        self.steps(
+            segment,
+            ACK,
+            forward,
+            Place { number: 0, connection: 0, compatible: false, rows: None },
+        );
     }
 
     #[inline(never)]
@@ -114,7 +68,8 @@ impl Connection {
         self.last_time = now;
         self.clock = self.clock.max(now);
         self.shake(segment, flags, forward);
-        let (this, other) = if forward { (&mut self.a, &mut self.b) } else { (&mut self.b, &mut self.a) };
+        let (this, other) =
+            if forward { (&mut self.a, &mut self.b) } else { (&mut self.b, &mut self.a) };
         let mut step = numbers(segment, flags, this, other);
         count(segment, this, other, &step);
         let sacks = options(segment, this, other, &mut step);
@@ -143,7 +98,8 @@ impl Connection {
     pub fn idle_until(&mut self, last: i64) {
         for direction in [&mut self.a, &mut self.b] {
             let since = direction.last_time.unwrap_or(last);
-            direction.longest_pause = direction.longest_pause.max(last - last.rem_euclid(1000) - since);
+            direction.longest_pause =
+                direction.longest_pause.max(last - last.rem_euclid(1000) - since);
         }
     }
 
@@ -173,7 +129,13 @@ impl Connection {
     }
 }
 
-fn row<'a>(segment: &Segment, step: &Step, sacks: &'a Sacks, place: (u64, u32, bool), in_flight: i64) -> Row<'a> {
+fn row<'a>(
+    segment: &Segment,
+    step: &Step,
+    sacks: &'a Sacks,
+    place: (u64, u32, bool),
+    in_flight: i64,
+) -> Row<'a> {
     Row {
         number: place.0,
         connection: place.1,
@@ -186,27 +148,6 @@ fn row<'a>(segment: &Segment, step: &Step, sacks: &'a Sacks, place: (u64, u32, b
         kind: step.kind,
         in_flight,
         rtt: step.rtt,
-    }
-}
-
-impl Handshake {
-    /// Whether the capture was taken at the receiver of what this end sends.
-    pub fn at_receiver(&self, forward: bool) -> bool {
-        self.vantage == if forward { Vantage::B } else { Vantage::A }
-    }
-
-    /// The round trip, as far as it is known.
-    pub fn trip(&self) -> Option<i64> {
-        self.outer.map(|outer| outer + self.inner.unwrap_or(0))
-    }
-}
-
-fn vantage(outer: i64, inner: i64) -> Vantage {
-    match (inner.saturating_mul(NEARER) <= outer, outer.saturating_mul(NEARER) <= inner) {
-        (true, true) => Vantage::Unknown,
-        (true, false) => Vantage::A,
-        (false, true) => Vantage::B,
-        (false, false) => Vantage::Middle,
     }
 }
 
@@ -233,7 +174,7 @@ fn numbers(segment: &Segment, flags: u16, this: &mut Direction, other: &mut Dire
         payload,
         probe: false,
         copy: false,
-        added: Added::default(),
+        added: SegmentRepetition::default(),
         repeated: false,
         dsack: false,
         rtt: None,

@@ -1,33 +1,15 @@
-//! What is remembered of one direction of a connection. Counters have tcptrace's names where they are tcptrace's.
+//! What is remembered of one direction of a connection. Counters have tcptrace's names if they are tcptrace's.
 
-use crate::losses::Losses;
+use crate::kind;
+use crate::losses::LossRecovery;
 use crate::queue::Queue;
-use crate::ranges::Ranges;
-use crate::samples::{Histogram, Samples};
+use crate::rtt_samples::{Histogram, Samples};
 use crate::scoreboard::Scoreboard;
-
-/// The kinds of packets; the table in columns.py has their meaning.
-pub mod kind {
-    pub const NONE: u8 = 0;
-    pub const NEW: u8 = 1;
-    pub const FAST: u8 = 2;
-    pub const SACK: u8 = 3;
-    pub const RTO: u8 = 4;
-    pub const TLP: u8 = 5;
-    pub const SPURIOUS: u8 = 6;
-    pub const KEEPALIVE: u8 = 7;
-    pub const PROBE: u8 = 8;
-    pub const SYN: u8 = 9;
-    pub const OTHER: u8 = 10;
-    pub const LATE: u8 = 11;
-    pub const COPY: u8 = 12;
-    pub const FIN: u8 = 13;
-    pub const COUNT: usize = 14;
-}
+use crate::sequence_ranges::Ranges;
 
 /// What a plain connection without faults does not need.
 #[derive(Default)]
-pub struct Rare {
+pub struct RareCounters {
     pub urgent_packets: u64,
     pub urgent_bytes: u64,
     pub probe_packets: u64,
@@ -57,12 +39,12 @@ pub struct Rare {
     pub ambiguous: u64,
     pub kinds: [u64; kind::COUNT],
     pub kind_bytes: [u64; kind::COUNT],
-    pub losses: Losses,
+    pub losses: LossRecovery,
 }
 
 /// RTT samples: tcptrace's, those of full-sized segments, and ours.
 #[derive(Default)]
-pub struct Rtts {
+pub struct RoundTrips {
     pub all: Samples,
     pub full: Samples,
     pub full_size: i64,
@@ -194,8 +176,8 @@ pub struct Direction {
     pub cumulatively: u64,
     pub last_sample: i64,
     pub handshake_sample: i64,
-    pub rtts: Option<Box<Rtts>>,
-    pub rare: Option<Box<Rare>>,
+    pub rtts: Option<Box<RoundTrips>>,
+    pub rare: Option<Box<RareCounters>>,
 }
 
 impl Direction {
@@ -216,11 +198,11 @@ impl Direction {
         }
     }
 
-    pub fn rare(&mut self) -> &mut Rare {
+    pub fn rare(&mut self) -> &mut RareCounters {
         self.rare.get_or_insert_with(Default::default)
     }
 
-    pub fn rtts(&mut self) -> &mut Rtts {
+    pub fn rtts(&mut self) -> &mut RoundTrips {
         self.rtts.get_or_insert_with(Default::default)
     }
 

@@ -1,39 +1,43 @@
 //! The compiled engine of `analysis.flows`: one streaming pass over a capture, and columns for Python.
 
 pub mod acks;
-pub mod anew;
-pub mod blocks;
+pub mod column_frame;
 pub mod connection;
+pub mod connection_rows;
+pub mod connection_table;
 pub mod counting;
+pub mod decompression;
 pub mod direction;
-pub mod frame;
-pub mod link;
+pub mod formats;
+pub mod handshake;
+pub mod kind;
+pub mod link_layer;
 pub mod losses;
-pub mod options;
+pub mod packet_records;
+pub mod packet_rows;
 pub mod pairs;
+pub mod pcapng_blocks;
 pub mod pipeline;
 pub mod queue;
-pub mod ranges;
-pub mod records;
-pub mod rows;
-pub mod samples;
+pub mod restarts;
+pub mod rtt_samples;
 pub mod scoreboard;
 pub mod segment;
 pub mod sending;
-pub mod source;
-pub mod summary;
-pub mod table;
-pub mod unpack;
-pub mod whole;
+pub mod sequence_ranges;
+pub mod step;
+pub mod stream;
+pub mod tcp_options;
+pub mod whole_packets;
 
 #[cfg(feature = "python")]
 mod python;
 
+use connection_table::Table;
+use packet_records::{Fault, Format};
 use pairs::Pairs;
 use pipeline::Facts;
-use records::{Fault, Format};
-use source::{Compression, Source};
-use table::Table;
+use stream::{Compression, Source};
 
 /// What the reading of one file gave.
 pub struct Reading {
@@ -52,10 +56,15 @@ pub enum Refused {
     NoCapture,
 }
 
-/// Reads the whole file into `table`; `go_on` returns false when the user wants to stop.
-pub fn read(path: &std::path::Path, table: &mut Table, go_on: &mut dyn FnMut() -> bool) -> Result<Reading, Refused> {
+/// Reads the whole file into `connection_table`; `go_on` returns false when the user wants to stop.
+pub fn read(
+    path: &std::path::Path,
+    table: &mut Table,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Reading, Refused> {
     let (mut source, compression) = Source::open(path).map_err(Refused::Unreadable)?;
-    let (format, big) = records::recognise(&mut source).ok_or(Refused::NoCapture)?;
-    let (fault, facts, pairs) = pipeline::run(table, go_on, |parser| records::read(&mut source, format, big, parser));
+    let (format, big) = formats::recognise(&mut source).ok_or(Refused::NoCapture)?;
+    let (fault, facts, pairs) =
+        pipeline::run(table, go_on, |parser| formats::read(&mut source, format, big, parser));
     Ok(Reading { format, compression, bytes: source.offset, facts, pairs, fault })
 }

@@ -1,24 +1,24 @@
 //! Which kind a repeated segment is, and what gaps and reports say of losses and reordering.
 //! docs/analysis.md has the rules in words; they use whole numbers only, so that every engine decides alike.
 
-use crate::direction::kind;
+use crate::kind;
 use std::collections::VecDeque;
 
 const MILLISECOND: i64 = 1_000_000;
 /// No retransmission timer is taken to be shorter.
 const SHORTEST_TIMER: i64 = 10 * MILLISECOND;
-/// The same where no round trip was measured.
+/// The same if no round trip was measured.
 const TIMER_UNMEASURED: i64 = 200 * MILLISECOND;
 /// What a tail loss probe waits beyond two round trips for a peer that delays its ACK (RFC 8985, section 7.2), and slack.
 const PROBE_DELAY: i64 = 210 * MILLISECOND;
-/// How long an overtaken packet takes at most where no round trip is known.
+/// How long an overtaken packet takes at most if no round trip is known.
 const OVERTAKEN: i64 = 3 * MILLISECOND;
 /// Retransmissions and gaps that are remembered.
 const REMEMBERED: usize = 64;
 
 /// One retransmission, until it is known whether it was needless.
 #[derive(Clone, Copy, Debug)]
-pub struct Resent {
+pub struct Retransmission {
     pub first: i64,
     pub end: i64,
     pub bytes: i64,
@@ -32,7 +32,7 @@ pub struct Resent {
 
 /// Bytes that were passed over: from `left` to `right`, by a packet with `timestamp` at `time`.
 #[derive(Clone, Copy, Debug)]
-pub struct Gap {
+pub struct SequenceGap {
     pub left: i64,
     pub right: i64,
     pub time: i64,
@@ -42,7 +42,7 @@ pub struct Gap {
 }
 
 #[derive(Default)]
-pub struct Losses {
+pub struct LossRecovery {
     /// Repairs go on until this is acknowledged, and whether the timer began them.
     pub recover: i64,
     pub by_timer: bool,
@@ -50,10 +50,10 @@ pub struct Losses {
     pub probed: i64,
     pub episode_end: i64,
     pub episodes: u64,
-    pub resent: VecDeque<Resent>,
+    pub resent: VecDeque<Retransmission>,
     /// The highest end of a retransmission.
     resent_top: i64,
-    pub gaps: Vec<Gap>,
+    pub gaps: Vec<SequenceGap>,
     pub reordered: u64,
     pub reordering_packets: u64,
     pub reordering_bytes: i64,
@@ -61,7 +61,7 @@ pub struct Losses {
 }
 
 /// What is known of the sender when it repeats a segment.
-pub struct Situation {
+pub struct SenderSituation {
     pub now: i64,
     pub first: i64,
     pub end: i64,
@@ -70,7 +70,7 @@ pub struct Situation {
     pub acknowledged: i64,
     pub acknowledged_time: i64,
     pub last_received: i64,
-    /// When this segment was sent last, and how often it was sent again before.
+    /// When this segment was sent last, and how often it was retransmitted before.
     pub sent: i64,
     pub again: u32,
     /// Whether both sides permit SACK, and the end of the highest block.
@@ -82,7 +82,7 @@ pub struct Situation {
     pub rtt: Option<i64>,
 }
 
-impl Situation {
+impl SenderSituation {
     fn timer(&self) -> i64 {
         match self.rtt {
             Some(mean) => (2 * mean).max(SHORTEST_TIMER),
@@ -126,9 +126,9 @@ impl Situation {
     }
 }
 
-impl Losses {
+impl LossRecovery {
     /// The kind of a repetition by the sender, and what follows from it for the next ones.
-    pub fn classify(&mut self, about: &Situation) -> u8 {
+    pub fn classify(&mut self, about: &SenderSituation) -> u8 {
         let repairing = about.acknowledged < self.recover;
         let chosen = if about.by_tail_probe(self.probed) {
             self.probed = about.next;
@@ -157,7 +157,7 @@ impl Losses {
         chosen
     }
 
-    pub fn remember(&mut self, resent: Resent) {
+    pub fn remember(&mut self, resent: Retransmission) {
         if self.resent.len() == REMEMBERED {
             self.resent.pop_front();
         }
@@ -166,9 +166,11 @@ impl Losses {
     }
 
     /// The newest retransmission that a duplicate report names: the peer had these bytes before. Each is named once;
-    /// None too where an echo told the same before.
-    pub fn reported(&mut self, left: i64, right: i64) -> Option<Resent> {
-        let named = |resent: &&mut Resent| !resent.reported && resent.first < right && resent.end > left;
+    /// None too if an echo showed the same before.
+    pub fn reported(&mut self, left: i64, right: i64) -> Option<Retransmission> {
+        let named = |resent: &&mut Retransmission| {
+            !resent.reported && resent.first < right && resent.end > left
+        };
         let resent = self.resent.iter_mut().rev().find(named)?;
         let before = *resent;
         (resent.reported, resent.needless) = (true, true);
@@ -181,14 +183,16 @@ impl Losses {
 
     /// The retransmissions of the first byte that an ACK newly covers whose timestamps are later than the ACK's echo: an
     /// earlier transmission arrived. Of the bytes behind it a delayed ACK tells nothing (RFC 7323, section 4.3).
-    pub fn echoed(&mut self, from: i64, echo: u32) -> Vec<Resent> {
+    pub fn echoed(&mut self, from: i64, echo: u32) -> Vec<Retransmission> {
         let mut found = Vec::new();
         if from >= self.resent_top {
             return found;
         }
         for resent in &mut self.resent {
             let covered = resent.first <= from && resent.end > from && !resent.needless;
-            if covered && matches!(resent.timestamp, Some(sent) if (sent.wrapping_sub(echo) as i32) > 0) {
+            if covered
+                && matches!(resent.timestamp, Some(sent) if (sent.wrapping_sub(echo) as i32) > 0)
+            {
                 resent.needless = true;
                 found.push(*resent);
             }
@@ -196,15 +200,22 @@ impl Losses {
         found
     }
 
-    pub fn open(&mut self, gap: Gap) {
+    pub fn open(&mut self, gap: SequenceGap) {
         if self.gaps.len() == REMEMBERED {
             self.gaps.remove(0);
         }
         self.gaps.push(gap);
     }
 
-    /// A packet fills bytes passed over before: was it overtaken, or sent anew after a loss that was not seen?
-    pub fn fill(&mut self, first: i64, end: i64, now: i64, timestamp: Option<u32>, about: (i64, u64, Option<i64>)) {
+    /// A packet fills bytes passed over before: was it overtaken, or retransmitted after a loss that was not seen?
+    pub fn fill(
+        &mut self,
+        first: i64,
+        end: i64,
+        now: i64,
+        timestamp: Option<u32>,
+        about: (i64, u64, Option<i64>),
+    ) {
         let (next, packets, rtt) = about;
         let at = match self.gaps.iter().position(|gap| first < gap.right && end > gap.left) {
             Some(at) => at,

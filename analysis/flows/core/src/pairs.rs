@@ -1,4 +1,4 @@
-//! Numbers for the pairs of ends that talk to each other: who has the number needs the addresses no more.
+//! Numbers for the pairs of ends that talk to each other, which replace the addresses.
 
 use crate::segment::{Address, Ends};
 use hashbrown::HashTable;

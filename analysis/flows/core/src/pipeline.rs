@@ -1,10 +1,10 @@
 //! Reading and parsing in one thread, the analysis in another; segments go over in batches that are used again.
 
-use crate::link::{Ignored, NAMES};
+use crate::connection_table::Table;
+use crate::link_layer::{Ignored, NAMES};
+use crate::packet_records::{Record, Sink};
 use crate::pairs::Pairs;
-use crate::records::{Record, Sink};
 use crate::segment::{parse, Ends, Segment};
-use crate::table::Table;
 use std::sync::mpsc::{channel, sync_channel, Receiver, Sender, SyncSender};
 
 /// Segments in a batch: few enough to stay in the processor's cache.
@@ -50,7 +50,7 @@ pub struct Parser<'a> {
     go_on: &'a mut dyn FnMut() -> bool,
 }
 
-/// Lets `read` feed a parser while `table` takes the segments; `go_on` is asked now and then, in the caller's thread.
+/// Lets `read` feed a parser while `connection_table` takes the segments; `go_on` is asked now and then, in the caller's thread.
 pub fn run<T>(
     table: &mut Table,
     go_on: &mut dyn FnMut() -> bool,
@@ -88,7 +88,11 @@ fn analyse(table: &mut Table, filled: &Receiver<Batch>, used: &Sender<Batch>) {
 }
 
 impl<'a> Parser<'a> {
-    fn new(full: SyncSender<Batch>, empty: Receiver<Batch>, go_on: &'a mut dyn FnMut() -> bool) -> Parser<'a> {
+    fn new(
+        full: SyncSender<Batch>,
+        empty: Receiver<Batch>,
+        go_on: &'a mut dyn FnMut() -> bool,
+    ) -> Parser<'a> {
         let (facts, pairs, ends) = Default::default();
         Parser { facts, pairs, ends, batch: Batch::new(), full, empty, go_on }
     }

@@ -1,5 +1,5 @@
 //! What one direction has sent: a list of segments ordered by sequence, each with when it was last sent, how often it
-//! was sent again, and whether it was acknowledged. Acknowledged neighbours at the front become one.
+//! was retransmitted, and whether it was acknowledged. Acknowledged neighbours at the front become one.
 //! The rules of counting are tcptrace's (its manual, and its behaviour); numbers are relative and of 64 bit.
 
 use crate::queue::Queue;
@@ -24,10 +24,10 @@ pub struct Sent {
 
 /// What `add` found: bytes seen before, and how the first of them was sent.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Added {
+pub struct SegmentRepetition {
     pub again: i64,
     pub out_of_order: bool,
-    /// When the first repeated piece was sent last, and how often it was sent again before.
+    /// When the first repeated piece was sent last, and how often it was retransmitted before.
     pub earlier: Option<(i64, u32)>,
 }
 
@@ -68,7 +68,7 @@ impl Sent {
         Sent { first, end, time, again: 0, acknowledged: 0 }
     }
 
-    /// It was acknowledged before. Says so if that is told once more.
+    /// Takes another ACK of an acknowledged segment; an ACK of just this segment is reported.
     #[inline(always)]
     fn acknowledge_again(&mut self, ack: i64, duplicate: bool) -> Option<Exact> {
         if duplicate && ack == self.end {
@@ -93,19 +93,21 @@ impl Sent {
 }
 
 impl Scoreboard {
-    /// `resent` takes the time since the last transmission and the count of each unacknowledged segment sent again.
-    /// `added` stays as it is where nothing is repeated. What is sent comes in parts, so that it is made where it
+    /// `resent` takes the time since the last transmission and the count of each retransmitted unacknowledged segment.
+    /// `added` stays as it is if nothing is repeated. What is sent comes in parts, so that it is made where it
     /// stays: what was just written word by word stalls the processor when it is copied in larger pieces.
     #[inline(always)]
     pub fn add(
         &mut self,
         (first, end, now): (i64, i64, i64),
         alone: bool,
-        added: &mut Added,
+        added: &mut SegmentRepetition,
         resent: impl FnMut(i64, u32),
     ) {
         match self.list.all().last() {
-            Some(last) if first < last.end => self.insert(Sent::new(first, end, now), added, resent),
+            Some(last) if first < last.end => {
+                self.insert(Sent::new(first, end, now), added, resent)
+            }
             _ => self.list.push(Sent::new(first, end, now)),
         }
         if self.list.len() > LONGEST_ALONE && (alone || self.list.len() > LONGEST) {
@@ -123,7 +125,12 @@ impl Scoreboard {
     }
 
     #[cold]
-    fn insert(&mut self, sent: Sent, added: &mut Added, mut resent: impl FnMut(i64, u32)) {
+    fn insert(
+        &mut self,
+        sent: Sent,
+        added: &mut SegmentRepetition,
+        mut resent: impl FnMut(i64, u32),
+    ) {
         let Sent { mut first, end, .. } = sent;
         let mut at = self.list.all().partition_point(|known| known.end <= first);
         while at < self.list.len() {
@@ -148,7 +155,13 @@ impl Scoreboard {
         self.list.push(Sent { first, ..sent });
     }
 
-    fn repeat(&mut self, at: usize, now: i64, added: &mut Added, resent: &mut impl FnMut(i64, u32)) {
+    fn repeat(
+        &mut self,
+        at: usize,
+        now: i64,
+        added: &mut SegmentRepetition,
+        resent: &mut impl FnMut(i64, u32),
+    ) {
         let sent = &mut self.list.all_mut()[at];
         sent.again = sent.again.saturating_add(1);
         if added.earlier.is_some() {
@@ -182,9 +195,14 @@ impl Scoreboard {
             newly += 1;
             latest_new = latest_new.max(sent.time);
             let time = (now - sent.time).max(0);
-            acked.sample = if sent.again == 0 && latest_new <= sent.time { Some(time) } else { None };
+            acked.sample =
+                if sent.again == 0 && latest_new <= sent.time { Some(time) } else { None };
             if ack == sent.end {
-                acked.exact = Some(Exact::Newly { time, size: sent.end - sent.first, worth: sent.worth(latest) });
+                acked.exact = Some(Exact::Newly {
+                    time,
+                    size: sent.end - sent.first,
+                    worth: sent.worth(latest),
+                });
             }
         }
         acked.cumulatively = newly - u64::from(matches!(acked.exact, Some(Exact::Newly { .. })));
@@ -245,8 +263,8 @@ fn fill_oldest_gap(list: &mut [Sent]) {
 mod tests {
     use super::*;
 
-    fn add(board: &mut Scoreboard, first: i64, end: i64, now: i64) -> Added {
-        let mut added = Added::default();
+    fn add(board: &mut Scoreboard, first: i64, end: i64, now: i64) -> SegmentRepetition {
+        let mut added = SegmentRepetition::default();
         board.add((first, end, now), false, &mut added, |_, _| {});
         added
     }

@@ -1,9 +1,11 @@
 //! The steps for what a segment sends: its place in the scoreboard, and its kind.
 
-use crate::connection::{Handshake, Place, Step};
-use crate::direction::{kind, Direction};
-use crate::losses::{Gap, Resent, Situation};
+use crate::direction::Direction;
+use crate::handshake::Handshake;
+use crate::kind;
+use crate::losses::{Retransmission, SenderSituation, SequenceGap};
 use crate::segment::{Segment, FIN, RST, SYN};
+use crate::step::{Place, Step};
 
 /// The segment enters the scoreboard; what it repeats is counted as tcptrace does.
 #[inline(always)]
@@ -21,11 +23,16 @@ pub fn transmit(this: &mut Direction, other: &Direction, step: &mut Step, compat
         return;
     }
     let rare = &mut this.rare;
-    this.board.add((step.first, step.first + length, step.now), other.packets == 0, &mut step.added, |time, again| {
-        let rare = rare.get_or_insert_with(Default::default);
-        rare.most_again = rare.most_again.max(again);
-        rare.retransmission_times.add(time, compatible);
-    });
+    this.board.add(
+        (step.first, step.first + length, step.now),
+        other.packets == 0,
+        &mut step.added,
+        |time, again| {
+            let rare = rare.get_or_insert_with(Default::default);
+            rare.most_again = rare.most_again.max(again);
+            rare.retransmission_times.add(time, compatible);
+        },
+    );
     let mut again = step.added.again;
     if again > 0 || step.added.out_of_order {
         let rare = this.rare();
@@ -65,7 +72,13 @@ pub fn classify(
             let (left, right) = (this.next, step.first);
             let timestamp = segment.options.timestamps.map(|pair| pair.0);
             let packets = this.data_packets - 1;
-            this.rare().losses.open(Gap { left, right, time: step.now, timestamp, packets });
+            this.rare().losses.open(SequenceGap {
+                left,
+                right,
+                time: step.now,
+                timestamp,
+                packets,
+            });
         }
         return kind::NEW;
     }
@@ -100,7 +113,7 @@ fn empty(this: &mut Direction, other: &Direction, step: &Step) -> u8 {
     chosen
 }
 
-/// A segment with payload that does not simply go on where the last one ended.
+/// A segment with payload that does not simply continue the last one.
 #[cold]
 fn repetition(
     segment: &Segment,
@@ -119,7 +132,13 @@ fn repetition(
         kind::PROBE
     } else if again == 0 {
         let (next, packets) = (this.next, this.data_packets - 1);
-        this.rare().losses.fill(step.first, step.end, step.now, timestamp, (next, packets, handshake.trip()));
+        this.rare().losses.fill(
+            step.first,
+            step.end,
+            step.now,
+            timestamp,
+            (next, packets, handshake.trip()),
+        );
         kind::LATE
     } else if step.copy || handshake.at_receiver(forward) {
         kind::COPY
@@ -131,7 +150,7 @@ fn repetition(
     rare.kinds[usize::from(chosen)] += 1;
     rare.kind_bytes[usize::from(chosen)] += again as u64;
     if matches!(chosen, kind::FAST | kind::SACK | kind::RTO | kind::TLP | kind::OTHER) {
-        rare.losses.remember(Resent {
+        rare.losses.remember(Retransmission {
             first: step.first,
             end: step.end,
             bytes: again,
@@ -145,9 +164,9 @@ fn repetition(
     chosen
 }
 
-fn situation(this: &Direction, other: &Direction, step: &Step) -> Situation {
+fn situation(this: &Direction, other: &Direction, step: &Step) -> SenderSituation {
     let (sent, again) = step.added.earlier.unwrap_or((step.now, 0));
-    Situation {
+    SenderSituation {
         now: step.now,
         first: step.first,
         end: step.end,

@@ -1,0 +1,308 @@
+//! The connections' frame: tcptrace's 147 columns and ours, by the names that columns.csv defines.
+
+use crate::column_frame::Frame;
+use crate::connection::Connection;
+use crate::direction::{Direction, RareCounters, RoundTrips};
+use crate::kind;
+use crate::rtt_samples::{Histogram, Samples};
+use crate::segment::Ends;
+use crate::whole_packets::whole;
+
+const MILLISECOND: f64 = 1_000_000.0;
+const SECOND: f64 = 1_000_000_000.0;
+const PERCENTILES: [(u64, &str); 6] =
+    [(5, "p5"), (25, "p25"), (50, "p50"), (75, "p75"), (95, "p95"), (99, "p99")];
+const CLASSES: [(u8, &str); 6] = [
+    (kind::FAST, "fast"),
+    (kind::SACK, "sack"),
+    (kind::RTO, "rto"),
+    (kind::TLP, "tlp"),
+    (kind::SPURIOUS, "spurious"),
+    (kind::OTHER, "other"),
+];
+
+/// Adds the connection with this number as the next row.
+pub fn add(
+    frame: &mut Frame,
+    number: usize,
+    ends: &Ends,
+    connection: &mut Connection,
+    compatible: bool,
+) {
+    let end = connection.last_time;
+    connection.a.usage.advance(connection.clock);
+    connection.b.usage.advance(connection.clock);
+    frame.next_row();
+    whole(frame, number, ends, connection);
+    let (a, b) = (&connection.a, &connection.b);
+    for (this, other, ending) in [(a, b, "_a2b"), (b, a, "_b2a")] {
+        let scaled = a.window_restarted && b.window_restarted;
+        Part { frame, this, other, ending, compatible, scaled, began: connection.first_time, end }
+            .add();
+    }
+}
+
+struct Part<'a> {
+    frame: &'a mut Frame,
+    this: &'a Direction,
+    other: &'a Direction,
+    ending: &'a str,
+    compatible: bool,
+    /// Whether both directions scale their windows.
+    scaled: bool,
+    began: i64,
+    end: i64,
+}
+
+impl Part<'_> {
+    fn add(mut self) {
+        let (no_rare, no_rtts) = (RareCounters::default(), RoundTrips::default());
+        let rare = self.this.rare.as_deref().unwrap_or(&no_rare);
+        let rtts = self.this.rtts.as_deref().unwrap_or(&no_rtts);
+        self.packets(rare);
+        self.options(rare);
+        self.windows(rare);
+        self.stream();
+        self.rtts(rare, rtts);
+        self.ours(rare, rtts);
+        self.kinds(rare);
+        self.reordering(rare);
+    }
+
+    fn unsigned(&mut self, name: &str, value: u64) {
+        self.frame.unsigned(name, self.ending, value);
+    }
+
+    fn integer(&mut self, name: &str, value: i64) {
+        self.frame.integer(name, self.ending, value);
+    }
+
+    fn float(&mut self, name: &str, value: f64) {
+        self.frame.float(name, self.ending, value);
+    }
+
+    fn text(&mut self, name: &str, value: String) {
+        self.frame.text(name, self.ending, value);
+    }
+
+    /// tcptrace counts SYN, FIN and RST in a byte.
+    fn small(&self, count: u32) -> u64 {
+        u64::from(if self.compatible { count & 0xff } else { count })
+    }
+
+    fn packets(&mut self, rare: &RareCounters) {
+        let this = self.this;
+        self.unsigned("total_packets", this.packets);
+        self.unsigned("resets_sent", self.small(this.resets));
+        self.unsigned("ack_pkts_sent", this.acks);
+        self.unsigned("pure_acks_sent", this.pure_acks);
+        self.unsigned("sack_pkts_sent", rare.sack_packets);
+        self.unsigned("dsack_pkts_sent", rare.dsacks);
+        self.unsigned("max_sack_blks/ack", u64::from(rare.most_blocks));
+        self.unsigned("unique_bytes_sent", this.unique_bytes);
+        self.unsigned("actual_data_pkts", this.data_packets);
+        self.unsigned("actual_data_bytes", this.data_bytes);
+        self.unsigned("rexmt_data_pkts", rare.repeated_packets);
+        self.unsigned("rexmt_data_bytes", rare.repeated_bytes);
+        self.unsigned("zwnd_probe_pkts", rare.probe_packets);
+        self.unsigned("zwnd_probe_bytes", rare.probe_bytes);
+        self.unsigned("outoforder_pkts", rare.out_of_order);
+        self.unsigned("pushed_data_pkts", this.pushed);
+        self.text(
+            "SYN/FIN_pkts_sent",
+            format!("{}/{}", self.small(this.syns), self.small(this.fins)),
+        );
+        self.unsigned("syns", u64::from(this.syns));
+        self.unsigned("fins", u64::from(this.fins));
+    }
+
+    fn options(&mut self, rare: &RareCounters) {
+        let this = self.this;
+        let letter = |truth: bool| if truth { "Y" } else { "N" };
+        self.text(
+            "req_1323_ws/ts",
+            format!("{}/{}", letter(this.scaled), letter(this.timestamped)),
+        );
+        self.unsigned("adv_wind_scale", u64::from(this.scale));
+        self.text("req_sack", letter(this.sack_permitted).to_string());
+        self.unsigned("sacks_sent", rare.sacks_sent);
+        self.unsigned("urgent_data_pkts", rare.urgent_packets);
+        self.unsigned("urgent_data_bytes", rare.urgent_bytes);
+        self.unsigned("mss_requested", u64::from(this.mss));
+        self.unsigned("max_segm_size", u64::from(this.largest));
+        self.unsigned("min_segm_size", u64::from(this.smallest));
+        let mean = match (this.data_packets, self.compatible) {
+            (0, _) => 0,
+            (count, true) => (this.data_bytes as f64 / (count as f64 + 0.001)) as u64,
+            (count, false) => this.data_bytes / count,
+        };
+        self.unsigned("avg_segm_size", mean);
+    }
+
+    fn windows(&mut self, rare: &RareCounters) {
+        let this = self.this;
+        self.unsigned("max_win_adv", this.window_max);
+        self.unsigned("min_win_adv", this.window_min);
+        self.unsigned("zero_win_adv", rare.zero_windows);
+        let count = if self.compatible && !self.scaled { this.packets } else { this.window_count };
+        self.unsigned("avg_win_adv", this.window_sum.checked_div(count).unwrap_or(0));
+        self.unsigned("max_owin", this.owin_max as u64);
+        self.unsigned("min_non-zero_owin", this.owin_min as u64);
+        self.unsigned(
+            "avg_owin",
+            this.owin_sum.checked_div(u128::from(this.owin_count)).unwrap_or(0) as u64,
+        );
+        let duration = self.end - self.began;
+        let weighted = match (duration > 0, self.compatible) {
+            (false, _) => None,
+            (true, true) => Some((this.owin_weighted as f64 / (duration as f64 / SECOND)) as u64),
+            (true, false) => Some((this.owin_weighted / duration as u128) as u64),
+        };
+        self.frame.unsigned_or_none("wavg_owin", self.ending, weighted);
+        self.unsigned("initial_window_bytes", this.initial_bytes);
+        self.unsigned("initial_window_pkts", this.initial_packets);
+        let open = rare.zero_window_since.map_or(0, |since| (self.end - since).max(0));
+        self.integer("zero_window_time", rare.zero_window_time + open);
+    }
+
+    fn stream(&mut self) {
+        let this = self.this;
+        let last = if this.resets > 0 { Some(this.latest_end) } else { this.fin_end };
+        let length = match (this.syns > 0 && this.fins > 0, last) {
+            (true, Some(last)) => Some((last - 1).max(0)),
+            _ => None,
+        };
+        self.frame.unsigned_or_none(
+            "ttl_stream_length",
+            self.ending,
+            length.map(|length| length as u64),
+        );
+        let missed = length.map(|length| length - this.unique_bytes as i64);
+        self.frame.integer_or_none("missed_data", self.ending, missed);
+        self.unsigned("truncated_data", this.truncated_bytes);
+        self.unsigned("truncated_packets", this.truncated_packets);
+        let took = this.first_data.map_or(0, |first| (this.last_data - first).max(0));
+        self.float("data_xmit_time", took as f64 / SECOND);
+        let pause = this.last_time.map(|_| this.longest_pause as f64 / MILLISECOND);
+        self.frame.float_or_none("idletime_max", self.ending, pause);
+        let duplicates = this.rare.as_deref().map_or(0, |rare| rare.hardware_duplicates);
+        self.unsigned("hardware_dups", duplicates);
+        let duration = (self.end - self.began) as f64 / SECOND;
+        let throughput =
+            if duration > 0.0 { Some(this.unique_bytes as f64 / duration) } else { None };
+        self.frame.float_or_none("throughput", self.ending, throughput);
+    }
+
+    fn times(&mut self, names: [&str; 4], samples: &Samples) {
+        self.float(names[0], samples.min as f64 / MILLISECOND);
+        self.float(names[1], samples.max as f64 / MILLISECOND);
+        self.float(names[2], samples.mean(self.compatible) / MILLISECOND);
+        self.float(names[3], samples.deviation() / MILLISECOND);
+    }
+
+    fn rtts(&mut self, rare: &RareCounters, rtts: &RoundTrips) {
+        let this = self.this;
+        self.unsigned("RTT_samples", rtts.all.count);
+        self.times(["RTT_min", "RTT_max", "RTT_avg", "RTT_stdev"], &rtts.all);
+        self.float("RTT_from_3WHS", this.handshake_sample as f64 / MILLISECOND);
+        self.unsigned("RTT_full_sz_smpls", rtts.full.count);
+        let last = if self.ending == "_a2b" { "RTT full_sz_stdev" } else { "RTT_full_sz_stdev" };
+        self.times(["RTT_full_sz_min", "RTT_full_sz_max", "RTT_full_sz_avg", last], &rtts.full);
+        self.unsigned("post-loss_acks", rare.after_loss);
+        self.unsigned("ambiguous_acks", rare.ambiguous);
+        self.times(
+            ["RTT_min_(last)", "RTT_max_(last)", "RTT_avg_(last)", "RTT_sdv_(last)"],
+            &rare.last_times,
+        );
+        self.unsigned("segs_cum_acked", this.cumulatively);
+        self.unsigned("duplicate_acks", rare.duplicate_acks);
+        self.unsigned("triple_dupacks", rare.triple_duplicates);
+        self.unsigned("max_#_retrans", u64::from(rare.most_again));
+        let names = ["min_retr_time", "max_retr_time", "avg_retr_time", "sdv_retr_time"];
+        self.times(names, &rare.retransmission_times);
+    }
+
+    fn ours(&mut self, rare: &RareCounters, rtts: &RoundTrips) {
+        let this = self.this;
+        self.unsigned("mss", u64::from(this.segment_size(self.other)));
+        let acknowledged = (this.acknowledged.min(this.data_end) - 1).max(0);
+        self.unsigned("bytes_acknowledged", acknowledged as u64);
+        let first = this.first_data.unwrap_or(0);
+        let until = |last: i64, bytes: u64| match this.first_data {
+            Some(_) if last > first => Some(bytes as f64 * 8.0 / ((last - first) as f64 / SECOND)),
+            _ => None,
+        };
+        let goodput = until(this.data_acknowledged_time, acknowledged as u64);
+        self.frame.float_or_none("goodput", self.ending, goodput);
+        self.frame.float_or_none("rate", self.ending, until(this.last_data, this.data_bytes));
+        self.unsigned("rtt_samples", rtts.ours.count);
+        let known = rtts.ours.count > 0;
+        let present = |value: i64| if known { Some(value) } else { None };
+        self.frame.integer_or_none("rtt_min", self.ending, present(rtts.ours.min));
+        self.frame.integer_or_none("rtt_max", self.ending, present(rtts.ours.max));
+        let mean = rtts.ours.sum.checked_div(i128::from(rtts.ours.count)).map(|mean| mean as i64);
+        self.frame.integer_or_none("rtt_mean", self.ending, mean);
+        self.percentiles("rtt", &rtts.histogram);
+        self.unsigned("rtt_timestamp_samples", rtts.timestamps.total());
+        self.percentiles("rtt_timestamp", &rtts.timestamps);
+        self.unsigned("in_flight_max", this.usage.most as u64);
+        let since = this.first_data.map_or(0, |began| (self.end - began).max(0));
+        let flight = this.usage.weighted.checked_div(since as u128).unwrap_or(0);
+        self.unsigned("in_flight_mean", flight as u64);
+        self.unsigned("dsacks", rare.dsacks);
+        let marks =
+            [("ect0_packets", rare.ect0), ("ect1_packets", rare.ect1), ("ce_packets", rare.ce)];
+        marks.iter().for_each(|(name, count)| self.unsigned(name, *count));
+        self.unsigned("ece_packets", rare.ece);
+        self.unsigned("cwr_packets", rare.cwr);
+        for (state, name) in
+            [(1, "limited_receiver"), (2, "limited_network"), (3, "limited_application")]
+        {
+            self.integer(name, this.usage.limited[state]);
+        }
+    }
+
+    fn percentiles(&mut self, prefix: &str, histogram: &Histogram) {
+        for (percent, name) in PERCENTILES {
+            let value = histogram.percentile(percent);
+            self.frame.integer_or_none(&format!("{prefix}_{name}"), self.ending, value);
+        }
+    }
+
+    fn kinds(&mut self, rare: &RareCounters) {
+        let size = self.this.segment_size(self.other).max(1);
+        let (mut packets, mut bytes) = (0, 0);
+        for (kind, name) in CLASSES {
+            let (count, repeated) =
+                (rare.kinds[usize::from(kind)], rare.kind_bytes[usize::from(kind)]);
+            self.unsigned(&format!("retransmissions_{name}"), count);
+            self.unsigned(&format!("retransmitted_bytes_{name}"), repeated);
+            self.float(
+                &format!("retransmitted_segments_{name}"),
+                repeated as f64 / f64::from(size),
+            );
+            packets += count;
+            bytes += repeated;
+        }
+        self.unsigned("retransmissions", packets);
+        self.unsigned("retransmitted_bytes", bytes);
+        let others = [
+            (kind::SYN, "syns_again"),
+            (kind::FIN, "fins_again"),
+            (kind::KEEPALIVE, "keepalives"),
+            (kind::PROBE, "probes"),
+            (kind::LATE, "late"),
+            (kind::COPY, "copies"),
+        ];
+        others.iter().for_each(|(kind, name)| self.unsigned(name, rare.kinds[usize::from(*kind)]));
+    }
+
+    fn reordering(&mut self, rare: &RareCounters) {
+        let losses = &rare.losses;
+        self.unsigned("loss_episodes", losses.episodes);
+        self.unsigned("reordered", losses.reordered);
+        self.unsigned("reordering_packets", losses.reordering_packets);
+        self.unsigned("reordering_bytes", losses.reordering_bytes as u64);
+        self.integer("reordering_time", losses.reordering_time);
+    }
+}

@@ -1,0 +1,187 @@
+//! Which connection a segment belongs to.
+
+use crate::connection::Connection;
+use crate::packet_rows::Rows;
+use crate::restarts::Opening;
+use crate::segment::{Segment, SYN};
+use crate::step::Place;
+
+/// So many packets of a connection are kept as they are; with the next one all are counted.
+const KEPT: usize = 6;
+/// No connection yet.
+const NONE: u32 = u32::MAX;
+
+/// A connection as the table has it: its pair of ends, and whether a is the second of them.
+pub struct Known {
+    pub pair: u32,
+    pub turned: bool,
+    opening: Option<Opening>,
+    state: State,
+}
+
+/// Few packets take less memory than all that is counted of them, and most connections of a scan
+/// have no more.
+enum State {
+    Kept(Vec<Segment>),
+    Counted(Box<Connection>),
+}
+
+impl Known {
+    fn new(segment: &Segment, keep: bool) -> Known {
+        let counted = || State::Counted(Box::new(Connection::new(segment.time)));
+        let state = if keep { State::Kept(Vec::with_capacity(KEPT / 2)) } else { counted() };
+        Known { pair: segment.pair, turned: segment.turned, opening: None, state }
+    }
+
+    /// What is counted of the connection, with the packets that were only kept so far.
+    pub fn counted(self, compatible: bool) -> Box<Connection> {
+        match self.state {
+            State::Counted(connection) => connection,
+            State::Kept(segments) => replay(self.turned, &segments, compatible),
+        }
+    }
+}
+
+#[cold]
+fn replay(turned: bool, segments: &[Segment], compatible: bool) -> Box<Connection> {
+    let mut connection =
+        Box::new(Connection::new(segments.first().map_or(0, |segment| segment.time)));
+    for segment in segments {
+        let place = Place { number: 0, connection: 0, compatible, rows: None };
+        connection.segment(segment, segment.turned == turned, place);
+    }
+    connection
+}
+
+/// All connections, and with `packets` a row for each segment.
+pub struct Table {
+    pub connections: Vec<Known>,
+    /// The newest connection of each pair.
+    current: Vec<u32>,
+    pub compatible: bool,
+    pub rows: Option<Rows>,
+}
+
+impl Table {
+    pub fn new(compatible: bool, packets: bool) -> Table {
+        let rows = if packets { Some(Rows::default()) } else { None };
+        Table { connections: Vec::new(), current: Vec::new(), compatible, rows }
+    }
+
+    /// Takes the segment of the file's record with this number.
+    #[inline(always)]
+    pub fn take(&mut self, number: u64, segment: &mut Segment) {
+        let compatible = self.compatible;
+        if compatible {
+            segment.time -= segment.time.rem_euclid(1000);
+        }
+        let at = self.find(segment);
+        let known = &mut self.connections[at as usize];
+        let forward = segment.turned == known.turned;
+        if let State::Kept(segments) = &mut known.state {
+            if segments.len() < KEPT {
+                segments.push(segment.clone());
+                return;
+            }
+            known.state = State::Counted(replay(known.turned, segments, compatible));
+        }
+        if let State::Counted(connection) = &mut known.state {
+            let place = Place { number, connection: at + 1, compatible, rows: self.rows.as_mut() };
+            connection.segment(segment, forward, place);
+        }
+    }
+
+    /// The connection's place; it may be a new one.
+    #[inline(always)]
+    fn find(&mut self, segment: &Segment) -> u32 {
+        let at = match self.current.get(segment.pair as usize) {
+            Some(at) if *at != NONE => *at,
+            _ => return self.begin(segment, None),
+        };
+        if segment.flags & SYN != 0 || self.compatible {
+            self.marked(at, segment)
+        } else if self.connections[at as usize].opening.is_some() {
+            self.answered(at, segment)
+        } else {
+            at
+        }
+    }
+
+    /// Of a segment with SYN, or by tcptrace's rules: the newest connection, or another one that it
+    /// begins.
+    #[inline(always)]
+    fn marked(&mut self, at: u32, segment: &Segment) -> u32 {
+        let begins = self.begins_anew(at, segment);
+        let known = &mut self.connections[at as usize];
+        if begins {
+            let before = known.opening.map_or(Some(at), |opening| opening.before);
+            return self.begin(segment, before);
+        }
+        if segment.turned != known.turned {
+            known.opening = None;
+        }
+        at
+    }
+
+    /// Of the newest connection only the SYNs of a were seen: the segment is its own, or of an
+    /// older one.
+    #[cold]
+    fn answered(&mut self, at: u32, segment: &Segment) -> u32 {
+        let known = &mut self.connections[at as usize];
+        let forward = segment.turned == known.turned;
+        match known.opening.filter(|opening| opening.passes(segment, forward)) {
+            None => {
+                known.opening = None;
+                at
+            }
+            Some(opening) => opening.before.unwrap_or_else(|| self.add_before(at, segment)),
+        }
+    }
+
+    /// An older connection than the one at this place: all else of it was before the capture.
+    fn add_before(&mut self, at: u32, segment: &Segment) -> u32 {
+        let before = self.add(segment);
+        if let Some(opening) = &mut self.connections[at as usize].opening {
+            opening.before = Some(before);
+        }
+        before
+    }
+
+    /// The newest connection of its ends begins.
+    #[cold]
+    fn begin(&mut self, segment: &Segment, before: Option<u32>) -> u32 {
+        let (at, pair) = (self.add(segment), segment.pair as usize);
+        if !self.compatible {
+            self.connections[at as usize].opening = Opening::new(segment, before);
+        }
+        if self.current.len() <= pair {
+            self.current.resize(pair + 1, NONE);
+        }
+        self.current[pair] = at;
+        at
+    }
+
+    #[cold]
+    fn add(&mut self, segment: &Segment) -> u32 {
+        let at = self.connections.len() as u32;
+        // A row of a packet is made when the packet comes.
+        self.connections.push(Known::new(segment, self.rows.is_none()));
+        at
+    }
+
+    #[inline(always)]
+    fn begins_anew(&self, at: u32, segment: &Segment) -> bool {
+        let known = &self.connections[at as usize];
+        let forward = segment.turned == known.turned;
+        match &known.state {
+            State::Counted(connection) => {
+                connection.ended_before(segment, forward, self.compatible)
+            }
+            State::Kept(segments) => replay(known.turned, segments, self.compatible).ended_before(
+                segment,
+                forward,
+                self.compatible,
+            ),
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! From a captured packet to its IP header. Link types: https://www.tcpdump.org/linktypes.html (the
+//! numbers only).
+
+/// Why a packet is no TCP segment for us. The position is its place in the counts; `NAMES` are
+/// their names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ignored {
+    LinkType,
+    NotIp,
+    NotTcp,
+    Fragment,
+    CutOff,
+    DamagedIp,
+    DamagedTcp,
+}
+
+pub const NAMES: [&str; 7] = [
+    "link type not known",
+    "not IP",
+    "not TCP",
+    "later fragment",
+    "TCP header cut off",
+    "damaged IP header",
+    "damaged TCP header",
+];
+
+const TAGS: usize = 8;
+
+#[inline(always)]
+pub fn pair(bytes: &[u8], at: usize) -> u16 {
+    u16::from_be_bytes([bytes[at], bytes[at + 1]])
+}
+
+/// Where the IP header begins; whether its version is right is for `ip`.
+#[inline(always)]
+pub fn ip_offset(link: u16, bytes: &[u8]) -> Result<usize, Ignored> {
+    if link == 1 && bytes.len() > 14 {
+        let kind = pair(bytes, 12);
+        if kind == 0x0800 || kind == 0x86dd {
+            return Ok(14);
+        }
+    }
+    other_offset(link, bytes)
+}
+
+fn other_offset(link: u16, bytes: &[u8]) -> Result<usize, Ignored> {
+    match link {
+        1 => typed(bytes, 12),
+        113 => typed(bytes, 14),
+        276 => {
+            if bytes.len() < 20 {
+                return Err(Ignored::NotIp);
+            }
+            // The type stands first here; a VLAN's tag follows the header as elsewhere.
+            match pair(bytes, 0) {
+                0x0800 | 0x86dd => Ok(20),
+                0x8100 | 0x88a8 => typed(bytes, 22),
+                _ => Err(Ignored::NotIp),
+            }
+        }
+        12 | 14 | 101 | 228 | 229 => Ok(0),
+        0 | 108 => loopback(bytes),
+        9 | 50 => point_to_point(bytes, 0),
+        _ => Err(Ignored::LinkType),
+    }
+}
+
+/// An EtherType at `at`, behind any number of VLAN tags (802.1Q, 802.1ad and their forerunners) and
+/// PPPoE.
+fn typed(bytes: &[u8], mut at: usize) -> Result<usize, Ignored> {
+    for _ in 0..TAGS {
+        if bytes.len() < at + 2 {
+            return Err(Ignored::NotIp);
+        }
+        match pair(bytes, at) {
+            0x0800 | 0x86dd => return Ok(at + 2),
+            0x8100 | 0x88a8 | 0x9100 | 0x9200 | 0x9300 => at += 4,
+            0x8864 => return point_to_point(bytes, at + 8),
+            _ => return Err(Ignored::NotIp),
+        }
+    }
+    Err(Ignored::NotIp)
+}
+
+/// Four bytes of an address family, which differs between systems: the version of what follows
+/// decides.
+fn loopback(bytes: &[u8]) -> Result<usize, Ignored> {
+    match bytes.get(4).map(|byte| byte >> 4) {
+        Some(4) | Some(6) => Ok(4),
+        _ => Err(Ignored::NotIp),
+    }
+}
+
+/// PPP (RFC 1661), with or without the two bytes of HDLC framing (RFC 1662).
+fn point_to_point(bytes: &[u8], at: usize) -> Result<usize, Ignored> {
+    let at = if bytes.len() >= at + 2 && pair(bytes, at) == 0xff03 { at + 2 } else { at };
+    match bytes.get(at..at + 2) {
+        Some([0x00, 0x21]) | Some([0x00, 0x57]) => Ok(at + 2),
+        _ => Err(Ignored::NotIp),
+    }
+}

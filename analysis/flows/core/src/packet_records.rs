@@ -1,0 +1,69 @@
+//! A captured packet, its receiver, and what the formats of capture files have in common.
+
+/// A record of more bytes than this is taken as damage.
+pub const LARGEST: u32 = 256 << 20;
+
+/// One captured packet.
+pub struct Record<'a> {
+    /// Nanoseconds since 1970.
+    pub time: i64,
+    pub link: u16,
+    /// Bytes that were on the wire.
+    pub length: u32,
+    pub bytes: &'a [u8],
+}
+
+/// Takes the records; `false` ends the reading.
+pub trait Sink {
+    fn record(&mut self, record: &Record) -> bool;
+    /// Facts that headers state: a link type and a snap length, once for each.
+    fn interface(&mut self, link: u16, snaplen: u32);
+}
+
+/// Why reading ended before the end; the sentences are in Python.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    Cut,
+    Length,
+    Block,
+    Unpacking,
+}
+
+impl Fault {
+    pub fn name(self) -> &'static str {
+        match self {
+            Fault::Cut => "cut",
+            Fault::Length => "length",
+            Fault::Block => "block",
+            Fault::Unpacking => "unpacking",
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    Pcap,
+    PcapNanosecond,
+    Pcapng,
+}
+
+impl Format {
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Pcap => "pcap",
+            Format::PcapNanosecond => "pcap-nanosecond",
+            Format::Pcapng => "pcapng",
+        }
+    }
+}
+
+/// A number of four bytes in the file's order.
+#[inline(always)]
+pub fn word(bytes: &[u8], at: usize, big: bool) -> u32 {
+    let four = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
+    if big {
+        u32::from_be_bytes(four)
+    } else {
+        u32::from_le_bytes(four)
+    }
+}

@@ -1,0 +1,122 @@
+//! The file as a stream of bytes: unpacked if it is gzip (RFC 1952) or zstd (RFC 8878), read in large pieces.
+
+use crate::decompression::{gzip, zstd, Unpacked};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+
+/// How the file is compressed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Compression {
+    None,
+    Gzip,
+    Zstd,
+}
+
+impl Compression {
+    pub fn name(self) -> &'static str {
+        match self {
+            Compression::None => "",
+            Compression::Gzip => "gzip",
+            Compression::Zstd => "zstd",
+        }
+    }
+}
+
+/// Small enough for the processor's cache to hold what was read until it is used.
+const PIECE: usize = 1 << 18;
+
+/// A window over the stream: what was read and not yet used. It never maps the file, which may shrink meanwhile.
+pub struct Source {
+    input: Box<dyn Read + Send>,
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// Bytes of the stream before the window.
+    pub offset: u64,
+    ended: bool,
+    /// Whether the stream ended by an error of the system or of the unpacking, and not at its end.
+    pub broken: bool,
+}
+
+impl Source {
+    /// Opens `path`. Only opening and reading the first four bytes can fail; a later fault ends the stream.
+    pub fn open(path: &std::path::Path) -> io::Result<(Source, Compression)> {
+        let mut file = File::open(path)?;
+        let mut magic = [0u8; 4];
+        let length = read_up_to(&mut file, &mut magic)?;
+        file.seek(SeekFrom::Start(0))?;
+        Ok(match &magic[..length] {
+            [0x1f, 0x8b, ..] => {
+                (Source::over(Box::new(Unpacked::new(file, gzip)?)), Compression::Gzip)
+            }
+            [0x28, 0xb5, 0x2f, 0xfd] => {
+                (Source::over(Box::new(Unpacked::new(file, zstd)?)), Compression::Zstd)
+            }
+            _ => (Source::over(Box::new(file)), Compression::None),
+        })
+    }
+
+    pub fn over(input: Box<dyn Read + Send>) -> Source {
+        Source {
+            input,
+            buffer: vec![0; PIECE],
+            start: 0,
+            end: 0,
+            offset: 0,
+            ended: false,
+            broken: false,
+        }
+    }
+
+    /// The unused bytes that are in memory.
+    #[inline(always)]
+    pub fn window(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
+    /// Makes at least `length` bytes stand in the window; false if the stream ends before.
+    #[inline(always)]
+    pub fn need(&mut self, length: usize) -> bool {
+        self.end - self.start >= length || self.fill(length)
+    }
+
+    #[inline(always)]
+    pub fn take(&mut self, length: usize) {
+        self.start += length;
+        self.offset += length as u64;
+    }
+
+    /// Memory grows only with bytes that are there: a length that a damaged file claims allocates nothing.
+    #[cold]
+    fn fill(&mut self, length: usize) -> bool {
+        self.buffer.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
+        self.start = 0;
+        while self.end < length && !self.ended {
+            if self.end == self.buffer.len() {
+                self.buffer.resize(self.buffer.len() * 2, 0);
+            }
+            match self.input.read(&mut self.buffer[self.end..]) {
+                Ok(0) => self.ended = true,
+                Ok(count) => self.end += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => {
+                    self.ended = true;
+                    self.broken = true;
+                }
+            }
+        }
+        self.end >= length
+    }
+}
+
+fn read_up_to(file: &mut File, into: &mut [u8]) -> io::Result<usize> {
+    let mut length = 0;
+    while length < into.len() {
+        match file.read(&mut into[length..])? {
+            0 => break,
+            count => length += count,
+        }
+    }
+    Ok(length)
+}

@@ -1,0 +1,46 @@
+//! The columns that a connection has once, and not for each direction.
+
+use crate::column_frame::Frame;
+use crate::connection::Connection;
+use crate::handshake::Vantage;
+use crate::segment::{Address, Ends, FOUR};
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+pub fn whole(frame: &mut Frame, number: usize, ends: &Ends, connection: &Connection) {
+    let (a, b) = (&connection.a, &connection.b);
+    let complete = match (a.resets + b.resets > 0, a.syns.min(b.syns).min(a.fins).min(b.fins) > 0) {
+        (true, _) => "reset",
+        (_, true) => "yes",
+        _ => "no",
+    };
+    let vantage = match connection.handshake.vantage {
+        Vantage::A => "a",
+        Vantage::B => "b",
+        Vantage::Middle => "middle",
+        Vantage::Unknown => "unknown",
+    };
+    let source =
+        if connection.handshake.vantage == Vantage::Unknown { "none" } else { "handshake" };
+    frame.unsigned("connection", "", number as u64);
+    frame.text("complete", "", complete.to_string());
+    frame.text("vantage", "", vantage.to_string());
+    frame.text("vantage_source", "", source.to_string());
+    frame.integer_or_none("handshake_outer", "", connection.handshake.outer);
+    frame.integer_or_none("handshake_inner", "", connection.handshake.inner);
+    frame.integer("duration", "", (connection.last_time - connection.first_time).max(0));
+    frame.unsigned("conn_#", "", number as u64);
+    frame.text("host_a", "", address(&ends.source));
+    frame.text("host_b", "", address(&ends.destination));
+    frame.unsigned("port_a", "", u64::from(ends.ports >> 16));
+    frame.unsigned("port_b", "", u64::from(ends.ports & 0xffff));
+    frame.integer("first_packet", "", connection.first_time);
+    frame.integer("last_packet", "", connection.last_time);
+}
+
+fn address(address: &Address) -> String {
+    if address[0] == FOUR {
+        Ipv4Addr::from(address[1] as u32).to_string()
+    } else {
+        Ipv6Addr::from(u128::from(address[0]) << 64 | u128::from(address[1])).to_string()
+    }
+}
