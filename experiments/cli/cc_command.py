@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -24,7 +24,6 @@ from experiments.cli.messages import one_clear_message, ready_lab
 from experiments.custom_cc import OWN, CustomCcParameters, experiment
 from experiments.running.seed import carry_seed, judge, limits_for, needed_mib
 from experiments.spec import ExperimentSpec
-from experiments.sweep.point import Record, carry_point
 from testbed.guest.kernel_modules import KernelModule, module_from
 from testbed.host.capacity import guests_at_once
 from testbed.host.scratch import scratch
@@ -36,6 +35,9 @@ from topologies import untrusted
 from topologies.data import to_data
 from topologies.errors import TcplabError
 from topologies.units import Duration, Share
+
+if TYPE_CHECKING:
+    from experiments.sweep.point import Record
 
 SPIN_SECONDS = 60.0
 """Wall seconds after which a guest is stopped; a try's longest takes 3."""
@@ -190,11 +192,12 @@ def compared(file: Path, lab: Lab) -> Iterator[Outcome]:
     """Reno and the module under the published conditions, as many guests at once as there are
     processors.
     """
-    from testbed.engine.engine import Task, local_engine  # here: it takes a third of a second
+    from experiments.sweep.carrying_point import carry_rows  # here: it takes a third of a second
+    from testbed.engine.engine import Task, local_engine
 
     specs = {name: _spec(file, parameters) for name, parameters in PUBLISHED.items()}
     tasks = [
-        Task(name, carry_point, (to_data(spec), 1, SPIN_SECONDS)) for name, spec in specs.items()
+        Task(name, carry_rows, (to_data(spec), 1, SPIN_SECONDS)) for name, spec in specs.items()
     ]
     slots = min(len(tasks), guests_at_once(max(needed_mib(spec) for spec in specs.values())))
     with local_engine(lab, slots, _Silent()) as engine:

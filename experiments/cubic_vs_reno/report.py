@@ -8,7 +8,6 @@ from itertools import repeat
 
 from analysis.measures.run_results import NOTHING, RunResults, spread, written
 from analysis.measures.trial_measures import Measured
-from analysis.records.jsonfile import objects, text
 from analysis.reporting.answer_wording import side_by_side
 from analysis.reporting.flow_tables import rates_of_flows, sharing
 from analysis.reporting.run_pictures import Picture
@@ -39,8 +38,8 @@ def listings(results: RunResults) -> tuple[Listing, ...]:
 def published_seconds(results: RunResults) -> dict[str, list[float]]:
     """The published rates of the first seconds in Mbit/s, by the condition that has them."""
     notes = (
-        (text(row, "condition") or text(row, "period_condition"), text(row, "published_note"))
-        for row in objects(results.run.spec, "published")
+        (entry.condition or entry.period_condition, entry.published_note)
+        for entry in results.run.spec.published
     )
     matches = (
         (condition, re.search(r"first seconds: ([\d. ]+)", note)) for condition, note in notes

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from statistics import fmean
 
+from analysis.measures import metric_keys
 from analysis.measures.run_results import RunResults, written
+from analysis.records import row_columns
 from analysis.records.run_directory import RunCondition
 from analysis.rendering.figure_style import MOST_COLUMNS
 from analysis.reporting.answer_wording import (
@@ -34,17 +36,23 @@ from experiments.packet_dropper.original_columns import (
 ON_THE_LINK = 1514
 """Bytes of such a frame as the lab's link counts it: without preamble and checksum."""
 ELAPSED = ReportQuantity(
-    "Elapsed time", "s", "metric.client_seconds", "last line of flow1.client.txt"
+    "Elapsed time",
+    "s",
+    metric_keys.of_metric(row_columns.SENDER_SECONDS),
+    "last line of flow1.client.txt",
 )
 DROPPED = ReportQuantity(
-    "Share of packets that the router dropped", "%", "path.share", "qdiscs.json, netem"
+    "Share of packets that the router dropped", "%", metric_keys.PATH_SHARE, "qdiscs.json, netem"
 )
 AGAIN = counter("Retransmitted segments", "TcpRetransSegs")
 FAST = counter("Segments retransmitted in fast recovery", "TcpExtTCPFastRetrans")
 TIMEOUTS = counter("Retransmission time-outs", "TcpExtTCPTimeouts")
 PROBES = counter("Tail loss probes", "TcpExtTCPLossProbes")
 TRIP = ReportQuantity(
-    "Median smoothed round trip", "ms", "metric.rtt_median_ms", "the sender's sockets"
+    "Median smoothed round trip",
+    "ms",
+    metric_keys.of_metric(row_columns.RTT_MEDIAN),
+    "the sender's sockets",
 )
 SHORT = (ELAPSED, DROPPED, AGAIN, TIMEOUTS)
 

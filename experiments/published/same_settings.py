@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from analysis.measures.flow_rows import Row, value_of
+from analysis.measures.flow_rows import value_of
+from analysis.records.row_columns import Row
 from experiments.definition.grid import Combination
 from experiments.published.target import Target
 from experiments.published.target_points import combinations, command, described

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import experiments
 from experiments.definition.catalogue import catalogue, find
-from experiments.definition.grid import Combination, combination, factor
+from experiments.definition.grid import Combination, combination
 from experiments.definition.profiles import Profile
 from experiments.published.target import Target
 from experiments.spec import ExperimentSpec
@@ -95,6 +95,4 @@ def profile_of(experiment: str) -> Profile | None:
 
 def _combination(experiment: str, chosen: Mapping[str, str]) -> Combination:
     named = find(experiment)
-    return combination(
-        named, [factor(named, name, [value]) for name, value in chosen.items()], chosen
-    )
+    return combination(named, chosen)

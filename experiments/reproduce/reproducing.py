@@ -15,9 +15,10 @@ from experiments.published.targets import published_study
 from experiments.reproduce.listing import ReproducedRuns, studies
 from experiments.running.session import for_page, hand_over, lab_facts
 from experiments.running.store import new_run
-from experiments.sweep.point import Origin, Point, origin
+from experiments.sweep.point import CAPTURES, ROWS, Point, origin
 from experiments.sweep.point_store import results
 from experiments.sweep.running_points import PointRunner, Watch, run_points
+from testbed.lab.ready import Lab
 
 
 def carry_out(
@@ -34,15 +35,14 @@ def carry_out(
         new_run(out / "reproductions", "quick" if quick else "full") as run,
     ):
         try:
-            source = origin(way.lab)
-            points = _points(targets, quick, carried, source)
-            remembered = memory.done(point.key for point in points)
-            watch.wanted(len(points), len(remembered))
+            points = _points(targets, quick, carried, way.lab)
+            known = memory.done(point.key for point in points)
+            watch.wanted(len(points), len(known))
             for point in points:
-                if point.key in remembered:
-                    carried.records[point.combination.digest, point.seed] = remembered[point.key]
-            missing = [point for point in points if point.key not in remembered]
-            for point, record in run_points(missing, way, memory, source, watch):
+                if point.key in known:
+                    carried.records[point.combination.digest, point.seed] = known[point.key]
+            missing = [point for point in points if point.key not in known]
+            for point, record in run_points(missing, way, memory, watch):
                 carried.records[point.combination.digest, point.seed] = record
             status = "complete"
         finally:
@@ -84,10 +84,11 @@ def _totals(carried: ReproducedRuns) -> dict[str, float]:
 
 
 def _points(
-    targets: Sequence[Target], quick: bool, carried: ReproducedRuns, source: Origin
+    targets: Sequence[Target], quick: bool, carried: ReproducedRuns, lab: Lab
 ) -> list[Point]:
     """Every point once, seed by seed, so that an interrupted run has a first seed of everything."""
     carried.combinations = combinations(targets)
+    sources = {False: origin(lab, ROWS), True: origin(lab, CAPTURES)}
     unique = {
         combination.digest: (combination, target)
         for target, both in carried.combinations.items()
@@ -98,7 +99,7 @@ def _points(
         for digest, (_, target) in unique.items()
     }
     return [
-        source.point(combination, seed, target.captured)
+        sources[target.captured].point(combination, seed)
         for seed in range(1, max(seeds.values(), default=0) + 1)
         for digest, (combination, target) in unique.items()
         if seed <= seeds[digest]

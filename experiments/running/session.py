@@ -18,7 +18,13 @@ from typing import Any, Literal
 
 import experiments
 import testbed
-from experiments.running.seed import SeedVerdict, carry_natively, carry_seed, judge, needed_mib
+from experiments.running.seed import (
+    SeedVerdict,
+    carry_natively,
+    carry_seed,
+    judge,
+    needed_mib,
+)
 from experiments.running.store import RunFolder, give_to, new_run, point_latest
 from experiments.spec import ExperimentSpec
 from testbed.host.capacity import guests_at_once

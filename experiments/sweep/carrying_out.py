@@ -122,7 +122,7 @@ def _fill(
         progress.reused += len(known)
         watch.wanted(len(progress.points), progress.reused)
         missing = [point for point in points if point.key not in known]
-        for point, record in run_points(missing, way, memory, source, watch):
+        for point, record in run_points(missing, way, memory, watch):
             progress.records[point.key] = record
         if plan.sweep.until is None:
             return

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from experiments.definition.catalogue import find
+from experiments.definition.single_run import single
 from experiments.published.same_settings import published_beside
 from experiments.running.seed import limits_for, refuse_modules
 from experiments.running.session import RunRequest, carry_out, choose, reporter
-from experiments.sweep.sweep_definition import single
 from testbed.jobs.following import Progress
 from testbed.lab.ready import lab
 
@@ -31,7 +31,7 @@ def run(
     if a name or a value is impossible, TcplabError if a seed failed.
     """
     named, place = find(experiment), choose(testbed)
-    made = single(named, {}, (f"{name}={value}" for name, value in (settings or {}).items()))
+    made = single(named, [f"{name}={value}" for name, value in (settings or {}).items()])
     if place == "native":
         refuse_modules(made.spec, load_modules=False)
     request = RunRequest(

@@ -9,7 +9,7 @@ from typing import get_type_hints
 from experiments import custom_cc
 from experiments.definition.catalogue import find
 from experiments.definition.grid import Combination
-from experiments.sweep.sweep_definition import single
+from experiments.definition.single_run import single
 from labs.definition.course import Variant
 from labs.definition.lab_spec import LabRun, LabSpec
 from topologies.errors import UsageError
@@ -40,7 +40,7 @@ def combination_of(run: LabRun, variant: Variant, module: Path | None = None) ->
         raise UsageError(
             f"The run {run.name} needs your module.", f"Put {MODULE} into the folder of the lab."
         )
-    return single(find(run.experiment), {}, settings(run, variant.values, module))
+    return single(find(run.experiment), settings(run, variant.values, module))
 
 
 def seeds_of(run: LabRun, variant: Variant) -> tuple[int, ...]:
@@ -67,11 +67,6 @@ def run_folder(folder: Path, name: str) -> Path | None:
         file.parent for file in place.glob("*/*/manifest.json") if not file.parent.is_symlink()
     )
     return finished[-1] if finished else None
-
-
-def all_seeds(lab: LabSpec, variant: Variant) -> list[tuple[LabRun, int]]:
-    """Every run with each of its seeds."""
-    return [(run, seed) for run in lab.runs for seed in seeds_of(run, variant)]
 
 
 def variables_of(lab: LabSpec, variant: Variant) -> dict[str, Quantity]:

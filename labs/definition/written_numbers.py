@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from topologies.errors import UsageError
+from topologies.units import BINARY, DECIMAL, TIMES
 
 _LONGEST = 80  # characters; a longer text is no number
 _ABOUT = (
@@ -91,7 +92,7 @@ _TIMES = {
     "us": "us µs μs usec usecs microsecond microseconds",
     "min": "min mins minute minutes",
 }
-_SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0}
+_SECONDS = {unit: TIMES[unit] / TIMES["s"] for unit in _TIMES}
 _NAMES = {
     "": COUNT,
     **dict.fromkeys(("%", "percent", "per cent", "pct", "prozent"), _SHARE),
@@ -107,9 +108,9 @@ _DATA = re.compile(
     r"(?P<prefix>(?i:kilo|mega|giga)|[kKmM]i|[kKmMgG])?[- ]?"
     r"(?P<what>b|B|(?i:bits?|bytes?|octets?))(?P<per>/s)?"
 )
-_PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "kilo": 1e3, "mega": 1e6, "giga": 1e9}
-_PREFIXES |= {"ki": 1024.0, "mi": 1024.0**2}
-_IPERF = {"K": 1024.0, "M": 1024.0**2, "G": 1024.0**3}
+_PREFIXES = {prefix.lower(): float(factor) for prefix, factor in (DECIMAL | BINARY).items()}
+_PREFIXES |= {"kilo": _PREFIXES["k"], "mega": _PREFIXES["m"], "giga": _PREFIXES["g"]}
+_IPERF = {letter: float(BINARY[f"{letter}i"]) for letter in "KMG"}
 """iperf prints KBytes and MBytes and means powers of 1024."""
 
 

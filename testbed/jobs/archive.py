@@ -6,7 +6,6 @@ File times and owners would be a way for the host to move packets in the guest.
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import tempfile
@@ -19,6 +18,7 @@ from typing import IO, Any
 from testbed.guest.job_entry import ATTACHED
 from testbed.host.code import CODE
 from testbed.host.naming import as_in_checkout
+from testbed.jobs.fingerprint import fingerprint_of
 
 _ROOT = CODE
 _CODE = (
@@ -31,6 +31,7 @@ _CODE = (
     "experiments/proof.py",
     "experiments/reordering_proof.py",
 )
+"""What travels into guests, which is more than they import: reading it moves virtual time."""
 _START = "import sys\nfrom testbed.guest.job_entry import main\nsys.exit(main(sys.argv[1:]))\n"
 
 
@@ -48,8 +49,8 @@ def job_archive(module: str, data: Any, files: Mapping[str, bytes] | None = None
 
 
 def code_digest() -> str:
-    """SHA-256 of the code that travels: another version may send packets at other times."""
-    return hashlib.sha256(_zipped(_code())).hexdigest()
+    """The fingerprint of the code that travels: another may send packets at other times."""
+    return fingerprint_of(_code())
 
 
 def _code() -> dict[str, bytes]:

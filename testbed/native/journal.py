@@ -8,7 +8,6 @@ changes.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import tempfile
@@ -18,6 +17,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Literal
 
+from testbed.host import locks
 from topologies.errors import TcplabError
 
 FOLDER = Path("/run/tcplab")
@@ -92,7 +92,7 @@ def _created() -> Journal:
         raise TcplabError(f"{FOLDER} cannot be written: {error.strerror}.", "Use sudo.") from error
     os.fchmod(descriptor, 0o644)
     file = os.fdopen(descriptor, "a")
-    fcntl.flock(file, fcntl.LOCK_EX)
+    locks.lock(file)
     file.write(json.dumps({"boot": _boot()}) + "\n")
     return Journal(Path(name), file)
 
@@ -112,15 +112,12 @@ def _put_away(journal: Journal) -> None:
 
 @contextmanager
 def gate() -> Iterator[None]:
-    """Nobody else meanwhile makes, undoes or counts a change. The lock is on /run: no file of ours
-    need stay there.
+    """Nobody else makes, undoes or counts a change meanwhile.
+
+    The lock is on /run: no file of ours need stay there.
     """
-    place = os.open(FOLDER.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(place, fcntl.LOCK_EX)
+    with locks.gate(FOLDER.parent):
         yield
-    finally:
-        os.close(place)
 
 
 def others_made(change: Change, mine: Journal) -> bool:
@@ -149,37 +146,17 @@ def taken_over() -> Iterator[list[Journal]]:
 
 def stale() -> list[Path]:
     """The files of runs that died. Changes nothing and needs no root."""
-    return [path for path in _paths() if not _locked(path)]
+    return [path for path in _paths() if not locks.is_held(path)]
 
 
 def _paths() -> list[Path]:
     return sorted(FOLDER.glob(f"*{_SUFFIX}"))
 
 
-def _locked(path: Path) -> bool:
-    """By another open file. A shared lock can be asked for by who may only read."""
-    try:
-        with path.open() as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except FileNotFoundError:
-        return True  # it ended meanwhile
-    return False
-
-
 def _adopted(path: Path) -> Journal | None:
     """The journal with its lock; None where its run lives, or somebody else took it first."""
-    try:
-        file = path.open("a")
-    except FileNotFoundError:
-        return None
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        file.close()
-        return None
-    return Journal(path, file, _read(path))
+    file = locks.adopted(path, "a")
+    return Journal(path, file, _read(path)) if file else None
 
 
 def _read(path: Path) -> list[Change]:

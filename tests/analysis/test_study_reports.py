@@ -10,11 +10,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from analysis.measures.flow_rows import METRICS
+from analysis.measures import metric_keys
 from analysis.pages.run.run_page import RunReport, make_report
 from analysis.pages.run.run_terminal import print_report
 from analysis.records import iperf
 from analysis.records.problems import Problems
+from analysis.records.row_columns import METRICS
 from analysis.records.sweep_folder import read_sweep
 from analysis.reporting.study_reports import StudyReport, report_of
 from analysis.reporting.swept_runs import sweep_listings
@@ -88,7 +89,7 @@ def test_udp_beside_tcp_is_told_apart(fair: RunReport) -> None:
     )
     assert cells(tcp, "together") == ("2", "18", "0.988", "8", "10", "10  8")
     values = fair.results.measured[0].values
-    assert values["flows.total"] == pytest.approx(26_840)
+    assert values[metric_keys.FLOWS.total] == pytest.approx(26_840)
 
 
 def test_a_udp_flow_has_its_own_sources_and_no_counters_of_tcp(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import zipfile
@@ -16,6 +15,7 @@ from labs.definition.assignment import ANSWERS, Assignment
 from labs.definition.lab_runs import run_folder
 from labs.definition.lab_spec import LabSpec
 from labs.student.packing import pack
+from topologies.untrusted import digest_of
 
 LAB = "sack"
 PICTURE = bytes.fromhex(
@@ -131,7 +131,7 @@ def rewritten(
 def signed(run: Path, manifest: dict[str, Any]) -> None:
     """Make the manifest fit the files."""
     files = {
-        file.relative_to(run).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest()
+        file.relative_to(run).as_posix(): digest_of(file)
         for file in sorted(run.rglob("*"))
         if file.is_file() and file.name != "manifest.json"
     }

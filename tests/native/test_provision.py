@@ -81,3 +81,22 @@ def test_a_clean_debian_has_every_tool_afterwards(clean_root: Path) -> None:
     assert tools["state"] == "ok" and set(NATIVE.values()) <= {
         word.split()[0] for word in tools["said"].split(", ")
     }
+
+
+def test_a_checkout_that_was_on_the_systems_path_is_taken_off_it(tmp_path: Path) -> None:
+    """Version 0.1 wrote tcplab.pth. The function is run alone; its Python names a folder."""
+    place = tmp_path / "dist-packages"
+    place.mkdir()
+    (place / "tcplab.pth").write_text("/vagrant\n")
+    (place / "other.pth").touch()
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\necho {place}\n")
+    python.chmod(0o755)
+    script = (ROOT / "provision.sh").read_text()
+    begin = script.index("take_checkout_off_the_path() {")
+    function = script[begin : script.index("\n}\n", begin) + 3]
+    for _ in range(2):
+        words = ["sh", "-euc", f"python={python}\n{function}\ntake_checkout_off_the_path"]
+        subprocess.run(words, check=True)
+    assert [file.name for file in place.iterdir()] == ["other.pth"]
+    assert "pth" not in script.replace(function, "")

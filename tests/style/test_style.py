@@ -82,7 +82,10 @@ def test_the_compiled_engine_is_in_order(command: list[str]) -> None:
 
 
 def wide_lines(name: str) -> Iterator[int]:
-    """The numbers of the lines beyond the width, but for tables, code and links of Markdown."""
+    """The numbers of the lines beyond the width, but for tables, code and links of Markdown.
+
+    Python's are ruff's to judge.
+    """
     try:
         text = (ROOT / name).read_text(encoding="utf-8")
     except UnicodeDecodeError:
@@ -96,7 +99,7 @@ def wide_lines(name: str) -> Iterator[int]:
 
 
 def test_lines_fit_beside_each_other() -> None:
-    names = [name for name in tracked() if not any(fnmatch(name, wide) for wide in WIDE)]
+    names = [name for name in tracked() if not any(fnmatch(name, wide) for wide in ("*.py", *WIDE))]
     wide = {name: lines for name in names if (lines := list(wide_lines(name)))}
     assert wide == {}
 

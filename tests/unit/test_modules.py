@@ -82,11 +82,10 @@ def test_the_spec_holds_the_source_and_is_another_with_another(tmp_path: Path) -
 
 def test_modules_and_their_algorithms_can_be_swept() -> None:
     from experiments.definition.catalogue import find
-    from experiments.definition.grid import factor
 
     named = find("custom_cc")
-    point = combination(named, [factor(named, "cc", ["own"])], {"cc": "own", "delay": "500ms"})
-    assert [condition.name for condition in point.spec.conditions] == ["exp"]
+    made = combination(named, {"cc": "own", "delay": "500ms"})
+    assert [condition.name for condition in made.spec.conditions] == ["exp"]
 
 
 def test_natively_a_module_is_refused_in_one_sentence(
@@ -134,8 +133,8 @@ def test_where_auto_would_be_native_a_module_runs_in_a_guest(
         raise TcplabError("far enough")
 
     monkeypatch.setattr("experiments.running.session.obstacles", list)
-    monkeypatch.setattr("experiments.cli.run_command.choose", chosen)
-    monkeypatch.setattr("experiments.cli.run_command.guests_at_once", lambda *_: chosen("virtual"))
+    monkeypatch.setattr("experiments.cli.run_options.choose", chosen)
+    monkeypatch.setattr("experiments.cli.run_options.guests_at_once", lambda *_: chosen("virtual"))
     assert CliRunner().invoke(tcplab, ["run", "custom_cc"]).exit_code == 1
     assert (
         CliRunner().invoke(tcplab, ["run", "custom_cc", "--load-module-into-this-kernel"]).exit_code

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +16,7 @@ from testbed.lab.ready import Lab, lab
 from testbed.virtual.virtual_run import run_in_guest
 from topologies.data import to_data
 from topologies.units import Duration
+from topologies.untrusted import digest_of
 
 
 @pytest.fixture(scope="session")
@@ -56,10 +56,7 @@ def digests(folder: Path) -> dict[str, str]:
     patterns = ("*.pcap", "*.jsonl", "counters.json", "qdiscs.json", "*.client.txt", "*.server.txt")
     files = [file for pattern in patterns for file in folder.glob(f"*/{pattern}")]
     assert files, f"nothing was measured in {folder}"
-    return {
-        str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest()
-        for file in files
-    }
+    return {str(file.relative_to(folder)): digest_of(file) for file in files}
 
 
 def read(file: Path) -> Any:

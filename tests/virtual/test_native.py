@@ -54,9 +54,7 @@ def native_job(ready_lab: Lab, tmp_path: Path) -> Callable[..., Path]:
 
 
 def spec(own: bool) -> ExperimentSpec:
-    """Two short transfers: under a restricted congestion control, and under one that a module
-    brings or CUBIC.
-    """
+    """Two short transfers: under a restricted congestion control, and under a module's or CUBIC."""
     study = experiment(
         CustomCcParameters(cc="own" if own else "cubic", duration=Duration.parse("2s"))
     )

@@ -11,13 +11,13 @@ import pytest
 from analysis.pages.run.run_page import make_report
 from analysis.reporting.quantities import TRANSFER
 from experiments.definition.catalogue import find
+from experiments.definition.single_run import single
 from experiments.published.target_points import combinations
 from experiments.published.targets import chosen
 from experiments.running.session import RunRequest, carry_out
 from experiments.spec import CONGESTION_CONTROLS
-from experiments.sweep.point import carry_captured
+from experiments.sweep.carrying_point import carry_captured
 from experiments.sweep.python import sweep
-from experiments.sweep.sweep_definition import single
 from experiments.udp_fairness import DISCIPLINES
 from testbed.lab.ready import Lab
 
@@ -206,7 +206,7 @@ def test_a_report_tells_the_order_of_packets_and_the_published_number(
 ) -> None:
     """The delay varies by 20 ms around 30: no packet is late by more than 40 ms; none is lost."""
     options = {"bw": "10mbit", "delay": "30ms", "jitter": "20ms", "duration": "3s", "cc": "cubic"}
-    point = single(find("reordering"), options, ())
+    point = single(find("reordering"), [f"{name}={value}" for name, value in options.items()])
     number = {
         "where": "here",
         "unit": "Mbit/s",

@@ -11,8 +11,7 @@ from analysis.measures.run_results import RunResults, measure_all
 from analysis.measures.trial_measures import Measured
 from analysis.pages.published.published_table import PublishedNumbers
 from analysis.pages.published.run_values import published_beside
-from analysis.records.evidence import Evidence, durations, read_evidence
-from analysis.records.jsonfile import inner, text
+from analysis.records.evidence import Evidence, read_evidence
 from analysis.records.problems import Problems
 from analysis.records.run_directory import RunRecord, read_run
 from analysis.rendering import page_files
@@ -117,7 +116,7 @@ def _page_name(one: Measured) -> str:
 
 def _context(report: RunReport, pictures: list[Picture]) -> dict[str, Any]:
     run = report.run
-    kernel = inner(run.manifest, "kernel")
+    manifest = run.manifest
     return {
         "report": report,
         "run": run,
@@ -127,17 +126,17 @@ def _context(report: RunReport, pictures: list[Picture]) -> dict[str, Any]:
         "published": report.published,
         "headline": report.answers[0].paragraphs[:2] if report.answers else (),
         "pictures": pictures,
-        "claim": text(run.manifest, "claim") or text(run.spec, "claim"),
-        "identity": text(run.manifest, "id", run.path.name),
-        "diagram": text(inner(run.spec, "topology"), "diagram"),
-        "started": text(run.manifest, "started"),
-        "kernel": text(kernel, "release"),
-        "kernel_digest": text(kernel, "digest"),
-        "image_digest": text(inner(run.manifest, "image"), "digest"),
-        "testbed": text(run.manifest, "testbed"),
-        "durations": durations(run.manifest),
+        "claim": manifest.claim or run.spec.claim,
+        "identity": manifest.id or run.path.name,
+        "diagram": run.spec.topology.diagram,
+        "started": manifest.started,
+        "kernel": manifest.kernel.release,
+        "kernel_digest": manifest.kernel.digest or "",
+        "image_digest": manifest.image.digest if manifest.image else "",
+        "testbed": manifest.testbed,
+        "durations": manifest.durations,
         "command": repeat_command(run),
-        "version": text(run.manifest, "tcplab"),
+        "version": manifest.tcplab,
         "packet_pages": [
             (one.trial.condition.label, _page_name(one)) for one in report.results.first if one.ends
         ],

@@ -1,7 +1,7 @@
 """The lab kernel and its first process: patch, configure, compile, strip.
 
 The same sources give the same bytes in any folder on any machine with the same compiler: the
-build is sealed (testbed.recipes.building) and sees a fixed path, a fixed environment and a fixed date.
+build is sealed (testbed.recipes.building) and sees a fixed path, environment and date.
 """
 
 from __future__ import annotations

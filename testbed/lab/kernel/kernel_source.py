@@ -18,8 +18,8 @@ from urllib.error import URLError
 
 from testbed.recipes.apt import Apt
 from testbed.recipes.building import Workshop
-from testbed.recipes.cache import sha256
 from topologies.errors import TcplabError
+from topologies.untrusted import digest_of
 
 HERE = Path(__file__).parent
 SOURCES = HERE / "sources.toml"
@@ -70,7 +70,7 @@ def obtain(workshop: Workshop, given: Path | None) -> ObtainedSource:
 
 def found(workshop: Workshop, origin: str, tarball: Path) -> ObtainedSource:
     """Note in the report where the source came from, and whether it is the pinned file."""
-    digest = sha256(tarball)
+    digest = digest_of(tarball)
     is_pinned = digest in (pinned().sha256, pinned().url_sha256)
     workshop.report.note(
         f"Source of the lab kernel: {origin}{'' if is_pinned else ', which is not the pinned file'}"
@@ -141,7 +141,7 @@ def from_kernel_org(workshop: Workshop, kernel: PinnedSource) -> str:
     digest = kernel.url_sha256 or published_digest(f"{folder}/sha256sums.asc", name)
     target = workshop.folder / TARBALL
     download(kernel.url, target, lambda share: workshop.report.step(f"Downloading {name}", share))
-    if sha256(target) != digest:
+    if digest_of(target) != digest:
         raise TcplabError(f"{kernel.url} does not have the SHA-256 {digest}.")
     return kernel.url
 
