@@ -1,22 +1,23 @@
 #!/bin/sh
 # Makes a Debian machine ready for tcplab. Doing it again does no harm and takes a second.
 #
-#   provision.sh packages NAME...   install Debian packages; ./tcplab installs with this what a command lacks
-#   provision.sh machine            all that native runs need, for a machine that is there for tcplab only (Vagrant):
-#                                   packages, modules at every start, libraries, and experiments that
-#                                   `sudo python3 -m experiments.sack` finds from any folder
+#   provision.sh packages NAME...   install Debian packages; ./tcplab installs what a command lacks
+#                                   with this
+#   provision.sh machine            all that native runs need, for a machine that is there for
+#                                   tcplab only (Vagrant): packages, modules at every start,
+#                                   libraries; then, here, `sudo python3 -m experiments.sack`
 set -eu
 
 root=$(cd "$(dirname "$0")" && pwd -P)
 python=/usr/bin/python3
-# Outside of a folder that is shared with another computer, whose .venv is of no use here, nor ours there.
+# Outside of a folder that is shared with another computer: neither has a use for the other's .venv.
 venv=/var/lib/tcplab/venv
 modules='sch_netem openvswitch'
 export DEBIAN_FRONTEND=noninteractive
 
 say() { printf 'provision: %s\n' "$*" >&2; }
 
-# The lists are fetched only where they do not lead to the packages: none are here, or they are too old.
+# The lists are fetched only if they do not lead to the packages: none are here, or too old ones.
 install_packages() {
     [ "$(id -u)" -eq 0 ] || { say "root is needed: sudo $0 packages $*"; exit 1; }
     install='apt-get install --yes --no-install-recommends'
@@ -33,7 +34,8 @@ load_modules() {
     # shellcheck disable=SC2086 # a line for each
     printf '%s\n' $modules >/etc/modules-load.d/tcplab.conf
     for module in $modules; do
-        modprobe "$module" || say "this kernel has no $module: native runs cannot be. See ./tcplab doctor."
+        modprobe "$module" ||
+            say "this kernel has no $module: native runs cannot be. See ./tcplab doctor."
     done
 }
 
@@ -44,10 +46,9 @@ make_place_for_libraries() {
     [ -z "${SUDO_UID-}" ] || chown "$SUDO_UID:${SUDO_GID-}" "$venv"
 }
 
-let_python_find_experiments() {
-    place=$("$python" -c 'import site; print(site.getsitepackages()[0])')
-    mkdir -p "$place"
-    printf '%s\n' "$root" >"$place/tcplab.pth"
+# Version 0.1 put the checkout on the path of the system's Python, for every program of the machine.
+take_checkout_off_the_path() {
+    rm -f "$("$python" -c 'import site; print(site.getsitepackages()[0])')/tcplab.pth"
 }
 
 prepare_machine() {
@@ -58,8 +59,8 @@ prepare_machine() {
     load_modules
     make_place_for_libraries
     "$root/tcplab" run sack --list --testbed native >/dev/null
-    let_python_find_experiments
-    say 'ready: sudo python3 -m experiments.sack'
+    take_checkout_off_the_path
+    say "ready: cd $root && sudo python3 -m experiments.sack"
 }
 
 case "${1-}" in

@@ -24,8 +24,8 @@ __all__ = ["FileFacts", "Reading", "read"]
 def __getattr__(name: str) -> Any:
     """Polars and the engine are loaded by whoever asks for them first."""
     if name in __all__:
-        return getattr(import_module("analysis.flows"), name)
-    raise AttributeError(f"module 'analysis' has no attribute '{name}'")
+        return getattr(import_module(f"{__name__}.flows"), name)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:

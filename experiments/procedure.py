@@ -1,5 +1,4 @@
-"""How an experiment is carried out where its network is: for each condition settings, captures,
-flows, read-outs.
+"""How an experiment is carried out: for each condition settings, captures, flows, read-outs.
 
 Runs inside the guest or in the native testbed's namespaces, with the standard library and
 Mininet only. What it writes is described in docs/run-directory.md.
@@ -39,48 +38,44 @@ from topologies.errors import TcplabError
 from topologies.spec import Port
 
 _READY = 10.0  # seconds a server or capture may take to be ready
-# Seconds that buffered data may take to arrive after a client's last write: virtual ones cost next
-# to nothing.
+# Seconds that buffered data may take to arrive after a client's last write. Virtual seconds cost
+# next to nothing.
 _PATIENCE_VIRTUAL, _PATIENCE_REAL = 300.0, 60.0
 _RESULT = "bits/sec"  # in the line that iperf prints at the end, whatever the prefix
-# seconds after which the kernel has handed tcpdump every packet (libpcap's buffer timeout is 1 s)
+# Seconds after which the kernel has handed tcpdump every packet (libpcap's buffer timeout is 1 s).
 _BLOCK = 1.2
 _CAPTURE_BUFFER = 8192  # KiB
-# KiB that all receivers with waitall.c ask for together, one of them at most, and at least: below,
-# it does not wait.
+# KiB for which receivers with waitall.c ask at once: all together; one at most; one at least, below
+# which waitall.c does not wait.
 _RECEIVE_ALL, _RECEIVE_MOST, _RECEIVE_LEAST = 8192, 1024, 64
 
 
-def perform(data: Any, room: JobContext) -> None:
-    """Carry out the experiment that `data` describes; results of each condition are delivered as
-    they come.
-    """
+def perform(data: Any, job: JobContext) -> None:
+    """Carry out the experiment that `data` describes. Each condition's results come as it ends."""
     spec: ExperimentSpec = from_data(ExperimentSpec, data)
-    room.enter("building the network")
-    with network(spec.topology, disposable=True) as live, loaded(spec.modules, room) as modules:
-        _write(
-            room.work / "environment.json", _environment(spec, live, room) | {"modules": modules}
-        )
-        room.deliver("environment.json")
+    job.enter("building the network")
+    with network(spec.topology, disposable=True) as live, loaded(spec.modules, job) as modules:
+        _write(job.work / "environment.json", _environment(spec, live, job) | {"modules": modules})
+        job.deliver("environment.json")
         for condition in spec.conditions:
-            room.enter(condition.label)
-            if room.virtual:
+            job.enter(condition.label)
+            if job.virtual:
                 permit_those_of(condition.sysctls)
             try:
-                _measure(spec, condition, live, room)
+                _measure(spec, condition, live, job)
             finally:  # what was measured is kept, also of a condition that failed
-                room.deliver(condition.name)
+                job.deliver(condition.name)
         if modules:  # no host may hold what is about to be unloaded
             for host in _hosts(spec):
                 live.set_sysctls(host, baseline.HOST)
 
 
-def _environment(spec: ExperimentSpec, live: LiveNetwork, room: JobContext) -> dict[str, Any]:
+def _environment(spec: ExperimentSpec, live: LiveNetwork, job: JobContext) -> dict[str, Any]:
     return {
         "kernel": f"{platform.system()} {platform.release()}",
-        "clock": "virtual" if room.virtual else "real",
-        "receiver_preload": room.preload is not None,
-        "receiver_kib": _receive_kib(len(spec.flows)) if room.preload else None,
+        "clock": "virtual" if job.virtual else "real",
+        "receiver_preload": job.preload is not None,
+        "receiver_kib": _receive_kib(len(spec.flows)) if job.preload else None,
         "socket_sample_seconds": sampling_interval(len(spec.flows)),
         "baseline": baseline.HOST,
         "asked_and_found": [asdict(setting) for setting in live.settings],
@@ -88,19 +83,19 @@ def _environment(spec: ExperimentSpec, live: LiveNetwork, room: JobContext) -> d
 
 
 def _measure(
-    spec: ExperimentSpec, condition: Condition, live: LiveNetwork, room: JobContext
+    spec: ExperimentSpec, condition: Condition, live: LiveNetwork, job: JobContext
 ) -> None:
-    folder = room.work / condition.name
+    folder = job.work / condition.name
     folder.mkdir(parents=True)
     hosts = _hosts(spec)
     settings = baseline.HOST | dict(condition.sysctls)
-    found = {host: live.set_sysctls(host, settings) for host in hosts}
+    sysctls = {host: live.set_sysctls(host, settings) for host in hosts}
     before = _readout(live, hosts)
     reordered = live.reorderings()
     warnings: list[str] = []
     try:
         with _capturing(spec, live, folder, warnings), _sampling(spec, live, folder):
-            warnings += _transfer(spec, live, folder, room)
+            warnings += _transfer(spec, live, folder, job)
     finally:
         after = _readout(live, hosts)
         _write(folder / "counters.json", {"before": before[0], "after": after[0]})
@@ -109,7 +104,7 @@ def _measure(
             _write(folder / "reordering.json", {"before": reordered, "after": live.reorderings()})
     _write(
         folder / "evidence.json",
-        {"sysctls": found, "warnings": warnings, **evidence(condition, spec, folder)},
+        {"sysctls": sysctls, "warnings": warnings, **evidence(condition, spec, folder)},
     )
 
 
@@ -126,8 +121,7 @@ def _readout(live: LiveNetwork, hosts: list[str]) -> tuple[dict[str, Any], dict[
 def _capturing(
     spec: ExperimentSpec, live: LiveNetwork, folder: Path, warnings: list[str]
 ) -> Iterator[None]:
-    """tcpdump on each captured interface: ready before the first packet, ended after the last, and
-    whole.
+    """tcpdump on each captured interface, ready before the first packet, ended after the last.
 
     Raises TcplabError for a capture that was cut short; packets that tcpdump missed are a
     warning.
@@ -140,15 +134,15 @@ def _capturing(
         yield
         time.sleep(_BLOCK)
     for port, process in zip(ports, processes, strict=True):
-        said = (folder / f"{port.name}.tcpdump.txt").read_text()
-        if process.returncode != 0 or "packets captured" not in said:
+        output = (folder / f"{port.name}.tcpdump.txt").read_text()
+        if process.returncode != 0 or "packets captured" not in output:
             raise TcplabError(
-                f"The capture of {port.name} was cut short: {said.strip()}",
+                f"The capture of {port.name} was cut short: {output.strip()}",
                 "Shorten the experiment.",
             )
-        if "\n0 packets dropped by kernel" not in said:
+        if "\n0 packets dropped by kernel" not in output:
             warnings.append(
-                f"tcpdump on {port.name} missed packets: {said.strip().splitlines()[-1]}."
+                f"tcpdump on {port.name} missed packets: {output.strip().splitlines()[-1]}."
             )
 
 
@@ -171,11 +165,11 @@ def _start_capture(live: LiveNetwork, port: Port, folder: Path) -> Popen[bytes]:
 
 
 def _wait_capture(port: Port, process: Popen[bytes], folder: Path) -> None:
-    said = folder / f"{port.name}.tcpdump.txt"
+    output = folder / f"{port.name}.tcpdump.txt"
 
     def ready() -> bool:
-        _check_alive(f"tcpdump on {port.name}", process, said)
-        return "listening on" in said.read_text()
+        _check_alive(f"tcpdump on {port.name}", process, output)
+        return "listening on" in output.read_text()
 
     wait_for(f"tcpdump on {port.name}", ready, _READY)
 
@@ -187,47 +181,47 @@ def _sampling(
     return sampled(files, sampling_interval(len(spec.flows)))
 
 
-def _transfer(spec: ExperimentSpec, live: LiveNetwork, folder: Path, room: JobContext) -> list[str]:
-    """All flows at once: servers known to listen, clients to their end, then everything that is
-    still in buffers.
+def _transfer(spec: ExperimentSpec, live: LiveNetwork, folder: Path, job: JobContext) -> list[str]:
+    """Run all flows at once: wait for servers to listen, clients to end, and buffers to empty.
 
-    What has not arrived when patience ends is cut off, and a sentence says so.
+    What has not arrived when patience ends is cut off; the sentences that say so are returned.
     """
-    patience = _PATIENCE_VIRTUAL if room.virtual else _PATIENCE_REAL
+    patience = _PATIENCE_VIRTUAL if job.virtual else _PATIENCE_REAL
     cut: list[str] = []
     with all_ended_afterwards() as processes:
         for flow in spec.flows:
-            processes.append(_start_server(flow, spec, live, folder, room))
+            processes.append(_start_server(flow, spec, live, folder, job))
         servers = list(zip(spec.flows, processes, strict=True))
         wait_for("iperf's servers", lambda: _all_listen(servers, live, folder), _READY)
         for flow in spec.flows:
             processes.append(_start_client(flow, spec, live, folder))
         clients = zip(spec.flows, processes[len(servers) :], strict=True)
         cut += [
-            said
+            sentence
             for flow, client in clients
-            if (said := _wait_client(flow, client, folder, patience))
+            if (sentence := _wait_client(flow, client, folder, patience))
         ]
         if not cut and not _settled(spec, live, patience):
             cut.append(
                 f"Data was still on its way {patience:g} s after the senders had written all, and"
                 " was cut off."
             )
-    return cut + [said for flow in spec.flows if (said := _without_result(flow, folder))]
+    return cut + [sentence for flow in spec.flows if (sentence := _without_result(flow, folder))]
 
 
 def _without_result(flow: Flow, folder: Path) -> str:
-    """A sentence where the receiver measured nothing. iperf's server gives up when the first data
-    takes over 4 s.
+    """A sentence if the receiver measured nothing; else empty.
+
+    iperf's server gives up if the first data takes over 4 s.
     """
-    said = folder / f"{flow.name}.server.txt"
-    if _RESULT in said.read_text(errors="replace"):
+    output = folder / f"{flow.name}.server.txt"
+    if _RESULT in output.read_text(errors="replace"):
         return ""
-    return f"{flow.name}: iperf's server has no result: {' / '.join(tail(said, 2).splitlines())}"
+    return f"{flow.name}: iperf's server has no result: {' / '.join(tail(output, 2).splitlines())}"
 
 
 def _settled(spec: ExperimentSpec, live: LiveNetwork, patience: float) -> bool:
-    """Whether, within `patience` seconds, all connections closed and the last packet arrived."""
+    """Whether all connections closed and the last packet arrived within `patience` seconds."""
     busy = _hosts(spec)
 
     def quiet() -> bool:
@@ -244,42 +238,45 @@ def _sockets(live: LiveNetwork, host: str, states: int) -> list[dict[str, Any]]:
 
 
 def _start_server(
-    flow: Flow, spec: ExperimentSpec, live: LiveNetwork, folder: Path, room: JobContext
+    flow: Flow, spec: ExperimentSpec, live: LiveNetwork, folder: Path, job: JobContext
 ) -> Popen[bytes]:
-    said = folder / f"{flow.name}.server.txt"
-    preload = {"LD_PRELOAD": str(room.preload)} if room.preload else {}
-    batched = ["-l", f"{_receive_kib(len(spec.flows))}K"] if room.preload else []
+    output = folder / f"{flow.name}.server.txt"
+    preload = {"LD_PRELOAD": str(job.preload)} if job.preload else {}
+    batched = ["-l", f"{_receive_kib(len(spec.flows))}K"] if job.preload else []
     if flow.protocol == "udp":  # a datagram a receive: its time is its jitter
         return live.start(
-            flow.receiver, ["iperf", "-s", "-u", "-p", str(flow.port), *_window(flow)], said, {}
+            flow.receiver, ["iperf", "-s", "-u", "-p", str(flow.port), *_window(flow)], output, {}
         )
     return live.start(
         flow.receiver,
         ["iperf", "-s", "-p", str(flow.port), *_window(flow), *batched],
-        said,
+        output,
         preload,
     )
 
 
 def _receive_kib(flows: int) -> int:
-    """A receiver fills what it asks for: a thousand of a megabyte each would take all memory of a
+    """KiB for which each of the receivers of `flows` asks at once.
+
+    A receiver fills what it asks for: a thousand of a megabyte each would take all memory of a
     guest.
     """
     return max(_RECEIVE_LEAST, min(_RECEIVE_MOST, _RECEIVE_ALL // flows))
 
 
 def _all_listen(servers: list[tuple[Flow, Popen[bytes]]], live: LiveNetwork, folder: Path) -> bool:
-    """Whether every flow's server listens. Raises TcplabError where one ended."""
-    wanted: dict[str, set[tuple[str, int]]] = {}
+    """Whether every flow's server listens. Raises TcplabError if one has ended."""
+    expected: dict[str, set[tuple[str, int]]] = {}
     for flow, server in servers:
         _check_alive(f"iperf's server of {flow.name}", server, folder / f"{flow.name}.server.txt")
-        wanted.setdefault(flow.receiver, set()).add((flow.protocol, flow.port))
-    return all(ports <= _listening(live, host) for host, ports in wanted.items())
+        expected.setdefault(flow.receiver, set()).add((flow.protocol, flow.port))
+    return all(ports <= _listening(live, host) for host, ports in expected.items())
 
 
 def _listening(live: LiveNetwork, host: str) -> set[tuple[str, int]]:
-    """Protocols and ports; the UDP ones from proc_net(5), whose second column is the local address
-    in hexadecimal.
+    """Protocols and ports on which a host listens.
+
+    The UDP ones are from proc_net(5), whose second column is the local address in hexadecimal.
     """
     tcp = {("tcp", int(row["local"].rpartition(":")[2])) for row in _sockets(live, host, LISTEN)}
     lines = Path(f"/proc/{live.pid(host)}/net/udp").read_text().splitlines()[1:]
@@ -289,7 +286,7 @@ def _listening(live: LiveNetwork, host: str) -> set[tuple[str, int]]:
 def _start_client(
     flow: Flow, spec: ExperimentSpec, live: LiveNetwork, folder: Path
 ) -> Popen[bytes]:
-    to = [
+    arguments = [
         "-c",
         address_of(spec.topology, flow.receiver),
         "-p",
@@ -297,11 +294,11 @@ def _start_client(
         *_window(flow),
         *_extent(flow),
     ]
-    return live.start(flow.sender, ["iperf", *to], folder / f"{flow.name}.client.txt", {})
+    return live.start(flow.sender, ["iperf", *arguments], folder / f"{flow.name}.client.txt", {})
 
 
 def _extent(flow: Flow) -> list[str]:
-    """How much is sent, how fast where it is UDP, and how often iperf prints a line."""
+    """How much is sent, how fast if it is UDP, and how often iperf prints a line."""
     much = ["-n", str(flow.amount.base)] if flow.amount else ["-t", f"{flow.duration.seconds:g}"]
     fast = ["-u", "-b", str(flow.rate.base)] if flow.rate else []
     return [*much, *fast, *(["-i", f"{flow.interval.seconds:g}"] if flow.interval else [])]
@@ -312,11 +309,11 @@ def _window(flow: Flow) -> list[str]:
 
 
 def _wait_client(flow: Flow, client: Popen[bytes], folder: Path, patience: float) -> str:
-    """Wait for iperf's client; a sentence where it has to be cut off.
+    """Wait for iperf's client; a sentence if it has to be cut off, else empty.
 
-    Raises TcplabError where it fails.
+    Raises TcplabError if it fails.
     """
-    said = folder / f"{flow.name}.client.txt"
+    output = folder / f"{flow.name}.client.txt"
     if not wait_until_ended(client, flow.duration.seconds + patience):
         return (
             f"{flow.name}: the client had not written all {patience:g} s after its {flow.duration},"
@@ -324,16 +321,16 @@ def _wait_client(flow: Flow, client: Popen[bytes], folder: Path, patience: float
         )
     if client.returncode != 0:
         raise TcplabError(
-            f"{flow.name}: iperf's client failed: {tail(said)}",
-            "The run's folder has all that it said.",
+            f"{flow.name}: iperf's client failed: {tail(output)}",
+            "The run's folder has all that it printed.",
         )
     return ""
 
 
-def _check_alive(what: str, process: Popen[bytes], said: Path) -> None:
+def _check_alive(program: str, process: Popen[bytes], output: Path) -> None:
     if process.poll() is not None:
         raise TcplabError(
-            f"{what} ended at once: {tail(said)}", "The message above is the program's own."
+            f"{program} ended at once: {tail(output)}", "The message above is the program's own."
         )
 
 

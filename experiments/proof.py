@@ -1,6 +1,4 @@
-"""Proof that a condition held, taken from what the run itself captured and counted, not from what
-was set.
-"""
+"""Proof that a condition held, from what the run captured and counted, not from what was set."""
 
 from __future__ import annotations
 
@@ -20,12 +18,11 @@ from topologies.spec import MOST_PACKETS, Port
 _SYNS = "tcp[tcpflags] & tcp-syn != 0"
 _PORTS = re.compile(r"\.(\d+) > \S+\.(\d+): Flags")
 _NEGOTIATED, _WITHOUT_CONNECTION = "sack", ("SYN-SENT", "SYN-RECV")
-_HANDED_DOWN = (  # counted for each buffer that TCP hands to IP, however many segments it holds
-    "IpOutRequests"
-)
+# Counts each buffer that TCP hands to IP once, however many segments it holds.
+_HANDED_DOWN = "IpOutRequests"
 _CHANCE = 4.5  # standard deviations; once in 150 000 the right loss would be doubted
 
-Row = dict[str, Any]
+ProofRow = dict[str, Any]
 """A proof as the run directory keeps it: claim, expected, observed (sentences), held, source."""
 
 
@@ -34,7 +31,7 @@ def evidence(condition: Condition, spec: ExperimentSpec, folder: Path) -> dict[s
 
     A condition that names proofs of which none can be looked at did not hold.
     """
-    named = [row for proof in condition.proofs for row in _LOOKS[proof.kind](proof, spec, folder)]
+    named = [row for proof in condition.proofs for row in _PROOFS[proof.kind](proof, spec, folder)]
     proofs = named + _losses(spec, folder) + reorderings(spec, folder)
     return {
         "held": bool(named or not condition.proofs) and all(row["held"] for row in proofs),
@@ -42,9 +39,8 @@ def evidence(condition: Condition, spec: ExperimentSpec, folder: Path) -> dict[s
     }
 
 
-def _sack_permitted(proof: Proof, spec: ExperimentSpec, folder: Path) -> list[Row]:
-    """A row for every flow: from the SYNs where its receiver has a capture, else from its sender's
-    socket.
+def _sack_permitted(proof: Proof, spec: ExperimentSpec, folder: Path) -> list[ProofRow]:
+    """A row for every flow: from the SYNs in its receiver's capture, else from its sender's socket.
 
     Each capture and each file of samples is read once, whatever the number of flows.
     """
@@ -66,14 +62,14 @@ def _sack_permitted(proof: Proof, spec: ExperimentSpec, folder: Path) -> list[Ro
         flow for flow in spec.flows if flow.receiver not in captured and flow.protocol == "tcp"
     ]
     return seen + [
-        _negotiated(proof, flow, found)
-        for flow, found in _of_senders(_NEGOTIATED, unseen, spec, folder)
+        _negotiated(proof, flow, values)
+        for flow, values in _of_senders(_NEGOTIATED, unseen, spec, folder)
     ]
 
 
-def _negotiated(proof: Proof, flow: Flow, found: set[Any]) -> Row:
+def _negotiated(proof: Proof, flow: Flow, values: set[Any]) -> ProofRow:
     """tcpi_options of tcp_info: whether both SYNs had the option."""
-    words = sorted("on" if one else "off" for one in found)
+    words = sorted("on" if value else "off" for value in values)
     return {
         "claim": (
             f"{flow.name}: {flow.sender}'s connection has selective acknowledgement"
@@ -88,43 +84,41 @@ def _negotiated(proof: Proof, flow: Flow, found: set[Any]) -> Row:
 
 def _syns(capture: Path) -> dict[int, list[str]]:
     """The lines of tcpdump for all segments with SYN, by each of their ports."""
-    found: dict[int, list[str]] = {}
+    syns: dict[int, list[str]] = {}
     for line in run(["tcpdump", "-Z", "root", "-n", "-r", str(capture), _SYNS]).splitlines():
         if ports := _PORTS.search(line):
             for port in dict.fromkeys(ports.groups()):
-                found.setdefault(int(port), []).append(line)
-    return found
+                syns.setdefault(int(port), []).append(line)
+    return syns
 
 
-def _offers(proof: Proof, flow: Flow, lines: list[str], capture: str) -> Row:
-    """SACK-permitted (RFC 2018, section 2) on both SYNs or on neither, as tcpdump prints it:
-    sackOK.
-    """
+def _offers(proof: Proof, flow: Flow, lines: list[str], capture: str) -> ProofRow:
+    """SACK-permitted (RFC 2018, section 2) on both SYNs or on none; tcpdump prints sackOK."""
     flags = {"SYN": "Flags [S]", "SYN-ACK": "Flags [S.]"}
     offers = {
         side: ["sackOK" in line for line in lines if flag in line] for side, flag in flags.items()
     }
-    wanted = proof.expected == "on"
+    is_expected = proof.expected == "on"
     return {
         "claim": (
-            f"{flow.name}: {'both SYNs offer' if wanted else 'no SYN offers'} selective"
+            f"{flow.name}: {'both SYNs offer' if is_expected else 'no SYN offers'} selective"
             " acknowledgement"
         ),
         "expected": proof.expected,
         "observed": [
-            f"{side}: {'sackOK' if any(found) else 'no sackOK'} ({len(found)} seen)"
-            for side, found in offers.items()
+            f"{side}: {'sackOK' if any(offered) else 'no sackOK'} ({len(offered)} seen)"
+            for side, offered in offers.items()
         ],
-        "held": all(found and set(found) == {wanted} for found in offers.values()),
+        "held": all(offered and set(offered) == {is_expected} for offered in offers.values()),
         "source": f"tcpdump -r {capture} '{_SYNS}'",
     }
 
 
-def _congestion_control(proof: Proof, spec: ExperimentSpec, folder: Path) -> list[Row]:
+def _congestion_control(proof: Proof, spec: ExperimentSpec, folder: Path) -> list[ProofRow]:
     """The algorithm of each sender's own sockets, in every sample."""
     flows = [flow for flow in spec.flows if flow.protocol == "tcp"]
-    found = _of_senders("congestion_control", flows, spec, folder)
-    return [_sends_with(proof, flow, values) for flow, values in found]
+    algorithms = _of_senders("congestion_control", flows, spec, folder)
+    return [_sends_with(proof, flow, values) for flow, values in algorithms]
 
 
 def _of_senders(
@@ -135,47 +129,48 @@ def _of_senders(
     Each host's samples are read once.
     """
     senders = dict.fromkeys(flow.sender for flow in flows)
-    found = {host: _seen(folder / f"{host}.sockets.jsonl", field) for host in senders}
+    values = {host: _seen(folder / f"{host}.sockets.jsonl", field) for host in senders}
     for flow in flows:
         receiver = f"{address_of(spec.topology, flow.receiver)}:{flow.port}"
-        yield flow, found[flow.sender].get(receiver, set())
+        yield flow, values[flow.sender].get(receiver, set())
 
 
 def _seen(samples: Path, field: str) -> dict[str, set[Any]]:
-    """The values of a field, by the remote end of the socket; what is negotiated, of sockets with a
-    connection.
+    """The values of a field, by the remote end of the socket.
+
+    What is negotiated counts only for sockets that have a connection.
     """
-    found: dict[str, set[Any]] = {}
+    values: dict[str, set[Any]] = {}
     with samples.open() as lines:
         for line in lines:
             for row in json.loads(line)["sockets"]:
                 if field in row and (
                     field != _NEGOTIATED or row["state"] not in _WITHOUT_CONNECTION
                 ):
-                    found.setdefault(row["remote"], set()).add(
+                    values.setdefault(row["remote"], set()).add(
                         row[field]
                     )  # a half-open one may have no algorithm
-    return found
+    return values
 
 
-def _sends_with(proof: Proof, flow: Flow, found: set[str]) -> Row:
+def _sends_with(proof: Proof, flow: Flow, algorithms: set[str]) -> ProofRow:
     return {
         "claim": f"{flow.name}: {flow.sender} sends with {proof.expected}",
         "expected": proof.expected,
-        "observed": sorted(found) or ["no connection was sampled"],
-        "held": found == {proof.expected},
+        "observed": sorted(algorithms) or ["no connection was sampled"],
+        "held": algorithms == {proof.expected},
         "source": f"{flow.sender}.sockets.jsonl (sock_diag, as ss -ti)",
     }
 
 
-_LOOKS: dict[str, Callable[[Proof, ExperimentSpec, Path], list[Row]]] = {
+_PROOFS: dict[str, Callable[[Proof, ExperimentSpec, Path], list[ProofRow]]] = {
     "sack_permitted": _sack_permitted,
     "congestion_control": _congestion_control,
 }
 
 
-def _losses(spec: ExperimentSpec, folder: Path) -> list[Row]:
-    """Every delay line lost the share that it was to lose, within what chance allows."""
+def _losses(spec: ExperimentSpec, folder: Path) -> list[ProofRow]:
+    """Whether every delay line lost the share that it should, within what chance allows."""
     readings = json.loads((folder / "qdiscs.json").read_text())
     rows = (
         _loss(
@@ -191,8 +186,7 @@ def _losses(spec: ExperimentSpec, folder: Path) -> list[Row]:
 
 
 def _handed_down(port: Port, spec: ExperimentSpec, folder: Path) -> int | None:
-    """Packets of up to 64 KB that the hosts behind `port` sent, where segmentation is left on; None
-    where it is off.
+    """Buffers of up to 64 KB that the hosts behind `port` sent, if segmentation is on; else None.
 
     netem draws once for each of them, while tc counts its `packets` as segments.
     """
@@ -213,32 +207,32 @@ def _handed_down(port: Port, spec: ExperimentSpec, folder: Path) -> int | None:
     )
 
 
-def _loss(port: Port, before: list[Row], after: list[Row], handed_down: int | None) -> Row | None:
-    """netem's `drops` count the queue behind it as well; `packets` are those that left. None where
-    nothing came.
+def _loss(
+    port: Port, before: list[ProofRow], after: list[ProofRow], handed_down: int | None
+) -> ProofRow | None:
+    """The proof of a port's loss; None if nothing entered its delay line.
 
-    The queue counts segments: of netem's drops it had, where segmentation is on, none to all of
-    its own.
+    netem's `drops` include those of the queue behind it; `packets` are those that left. The queue
+    counts segments: if segmentation is on, any number of its own drops, from none to all, may be
+    among netem's.
     """
     assert port.channel is not None
     line, queue = (_growth(before, after, handle) for handle in ("1:", "3:"))
     least, most = max(0, line["drops"] - queue["drops"]), line["drops"]
-    came = handed_down if handed_down is not None else line["packets"] + line["drops"]
-    if not came:
+    entered = handed_down if handed_down is not None else line["packets"] + line["drops"]
+    if not entered:
         return None
     if handed_down is None:
         most = least
     share = port.channel.loss.fraction
-    middle, width = came * share, _CHANCE * math.sqrt(came * share * (1 - share))
+    middle, width = entered * share, _CHANCE * math.sqrt(entered * share * (1 - share))
     lowest, highest = max(0, math.floor(middle - width)), math.ceil(middle + width)
     lost = (
-        f"{least} of {came}, {100 * least / came:.3g} %"
+        f"{least} of {entered}, {100 * least / entered:.3g} %"
         if least == most
-        else f"{least} to {most} of {came}"
+        else f"{least} to {most} of {entered}"
     )
-    full = (
-        port.channel.line < MOST_PACKETS
-    )  # netem counts what a full line drops with the lost ones
+    full = port.channel.line < MOST_PACKETS  # netem counts a full line's drops as losses
     more = f" and those above {port.channel.line} on their way" if full else ""
     return {
         "claim": f"{port.name} loses {port.channel.loss} of the packets that enter it{more}",
@@ -252,6 +246,6 @@ def _loss(port: Port, before: list[Row], after: list[Row], handed_down: int | No
     }
 
 
-def _growth(before: list[Row], after: list[Row], handle: str) -> dict[str, int]:
+def _growth(before: list[ProofRow], after: list[ProofRow], handle: str) -> dict[str, int]:
     first, last = (next(row for row in rows if row["handle"] == handle) for rows in (before, after))
     return {name: last[name] - first[name] for name in ("packets", "drops")}

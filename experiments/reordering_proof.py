@@ -1,10 +1,9 @@
-"""Proof that hosts reordered what they were to reorder, from netem's counters and from what their
-peer's TCP saw.
+"""Proof that hosts reordered packets as they should, from netem's counters and those of TCP.
 
 netem counts what leaves at once, before what waits, as a requeue (net/sched/sch_netem.c,
-netem_enqueue). A requeue is a buffer of up to 64 KB, which TCP hands down whole even where
-offloads are off; `packets` counts its segments. Where everything is of one segment, as on the
-way of acknowledgements, the two can be compared.
+netem_enqueue). A requeue is a buffer of up to 64 KB, which TCP hands down whole even if offloads
+are off; `packets` counts its segments. If every buffer has one segment, as acknowledgements have,
+the two can be compared.
 """
 
 from __future__ import annotations
@@ -34,13 +33,13 @@ def reorderings(spec: ExperimentSpec, folder: Path) -> list[dict[str, Any]]:
     )
     senders = {flow.sender for flow in spec.flows}
     rows = []
-    for what in spec.topology.reordering:
-        port = f"{what.host}-eth0"
+    for reordering in spec.topology.reordering:
+        port = f"{reordering.host}-eth0"
         grown = counted(readings["before"][port], readings["after"][port])
-        if grown["packets"] and what.host in senders:
-            rows.append(_of_data(port, what, grown, seen(counters, what.host)))
+        if grown["packets"] and reordering.host in senders:
+            rows.append(_of_data(port, reordering, grown, seen(counters, reordering.host)))
         elif grown["packets"]:
-            rows.append(_of_acknowledgements(port, what, grown))
+            rows.append(_of_acknowledgements(port, reordering, grown))
     return rows
 
 
@@ -58,40 +57,43 @@ def seen(counters: dict[str, Counters], host: str) -> int:
     )
 
 
-def _of_data(port: str, what: HostReordering, grown: dict[str, int], found: int) -> dict[str, Any]:
+def _of_data(
+    port: str, reordering: HostReordering, grown: dict[str, int], seen_by_tcp: int
+) -> dict[str, Any]:
     """A frozen draw lets all or none wait, so TCP sees nothing; with any other draw it does."""
-    frozen = what.correlation == WHOLE and what.gap.base == 1
-    undecided = (
-        what.correlation.base > 0 and not frozen
-    )  # the draw may have been one that lets all wait
+    frozen = reordering.correlation == WHOLE and reordering.gap.base == 1
+    # A correlated draw may have let all packets wait.
+    undecided = reordering.correlation.base > 0 and not frozen
     held = (
-        found == 0
+        seen_by_tcp == 0
         if frozen
-        else bool(grown["requeues"] and found) or (undecided and not grown["requeues"])
+        else bool(grown["requeues"] and seen_by_tcp) or (undecided and not grown["requeues"])
     )
-    said = (
+    counts = (
         f"{grown['requeues']} of at most {grown['packets']} buffers left at once, {grown['drops']}"
         " were dropped"
     )
     promise = (
         "reorders nothing, since its draw is frozen"
         if frozen
-        else f"lets buffers wait {what.delay} behind others"
+        else f"lets buffers wait {reordering.delay} behind others"
     )
     return {
         "claim": f"{port} {promise}",
         "expected": "no reordering" if frozen else "reordering",
-        "observed": [said, f"TCP of {what.host} saw {found} reorderings"],
+        "observed": [counts, f"TCP of {reordering.host} saw {seen_by_tcp} reorderings"],
         "held": held,
         "source": "reordering.json (tc -s -j qdisc show: requeues of netem), counters.json",
     }
 
 
-def _of_acknowledgements(port: str, what: HostReordering, grown: dict[str, int]) -> dict[str, Any]:
+def _of_acknowledgements(
+    port: str, reordering: HostReordering, grown: dict[str, int]
+) -> dict[str, Any]:
     sent, at_once = grown["packets"], grown["requeues"]
-    allowed = _allowed(what, sent)
+    allowed = _allowed(reordering, sent)
     return {
-        "claim": f"{port} lets the right share of its packets wait {what.delay}",
+        "claim": f"{port} lets the right share of its packets wait {reordering.delay}",
         "expected": " or ".join(f"{lowest} to {highest}" for lowest, highest in allowed),
         "observed": [f"{at_once} of {sent} packets left at once, {grown['drops']} were dropped"],
         "held": any(lowest <= at_once <= highest for lowest, highest in allowed),
@@ -99,18 +101,18 @@ def _of_acknowledgements(port: str, what: HostReordering, grown: dict[str, int])
     }
 
 
-def _allowed(what: HostReordering, sent: int) -> list[tuple[int, int]]:
-    """How many of `sent` packets may leave at once.
+def _allowed(reordering: HostReordering, sent: int) -> list[tuple[int, int]]:
+    """How many of `sent` packets may leave at once: ranges (lowest, highest).
 
-    Partly correlated draws have no simple distribution: anything.
+    Partly correlated draws have no simple distribution: any number may.
     """
-    if what.correlation == WHOLE:
-        return [(0, 0), (max(0, sent // what.gap.base - 1), sent // what.gap.base + 1)]
-    if what.correlation.base:
+    if reordering.correlation == WHOLE:
+        return [(0, 0), (max(0, sent // reordering.gap.base - 1), sent // reordering.gap.base + 1)]
+    if reordering.correlation.base:
         return [(0, sent)]
     # gap - 1 packets wait, then draws decide until one leaves at once: a renewal process of such
     # cycles.
-    share = what.at_once.fraction
-    cycle = what.gap.base - 1 + 1 / share
+    share = reordering.at_once.fraction
+    cycle = reordering.gap.base - 1 + 1 / share
     width = _CHANCE * math.sqrt(sent * (1 - share) / share**2 / cycle**3) + 2
     return [(max(0, math.floor(sent / cycle - width)), math.ceil(sent / cycle + width))]

@@ -1,6 +1,6 @@
-"""What an experiment is: frozen data that a run directory stores and a guest is handed.
+"""What an experiment is: frozen data that run directories store and guests receive.
 
-Reads in order: a topology, flows over it, and conditions under which the same flows are measured.
+In short: a topology, flows over it, and conditions under which the same flows are measured.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from topologies.units import Duration, Packets, Quantity, Rate, Share, Size
 Q = TypeVar("Q", bound=Quantity)
 
 FORMAT = 1
-# bytes of each packet that are captured: headers with IPv6 and 60 bytes of TCP, so no SACK block is
-# cut
+# Bytes of each packet that are captured: headers with IPv6 and 60 bytes of TCP, so that no SACK
+# block is cut.
 SNAPLEN = 128
 _RECORD = 16  # bytes in front of each packet in a capture, pcap-savefile(5)
 _FULL_FRAME = 1514  # bytes
@@ -26,9 +26,7 @@ LONGEST = Duration.parse("24h")
 
 
 def parameter(default: str, kind: type[Q], meaning: str) -> Q:
-    """A field of an experiment's parameters: its default as text and the sentence that --help
-    prints.
-    """
+    """A field of an experiment's parameters: its default as text, and its sentence in --help."""
     value: Q = field(default=kind.parse(default), metadata={"meaning": meaning})
     return value
 
@@ -85,8 +83,9 @@ def congestion_control(algorithm: str) -> Condition:
 
 
 def sending_with(algorithm: str) -> Condition:
-    """All hosts send with `algorithm`, the kernel's or one that a module of the spec brings, proved
-    from sockets.
+    """All hosts send with `algorithm`, proved from their sockets.
+
+    It is the kernel's, or comes with a module of the spec.
     """
     sysctls = (("net.ipv4.tcp_congestion_control", algorithm),)
     return Condition(algorithm, algorithm, sysctls, (Proof("congestion_control", algorithm),))
@@ -101,9 +100,7 @@ def sack(on: bool) -> Condition:
 
 @dataclass(frozen=True)
 class LinkParameters:
-    """The parameters that every experiment over one kind of link takes; each is an option of the
-    command line.
-    """
+    """The parameters of every experiment over one kind of link; each is a command-line option."""
 
     bw: Rate = parameter("1mbit", Rate, "Rate of the link, each way.")
     delay: Duration = parameter(
@@ -123,11 +120,10 @@ class LinkParameters:
 
 @dataclass(frozen=True)
 class Flow:
-    """One iperf transfer of `duration`, or of `amount` bytes where that is given (then `duration`
-    bounds it).
+    """One iperf transfer of `duration`, or of `amount` bytes, which `duration` then bounds.
 
-    `window` is iperf's -w at both ends (bytes asked for; Linux doubles it). A `rate` makes it
-    UDP. `interval` has the client print a line that often.
+    `window` is iperf's -w at both ends (bytes asked for; Linux doubles it). A `rate` makes it UDP.
+    With an `interval` the client prints a line that often.
     """
 
     name: str
@@ -177,9 +173,7 @@ class Proof:
 
 @dataclass(frozen=True)
 class Condition:
-    """One setting of all hosts under which the flows run. `sysctls` override the baseline, name by
-    name.
-    """
+    """One setting of all hosts for the flows. `sysctls` override the baseline, name by name."""
 
     name: str
     label: str
@@ -204,9 +198,7 @@ class ExperimentSpec:
     format: int = FORMAT
 
     def capture_bytes(self) -> int:
-        """About how much all captures of one seed take: full frames and an ACK for every second
-        one.
-        """
+        """Roughly the bytes of a seed's captures: full frames and an ACK for every second one."""
         ways = (
             (self.topology.bottleneck(flow.sender, flow.receiver).bandwidth, flow.duration)
             for flow in self.flows

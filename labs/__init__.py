@@ -1,3 +1,1 @@
-"""What is taught: one folder per lab with its text, questions and key; variants, hand-ins,
-grading.
-"""
+"""What is taught: a folder for each lab, and variants, hand-ins and grading."""

@@ -9,4 +9,4 @@ if __name__ == "__main__":
     from labs.cli.lab_commands import grade, lab
 
     lab.add_command(grade)
-    lab(prog_name="python -m labs")
+    lab(prog_name=f"python -m {__package__}")

@@ -1,5 +1,3 @@
-"""Where an experiment runs: spec to live Mininet network, natively or inside the lab kernel in
-virtual time.
-"""
+"""Where an experiment runs: natively on this kernel, or in a guest's lab kernel in virtual time."""
 
-VERSION = "0.1.0"
+VERSION = "0.2.0"

@@ -1,1 +1,1 @@
-"""What a network is: units, frozen specs, one file per named shape. Pure data, nothing is run."""
+"""What a network is: units, frozen specs, a module for each named shape. Data; nothing is run."""

@@ -17,9 +17,7 @@ PREFIX = 16
 
 @dataclass(frozen=True)
 class Interface:
-    """An interface of a host or router. `neighbours` are (address, MAC) of all others in its
-    segment.
-    """
+    """An interface of a host or router, and the number of the segment that it is in."""
 
     port: Port
     address: str
@@ -37,7 +35,7 @@ class Route:
 @cache
 def interfaces(topology: TopologySpec) -> tuple[Interface, ...]:
     """All interfaces that carry an address, in the order of the links."""
-    found: list[Interface] = []
+    addressed: list[Interface] = []
     sizes: dict[int, int] = {}
     segments = _segments(topology)
     for port in topology.ports:
@@ -45,10 +43,12 @@ def interfaces(topology: TopologySpec) -> tuple[Interface, ...]:
             continue
         segment = segments[port.name]
         number = sizes[segment] = sizes.get(segment, 0) + 1
-        index = len(found) + 1
+        index = len(addressed) + 1
         mac = f"02:00:00:00:{index >> 8:02x}:{index & 255:02x}"
-        found.append(Interface(port, f"10.{segment}.{number >> 8}.{number & 255}", mac, segment))
-    return tuple(found)
+        addressed.append(
+            Interface(port, f"10.{segment}.{number >> 8}.{number & 255}", mac, segment)
+        )
+    return tuple(addressed)
 
 
 def address_of(topology: TopologySpec, host: str) -> str:
@@ -68,17 +68,15 @@ def neighbours(topology: TopologySpec, interface: Interface) -> tuple[tuple[str,
 
 
 def routes(topology: TopologySpec, node: str) -> tuple[Route, ...]:
-    """The routes of a host or router to the segments that it is not part of, each by a shortest
-    way.
-    """
+    """The shortest routes of a host or router to the segments that it is not part of."""
     everything = interfaces(topology)
     own = {interface.segment: interface for interface in everything if interface.port.node == node}
-    found: list[Route] = []
+    others: list[Route] = []
     for segment in sorted({interface.segment for interface in everything} - set(own)):
         first_hop = _next_hop(everything, own, segment)
         network = f"10.{segment}.0.0/{PREFIX}"
-        found.append(Route(network, first_hop.address, own[first_hop.segment].port.name))
-    return tuple(found)
+        others.append(Route(network, first_hop.address, own[first_hop.segment].port.name))
+    return tuple(others)
 
 
 def _next_hop(
@@ -90,11 +88,11 @@ def _next_hop(
     while queue:
         segment = queue.popleft()
         routers = [interface for interface in everything if interface.segment == segment]
-        for entrance in routers:
-            for exit_ in everything:
-                if exit_.port.node == entrance.port.node and exit_.segment not in via:
-                    via[exit_.segment] = via[segment] or entrance
-                    queue.append(exit_.segment)
+        for entry in routers:
+            for onward in everything:
+                if onward.port.node == entry.port.node and onward.segment not in via:
+                    via[onward.segment] = via[segment] or entry
+                    queue.append(onward.segment)
     hop = via[target]
     assert hop is not None, "TopologySpec checks that everything is connected"
     return hop
@@ -112,19 +110,19 @@ def _segments(topology: TopologySpec) -> dict[str, int]:
 
 
 def _joined(topology: TopologySpec, port: Port) -> set[str]:
-    """The names of all interfaces that are the same Ethernet as `port`: along its cable and through
-    switches.
-    """
+    """The names of all interfaces on the Ethernet of `port`: along its cable, through switches."""
     members: set[str] = set()
     waiting = [port]
     while waiting:
-        here = waiting.pop()
-        if here.name in members:
+        current = waiting.pop()
+        if current.name in members:
             continue
-        members.add(here.name)
+        members.add(current.name)
         waiting += [
-            other for other in topology.ports if other.node == here.peer and other.peer == here.node
+            other
+            for other in topology.ports
+            if other.node == current.peer and other.peer == current.node
         ]
-        if topology.kind(here.node) == "switch":
-            waiting += [other for other in topology.ports if other.node == here.node]
+        if topology.kind(current.node) == "switch":
+            waiting += [other for other in topology.ports if other.node == current.node]
     return members

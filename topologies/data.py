@@ -1,4 +1,4 @@
-"""Specs to plain data and back: what a run directory stores, a guest is handed and a file may say.
+"""Specs to plain data and back: for run directories, guests, and files that users write.
 
 Quantities are text ("40ms"), dataclasses are objects, tuples are lists. Reading back is strict:
 a field that is unknown, missing or of another type is a UsageError that names its place.
@@ -33,17 +33,14 @@ def to_data(value: Any) -> Any:
 
 
 def digest(value: Any) -> str:
-    """SHA-256 of a spec: the same for equal specs, whatever the order their fields were written
-    in.
-    """
+    """SHA-256 of a spec: the same for equal specs, in whatever order their fields were written."""
     return hashlib.sha256(json.dumps(to_data(value), sort_keys=True).encode()).hexdigest()
 
 
 def from_data(kind: Any, data: Any, place: str = "") -> Any:
-    """The `kind` (a dataclass, quantity, tuple, union, Literal or plain type) that `data`
-    describes.
+    """The value of type `kind` that `data` describes. Raises UsageError.
 
-    Raises UsageError.
+    `kind` is a dataclass, quantity, tuple, union, Literal or plain type.
     """
     if get_origin(kind) in (Union, types.UnionType):
         return _one_of(get_args(kind), data, place)
@@ -59,39 +56,41 @@ def from_data(kind: Any, data: Any, place: str = "") -> Any:
 
 
 def kind_at(kind: Any, path: list[str], place: str = "") -> Any:
-    """The type of the field that a path such as links, 1, rightward, queue leads to; * stands for
-    every item.
+    """The type of the field at a path such as links, 1, rightward, queue; * means every item.
 
-    Raises UsageError that names the step that leads nowhere, and where one could go instead.
+    Raises UsageError, which names the step that leads nowhere and the possible ones.
     """
     if get_origin(kind) in (Union, types.UnionType):
-        return kind_at(next(one for one in get_args(kind) if one is not type(None)), path, place)
+        return kind_at(
+            next(option for option in get_args(kind) if option is not type(None)), path, place
+        )
     if not path:
         return kind
     step, rest = path[0], path[1:]
-    here = f"{place}.{step}".lstrip(".")
+    step_place = f"{place}.{step}".lstrip(".")
     if get_origin(kind) is tuple and (step == "*" or step.isdecimal()):
-        return kind_at(get_args(kind)[0], rest, here)
+        return kind_at(get_args(kind)[0], rest, step_place)
     if dataclasses.is_dataclass(kind) and not issubclass(cast(type, kind), Quantity):
         hints = typing.get_type_hints(kind)
         if step in hints:
-            return kind_at(hints[step], rest, here)
-        raise _wrong(here, f"there is no field {step!r:.40}; the fields are {', '.join(hints)}")
-    raise _wrong(here, "nothing is there")
+            return kind_at(hints[step], rest, step_place)
+        raise _wrong(
+            step_place, f"there is no field {step!r:.40}; the fields are {', '.join(hints)}"
+        )
+    raise _wrong(step_place, "nothing is there")
 
 
 def replaced(data: Any, path: list[str], value: Any, place: str = "") -> Any:
-    """`data` with `value` at `path`; where * was asked for, in every item that the path goes on
-    from.
+    """`data` with `value` at `path`; at *, in every item in which the path goes on.
 
-    Raises UsageError where nothing is there.
+    Raises UsageError if nothing is at the path.
     """
     if not path:
         return value
     step, rest = path[0], path[1:]
-    here = f"{place}.{step}".lstrip(".")
+    step_place = f"{place}.{step}".lstrip(".")
     if isinstance(data, dict) and step in data:
-        return data | {step: replaced(data[step], rest, value, here)}
+        return data | {step: replaced(data[step], rest, value, step_place)}
     items = enumerate(data) if isinstance(data, list) else ()
     chosen = [
         index
@@ -99,15 +98,15 @@ def replaced(data: Any, path: list[str], value: Any, place: str = "") -> Any:
         if step == str(index) or (step == "*" and _leads_on(item, rest))
     ]
     if not chosen:
-        raise _wrong(here, "nothing is there to set")
+        raise _wrong(step_place, "nothing is there to set")
     return [
-        replaced(item, rest, value, here) if index in chosen else item
+        replaced(item, rest, value, step_place) if index in chosen else item
         for index, item in enumerate(data)
     ]
 
 
 def _leads_on(data: Any, path: list[str]) -> bool:
-    """Whether every step but the last is there: a cable without a channel has no queue to set."""
+    """Whether every step but the last exists: a cable without a channel has no queue to set."""
     if len(path) < 2:
         return True
     return (

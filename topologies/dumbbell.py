@@ -14,9 +14,7 @@ MOST_PAIRS = 200
 
 
 def dumbbell(pairs: int, channel: Channel) -> TopologySpec:
-    """`pairs` hosts h1..hn on the left, as many r1..rn on the right; every flow crosses s1-s2 or
-    back.
-    """
+    """`pairs` hosts h1..hn on the left, as many r1..rn on the right; all flows cross s1-s2."""
     if not 1 <= pairs <= MOST_PAIRS:
         raise UsageError(
             f"A dumbbell of {pairs} pairs is not possible.", f"Choose 1 to {MOST_PAIRS}."

@@ -39,7 +39,5 @@ class CommandError(TcplabError):
         self._made_of = (command, status, output, remedy)
 
     def __reduce__(self) -> tuple[type, tuple[str, int, str, str]]:
-        return (
-            type(self),
-            self._made_of,
-        )  # copied between processes, which by default repeats `args` only
+        """For copies between processes, which by default have `args` only."""
+        return type(self), self._made_of

@@ -1,5 +1,4 @@
-"""What a network is: nodes, links, and what each direction of a link does to packets. Pure, frozen
-data.
+"""What a network is: nodes, links, and what each direction of a link does to packets. Frozen data.
 
 A `Channel` is one direction of a link. It leaves from a switch or a router, never from a host: a
 capture on the sending host taps after the host's own queue, so a loss drawn there would never be
@@ -23,19 +22,18 @@ SLOWEST, FASTEST = Rate.parse("1kbit"), Rate.parse("100gbit")
 LONGEST_DELAY = Duration.parse("60s")
 MOST_PACKETS = Packets(1_000_000)
 ETHERNET, JUMBO = Size(1500), Size(9000)
-# an interface name has 15 characters (IFNAMSIZ), "-eth" and two digits are added to the node's
+# An interface's name has 15 characters (IFNAMSIZ): the node's name, "-eth" and two digits.
 _LONGEST_NAME = 9
 
 
 @dataclass(frozen=True)
 class Channel:
-    """One direction: delay line (delay, jitter, loss), then a queue of `queue` packets served at
-    `bandwidth`.
+    """One direction: a delay line (delay, jitter, loss), then `queue` packets for `bandwidth`.
 
     A packet is lost before it waits, as in Mininet's TCLink, whose HTB drops in its netem leaf.
     Jitter reorders packets, as netem's does. `line` is how many packets the delay line holds at
-    once: by default more than any path has on its way; netem's own default is 1000. Those that
-    it drops are counted with the lost ones.
+    once: by default more than any path has on its way; netem's own default is 1000. Packets that a
+    full line drops are counted with the lost ones.
     """
 
     bandwidth: Rate
@@ -69,11 +67,10 @@ def _within(field: str, value: Quantity, lowest: Quantity, highest: Quantity) ->
 
 @dataclass(frozen=True)
 class HostReordering:
-    """What `host` does to its own packets for `peer`: `prio`, netem in its first band, a u32 filter
-    in front.
+    """How `host` reorders its own packets for `peer`: prio with netem in its first band, and u32.
 
     `at_once` is netem's reorder share: so many packets leave at once, the others `delay` later;
-    the first `gap` - 1 after each such packet are never among them. `correlation` is netem's:
+    the first `gap` - 1 after each such packet never leave at once. `correlation` is netem's:
     100 % keeps its first draw for ever. `limit` is netem's queue. A queue on a host changes what
     its TCP does (see above): this is for studies that had one.
     """
@@ -111,9 +108,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Link:
-    """A cable between two nodes. `rightward` is what happens from left to right; None is a plain
-    cable.
-    """
+    """A cable between two nodes, with a channel from left to right and back; None: no channel."""
 
     left: str
     right: str
@@ -129,9 +124,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Port:
-    """One end of a link: the interface `name` of `node`, the node at the other end, and what leaves
-    here.
-    """
+    """One end of a link: interface `name` of `node`, and the channel from it to node `peer`."""
 
     name: str
     node: str
@@ -141,7 +134,7 @@ class Port:
 
 @dataclass(frozen=True)
 class TopologySpec:
-    """A named network. Raises UsageError where it cannot be built; `diagram` is for people.
+    """A named network. Raises UsageError if it cannot be built; `diagram` is for people.
 
     `mtu` is that of every interface: bytes of IP in a frame. `segmentation` on leaves TSO, GSO
     and GRO on everywhere.
@@ -171,14 +164,19 @@ class TopologySpec:
     def _check_reordering(self) -> None:
         hosts = self.named("host")
         if unknown := [
-            end for one in self.reordering for end in (one.host, one.peer) if end not in hosts
+            end
+            for reordering in self.reordering
+            for end in (reordering.host, reordering.peer)
+            if end not in hosts
         ]:
             raise UsageError(
                 f"A reordering of {self.name} names {unknown[0]}, which is no host.", "Name hosts."
             )
-        who = [one.host for one in self.reordering]
+        reordering_hosts = [reordering.host for reordering in self.reordering]
         if twice := [
-            one for one in self.reordering if who.count(one.host) > 1 or one.host == one.peer
+            reordering
+            for reordering in self.reordering
+            if reordering_hosts.count(reordering.host) > 1 or reordering.host == reordering.peer
         ]:
             raise UsageError(
                 f"{twice[0].host} cannot reorder so.", "A host reorders once, for another host."
@@ -223,18 +221,19 @@ class TopologySpec:
 
     @cached_property
     def ports(self) -> tuple[Port, ...]:
-        """Every interface, in the order of the links: h1-eth0, s1-eth1. Switches count from 1, as
-        Mininet's do.
+        """Every interface, in the order of the links: h1-eth0, s1-eth1.
+
+        Switches count from 1, as Mininet's do.
         """
         used = {node.name: 1 if node.kind == "switch" else 0 for node in self.nodes}
-        found: list[Port] = []
+        ports: list[Port] = []
         for link in self.links:
             for end in (link.left, link.right):
-                found.append(
+                ports.append(
                     Port(f"{end}-eth{used[end]}", end, link.other_end(end), link.channel_from(end))
                 )
                 used[end] += 1
-        return tuple(found)
+        return tuple(ports)
 
     def path(self, source: str, target: str) -> tuple[Port, ...]:
         """The ports that a packet leaves through on a shortest way.
@@ -274,7 +273,7 @@ class TopologySpec:
         }
 
     def bottleneck(self, source: str, target: str) -> Channel:
-        """The slowest channel on the way. Raises UsageError where nothing on the way has a rate.
+        """The slowest channel on the way. Raises UsageError if nothing on the way has a rate.
 
         An unshaped path runs as fast as memory copies: in virtual time at hundreds of Gbit/s,
         for minutes.

@@ -1,6 +1,4 @@
-"""Two hosts and a switch whose ports carry the link: the smallest network that a TCP experiment
-needs.
-"""
+"""Two hosts and a switch whose ports carry the link: the smallest network for TCP."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ h1 ------------- s1 ============= h2
 
 
 def two_hosts(channel: Channel, back: Channel | None = None) -> TopologySpec:
-    """h1 - s1 - h2. `channel` is applied in each direction, or `back` from h2 to h1.
+    """h1 - s1 - h2, with `channel` towards h2, and `back` (or the same) towards h1.
 
     The round trip takes the delays of both.
     """

@@ -18,6 +18,19 @@ from topologies.errors import UsageError
 _NUMBER = re.compile(r"\s*(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*(\S*)\s*")
 _LONGEST = 64  # characters; a longer text is no quantity, and Fraction("1e999999999") would not end
 
+DECIMAL = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
+BINARY = {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
+"""Prefixes to their factors, in rising order, of 1000 (SI) and of 1024 (IEC 80000-13)."""
+TIMES = {
+    "ns": 1,
+    "us": 10**3,
+    "ms": 10**6,
+    "s": 10**9,
+    "min": 60 * 10**9,
+    "h": 3600 * 10**9,
+}
+"""Units of time to nanoseconds, in rising order."""
+
 
 @dataclass(frozen=True, order=True)
 class Quantity:
@@ -98,23 +111,10 @@ class Rate(Quantity):
     kind = "rate"
     example = "10mbit"
     units = {
-        "bit": 1,
-        "bit/s": 1,
-        "bps": 1,
-        "kbit": 10**3,
-        "kbit/s": 10**3,
-        "kbps": 10**3,
-        "mbit": 10**6,
-        "mbit/s": 10**6,
-        "mbps": 10**6,
-        "gbit": 10**9,
-        "gbit/s": 10**9,
-        "gbps": 10**9,
+        f"{prefix.lower()}{unit}": factor
+        for prefix, factor in DECIMAL.items()
+        for unit in ("bit", "bit/s", "bps")
     }
-
-    def time_for(self, octets: int) -> Duration:
-        """How long `octets` bytes take on the wire, rounded up to a nanosecond."""
-        return Duration(-(-octets * 8 * 10**9 // self.base))
 
 
 @dataclass(frozen=True, order=True)
@@ -123,21 +123,13 @@ class Duration(Quantity):
 
     kind = "duration"
     example = "40ms"
-    units = {
-        "ns": 1,
-        "us": 10**3,
-        "ms": 10**6,
-        "s": 10**9,
-        "sec": 10**9,
-        "min": 60 * 10**9,
-        "h": 3600 * 10**9,
-    }
+    units = TIMES | {"sec": TIMES["s"]}
 
     def __add__(self, other: Duration) -> Duration:
         return Duration(self.base + other.base)
 
     def __str__(self) -> str:  # 90s, not 1.5min: what iperf and ping print
-        seconds = Fraction(self.base, 10**9)
+        seconds = Fraction(self.base, TIMES["s"])
         if not self.base:
             return "0s"
         return (
@@ -148,11 +140,11 @@ class Duration(Quantity):
 
     @property
     def seconds(self) -> float:
-        return self.base / 10**9
+        return self.base / TIMES["s"]
 
     @property
     def milliseconds(self) -> float:
-        return self.base / 10**6
+        return self.base / TIMES["ms"]
 
 
 @dataclass(frozen=True, order=True)
@@ -188,13 +180,13 @@ class Size(Quantity):
     units = {
         "B": 1,
         "byte": 1,
-        "kB": 10**3,
-        "KiB": 2**10,
-        "K": 2**10,
-        "MB": 10**6,
-        "MiB": 2**20,
-        "M": 2**20,
-        "GiB": 2**30,
+        "kB": DECIMAL["k"],
+        "KiB": BINARY["Ki"],
+        "K": BINARY["Ki"],
+        "MB": DECIMAL["M"],
+        "MiB": BINARY["Mi"],
+        "M": BINARY["Mi"],
+        "GiB": BINARY["Gi"],
     }
     default_unit = "B"
 

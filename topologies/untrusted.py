@@ -103,6 +103,12 @@ def digest(folder: Path, name: str | PurePath) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def digest_of(file: Path) -> str:
+    """The SHA-256 of a file of our own, to which links may lead. Raises FileNotFoundError."""
+    place = file.resolve()
+    return digest(place.parent, place.name)
+
+
 def plain(words: str) -> str:
     """A stranger's words without control characters but ends of lines."""
     return "".join(letter for letter in words if letter.isprintable() or letter == "\n")

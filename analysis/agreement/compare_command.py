@@ -1,6 +1,4 @@
-"""`python -m analysis compare FILE or RUN`: what agrees with tcptrace and the kernel, and what does
-not.
-"""
+"""`python -m analysis compare`: what agrees with tcptrace and the kernel, and what does not."""
 
 from __future__ import annotations
 
@@ -28,8 +26,9 @@ from topologies.errors import TcplabError
 )
 @click.option("--differing", is_flag=True, help="Leave out the fields that all print the same.")
 def compare(path: Path, engine: Engine, differing: bool) -> None:
-    """Compare our columns with tcptrace's for the capture PATH, or those of a run directory and its
-    kernel's counts.
+    """Compare our columns with tcptrace's for PATH, a capture or a run directory.
+
+    Those of a run directory are compared with its kernel's counts too.
 
     Ends with 1 where a field that should agree does not.
     """

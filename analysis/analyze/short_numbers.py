@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from topologies.units import DECIMAL, TIMES
+
 NOTHING = "\N{EN DASH}"
-_STEPS = (("G", 1e9), ("M", 1e6), ("k", 1e3))
+_STEPS = [(prefix, step) for prefix, step in reversed(DECIMAL.items()) if prefix]
 
 
 def count(value: int) -> str:
@@ -35,15 +37,15 @@ def rate(bits: float | None) -> str:
 
 def seconds(nanoseconds: int) -> str:
     """A duration: `18.9 s`, `80.2 ms`, `41 us`."""
-    for unit, step in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
-        if nanoseconds >= step:
-            return f"{_digits(nanoseconds / step)} {unit}"
+    for unit in ("s", "ms", "us"):
+        if nanoseconds >= TIMES[unit]:
+            return f"{_digits(nanoseconds / TIMES[unit])} {unit}"
     return f"{nanoseconds} ns" if nanoseconds else "0 s"
 
 
 def milliseconds(nanoseconds: int | None) -> str:
     """Always in ms, so that a column can be compared."""
-    return NOTHING if nanoseconds is None else f"{_digits(nanoseconds / 1e6)} ms"
+    return NOTHING if nanoseconds is None else f"{_digits(nanoseconds / TIMES['ms'])} ms"
 
 
 def share(part: float, whole: float) -> str:

@@ -17,17 +17,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from analysis import flows
 from analysis.agreement.tcptrace import LONG_REPORT
 from topologies.errors import CommandError, TcplabError
 
-_OURS = (
-    "from analysis import flows; import sys; flows.read(sys.argv[1], engine={engine!r},"
-    " packets={packets})"
-)
-_LOADING = (
-    "import analysis.flows.frames; from analysis.flows.reader import find_engine;"
-    " find_engine('compiled')"
-)
+_OURS = """
+from analysis import flows
+import sys
+flows.read(sys.argv[1], engine={engine!r}, packets={packets})
+"""
+_LOADING = """
+from analysis.flows import frames
+from analysis.flows.reader import find_engine
+find_engine('compiled')
+"""
 _ALONE = """
 import json, sys, time
 from analysis.flows.reader import find_engine
@@ -125,7 +128,7 @@ def alone(engine: str) -> CaptureReader:
 
 def text() -> CaptureReader:
     """A process that prints every column as text, which is what tcptrace does."""
-    return CaptureReader("ours, printed as CSV", (sys.executable, "-m", "analysis.flows"))
+    return CaptureReader("ours, printed as CSV", (sys.executable, "-m", flows.__name__))
 
 
 def nothing() -> CaptureReader:
@@ -138,7 +141,7 @@ def graphs() -> CaptureReader | None:
 
     It prints the size of the page. None without analysis.graphs.
     """
-    specification = importlib.util.find_spec("analysis.graphs")
+    specification = importlib.util.find_spec("..graphs", __package__)
     return (
         CaptureReader("ours, page of graphs", (sys.executable, "-c", _PAGE))
         if specification
@@ -180,7 +183,7 @@ def _has(python: str, module: str) -> bool:
 
 def take(reader: CaptureReader, capture: Path) -> ReaderCost:
     """Runs `reader` once. Raises CommandError if it fails."""
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[__name__.count(".")]
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "HOME": folder, "PYTHONPATH": str(root)}
         command = [sys.executable, "-S", "-c", _WATCH, folder, *reader.command, str(capture)]

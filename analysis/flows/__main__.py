@@ -24,7 +24,7 @@ def main(words: list[str]) -> int:
     """
     try:
         if len(words) != 1 or words[0].startswith("-"):
-            raise UsageError("One capture is read.", "python -m analysis.flows FILE")
+            raise UsageError("One capture is read.", f"python -m {__package__} FILE")
         frames, facts = columns(words[0])
     except TcplabError as error:
         print(f"Error: {error}", file=sys.stderr)

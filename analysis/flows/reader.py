@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     import polars
 
 Engine = Literal["auto", "compiled", "plain"]
-ENGINES: dict[Engine, str] = {"compiled": "analysis.flows._core", "plain": "analysis.flows.plain"}
+ENGINES: dict[Engine, str] = {
+    "compiled": f"{__package__}._core",
+    "plain": f"{__package__}.plain",
+}
 """The module of each engine, in the order in which `auto` takes them."""
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from analysis import rendering
 from analysis.graphs.all_graphs import DirectionView, Samples, views
 from analysis.graphs.capture import Capture
 from analysis.graphs.layers import Axis, Graph, Layer
@@ -43,9 +44,7 @@ def page(
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     data = document(captures, samples)
-    folders = ChoiceLoader(
-        [PackageLoader("analysis.graphs", "page"), PackageLoader("analysis.rendering")]
-    )
+    folders = ChoiceLoader([PackageLoader(__package__, "page"), PackageLoader(rendering.__name__)])
     environment = Environment(
         loader=folders,
         autoescape=True,

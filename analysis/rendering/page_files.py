@@ -37,9 +37,10 @@ def _put(path: Path, content: bytes) -> None:
 
 
 def _remedy(error: OSError, command: str) -> str:
+    again = f"python -m {__package__.removesuffix('.rendering')} {command}"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return f"Free some space, then: python -m analysis {command}"
-    return f"Name a folder that you may write to: python -m analysis {command} --out FOLDER"
+        return f"Free some space, then: {again}"
+    return f"Name a folder that you may write to: {again} --out FOLDER"
 
 
 def render(name: str, context: dict[str, Any]) -> str:
@@ -47,7 +48,7 @@ def render(name: str, context: dict[str, Any]) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        loader=PackageLoader("analysis.rendering"),
+        loader=PackageLoader(__package__),
         autoescape=name.endswith(".html"),
         undefined=StrictUndefined,
         trim_blocks=True,

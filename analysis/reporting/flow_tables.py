@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from analysis.measures.metric_keys import FLOWS, TCP
 from analysis.measures.run_results import RunResults, spread, written
 from analysis.measures.trial_measures import Measured
 from analysis.reporting.run_pictures import Picture
-from analysis.reporting.tables import Listing, ReportQuantity
+from analysis.reporting.tables import Listing
+
+_GROUPS = {"flows": FLOWS, "tcp": TCP}
 
 
 def rates_of_flows(results: RunResults, group: str = "flows") -> Listing | None:
-    """One row for each condition: the sum, Jain's index, and the rates of all flows, the fastest
-    first.
+    """A row for each condition: the sum, Jain's index, the rates of all flows, the fastest first.
 
     `group` is `flows` for all of them, `tcp` for those beside a UDP flow
     (analysis.measures.flow_measures). None for a single flow.
@@ -31,10 +33,15 @@ def rates_of_flows(results: RunResults, group: str = "flows") -> Listing | None:
 
 
 def _row(results: RunResults, one: Measured, group: str) -> tuple[str, ...]:
-    condition = one.trial.condition
+    condition, keys = one.trial.condition, _GROUPS[group]
     cells = [
-        spread(ReportQuantity("", "", f"{group}.{key}", "", scale=scale).of(results, condition))
-        for key, scale in (("total", 1e-3), ("jain", 1.0), ("least", 1e-3), ("most", 1e-3))
+        spread([scale * value for value in results.values(key, condition)])
+        for key, scale in (
+            (keys.total, 1e-3),
+            (keys.jain, 1.0),
+            (keys.least, 1e-3),
+            (keys.most, 1e-3),
+        )
     ]
     meant = [flow for flow in one.flows if group == "flows" or flow.flow.protocol == group]
     rates = sorted(

@@ -1,6 +1,4 @@
-"""The graphs of a trial's captures: the page with every packet, the files for xplot, and the lines
-of the pictures.
-"""
+"""The graphs of a trial's captures: the page, the files for xplot, the lines of the pictures."""
 
 from __future__ import annotations
 

@@ -1,24 +1,31 @@
-"""What is particular to one experiment: its published figures and its written answers.
+"""What is particular to one experiment: its published figures, its pictures and written answers.
 
-An experiment without a module here still gets its tables and graphs.
+A study has it as `REPORT` of its module `report`. An experiment without one still gets its tables
+and graphs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from analysis.measures.run_results import RunResults
 from analysis.reporting import plain_table, run_pictures
 from analysis.reporting.answers import Answer
 from analysis.reporting.run_pictures import Picture
 from analysis.reporting.tables import Listing, ReportQuantity, ReportTable
-from experiments.cubic_vs_reno import cubic_answers
-from experiments.cubic_vs_reno import report as cubic_vs_reno
-from experiments.packet_dropper import report as packet_dropper
-from experiments.reordering import report as reordering
-from experiments.sack import report as sack
-from experiments.udp_fairness import report as udp_fairness
+from topologies.errors import TcplabError
+
+if TYPE_CHECKING:
+    from analysis.records.run_directory import RunRecord
+    from analysis.records.sweep_folder import SweepRecord
+    from analysis.reporting.sweep_summary import SweepStudy
+    from analysis.reporting.swept_runs import SweptCell
+    from analysis.statistics.sweep_samples import SweepSamples
+
+_CATALOGUE = "experiments.definition.catalogue"  # by name: analysis works without experiments
 
 
 @dataclass(frozen=True)
@@ -26,56 +33,35 @@ class StudyReport:
     """How an experiment's results become its tables, its pictures and its answers.
 
     `listings` are tables that only this experiment has; of these and of `pictures` the clearest
-    comes first. `short` are the quantities that the terminal shows; the usual ones where it is
-    empty.
+    comes first. `short` are the quantities that the terminal shows; the usual ones if it is empty.
+    `extra_files` are names and contents that lie beside the report.
+
+    The last two are for a sweep's page: tables of the experiment's own, from the runs of each cell
+    of the grid; and what the page has if the sweep is the study itself (None if it is not).
     """
 
-    table: Callable[[RunResults], ReportTable]
+    table: Callable[[RunResults], ReportTable] = plain_table.table
     answers: Callable[[RunResults], tuple[Answer, ...]] = lambda _: ()
     listings: Callable[[RunResults], tuple[Listing, ...]] = lambda _: ()
-    pictures: Callable[[RunResults], list[Picture]] = lambda results: run_pictures.pictures(results)
+    pictures: Callable[[RunResults], list[Picture]] = run_pictures.pictures
     short: tuple[ReportQuantity, ...] = ()
+    extra_files: Callable[[RunRecord], Iterable[tuple[str, bytes]]] = lambda _: ()
+    sweep_listings: Callable[[SweepRecord, list[SweptCell]], tuple[Listing, ...]] | None = None
+    sweep_study: Callable[[SweepRecord, SweepSamples], SweepStudy | None] = lambda *_: None
 
 
-_STUDIES = {
-    "sack": StudyReport(sack.table, sack.answers),
-    "cubic_vs_reno": StudyReport(
-        plain_table.table,
-        cubic_answers.all_answers,
-        cubic_vs_reno.listings,
-        cubic_vs_reno.pictures,
-        cubic_vs_reno.SHORT,
-    ),
-    "udp_fairness": StudyReport(
-        plain_table.table,
-        udp_fairness.answers,
-        udp_fairness.listings,
-        udp_fairness.pictures,
-        udp_fairness.SHORT,
-    ),
-    "reordering": StudyReport(
-        plain_table.table,
-        reordering.answers,
-        reordering.listings,
-        reordering.pictures,
-        reordering.SHORT,
-    ),
-    "packet_dropper": StudyReport(
-        plain_table.table,
-        packet_dropper.answers,
-        packet_dropper.listings,
-        packet_dropper.pictures,
-        packet_dropper.SHORT,
-    ),
-}
-_PLAIN = StudyReport(plain_table.table)
+def report_of(experiment: str) -> StudyReport:
+    """The report of the experiment of that name, or the plain one.
 
-
-def study_of(results: RunResults) -> StudyReport:
-    """The study of the run's experiment, or the plain one."""
-    known = _STUDIES.get(results.run.experiment)
-    return (
-        _PLAIN
-        if known is None or (results.run.experiment == "sack" and not sack.is_sack(results))
-        else known
-    )
+    The name comes from a stranger's folder: nothing is imported but a part of a known study.
+    Raises TcplabError if its module has no `REPORT`.
+    """
+    module = import_module(_CATALOGUE).part(experiment, "report")
+    if module is None:
+        return StudyReport()
+    report = getattr(module, "REPORT", None)
+    if not isinstance(report, StudyReport):
+        raise TcplabError(
+            f"{module.__file__} has no REPORT.", "Write REPORT = StudyReport(...) in it."
+        )
+    return report

@@ -1,4 +1,4 @@
-"""A table in the columns and the order of a published one."""
+"""What the page of a published study's own sweep has: a table in the order published, and more."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ import csv
 import io
 from dataclasses import dataclass
 
+from analysis.reporting.answers import Answer
+from analysis.reporting.run_pictures import Picture
+
 Cells = tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class PublishedOrder:
-    """`head` and `rows` are the original's; the published cells of each row, under
-    `published_head`, stand beside.
+    """A table in the columns and the order of a published one.
+
+    `head` and `rows` are the original's; the published cells of each row, under `published_head`,
+    stand beside.
     """
 
     title: str
@@ -28,3 +33,12 @@ class PublishedOrder:
         with io.StringIO() as file:
             csv.writer(file, lineterminator="\n").writerows([self.head, *self.rows])
             return file.getvalue()
+
+
+@dataclass(frozen=True)
+class SweepStudy:
+    """The study's table, its graph and its answers, of a sweep that varies what the study did."""
+
+    summary: PublishedOrder
+    picture: Picture
+    answers: tuple[Answer, ...]

@@ -5,24 +5,24 @@ from __future__ import annotations
 import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.resources import files
+from pathlib import Path
 from statistics import median
 
+from analysis.measures.metric_keys import MetricKey
 from analysis.measures.run_results import MINUS, NOTHING, RunResults, spread
 from analysis.records.run_directory import RunCondition
 
 
 @dataclass(frozen=True)
 class ReportQuantity:
-    """One row's meaning: its name and unit, the key of its measure, and the field that this is read
-    from.
+    """One row's meaning: its name and unit, the key of its measure, and its source in words.
 
     A `total` grows with the time that the flow sends. `scale` brings the measure to `unit`.
     """
 
     name: str
     unit: str
-    key: str
+    key: MetricKey
     source: str
     total: bool = False
     scale: float = 1.0
@@ -56,8 +56,9 @@ class Published:
 
 @dataclass(frozen=True)
 class TableRow:
-    """One row as text: a cell per condition in each of the last three, which are empty where
-    nothing was published.
+    """One row as text: a cell per condition in each of the last three.
+
+    The last two are empty if nothing was published.
     """
 
     name: str
@@ -92,15 +93,14 @@ class Listing:
     notes: tuple[str, ...] = ()
 
 
-def published_rows(name: str) -> list[dict[str, str]]:
-    """The rows of `analysis/published/<name>.csv`, by column."""
-    content = (files("analysis.published") / f"{name}.csv").read_text(encoding="utf-8")
-    return list(csv.DictReader(content.splitlines()))
+def published_rows(file: Path) -> list[dict[str, str]]:
+    """The rows of a study's published.csv, by column."""
+    return list(csv.DictReader(file.read_text(encoding="utf-8").splitlines()))
 
 
-def read_published(name: str) -> dict[str, Published]:
-    """The published figures in `analysis/published/<name>.csv`, by quantity."""
-    rows = published_rows(name)
+def read_published(file: Path) -> dict[str, Published]:
+    """The published figures of a file with a column for each condition, by quantity."""
+    rows = published_rows(file)
     about = {"quantity", "unit", "source"}
     return {
         row["quantity"]: Published(

@@ -43,18 +43,14 @@ class LevelComparison:
 
     @property
     def verdict(self) -> Verdict:
-        """A difference is shown if the corrected p is below 5 % and the interval leaves out no
-        difference.
-        """
+        """Shown is a difference with a corrected p below 5 % and an interval that excludes none."""
         if self.paired is None or self.corrected >= SIGNIFICANT or not self.paired.clear_of_neutral:
             return UNSHOWN
         return "larger" if self.paired.estimate > self.paired.neutral else "smaller"
 
 
 def compare(sweep: SweepRecord, samples: SweepSamples) -> list[LevelComparison]:
-    """All comparisons, in the order of the grid; none where the sweep compares nothing or has no
-    value.
-    """
+    """All comparisons, in the order of the grid; none if nothing is compared or has a value."""
     if sweep.compare is None or samples.is_empty:
         return []
     found = list(_pairs(sweep, samples, sweep.compare))
@@ -82,8 +78,9 @@ def level_pairs(count: int) -> list[tuple[int, int]]:
 
 
 def sentence(comparison: LevelComparison, sweep: SweepRecord, samples: SweepSamples) -> str:
-    """What the comparison says, such as "loss 1%: goodput is larger with bbr than with cubic: 1.42
-    times (...).".
+    """The comparison as a sentence.
+
+    Such as "loss 1%: goodput is larger with bbr than with cubic: 1.42 times (...).".
     """
     where = f"{comparison.where}: " if comparison.where else ""
     if comparison.paired is None:
@@ -177,9 +174,7 @@ def _balances(comparisons: Sequence[LevelComparison]) -> list[str]:
 
 
 def too_few(comparisons: Sequence[LevelComparison]) -> list[str]:
-    """Where the test can show nothing whatever the values are, a reader must not take it for
-    agreement.
-    """
+    """If the test can show nothing whatever the values are, that must not look like agreement."""
     seeds = max((one.paired.count for one in comparisons if one.paired), default=0)
     needed = paired_tests.fewest_seeds(len(comparisons))
     if seeds >= needed:
@@ -218,9 +213,7 @@ def _csv_row(one: LevelComparison, sweep: SweepRecord, unit: str) -> list[str | 
 
 
 def row(one: LevelComparison, unit: str) -> tuple[str, ...]:
-    """The cells of the page's table: where, the two levels, estimate, interval, seeds, p and
-    verdict.
-    """
+    """The cells of the table: place, the levels, estimate, interval, seeds, p and verdict."""
     if one.paired is None:
         return (one.where, one.first, one.second, NOTHING, NOTHING, "0", NOTHING, one.verdict)
     ends = interval(one.paired).removeprefix("95 % interval ") or NOTHING

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from analysis.records.reproduction_folder import PublishedRow, ReproducedStudy
+from analysis.records.published_row import PublishedRow
+from analysis.records.reproduction_folder import ReproducedStudy
 from analysis.statistics.verdict import (
     AGREES,
     DIFFERS,
@@ -25,9 +26,7 @@ from analysis.statistics.verdict import (
 
 @dataclass(frozen=True)
 class Judged:
-    """A row; what its published number stands for; and ours with a verdict, once for each way of
-    running it.
-    """
+    """A row, what its number stands for, and ours with a verdict for each way of running it."""
 
     row: PublishedRow
     span: ValueSpan | None

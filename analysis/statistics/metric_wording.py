@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from math import floor, isfinite, log10
 
-from analysis.measures.flow_rows import Metric
 from analysis.measures.run_results import MINUS, NOTHING, written
+from analysis.records.row_columns import Metric
 
 _MOST_DECIMALS = 6
 
@@ -28,9 +28,7 @@ def labelled(metric: Metric, unit: str) -> str:
 
 
 def decimals(low: float, high: float, neutral: float | None = None) -> int:
-    """The decimals that show two digits of the width, and more where an end would be taken for
-    `neutral`.
-    """
+    """The decimals that show two digits of the width, and no end as `neutral` that is not."""
     found = max(0, min(_MOST_DECIMALS, 1 - floor(log10(high - low))))
     while (
         found < _MOST_DECIMALS

@@ -1,4 +1,4 @@
-"""What runs cost on this machine: of given workloads (workloads) and against their size (scale)."""
+"""What runs cost on this machine: given workloads (workloads), and growth with size (scale)."""
 
 from experiments.bench.workloads import measure, table
 

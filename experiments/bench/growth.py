@@ -1,6 +1,4 @@
-"""From measured costs to how they grow: a straight line through them, and one sentence that says
-it.
-"""
+"""How measured costs grow: a straight line through them, and words for its figures."""
 
 from __future__ import annotations
 
@@ -8,16 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# a straight line that misses no measured point by more than this share of it is called one
+# A line is called straight if it misses no measured point by more than this share of it.
 _CLOSE = 0.15
 _FACTORS = {"s": (1.0, "s"), "m": (1e3, "ms"), "u": (1e6, "us")}
 
 
 @dataclass(frozen=True)
 class CostLine:
-    """`fixed` is the cost of size 0 and `each` that of one more; `misfit` the worst deviation, as a
-    share.
-    """
+    """`fixed`: the cost of size 0; `each`: of one more; `misfit`: the worst relative deviation."""
 
     fixed: float
     each: float
@@ -25,10 +21,9 @@ class CostLine:
 
 
 def fit(points: Sequence[tuple[float, float]]) -> CostLine:
-    """The straight line through (size, cost) whose relative deviations are smallest (weighted least
-    squares).
+    """The line through (size, cost) with the smallest relative deviations (weighted least squares).
 
-    Costs span three orders of magnitude, and the smallest say what the fixed part is. Raises
+    Costs span three orders of magnitude, and the smallest determine the fixed part. Raises
     ValueError for fewer than two sizes or for costs that are not positive.
     """
     if len({size for size, _cost in points}) < 2 or min(cost for _size, cost in points) <= 0:

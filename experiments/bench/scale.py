@@ -1,9 +1,8 @@
-"""How the cost of a guest grows with its hosts, its flows, the rate of the link and how long they
-send.
+"""How the cost of a guest grows with its hosts, its flows, their rate and their duration.
 
-Each series changes one thing. The sizes of a series take turns, so that a change of the
-machine's mood meets all of them, and the figure of a size is the median of its runs. Nothing is
-captured: captures cost by the packet.
+Each series changes one thing. The sizes of a series take turns, so that a change of the machine's
+speed meets all of them, and the figure of a size is the median of its runs. Nothing is captured:
+captures cost by the packet.
 """
 
 from __future__ import annotations
@@ -34,15 +33,14 @@ _WALL_SECONDS = 600.0
 _LONG = 20.0  # seconds of wall time
 _SHORTEST_QUEUE = 200  # packets
 _QUEUE_OF_A_FLOW = 20  # packets: the first flight of every flow fits, so that all of them start
-_QUEUE_OF_A_MBIT = (
-    2  # packets: a round trip of 20 ms and a little, so that one flow can fill the link
-)
+_QUEUE_OF_A_MBIT = 2  # packets: a round trip of 20 ms and more, so one flow can fill the link
 
 
 @dataclass(frozen=True)
-class Shape:
-    """A dumbbell of `hosts` hosts with `flows` flows in turn over its pairs, `rate` Mbit/s for
-    `seconds`.
+class NetworkSize:
+    """A dumbbell of `hosts` hosts, with `flows` flows in turn over its pairs.
+
+    The bottleneck has `rate` Mbit/s, and all flows send for `seconds`.
     """
 
     hosts: int = 2
@@ -97,39 +95,42 @@ class SizeCost:
 
 
 @dataclass(frozen=True)
-class Series:
-    """One thing that grows: its name in Shape, and a shape for every size."""
+class GrowthSeries:
+    """One thing that grows: the name of its field in NetworkSize, and all its sizes."""
 
     grows: str
-    shapes: tuple[Shape, ...]
+    shapes: tuple[NetworkSize, ...]
 
     def sizes(self) -> list[int]:
         return [int(getattr(shape, self.grows)) for shape in self.shapes]
 
 
-def series(quick: bool) -> tuple[Series, ...]:
-    """What is measured: all of it, or in under a minute."""
+def all_series(quick: bool) -> tuple[GrowthSeries, ...]:
+    """All series that are measured, or `quick` ones that take under a minute."""
     hosts = (2, 20, 50) if quick else (2, 20, 50, 100, 200)
     flows = (1, 10, 50) if quick else (1, 10, 100, 1000)
     rates = (1, 10, 100) if quick else (1, 10, 100, 1000)
     durations = (1, 10, 50) if quick else (1, 10, 100)
     return (
-        Series("hosts", tuple(Shape(hosts=number) for number in hosts)),
-        Series(
-            "flows", tuple(Shape(hosts=20, flows=number, rate=100, seconds=2) for number in flows)
+        GrowthSeries("hosts", tuple(NetworkSize(hosts=number) for number in hosts)),
+        GrowthSeries(
+            "flows",
+            tuple(NetworkSize(hosts=20, flows=number, rate=100, seconds=2) for number in flows),
         ),
-        Series("rate", tuple(Shape(rate=number, seconds=10) for number in rates)),
-        Series("seconds", tuple(Shape(seconds=number) for number in durations)),
+        GrowthSeries("rate", tuple(NetworkSize(rate=number, seconds=10) for number in rates)),
+        GrowthSeries("seconds", tuple(NetworkSize(seconds=number) for number in durations)),
     )
 
 
-def measured(one: Series, times: int, ready: Lab, tell: Callable[[str], None]) -> list[SizeCost]:
-    """The median reading of every size. What takes a minute by itself is measured once."""
-    rounds: list[list[SizeCost]] = [[] for _shape in one.shapes]
+def measured(
+    series: GrowthSeries, times: int, ready: Lab, tell: Callable[[str], None]
+) -> list[SizeCost]:
+    """The median reading of every size. A size that takes long (_LONG) is measured once."""
+    rounds: list[list[SizeCost]] = [[] for _shape in series.shapes]
     for turn in range(times):
-        for shape, readings in zip(one.shapes, rounds, strict=True):
+        for shape, readings in zip(series.shapes, rounds, strict=True):
             if not readings or readings[0].usage.wall_seconds < _LONG:
-                tell(f"{one.grows} {getattr(shape, one.grows)}, {turn + 1} of {times}")
+                tell(f"{series.grows} {getattr(shape, series.grows)}, {turn + 1} of {times}")
                 readings.append(_read(shape, ready))
     return [_median(readings) for readings in rounds]
 
@@ -138,10 +139,10 @@ def _median(readings: list[SizeCost]) -> SizeCost:
     return sorted(readings, key=lambda reading: reading.cpu)[len(readings) // 2]
 
 
-def _read(shape: Shape, ready: Lab) -> SizeCost:
-    """One guest.
+def _read(shape: NetworkSize, ready: Lab) -> SizeCost:
+    """What one guest cost.
 
-    When its network stands, and what it took at last, is seen within a twentieth of a second.
+    Start-up and the CPU in the end are read within a twentieth of a second.
     """
     begun = time.monotonic()
     seen: list[tuple[float, float]] = []  # CPU and wall seconds, from the moment the network stands
@@ -156,13 +157,13 @@ def _read(shape: Shape, ready: Lab) -> SizeCost:
             ready, PROCEDURE, to_data(shape.spec()), 1, Path(folder), progress, limits
         )
         only = Path(folder) / "only"
-        said = [file.read_text() for file in only.glob("*.server.txt")]
-        results = sum("bits/sec" in text for text in said)
+        outputs = [file.read_text() for file in only.glob("*.server.txt")]
+        results = sum("bits/sec" in text for text in outputs)
         return SizeCost(*seen[0], max(seen)[0], usage, _packets(only / "qdiscs.json"), results)
 
 
 def _guest_cpu() -> float:
-    """CPU seconds so far of what this thread has started and what still runs: the guest."""
+    """CPU seconds so far of the running processes that this thread has started: the guest."""
     return sum(_cpu(child) for child in Path("/proc/thread-self/children").read_text().split())
 
 
@@ -196,11 +197,10 @@ def _packets(qdiscs: Path) -> int:
 
 
 def two_at_once(times: int, ready: Lab, tell: Callable[[str], None]) -> float:
-    """How many times more guests end in a second where two run at once than where one does (median
-    of `times`).
+    """How many times as many guests end in a second if two run at once as if one does.
 
-    Each guest is pinned to a processor of its own, so the ratio is that of two processors of
-    this machine to one.
+    The median of `times`. Each guest is pinned to a processor of its own, so the ratio is that of
+    two processors of this machine to one.
     """
     data = to_data(sack_study())
     ratios = []

@@ -1,6 +1,4 @@
-"""The tables of `bench scale`, each with its growth in a sentence. Only what was measured is
-printed.
-"""
+"""The tables of `bench scale`, each with its growth in a sentence, from measurements only."""
 
 from __future__ import annotations
 
@@ -9,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from rich.table import Table
 
 from experiments.bench.growth import duration, exactness, fit, size
-from experiments.bench.scale import Series, SizeCost, measured, series, two_at_once
+from experiments.bench.scale import GrowthSeries, SizeCost, all_series, measured, two_at_once
 from testbed.lab.ready import lab
 
 _FULL_TIMES, _QUICK_TIMES = 3, 1
@@ -22,37 +20,36 @@ _TITLES = {
 
 
 def scale(quick: bool, tell: Callable[[str], None]) -> Iterator[Table | str]:
-    """Measure every series and give its table as soon as it is known; `tell` is told what is being
-    measured.
+    """Measure every series and give its table at once; `tell` gets what is being measured.
 
-    Raises TcplabError where a guest fails.
+    Raises TcplabError if a guest fails.
     """
     ready, times = lab(), _QUICK_TIMES if quick else _FULL_TIMES
-    for one in series(quick):
-        yield table_of(one, measured(one, times, ready, tell))
+    for series in all_series(quick):
+        yield table_of(series, measured(series, times, ready, tell))
     yield (
         f"Two guests at once end {two_at_once(times, ready, tell):.2f} times as many runs a second"
         " as one.\n"
     )
 
 
-def table_of(one: Series, readings: Sequence[SizeCost]) -> Table:
+def table_of(series: GrowthSeries, readings: Sequence[SizeCost]) -> Table:
     """A row for every size, and below it the growth as a sentence."""
-    found = Table(
-        one.grows,
+    table = Table(
+        series.grows,
         "start-up, CPU s",
         "then, CPU s",
         "wall s",
         "memory, MB",
         "packets",
         "results",
-        title=_TITLES[one.grows],
+        title=_TITLES[series.grows],
         title_justify="left",
-        caption=sentence(one, readings),
+        caption=sentence(series, readings),
         caption_justify="left",
     )
-    for number, reading, shape in zip(one.sizes(), readings, one.shapes, strict=True):
-        found.add_row(
+    for number, reading, shape in zip(series.sizes(), readings, series.shapes, strict=True):
+        table.add_row(
             str(number),
             f"{reading.startup_cpu:.2f}",
             f"{reading.after_cpu:.2f}",
@@ -61,12 +58,12 @@ def table_of(one: Series, readings: Sequence[SizeCost]) -> Table:
             f"{reading.packets:,}",
             f"{reading.results} of {shape.flows}",
         )
-    return found
+    return table
 
 
-def sentence(one: Series, readings: Sequence[SizeCost]) -> str:
+def sentence(series: GrowthSeries, readings: Sequence[SizeCost]) -> str:
     """The fitted growth of a series."""
-    return _SENTENCES[one.grows](one.sizes(), readings)
+    return _SENTENCES[series.grows](series.sizes(), readings)
 
 
 def _of_hosts(sizes: Sequence[int], readings: Sequence[SizeCost]) -> str:

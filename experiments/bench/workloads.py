@@ -14,7 +14,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from experiments.definition.catalogue import find
+from experiments import sack
 from experiments.running.seed import PROCEDURE
 from experiments.spec import Condition, ExperimentSpec, Flow
 from testbed.jobs.following import Limits, Progress, Usage
@@ -31,9 +31,10 @@ _PACKETS = re.compile(r"(\d+) packets captured")
 
 
 @dataclass(frozen=True)
-class Cost:
-    """One workload: seconds until its network stood, and what the whole took; `packets` that
-    reached the receiver.
+class WorkloadCost:
+    """One workload: seconds until its network stood, and what the whole took.
+
+    `packets` are those that reached the receiver.
     """
 
     workload: str
@@ -48,8 +49,7 @@ class Cost:
 
 def sack_study() -> ExperimentSpec:
     """The SACK study with its usual parameters: two runs of 20 s over a slow link."""
-    named = find("sack")
-    return named.spec(named.parameters()())
+    return sack.experiment(sack.SackParameters())
 
 
 def workloads() -> dict[str, ExperimentSpec]:
@@ -62,21 +62,21 @@ def workloads() -> dict[str, ExperimentSpec]:
     return {"sack: two runs of 20 s": sack_study(), "100 Mbit/s for 20 s": fast}
 
 
-def measure(times: int, tell: Callable[[str], None]) -> list[Cost]:
+def measure(times: int, tell: Callable[[str], None]) -> list[WorkloadCost]:
     """Each workload `times` times on each testbed there is; the run with the median wall time."""
     ready = lab()
-    found = []
+    costs = []
     for name, spec in workloads().items():
         tell(f"{name}, virtual")
         runs = [_once(name, spec, ready) for _ in range(times)]
-        found.append(sorted(runs, key=lambda cost: cost.usage.wall_seconds)[times // 2])
+        costs.append(sorted(runs, key=lambda cost: cost.usage.wall_seconds)[times // 2])
     if not obstacles():
         tell("sack, native")
-        found.append(_once("sack natively, in real time", sack_study(), None))
-    return found
+        costs.append(_once("sack natively, in real time", sack_study(), None))
+    return costs
 
 
-def _once(name: str, spec: ExperimentSpec, ready: Lab | None) -> Cost:
+def _once(name: str, spec: ExperimentSpec, ready: Lab | None) -> WorkloadCost:
     started, stood = time.monotonic(), [0.0]
     first = spec.conditions[0].label
 
@@ -85,23 +85,26 @@ def _once(name: str, spec: ExperimentSpec, ready: Lab | None) -> Cost:
             stood[0] = time.monotonic() - started
 
     with tempfile.TemporaryDirectory() as folder:
-        usage = _carry(spec, ready, Path(folder), progress)
-        said = [file.read_text() for file in Path(folder).glob("*/h2-eth0.tcpdump.txt")]
-    return Cost(
-        name, stood[0], usage, sum(int(count) for text in said for count in _PACKETS.findall(text))
+        usage = _run(spec, ready, Path(folder), progress)
+        outputs = [file.read_text() for file in Path(folder).glob("*/h2-eth0.tcpdump.txt")]
+    return WorkloadCost(
+        name,
+        stood[0],
+        usage,
+        sum(int(count) for text in outputs for count in _PACKETS.findall(text)),
     )
 
 
-def _carry(spec: ExperimentSpec, ready: Lab | None, out: Path, progress: Progress) -> Usage:
+def _run(spec: ExperimentSpec, ready: Lab | None, out: Path, progress: Progress) -> Usage:
     if ready is None:
         return run_natively(PROCEDURE, to_data(spec), out, progress, _LIMITS)
     return run_in_guest(ready, PROCEDURE, to_data(spec), 1, out, progress, _LIMITS)
 
 
-def table(costs: list[Cost]) -> Table:
+def table(costs: list[WorkloadCost]) -> Table:
     """The costs for a terminal, a column for each workload."""
-    found = Table("", *(cost.workload for cost in costs))
-    rows: dict[str, Callable[[Cost], str]] = {
+    costs_table = Table("", *(cost.workload for cost in costs))
+    rows: dict[str, Callable[[WorkloadCost], str]] = {
         "start-up (boot, Open vSwitch, Mininet), wall s": lambda cost: (
             f"{cost.startup_seconds:.2f}"
         ),
@@ -116,5 +119,5 @@ def table(costs: list[Cost]) -> Table:
         "memory, MB": lambda cost: f"{cost.usage.memory / 1e6:.0f}",
     }
     for name, figure in rows.items():
-        found.add_row(name, *(figure(cost) for cost in costs))
-    return found
+        costs_table.add_row(name, *(figure(cost) for cost in costs))
+    return costs_table

@@ -2,7 +2,8 @@
 into this kernel.
 
 A try is a smoke test (it loads, proves that it is in use, its window moves, it survives loss, it
-unloads), then custom_cc under the three published conditions, each in a guest of its own.
+unloads), then experiments.custom_cc under the three published conditions, each in a guest of its
+own.
 """
 
 from __future__ import annotations
@@ -11,20 +12,18 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 from rich.table import Table
 
 from experiments.cli.messages import one_clear_message, ready_lab
-from experiments.definition.catalogue import find
-from experiments.definition.grid import combination, factor
+from experiments.custom_cc import OWN, CustomCcParameters, experiment
 from experiments.running.seed import carry_seed, judge, limits_for, needed_mib
 from experiments.spec import ExperimentSpec
-from experiments.sweep.point import Record, carry_point
 from testbed.guest.kernel_modules import KernelModule, module_from
 from testbed.host.capacity import guests_at_once
 from testbed.host.scratch import scratch
@@ -35,15 +34,22 @@ from testbed.recipes import cache
 from topologies import untrusted
 from topologies.data import to_data
 from topologies.errors import TcplabError
+from topologies.units import Duration, Share
+
+if TYPE_CHECKING:
+    from experiments.sweep.point import Record
 
 SPIN_SECONDS = 60.0
 """Wall seconds after which a guest is stopped; a try's longest takes 3."""
-_SMOKE = {"duration": "5s", "loss": "2%", "delay": "5ms", "cc": "own"}
-_DURATION = "20s"
+_SMOKE = CustomCcParameters(
+    duration=Duration.parse("5s"), loss=Share.parse("2%"), delay=Duration.parse("5ms"), cc=OWN
+)
+_DURATION = Duration.parse("20s")
+_HALF_A_SECOND, _LOSS = Duration.parse("500ms"), Share.parse("5%")
 PUBLISHED = {
-    "500 ms": {"duration": _DURATION, "delay": "500ms", "loss": "0%"},
-    "5 % loss": {"duration": _DURATION, "loss": "5%"},
-    "500 ms and 5 % loss": {"duration": _DURATION, "delay": "500ms", "loss": "5%"},
+    "500 ms": CustomCcParameters(duration=_DURATION, delay=_HALF_A_SECOND, loss=Share(0)),
+    "5 % loss": CustomCcParameters(duration=_DURATION, loss=_LOSS),
+    "500 ms and 5 % loss": CustomCcParameters(duration=_DURATION, delay=_HALF_A_SECOND, loss=_LOSS),
 }
 """The conditions of section 3.5 of the TCP assignment, for a third of its time."""
 _MOST_CONSOLE = 1 << 20  # bytes of what a guest's kernel said, from its end
@@ -97,7 +103,7 @@ def try_command(file: Path) -> None:
     with one_clear_message():
         module, lab = module_from(file), ready_lab()
         _build(module, lab)
-        _tell(f"Trying {module.algorithm} for {_SMOKE['duration']} with {_SMOKE['loss']} loss ...")
+        _tell(f"Trying {module.algorithm} for {_SMOKE.duration} with {_SMOKE.loss} loss ...")
         click.echo(smoke(file, lab))
         _tell(f"Comparing it with Reno for {_DURATION} each ...")
         _show(module.algorithm, list(compared(file, lab)))
@@ -177,27 +183,21 @@ def _moved(spec: ExperimentSpec, samples: list[tuple[int, int]]) -> str:
     )
 
 
-def _spec(file: Path, link: dict[str, str]) -> ExperimentSpec:
-    """custom_cc with this module over this link.
-
-    By its name: it starts commands, and this is one of them.
-    """
-    named = find("custom_cc")
-    chosen = link | {"module": str(file)}
-    return combination(
-        named, [factor(named, name, [value]) for name, value in chosen.items()], chosen
-    ).spec
+def _spec(file: Path, parameters: CustomCcParameters) -> ExperimentSpec:
+    """The study's spec with this module."""
+    return experiment(replace(parameters, module=str(file)))
 
 
 def compared(file: Path, lab: Lab) -> Iterator[Outcome]:
     """Reno and the module under the published conditions, as many guests at once as there are
     processors.
     """
-    from testbed.engine.engine import Task, local_engine  # here: it takes a third of a second
+    from experiments.sweep.carrying_point import carry_rows  # here: it takes a third of a second
+    from testbed.engine.engine import Task, local_engine
 
-    specs = {name: _spec(file, link) for name, link in PUBLISHED.items()}
+    specs = {name: _spec(file, parameters) for name, parameters in PUBLISHED.items()}
     tasks = [
-        Task(name, carry_point, (to_data(spec), 1, SPIN_SECONDS)) for name, spec in specs.items()
+        Task(name, carry_rows, (to_data(spec), 1, SPIN_SECONDS)) for name, spec in specs.items()
     ]
     slots = min(len(tasks), guests_at_once(max(needed_mib(spec) for spec in specs.values())))
     with local_engine(lab, slots, _Silent()) as engine:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from testbed.host.interpreter import in_virtual_environment
+from testbed.host.naming import PREFIX
 
 
 def main(typed: str = "tcplab") -> None:
@@ -14,7 +15,7 @@ def main(typed: str = "tcplab") -> None:
     in_virtual_environment()
     from experiments.cli.run_command import tcplab
 
-    labs = import_module("labs.cli.lab_commands")  # by name: imports point from labs to experiments
+    labs = import_module(f"{PREFIX}labs.cli.lab_commands")  # by name: labs import experiments
     tcplab.add_command(labs.lab)
     tcplab.add_command(labs.grade)
     tcplab(prog_name=typed)

@@ -2,109 +2,44 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import click
-from click.core import ParameterSource
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from experiments.cli.cc_command import cc
 from experiments.cli.machine_commands import clean_up, doctor
 from experiments.cli.messages import one_clear_message, ready_lab
-from experiments.cli.parameter_options import QuantityType, parameter_options
+from experiments.cli.parameter_options import parameter_options
 from experiments.cli.reproduce_command import reproduce
+from experiments.cli.run_options import RunOptions, common_options, options_from
 from experiments.cli.runs_command import runs
 from experiments.cli.shell_command import shell
+from experiments.cli.studies_option import studies_option
 from experiments.cli.sweep_command import run_study, scheduler, sweep, worker
 from experiments.definition.catalogue import Experiment, catalogue, find
-from experiments.running.seed import limits_for, needed_mib, refuse_modules
 from experiments.running.session import RunRequest, carry_out, choose, reporter
-from experiments.sweep.sweep_definition import single
-from testbed.host.capacity import guests_at_once
+from testbed.host.naming import command
 from testbed.lab.ready import commands as lab_commands
 from testbed.modules.module_build import build_all
 from topologies.data import to_data
-from topologies.errors import UsageError
-from topologies.units import Duration, Quantity
-
-_SEEDS = 1000
 
 
 def command_of(named: Experiment) -> click.Command:
     """The command of one experiment: its parameters are options, each with the unit it takes."""
-    common = [
-        click.Option(
-            ["--testbed"],
-            type=click.Choice(["auto", "native", "virtual"]),
-            default="auto",
-            show_default=True,
-            help="Where to run: on this kernel in real time, or in the lab kernel in virtual time.",
-        ),
-        click.Option(
-            ["--seed"],
-            type=click.IntRange(0, 2**63 - 1),
-            default=1,
-            show_default=True,
-            metavar="NUMBER",
-            help="Seed of all randomness; the same seed gives the same packets (virtual).",
-        ),
-        click.Option(
-            ["--repeat"],
-            type=click.IntRange(1, _SEEDS),
-            default=1,
-            show_default=True,
-            metavar="TIMES",
-            help="Run that many times, with seeds counted up.",
-        ),
-        click.Option(
-            ["--set", "settings"],
-            multiple=True,
-            metavar="NAME=VALUE",
-            help=(
-                "Set a parameter, a field of the spec (topology.links.1.rightward.queue) or a"
-                " sysctl."
-            ),
-        ),
-        click.Option(
-            ["--out"],
-            type=click.Path(path_type=Path, file_okay=False),
-            default=Path("runs"),
-            show_default=True,
-            help="Folder that keeps the runs.",
-        ),
-        click.Option(
-            ["--limit"],
-            type=QuantityType(Duration),
-            default=None,
-            metavar="10min",
-            help="Stop a run after that much wall time  [default: 10min, natively more]",
-        ),
-        click.Option(
-            ["--load-module-into-this-kernel", "load_modules"],
-            is_flag=True,
-            hidden=named.name != "custom_cc",
-            help=(
-                "Natively: make the module part of this computer's kernel, which its mistakes"
-                " crash."
-            ),
-        ),
-        click.Option(["--dry-run"], is_flag=True, help="Print what would be run, and run nothing."),
-        click.Option(
-            ["--list"],
-            is_flag=True,
-            is_eager=True,
-            expose_value=False,
-            callback=_print_list,
-            help="Name every experiment with its claim.",
-        ),
-    ]
+    listing = click.Option(
+        ["--list"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_print_list,
+        help="Name every experiment with its claim.",
+    )
     forms = [
         click.Option(
             [f"--{word}"], is_flag=True, help=f"{meaning}: {_written(named.preset(word))}."
@@ -116,7 +51,7 @@ def command_of(named: Experiment) -> click.Command:
         f" Without {' and '.join(f'--{name}' for name in named.grid())} all values of the study are"
         " swept."
     )
-    options = [*parameter_options(named.parameters()), *forms, *common]
+    options = [*parameter_options(named.parameters()), *forms, *common_options(named), listing]
     text = named.claim + (grid if named.grid() else "")
     return click.Command(named.name, params=options, help=text, callback=_callback(named))
 
@@ -126,80 +61,23 @@ def _written(preset: dict[str, str]) -> str:
 
 
 def _callback(named: Experiment) -> Callable[..., None]:
-    def call(
-        testbed: str,
-        seed: int,
-        repeat: int,
-        settings: tuple[str, ...],
-        out: Path,
-        limit: Duration | None,
-        load_modules: bool,
-        dry_run: bool,
-        quick: bool = False,
-        full: bool = False,
-        **values: Quantity | str,
-    ) -> None:
+    def call(**_values: object) -> None:
         with one_clear_message():
-            given = _given(values)
-            asked = _form(named, quick, full) | given
-            if (
-                not dry_run
-                and _whole_study(named, given, settings)
-                and choose(testbed) == "virtual"
-            ):
-                raise SystemExit(
-                    run_study(named, asked, settings, range(seed, seed + repeat), out, limit)
-                )
-            chosen_values = {name: str(value) for name, value in values.items()} | asked
-            made = single(named, chosen_values, settings)
-            parameters, spec = made.parameters, made.spec
-            seeds = tuple(range(seed, seed + repeat))
-            if testbed == "native":
-                refuse_modules(spec, load_modules)
-            virtual = testbed == "auto" and (dry_run or (spec.modules and not load_modules))
-            chosen = "virtual" if virtual else choose(testbed)
-            if chosen == "virtual":
-                guests_at_once(needed_mib(spec), 1)
-            from experiments.published.matching import (
-                published_beside,  # a tenth of a second that --help can do without
-            )
-
-            published = () if dry_run else tuple(one.described() for one in published_beside(spec))
-            request = RunRequest(
-                spec, parameters, seeds, chosen, out, load_modules=load_modules, published=published
-            )
-            wall = (
-                limit.seconds
-                if limit
-                else max(600.0, 2 * request.expected_seconds() if chosen == "native" else 0)
-            )
-            request = dataclasses.replace(request, limits=limits_for(spec, wall))
-            raise SystemExit(_describe(request) if dry_run else _run(request))
+            options = options_from(click.get_current_context(), named)
+            study = not options.dry_run and options.is_whole_study()
+            if study and choose(options.testbed) == "virtual":
+                raise SystemExit(_run_study(options))
+            request = options.request()
+            raise SystemExit(_describe(request) if options.dry_run else _run(request))
 
     return call
 
 
-def _given(values: dict[str, Quantity | str]) -> dict[str, str]:
-    """The parameters that were typed, as text."""
-    source = click.get_current_context().get_parameter_source
-    return {
-        name: str(value)
-        for name, value in values.items()
-        if source(name) != ParameterSource.DEFAULT
-    }
-
-
-def _form(named: Experiment, quick: bool, full: bool) -> dict[str, str]:
-    if quick and full:
-        raise UsageError("--quick and --full exclude each other.", "Choose one.")
-    return named.preset("quick") if quick else named.preset("full") if full else {}
-
-
-def _whole_study(named: Experiment, given: dict[str, str], settings: tuple[str, ...]) -> bool:
-    """Whether nothing was said of what the study itself varies."""
-    return (
-        bool(named.grid())
-        and not {*given, *(text.partition("=")[0] for text in settings)} & named.grid().keys()
+def _run_study(options: RunOptions) -> int:
+    """The experiment is a sweep by itself, whose grid takes texts."""
+    asked = {name: str(value) for name, value in {**options.form, **options.typed}.items()}
+    return run_study(
+        options.named, asked, options.settings, options.seeds, options.out, options.limit
     )
 
 
@@ -282,7 +160,6 @@ class _Experiments(click.Group):
 _list_option = click.option(
     "--list",
     is_flag=True,
-    is_eager=True,
     expose_value=False,
     callback=_print_list,
     help="Name every experiment with its claim.",
@@ -290,12 +167,14 @@ _list_option = click.option(
 
 
 @click.group(cls=_Experiments, name="run")
+@studies_option
 @_list_option
 def experiments() -> None:
     """Run an experiment by name."""
 
 
 @click.group()
+@studies_option
 @_list_option
 def tcplab() -> None:
     """TCP experiments on emulated networks: run, repeat, report."""
@@ -344,7 +223,7 @@ def bench_scale(quick: bool) -> None:
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def bench_analysis(arguments: tuple[str, ...]) -> None:
     """What reading a capture costs, ours beside tcptrace and others."""
-    os.execv(sys.executable, [sys.executable, "-m", "analysis", "bench", *arguments])
+    os.execv(sys.executable, command("analysis", "bench", *arguments))
 
 
 @tcplab.command(context_settings={"ignore_unknown_options": True}, add_help_option=False)
@@ -353,14 +232,14 @@ def analyze(arguments: tuple[str, ...]) -> None:
     """What TCP did in any capture: analyze trace.pcap; with --out FOLDER also its graphs and
     tables.
     """
-    os.execv(sys.executable, [sys.executable, "-m", "analysis", "analyze", *arguments])
+    os.execv(sys.executable, command("analysis", "analyze", *arguments))
 
 
 @tcplab.command(context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def report(arguments: tuple[str, ...]) -> None:
     """Make the report of a finished run again: report runs/sack/latest."""
-    os.execv(sys.executable, [sys.executable, "-m", "analysis", "report", *arguments])
+    os.execv(sys.executable, command("analysis", "report", *arguments))
 
 
 tcplab.add_command(lab_commands, "image")

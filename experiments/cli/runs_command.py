@@ -15,7 +15,9 @@ from experiments.cli.messages import one_clear_message
 from topologies.errors import TcplabError, UsageError
 
 if TYPE_CHECKING:
+    from experiments.sweep.point import Origin
     from experiments.sweep.point_store import Kept
+    from testbed.lab.ready import Lab
 
 _FINGERPRINT = 12  # characters of a key that people see
 _out = click.option(
@@ -97,12 +99,22 @@ def _usable(kept: list[Kept]) -> set[str]:
 
     Without a ready lab all are taken for that.
     """
-    from experiments.sweep.point import origin
-    from testbed.lab.ready import found
+    from testbed.lab.ready import lab_if_ready
 
-    ready = found()
-    now = origin(ready) if ready else None
-    return {one.key for one in kept if now is None or one.origin == now}
+    ready = lab_if_ready()
+    origins = {point.origin for point in kept}
+    current = {origin for origin in origins if ready is None or _is_current(origin, ready)}
+    return {point.key for point in kept if point.origin in current}
+
+
+def _is_current(origin: Origin, ready: Lab) -> bool:
+    """Whether this lab and code would give the same: sweeps and labs measure with other modules."""
+    from experiments.sweep import point
+
+    try:
+        return origin == point.origin(ready, origin.measures)
+    except ModuleNotFoundError:
+        return False  # of another version, which measured with a module that is gone
 
 
 @runs.command("show")

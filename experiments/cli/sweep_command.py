@@ -13,9 +13,9 @@ import click
 
 from experiments.cli.messages import one_clear_message, ready_lab
 from experiments.cli.parameter_options import QuantityType
+from experiments.definition.single_run import settings_from
 from experiments.running.seed import GUEST_MIB
 from experiments.running.session import make_page
-from experiments.sweep import sweep_definition
 from testbed.host.capacity import guests_at_once
 from topologies.units import Duration
 
@@ -96,6 +96,7 @@ def sweep(
 ) -> None:
     """Run an experiment over a grid and seeds, and say what is really different."""
     with one_clear_message():
+        from experiments.sweep import sweep_definition
         from experiments.sweep.plan import plan
 
         asked = sweep_definition.from_options(what, settings, seeds, until, metric, compare)
@@ -167,16 +168,15 @@ def run_study(
     it.
     """
     from experiments.sweep.plan import plan
+    from experiments.sweep.sweep_definition import SweepDefinition
 
     values = (
         {name: (value,) for name, value in asked.items()}
         | named.grid()
-        | dict(sweep_definition.settings(texts))
+        | dict(settings_from(texts))
     )
     found = plan(
-        sweep_definition.SweepDefinition(
-            named.name, tuple(values.items()), tuple(seeds), metric=named.metric()
-        )
+        SweepDefinition(named.name, tuple(values.items()), tuple(seeds), metric=named.metric())
     )
     return _run(found, out, None, None, limit.seconds if limit else _patience(found), force=False)
 

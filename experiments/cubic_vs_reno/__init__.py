@@ -1,7 +1,7 @@
 """CUBIC and Reno fill a short path alike, and on a long one CUBIC is back to full speed sooner
 after a loss.
 
-After sections 3.1 and 3.4 of the TCP assignment (analysis/published/geni_tcp_assignment.csv):
+After sections 3.1 and 3.4 of the TCP assignment (published.csv):
 three hosts around a router, 100 Mbit/s each, delay and loss on what the router sends to the
 receiver; one stream or thirty.
 """
@@ -34,7 +34,7 @@ _MOST_STREAMS = 1000
 
 
 @dataclass(frozen=True)
-class Parameters(LinkParameters):
+class CubicVsRenoParameters(LinkParameters):
     bw: Rate = parameter("100mbit", Rate, "Rate of each link, each way.")
     delay: Duration = parameter("0ms", Duration, "Delay of what the router sends to the receiver.")
     loss: Share = parameter(
@@ -63,7 +63,7 @@ class Parameters(LinkParameters):
         return words(self.cc)
 
 
-def experiment(parameters: Parameters) -> ExperimentSpec:
+def experiment(parameters: CubicVsRenoParameters) -> ExperimentSpec:
     """From right to left through the router; all connections start together and run as long."""
     others = Channel(parameters.bw, queue=parameters.queue)
     flows = (

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
+from analysis.measures import metric_keys
 from analysis.measures.run_results import RunResults, written
+from analysis.records import row_columns
 from analysis.records.iperf import IperfInterval
 from analysis.records.run_directory import RunCondition
 from analysis.reporting.answer_wording import (
@@ -28,33 +30,50 @@ from analysis.reporting.tables import ReportQuantity
 RATE = ReportQuantity(
     "Rate of all flows at the senders",
     "Mbit/s",
-    "flows.sent",
+    metric_keys.FLOWS.sent,
     "last lines of .client.txt",
     scale=1e-3,
 )
 GOODPUT = ReportQuantity(
-    "Goodput of all flows", "Mbit/s", "flows.total", "last lines of .server.txt", scale=1e-3
+    "Goodput of all flows",
+    "Mbit/s",
+    metric_keys.FLOWS.total,
+    "last lines of .server.txt",
+    scale=1e-3,
 )
 FAIRNESS = ReportQuantity(
-    "Jain's fairness index", "", "flows.jain", "the last lines of all flows' .server.txt"
+    "Jain's fairness index", "", metric_keys.FLOWS.jain, "the last lines of all flows' .server.txt"
 )
 SLOWEST = ReportQuantity(
-    "Slowest flow", "Mbit/s", "flows.least", "last lines of .server.txt", scale=1e-3
+    "Slowest flow", "Mbit/s", metric_keys.FLOWS.least, "last lines of .server.txt", scale=1e-3
 )
 FASTEST = ReportQuantity(
-    "Fastest flow", "Mbit/s", "flows.most", "last lines of .server.txt", scale=1e-3
+    "Fastest flow", "Mbit/s", metric_keys.FLOWS.most, "last lines of .server.txt", scale=1e-3
 )
 AGAIN = counter("Segments sent again", "TcpRetransSegs")
 RESENT = ReportQuantity(
-    "Share of segments sent again", "%", "metric.resent_percent", "counters.json, all senders"
+    "Share of segments sent again",
+    "%",
+    metric_keys.of_metric(row_columns.RETRANSMITTED_SHARE),
+    "counters.json, all senders",
 )
 TIMEOUTS = counter("Retransmission time-outs", "TcpExtTCPTimeouts")
 SACKED = counter("Fast recoveries by SACK", "TcpExtTCPSackRecovery")
 COUNTED = counter("Fast recoveries by counting duplicate ACKs", "TcpExtTCPRenoRecovery")
-DROPS = ReportQuantity("Packets dropped by full queues", "", "metric.queue_drops", "qdiscs.json")
-LOST = ReportQuantity("Share of packets lost at random", "%", "path.share", "qdiscs.json, netem")
+DROPS = ReportQuantity(
+    "Packets dropped by full queues",
+    "",
+    metric_keys.of_metric(row_columns.QUEUE_DROPS),
+    "qdiscs.json",
+)
+LOST = ReportQuantity(
+    "Share of packets lost at random", "%", metric_keys.PATH_SHARE, "qdiscs.json, netem"
+)
 TRIP = ReportQuantity(
-    "Median smoothed round trip", "ms", "metric.rtt_median_ms", "the sender's sockets"
+    "Median smoothed round trip",
+    "ms",
+    metric_keys.of_metric(row_columns.RTT_MEDIAN),
+    "the sender's sockets",
 )
 
 _FULL = 0.9

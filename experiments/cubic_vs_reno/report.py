@@ -10,12 +10,20 @@ from itertools import repeat
 
 from analysis.measures.run_results import NOTHING, RunResults, spread, written
 from analysis.measures.trial_measures import Measured
-from analysis.records.jsonfile import objects, text
 from analysis.reporting.answer_wording import side_by_side
 from analysis.reporting.flow_tables import rates_of_flows, sharing
 from analysis.reporting.run_pictures import Picture
+from analysis.reporting.study_reports import StudyReport
 from analysis.reporting.tables import Listing
-from experiments.cubic_vs_reno.cubic_answers import AGAIN, DROPS, FAIRNESS, RATE, SACKED, TIMEOUTS
+from experiments.cubic_vs_reno.cubic_answers import (
+    AGAIN,
+    DROPS,
+    FAIRNESS,
+    RATE,
+    SACKED,
+    TIMEOUTS,
+    all_answers,
+)
 
 FIRST_SECONDS = 8
 """As many as were published."""
@@ -32,8 +40,8 @@ def listings(results: RunResults) -> tuple[Listing, ...]:
 def published_seconds(results: RunResults) -> dict[str, list[float]]:
     """The published rates of the first seconds in Mbit/s, by the condition that has them."""
     notes = (
-        (text(row, "condition") or text(row, "period_condition"), text(row, "published_note"))
-        for row in objects(results.run.spec, "published")
+        (entry.condition or entry.period_condition, entry.published_note)
+        for entry in results.run.spec.published
     )
     found = ((condition, re.search(r"first seconds: ([\d. ]+)", note)) for condition, note in notes)
     return {
@@ -129,3 +137,6 @@ def _early(results: RunResults) -> Picture | None:
     ]
     caption = "Dashed: published. Solid: ours. Every mark is one second of iperf's client."
     return Picture("first_seconds.png", "The first seconds", caption, drawing.draw(theirs, ours))
+
+
+REPORT = StudyReport(answers=all_answers, listings=listings, pictures=pictures, short=SHORT)

@@ -1,7 +1,7 @@
 """A bolder Reno (slow start by 3, three quarters kept after a loss) wins where single packets are
 lost at random.
 
-After section 3.5 of the TCP assignment (analysis/published): the congestion control `exp`, a
+After section 3.5 of the TCP assignment (published.csv): the congestion control `exp`, a
 kernel module of its own (experiments/custom_cc/exp.c), against Reno with 500 ms of delay, with 5 %
 loss and with both, one stream or thirty. The module is built for the lab kernel and loaded in
 the guest. `module` names another one: a student's own.
@@ -31,6 +31,7 @@ from topologies.star import star
 from topologies.units import Count, Duration, Rate, Share
 
 PROFILE = LINUX_2_6_FULL_LINE
+LOADS_MODULES = True
 QUICK, FULL = {"duration": "20s"}, {"duration": "60s"}
 _PORT = 5001
 _MODULES = Path(__file__).parent
@@ -39,7 +40,7 @@ OWN = "own"
 
 
 @dataclass(frozen=True)
-class Parameters(LinkParameters):
+class CustomCcParameters(LinkParameters):
     bw: Rate = parameter("100mbit", Rate, "Rate of each link, each way.")
     delay: Duration = parameter("0ms", Duration, "Delay of what the router sends to the receiver.")
     loss: Share = parameter(
@@ -72,7 +73,7 @@ class Parameters(LinkParameters):
         return names
 
 
-def experiment(parameters: Parameters) -> ExperimentSpec:
+def experiment(parameters: CustomCcParameters) -> ExperimentSpec:
     """From right to left through the router; all connections start together and run as long."""
     module = parameters.loaded()
     algorithms = parameters.algorithms(module)

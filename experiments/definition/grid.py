@@ -21,15 +21,15 @@ from experiments.definition.catalogue import Experiment
 from experiments.spec import ExperimentSpec
 from topologies.data import digest, from_data, kind_at, replaced, to_data
 from topologies.errors import UsageError
-from topologies.units import Count, Duration, Packets, Quantity, Rate, Share, Size
+from topologies.units import TIMES, Count, Duration, Packets, Quantity, Rate, Share, Size
 
 _SYSCTL = re.compile(r"net(\.[A-Za-z0-9_-]+)+")
 _MOST = 1_000_000  # combinations; a typing error should not fill the memory
 _SHOWN = 5  # impossible combinations that a message names
 _COLUMNS: dict[type, tuple[str, str, float]] = {
     Rate: ("bit_s", "bit/s", 1),
-    Duration: ("s", "s", 1e-9),
-    Share: ("percent", "%", 1e-8),
+    Duration: ("s", "s", 1 / TIMES["s"]),
+    Share: ("percent", "%", 1 / Share.units["%"]),
     Size: ("bytes", "bytes", 1),
     Packets: ("packets", "packets", 1),
     Count: ("number", "", 1),
@@ -97,23 +97,23 @@ class Combination:
 def factor(named: Experiment, name: str, values: Sequence[str]) -> Factor:
     """The factor of that name with its values in their shortest form. Raises UsageError."""
     kind, meaning = _meant(named, name)
-    written = tuple(
-        str(kind.parse(value)) if issubclass(kind, Quantity) else value.strip() for value in values
-    )
-    if not written or "" in written:
-        raise UsageError(f"{name} has an empty value.", f"Write --set {name}=VALUE,VALUE.")
+    written = tuple(str(value_of(name, kind, value)) for value in values or ("",))
     if twice := next((value for value in written if written.count(value) > 1), None):
         raise UsageError(f"{name} has the value {twice} twice.", "Name each value once.")
     return Factor(name, kind, written, meaning)
+
+
+def kind_of(named: Experiment, name: str) -> type:
+    """The type of what a name leads to: Duration for delay, str for a word. Raises UsageError."""
+    return _meant(named, name)[0]
 
 
 def _meant(named: Experiment, name: str) -> tuple[type, str]:
     """The type of what `name` leads to, and a sentence about it."""
     parameters = named.parameters()
     fields = {field.name: field for field in dataclasses.fields(parameters)}
-    dashed = name.replace("-", "_")
-    if dashed in fields:
-        return typing.get_type_hints(parameters)[dashed], fields[dashed].metadata.get("meaning", "")
+    if own := field_name(named, name):
+        return typing.get_type_hints(parameters)[own], fields[own].metadata.get("meaning", "")
     if _SYSCTL.fullmatch(name):
         return str, "Sysctl of every host."
     try:
@@ -146,7 +146,7 @@ def combinations(named: Experiment, factors: Sequence[Factor]) -> list[Combinati
     for values in itertools.product(*(one.values for one in factors)):
         chosen = dict(zip((one.name for one in factors), values, strict=True))
         try:
-            found.append(combination(named, factors, chosen))
+            found.append(combination(named, chosen))
         except UsageError as error:
             impossible.append(
                 f"{', '.join(f'{name}={value}' for name, value in chosen.items())}: {error.problem}"
@@ -159,34 +159,46 @@ def combinations(named: Experiment, factors: Sequence[Factor]) -> list[Combinati
     return found
 
 
-def combination(
-    named: Experiment, factors: Sequence[Factor], chosen: Mapping[str, str]
-) -> Combination:
-    """The spec with these values. Raises UsageError where they are impossible together."""
-    kinds = {one.name: one.kind for one in factors}
-    fields = {field.name for field in dataclasses.fields(named.parameters())}
+def combination(named: Experiment, chosen: Mapping[str, Quantity | str]) -> Combination:
+    """The run with these values, each as it is or as text.
+
+    Raises UsageError if they are impossible together.
+    """
+    kinds = typing.get_type_hints(named.parameters())
     own = {
-        name.replace("-", "_"): value
+        field: value_of(name, kinds[field], value)
         for name, value in chosen.items()
-        if name.replace("-", "_") in fields
+        if (field := field_name(named, name))
     }
-    parameters = named.parameters()(
-        **{name: _value(named, name, value) for name, value in own.items()}
-    )
+    parameters = named.parameters()(**own)
     spec = named.spec(parameters)
     for name, value in chosen.items():
-        if name.replace("-", "_") not in fields:
-            spec = _with(spec, name, value, kinds[name])
-    return Combination(tuple(chosen.items()), parameters, spec)
+        if not field_name(named, name):
+            spec = with_field(spec, name, str(value))
+    written = tuple((name, str(value)) for name, value in chosen.items())
+    return Combination(written, parameters, spec)
 
 
-def _value(named: Experiment, name: str, text: str) -> Any:
-    kind = typing.get_type_hints(named.parameters())[name]
-    return kind.parse(text) if issubclass(kind, Quantity) else text
+def field_name(named: Experiment, name: str) -> str:
+    """The field of the experiment's parameters that a name means; empty if it means none."""
+    dashed = name.replace("-", "_")
+    fields = {field.name for field in dataclasses.fields(named.parameters())}
+    return dashed if dashed in fields else ""
 
 
-def _with(spec: ExperimentSpec, name: str, value: str, kind: type) -> ExperimentSpec:
-    """The spec with a field or a sysctl set."""
+def value_of(name: str, kind: type, value: Quantity | str) -> Quantity | str:
+    """The value of that kind, which a text is parsed for. Raises UsageError."""
+    if isinstance(value, Quantity):
+        return value
+    if issubclass(kind, Quantity):
+        return kind.parse(value)
+    if not value.strip():
+        raise UsageError(f"{name} has an empty value.", f"Write --set {name}=VALUE,VALUE.")
+    return value.strip()
+
+
+def with_field(spec: ExperimentSpec, name: str, value: str) -> ExperimentSpec:
+    """The spec with a field or a sysctl set. Raises UsageError."""
     data = to_data(spec)
     if _SYSCTL.fullmatch(name):
         for condition in data["conditions"]:

@@ -1,5 +1,4 @@
-"""Period profiles: what brings back the kernels and networks of a published study, each line with
-its reason.
+"""Period profiles: settings that bring back the kernel and network of a study, with reasons.
 
 A study measures every condition as today's kernel is (*today*) and under the profile of its time
 (*period*). Nothing here is chosen for a published number without saying so.
@@ -31,8 +30,9 @@ class PeriodSetting:
 
 @dataclass(frozen=True)
 class Profile:
-    """The settings of one time; `name` says which. `path` is what the published network had beside
-    its parameters.
+    """The settings of the kernels of one time, such as "Linux 2.4" (its `name`).
+
+    `path` is what the published network had besides the study's parameters.
     """
 
     name: str
@@ -62,8 +62,8 @@ _ROUND_TRIP = PeriodSetting(
     "200us",
     "The way back of a 100 Mbit/s laboratory with a router; no text states its round trip. A full"
     " frame takes 0.12 ms out of the sender's own port, which has no rate here, and interrupts add"
-    " as much. Chosen for that, not from a rate: docs/studies.md shows what none to 2 ms would"
-    " give.",
+    " as much. Chosen for that, not from a rate: experiments/cubic_vs_reno/README.md shows what"
+    " none to 2 ms would give.",
 )
 _ETHERNET = PeriodSetting(
     "bw",
@@ -104,7 +104,7 @@ LINUX_2_6_32 = Profile(
 )
 LINUX_3_10 = Profile("Linux 3.10", (_NO_RACK,))
 DROPPER = "topology.links.1.rightward.bandwidth"
-"""Where the dropping router sends on."""
+"""The setting of the rate at which the dropping router sends on."""
 LINUX_2_4 = Profile(
     "Linux 2.4",
     (
@@ -143,19 +143,18 @@ LINUX_2_4 = Profile(
 
 
 def under(profile: Profile, periods: str, conditions: Iterable[Condition]) -> tuple[Condition, ...]:
-    """Each condition as it is, under the profile, or both, as `periods` says: today, period, or
-    today+period.
+    """Each condition as it is (today), under the profile (period), or both (today+period).
 
-    A setting of the condition itself stays. Raises UsageError for another word.
+    Settings of the condition itself stay. Raises UsageError for other `periods`.
     """
     chosen = words(periods)
     if not set(chosen) <= set(PERIODS) or len(set(chosen)) < len(chosen):
         raise UsageError(f"'{periods[:40]}' is no period.", "Write today, period, or today+period.")
-    return tuple(_in(word, profile, condition) for condition in conditions for word in chosen)
+    return tuple(_in(period, profile, condition) for condition in conditions for period in chosen)
 
 
-def _in(word: str, profile: Profile, condition: Condition) -> Condition:
-    if word == "today":
+def _in(period: str, profile: Profile, condition: Condition) -> Condition:
+    if period == "today":
         return condition
     own = dict(condition.sysctls)
     settings = {setting.name: setting.value for setting in profile.settings} | own

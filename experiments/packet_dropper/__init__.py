@@ -1,7 +1,7 @@
 """The time for a fixed amount of data grows faster than the share of packets that a router on the
 way drops.
 
-After the experiments with a packet-dropping router (analysis/published/packet_dropper.csv):
+After the experiments with a packet-dropping router (published.csv):
 three nodes in a row at 100 Mbit/s, the middle one drops 0 to 20 % of the data; 100 000 requests
 of 1448 bytes, ten times each.
 """
@@ -34,7 +34,7 @@ REQUEST = 1448  # bytes: what one Ethernet frame carries of TCP with timestamps
 
 
 @dataclass(frozen=True)
-class Parameters(LinkParameters):
+class PacketDropperParameters(LinkParameters):
     bw: Rate = parameter("100mbit", Rate, "Rate of each link, each way.")
     delay: Duration = parameter("50us", Duration, "Delay of each link: a laboratory's own cables.")
     loss: Share = parameter(
@@ -53,7 +53,7 @@ class Parameters(LinkParameters):
             )
 
 
-def experiment(parameters: Parameters) -> ExperimentSpec:
+def experiment(parameters: PacketDropperParameters) -> ExperimentSpec:
     """One transfer of all requests; its time is the sender's."""
     there = parameters.channel()
     back = replace(there, loss=Share(0))

@@ -4,10 +4,11 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from statistics import fmean
 
-from analysis.measures.run_results import NOTHING, RunResults, written
+from analysis.measures import metric_keys
+from analysis.measures.run_results import RunResults, written
+from analysis.records import row_columns
 from analysis.records.run_directory import RunCondition
 from analysis.rendering.figure_style import MOST_COLUMNS
 from analysis.reporting.answer_wording import (
@@ -21,95 +22,41 @@ from analysis.reporting.answer_wording import (
 from analysis.reporting.answers import Answer, fact
 from analysis.reporting.quantities import counter
 from analysis.reporting.run_pictures import Picture
-from analysis.reporting.tables import Listing, ReportQuantity, published_rows
+from analysis.reporting.study_reports import StudyReport
+from analysis.reporting.tables import Listing, ReportQuantity
+from experiments.packet_dropper.elapsed_times import (
+    HEAD,
+    NOTES,
+    as_published,
+    by_share,
+    cells,
+    percent,
+    published_times,
+    spread_of,
+)
 
-REPETITIONS = 10
-"""Columns of elapsed times: as many as were published."""
-FRAME = 1526
-"""Bytes that the original counts for a request of 1448: with headers of TCP, IP and Ethernet."""
 ON_THE_LINK = 1514
 """Bytes of such a frame as the lab's link counts it: without preamble and checksum."""
-HEAD = (
-    *(f"{number}{ending}" for number, ending in zip(range(1, 4), ("st", "nd", "rd"), strict=True)),
-    *(f"{number}th" for number in range(4, REPETITIONS + 1)),
-    "Average (s)",
-    "Spread (s)",
-    "Spread / average",
-    "Throughput (byte/s)",
-)
-NOTES = (
-    (
-        "Elapsed time of each repetition at the sender, in s. The spread is the mean distance from"
-        " the average, which is what the original's column holds."
-    ),
-    f"Throughput = {FRAME} x requests / average time, as in the original.",
-)
-
 ELAPSED = ReportQuantity(
-    "Elapsed time", "s", "metric.client_seconds", "last line of flow1.client.txt"
+    "Elapsed time",
+    "s",
+    metric_keys.of_metric(row_columns.SENDER_SECONDS),
+    "last line of flow1.client.txt",
 )
 DROPPED = ReportQuantity(
-    "Share of packets that the router dropped", "%", "path.share", "qdiscs.json, netem"
+    "Share of packets that the router dropped", "%", metric_keys.PATH_SHARE, "qdiscs.json, netem"
 )
 AGAIN = counter("Segments sent again", "TcpRetransSegs")
 FAST = counter("Segments sent again in fast recovery", "TcpExtTCPFastRetrans")
 TIMEOUTS = counter("Retransmission time-outs", "TcpExtTCPTimeouts")
 PROBES = counter("Tail loss probes", "TcpExtTCPLossProbes")
 TRIP = ReportQuantity(
-    "Median smoothed round trip", "ms", "metric.rtt_median_ms", "the sender's sockets"
+    "Median smoothed round trip",
+    "ms",
+    metric_keys.of_metric(row_columns.RTT_MEDIAN),
+    "the sender's sockets",
 )
 SHORT = (ELAPSED, DROPPED, AGAIN, TIMEOUTS)
-
-
-def spread_of(times: Sequence[float]) -> float:
-    """The mean distance of `times` from their average, in their unit."""
-    average = fmean(times)
-    return fmean(abs(time - average) for time in times)
-
-
-def cells(times: Sequence[float], requests: float) -> tuple[str, ...]:
-    """The original's columns for elapsed times in s; of more than ten the first ten are shown, and
-    all count.
-    """
-    shown = [f"{time:.2f}" for time in times[:REPETITIONS]]
-    blank = [NOTHING] * (REPETITIONS - len(shown))
-    if not times:
-        return (*blank, *[NOTHING] * 4)
-    average, distance = fmean(times), spread_of(times)
-    last = (f"{100 * distance / average:.2g} %", f"{FRAME * requests / average:,.0f}")
-    return (*shown, *blank, f"{average:.3f}", f"{distance:.4f}", *last)
-
-
-def published_times(percent: float) -> list[float]:
-    """The ten published times for a share dropped, in s; empty for a share that was not
-    published.
-    """
-    row = next(
-        (row for row in published_rows("packet_dropper") if float(row["drop_percent"]) == percent),
-        None,
-    )
-    return (
-        [float(row[f"elapsed_s_{number}"]) for number in range(1, REPETITIONS + 1)] if row else []
-    )
-
-
-_PUBLISHED = {"bw": "100mbit", "delay": "50us", "jitter": "0s", "requests": "100000"}
-"""Settings of the published times, whatever was dropped; the delay is what a laboratory's own
-cables have.
-"""
-
-
-def as_published(parameters: Mapping[str, str]) -> bool:
-    """Whether all but the share dropped is as in the published experiment."""
-    return all(parameters.get(name) == value for name, value in _PUBLISHED.items())
-
-
-def percent(loss: str) -> float | None:
-    """`0.1%` as 0.1, or None."""
-    try:
-        return float(loss.removesuffix("%"))
-    except ValueError:
-        return None
 
 
 def listings(results: RunResults) -> tuple[Listing, ...]:
@@ -238,3 +185,8 @@ def _cost(results: RunResults, condition: RunCondition) -> str:
         return ""
     slow = f"its time-outs took at least {figure(0.2 * count, 's')} of the {figure(elapsed, 's')}"
     return f"{called(results, condition)}: at 200 ms or more each, {slow}."
+
+
+REPORT = StudyReport(
+    answers=answers, listings=listings, pictures=pictures, short=SHORT, sweep_listings=by_share
+)

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from analysis.measures.flow_rows import Row, value_of
+from analysis.measures.flow_rows import value_of
+from analysis.records.row_columns import Row
 from experiments.definition.grid import Combination
+from experiments.published.target import Target
 from experiments.published.target_points import combinations, command, described
-from experiments.published.targets import Target, targets
+from experiments.published.targets import targets
 from experiments.spec import ExperimentSpec
 from topologies.data import to_data
 

@@ -7,10 +7,11 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Literal
 
+import experiments
 from experiments.definition.catalogue import catalogue, find
-from experiments.definition.grid import Combination, combination, factor
+from experiments.definition.grid import Combination, combination
 from experiments.definition.profiles import Profile
-from experiments.published.targets import Target
+from experiments.published.target import Target
 from experiments.spec import ExperimentSpec
 
 Time = Literal["today", "period"]
@@ -85,12 +86,11 @@ def described(target: Target) -> dict[str, Any]:
 
 def profile_of(experiment: str) -> Profile | None:
     """The profile that a study declares."""
-    profile: Profile | None = getattr(import_module(f"experiments.{experiment}"), "PROFILE", None)
+    module = import_module(f"{experiments.__name__}.{experiment}")
+    profile: Profile | None = getattr(module, "PROFILE", None)
     return profile
 
 
 def _combination(experiment: str, chosen: Mapping[str, str]) -> Combination:
     named = find(experiment)
-    return combination(
-        named, [factor(named, name, [value]) for name, value in chosen.items()], chosen
-    )
+    return combination(named, chosen)

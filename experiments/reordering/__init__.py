@@ -1,7 +1,7 @@
 """Delay that varies reorders packets, and TCP takes reordering for loss until its threshold is
 raised.
 
-After section 3.3 of the TCP assignment (analysis/published/geni_tcp_assignment.csv): 100 ms
+After section 3.3 of the TCP assignment (published.csv): 100 ms
 towards the receiver, then with a variation of 75 ms, then with tcp_reordering raised, for CUBIC
 and Reno.
 """
@@ -34,7 +34,7 @@ _HIGHEST, _DEFAULT_HIGHEST = 2**31 - 1, 300
 
 
 @dataclass(frozen=True)
-class Parameters(LinkParameters):
+class ReorderingParameters(LinkParameters):
     bw: Rate = parameter("100mbit", Rate, "Rate of each link, each way.")
     delay: Duration = parameter(
         "100ms", Duration, "Delay of what the router sends to the receiver."
@@ -59,7 +59,7 @@ class Parameters(LinkParameters):
             )
 
 
-def experiment(parameters: Parameters) -> ExperimentSpec:
+def experiment(parameters: ReorderingParameters) -> ExperimentSpec:
     """From right to left; only what the router sends to left is delayed and varied."""
     others = Channel(parameters.bw, queue=parameters.queue)
     flow = Flow("flow1", "right", "left", parameters.duration, interval=Duration.parse("1s"))

@@ -4,8 +4,10 @@ the answers.
 
 from __future__ import annotations
 
+from analysis.measures import metric_keys
 from analysis.measures.arrival_order import DUPLICATES
 from analysis.measures.run_results import RunResults, spread, written
+from analysis.records import row_columns
 from analysis.records.run_directory import RunCondition
 from analysis.reporting.answer_wording import (
     called,
@@ -21,39 +23,63 @@ from analysis.reporting.answers import Answer, fact
 from analysis.reporting.quantities import counter
 from analysis.reporting.run_pictures import Picture
 from analysis.reporting.run_pictures import pictures as usual
+from analysis.reporting.study_reports import StudyReport
 from analysis.reporting.tables import Listing, ReportQuantity
 
 _CAPTURES = "both captures, RFC 4737"
 RATE = ReportQuantity(
-    "Rate at the sender", "Mbit/s", "flows.sent", "last line of flow1.client.txt", scale=1e-3
+    "Rate at the sender",
+    "Mbit/s",
+    metric_keys.FLOWS.sent,
+    "last line of flow1.client.txt",
+    scale=1e-3,
 )
-ARRIVED = ReportQuantity("Packets that arrived", "", "order.arrived", _CAPTURES)
-MISSING = ReportQuantity("Packets that did not arrive", "", "order.lost", _CAPTURES)
-LATE = ReportQuantity("Reordered packets", "", "order.late", f"{_CAPTURES}, section 3")
+ARRIVED = ReportQuantity("Packets that arrived", "", metric_keys.ORDER_ARRIVED, _CAPTURES)
+MISSING = ReportQuantity("Packets that did not arrive", "", metric_keys.ORDER_LOST, _CAPTURES)
+LATE = ReportQuantity("Reordered packets", "", metric_keys.ORDER_LATE, f"{_CAPTURES}, section 3")
 SHARE = ReportQuantity(
-    "Share of packets that were reordered", "%", "order.share", f"{_CAPTURES}, section 4.1"
+    "Share of packets that were reordered",
+    "%",
+    metric_keys.ORDER_SHARE,
+    f"{_CAPTURES}, section 4.1",
 )
 SHARE_3 = ReportQuantity(
-    f"Share that was {DUPLICATES}-reordered", "%", "order.share_3", f"{_CAPTURES}, section 5"
+    f"Share that was {DUPLICATES}-reordered",
+    "%",
+    metric_keys.ORDER_SHARE_3,
+    f"{_CAPTURES}, section 5",
 )
 EXTENT = ReportQuantity(
-    "Reordering extent, median", "packets", "order.extent_median", f"{_CAPTURES}, section 4.2"
+    "Reordering extent, median",
+    "packets",
+    metric_keys.ORDER_EXTENT.median,
+    f"{_CAPTURES}, section 4.2",
 )
 EXTENT_P95 = ReportQuantity(
-    "Reordering extent, 95th percentile", "packets", "order.extent_p95", f"{_CAPTURES}, section 4.2"
+    "Reordering extent, 95th percentile",
+    "packets",
+    metric_keys.ORDER_EXTENT.p95,
+    f"{_CAPTURES}, section 4.2",
 )
 EXTENT_MOST = ReportQuantity(
-    "Reordering extent, greatest", "packets", "order.extent_most", f"{_CAPTURES}, section 4.2"
+    "Reordering extent, greatest",
+    "packets",
+    metric_keys.ORDER_EXTENT.most,
+    f"{_CAPTURES}, section 4.2",
 )
-TIME = ReportQuantity("Late time, median", "ms", "order.time_median", f"{_CAPTURES}, section 4.3")
+TIME = ReportQuantity(
+    "Late time, median", "ms", metric_keys.ORDER_TIME.median, f"{_CAPTURES}, section 4.3"
+)
 TIME_P95 = ReportQuantity(
-    "Late time, 95th percentile", "ms", "order.time_p95", f"{_CAPTURES}, section 4.3"
+    "Late time, 95th percentile", "ms", metric_keys.ORDER_TIME.p95, f"{_CAPTURES}, section 4.3"
 )
 TIME_MOST = ReportQuantity(
-    "Late time, greatest", "ms", "order.time_most", f"{_CAPTURES}, section 4.3"
+    "Late time, greatest", "ms", metric_keys.ORDER_TIME.most, f"{_CAPTURES}, section 4.3"
 )
-DELAY_LEAST = ReportQuantity("One-way delay, least", "ms", "order.delay_least", "both captures")
-DELAY_MOST = ReportQuantity("One-way delay, greatest", "ms", "order.delay_most", "both captures")
+DELAY_LEAST = ReportQuantity("One-way delay, least", "ms", metric_keys.DELAY_LEAST, "both captures")
+DELAY_MOST = ReportQuantity(
+    "One-way delay, greatest", "ms", metric_keys.DELAY_MOST, "both captures"
+)
 AGAIN = counter("Segments sent again", "TcpRetransSegs")
 DSACKS = counter("Segments sent again that had arrived (DSACK)", "TcpExtTCPDSACKRecv")
 BY_SACK = counter("Reordering seen by SACK", "TcpExtTCPSACKReorder")
@@ -63,12 +89,17 @@ RECOVERIES = counter("Fast recoveries by SACK", "TcpExtTCPSackRecovery")
 UNDONE = counter("Window cuts taken back after DSACKs", "TcpExtTCPDSACKUndo")
 TIMEOUTS = counter("Retransmission time-outs", "TcpExtTCPTimeouts")
 THRESHOLD = ReportQuantity(
-    "Highest threshold of the connection", "packets", "socket.reordering", "ss -ti: reordering"
+    "Highest threshold of the connection",
+    "packets",
+    metric_keys.SOCKET_REORDERING,
+    "ss -ti: reordering",
 )
 LEAST_RTT = ReportQuantity(
-    "Least round trip that TCP knew", "ms", "socket.least_rtt", "ss -ti: minrtt"
+    "Least round trip that TCP knew", "ms", metric_keys.SOCKET_LEAST_RTT, "ss -ti: minrtt"
 )
-SMOOTHED = ReportQuantity("Median smoothed round trip", "ms", "metric.rtt_median_ms", "ss -ti: rtt")
+SMOOTHED = ReportQuantity(
+    "Median smoothed round trip", "ms", metric_keys.of_metric(row_columns.RTT_MEDIAN), "ss -ti: rtt"
+)
 SHORT = (RATE, SHARE, EXTENT, EXTENT_MOST, TIME, TIME_MOST, AGAIN, DSACKS, THRESHOLD)
 _PATH = (
     ARRIVED,
@@ -143,14 +174,14 @@ def _lateness(results: RunResults) -> Picture | None:
 
     curves = [
         lateness.LatenessCurve(
-            one.trial.condition.label, one.late, one.values.get("order.arrived", 0.0)
+            one.trial.condition.label, one.late, one.value(metric_keys.ORDER_ARRIVED) or 0.0
         )
         for one in results.first
         if one.late is not None and one.late.height
     ]
     if not curves:
         return None
-    trips = [trip for one in results.first if (trip := one.values.get("socket.least_rtt"))]
+    trips = [trip for one in results.first if (trip := one.value(metric_keys.SOCKET_LEAST_RTT))]
     caption = (
         f"Seed {results.first[0].trial.seed}, from the captures at both ends. A curve says which"
         " share of all packets was overtaken and came at least that late. Right of the left line a"
@@ -293,3 +324,6 @@ def _rack(results: RunResults, condition: RunCondition) -> str:
         f" round trip, {written(smoothed)} ms. Half of the late packets came more than"
         f" {written(late)} ms late, so the threshold in packets decides little."
     )
+
+
+REPORT = StudyReport(answers=answers, listings=listings, pictures=pictures, short=SHORT)

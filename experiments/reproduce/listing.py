@@ -9,8 +9,9 @@ from typing import Any
 from experiments.definition.catalogue import catalogue
 from experiments.definition.grid import Combination
 from experiments.published.matching import taken
+from experiments.published.target import Target
 from experiments.published.target_points import TIMES, Time, command, described, profile_of
-from experiments.published.targets import SHORT_FORMS, Target
+from experiments.published.targets import published_study
 from experiments.sweep.point import Record
 
 
@@ -53,12 +54,12 @@ def _study(
     return {
         "name": name,
         "claim": known.claim if known else "",
-        "source": _SOURCES.get(name, _ASSIGNMENT),
+        "source": published_study(name).source,
         "profile": [
             {"name": one.name, "value": one.value, "reason": one.reason} for one in settings
         ],
         "notes": _notes(name, known is not None, quick),
-        "plot": _PLOTS.get(name, {"kind": "bars"}),
+        "plot": published_study(name).plot,
         "rows": [_row(target, carried) for target in targets],
         "failures": list(_failures(targets, carried)),
     }
@@ -99,19 +100,5 @@ def _notes(name: str, known: bool, quick: bool) -> list[str]:
             "This study is not an experiment of this version yet: its published numbers are listed,"
             " ours are not."
         ]
-    return [SHORT_FORMS[name]] if quick and name in SHORT_FORMS else []
-
-
-_ASSIGNMENT = "TCP assignment of the GENI project, solutions for instructors (2013)"
-_SOURCES = {
-    "sack": (
-        "Explanation of a Mininet script for selective acknowledgement, with its results (2014)"
-    ),
-    "sack_loss_sweep": "M. Davids, a shell script to measure the effects of retransmissions (2017)",
-    "wan_reordering": "ESnet, experiments on TCP re-ordering (December 2015)",
-    "packet_dropper": "Experiments with a packet dropper module on a static router (about 2001)",
-}
-_PLOTS = {
-    "sack_loss_sweep": {"kind": "loglog", "x": "loss", "x_unit": "%", "series": "SACK"},
-    "packet_dropper": {"kind": "loglog", "x": "dropped", "x_unit": "%", "series": ""},
-}
+    short_form = published_study(name).short_form
+    return [short_form] if quick and short_form else []

@@ -11,22 +11,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import testbed
+from experiments.published.target import Target
 from experiments.published.target_points import combinations
-from experiments.published.targets import Target
+from experiments.published.targets import published_study
 from experiments.reproduce.listing import ReproducedRuns, studies
 from experiments.running.session import for_page, hand_over, lab_facts
 from experiments.running.store import new_run
-from experiments.sweep.point import Origin, Point, origin
+from experiments.sweep.point import CAPTURES, ROWS, Point, origin
 from experiments.sweep.point_store import results
 from experiments.sweep.running_points import PointRunner, Watch, run_points
-
-_SEEDS = {
-    "sack": (30, 100),
-    "sack_loss_sweep": (1, 1),
-    "wan_reordering": (1, 1),
-    "packet_dropper": (3, 10),
-}
-"""Seeds in the short and the full form; others take three and ten. One of `sack` costs a second."""
+from testbed.lab.ready import Lab
 
 
 def carry_out(
@@ -43,15 +37,14 @@ def carry_out(
         new_run(out / "reproductions", "quick" if quick else "full") as run,
     ):
         try:
-            source = origin(way.lab)
-            points = _points(targets, quick, carried, source)
+            points = _points(targets, quick, carried, way.lab)
             known = memory.done(point.key for point in points)
             watch.wanted(len(points), len(known))
             for point in points:
                 if point.key in known:
                     carried.records[point.combination.digest, point.seed] = known[point.key]
             missing = [point for point in points if point.key not in known]
-            for point, record in run_points(missing, way, memory, source, watch):
+            for point, record in run_points(missing, way, memory, watch):
                 carried.records[point.combination.digest, point.seed] = record
             status = "complete"
         finally:
@@ -93,21 +86,22 @@ def _totals(carried: ReproducedRuns) -> dict[str, float]:
 
 
 def _points(
-    targets: Sequence[Target], quick: bool, carried: ReproducedRuns, source: Origin
+    targets: Sequence[Target], quick: bool, carried: ReproducedRuns, lab: Lab
 ) -> list[Point]:
     """Every point once, seed by seed, so that an interrupted run has a first seed of everything."""
     carried.combinations = combinations(targets)
+    sources = {False: origin(lab, ROWS), True: origin(lab, CAPTURES)}
     unique = {
         one.digest: (one, target)
         for target, both in carried.combinations.items()
         for one in both.values()
     }
     seeds = {
-        digest: _SEEDS.get(target.experiment, (3, 10))[not quick]
+        digest: published_study(target.experiment).seeds[not quick]
         for digest, (_, target) in unique.items()
     }
     return [
-        source.point(one, seed, target.captured)
+        sources[target.captured].point(one, seed)
         for seed in range(1, max(seeds.values(), default=0) + 1)
         for digest, (one, target) in unique.items()
         if seed <= seeds[digest]

@@ -16,7 +16,7 @@ from testbed.lab.ready import Lab
 from testbed.modules.crash import explained
 from testbed.modules.module_build import attached, build_all, built_for_this_kernel
 from testbed.native import realtime
-from testbed.native.changes import Wanted
+from testbed.native.changes import KernelNeeds
 from testbed.native.native_run import run_natively
 from testbed.native.realtime import REALTIME
 from testbed.virtual.virtual_run import run_in_guest
@@ -158,7 +158,7 @@ def carry_natively(
     """
     refuse_modules(spec, load_modules)
     modules = attached([built_for_this_kernel(module) for module in spec.modules])
-    wanted = Wanted(
+    wanted = KernelNeeds(
         {name.removesuffix(".ko"): content for name, content in modules.items()}, _algorithms(spec)
     )
     return run_natively(PROCEDURE, to_data(spec), out, progress, limits, modules, wanted)

@@ -10,20 +10,26 @@ import os
 import platform
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+import experiments
 import testbed
-from experiments.running.seed import SeedVerdict, carry_natively, carry_seed, judge, needed_mib
+from experiments.running.seed import (
+    SeedVerdict,
+    carry_natively,
+    carry_seed,
+    judge,
+    needed_mib,
+)
 from experiments.running.store import RunFolder, give_to, new_run, point_latest
 from experiments.spec import ExperimentSpec
 from testbed.host.capacity import guests_at_once
-from testbed.host.code import CODE
-from testbed.host.sudo_user import who_typed_sudo
+from testbed.host.naming import PLACE, command
+from testbed.host.sudo_user import invoking_user
 from testbed.jobs.archive import code_digest
 from testbed.jobs.following import Limits, Progress, Usage
 from testbed.lab.ready import Lab
@@ -33,7 +39,6 @@ from topologies.data import digest, to_data
 from topologies.errors import TcplabError
 
 Testbed = Literal["native", "virtual"]
-_ROOT = CODE
 _START = 11.0  # seconds until Open vSwitch may be started in a guest
 _CONDITION_OVERHEAD = (
     6.0  # seconds; a condition's servers, captures and the drain of buffers, as a guess for the bar
@@ -281,14 +286,14 @@ def for_page(ready: Lab) -> dict[str, Any]:
 def hand_over(folder: Path) -> None:
     """Point `latest` at the run; under sudo everything that was written belongs to who typed it."""
     point_latest(folder)
-    if caller := who_typed_sudo():
+    if caller := invoking_user():
         give_to(folder.parent, *caller)
         os.chown(folder.parent.parent, *caller)
 
 
 def _as_caller() -> list[str]:
     """What to put before a command so that it runs as who typed sudo."""
-    caller = who_typed_sudo()
+    caller = invoking_user()
     return (
         [
             "setpriv",
@@ -298,6 +303,8 @@ def _as_caller() -> list[str]:
             str(caller[1]),
             "--init-groups",
             "--reset-env",
+            "env",
+            f"{experiments.STUDIES}={os.environ.get(experiments.STUDIES, '')}",
         ]
         if caller
         else []
@@ -307,14 +314,14 @@ def _as_caller() -> list[str]:
 def make_page(kind: str, folder: Path) -> int:
     """Have the analysis make the page of a finished `sweep` or `reproduction`: its exit status."""
     command = _analysis(kind, str(folder.resolve()))
-    return subprocess.run(command, cwd=_ROOT, env=_with_fonts(), check=False).returncode
+    return subprocess.run(command, cwd=PLACE, env=_with_fonts(), check=False).returncode
 
 
 def _analysis(*words: str) -> list[str]:
     """The analysis, a process of its own: it reads a folder as anyone's, never as root where
     someone typed sudo.
     """
-    return [*_as_caller(), sys.executable, "-m", "analysis", *words]
+    return [*_as_caller(), *command("analysis", *words)]
 
 
 def _with_fonts() -> dict[str, str]:
@@ -331,7 +338,7 @@ def reporter() -> Iterator[Callable[[Path], int]]:
         _analysis("report", "--wait"),
         stdin=subprocess.PIPE,
         text=True,
-        cwd=_ROOT,
+        cwd=PLACE,
         env=_with_fonts(),
         process_group=0,
     )

@@ -9,16 +9,16 @@ ever overwritten.
 from __future__ import annotations
 
 import datetime
-import fcntl
 import itertools
 import json
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+from testbed.host import locks
 from topologies import untrusted
 from topologies.errors import TcplabError
 
@@ -72,18 +72,12 @@ def new_run(shelf: Path, label: str) -> Iterator[RunFolder]:
 
 
 def _create(shelf: Path, label: str) -> tuple[Path, IO[str]]:
-    """A fresh folder and its lock, held.
-
-    The shelf's lock keeps others from taking it for an orphan before that.
-    """
-    with (shelf / ".lock").open("w") as gate:
-        fcntl.flock(gate, fcntl.LOCK_EX)
+    """A fresh folder and its lock, held."""
+    with locks.gate(shelf / ".lock"):
         keep_orphans(shelf)
         folder = _free_name(shelf, label)
         folder.mkdir()
-        lock = (folder / _LOCK).open("w")
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        return folder, lock
+        return folder, locks.made(folder / _LOCK)
 
 
 def _free_name(shelf: Path, label: str) -> Path:
@@ -102,19 +96,18 @@ def keep_orphans(shelf: Path) -> list[Path]:
 
 
 def _adopt(folder: Path) -> Path | None:
-    try:
-        with (folder / _LOCK).open("a") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            manifest = {
-                "experiment": folder.parent.name,
-                "status": "interrupted",
-                "failures": ["The run was killed."],
-            }
-            return _settle(folder, manifest)
-    except BlockingIOError:
-        return None  # its writer lives
-    except FileNotFoundError:
-        return None  # another start adopted it meanwhile
+    """The interrupted run; None if its writer lives, or another start adopted it meanwhile."""
+    lock = locks.adopted(folder / _LOCK, "a")
+    if lock is None:
+        return None
+    manifest = {
+        "experiment": folder.parent.name,
+        "status": "interrupted",
+        "failures": ["The run was killed."],
+    }
+    with lock, suppress(FileNotFoundError):
+        return _settle(folder, manifest)
+    return None
 
 
 def _settle(folder: Path, manifest: dict[str, Any]) -> Path:

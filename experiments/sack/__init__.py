@@ -1,7 +1,7 @@
 """Selective acknowledgement raises the throughput of one TCP flow when the path loses 10 % of its
 packets.
 
-After the Mininet study of 2014 (analysis/published/mininet_2014_sack.csv): two hosts and a
+After the Mininet study of 2014 (published.csv): two hosts and a
 switch, 1 Mbit/s, 40 ms each way, 10 % loss each way; iperf with a window of 131072 bytes, first
 without SACK, then with it.
 """
@@ -16,11 +16,11 @@ from topologies.units import Size
 
 
 @dataclass(frozen=True)
-class Parameters(LinkParameters):
+class SackParameters(LinkParameters):
     window: Size = parameter("128KiB", Size, "Socket buffer asked for at both ends (iperf -w).")
 
 
-def experiment(parameters: Parameters) -> ExperimentSpec:
+def experiment(parameters: SackParameters) -> ExperimentSpec:
     """The same transfer twice. SACK is set in both hosts' namespaces and proved from both SYNs."""
     return ExperimentSpec(
         name="sack",

@@ -4,11 +4,15 @@ published in 2014.
 
 from __future__ import annotations
 
+from pathlib import Path
 from statistics import median
 
+from analysis.measures import metric_keys
+from analysis.measures.metric_keys import MetricKey
 from analysis.measures.run_results import NOTHING, RunResults, spread, written
-from analysis.reporting import quantities
+from analysis.reporting import plain_table, quantities
 from analysis.reporting.answers import Answer
+from analysis.reporting.study_reports import StudyReport
 from analysis.reporting.tables import ReportTable, build_row, read_published
 from experiments.sack.sack_answers import all_answers
 from topologies.errors import UsageError
@@ -23,6 +27,7 @@ PUBLISHED_PATH: dict[str, Quantity] = {
     "jitter": Duration.parse("0s"),
 }
 """The parameters of the published experiment."""
+_PUBLISHED = Path(__file__).with_name("published.csv")
 PUBLISHED_SECONDS = 10
 """The published experiment ran iperf for its default time."""
 
@@ -52,12 +57,15 @@ def _agrees(parameters: dict[str, str], name: str) -> bool:
 
 
 def table(results: RunResults) -> ReportTable:
-    """The published quantities: published, ours, difference; without the published ones where the
-    path differs.
+    """The published quantities: published, ours, difference.
+
+    Without the published ones if the path differs; the plain table under other conditions.
     """
+    if not is_sack(results):
+        return plain_table.table(results)
     labels = tuple(condition.label for condition in results.run.conditions)
     unlike = differing(results.run.parameters)
-    published = {} if unlike else read_published("mininet_2014_sack")
+    published = {} if unlike else read_published(_PUBLISHED)
     rows = tuple(
         build_row(results, quantity, published.get(quantity.name))
         for quantity in quantities.TRANSFER
@@ -92,10 +100,10 @@ def _notes(results: RunResults) -> list[str]:
 
 
 def _factor_note(results: RunResults) -> list[str]:
-    rates = read_published("mininet_2014_sack")["iperf client"].values
+    rates = read_published(_PUBLISHED)["iperf client"].values
     ours = [
         off_on[1] / off_on[0]
-        for off_on in results.pairs("client.rate", results.run.conditions)
+        for off_on in results.pairs(metric_keys.CLIENT_RATE, results.run.conditions)
         if off_on[0] > 0
     ]
     if not ours:
@@ -107,7 +115,7 @@ def _factor_note(results: RunResults) -> list[str]:
 
 
 def _window_note(results: RunResults) -> list[str]:
-    found = _median(results, "receiver.back.max_win_adv")
+    found = _median(results, metric_keys.RECEIVER.back_max_win_adv)
     return (
         [f"The largest window that our receiver advertised is {written(found)} bytes."]
         if found
@@ -117,12 +125,12 @@ def _window_note(results: RunResults) -> list[str]:
 
 def _first_segment_note(results: RunResults) -> list[str]:
     smallest, initial = (
-        _median(results, "receiver.min_segm_size"),
-        _median(results, "receiver.initial_window_bytes"),
+        _median(results, metric_keys.RECEIVER.min_segm_size),
+        _median(results, metric_keys.RECEIVER.initial_window_bytes),
     )
     if smallest is None or initial is None or initial > 10 * smallest:
         return []
-    sent = _median(results, "sender.initial_window_bytes")
+    sent = _median(results, metric_keys.SENDER.initial_window_bytes)
     sender = f"; in the sender's capture it is {written(sent)} bytes" if sent else ""
     return [
         f"Our iperf first sends a segment of {written(smallest)} bytes, which tcptrace at the"
@@ -132,7 +140,8 @@ def _first_segment_note(results: RunResults) -> list[str]:
 
 def _loss_note(results: RunResults) -> list[str]:
     shares = [
-        spread(results.values("path.share", condition)) for condition in results.run.conditions
+        spread(results.values(metric_keys.PATH_SHARE, condition))
+        for condition in results.run.conditions
     ]
     if NOTHING in shares:
         return []
@@ -145,7 +154,7 @@ def _loss_note(results: RunResults) -> list[str]:
     ]
 
 
-def _median(results: RunResults, key: str) -> float | None:
+def _median(results: RunResults, key: MetricKey) -> float | None:
     values = [
         value for condition in results.run.conditions for value in results.values(key, condition)
     ]
@@ -153,5 +162,8 @@ def _median(results: RunResults, key: str) -> float | None:
 
 
 def answers(results: RunResults) -> tuple[Answer, ...]:
-    """The assignment's questions, answered from what was measured."""
-    return all_answers(results)
+    """The assignment's questions, answered from what was measured under its conditions."""
+    return all_answers(results) if is_sack(results) else ()
+
+
+REPORT = StudyReport(table=table, answers=answers)

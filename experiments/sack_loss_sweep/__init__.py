@@ -1,8 +1,8 @@
 """A fast short path with SACK keeps its throughput at losses that slow it down without.
 
-After the measurement of 2017 (analysis/published/davids_2017_sack_loss_sweep.csv): two hosts at
+After the measurement of 2017 (published.csv): two hosts at
 1 Gbit/s, 28 loss rates from 0.000001 % to 10 % on what the sender sends, each with and without
-SACK for 300 s. docs/studies.md has what was found.
+SACK for 300 s. README.md has what was found.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ PROGRESS = (METRIC, "resent_percent")
 
 
 @dataclass(frozen=True)
-class Parameters(LinkParameters):
+class SackLossSweepParameters(LinkParameters):
     bw: Rate = parameter("1gbit", Rate, "Rate of the link, each way.")
     delay: Duration = parameter("100us", Duration, "Delay of the link, each way: a local network.")
     loss: Share = parameter(
@@ -77,7 +77,7 @@ class Parameters(LinkParameters):
             raise UsageError(f"tso cannot be '{self.tso[:40]}'.", "Choose on or off.")
 
 
-def experiment(parameters: Parameters) -> ExperimentSpec:
+def experiment(parameters: SackLossSweepParameters) -> ExperimentSpec:
     """The same transfer without and with SACK.
 
     Nothing is captured: the sockets prove the condition.

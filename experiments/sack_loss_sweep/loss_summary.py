@@ -1,22 +1,22 @@
 """The loss sweep of 2017: its summary table, and from which loss on each way of acknowledging is
 slower.
 
-The published figures are in analysis/published/davids_2017_sack_loss_sweep.csv.
+The published figures are in published.csv.
 """
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from importlib.resources import files
 from operator import attrgetter
+from pathlib import Path
 
 from analysis.measures.run_results import NOTHING, written
 from analysis.records.sweep_folder import CONDITION, SweepRecord, SweptFactor
 from analysis.reporting.answers import Answer
 from analysis.reporting.sweep_summary import Cells, PublishedOrder
+from analysis.reporting.tables import published_rows
 from analysis.statistics.sweep_samples import SweepSamples
 
 SHARE = 0.95
@@ -54,10 +54,7 @@ class LossLine:
 
 def published() -> tuple[LossLine, ...]:
     """The published lines, in their order."""
-    content = (files("analysis.published") / "davids_2017_sack_loss_sweep.csv").read_text(
-        encoding="utf-8"
-    )
-    rows = csv.reader(content.splitlines()[1:])
+    rows = (row.values() for row in published_rows(Path(__file__).with_name("published.csv")))
     return tuple(LossLine(sack == "1", *map(float, figures)) for sack, *figures in rows)
 
 

@@ -15,8 +15,8 @@ from statistics import fmean
 from typing import Any
 
 import testbed
-from analysis.measures.counter_text import file_name
 from analysis.statistics.paired_tests import precision
+from experiments.definition.catalogue import part
 from experiments.definition.grid import Combination
 from experiments.running.session import for_page, hand_over, lab_facts
 from experiments.running.store import new_run
@@ -122,7 +122,7 @@ def _fill(
         progress.reused += len(known)
         watch.wanted(len(progress.points), progress.reused)
         missing = [point for point in points if point.key not in known]
-        for point, record in run_points(missing, way, memory, source, watch):
+        for point, record in run_points(missing, way, memory, watch):
             progress.records[point.key] = record
         if plan.sweep.until is None:
             return
@@ -188,11 +188,14 @@ def _by_combination(plan: Plan, proved: list[tuple[Point, Record]]) -> list[Cell
 
 
 def _keep_statistics(folder: Path, plan: Plan, point: Point, record: Record) -> None:
-    """The statistics files of a run, where its study keeps any. The names say what is varied."""
+    """The statistics files of a run if its study keeps any. The names say what is varied."""
+    module = part(plan.named.name, "statistics_file")
+    if module is None:
+        return
     values = dict(point.combination.values)
     varied = {one.name: values[one.name] for one in plan.factors}
     for condition, content in record.get("statistics", {}).items():
-        file = folder / file_name(condition, varied, point.seed)
+        file = folder / module.file_name(condition, varied, point.seed)
         file.parent.mkdir(exist_ok=True)
         file.write_text(content)
 

@@ -21,14 +21,16 @@ from experiments.sweep.point import Origin, Point, Record
 from topologies.errors import TcplabError
 
 FILE = "points.sqlite"
-_FORMAT = 1
+_FORMAT = 2
 _PATIENCE = 60.0  # seconds that another sweep may hold the file
 _SCHEMA = """
 create table if not exists points (
     key text primary key, experiment text, combination text, seed integer, status text,
-    lab text, code text, measuring text, finished text, record text
+    lab text, code text, measuring text, finished text, record text, measures text
 ) without rowid
 """
+_SECOND_FORMAT = "alter table points add column measures text default ''"
+_OF_KEPT = "key, experiment, combination, seed, status, lab, code, measures, measuring, finished"
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ class PointStore:
         records = json.loads(f"[{','.join(record for _, record in found)}]")
         return {key: record for (key, _), record in zip(found, records, strict=True)}
 
-    def add(self, experiment: str, point: Point, origin: Origin, record: Record) -> None:
+    def add(self, experiment: str, point: Point, record: Record) -> None:
         """Keep a record; one that is there already under this key is replaced."""
         values = (
             point.key,
@@ -75,11 +77,12 @@ class PointStore:
             json.dumps(dict(point.combination.values)),
             point.seed,
             record["status"],
-            origin.lab,
-            origin.code,
-            origin.measuring,
+            point.origin.lab,
+            point.origin.code,
+            point.origin.measuring,
             datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             json.dumps(record),
+            point.origin.measures,
         )
         with self.connection:
             self.connection.execute(
@@ -89,19 +92,17 @@ class PointStore:
     def listed(self) -> list[Kept]:
         """Every line, by experiment and time."""
         rows = self.connection.execute(
-            "select key, experiment, combination, seed, status, lab, code, measuring, finished from"
-            " points order by experiment, finished"
+            f"select {_OF_KEPT} from points order by experiment, finished"
         )
         return [_kept(row) for row in rows]
 
     def found(self, beginning: str) -> list[tuple[Kept, Record]]:
         """The points whose key begins like this."""
         rows = self.connection.execute(
-            "select key, experiment, combination, seed, status, lab, code, measuring, finished,"
-            " record from points where substr(key, 1, ?) = ?",
+            f"select {_OF_KEPT}, record from points where substr(key, 1, ?) = ?",
             (len(beginning), beginning),
         )
-        return [(_kept(row), json.loads(row[9])) for row in rows]
+        return [(_kept(row), json.loads(row[10])) for row in rows]
 
     def forget(self, keys: Iterable[str]) -> None:
         """Remove these, and give their room back to the disk."""
@@ -113,7 +114,7 @@ class PointStore:
 
 
 def _kept(row: tuple[Any, ...]) -> Kept:
-    return Kept(row[0], row[1], json.loads(row[2]), row[3], row[4], Origin(*row[5:8]), row[8])
+    return Kept(row[0], row[1], json.loads(row[2]), row[3], row[4], Origin(*row[5:9]), row[9])
 
 
 @contextmanager
@@ -151,4 +152,10 @@ def _check(connection: sqlite3.Connection, file: Path) -> None:
         )
     with connection:
         connection.execute(_SCHEMA)
+        if "measures" not in _columns(connection):
+            connection.execute(_SECOND_FORMAT)  # such rows do not say what measured them
         connection.execute(f"pragma user_version = {_FORMAT}")
+
+
+def _columns(connection: sqlite3.Connection) -> set[str]:
+    return {str(row[1]) for row in connection.execute("pragma table_info(points)")}

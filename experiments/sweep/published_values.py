@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from analysis.measures.flow_rows import Row
+from analysis.records.row_columns import Row
 from experiments.published.matching import published_beside, taken
+from experiments.published.target import Target
 from experiments.published.target_points import command, described
-from experiments.published.targets import SHORT_FORMS, Target
+from experiments.published.targets import published_study
 from experiments.spec import ExperimentSpec
 
 Cell = tuple[ExperimentSpec, dict[int, list[Row]]]
@@ -25,7 +26,8 @@ def published_of(cells: Iterable[Cell]) -> dict[str, Any]:
     for quick in (False, True):
         rows = [row for row in _rows(known, quick).values() if row["today"] or row["period"]]
         if rows:
-            return {"note": SHORT_FORMS.get(known[0][0].name, "") if quick else "", "rows": rows}
+            note = published_study(known[0][0].name).short_form if quick else ""
+            return {"note": note, "rows": rows}
     return {}
 
 

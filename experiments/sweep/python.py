@@ -1,8 +1,9 @@
 """Sweeps from Python:
 
-from experiments.sweep.python import sweep
+import tcplab
 
-found = sweep("cubic_vs_reno", {"delay": ["10ms", "50ms"], "cc": ["cubic", "bbr"]}, seeds=30)
+grid = {"delay": ["10ms", "50ms"], "cc": ["cubic", "bbr"]}
+found = tcplab.sweep("cubic_vs_reno", grid, seeds=30)
 found.table.group_by("delay", "cc").agg(polars.col("goodput_kbit_s").median())
 """
 

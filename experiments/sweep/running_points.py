@@ -10,11 +10,14 @@ from typing import Protocol
 
 from experiments.running.seed import needed_mib
 from experiments.spec import ExperimentSpec
-from experiments.sweep.point import Origin, Point, Record, carry_captured, carry_point
+from experiments.sweep.carrying_point import carry_captured, carry_rows
+from experiments.sweep.point import CAPTURES, ROWS, Point, Record
 from experiments.sweep.point_store import PointStore
 from testbed.engine.engine import Done, Engine, Listener, Task, cluster_engine, local_engine
 from testbed.host.capacity import guests_at_once
 from testbed.lab.ready import Lab
+
+_CARRIES = {ROWS: carry_rows, CAPTURES: carry_captured}
 
 
 class Watch(Listener, Protocol):
@@ -67,7 +70,6 @@ def run_points(
     points: Sequence[Point],
     way: PointRunner,
     memory: PointStore,
-    source: Origin,
     watch: Watch,
     carry: Callable[..., Record] | None = None,
 ) -> Iterator[tuple[Point, Record]]:
@@ -82,13 +84,13 @@ def run_points(
     with way.engine(watch) as engine:
         for done in engine.run(_task(point, way, carry) for point in by_key.values()):
             point, record = by_key[done.key], done.value if done.error is None else _broken(done)
-            memory.add(point.combination.spec.name, point, source, record)
+            memory.add(point.combination.spec.name, point, record)
             watch.ended(point, record)
             yield point, record
 
 
 def _task(point: Point, way: PointRunner, carry: Callable[..., Record] | None) -> Task:
-    carry = carry or (carry_captured if point.captured else carry_point)
+    carry = carry or _CARRIES[point.origin.measures]
     return Task(point.key, carry, (point.combination.data, point.seed, way.wall_seconds))
 
 

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.measures.flow_rows import METRICS
-from experiments.definition.catalogue import Experiment
-from experiments.definition.grid import Combination, combination, factor
+from analysis.records.row_columns import METRICS
+from experiments.definition.single_run import settings_from
 from topologies.errors import UsageError
 from topologies.units import Share
 
@@ -55,36 +54,6 @@ class SweepDefinition:
             raise UsageError(
                 "A median cannot be that exact.", "Write --until 2%, from 0.01% to below 100%."
             )
-
-
-def settings(texts: Iterable[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """`delay=10ms,50ms` and the like. Raises UsageError."""
-    found: dict[str, tuple[str, ...]] = {}
-    for text in texts:
-        name, equals, values = text.partition("=")
-        if not equals or not name.strip():
-            raise UsageError(
-                f"'{text[:60]}' sets nothing.",
-                "Write --set NAME=VALUE,VALUE: --set delay=10ms,50ms.",
-            )
-        if name.strip() in found:
-            raise UsageError(f"{name.strip()} is set twice.", "Put all its values into one --set.")
-        found[name.strip()] = tuple(values.split(","))
-    return tuple(found.items())
-
-
-def single(named: Experiment, options: Mapping[str, str], texts: Iterable[str]) -> Combination:
-    """The one combination of an experiment's options and of `NAME=VALUE` beside them.
-
-    Raises UsageError.
-    """
-    chosen = settings(texts)
-    if several := next((name for name, values in chosen if len(values) > 1), None):
-        raise UsageError(
-            f"{several} has several values.", "A run takes one; ./tcplab sweep takes many."
-        )
-    factors = [factor(named, name, values) for name, values in chosen]
-    return combination(named, factors, {**options, **{one.name: one.values[0] for one in factors}})
 
 
 def seeds(text: str | None, until: float | None) -> tuple[int, ...]:
@@ -133,7 +102,7 @@ def from_options(
     """
     base = from_file(Path(what)) if what.endswith(".toml") else SweepDefinition(what)
     width = share(until) if until is not None else base.until
-    chosen = dict(base.settings) | dict(settings(texts))
+    chosen = dict(base.settings) | dict(settings_from(texts))
     counted = (
         seeds(seed_text, width) if seed_text or base.seeds == SweepDefinition.seeds else base.seeds
     )

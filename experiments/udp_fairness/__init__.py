@@ -1,7 +1,7 @@
 """A UDP flow keeps its rate beside ten TCP flows in one FIFO queue; a fair queue cuts it down to
 their share.
 
-After section 3.2 of the TCP assignment (analysis/published/geni_tcp_assignment.csv): ten TCP
+After section 3.2 of the TCP assignment (published.csv): ten TCP
 flows from right and a UDP flow of 20 Mbit/s from top meet at the router's port of 100 Mbit/s
 towards left. The assignment compared FIFO with sfq; fq_codel, fq, cake, pie and red are beside
 them here.
@@ -28,7 +28,7 @@ _TCP_PORT, _UDP_PORT = 5001, 6001
 
 
 @dataclass(frozen=True)
-class Parameters:
+class UdpFairnessParameters:
     bw: Rate = parameter("100mbit", Rate, "Rate of each link, each way.")
     delay: Duration = parameter("0ms", Duration, "Delay of what the router sends to each host.")
     queue: Packets = parameter("1000", Packets, "Packets that can wait for each link.")
@@ -50,7 +50,7 @@ class Parameters:
             raise UsageError(f"{self.streams} TCP flows are not possible.", "Choose from 1 to 500.")
 
 
-def experiment(parameters: Parameters) -> ExperimentSpec:
+def experiment(parameters: UdpFairnessParameters) -> ExperimentSpec:
     """All flows start together and run as long, towards left."""
     discipline = typing.cast(Discipline, parameters.queueing)
     shared = Channel(parameters.bw, parameters.delay, queue=parameters.queue, discipline=discipline)

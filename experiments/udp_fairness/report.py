@@ -4,7 +4,9 @@ the answers.
 
 from __future__ import annotations
 
+from analysis.measures import metric_keys
 from analysis.measures.run_results import RunResults, spread, written
+from analysis.records import row_columns
 from analysis.records.run_directory import RunCondition
 from analysis.reporting.answer_wording import (
     called,
@@ -18,29 +20,48 @@ from analysis.reporting.answer_wording import (
 from analysis.reporting.answers import Answer, fact
 from analysis.reporting.flow_tables import rates_of_flows, sharing
 from analysis.reporting.run_pictures import Picture
+from analysis.reporting.study_reports import StudyReport
 from analysis.reporting.tables import Listing, ReportQuantity
+from experiments.udp_fairness.fairness_by_queue import by_queue
 
 _UDP_SERVER, _TCP_SERVERS = (
     "udp.server.txt, last line",
     "the last lines of the TCP flows' .server.txt",
 )
-SENT = ReportQuantity("UDP, sent", "Mbit/s", "udp.sent", "udp.client.txt", scale=1e-3)
-RECEIVED = ReportQuantity("UDP, received", "Mbit/s", "udp.rate", _UDP_SERVER, scale=1e-3)
-LOST_SHARE = ReportQuantity("UDP datagrams lost", "%", "udp.share", _UDP_SERVER)
-LOST = ReportQuantity("UDP datagrams lost", "", "udp.lost", _UDP_SERVER)
-DATAGRAMS = ReportQuantity("UDP datagrams sent", "", "udp.datagrams", _UDP_SERVER)
-JITTER = ReportQuantity("UDP jitter", "ms", "udp.jitter", _UDP_SERVER)
-TCP = ReportQuantity("TCP, sum of the flows", "Mbit/s", "tcp.total", _TCP_SERVERS, scale=1e-3)
-JAIN = ReportQuantity("Jain's index of the TCP flows", "", "tcp.jain", _TCP_SERVERS)
-SLOWEST = ReportQuantity("Slowest TCP flow", "Mbit/s", "tcp.least", _TCP_SERVERS, scale=1e-3)
-FASTEST = ReportQuantity("Fastest TCP flow", "Mbit/s", "tcp.most", _TCP_SERVERS, scale=1e-3)
+SENT = ReportQuantity("UDP, sent", "Mbit/s", metric_keys.UDP_SENT, "udp.client.txt", scale=1e-3)
+RECEIVED = ReportQuantity("UDP, received", "Mbit/s", metric_keys.UDP_RATE, _UDP_SERVER, scale=1e-3)
+LOST_SHARE = ReportQuantity("UDP datagrams lost", "%", metric_keys.UDP_SHARE, _UDP_SERVER)
+LOST = ReportQuantity("UDP datagrams lost", "", metric_keys.UDP_LOST, _UDP_SERVER)
+DATAGRAMS = ReportQuantity("UDP datagrams sent", "", metric_keys.UDP_DATAGRAMS, _UDP_SERVER)
+JITTER = ReportQuantity("UDP jitter", "ms", metric_keys.UDP_JITTER, _UDP_SERVER)
+TCP = ReportQuantity(
+    "TCP, sum of the flows", "Mbit/s", metric_keys.TCP.total, _TCP_SERVERS, scale=1e-3
+)
+JAIN = ReportQuantity("Jain's index of the TCP flows", "", metric_keys.TCP.jain, _TCP_SERVERS)
+SLOWEST = ReportQuantity(
+    "Slowest TCP flow", "Mbit/s", metric_keys.TCP.least, _TCP_SERVERS, scale=1e-3
+)
+FASTEST = ReportQuantity(
+    "Fastest TCP flow", "Mbit/s", metric_keys.TCP.most, _TCP_SERVERS, scale=1e-3
+)
 TIMEOUTS = ReportQuantity(
-    "Retransmission time-outs of TCP", "", "metric.timeouts", "counters.json, all senders"
+    "Retransmission time-outs of TCP",
+    "",
+    metric_keys.of_metric(row_columns.TIMEOUTS),
+    "counters.json, all senders",
 )
 RESENT = ReportQuantity(
-    "TCP segments sent again", "%", "metric.resent_percent", "counters.json, all senders"
+    "TCP segments sent again",
+    "%",
+    metric_keys.of_metric(row_columns.RETRANSMITTED_SHARE),
+    "counters.json, all senders",
 )
-DROPS = ReportQuantity("Packets dropped by the queue", "", "metric.queue_drops", "qdiscs.json")
+DROPS = ReportQuantity(
+    "Packets dropped by the queue",
+    "",
+    metric_keys.of_metric(row_columns.QUEUE_DROPS),
+    "qdiscs.json",
+)
 SHORT = (SENT, RECEIVED, LOST_SHARE, JITTER, TCP, JAIN, SLOWEST, FASTEST, RESENT, TIMEOUTS)
 
 _EVEN = 1.1
@@ -155,3 +176,8 @@ def _tcp(results: RunResults) -> Answer:
         said,
         tuple(fact(results, one) for one in (JAIN, SLOWEST, FASTEST)),
     )
+
+
+REPORT = StudyReport(
+    answers=answers, listings=listings, pictures=pictures, short=SHORT, sweep_listings=by_queue
+)

@@ -2,8 +2,8 @@
 keeps time.
 
 After the study of reordering on a path of 10 Gbit/s and 70 ms
-(analysis/published/esnet_2015_reordering.csv): both hosts send their packets to each other
-through a netem of their own. docs/studies/wan_reordering.md has the results.
+(published.csv): both hosts send their packets to each other
+through a netem of their own. README.md has the results.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _SWITCHES = {
 
 
 @dataclass(frozen=True)
-class Parameters:
+class WanReorderingParameters:
     case: str = word("8", f"The published case: baseline or {', '.join(CASES)}.")
     correlation: str = word(
         "on", "on: with the correlation of 100 % that was published; off: without."
@@ -114,7 +114,7 @@ class Parameters:
         )
 
 
-def experiment(parameters: Parameters) -> ExperimentSpec:
+def experiment(parameters: WanReorderingParameters) -> ExperimentSpec:
     """One flow from h1 to h2 through both hosts' netem."""
     plain = two_hosts(Channel(parameters.bw, parameters.delay, queue=parameters.queue))
     topology = replace(

@@ -31,8 +31,8 @@ def list_command() -> None:
     """Every lab with its claim."""
     with one_clear_message():
         for name in lab_catalogue.names():
-            found = lab_catalogue.find(name)
-            click.echo(f"{name:<24} {found.points:>3} points  {found.claim}")
+            spec = lab_catalogue.find(name)
+            click.echo(f"{name:<24} {spec.points:>3} points  {spec.claim}")
 
 
 @lab.command("start")
@@ -51,25 +51,24 @@ def start_command(
     name: str, student: str, variants_file: Path | None, course_file: Path | None, out: Path | None
 ) -> None:
     """Make a folder with the handout, the runs to do, and answers.toml."""
-    from labs.definition.assignment import start
     from labs.student.packing import safe_name
+    from labs.student.starting import start
 
     with one_clear_message():
-        found = lab_catalogue.find(name)
+        spec = lab_catalogue.find(name)
         if variants_file and course_file:
             raise UsageError(
                 "--variants and --course exclude each other.", "Students use --variants."
             )
         course = read_course(course_file)
-        mine = (
-            variant_from(variants_file, found, student)
+        own_variant = (
+            variant_from(variants_file, spec, student)
             if variants_file
-            else variant(course, found, student)
+            else variant(course, spec, student)
         )
-        made = start(found, mine, out or Path(f"{name}-{safe_name(mine.student)}"))
-        click.echo(
-            f"{made.folder}/handout.html says what to do; then: ./tcplab lab run {made.folder}"
-        )
+        folder = out or Path(f"{name}-{safe_name(own_variant.student)}")
+        start(spec, own_variant, folder)
+        click.echo(f"{folder}/handout.html says what to do; then: ./tcplab lab run {folder}")
 
 
 @lab.command("run")
@@ -85,13 +84,13 @@ def start_command(
 def run_command(folder: Path, testbed: str, again: bool) -> None:
     """Do the lab's runs that are not there yet."""
     from labs.definition.assignment import read_assignment
-    from labs.student.doing import do, missing
+    from labs.student.student_runs import carry_out_run, missing_runs
 
     with one_clear_message():
         assignment = read_assignment(folder)
-        for run in assignment.lab.runs if again else missing(assignment):
+        for run in assignment.lab.runs if again else missing_runs(assignment):
             click.echo(f"{run.name}: {run.experiment} ...", err=True)
-            place = do(assignment, run, testbed, ready_lab)
+            place = carry_out_run(assignment, run, testbed, ready_lab)
             click.echo(f"{run.name}: {place}")
         click.echo(f"Now the questions: {folder / 'answers.toml'}")
 
@@ -99,7 +98,7 @@ def run_command(folder: Path, testbed: str, again: bool) -> None:
 @lab.command("check")
 @_folder
 def check_command(folder: Path) -> None:
-    """Say what is missing or cannot be meant; show no points."""
+    """Say what is missing or implausible; show no points."""
     from labs.definition.assignment import read_assignment
     from labs.student.checking import check
 
@@ -133,8 +132,8 @@ def pack_command(folder: Path, out: Path | None) -> None:
 def course_command(file: Path, name: str) -> None:
     """Make a course's file with a fresh secret, for the instructor."""
     with one_clear_message():
-        made = new_course(file, name or file.stem)
-        click.echo(f"{file} holds the secret of {made.name}. Keep it, and keep it to yourself.")
+        course = new_course(file, name or file.stem)
+        click.echo(f"{file} holds the secret of {course.name}. Keep it, and keep it to yourself.")
 
 
 @lab.command("variants")
@@ -159,17 +158,17 @@ def variants_command(name: str, roster: Path, course_file: Path | None, out: Pat
     from labs.grading.roster import read_roster
 
     with one_clear_message():
-        found = lab_catalogue.find(name)
+        spec = lab_catalogue.find(name)
         ids = [person.id for person in read_roster(roster)]
         target = out or Path(f"{name}-variants.json")
-        target.write_text(class_file(read_course(course_file), found, ids))
+        target.write_text(class_file(read_course(course_file), spec, ids))
         start = f"./tcplab lab start {name} --student ID --variants {target}"
         click.echo(f"{target}: {len(ids)} variants. Students: {start}")
 
 
 @lab.command("key")
 @click.argument("name", metavar="LAB")
-@click.option("--student", required=True, metavar="ID", help="Whose run the key is computed from.")
+@click.option("--student", required=True, metavar="ID", help="The student whose run gives the key.")
 @_course
 @click.option(
     "--module",
@@ -191,11 +190,11 @@ def key_command(
     from labs.measuring.ranges import carry_out
 
     with one_clear_message():
-        found = lab_catalogue.find(name)
-        mine = variant(read_course(course_file), found, student)
-        key = carry_out(found, [mine], out, module=module)[0].key(found)
-        marker = Marker(found, key, {}, {}, {}, {})
-        for number, question in enumerate(found.questions, 1):
+        spec = lab_catalogue.find(name)
+        own_variant = variant(read_course(course_file), spec, student)
+        key = carry_out(spec, [own_variant], out, module=module)[0].key(spec)
+        marker = Marker(spec, key, {}, {}, {}, {})
+        for number, question in enumerate(spec.questions, 1):
             answer = marker.expected(question) or f"read by a person. {question.rubric}"
             click.echo(f"{number}. {question.ask}\n   {answer}\n   {question.how}")
 
@@ -217,21 +216,19 @@ def key_command(
 )
 @click.option("--workers", type=click.IntRange(1, 10_000), metavar="NUMBER", help="Guests at once.")
 def ranges_command(name: str, seeds: int, out: Path, workers: int | None) -> None:
-    """Run the corners of a lab's ranges and say where its lesson shows: for who changes them."""
+    """Run the corners of a lab's ranges and say for which its lesson shows."""
     from labs.measuring.ranges import check_ranges
 
     with one_clear_message():
-        shown = check_ranges(lab_catalogue.find(name), seeds, out, workers)
-        for one in shown:
-            if not one.lesson:
-                where = ", ".join(f"{name} {value}" for name, value in one.variant.values)
-                click.echo(f"not shown: {where}, seed {one.variant.seed} {one.problem}")
-        number = sum(one.lesson for one in shown)
-        click.echo(
-            f"The lesson of {name} shows in {number} of {len(shown)} runs at the corners of its"
-            " ranges."
-        )
-        raise SystemExit(number < len(shown))
+        corners = check_ranges(lab_catalogue.find(name), seeds, out, workers)
+        for corner in corners:
+            if not corner.lesson:
+                values = ", ".join(f"{name} {value}" for name, value in corner.variant.values)
+                click.echo(f"not shown: {values}, seed {corner.variant.seed} {corner.problem}")
+        successes = sum(corner.lesson for corner in corners)
+        shown = f"The lesson of {name} shows in {successes} of {len(corners)} runs"
+        click.echo(f"{shown} at the corners of its ranges.")
+        raise SystemExit(successes < len(corners))
 
 
 @click.command()
@@ -242,7 +239,7 @@ def ranges_command(name: str, seeds: int, out: Path, workers: int | None) -> Non
     required=True,
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Folder of the grades; the same command goes on where it was stopped.",
+    help="Folder of the grades; the same command goes on after a stop.",
 )
 @_course
 @click.option(
@@ -275,8 +272,9 @@ def grade(
     gradescope_metadata: Path | None,
     workers: int | None,
 ) -> None:
-    """Grade a folder or a Moodle or Canvas download of hand-ins: repeat each run, compare, and mark
-    the answers.
+    """Grade a class's hand-ins: repeat each run, compare, and mark the answers.
+
+    SUBMISSIONS is a folder, or a download of Moodle or Canvas.
     """
     with one_clear_message():
         from labs.grading.grade import grade_all

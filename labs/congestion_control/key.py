@@ -19,7 +19,7 @@ DERIVED = {"factor": factor}
 
 
 def key(runs: Runs, variables: Variables) -> Key:
-    """The values, and where known mistakes lead."""
+    """The values, and what known mistakes lead to."""
     near, far = runs["near"], runs["far"]
     cubic, reno = far("cubic", RATE), far("reno", RATE)
     return Key(

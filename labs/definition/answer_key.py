@@ -1,6 +1,4 @@
-"""What a lab's key gives: the answers that follow from measured runs, and the values to which known
-mistakes lead.
-"""
+"""What a lab's key gives: the answers of measured runs, and the values of known mistakes."""
 
 from __future__ import annotations
 
@@ -20,8 +18,10 @@ def percent(share: Quantity) -> float:
 
 @dataclass(frozen=True)
 class Key:
-    """Numbers in the unit of their question, the ids of right options, and wrong values by question
-    and mistake.
+    """The right answers, by question.
+
+    `numbers` are in the unit of their question, `choices` are the ids of right options, and
+    `mistakes` are the values that known mistakes lead to, by their ids.
     """
 
     numbers: Mapping[str, float] = field(default_factory=dict)

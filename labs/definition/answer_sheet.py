@@ -13,7 +13,7 @@ from topologies.errors import TcplabError
 LARGEST = 64 * 1024  # bytes
 _LONGEST = 8000  # characters of one answer
 Answers = dict[str, list[str]]
-"""Question id to what was given: nothing where it is empty, one text, or the ticked options."""
+"""Question id to the answer: nothing if it is empty, one text, or the ticked options."""
 
 
 def read_sheet(file: Path, lab: LabSpec) -> Answers:

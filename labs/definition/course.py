@@ -1,10 +1,9 @@
-"""A course and what it makes of a student's id: the variant, the parameters and the seed of the
-runs.
+"""A course, and the variant that it makes of a student's id.
 
-A variant is drawn by HMAC-SHA256 (RFC 2104) from the course's secret, the lab and the id.
-Students do not know the secret: their instructor gives them a file that holds every variant of
-the class, under a hash of each id. Who studies alone uses the course `self-study`, whose secret
-is no secret.
+A variant is the parameters and the seed of the runs. It is drawn by HMAC-SHA256 (RFC 2104) from the
+course's secret, the lab and the id. Students do not know the secret: their instructor gives them a
+file that holds every variant of the class, under a hash of each id. A student who studies alone
+uses the course `self-study`, whose secret is no secret.
 """
 
 from __future__ import annotations
@@ -28,12 +27,21 @@ from topologies.errors import TcplabError, UsageError
 _SEEDS = 2**31
 _LONGEST_ID = 64
 _FORMAT = 1
+_COURSE_FILE = """\
+# Keep this file to yourself: whoever has it can compute every variant. Keep a copy: without it
+# nothing can be graded.
+name = {name}
+secret = {secret}
+# true: runs in real time (vagrant up) are accepted although they cannot be repeated.
+native = false
+"""
 
 
 @dataclass(frozen=True)
 class Course:
-    """A course. `native` says whether runs in real time, which cannot be repeated, are accepted
-    without a look.
+    """A course.
+
+    `native` says whether runs in real time, which cannot be repeated, are accepted without a look.
     """
 
     name: str
@@ -46,8 +54,9 @@ SELF_STUDY = Course("self-study", "the secret of self-study is known to everybod
 
 @dataclass(frozen=True)
 class Variant:
-    """What one student runs. `values` are the drawn parameters, name and text, in the order of the
-    lab's ranges.
+    """What one student runs.
+
+    `values` are the drawn parameters, name and text, in the order of the lab's ranges.
     """
 
     lab: str
@@ -62,22 +71,23 @@ def student_id(text: str) -> str:
 
     Raises UsageError.
     """
-    found = unicodedata.normalize("NFKC", text).strip().lower()
+    student = unicodedata.normalize("NFKC", text).strip().lower()
     if (
-        not 1 <= len(found) <= _LONGEST_ID
-        or not found.isprintable()
-        or found.startswith((".", "-"))
+        not 1 <= len(student) <= _LONGEST_ID
+        or not student.isprintable()
+        or student.startswith((".", "-"))
     ):
         raise UsageError(
             f"'{text[:40]}' cannot be a student's id.",
             f"Use 1 to {_LONGEST_ID} letters and digits.",
         )
-    return found
+    return student
 
 
 def variant(course: Course, lab: LabSpec, student: str) -> Variant:
-    """The student's variant: each value by a number of its own, so that a new range changes no
-    other value.
+    """The student's variant.
+
+    Each value is drawn by a number of its own, so that a new range changes no other value.
     """
     student = student_id(student)
 
@@ -85,22 +95,20 @@ def variant(course: Course, lab: LabSpec, student: str) -> Variant:
         words = "\0".join((lab.name, student, what)).encode()
         return int.from_bytes(hmac.digest(course.secret.encode(), words, "sha256"), "big") % among
 
-    values = tuple((one.name, one.values[drawn(one.name, len(one.values))]) for one in lab.varies)
+    values = tuple(
+        (parameter.name, parameter.values[drawn(parameter.name, len(parameter.values))])
+        for parameter in lab.varies
+    )
     return Variant(lab.name, student, course.name, values, drawn("seed", _SEEDS))
 
 
 def new_course(file: Path, name: str) -> Course:
     """Write a course file with a fresh secret, readable by its owner only.
 
-    Raises UsageError where there is one.
+    Raises UsageError if there is one already.
     """
-    made = Course(name, secrets.token_hex(32))
-    text = (
-        "# Keep this file to yourself: who has it can compute every variant. Keep a copy: without"
-        f" it nothing can be\n# graded.\nname = {json.dumps(name)}\nsecret ="
-        f" {json.dumps(made.secret)}\n# true: runs in real time (vagrant up) are accepted although"
-        " they cannot be repeated.\nnative = false\n"
-    )
+    course = Course(name, secrets.token_hex(32))
+    text = _COURSE_FILE.format(name=json.dumps(name), secret=json.dumps(course.secret))
     try:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
@@ -109,7 +117,7 @@ def new_course(file: Path, name: str) -> Course:
         ) from None
     with os.fdopen(descriptor, "w") as stream:
         stream.write(text)
-    return made
+    return course
 
 
 def read_course(file: Path | None) -> Course:
@@ -131,16 +139,18 @@ def read_course(file: Path | None) -> Course:
 
 
 def class_file(course: Course, lab: LabSpec, students: Iterable[str]) -> str:
-    """The file for students: every variant of a class under a hash of the id, so that it names
-    nobody.
+    """The file for students: every variant of a class.
+
+    Each is under a hash of the id, so the file names nobody.
     """
-    found = {
-        _hidden(lab.name, one): asdict(variant(course, lab, one)) | {"student": ""}
-        for one in students
+    variants = {
+        _hidden(lab.name, student): asdict(variant(course, lab, student)) | {"student": ""}
+        for student in students
     }
     return (
         json.dumps(
-            {"format": _FORMAT, "lab": lab.name, "course": course.name, "variants": found}, indent=1
+            {"format": _FORMAT, "lab": lab.name, "course": course.name, "variants": variants},
+            indent=1,
         )
         + "\n"
     )

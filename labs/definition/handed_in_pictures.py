@@ -1,5 +1,6 @@
-"""Pictures that are handed in: PNG or JPEG by their first bytes, never anything that can hold a
-program.
+"""Pictures that are handed in: PNG or JPEG by their first bytes.
+
+Nothing that can hold a program is accepted.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ _BEGINNINGS = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg"}
 
 
 def picture_kind(file: Path) -> str | None:
-    """`png` or `jpeg`; None for what is neither, too large or not there."""
+    """`png` or `jpeg`; None if the file is neither, is too large or is missing."""
     try:
         beginning = untrusted.content(file.parent, file.name, LARGEST)[:8]
     except (OSError, untrusted.StrangeFile):

@@ -13,18 +13,19 @@ from labs.definition.lab_spec import LabSpec
 from topologies.data import from_data
 from topologies.errors import UsageError
 
-FOLDER = Path(labs.__file__).parent
+FOLDER = Path(__file__).resolve().parents[1]
 
 
 def names() -> list[str]:
-    """The labs there are."""
+    """The names of all labs."""
     return sorted(file.parent.name for file in FOLDER.glob("*/lab.toml"))
 
 
 @cache
 def find(name: str) -> LabSpec:
-    """The lab of that name. Raises UsageError with the names there are, or with what is wrong in
-    its lab.toml.
+    """The lab of that name.
+
+    Raises UsageError with the names there are, or with what is wrong in its lab.toml.
     """
     if name not in names():
         raise UsageError(f"There is no lab '{name[:40]}'.", f"There are: {', '.join(names())}.")
@@ -34,5 +35,5 @@ def find(name: str) -> LabSpec:
 
 
 def key_module(name: str) -> Any:
-    """The lab's key: `key(runs)`, and `DERIVED` where questions follow from others."""
-    return importlib.import_module(f"labs.{name}.key")
+    """The lab's key: `key(runs)`, and `DERIVED` if questions follow from others."""
+    return importlib.import_module(f"{labs.__name__}.{name}.key")

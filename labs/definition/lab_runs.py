@@ -9,7 +9,7 @@ from typing import get_type_hints
 from experiments import custom_cc
 from experiments.definition.catalogue import find
 from experiments.definition.grid import Combination
-from experiments.sweep.sweep_definition import single
+from experiments.definition.single_run import single
 from labs.definition.course import Variant
 from labs.definition.lab_spec import LabRun, LabSpec
 from topologies.errors import UsageError
@@ -23,8 +23,9 @@ MODULE = "mine.c"
 def settings(
     run: LabRun, values: tuple[tuple[str, str], ...], module: Path | None = None
 ) -> list[str]:
-    """NAME=VALUE for everything that the run sets: its own settings, the student's values, the
-    module.
+    """NAME=VALUE for everything that the run sets.
+
+    These are its own settings, the student's values, and the module.
     """
     drawn = [f"{name}={value}" for name, value in values if name in run.varies]
     return [*run.settings, *drawn, *([f"module={module}"] if run.module else [])]
@@ -33,13 +34,13 @@ def settings(
 def combination_of(run: LabRun, variant: Variant, module: Path | None = None) -> Combination:
     """What this student runs.
 
-    Raises UsageError where it is impossible, or where its module is not there.
+    Raises UsageError if it is impossible, or if its module is missing.
     """
     if run.module and (module is None or not module.is_file()):
         raise UsageError(
             f"The run {run.name} needs your module.", f"Put {MODULE} into the folder of the lab."
         )
-    return single(find(run.experiment), {}, settings(run, variant.values, module))
+    return single(find(run.experiment), settings(run, variant.values, module))
 
 
 def seeds_of(run: LabRun, variant: Variant) -> tuple[int, ...]:
@@ -55,35 +56,31 @@ def command_of(run: LabRun, variant: Variant) -> str:
 
 
 def run_folder(folder: Path, name: str) -> Path | None:
-    """The run directory of that name in a lab's folder or an unpacked hand-in: there the newest
-    that is finished.
+    """The run directory of that name; of several, the newest that is finished.
+
+    `folder` is a lab's folder or an unpacked hand-in.
     """
     place = folder / FOLDER / name
     if (place / "manifest.json").is_file():
         return place
-    found = sorted(
+    finished = sorted(
         file.parent for file in place.glob("*/*/manifest.json") if not file.parent.is_symlink()
     )
-    return found[-1] if found else None
-
-
-def all_seeds(lab: LabSpec, variant: Variant) -> list[tuple[LabRun, int]]:
-    """Every run with each of its seeds."""
-    return [(run, seed) for run in lab.runs for seed in seeds_of(run, variant)]
+    return finished[-1] if finished else None
 
 
 def variables_of(lab: LabSpec, variant: Variant) -> dict[str, Quantity]:
     """The drawn parameters by name, and by RUN.NAME everything that a run sets, as quantities."""
-    found: dict[str, Quantity] = {}
+    variables: dict[str, Quantity] = {}
     for run in lab.runs:
         kinds = get_type_hints(find(run.experiment).parameters())
         for name, _, value in (text.partition("=") for text in settings(run, variant.values)):
             if isinstance(kinds.get(name), type) and issubclass(kinds[name], Quantity):
                 quantity = kinds[name].parse(value)
-                found |= {f"{run.name}.{name}": quantity} | (
+                variables |= {f"{run.name}.{name}": quantity} | (
                     {name: quantity} if name in run.varies else {}
                 )
-    return found
+    return variables
 
 
 def example_module(folder: Path) -> Path:

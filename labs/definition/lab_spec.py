@@ -38,12 +38,12 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Question:
-    """One question. `how` says how the value is obtained, `unit` is what the answer should be in
-    (empty: a count).
+    """One question.
 
+    `how` says how the value is obtained, `unit` is what the answer should be in (empty: a count).
     `low` and `high` bound what is plausible, in `unit`. A question with `follows` is calculated
-    from those answers, and earns its points also where they were wrong and were used rightly.
-    `rubric` is for who reads what is read by hand.
+    from those answers, and earns its points also if they were wrong and were used rightly. `rubric`
+    is for the person who reads an answer that no program marks.
     """
 
     id: str
@@ -121,7 +121,7 @@ class LabSpec:
                 f"Lab {self.name}: a question is named twice, or there is none.",
                 "Correct lab.toml.",
             )
-        names = {one.name for one in self.varies}
+        names = {drawn.name for drawn in self.varies}
         for run in self.runs:
             if (
                 not NAME.fullmatch(run.name)

@@ -1,5 +1,6 @@
-"""Text files as people's editors leave them: UTF-8 with or without a mark, and UTF-16 of Windows'
-Notepad and Excel.
+"""Text files as people's editors leave them.
+
+These are UTF-8 with or without a mark, and UTF-16 of Windows' Notepad and Excel.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _MARKS = (
 """Byte order marks (The Unicode Standard, section 23.8) and the encodings that they announce."""
 
 
-def announced(content: bytes) -> tuple[bytes, str]:
+def byte_order_mark(content: bytes) -> tuple[bytes, str]:
     """The byte order mark of a file, empty if it has none, and its encoding, UTF-8 without one."""
     marks = ((mark, encoding) for mark, encoding in _MARKS if content.startswith(mark))
     return next(marks, (b"", "utf-8"))
@@ -30,13 +31,13 @@ def decoded(content: bytes) -> str:
     UTF-16 without a mark is known by its zero bytes, which no text in UTF-8 has (RFC 4627, section
     3).
     """
-    mark, encoding = announced(content)
+    mark, encoding = byte_order_mark(content)
     if not mark and b"\0" in content[:2]:
         encoding = "utf-16-be" if content[:1] == b"\0" else "utf-16-le"
     return _strict(content.removeprefix(mark), encoding)
 
 
-def shown(name: str) -> str:
+def displayable(name: str) -> str:
     """A file's name as pages, tables and terminals can show it: on a disk it may hold anything."""
     text = printable(name.encode(errors="replace").decode())
     return text.replace("\n", "\N{REPLACEMENT CHARACTER}")

@@ -1,11 +1,10 @@
-"""Numbers with units as people write them: `231 kbit/s`, `0.231 Mbps`, `28.9 kB/s`, `≈ 9 %`, `15
-RTOs`.
+"""Numbers with units as people write them: `231 kbit/s`, `28.9 kB/s`, `≈ 9 %`, `15 RTOs`.
 
 A small b is a bit and a capital B a byte. kB is 1000 bytes and KiB 1024; iperf's KBytes are 1024
 (iperf(1)).
 
-What may mean two things is refused, and a person reads it. So are ranges, two numbers, and whatever
-else stands beside the number, except words without digits in parentheses at the end.
+A text that may mean two things is refused, and a person reads it. So are ranges, two numbers, and
+whatever else stands beside the number, except words without digits in parentheses at the end.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from topologies.errors import UsageError
+from topologies.units import BINARY, DECIMAL, TIMES
 
 _LONGEST = 80  # characters; a longer text is no number
 _ABOUT = (
@@ -44,8 +44,9 @@ _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺\u2212", "0123456789-+
 
 @dataclass(frozen=True)
 class Unit:
-    """A unit: what it measures, and its factor to that dimension's base (bit/s, bytes, s, a
-    whole).
+    """A unit.
+
+    `dimension` is what it measures, `factor` leads to the base of that: bit/s, bytes, s, a whole.
     """
 
     dimension: str
@@ -91,7 +92,7 @@ _TIMES = {
     "us": "us µs μs usec usecs microsecond microseconds",
     "min": "min mins minute minutes",
 }
-_SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0}
+_SECONDS = {unit: TIMES[unit] / TIMES["s"] for unit in _TIMES}
 _NAMES = {
     "": COUNT,
     **dict.fromkeys(("%", "percent", "per cent", "pct", "prozent"), _SHARE),
@@ -107,9 +108,9 @@ _DATA = re.compile(
     r"(?P<prefix>(?i:kilo|mega|giga)|[kKmM]i|[kKmMgG])?[- ]?"
     r"(?P<what>b|B|(?i:bits?|bytes?|octets?))(?P<per>/s)?"
 )
-_PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "kilo": 1e3, "mega": 1e6, "giga": 1e9}
-_PREFIXES |= {"ki": 1024.0, "mi": 1024.0**2}
-_IPERF = {"K": 1024.0, "M": 1024.0**2, "G": 1024.0**3}
+_PREFIXES = {prefix.lower(): float(factor) for prefix, factor in (DECIMAL | BINARY).items()}
+_PREFIXES |= {"kilo": _PREFIXES["k"], "mega": _PREFIXES["m"], "giga": _PREFIXES["g"]}
+_IPERF = {letter: float(BINARY[f"{letter}i"]) for letter in "KMG"}
 """iperf prints KBytes and MBytes and means powers of 1024."""
 
 
@@ -153,11 +154,11 @@ def parse(text: str) -> Number:
     if not written:
         raise ValueError("it is empty")
     plain = _REMARK.sub("", _in_ascii(written))
-    found = _NUMBER.fullmatch(plain) if len(written) <= _LONGEST else None
-    if not found:
+    match = _NUMBER.fullmatch(plain) if len(written) <= _LONGEST else None
+    if not match:
         raise ValueError(f"'{written[:40]}' is not a number with a unit, such as 231 kbit/s")
-    value, half_step, others = _value(found)
-    name = found["unit"].strip(" .,;!")
+    value, half_step, others = _value(match)
+    name = match["unit"].strip(" .,;!")
     unit = _unit(name)
     if unit is None:
         hint = "write one such as kbit/s, Mbps, kB/s, s, ms or %"
@@ -171,14 +172,14 @@ def _in_ascii(written: str) -> str:
     return "".join(str(unicodedata.decimal(letter, letter)) for letter in letters)
 
 
-def _value(found: re.Match[str]) -> tuple[float, float, tuple[float, ...]]:
+def _value(match: re.Match[str]) -> tuple[float, float, tuple[float, ...]]:
     """The value, half of its last digit, and what else the digits may mean."""
-    digits = found["digits"]
+    digits = match["digits"]
     if re.fullmatch(r"[1-9][0-9]{0,2},[0-9]{3}", digits):
-        one, other = digits.replace(",", ""), digits.replace(",", ".")
-        raise ValueError(f"'{digits}' may mean {one} or {other}; write it without the comma")
-    power = _power(found)
-    factor = -1.0 if found["sign"] in ("-", "\u2212") else 1.0
+        whole, decimal = digits.replace(",", ""), digits.replace(",", ".")
+        raise ValueError(f"'{digits}' may mean {whole} or {decimal}; write it without the comma")
+    power = _power(match)
+    factor = -1.0 if match["sign"] in ("-", "\u2212") else 1.0
     plain = _without_groups(digits)
     value = float(f"{plain}e{power}")
     if not math.isfinite(value) or value > 1e30:
@@ -188,8 +189,8 @@ def _value(found: re.Match[str]) -> tuple[float, float, tuple[float, ...]]:
     return factor * value, half_step, others
 
 
-def _power(found: re.Match[str]) -> int:
-    text = found["e"] or found["power"] or found["raised"] or "0"
+def _power(match: re.Match[str]) -> int:
+    text = match["e"] or match["power"] or match["raised"] or "0"
     return int(text.translate(_RAISED))
 
 

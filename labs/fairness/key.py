@@ -19,7 +19,7 @@ DERIVED = {"kept": kept}
 
 
 def key(runs: Runs, variables: Variables) -> Key:
-    """The values, and where known mistakes lead."""
+    """The values, and what known mistakes lead to."""
     fifo, fair = runs["fifo"], runs["fair"]
     return Key(
         numbers={

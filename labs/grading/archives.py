@@ -1,4 +1,4 @@
-"""What is in a zip or a tar of a stranger's, read within limits.
+"""What is in a stranger's zip or tar, read within limits.
 
 A zip says in its directory what it holds, and what comes out is checked against it. A tar says
 nothing before it is read, and a compressed one may swell without end: its bytes are counted while
@@ -47,8 +47,8 @@ PACK = "Hand in what ./tcplab lab pack makes."
 AGAIN = "Pack and hand it in again."
 
 
-class Refused(TcplabError):
-    """Something of a stranger's that is not opened; the sentence is for its owner."""
+class Refusal(TcplabError):
+    """A stranger's file that is not opened; the sentence is for its owner."""
 
 
 @dataclass(frozen=True)
@@ -61,18 +61,17 @@ class ArchiveLimits:
 
 
 @dataclass(frozen=True)
-class Member:
-    """A file in an archive or a folder: its name with slashes, its size as claimed, when it was
-    last changed.
+class ArchiveMember:
+    """A file in an archive or a folder: its name with slashes, and its size as claimed.
 
-    `time` is in seconds, and tells only which of two in one archive is newer. `problem` is why it
-    is not to be read.
+    `time` is when it was last changed, in seconds; it tells only which of two in one archive is
+    newer. `problem` is why the file is not to be read.
     """
 
     name: str
     size: int
     time: float = 0.0
-    problem: Refused | None = None
+    problem: Refusal | None = None
 
 
 _COMPRESSIONS: dict[bytes, Callable[[IO[bytes]], Any]] = {
@@ -83,9 +82,10 @@ _COMPRESSIONS: dict[bytes, Callable[[IO[bytes]], Any]] = {
 Opener = Callable[[], IO[bytes]]
 
 
-def strangers_file(file: Path) -> IO[bytes]:
-    """A regular file, opened without following a link or waiting for a writer. Raises Refused,
-    OSError.
+def open_strangers_file(file: Path) -> IO[bytes]:
+    """A regular file, opened without following a link or waiting for a writer.
+
+    Raises Refusal, OSError.
     """
     try:
         return untrusted.opened(file.parent, file.name)
@@ -93,11 +93,10 @@ def strangers_file(file: Path) -> IO[bytes]:
         raise link_problem(file.name) from None
 
 
-def members(stream: IO[bytes], allowance: ArchiveLimits) -> Iterator[tuple[Member, Opener]]:
+def members(stream: IO[bytes], allowance: ArchiveLimits) -> Iterator[tuple[ArchiveMember, Opener]]:
     """Each file of a zip or tar in its order, and how to read it until the next is asked for.
 
-    What an archive is, its first bytes say and not its name. Raises Refused if it cannot be read
-    on.
+    The first bytes say what an archive is, not its name. Raises Refusal if it cannot be read on.
     """
     with damage_refused():
         packed = os.fstat(stream.fileno()).st_size
@@ -115,7 +114,7 @@ def members(stream: IO[bytes], allowance: ArchiveLimits) -> Iterator[tuple[Membe
 
 @contextmanager
 def damage_refused() -> Iterator[None]:
-    """Whatever the libraries raise at a damaged archive becomes Refused; a full disk does not."""
+    """Whatever the libraries raise at a damaged archive becomes Refusal; a full disk does not."""
     try:
         yield
     except (
@@ -125,20 +124,21 @@ def damage_refused() -> Iterator[None]:
         RuntimeError,
         ValueError,
     ) as error:
-        raise Refused(f"It is no whole zip file ({str(error)[:120]}).", AGAIN) from None
+        raise Refusal(f"It is no whole zip file ({str(error)[:120]}).", AGAIN) from None
     except (zlib.error, lzma.LZMAError, struct.error, EOFError):
-        raise Refused("Its compressed data is damaged.", AGAIN) from None
+        raise Refusal("Its compressed data is damaged.", AGAIN) from None
     except tarfile.TarError as error:
-        raise Refused(f"It is no whole tar file ({str(error)[:120]}).", AGAIN) from None
+        raise Refusal(f"It is no whole tar file ({str(error)[:120]}).", AGAIN) from None
     except OSError as error:
         if error.errno is not None:
             raise
-        raise Refused("Its compressed data is damaged.", AGAIN) from None  # as gzip and bz2 say it
+        raise Refusal("Its compressed data is damaged.", AGAIN) from None  # as gzip and bz2 say it
 
 
-def copied(stream: IO[bytes], target: Path, limit: int) -> int:
-    """Copy at most `limit` bytes, whatever size was claimed: how many they were. Raises Refused for
-    more.
+def copy_limited(stream: IO[bytes], target: Path, limit: int) -> int:
+    """Copy at most `limit` bytes, whatever size was claimed, and return how many they were.
+
+    Raises Refusal if there are more.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     written = 0
@@ -146,53 +146,53 @@ def copied(stream: IO[bytes], target: Path, limit: int) -> int:
         while chunk := stream.read(_CHUNK):
             written += len(chunk)
             if written > limit:
-                raise Refused(f"{target.name} is larger than it may be.", PACK)
+                raise Refusal(f"{target.name} is larger than it may be.", PACK)
             out.write(chunk)
     return written
 
 
-def name_problem(name: str) -> Refused | None:
+def name_problem(name: str) -> Refusal | None:
     """Why a name with slashes may not be used: it leads out of its folder, or is too long."""
     parts = name.split("/")
     if name.startswith("/") or "\0" in name or ".." in parts or re.match(r"[A-Za-z]:", name):
-        return Refused(f"A file in it would leave its folder: {name[:80]!r}.", PACK)
+        return Refusal(f"A file in it would leave its folder: {name[:80]!r}.", PACK)
     if len(name) > _LONGEST_NAME or len(parts) > _DEEPEST:
-        return Refused("A name in it is too long.", PACK)
+        return Refusal("A name in it is too long.", PACK)
     return None
 
 
-def link_problem(name: str) -> Refused:
+def link_problem(name: str) -> Refusal:
     """Why what is neither a file nor a folder is not read."""
-    return Refused(f"It holds a link or a device: {name[:80]!r}.", "Hand in files only.")
+    return Refusal(f"It holds a link or a device: {name[:80]!r}.", "Hand in files only.")
 
 
 def _slashed(name: str) -> str:
-    """A name as it is compared: Windows' programs write backslashes, tar writes `./` in front of
-    every name.
+    """A name as it is compared, with plain slashes.
 
-    Only slashes are allowed in a zip (APPNOTE.TXT, section 4.4.17); what begins with one is left
-    for name_problem.
+    Programs on Windows write backslashes, tar writes `./` in front of every name. Only slashes are
+    allowed in a zip (APPNOTE.TXT, section 4.4.17); a name that begins with one is left for
+    name_problem.
     """
     return re.sub(r"(?<![^/])\./", "", name.replace("\\", "/"))
 
 
-def _too_many(allowance: ArchiveLimits) -> Refused:
-    return Refused(f"It holds more than {allowance.files} files.", PACK)
+def _too_many(allowance: ArchiveLimits) -> Refusal:
+    return Refusal(f"It holds more than {allowance.files} files.", PACK)
 
 
-def _too_large(allowance: ArchiveLimits) -> Refused:
-    return Refused(f"Unpacked it would be larger than {allowance.whole >> 20} MiB.", PACK)
+def _too_large(allowance: ArchiveLimits) -> Refusal:
+    return Refusal(f"Unpacked it would be larger than {allowance.whole >> 20} MiB.", PACK)
 
 
-def _size_problem(size: int, packed: int, allowance: ArchiveLimits) -> Refused | None:
+def _size_problem(size: int, packed: int, allowance: ArchiveLimits) -> Refusal | None:
     if size > allowance.file:
-        return Refused(f"It is larger than {allowance.file >> 20} MiB.", PACK)
+        return Refusal(f"It is larger than {allowance.file >> 20} MiB.", PACK)
     if size > _RATIO_FROM and size > _LARGEST_RATIO * max(1, packed):
-        return Refused("It would unpack to very much more than it is.", PACK)
+        return Refusal("It would unpack to very much more than it is.", PACK)
     return None
 
 
-def _zip(stream: IO[bytes], allowance: ArchiveLimits) -> Iterator[tuple[Member, Opener]]:
+def _zip(stream: IO[bytes], allowance: ArchiveLimits) -> Iterator[tuple[ArchiveMember, Opener]]:
     with zipfile.ZipFile(stream) as archive:
         entries = archive.infolist()
         if len(entries) > allowance.files:
@@ -201,7 +201,7 @@ def _zip(stream: IO[bytes], allowance: ArchiveLimits) -> Iterator[tuple[Member, 
             name = _slashed(entry.filename)
             if not name.endswith("/"):
                 problem = _zip_problem(entry, name, allowance)
-                member = Member(name, entry.file_size, _time(entry), problem)
+                member = ArchiveMember(name, entry.file_size, _time(entry), problem)
                 yield member, partial(archive.open, entry)
 
 
@@ -213,13 +213,13 @@ def _time(entry: zipfile.ZipInfo) -> float:
         return 0.0
 
 
-def _zip_problem(entry: zipfile.ZipInfo, name: str, allowance: ArchiveLimits) -> Refused | None:
+def _zip_problem(entry: zipfile.ZipInfo, name: str, allowance: ArchiveLimits) -> Refusal | None:
     if problem := name_problem(name):
         return problem
     if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG, stat.S_IFDIR):
         return link_problem(name)
     if entry.flag_bits & 1:
-        return Refused("It is encrypted.", "Hand it in without a password.")
+        return Refusal("It is encrypted.", "Hand it in without a password.")
     return _size_problem(entry.file_size, entry.compress_size, allowance)
 
 
@@ -234,9 +234,9 @@ def _is_tar(beginning: bytes) -> bool:
 
 def _tar(
     stream: IO[bytes], packed: int, allowance: ArchiveLimits
-) -> Iterator[tuple[Member, Opener]]:
-    counted = cast(IO[bytes], _Counted(stream, packed, allowance))
-    with tarfile.open(fileobj=counted, mode="r|", tarinfo=_Header) as archive:
+) -> Iterator[tuple[ArchiveMember, Opener]]:
+    counted = cast(IO[bytes], _CountedStream(stream, packed, allowance))
+    with tarfile.open(fileobj=counted, mode="r|", tarinfo=_TarHeader) as archive:
         for number, entry in enumerate(archive, 1):
             if number > allowance.files:
                 raise _too_many(allowance)
@@ -246,12 +246,12 @@ def _tar(
                 name = _slashed(entry.name)
                 problem = _tar_problem(entry, name, allowance)
                 yield (
-                    Member(name, entry.size, entry.mtime, problem),
+                    ArchiveMember(name, entry.size, entry.mtime, problem),
                     partial(_opened, archive, entry),
                 )
 
 
-def _tar_problem(entry: tarfile.TarInfo, name: str, allowance: ArchiveLimits) -> Refused | None:
+def _tar_problem(entry: tarfile.TarInfo, name: str, allowance: ArchiveLimits) -> Refusal | None:
     if problem := name_problem(name):
         return problem
     if not entry.isreg() or entry.issparse():
@@ -266,9 +266,10 @@ def _opened(archive: tarfile.TarFile, entry: tarfile.TarInfo) -> IO[bytes]:
     return stream
 
 
-class _Counted(io.RawIOBase):
-    """What is read of a tar, counted: Refused if it is more than a tar may be, or very much more
-    than it was packed.
+class _CountedStream(io.RawIOBase):
+    """A tar whose bytes are counted while they are read.
+
+    Raises Refusal if they are more than a tar may have, or very many more than it was packed into.
     """
 
     def __init__(self, stream: IO[bytes], packed: int, allowance: ArchiveLimits) -> None:
@@ -281,21 +282,21 @@ class _Counted(io.RawIOBase):
         if self._count > self._allowance.whole + _HEADERS * self._allowance.files:
             raise _too_large(self._allowance)
         if self._count > _RATIO_FROM and self._count > _LARGEST_RATIO * max(1, self._packed):
-            raise Refused("It would unpack to very much more than it is.", PACK)
+            raise Refusal("It would unpack to very much more than it is.", PACK)
         return chunk
 
 
-class _Header(tarfile.TarInfo):
+class _TarHeader(tarfile.TarInfo):
     """A tar's header. tarfile takes a damaged one for the end, and what follows would vanish."""
 
     @classmethod
-    def frombuf(cls, buf: Any, encoding: str, errors: str) -> _Header:
+    def frombuf(cls, buf: Any, encoding: str, errors: str) -> _TarHeader:
         if len(buf) == tarfile.BLOCKSIZE and not any(buf):
             return super().frombuf(buf, encoding, errors)  # raises what means the end
         try:
             header = super().frombuf(buf, encoding, errors)
         except tarfile.HeaderError as error:
-            raise Refused(f"It is no whole tar file ({error}).", AGAIN) from None
+            raise Refusal(f"It is no whole tar file ({error}).", AGAIN) from None
         if header.size < 0 or (header.type in _EXTENSIONS and header.size > _LONGEST_HEADER):
-            raise Refused("A header in it is too long.", PACK)
+            raise Refusal("A header in it is too long.", PACK)
         return header

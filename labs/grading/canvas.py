@@ -20,8 +20,8 @@ from functools import cached_property
 from pathlib import Path
 
 from labs.definition.lab_spec import LabSpec
-from labs.grading.case import Case, Exported
-from labs.grading.csv_tables import Filled, ForeignTable, foreign, table
+from labs.grading.case import Case, ExportedPoints
+from labs.grading.csv_tables import FilledTable, ForeignTable, read_foreign_table, table
 from topologies.errors import UsageError
 
 _ASSIGNMENT = re.compile(r"(?P<title>.+) \(\d+\)")
@@ -30,15 +30,15 @@ _POSSIBLE = "    Points Possible"
 _NUMBER = re.compile(r"\d+(\.\d+)?")
 
 
-def own_gradebook(lab: LabSpec, students: Sequence[Exported]) -> str:
+def own_gradebook(lab: LabSpec, students: Sequence[ExportedPoints]) -> str:
     """A table of our own, a row for each student; empty if Canvas could know nobody."""
-    known = [student for student in students if any(_known(student.case))]
-    rows = [(*_known(student.case), student.points) for student in known]
+    identifiable = [student for student in students if any(_identity(student.case))]
+    rows = [(*_identity(student.case), student.points) for student in identifiable]
     possible = (_POSSIBLE, "", "", "", "", lab.points)
     return table((*_HEADING, lab.title), [possible, *rows]) if rows else ""
 
 
-def _known(case: Case) -> tuple[str, ...]:
+def _identity(case: Case) -> tuple[str, ...]:
     person = case.person
     if person is None:
         return ("", _number_of(case), "", "", "")
@@ -88,7 +88,7 @@ class Gradebook:
                 return row
         return None
 
-    def row(self, place: int, student: Exported, scale: float) -> list[object]:
+    def row(self, place: int, student: ExportedPoints, scale: float) -> list[object]:
         """A student's row for the import: who it is, as the export has it, and the score."""
         cells: list[object] = [*self.table.values(place)[: len(self.students)]]
         return [*cells, None if student.points is None else round(student.points * scale, 2)]
@@ -97,7 +97,7 @@ class Gradebook:
 def read_gradebook(file: Path, lab: LabSpec) -> Gradebook | None:
     """The gradebook's export in a file; None if it is another table. Raises UsageError."""
     try:
-        export = foreign(file.read_bytes())
+        export = read_foreign_table(file.read_bytes())
     except OSError as error:
         problem = f"{file} cannot be read: {error.strerror}."
         raise UsageError(problem, "Name the class's table.") from None
@@ -121,7 +121,7 @@ def _assignment(heading: Sequence[str], lab: LabSpec, file: Path) -> int | None:
     return places[0] if places else None
 
 
-def matched(book: Gradebook, lab: LabSpec, students: Sequence[Exported]) -> Filled:
+def matched(book: Gradebook, lab: LabSpec, students: Sequence[ExportedPoints]) -> FilledTable:
     """The export's rows of these students, with the lab's column and no other assignment's."""
     most = book.points_possible(lab)
     places = {student: book.row_of(student.case) for student in students}
@@ -133,7 +133,7 @@ def matched(book: Gradebook, lab: LabSpec, students: Sequence[Exported]) -> Fill
     possible = [_POSSIBLE, *[""] * (len(book.students) - 1), most]
     absent = [student.name for student in students if student not in present]
     content = table((*book.students, title), [possible, *rows])
-    return Filled(content.encode(), tuple(_about(book, lab, most, absent)))
+    return FilledTable(content.encode(), tuple(_about(book, lab, most, absent)))
 
 
 def _about(book: Gradebook, lab: LabSpec, most: float, absent: Sequence[str]) -> Iterator[str]:

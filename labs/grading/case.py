@@ -1,4 +1,4 @@
-"""One hand-in on its way through grading: what was found, what was compared, what it earned."""
+"""One hand-in on its way through grading: its content, its comparison and its points."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from labs.definition.course import Variant
-from labs.grading.authentic import Difference
-from labs.grading.inspection import Inspected
+from labs.grading.authenticity import Difference
+from labs.grading.inspection import InspectedHandIn
 from labs.grading.intake import HandIn
 from labs.grading.marking import AnswerMark
 from labs.grading.roster import Person
@@ -21,7 +21,7 @@ State = Literal["graded", "look", "marked by hand", "could not grade"]
 
 _FOR_THE_STUDENT = {
     "twice": "There is another hand-in under your name.",
-    "whose": "Who handed it in is not whom it says that it is of.",
+    "whose": "It was handed in by somebody else than the student whom it names.",
     "not real time": "It says that it was made in real time, and not all of its files say so.",
 }
 _OF_ANOTHER = "Parts of it are the same as another student's, or fit another student's run."
@@ -37,7 +37,7 @@ class Flag:
 
     @property
     def for_the_student(self) -> str:
-        """What the student may read of it: nothing of anybody else."""
+        """What the student may read of it: nothing about anybody else."""
         return _FOR_THE_STUDENT.get(self.kind) or (_OF_ANOTHER if self.with_whom else self.text)
 
 
@@ -47,7 +47,7 @@ class Case:
 
     hand_in: HandIn
     folder: Path
-    inspected: Inspected = field(default_factory=Inspected)
+    inspected: InspectedHandIn = field(default_factory=InspectedHandIn)
     person: Person | None = None
     variant: Variant | None = None
     refused: str = ""
@@ -76,7 +76,7 @@ class Case:
         )
 
     def is_of(self, student: str) -> bool:
-        """Whether a person means this one by `student`: spaces around and capitals do not count."""
+        """Whether `student` means this one: spaces around it and capitals do not count."""
         return _plain(student) == _plain(self.student)
 
     @property
@@ -86,9 +86,7 @@ class Case:
 
     @property
     def names(self) -> set[str]:
-        """By what a course system's table may name the student: id and address, in small
-        letters.
-        """
+        """How a course system's table may name the student: id and address, in small letters."""
         return {name.casefold() for name in (self.student, self.email) if name}
 
     @property
@@ -150,7 +148,7 @@ def _plain(student: str) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Exported:
+class ExportedPoints:
     """What a course system gets of a student: the hand-in, and its points if they are final."""
 
     case: Case
@@ -162,7 +160,7 @@ class Exported:
         return self.case.student
 
 
-def exported(cases: Sequence[Case]) -> list[Exported]:
+def exported_points(cases: Sequence[Case]) -> list[ExportedPoints]:
     """One for each student.
 
     Of several hand-ins the one that is final counts; if two are, the student has no points.
@@ -173,8 +171,8 @@ def exported(cases: Sequence[Case]) -> list[Exported]:
     return [_counted(group) for group in students.values()]
 
 
-def _counted(group: Sequence[Case]) -> Exported:
+def _counted(group: Sequence[Case]) -> ExportedPoints:
     settled = [case for case in group if case.final is not None]
     if len(settled) == 1:
-        return Exported(settled[0], settled[0].final)
-    return Exported(group[0], None)
+        return ExportedPoints(settled[0], settled[0].final)
+    return ExportedPoints(group[0], None)

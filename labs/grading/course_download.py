@@ -1,9 +1,9 @@
-"""What an instructor downloads: a folder or an archive with the hand-ins of a class, listed and
-taken out.
+"""What an instructor downloads: the hand-ins of a class, listed and taken out.
 
-An archive is opened in a process of its own (labs.measuring.contained), as each hand-in is. A
-file in it that cannot be taken out is refused alone; only a download that cannot be read on is
-refused as a whole, since nobody knows what follows.
+A download is a folder or an archive. An archive is opened in a process of its own
+(labs.measuring.contained), as each hand-in is. A file in it that cannot be taken out is refused
+alone; only a download that cannot be read on is refused as a whole, since nobody knows what
+follows.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from typing import IO, Any
 from labs.grading.archives import (
     ArchiveLimits,
     Opener,
-    Refused,
-    copied,
+    Refusal,
+    copy_limited,
     damage_refused,
     link_problem,
     members,
     name_problem,
-    strangers_file,
+    open_strangers_file,
 )
 from labs.grading.unpacking import LARGEST_ARCHIVE
 from labs.measuring.contained import Allowance, contained
@@ -59,7 +59,7 @@ def files_in(submissions: Path) -> list[DownloadFile]:
         remedy = "Name the folder or the archive with the hand-ins."
         raise UsageError(f"There is no '{submissions}'.", remedy)
     try:
-        entries = contained(in_archive, str(submissions.resolve()), allowance=_ALLOWANCE)
+        entries = contained(list_archive, str(submissions.resolve()), allowance=_ALLOWANCE)
     except TcplabError as error:
         raise UsageError(f"{submissions} cannot be opened. {error.problem}", _REMEDY) from None
     return [DownloadFile(*entry) for entry in entries]
@@ -85,18 +85,18 @@ def _on_disk(file: Path, folder: Path) -> DownloadFile:
     return DownloadFile(path, size, time, str(problem or ""), hostile is not None)
 
 
-def in_archive(file: str) -> list[list[Any]]:
+def list_archive(file: str) -> list[list[Any]]:
     """The fields of a DownloadFile for each file of an archive, in a process of its own.
 
     Raises Refused.
     """
     try:
-        with strangers_file(Path(file)) as stream:
+        with open_strangers_file(Path(file)) as stream:
             entries = list(_entries(stream))
     except OSError as error:
-        raise Refused(f"It cannot be read ({error.strerror}).") from None
+        raise Refusal(f"It cannot be read ({error.strerror}).") from None
     if sum(size for _, size, *_ in entries) > _LARGEST:
-        raise Refused(f"Unpacked it would be larger than {_LARGEST >> 30} GiB.")
+        raise Refusal(f"Unpacked it would be larger than {_LARGEST >> 30} GiB.")
     return entries
 
 
@@ -107,26 +107,27 @@ def _entries(stream: IO[bytes]) -> Iterator[list[Any]]:
         entry = [member.name, member.size, member.time, problem, hostile]
         length += len(json.dumps(entry))
         if length > _LONGEST_LIST:
-            raise Refused("The names in it are too many or too long.")
+            raise Refusal("The names in it are too many or too long.")
         yield entry
 
 
-def taken_out(archive: Path, targets: Mapping[int, Path]) -> dict[int, str]:
-    """Take files out of an archive, by their places in its order; why some could not be. Raises
-    TcplabError.
+def extract(archive: Path, targets: Mapping[int, Path]) -> dict[int, str]:
+    """Take files out of an archive, by their places in its order; why some could not be.
+
+    Raises TcplabError.
     """
     if not targets:
         return {}
     places = {str(index): str(target) for index, target in targets.items()}
-    problems = contained(take_out, str(archive.resolve()), places, allowance=_ALLOWANCE)
+    problems = contained(extract_inside, str(archive.resolve()), places, allowance=_ALLOWANCE)
     return {int(index): problem for index, problem in problems.items()}
 
 
-def take_out(archive: str, targets: dict[str, str]) -> dict[str, str]:
+def extract_inside(archive: str, targets: dict[str, str]) -> dict[str, str]:
     """The same in a process of its own, which speaks JSON."""
     problems = {}
     try:
-        with strangers_file(Path(archive)) as stream:
+        with open_strangers_file(Path(archive)) as stream:
             for index, (member, opened) in enumerate(members(stream, _LIMITS)):
                 if target := targets.get(str(index)):
                     problems[str(index)] = _problem(opened, Path(target), member.size)
@@ -140,7 +141,7 @@ def _problem(opened: Opener, target: Path, size: int) -> str:
     """Take out one file; why it could not be."""
     try:
         with damage_refused(), opened() as content:
-            copied(content, target, size)
-    except Refused as refused:
+            copy_limited(content, target, size)
+    except Refusal as refused:
         return str(refused)
     return ""

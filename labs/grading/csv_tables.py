@@ -1,7 +1,7 @@
-"""CSV tables: ours, and those of course systems, in which only the cells that change are new bytes.
+"""CSV tables: ours, and those of course systems.
 
-Cells of ours that a spreadsheet would take for a formula get an apostrophe in front (OWASP, CSV
-injection).
+In a course system's table only the cells that change are new bytes. Cells of ours that a
+spreadsheet would take for a formula get an apostrophe in front (OWASP, CSV injection).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from labs.definition.texts import announced
+from labs.definition.texts import byte_order_mark
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
 
@@ -38,8 +38,8 @@ def table(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 @dataclass(frozen=True)
-class Filled:
-    """A table for a course system, and sentences for who imports it."""
+class FilledTable:
+    """A table for a course system, and sentences for the instructor who imports it."""
 
     content: bytes
     notices: tuple[str, ...] = ()
@@ -81,7 +81,7 @@ class ForeignTable:
         return self.mark + text.encode(self.encoding, "xmlcharrefreplace")
 
 
-def foreign(content: bytes) -> ForeignTable:
+def read_foreign_table(content: bytes) -> ForeignTable:
     """The table in a file, separated by what its first line has most of: , or ; or tabs."""
     text, mark, encoding = _decoded(content)
     first = text.partition("\n")[0]
@@ -109,7 +109,7 @@ def _pattern(delimiter: str) -> re.Pattern[str]:
 
 def _decoded(content: bytes) -> tuple[str, bytes, str]:
     """Text, byte order mark and encoding; latin-1 takes every byte and gives it back."""
-    mark, encoding = announced(content)
+    mark, encoding = byte_order_mark(content)
     try:
         return content.removeprefix(mark).decode(encoding), mark, encoding
     except UnicodeDecodeError:

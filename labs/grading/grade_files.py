@@ -13,12 +13,12 @@ from labs.definition.course import Course
 from labs.definition.handed_in_pictures import LARGEST
 from labs.definition.lab_spec import LabSpec
 from labs.grading import canvas, grade_pages, gradescope, kept_files, moodle
-from labs.grading.accepting import Accepted, strangers
-from labs.grading.case import Case, Exported, Flag, exported
-from labs.grading.csv_tables import Filled, table
-from labs.grading.overrides import ByHand
-from labs.grading.received import FILE as INTAKE
-from labs.grading.received import NOTHING, Received
+from labs.grading.acceptances import Acceptances, strangers
+from labs.grading.case import Case, ExportedPoints, Flag, exported_points
+from labs.grading.csv_tables import FilledTable, table
+from labs.grading.download_report import EMPTY_REPORT, DownloadReport
+from labs.grading.download_report import FILE as INTAKE
+from labs.grading.overrides import Overrides
 from labs.grading.roster import Person
 from labs.student.packing import safe_name
 from topologies import untrusted
@@ -28,9 +28,10 @@ _SHOWN = 5
 
 @dataclass(frozen=True)
 class CourseFiles:
-    """What an instructor took out of course systems.
+    """Files that an instructor took out of course systems.
 
-    Moodle's grading worksheet, and the table of the class, which may be Canvas's gradebook.
+    They are Moodle's grading worksheet, and the table of the class, which may be Canvas's
+    gradebook.
     """
 
     worksheet: Path | None = None
@@ -38,38 +39,40 @@ class CourseFiles:
 
 
 @dataclass(frozen=True)
-class Graded:
+class GradedClass:
     """A class that is graded, and what people decided."""
 
     lab: LabSpec
     course: Course
     people: Sequence[Person]
     cases: Sequence[Case]
-    by_hand: ByHand
-    accepted: Accepted
-    received: Received = NOTHING
+    overrides: Overrides
+    acceptances: Acceptances
+    report: DownloadReport = EMPTY_REPORT
 
 
-def write(out: Path, graded: Graded, given: CourseFiles) -> list[str]:
+def write(out: Path, graded_class: GradedClass, given: CourseFiles) -> list[str]:
     """Write everything but the files of decisions, which belong to people.
 
     Pages and tables of a former grading that belong to nobody any more are removed. Returns
     sentences for the instructor.
     """
-    tables = _tables(graded, given)
+    tables = _tables(graded_class, given)
     written: dict[str, str] = {}
-    write_files(out, _listed(_files(graded, tables), written), "grade")
+    write_files(out, _listed(_files(graded_class, tables), written), "grade")
     gone = kept_files.remove_stale(out, written)
     notices = [sentence for filled in tables.values() for sentence in filled.notices]
-    return [*notices, *_about_decisions(graded), *_about_stale(gone)]
+    return [*notices, *_about_decisions(graded_class), *_about_stale(gone)]
 
 
-def _files(graded: Graded, tables: Mapping[str, Filled]) -> Iterator[tuple[str, bytes]]:
+def _files(
+    graded_class: GradedClass, tables: Mapping[str, FilledTable]
+) -> Iterator[tuple[str, bytes]]:
     """Every file with its content, one after the other: the pictures of a class are many."""
-    names = file_names(graded.cases)
+    names = file_names(graded_class.cases)
     yield from ((name, filled.content) for name, filled in tables.items() if filled.content)
-    yield from ((name, text.encode()) for name, text in _pages(graded, names))
-    yield from _pictures(graded.cases, names)
+    yield from ((name, text.encode()) for name, text in _pages(graded_class, names))
+    yield from _pictures(graded_class.cases, names)
 
 
 def _listed(
@@ -90,48 +93,54 @@ def check_given(given: CourseFiles, lab: LabSpec) -> None:
 
 
 def file_names(cases: Sequence[Case]) -> dict[int, str]:
-    """A file's name for each case: of its student, with a number where two would be alike."""
-    found: dict[int, str] = {}
+    """A file's name for each case: its student's, with a number if two would be alike."""
+    names: dict[int, str] = {}
     for case in cases:
         name = safe_name(case.student)[:60] or "hand-in"
-        number = sum(other == name or other.startswith(f"{name}--") for other in found.values())
-        found[id(case)] = f"{name}--{number + 1}" if number else name
-    return found
+        number = sum(other == name or other.startswith(f"{name}--") for other in names.values())
+        names[id(case)] = f"{name}--{number + 1}" if number else name
+    return names
 
 
-def _tables(graded: Graded, given: CourseFiles) -> dict[str, Filled]:
+def _tables(graded_class: GradedClass, given: CourseFiles) -> dict[str, FilledTable]:
     """Every table by its name; one that would have no row is empty and not written."""
-    students = exported(graded.cases)
+    students = exported_points(graded_class.cases)
     return {
-        "grades.csv": Filled(grades(graded.lab, graded.cases).encode()),
-        INTAKE: Filled(table(*graded.received.table()).encode()),
-        "moodle.csv": _moodle(graded.lab, students, given.worksheet),
-        "canvas.csv": _canvas(graded.lab, students, given.roster),
+        "grades.csv": FilledTable(grades(graded_class.lab, graded_class.cases).encode()),
+        INTAKE: FilledTable(table(*graded_class.report.table()).encode()),
+        "moodle.csv": _moodle(graded_class.lab, students, given.worksheet),
+        "canvas.csv": _canvas(graded_class.lab, students, given.roster),
     }
 
 
-def _moodle(lab: LabSpec, students: Sequence[Exported], worksheet: Path | None) -> Filled:
+def _moodle(
+    lab: LabSpec, students: Sequence[ExportedPoints], worksheet: Path | None
+) -> FilledTable:
     if worksheet:
         return moodle.filled(worksheet, lab, students)
-    return Filled(moodle.own_worksheet(lab, students).encode())
+    return FilledTable(moodle.own_worksheet(lab, students).encode())
 
 
-def _canvas(lab: LabSpec, students: Sequence[Exported], roster: Path | None) -> Filled:
+def _canvas(lab: LabSpec, students: Sequence[ExportedPoints], roster: Path | None) -> FilledTable:
     if roster and (book := canvas.read_gradebook(roster, lab)):
         return canvas.matched(book, lab, students)
-    return Filled(canvas.own_gradebook(lab, students).encode())
+    return FilledTable(canvas.own_gradebook(lab, students).encode())
 
 
-def _pages(graded: Graded, names: dict[int, str]) -> Iterator[tuple[str, str]]:
-    lab, cases = graded.lab, graded.cases
+def _pages(graded_class: GradedClass, names: dict[int, str]) -> Iterator[tuple[str, str]]:
+    lab, cases = graded_class.lab, graded_class.cases
     yield "report.json", _json([case.described() for case in cases])
     yield (
         "class.html",
-        grade_pages.class_page(lab, graded.course, graded.people, cases, names, graded.received),
+        grade_pages.class_page(
+            lab, graded_class.course, graded_class.people, cases, names, graded_class.report
+        ),
     )
     yield (
         "reading.html",
-        grade_pages.reading_page(lab, cases, names, graded.by_hand, graded.accepted),
+        grade_pages.reading_page(
+            lab, cases, names, graded_class.overrides, graded_class.acceptances
+        ),
     )
     for case in cases:
         yield f"feedback/{names[id(case)]}.html", grade_pages.feedback_page(lab, case)
@@ -151,10 +160,10 @@ def _pictures(cases: Sequence[Case], names: dict[int, str]) -> Iterator[tuple[st
             )
 
 
-def _about_decisions(graded: Graded) -> Iterable[str]:
-    names = [line.student for line in graded.by_hand.override]
-    names += [line.student for line in graded.accepted.accept]
-    for name in strangers(names, graded.cases):
+def _about_decisions(graded_class: GradedClass) -> Iterable[str]:
+    names = [line.student for line in graded_class.overrides.override]
+    names += [line.student for line in graded_class.acceptances.accept]
+    for name in strangers(names, graded_class.cases):
         yield f"There are decisions about '{name}', who handed in nothing."
 
 

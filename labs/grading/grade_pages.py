@@ -1,6 +1,4 @@
-"""The pages of a class: feedback for each student, the class as a whole, and what a person is to
-read.
-"""
+"""The pages of a class: feedback for students, the whole class, and what a person is to read."""
 
 from __future__ import annotations
 
@@ -11,13 +9,13 @@ from typing import Any
 from labs.definition.course import Course
 from labs.definition.lab_runs import MODULE
 from labs.definition.lab_spec import LabSpec, Question
-from labs.grading.accepting import Accepted
-from labs.grading.case import Case, exported
+from labs.grading.acceptances import Acceptances
+from labs.grading.case import Case, exported_points
+from labs.grading.download_report import EMPTY_REPORT, DownloadReport
 from labs.grading.marking import AnswerMark
-from labs.grading.overrides import REST, ByHand
-from labs.grading.received import NOTHING, Received
+from labs.grading.overrides import REST, Overrides
 from labs.grading.roster import Person
-from labs.templates import page_with_script, render
+from labs.templates.rendering import page_with_script, render
 from topologies import untrusted
 from topologies.data import to_data
 
@@ -52,7 +50,7 @@ _CLASSES = {
 
 
 def feedback_page(lab: LabSpec, case: Case) -> str:
-    """What was asked, given, expected from the own run, how it is obtained, points."""
+    """What was asked and given, what the own run gives, how it is obtained, and the points."""
     pairs = [(_asked(lab, mark), mark) for mark in case.marks]
     return render("feedback.html", {"lab": lab, "case": case, "pairs": pairs, "verdicts": VERDICTS})
 
@@ -72,7 +70,7 @@ def class_page(
     people: Sequence[Person],
     cases: Sequence[Case],
     names: dict[int, str],
-    received: Received = NOTHING,
+    report: DownloadReport = EMPTY_REPORT,
 ) -> str:
     """Distributions per question, pairs that are flagged, what was widely misunderstood."""
     handed_in = {case.student for case in cases}
@@ -91,9 +89,9 @@ def class_page(
             "open": sum(len(case.open) for case in cases),
             "missing": [person for person in people if person.id not in handed_in],
             "refused": [case for case in cases if case.refused],
-            "finals": {id(one.case): one.points for one in exported(cases)},
+            "finals": {id(entry.case): entry.points for entry in exported_points(cases)},
             "banded": [(case, list(_banded(lab, case))) for case in cases if case.bands],
-            "received": received,
+            "received": report,
         },
     )
 
@@ -114,7 +112,7 @@ def _points(lab: LabSpec, cases: Sequence[Case]) -> list[tuple[str, int]]:
 
 
 def _question(question: Question, cases: Sequence[Case]) -> dict[str, Any]:
-    """The shares of verdicts on one question, widest first where they are right."""
+    """The shares of verdicts on one question, in the order of VERDICTS."""
     verdicts = Counter(
         mark.verdict for case in cases for mark in case.marks if mark.question == question.id
     )
@@ -134,7 +132,7 @@ def _question(question: Question, cases: Sequence[Case]) -> dict[str, Any]:
 
 def _misunderstood(lab: LabSpec, cases: Sequence[Case]) -> list[dict[str, Any]]:
     """Known mix-ups and factors that a fifth of those who answered share, most frequent first."""
-    found = []
+    mix_ups = []
     for question in lab.questions:
         marks = [
             mark
@@ -145,12 +143,18 @@ def _misunderstood(lab: LabSpec, cases: Sequence[Case]) -> list[dict[str, Any]]:
         for mistake, count in Counter(mark.mistake for mark in marks if mark.mistake).items():
             if count >= 2 and count >= _WIDELY * len(marks):
                 note = next(mark.note for mark in marks if mark.mistake == mistake)
-                found.append({"question": question, "note": note, "count": count, "of": len(marks)})
-    return sorted(found, key=lambda one: -one["count"])
+                mix_ups.append(
+                    {"question": question, "note": note, "count": count, "of": len(marks)}
+                )
+    return sorted(mix_ups, key=lambda mix_up: -mix_up["count"])
 
 
 def reading_page(
-    lab: LabSpec, cases: Sequence[Case], names: dict[int, str], by_hand: ByHand, accepted: Accepted
+    lab: LabSpec,
+    cases: Sequence[Case],
+    names: dict[int, str],
+    overrides: Overrides,
+    acceptances: Acceptances,
 ) -> str:
     """What waits for a person, with fields that make lines for the files of decisions.
 
@@ -164,7 +168,7 @@ def reading_page(
         "looks": [case for case in cases if case.state == "look"],
         "refused": [case for case in cases if case.refused],
         "rest": REST,
-        "decided": to_data(by_hand) | to_data(accepted),
+        "decided": to_data(overrides) | to_data(acceptances),
     }
     return page_with_script("reading.html", "reading.js", context)
 

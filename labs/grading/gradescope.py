@@ -1,4 +1,4 @@
-"""results.json for Gradescope's autograder, and whether the hand-in is of who submitted it.
+"""results.json for Gradescope's autograder, and whether the submitter owns the hand-in.
 
 Formats: https://gradescope-autograders.readthedocs.io, pages specs and submission_metadata.
 """
@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.records.jsonfile import objects, text
+from msgspec import Struct
+
+from analysis.records.json_reader import typed
 from labs.definition.lab_spec import LabSpec
 from labs.grading.case import Case
 from labs.grading.marking import AnswerMark
@@ -19,12 +21,24 @@ from labs.grading.roster import Person
 from topologies.errors import UsageError
 
 _LARGEST = 64 << 20  # bytes; it holds the results of all previous submissions
-_WHOSE = "Gradescope writes this file beside each submission."
+_ORIGIN = "Gradescope writes this file beside each submission."
+
+
+class SubmittingUser(Struct, frozen=True):
+    """One of those who submitted together."""
+
+    email: str = ""
+
+
+class SubmissionMetadata(Struct, frozen=True):
+    """/autograder/submission_metadata.json."""
+
+    users: tuple[SubmittingUser, ...] = ()
 
 
 @dataclass(frozen=True)
 class Submission:
-    """Who submitted, by the addresses of their accounts: several of them if a group did."""
+    """The submitters, by the addresses of their accounts; a group has several."""
 
     emails: tuple[str, ...]
 
@@ -35,27 +49,33 @@ def read_submission(file: Path) -> Submission:
         with file.open("rb") as stream:
             content = json.loads(stream.read(_LARGEST))
     except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(f"{file} cannot be read: {str(error)[:200]}.", _WHOSE) from None
-    users = objects(content, "users") if isinstance(content, dict) else []
-    emails = tuple(email for user in users if (email := text(user, "email").strip()))
+        raise UsageError(f"{file} cannot be read: {str(error)[:200]}.", _ORIGIN) from None
+    users = typed(SubmissionMetadata, content).users
+    emails = tuple(email for user in users if (email := user.email.strip()))
     if not emails:
-        raise UsageError(f"{file} names no user with an e-mail address.", _WHOSE)
+        raise UsageError(f"{file} names no user with an e-mail address.", _ORIGIN)
     return Submission(emails)
 
 
 def check_submitter(case: Case, people: Sequence[Person], submission: Submission) -> None:
     """Flag a hand-in that is of none of those who submitted it."""
-    theirs = any(_is_of(case, people, email.casefold()) for email in submission.emails)
-    if not case.refused and not theirs:
-        who = ", ".join(submission.emails)
-        case.flag("whose", f"It was submitted by {who} and is of {case.student}.", who)
+    submitted = any(_is_of(case, people, email.casefold()) for email in submission.emails)
+    if not case.refused and not submitted:
+        submitters = ", ".join(submission.emails)
+        case.flag(
+            "whose", f"It was submitted by {submitters} and is of {case.student}.", submitters
+        )
 
 
 def _is_of(case: Case, people: Sequence[Person], email: str) -> bool:
-    """By the address in the class's table; else the id is the address, or what is before its @."""
+    """Whether the hand-in is of that address.
+
+    The class's table tells; without an address in it, the id is the address, or what is before its
+    @.
+    """
     addresses = {person.email.casefold() for person in people if person.id == case.student}
-    if known := addresses - {""}:
-        return email in known
+    if listed := addresses - {""}:
+        return email in listed
     return case.student.casefold() in (email, email.partition("@")[0])
 
 
@@ -69,7 +89,7 @@ def results(lab: LabSpec, case: Case) -> dict[str, Any]:
     marked = [mark for mark in case.marks if mark.points is not None]
     score = round(sum(mark.points or 0.0 for mark in marked), 2)
     tests = [_test(lab, mark) for mark in marked]
-    return {"score": score, "output": _said(case), "output_format": "text", "tests": tests}
+    return {"score": score, "output": _summary(case), "output_format": "text", "tests": tests}
 
 
 def _waits(case: Case) -> str:
@@ -78,14 +98,16 @@ def _waits(case: Case) -> str:
     return "A person will look at this hand-in before it has points."
 
 
-def _said(case: Case) -> str:
+def _summary(case: Case) -> str:
     if case.open:
         return f"{len(case.open)} of your answers are read by a person."
     return "Every answer is marked."
 
 
 def _test(lab: LabSpec, mark: AnswerMark) -> dict[str, Any]:
-    question = next((asked for asked in lab.questions if asked.id == mark.question), None)
+    question = next(
+        (candidate for candidate in lab.questions if candidate.id == mark.question), None
+    )
     given = f"You gave: {mark.given or 'nothing'}\n{mark.note}".strip()
     return {
         "name": question.ask if question else "Everything else",

@@ -1,6 +1,6 @@
-"""The digest of a hand-in as it was handed in: what people decide is bound to it.
+"""The digest of a hand-in as it was handed in: people's decisions are bound to it.
 
-Runs in a process of its own (labs.measuring.contained): what is read is a stranger's.
+This runs in a process of its own (labs.measuring.contained): what is read is a stranger's.
 """
 
 from __future__ import annotations

@@ -1,17 +1,21 @@
-"""A hand-in unpacked and looked at: its answers, what its manifests say, and the digests of its
-files.
+"""A hand-in unpacked and looked at: its answers, its manifests, and the digests of its files.
 
 Runs in a process of its own (labs.measuring.contained), and answers in JSON.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from analysis.records.jsonfile import Object, inner, read_object, text
+from msgspec import Struct
+
+from analysis.records.json_reader import read, typed
+from analysis.records.manifest import RunManifest
 from analysis.records.problems import Problems, printable
+from analysis.records.spec_file import SpecFile
 from labs.definition import lab_catalogue
 from labs.definition.answer_sheet import Answers, read_sheet
 from labs.definition.assignment import ANSWERS, FILE
@@ -27,12 +31,26 @@ _LARGEST_JSON = 8 << 20  # bytes of a manifest or spec
 _SHOWN = 80
 
 
-@dataclass(frozen=True)
-class FoundRun:
-    """A run that was handed in. `files` are its raw files with their digests, by their path below
-    raw/.
+class ClaimedVariant(Struct, frozen=True):
+    """Whose assignment it is said to be, and of which lab."""
 
-    `misfits` are files that are not what its manifest says of them.
+    lab: str | None = None
+    student: str = ""
+    course: str = ""
+
+
+class ClaimedAssignment(Struct, frozen=True):
+    """What `lab start` wrote, as far as inspecting needs it."""
+
+    variant: ClaimedVariant = ClaimedVariant()
+
+
+@dataclass(frozen=True)
+class HandedInRun:
+    """A run that was handed in.
+
+    `files` are its raw files with their digests, by their path below raw/. `misfits` are files that
+    are not what its manifest says of them.
     """
 
     place: str
@@ -45,30 +63,31 @@ class FoundRun:
 
 
 @dataclass(frozen=True)
-class Inspected:
-    """What was found. `refused` is why nothing of it could be used; `problems` why a part could
-    not.
+class InspectedHandIn:
+    """What a hand-in holds.
+
+    `refused` is why nothing of it could be used, `problems` are why parts could not.
     """
 
     refused: str = ""
     student: str = ""
     course: str = ""
     answers: Answers = field(default_factory=dict)
-    runs: dict[str, FoundRun] = field(default_factory=dict)
+    runs: dict[str, HandedInRun] = field(default_factory=dict)
     pictures: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
 
-def from_json(found: dict[str, Any]) -> Inspected:
+def from_json(inspected: dict[str, Any]) -> InspectedHandIn:
     """What `inspect` gave, as it came out of its process."""
-    runs = {name: FoundRun(**one) for name, one in found.pop("runs", {}).items()}
-    return Inspected(runs=runs, **found)
+    runs = {name: HandedInRun(**run) for name, run in inspected.pop("runs", {}).items()}
+    return InspectedHandIn(runs=runs, **inspected)
 
 
 def inspect(source: str, target: str, lab_name: str) -> dict[str, Any]:
     """Unpack `source` into the empty folder `target` and look at it.
 
-    Raises TcplabError where it is refused.
+    Raises TcplabError if it is refused.
     """
     lab, folder = lab_catalogue.find(lab_name), Path(target)
     names = unpack(Path(source), folder)
@@ -77,104 +96,106 @@ def inspect(source: str, target: str, lab_name: str) -> dict[str, Any]:
             f"It holds no {ANSWERS}.", "Hand in the zip that ./tcplab lab pack makes."
         )
     answers, problems = read_sheet(folder / ANSWERS, lab), Problems()
-    runs = {run.name: found for run in lab.runs if (found := _run(folder, run.name, problems))}
+    runs = {run.name: facts for run in lab.runs if (facts := _run(folder, run.name, problems))}
     return {
         **_claimed(folder, lab, problems),
         "answers": answers,
         "runs": runs,
         "pictures": _pictures(folder, lab, answers),
-        "problems": [one[:300] for one in problems.found[:20]],
+        "problems": [problem[:300] for problem in problems.found[:20]],
     }
 
 
 def _claimed(folder: Path, lab: LabSpec, problems: Problems) -> dict[str, str]:
     """Whose the hand-in says that it is, and of which course."""
-    variant = inner(_assignment(folder / FILE, problems), "variant")
-    if text(variant, "lab", lab.name) != lab.name:
+    variant = _assignment(folder / FILE, problems).variant
+    if variant.lab is not None and variant.lab != lab.name:
         raise TcplabError(
-            f"It is for the lab '{text(variant, 'lab')[:40]}', not {lab.name}.",
+            f"It is for the lab '{variant.lab[:40]}', not {lab.name}.",
             "Hand in the right one.",
         )
-    return {name: text(variant, name)[:_SHOWN] for name in ("student", "course")}
+    return {"student": variant.student[:_SHOWN], "course": variant.course[:_SHOWN]}
 
 
-def _assignment(file: Path, problems: Problems) -> Object:
-    """What `lab start` wrote, in UTF-8 again if an editor has saved it in another encoding."""
-    if untrusted.is_file(file.parent, file.name) and file.stat().st_size <= _LARGEST_JSON:
-        try:
-            file.write_text(decoded(untrusted.content(file.parent, file.name)), encoding="utf-8")
-        except ValueError as error:
-            problems.add(f"{file.name} cannot be read: {error}.")
-    return _object(file, problems)
+def _assignment(file: Path, problems: Problems) -> ClaimedAssignment:
+    """What `lab start` wrote, also if an editor has saved it in another encoding."""
+    try:
+        content = untrusted.content(file.parent, file.name, _LARGEST_JSON)
+    except (OSError, untrusted.StrangeFile):
+        return read(ClaimedAssignment, file, problems, file.name, _LARGEST_JSON)  # says why not
+    try:
+        assignment = json.loads(_text(content, file.name, problems))
+    except (ValueError, RecursionError) as error:
+        problems.add(
+            f"{file.name} is no valid JSON ({error}): what it would have told is left out."
+        )
+        return ClaimedAssignment()
+    return typed(ClaimedAssignment, assignment)
 
 
-def _object(file: Path, problems: Problems) -> Object:
-    return read_object(file, problems, file.name, _LARGEST_JSON)
+def _text(content: bytes, name: str, problems: Problems) -> str:
+    """A file's text. What cannot be decoded is replaced, so that the rest still counts."""
+    try:
+        return decoded(content)
+    except ValueError as error:
+        problems.add(f"{name} cannot be read: {error}.")
+        return content.decode(errors="replace")
 
 
 def _run(folder: Path, name: str, problems: Problems) -> dict[str, Any] | None:
     place = run_folder(folder, name)
     if place is None:
         return None
-    manifest, spec = (
-        _object(place / "manifest.json", problems),
-        _object(place / "spec.json", problems),
-    )
+    manifest = read(RunManifest, place / "manifest.json", problems, "manifest.json", _LARGEST_JSON)
+    spec = read(SpecFile, place / "spec.json", problems, "spec.json", _LARGEST_JSON)
     raw = place / "raw"
     names = sorted(file.relative_to(raw).as_posix() for file in raw.rglob("*") if file.is_file())
     files = {name: untrusted.digest(raw, name) for name in names}
-    seeds = manifest.get("seeds")
-    parameters = inner(spec, "parameters")
     return {
         "place": place.relative_to(folder).as_posix(),
-        "testbed": text(manifest, "testbed", "unknown")[:_SHOWN],
+        "testbed": (manifest.testbed or "unknown")[:_SHOWN],
         "parameters": {
-            key[:_SHOWN]: text(parameters, key)[:_SHOWN] for key in list(parameters)[:50]
+            key[:_SHOWN]: value[:_SHOWN] for key, value in list(spec.parameters.items())[:50]
         },
-        "seeds": (
-            [seed for seed in seeds if type(seed) is int][:50] if isinstance(seeds, list) else []
-        ),
+        "seeds": list(manifest.seeds[:50]),
         "origin": _origin(manifest),
         "files": files,
-        "misfits": _misfits(files, inner(manifest, "files"))[:20],
+        "misfits": _misfits(files, manifest.files)[:20],
     }
 
 
-def _origin(manifest: Object) -> dict[str, str]:
+def _origin(manifest: RunManifest) -> dict[str, str]:
     """What a manifest says of the code and the lab that made the run."""
-    found = {
-        "tcplab": text(manifest, "tcplab"),
-        "code": text(manifest, "code_digest"),
-        "kernel release": text(inner(manifest, "kernel"), "release"),
-        "kernel": text(inner(manifest, "kernel"), "digest"),
-        "image": text(inner(manifest, "image"), "digest"),
+    versions = {
+        "tcplab": manifest.tcplab,
+        "code": manifest.code_digest,
+        "kernel release": manifest.kernel.release,
+        "kernel": manifest.kernel.digest or "",
+        "image": manifest.image.digest if manifest.image else "",
     }
-    tools = inner(manifest, "tools")
-    return {name: value[:_SHOWN] for name, value in found.items()} | {
-        tool: text(tools, tool)[:_SHOWN]
+    return {name: value[:_SHOWN] for name, value in versions.items()} | {
+        tool: manifest.tools[tool][:_SHOWN]
         for tool in ("iperf", "tcpdump", "iproute2")
-        if tool in tools
+        if tool in manifest.tools
     }
 
 
-def _misfits(files: dict[str, str], listed: Object) -> list[str]:
-    """Files that differ from their manifest, that it does not know, or that it lists and that are
-    not there.
-    """
-    known = {
+def _misfits(files: dict[str, str], listed: dict[str, str]) -> list[str]:
+    """Files that differ from their manifest, that it does not list, or that are not there."""
+    digests = {
         name.removeprefix("raw/"): digest
         for name, digest in listed.items()
         if name.startswith("raw/")
     }
-    changed = [name for name, digest in files.items() if known.get(name) != digest]
-    return changed + [printable(name)[:_SHOWN] for name in known if name not in files]
+    changed = [name for name, digest in files.items() if digests.get(name) != digest]
+    return changed + [printable(name)[:_SHOWN] for name in digests if name not in files]
 
 
 def _pictures(folder: Path, lab: LabSpec, answers: Answers) -> dict[str, str]:
     """The picture of each graph that is asked for, by question: the name of its file."""
-    found = {}
+    pictures = {}
     for question in lab.questions:
         for name in answers[question.id] if question.kind == "graph" else ():
             if "/" not in name and picture_kind(folder / name):
-                found[question.id] = name
-    return found
+                pictures[question.id] = name
+    return pictures

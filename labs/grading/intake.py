@@ -1,4 +1,4 @@
-"""A download taken in: each hand-in where it can be opened, and what each file of it belongs to."""
+"""A download taken in: its hand-ins, ready to be opened, and what each file belongs to."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from labs.definition.texts import shown
-from labs.grading.archives import Refused, copied, strangers_file
-from labs.grading.course_download import DownloadFile, files_in, taken_out
-from labs.grading.sorting import Parcel, Reason, sorted_out
+from labs.definition.texts import displayable
+from labs.grading.archives import Refusal, copy_limited, open_strangers_file
+from labs.grading.course_download import DownloadFile, extract, files_in
+from labs.grading.sorting import OutsideReason, Parcel, sort_files
 from labs.grading.unpacking import LARGEST_ARCHIVE, wanted, wanted_or_above
 from topologies.errors import UsageError
 
@@ -20,9 +20,9 @@ _TAKEN_OUT = "hand-in"
 
 @dataclass(frozen=True)
 class HandIn:
-    """One hand-in: where it is, its path in the download, and whose it is by Moodle or Canvas.
+    """One hand-in: its place, its path in the download, and its owner by Moodle or Canvas.
 
-    `moodle` and `canvas` are the numbers by which these name it, `uploader` is the name, empty if
+    `moodle` and `canvas` are the numbers by which these name it; `uploader` is the name, empty if
     it tells nobody. `upload` is the same for all that one student uploaded, empty if no course
     system says it. `time` in seconds tells which is newer, as does `file`, Canvas's number.
     `problem` is why it could not be taken out of the download.
@@ -40,7 +40,7 @@ class HandIn:
 
     @property
     def words(self) -> str:
-        """Who uploaded it, by the word of the course system; empty if it says nothing."""
+        """The uploader by the word of the course system; empty if it says nothing."""
         return " ".join(word for word in (self.uploader, self.moodle or self.canvas) if word)
 
 
@@ -48,21 +48,21 @@ class HandIn:
 class Intake:
     """A download and its hand-ins.
 
-    Each file is, by its place, of a hand-in (`belongs`) or has a reason why of none (`others`).
-    `passed` are the files of hand-ins that no hand-in needs.
+    Each file, by its place, is of a hand-in (`belongs`), or there is a reason why it is of none
+    (`others`). `passed` are the files of hand-ins that no hand-in needs.
     """
 
     files: Sequence[DownloadFile]
     hand_ins: Sequence[HandIn]
     belongs: Mapping[int, HandIn]
-    others: Mapping[int, Reason]
+    others: Mapping[int, OutsideReason]
     passed: frozenset[int]
 
 
 def receive(submissions: Path, work: Path) -> Intake:
     """Sort out a download and take its hand-ins out, below `work`. Raises UsageError for none."""
     files = files_in(submissions)
-    sorting = sorted_out(files)
+    sorting = sort_files(files)
     parcels = sorting.parcels
     if not parcels:
         raise _nothing(submissions, files)
@@ -85,14 +85,16 @@ def _hand_ins(
 ) -> list[HandIn]:
     """The hand-in of each parcel."""
     if _is_one_hand_in(submissions, parcels):
-        return [HandIn(submissions, shown(submissions.resolve().name))]
+        return [HandIn(submissions, displayable(submissions.resolve().name))]
     folders = (work / str(number) for number in range(len(parcels)))
-    trips = [_Trip(parcel, next(folders), _problem(parcel, files)) for parcel in parcels]
+    extractions = [
+        _Extraction(parcel, next(folders), _problem(parcel, files)) for parcel in parcels
+    ]
     take = _from_folder if submissions.is_dir() else _from_archive
-    places = take(submissions, files, trips)
-    telling = _telling(parcels)
+    places = take(submissions, files, extractions)
+    distinctive = _distinctive_names(parcels)
     pairs = zip(parcels, places, strict=True)
-    return [_hand_in(parcel, files, telling, *place) for parcel, place in pairs]
+    return [_hand_in(parcel, files, distinctive, *place) for parcel, place in pairs]
 
 
 def _is_one_hand_in(submissions: Path, parcels: Sequence[Parcel]) -> bool:
@@ -102,7 +104,7 @@ def _is_one_hand_in(submissions: Path, parcels: Sequence[Parcel]) -> bool:
     return not others and whole and first.upload is None
 
 
-def _telling(parcels: Sequence[Parcel]) -> frozenset[str]:
+def _distinctive_names(parcels: Sequence[Parcel]) -> frozenset[str]:
     """Names that tell who uploaded. With anonymous marking Moodle calls everybody the same."""
     uploads = {(parcel.upload.name, parcel.upload.key) for parcel in parcels if parcel.upload}
     count = Counter(name for name, _ in uploads)
@@ -112,17 +114,17 @@ def _telling(parcels: Sequence[Parcel]) -> frozenset[str]:
 def _hand_in(
     parcel: Parcel,
     files: Sequence[DownloadFile],
-    telling: frozenset[str],
+    distinctive: frozenset[str],
     place: Path,
     problem: str,
 ) -> HandIn:
     time, upload = max(files[index].time for index in parcel.files), parcel.upload
     if upload is None:
-        return HandIn(place, shown(parcel.label), time=time, problem=problem)
-    name = shown(upload.name) if upload.name in telling else ""
+        return HandIn(place, displayable(parcel.label), time=time, problem=problem)
+    name = displayable(upload.name) if upload.name in distinctive else ""
     is_moodle = upload.system == "moodle"
     moodle, canvas = (upload.number, "") if is_moodle else ("", upload.number)
-    label, key = shown(parcel.label), upload.key
+    label, key = displayable(parcel.label), upload.key
     return HandIn(place, label, moodle, canvas, name, key, time, upload.file, problem)
 
 
@@ -136,8 +138,8 @@ def _problem(parcel: Parcel, files: Sequence[DownloadFile]) -> str:
 
 
 @dataclass(frozen=True)
-class _Trip:
-    """A parcel on its way out of a download: into which folder of ours, and why it stays."""
+class _Extraction:
+    """A parcel on its way out of a download: its folder below ours, and why it stays."""
 
     parcel: Parcel
     folder: Path
@@ -145,7 +147,7 @@ class _Trip:
 
     @property
     def targets(self) -> dict[int, Path]:
-        """Where to each of its files is taken."""
+        """The target of each of its files."""
         if self.problem:
             return {}
         if self.parcel.packed:
@@ -155,44 +157,51 @@ class _Trip:
 
 
 def _from_archive(
-    archive: Path, _files: Sequence[DownloadFile], trips: Sequence[_Trip]
+    archive: Path, _files: Sequence[DownloadFile], extractions: Sequence[_Extraction]
 ) -> list[tuple[Path, str]]:
-    """Where each parcel of an archive can be opened, and why it cannot."""
-    for trip in trips:
-        trip.folder.mkdir(parents=True)
-    targets = {place: target for trip in trips for place, target in trip.targets.items()}
-    damage = taken_out(archive, targets)
+    """The place in which each parcel of an archive can be opened, and why it cannot be."""
+    for extraction in extractions:
+        extraction.folder.mkdir(parents=True)
+    targets = {
+        place: target for extraction in extractions for place, target in extraction.targets.items()
+    }
+    damage = extract(archive, targets)
     places = []
-    for trip in trips:
-        problems = (trip.problem, *(damage.get(place, "") for place in trip.parcel.files))
-        folder = trip.folder / _TAKEN_OUT if trip.parcel.packed else trip.folder
+    for extraction in extractions:
+        problems = (
+            extraction.problem,
+            *(damage.get(place, "") for place in extraction.parcel.files),
+        )
+        folder = extraction.folder / _TAKEN_OUT if extraction.parcel.packed else extraction.folder
         places.append((folder, next(filter(None, problems), "")))
     return places
 
 
 def _from_folder(
-    folder: Path, files: Sequence[DownloadFile], trips: Sequence[_Trip]
+    folder: Path, files: Sequence[DownloadFile], extractions: Sequence[_Extraction]
 ) -> list[tuple[Path, str]]:
-    """The same of a folder: most can be opened where they are, what is scattered is gathered."""
+    """The same of a folder: most are opened in their place, and scattered files are gathered."""
     places = []
-    for trip in trips:
-        parcel = trip.parcel
+    for extraction in extractions:
+        parcel = extraction.parcel
         if parcel.packed:
-            places.append((folder / files[min(parcel.files)].path, trip.problem))
+            places.append((folder / files[min(parcel.files)].path, extraction.problem))
         elif parcel.folder is not None:
-            places.append((folder / parcel.folder, trip.problem))
+            places.append((folder / parcel.folder, extraction.problem))
         else:
-            places.append((trip.folder, trip.problem or _gathered(trip, folder, files)))
+            places.append(
+                (extraction.folder, extraction.problem or _gathered(extraction, folder, files))
+            )
     return places
 
 
-def _gathered(trip: _Trip, folder: Path, files: Sequence[DownloadFile]) -> str:
+def _gathered(extraction: _Extraction, folder: Path, files: Sequence[DownloadFile]) -> str:
     """Copy the files of a scattered parcel; why that failed."""
-    trip.folder.mkdir(parents=True)
+    extraction.folder.mkdir(parents=True)
     try:
-        for place, target in trip.targets.items():
-            with strangers_file(folder / files[place].path) as stream:
-                copied(stream, target, LARGEST_ARCHIVE)
-    except (OSError, Refused) as error:
+        for place, target in extraction.targets.items():
+            with open_strangers_file(folder / files[place].path) as stream:
+                copy_limited(stream, target, LARGEST_ARCHIVE)
+    except (OSError, Refusal) as error:
         return str(error)
     return ""

@@ -1,10 +1,9 @@
-"""Points for answers: by the key of the student's own run, with what is known of how answers go
-wrong.
+"""Points for answers, by the key of the student's own run.
 
 A number is right within its tolerance, or if it is the right value rounded to the digits that were
-written. Half of the points are had without a unit, a quarter with a known factor between, such as 8
-of bits and bytes. A number that may mean two things never costs points: if another of its readings
-earns more, a person reads it.
+written. Half of the points are given without a unit, a quarter with a known factor between, such as
+8 of bits and bytes. A number that may mean two things never costs points: if another of its
+readings earns more, a person reads it.
 """
 
 from __future__ import annotations
@@ -52,10 +51,10 @@ _RIGHT = ("right", "follows")
 
 @dataclass(frozen=True)
 class AnswerMark:
-    """What an answer earned: `points` None where a person is to read it.
+    """What an answer earned: `points` is None if a person is to read it.
 
-    `verdict` is right, follows, unit, factor, mistake, wrong, part, empty, unreadable, read or
-    by hand.
+    `verdict` is right, follows, unit, factor, mistake, wrong, part, empty, unreadable, read or by
+    hand.
     """
 
     question: str
@@ -68,17 +67,17 @@ class AnswerMark:
 
 
 def tolerances(lab: LabSpec, keys: Sequence[Key]) -> dict[str, float]:
-    """How far a number may be off, as a share of it: a quarter of its standard deviation over
-    seeds, within limits.
+    """How far a number may be off, as a share of it.
 
-    A reading of one's own run is nearer to it than the runs of others are.
+    It is a quarter of its standard deviation over seeds, within limits. A reading of one's own run
+    is nearer to it than the runs of others are.
     """
-    found = {}
+    shares = {}
     for question in lab.questions:
         values = [key.numbers[question.id] for key in keys if question.id in key.numbers]
         spread = stdev(values) / abs(median(values)) if len(values) > 2 and median(values) else 0.0
-        found[question.id] = min(MOST_TOLERANCE, max(LEAST_TOLERANCE, spread / 4))
-    return found
+        shares[question.id] = min(MOST_TOLERANCE, max(LEAST_TOLERANCE, spread / 4))
+    return shares
 
 
 @dataclass(frozen=True)
@@ -92,8 +91,8 @@ class Marker:
     variables: Variables
     pictures: Mapping[str, str]
     bands: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """By question, where it is all that a number can be judged by: runs in real time without
-    readable captures.
+    """By question, if a number can be judged by nothing else: runs in real time without readable
+    captures.
     """
 
     def marks(self, answers: Answers) -> list[AnswerMark]:
@@ -103,9 +102,10 @@ class Marker:
     def right(self, answers: Answers) -> set[str]:
         """The numbers that are right by this key."""
         return {
-            one.question
-            for one in self.marks(answers)
-            if one.verdict in ("right", "unit") and self.lab.question(one.question).kind == "number"
+            mark.question
+            for mark in self.marks(answers)
+            if mark.verdict in ("right", "unit")
+            and self.lab.question(mark.question).kind == "number"
         }
 
     def _mark(self, question: Question, answers: Answers) -> AnswerMark:
@@ -167,9 +167,9 @@ class Marker:
             share = float(given == right or bool(given & right and len(given) == 1))
         verdict = "right" if share == 1 else "part" if share else "wrong"
         texts = {option.id: option.text for option in question.options}
-        shown = "; ".join(texts.get(one, one[:60]) for one in sorted(given))
+        ticked = "; ".join(texts.get(option_id, option_id[:60]) for option_id in sorted(given))
         return replace(
-            empty, given=shown, points=_rounded(share * question.points), verdict=verdict, note=""
+            empty, given=ticked, points=_rounded(share * question.points), verdict=verdict, note=""
         )
 
     def _number(
@@ -204,7 +204,7 @@ class Marker:
     def _judged(
         self, question: Question, reading: _Reading, answers: Answers, empty: AnswerMark
     ) -> AnswerMark:
-        close = _Close(self.tolerance.get(question.id, LEAST_TOLERANCE), reading.half_step)
+        close = _Closeness(self.tolerance.get(question.id, LEAST_TOLERANCE), reading.half_step)
         share, verdict, note, mistake = self._judge(question, reading.value, close, answers)
         if verdict in _RIGHT and reading.note:
             share, verdict, note = reading.most, "unit", reading.note
@@ -212,7 +212,7 @@ class Marker:
         return replace(empty, points=points, verdict=verdict, note=note, mistake=mistake)
 
     def _judge(
-        self, question: Question, value: float, close: _Close, answers: Answers
+        self, question: Question, value: float, close: _Closeness, answers: Answers
     ) -> tuple[float, str, str, str]:
         """Share of the points, verdict, note and known mistake."""
         expected = self.key.numbers[question.id]
@@ -272,12 +272,12 @@ def _readings(question: Question, number: Number) -> list[_Reading]:
     """
     unit = written_numbers.unit_named(question.unit)
     own = number.unit or unit
-    asked = {own.dimension, unit.dimension}
+    dimensions = {own.dimension, unit.dimension}
     plain = question.unit in ("", "%")  # neither is a number of things
-    same = len(asked) == 1 or (plain and asked == {"number", "share"})
-    scale = number.scale(unit) if same else 1.0
+    comparable = len(dimensions) == 1 or (plain and dimensions == {"number", "share"})
+    scale = number.scale(unit) if comparable else 1.0
     reading = _Reading(number.value * scale, number.half_step * scale)
-    if not same:
+    if not comparable:
         note = "The number is right; its unit is another."
         return [replace(reading, most=BY_A_FACTOR, note=note)]
     if number.unit or unit.dimension == "number":
@@ -289,9 +289,10 @@ def _readings(question: Question, number: Number) -> list[_Reading]:
 
 
 @dataclass(frozen=True)
-class _Close:
-    """Whether a value is another: within a share of it, or within the rounding of what was
-    written.
+class _Closeness:
+    """Whether two values are the same.
+
+    They are within a share of the second, or within the rounding of what was written.
     """
 
     share: float

@@ -23,8 +23,8 @@ from functools import cache
 from pathlib import Path
 
 from labs.definition.lab_spec import LabSpec
-from labs.grading.case import Case, Exported
-from labs.grading.csv_tables import Filled, ForeignTable, foreign, table
+from labs.grading.case import Case, ExportedPoints
+from labs.grading.csv_tables import FilledTable, ForeignTable, read_foreign_table, table
 from topologies.errors import UsageError
 
 _HEADINGS = Path(__file__).with_name("moodle_headings.toml")
@@ -35,7 +35,7 @@ _RIGHT_OF_MAXIMUM = 2
 _DOWNLOADED = "Give the file that Moodle's 'Download grading worksheet' gave, as it is."
 
 
-def own_worksheet(lab: LabSpec, students: Sequence[Exported]) -> str:
+def own_worksheet(lab: LabSpec, students: Sequence[ExportedPoints]) -> str:
     """A worksheet in English; empty if no student's number in Moodle is known.
 
     The space in "Participant 17" is right for every Moodle. The importer cuts off as many
@@ -53,14 +53,14 @@ def own_worksheet(lab: LabSpec, students: Sequence[Exported]) -> str:
     return table((*heading, "Last modified (grade)", "Feedback comments"), rows) if rows else ""
 
 
-def comment(lab: LabSpec, student: Exported) -> str:
+def comment(lab: LabSpec, student: ExportedPoints) -> str:
     """The feedback comment, as HTML; empty without final points."""
     if student.points is None:
         return ""
-    return f"{_ours(lab)} {student.points:g} of {lab.points} points."
+    return f"{_comment_beginning(lab)} {student.points:g} of {lab.points} points."
 
 
-def _ours(lab: LabSpec) -> str:
+def _comment_beginning(lab: LabSpec) -> str:
     """How every comment of ours begins."""
     return html.escape(f"{lab.title}:", quote=False)
 
@@ -91,7 +91,7 @@ class Worksheet:
         """The most points of the assignment, as it is written."""
         return self.table.value(row, self.columns.maximum)
 
-    def placed(self, students: Sequence[Exported]) -> Iterator[tuple[int, Exported]]:
+    def placed(self, students: Sequence[ExportedPoints]) -> Iterator[tuple[int, ExportedPoints]]:
         """Each row with its student: by the number in Moodle, else by a cell of id or address."""
         numbers = {_number_of(student.case): student for student in students}
         unknown = [student for student in students if not _number_of(student.case)]
@@ -104,7 +104,7 @@ class Worksheet:
             elif len(named) == 1:
                 yield row, named[0]
 
-    def fill(self, row: int, student: Exported, lab: LabSpec) -> Iterator[str]:
+    def fill(self, row: int, student: ExportedPoints, lab: LabSpec) -> Iterator[str]:
         """Write a student's row. Yields sentences about what the importer will not do with it."""
         if student.points is None:
             yield from self._empty(row, student)
@@ -115,18 +115,18 @@ class Worksheet:
         if self.columns.feedback is None:
             return
         before = self.table.value(row, self.columns.feedback)
-        if before and not before.startswith(_ours(lab)):
+        if before and not before.startswith(_comment_beginning(lab)):
             yield f"{student.name} has a comment in Moodle already: it stays."
         else:
             self.table.put(row, self.columns.feedback, comment(lab, student))
 
-    def _empty(self, row: int, student: Exported) -> Iterator[str]:
+    def _empty(self, row: int, student: ExportedPoints) -> Iterator[str]:
         if self.table.value(row, self.columns.grade):
             self.table.put(row, self.columns.grade, "")
             yield f"{student.name} has a grade in Moodle; an empty cell does not take it away."
 
 
-def filled(file: Path, lab: LabSpec, students: Sequence[Exported]) -> Filled:
+def filled(file: Path, lab: LabSpec, students: Sequence[ExportedPoints]) -> FilledTable:
     """The worksheet in `file` with the grades and comments of students; nothing else is changed.
 
     Points are scaled to the assignment's maximum. Raises UsageError if it is no worksheet.
@@ -136,11 +136,14 @@ def filled(file: Path, lab: LabSpec, students: Sequence[Exported]) -> Filled:
     notices = [*_about(sheet, lab, list(rows.values()), students)]
     for row, student in rows.items():
         notices += sheet.fill(row, student, lab)
-    return Filled(sheet.table.content(), tuple(notices))
+    return FilledTable(sheet.table.content(), tuple(notices))
 
 
 def _about(
-    sheet: Worksheet, lab: LabSpec, placed: Sequence[Exported], students: Sequence[Exported]
+    sheet: Worksheet,
+    lab: LabSpec,
+    placed: Sequence[ExportedPoints],
+    students: Sequence[ExportedPoints],
 ) -> Iterator[str]:
     """Sentences about the worksheet as a whole."""
     final = sum(student.points is not None for student in placed)
@@ -157,7 +160,7 @@ def _about(
 def read_worksheet(file: Path) -> Worksheet:
     """The worksheet in a file. Raises UsageError, with the columns of the file if it is none."""
     try:
-        sheet = foreign(file.read_bytes())
+        sheet = read_foreign_table(file.read_bytes())
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}.", _DOWNLOADED) from None
     columns = _recognised(sheet)
@@ -173,16 +176,16 @@ def read_worksheet(file: Path) -> Worksheet:
 
 
 def _recognised(sheet: ForeignTable) -> WorksheetColumns | None:
-    """The columns, by their headings in any known language, else by where Moodle writes them."""
-    known = {role: _place(sheet.heading, names) for role, names in _headings().items()}
-    maximum = _maximum(sheet) if known["maximum"] is None else known["maximum"]
-    identifier = 0 if known["identifier"] is None else known["identifier"]
+    """The columns, by their headings in any known language, else by Moodle's usual places."""
+    columns = {role: _place(sheet.heading, names) for role, names in _headings().items()}
+    maximum = _maximum(sheet) if columns["maximum"] is None else columns["maximum"]
+    identifier = 0 if columns["identifier"] is None else columns["identifier"]
     if not maximum or len(sheet.heading) <= maximum + _RIGHT_OF_MAXIMUM:
         return None
     cells = (sheet.value(row, identifier) for row in _body(sheet))
     if not all(_IDENTIFIER.fullmatch(text) for text in cells):
         return None
-    return WorksheetColumns(identifier, maximum - 1, maximum, known["feedback"])
+    return WorksheetColumns(identifier, maximum - 1, maximum, columns["feedback"])
 
 
 @cache
@@ -221,8 +224,8 @@ def _is_maximum(sheet: ForeignTable, column: int) -> bool:
 
 def _number_of(case: Case) -> str:
     """The number by which Moodle names the participant; empty if it is not known."""
-    known = case.hand_in.moodle or (case.person.moodle if case.person else "")
-    match = _IDENTIFIER.fullmatch(known)
+    identifier = case.hand_in.moodle or (case.person.moodle if case.person else "")
+    match = _IDENTIFIER.fullmatch(identifier)
     return match[1] if match else ""
 
 

@@ -1,4 +1,4 @@
-"""Points by hand: a file that people write and that grading only reads."""
+"""Points by hand, in a file that people write and that grading only reads."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Override:
 
 
 @dataclass(frozen=True)
-class ByHand:
+class Overrides:
     """The points that people gave."""
 
     override: tuple[Override, ...] = ()
@@ -57,7 +57,7 @@ class ByHand:
         }
 
 
-def read_by_hand(folder: Path, lab: LabSpec) -> ByHand:
+def read_overrides(folder: Path, lab: LabSpec) -> Overrides:
     """The file in the folder of grades, made if there is none. Raises UsageError."""
     content = read_toml(folder / FILE, _BEGINNING)
     if "accept" in content:
@@ -65,15 +65,15 @@ def read_by_hand(folder: Path, lab: LabSpec) -> ByHand:
             f"{folder / FILE} has [[accept]], which names no hand-in and is read no more.",
             "Take it out; reading.html makes lines for accepted.toml, each for one hand-in.",
         )
-    by_hand: ByHand = from_data(ByHand, content, FILE)
-    for line in by_hand.override:
+    overrides: Overrides = from_data(Overrides, content, FILE)
+    for line in overrides.override:
         most = lab.points if line.question == REST else lab.question(line.question).points
         if not 0 <= line.points <= most:
             raise UsageError(
                 f"{folder / FILE}: {line.question} has {most} points at most.",
                 "Correct that line and grade again.",
             )
-    return by_hand
+    return overrides
 
 
 def read_toml(file: Path, beginning: str) -> dict[str, Any]:
@@ -88,9 +88,9 @@ def read_toml(file: Path, beginning: str) -> dict[str, Any]:
         ) from None
 
 
-def apply(case: Case, lab: LabSpec, by_hand: ByHand) -> None:
-    """Put the points that people gave in place, also of a hand-in that could not be graded."""
-    lines = by_hand.lines_for(case)
+def apply_overrides(case: Case, lab: LabSpec, overrides: Overrides) -> None:
+    """Give the points that people gave, also to a hand-in that could not be graded."""
+    lines = overrides.lines_for(case)
     if case.refused:
         case.marks = list(_marked(lab, lines)) if lines else []
         return

@@ -129,10 +129,10 @@ def read_roster(file: Path) -> list[Person]:
         raise UsageError(f"{file} cannot be read as a table of students: {error}.", _SAVE) from None
     if not any(tables.values()):
         raise UsageError(f"{file} names no student.", _REMEDY)
-    people = list(_people(file, max(tables.values(), key=_fits)))
+    people = list(_people(file, max(tables.values(), key=_fitness)))
     ids = [person.id for person in people]
-    if twice := next((student for student, count in Counter(ids).items() if count > 1), None):
-        raise UsageError(f"{file} names {twice} twice.", "Give everybody an id of their own.")
+    if repeated := next((student for student, count in Counter(ids).items() if count > 1), None):
+        raise UsageError(f"{file} names {repeated} twice.", "Give everybody an id of their own.")
     return people
 
 
@@ -145,7 +145,7 @@ def _rows(text: str, delimiter: str) -> list[list[str]]:
     return [row for row in rows if any(row)]
 
 
-def _fits(rows: Sequence[Sequence[str]]) -> tuple[bool, int]:
+def _fitness(rows: Sequence[Sequence[str]]) -> tuple[bool, int]:
     """How well a delimiter fits: it gives a column of ids, and many columns."""
     heading = _heading(rows[0])
     return any(name in _COLUMNS["id"] for name in heading), max(map(len, rows))
@@ -173,14 +173,15 @@ def _people(file: Path, rows: Sequence[Sequence[str]]) -> Iterator[Person]:
 
 def _is_heading(first: str, others: Sequence[Sequence[str]]) -> bool:
     """Whether the first line of a list is its heading: it is known as one, or unlike all ids."""
-    known = any(first in names for names in _COLUMNS.values())
-    telling = [bool(re.search(r"[0-9@]", row[0])) for row in others]
-    return known or (bool(telling) and all(telling) and not re.search(r"[0-9@]", first))
+    is_known = any(first in names for names in _COLUMNS.values())
+    id_like = [bool(re.search(r"[0-9@]", row[0])) for row in others]
+    return is_known or (bool(id_like) and all(id_like) and not re.search(r"[0-9@]", first))
 
 
 def _person(cells: dict[str, str], heading: Sequence[str]) -> Person:
-    """A row of a table by its headings. Canvas's `ID` is its own number, Moodle's may be one of a
-    participant.
+    """A row of a table by its headings.
+
+    Canvas's `ID` is its own number, Moodle's may be that of a participant.
     """
     canvas_export = "sis user id" in heading or "sis login id" in heading
     numbers = (_participant(name, cells.get(name, "")) for name in _IDENTIFIER)

@@ -1,6 +1,6 @@
 """The files of a download sorted into hand-ins, by their names alone.
 
-Whose a file is, the course system says (labs.grading.uploads). Of what one student uploaded, each
+The course system says whose a file is (labs.grading.uploads). Among the files of one student, each
 archive and each folder with answers is a hand-in; so it is with files of which no course system
 speaks. Every file ends in one parcel, or among the others with its reason.
 """
@@ -43,7 +43,7 @@ class Parcel:
 
 
 @dataclass(frozen=True)
-class Reason:
+class OutsideReason:
     """Why a file is in no hand-in. `look` says that a person should know.
 
     `whose` is the word of the course system.
@@ -59,16 +59,16 @@ class Sorting:
     """How files are sorted: each is in a parcel or has a reason, by its place in the download."""
 
     parcels: list[Parcel] = field(default_factory=list)
-    others: dict[int, Reason] = field(default_factory=dict)
+    others: dict[int, OutsideReason] = field(default_factory=dict)
 
     def leave(self, places: Iterable[int], text: str, look: bool, whose: str = "") -> None:
         """These are in no hand-in."""
-        self.others |= {place: Reason(text, look, whose) for place in places}
+        self.others |= {place: OutsideReason(text, look, whose) for place in places}
 
 
 @dataclass(frozen=True)
 class _FileGroup:
-    """What belongs together: names by their places in the download, as the student gave them."""
+    """Files that belong together: by their places in the download, the names that were given."""
 
     names: dict[int, str]
     in_order: list[tuple[str, int]]
@@ -90,7 +90,7 @@ class _FileGroup:
 
 
 @dataclass(frozen=True)
-class _Piece:
+class _HandInFiles:
     """A hand-in in a group: names inside it, the folder around them, whether it is an archive."""
 
     names: dict[int, str]
@@ -98,7 +98,7 @@ class _Piece:
     packed: bool
 
 
-def sorted_out(files: Sequence[DownloadFile]) -> Sorting:
+def sort_files(files: Sequence[DownloadFile]) -> Sorting:
     """Every file in one parcel or among the others."""
     sorting = Sorting()
     groups: dict[str, dict[int, Upload]] = defaultdict(dict)
@@ -124,7 +124,7 @@ def sorted_out(files: Sequence[DownloadFile]) -> Sorting:
 def _sort_uploads(
     sorting: Sorting, paths: Mapping[int, str], uploads: Mapping[int, Upload]
 ) -> None:
-    """What one student, or one group, uploaded.
+    """Sort the files that one student, or one group, uploaded.
 
     If nothing of it is a hand-in, all of it is taken for one, so that the student is told.
     """
@@ -132,11 +132,13 @@ def _sort_uploads(
     for place, upload in uploads.items():
         if not upload.typed:
             folders[upload.folder][place] = upload.inside
-    pieces: list[tuple[str, _Piece]] = []
+    pieces: list[tuple[str, _HandInFiles]] = []
     for folder, names in folders.items():
         pieces += [(folder, piece) for piece in _pieces(_FileGroup.of(names), named=True)]
     if not pieces:
-        wholes = {folder: _Piece(names, "", len(names) == 1) for folder, names in folders.items()}
+        wholes = {
+            folder: _HandInFiles(names, "", len(names) == 1) for folder, names in folders.items()
+        }
         pieces = list(wholes.items())
     sorting.parcels += [_parcel(piece, folder, paths, uploads) for folder, piece in pieces]
     taken = {place for _, piece in pieces for place in piece.names}
@@ -147,7 +149,7 @@ def _sort_uploads(
 
 
 def _parcel(
-    piece: _Piece, folder: str, paths: Mapping[int, str], uploads: Mapping[int, Upload]
+    piece: _HandInFiles, folder: str, paths: Mapping[int, str], uploads: Mapping[int, Upload]
 ) -> Parcel:
     first = min(piece.names)
     if piece.packed or not folder:
@@ -156,7 +158,9 @@ def _parcel(
     return Parcel(whole, piece.names, uploads[first], folder=whole)
 
 
-def _pieces(group: _FileGroup, named: bool, owned: _FileGroup | None = None) -> Iterator[_Piece]:
+def _pieces(
+    group: _FileGroup, named: bool, owned: _FileGroup | None = None
+) -> Iterator[_HandInFiles]:
     """The hand-ins of a group.
 
     Loose answers that lie above other hand-ins are one too if it is known whose they are.
@@ -168,16 +172,16 @@ def _pieces(group: _FileGroup, named: bool, owned: _FileGroup | None = None) -> 
         rivals = owned.beneath(root) if owned else {}
         if not taken & beneath.keys() and not rivals and _is_whole(set(beneath.values())):
             taken |= beneath.keys()
-            yield _Piece(beneath, root, False)
+            yield _HandInFiles(beneath, root, False)
     for place, name in group.names.items():
         if place not in taken and _ARCHIVE.fullmatch(name):
             taken.add(place)
-            yield _Piece({place: name}, "", True)
+            yield _HandInFiles({place: name}, "", True)
     for root in reversed(roots) if named else ():
         rest = {place: name for place, name in group.beneath(root).items() if place not in taken}
         if rest:
             taken |= rest.keys()
-            yield _Piece(rest, root, False)
+            yield _HandInFiles(rest, root, False)
 
 
 def _is_whole(names: set[str]) -> bool:

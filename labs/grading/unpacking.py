@@ -1,9 +1,8 @@
-"""A stranger's zip, tar or folder into an empty folder of ours: the files that a hand-in has, and
-nothing else.
+"""A stranger's zip, tar or folder, unpacked into an empty folder of ours.
 
-Nothing is trusted: not the names, not the kinds, not the sizes that an archive claims. What is
-refused is refused as a whole, with a sentence for its owner. Files that no hand-in needs are passed
-over.
+Only the files that a hand-in has are taken out. Nothing is trusted: not the names, not the kinds,
+not the sizes that an archive claims. A hand-in is refused as a whole, with a sentence for its
+owner. Files that no hand-in needs are passed over.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ from labs.grading.archives import (
     AGAIN,
     PACK,
     ArchiveLimits,
-    Member,
+    ArchiveMember,
     Opener,
-    Refused,
-    copied,
+    Refusal,
+    copy_limited,
     damage_refused,
     link_problem,
     members,
-    strangers_file,
+    open_strangers_file,
 )
 
 _MOST_FILES = 5000
@@ -58,11 +57,11 @@ def by_machine(name: str) -> bool:
 def unpack(source: Path, target: Path) -> list[str]:
     """Copy what is wanted of an archive or a folder; the names. Raises Refused."""
     if source.is_symlink() or not (source.is_file() or source.is_dir()):
-        raise Refused("It is neither a file nor a folder.", PACK)
+        raise Refusal("It is neither a file nor a folder.", PACK)
     try:
         return _unpacked(source, target)
     except OSError as error:
-        raise Refused(f"It cannot be unpacked ({error.strerror}).", AGAIN) from None
+        raise Refusal(f"It cannot be unpacked ({error.strerror}).", AGAIN) from None
 
 
 def _unpacked(source: Path, target: Path) -> list[str]:
@@ -75,31 +74,31 @@ def _unpacked(source: Path, target: Path) -> list[str]:
         inside = _inside(member.name, root)
         if wanted(inside) and not by_machine(member.name):
             with damage_refused(), opened() as stream:
-                left -= copied(stream, target / inside, min(left, _limit(inside)))
+                left -= copy_limited(stream, target / inside, min(left, _limit(inside)))
             names.append(inside)
     return names
 
 
-def _offered(source: Path) -> Iterator[tuple[Member, Opener]]:
+def _offered(source: Path) -> Iterator[tuple[ArchiveMember, Opener]]:
     if source.is_dir():
         yield from _files(source)
         return
-    with strangers_file(source) as stream:
+    with open_strangers_file(source) as stream:
         if os.fstat(stream.fileno()).st_size > LARGEST_ARCHIVE:
-            raise Refused(f"It is larger than {LARGEST_ARCHIVE >> 20} MiB.", PACK)
+            raise Refusal(f"It is larger than {LARGEST_ARCHIVE >> 20} MiB.", PACK)
         yield from members(stream, ArchiveLimits(_MOST_FILES, _LARGEST_FILE, _LARGEST_WHOLE))
 
 
-def _check(offered: list[Member], root: str, strict: bool) -> None:
+def _check(offered: list[ArchiveMember], root: str, strict: bool) -> None:
     """Raises Refused. Of a folder, only links that stand for something wanted are refused."""
     for member in offered:
         if member.problem and (strict or wanted_or_above(_inside(member.name, root))):
             raise member.problem
     names = [member.name for member in offered if not by_machine(member.name)]
     if len(set(names)) < len(names):
-        raise Refused("It holds a file twice.", PACK)
+        raise Refusal("It holds a file twice.", PACK)
     if sum(member.size for member in offered) > _LARGEST_WHOLE and strict:
-        raise Refused(
+        raise Refusal(
             f"Unpacked it would be larger than {_LARGEST_WHOLE >> 20} MiB.",
             "Hand in shorter captures.",
         )
@@ -122,7 +121,7 @@ def _limit(name: str) -> int:
     return LARGEST_PICTURE if _BESIDE.fullmatch(name) else _LARGEST_FILE
 
 
-def _files(root: Path) -> Iterator[tuple[Member, Opener]]:
+def _files(root: Path) -> Iterator[tuple[ArchiveMember, Opener]]:
     """The same of a folder, which is walked without following a link."""
     count = 0
     for place, folders, files in os.walk(root, followlinks=False):
@@ -132,11 +131,11 @@ def _files(root: Path) -> Iterator[tuple[Member, Opener]]:
             status = file.lstat()
             inside = file.relative_to(root).as_posix()
             if count > _MOST_FILES:
-                raise Refused(f"It holds more than {_MOST_FILES} files.", PACK)
+                raise Refusal(f"It holds more than {_MOST_FILES} files.", PACK)
             if not stat.S_ISDIR(status.st_mode):
                 problem = None if stat.S_ISREG(status.st_mode) else link_problem(inside)
-                member = Member(inside, status.st_size, status.st_mtime, problem)
-                yield member, partial(strangers_file, file)
+                member = ArchiveMember(inside, status.st_size, status.st_mtime, problem)
+                yield member, partial(open_strangers_file, file)
 
 
 def wanted_or_above(name: str) -> bool:

@@ -1,17 +1,17 @@
-"""Who uploaded a file, by the name that Moodle or Canvas gives it in a download.
+"""The uploader of a file, by the name that Moodle or Canvas gives it in a download.
 
 Moodle (mod/assign/classes/downloader.php) writes a folder `NAME_NUMBER_assignsubmission_PLUGIN` for
 each student, or without folders that in front of each file's name; it takes underscores out of
 names. Of a group's assignment the name and the number are the group's, and students without a group
 have no number; older ones put `GROUP-` in front.
 
-Canvas (lib/content_zipper.rb) writes `NAME[_LATE]_NUMBER_FILE_ORIGINAL`, where FILE is its number
-of the file and grows from upload to upload, or `anon_WORD` for name and number, and for typed text
-`..._text.html` and `..._link.html`. To the name of a file that was handed in before, it appends -1,
--2 and so on.
+Canvas (lib/content_zipper.rb) writes `NAME[_LATE]_NUMBER_FILE_ORIGINAL`; FILE is its number of the
+file and grows from upload to upload. It writes `anon_WORD` for name and number if they are hidden,
+and `..._text.html` and `..._link.html` for typed text. To the name of a file that was handed in
+before, it appends -1, -2 and so on.
 
-What follows the system's own words is the student's: the first match counts, so that no name of a
-file can speak of another student.
+The system's own words come first, and the rest is the student's: the first match counts, so that no
+name of a file can speak of another student.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Upload:
 
 
 def upload_of(path: str) -> Upload | None:
-    """Who uploaded the file at a path in a download; None if no course system says it."""
+    """The uploader of the file at a path in a download; None if no course system says it."""
     parts = path.split("/")
     for depth, part in enumerate(parts[: _AROUND_MOODLE + 1]):
         rest = "/".join(parts[depth + 1 :])

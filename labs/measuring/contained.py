@@ -22,6 +22,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, NoReturn
 
+from testbed.host.naming import PREFIX
 from topologies.errors import TcplabError
 
 SECONDS = 120.0
@@ -31,11 +32,11 @@ _ENDING = 20.0  # seconds in which a process that holds a guest may end it
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
     [
-        "labs.measuring.lab_measures",
-        "labs.grading.inspection",
-        "labs.grading.authentic",
-        "labs.measuring.repeating",
-        "labs.grading.hand_in_digest",
+        f"{PREFIX}labs.measuring.lab_measures",
+        f"{PREFIX}labs.grading.inspection",
+        f"{PREFIX}labs.grading.authenticity",
+        f"{PREFIX}labs.measuring.repeating",
+        f"{PREFIX}labs.grading.hand_in_digest",
     ]
 )
 

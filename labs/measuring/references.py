@@ -11,28 +11,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import analysis
-import labs
 from experiments.definition.grid import Combination
-from experiments.sweep.point import Origin, Point, Record
+from experiments.sweep.point import Origin, Point, Record, origin
 from experiments.sweep.point_store import PointStore
 from experiments.sweep.running_points import PointRunner, Watch, run_points
+from labs.measuring import lab_measures
 from labs.measuring.repeating import carry, carry_kept
 from testbed.engine.engine import Task
-from testbed.jobs.archive import code_digest
-from testbed.lab.ready import Lab
-
-_MEASURING = ("measuring/lab_measures.py", "measuring/contained.py", "measuring/repeating.py")
-
-
-def origin(lab: Lab) -> Origin:
-    """Where references come from: the lab, the code that runs in guests, and all code that
-    measures.
-    """
-    folders = (Path(analysis.__file__).parent, Path(labs.__file__).parent)
-    files = [*sorted(folders[0].rglob("*.py")), *(folders[1] / name for name in _MEASURING)]
-    measuring = hashlib.sha256(b"\n".join(file.read_bytes() for file in files)).hexdigest()
-    return Origin(lab.digests["whole"], code_digest(), measuring)
 
 
 @dataclass
@@ -46,7 +31,7 @@ class References:
 
     @cached_property
     def source(self) -> Origin:
-        return origin(self.way.lab)
+        return origin(self.way.lab, lab_measures.__name__)
 
     def point(self, combination: Combination, seed: int) -> Point:
         return self.source.point(combination, seed)
@@ -57,9 +42,7 @@ class References:
         self.records |= self.memory.done(wanted)
         self.watch.wanted(len(wanted), len(wanted.keys() & self.records.keys()))
         missing = [point for key, point in wanted.items() if key not in self.records]
-        for point, record in run_points(
-            missing, self.way, self.memory, self.source, self.watch, carry
-        ):
+        for point, record in run_points(missing, self.way, self.memory, self.watch, carry):
             self.records[point.key] = record
 
     def keep(self, points: Iterable[Point], folder: Path) -> None:

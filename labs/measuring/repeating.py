@@ -7,25 +7,23 @@ even its progress is read anywhere else.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from experiments.running.seed import carry_seed, judge, limits_for, memory_for
+from experiments.running.seed import carry_seed, limits_for, memory_for
 from experiments.spec import ExperimentSpec
+from experiments.sweep.carrying_point import carry_point
 from experiments.sweep.point import Record
 from labs.measuring.contained import Allowance, contained
-from labs.measuring.lab_measures import Values, as_run_directory, values_of
+from labs.measuring.lab_measures import measured
 from testbed.host.scratch import scratch
 from testbed.jobs.following import Progress
 from testbed.lab.ready import Lab
 from topologies.data import from_data
 from topologies.errors import TcplabError
-from topologies.untrusted import digest, entries
 
 _READING = 120.0  # seconds beside those of the run: its module is built, its files are measured
 _BESIDE = 2 << 30  # bytes of address space beside the guest's memory
-_MOST_FILES = 10_000
 
 
 def carry(data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progress) -> Record:
@@ -71,32 +69,6 @@ def _kept(
 def _carried(
     folder: str, data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progress
 ) -> Record:
-    spec: ExperimentSpec = from_data(ExperimentSpec, data)
-    place = Path(folder)
-    raw = place / "raw" / f"seed-{seed}"
+    raw = Path(folder) / "raw" / f"seed-{seed}"
     raw.mkdir(parents=True)
-    usage = carry_seed(data, seed, str(raw), limits_for(spec, wall_seconds), lab, progress)
-    as_run_directory(place, data, [seed])
-    values: Values | None = values_of(folder)["values"].get(str(seed))
-    if values is None:
-        raise TcplabError(
-            "The guest left nothing that can be measured.", "Its module may have ended it."
-        )
-    problem = " ".join(judge(spec, seed, raw).failures)
-    return {
-        "status": "unproved" if problem else "complete",
-        "problem": problem,
-        "usage": asdict(usage),
-        "values": values,
-        "files": _digests(raw, spec),
-    }
-
-
-def _digests(raw: Path, spec: ExperimentSpec) -> dict[str, str]:
-    """What a condition measured; the logs beside it name paths and processes of the machine."""
-    names = [
-        path.relative_to(raw).as_posix()
-        for condition in spec.conditions
-        for path, _ in sorted(entries(raw / condition.name, 1, _MOST_FILES))
-    ]
-    return {f"{raw.name}/{name}": digest(raw, name) for name in names}
+    return carry_point(raw, data, seed, wall_seconds, lab, progress, measured)

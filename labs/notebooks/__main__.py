@@ -29,18 +29,19 @@ def notebook(lab: LabSpec) -> str:
             " gave out"
         ),
         _code(
-            "from labs import api\n\n"
-            f'assignment = api.start("{lab.name}", STUDENT, variants=VARIANTS)\n'
+            "import tcplab\n\n"
+            f'assignment = tcplab.lab.start("{lab.name}", STUDENT, variants=VARIANTS)\n'
             "print((assignment.folder / 'handout.md').read_text())"
         ),
         _text("Do the runs; they are kept in the assignment's folder."),
-        _code("runs = api.run(assignment)\nruns"),
+        _code("runs = tcplab.lab.run(assignment)\nruns"),
         _text(
-            "What the run measured in each condition, by the names of `labs/measuring/lab_measures.py`."
+            "What the run measured in each condition, by the names of"
+            " `labs/measuring/lab_measures.py`."
         ),
         _code(
             "import polars\n\n"
-            f'measured = api.measured(runs["{first.name}"])\n'
+            f'measured = tcplab.lab.measured(runs["{first.name}"])\n'
             "rows = [(name, *(values.get(name) for values in measured.values())) for name in "
             "sorted(set().union(*measured.values()))]\n"
             'polars.DataFrame(rows, schema=["what", *measured], orient="row")'
@@ -48,10 +49,10 @@ def notebook(lab: LabSpec) -> str:
         _text("Your answers, numbers with their unit:"),
         _code(
             "answers = {\n" + "".join(map(_line, lab.questions)) + "}\n"
-            "api.answer(assignment, answers)\nfor finding in api.check(assignment):\n"
+            "tcplab.lab.answer(assignment, answers)\nfor finding in tcplab.lab.check(assignment):\n"
             "    print(f'{finding.where}: {finding.text}')"
         ),
-        _code("api.pack(assignment)"),
+        _code("tcplab.lab.pack(assignment)"),
     ]
     numbered = [{"id": f"cell-{number}", **cell} for number, cell in enumerate(cells)]
     kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}

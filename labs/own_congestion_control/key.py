@@ -19,7 +19,7 @@ DERIVED = {"factor": factor}
 
 
 def key(runs: Runs, variables: Variables) -> Key:
-    """The values, and where known mistakes lead."""
+    """The values, and what known mistakes lead to."""
     run = runs["lossy"]
     reno, mine = run(RENO, RATE), run(MINE, RATE)
     return Key(

@@ -26,7 +26,7 @@ DERIVED = {"slower": slower, "throughput": throughput}
 
 
 def key(runs: Runs, variables: Variables) -> Key:
-    """The values, and where known mistakes lead."""
+    """The values, and what known mistakes lead to."""
     none, few, many = (runs[name](DROPPING, SECONDS) for name in ("none", "few", "many"))
     counted, share = runs["few"](DROPPING, LOST), percent(variables["few.loss"])
     times = {"time_none": none, "time_few": few}

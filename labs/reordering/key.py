@@ -25,7 +25,7 @@ def lost(runs: Runs) -> float:
 
 
 def key(runs: Runs, variables: Variables) -> Key:
-    """The values, and where known mistakes lead."""
+    """The values, and what known mistakes lead to."""
     steady, varied = runs["steady"](CUBIC, RATE), runs["varied"](CUBIC, RATE)
     counting, patient = runs["counting"](CUBIC, RATE), runs["patient"](CUBIC, RATE)
     resent = runs["varied"](CUBIC, RESENT)
@@ -48,7 +48,7 @@ def key(runs: Runs, variables: Variables) -> Key:
 
 
 def lesson(runs: Runs) -> bool:
-    """Packets overtook each other, nothing was lost, and the sender sent again and slowed down."""
+    """Packets overtook each other, nothing was lost, and the sender still slowed down."""
     varied, steady = runs["varied"], runs["steady"]
     reordered = varied(CUBIC, "run.reorderings") > 0
     needless = lost(runs) == 0 < varied(CUBIC, RESENT)

@@ -19,7 +19,7 @@ DERIVED = {"factor": factor}
 
 
 def key(runs: Runs, variables: Variables) -> Key:
-    """The values, and where known mistakes lead."""
+    """The values, and what known mistakes lead to."""
     some, rare = runs["some"], runs["rare"]
     on, off = some(ON, "flow1.goodput_kbit_s"), some(OFF, "flow1.goodput_kbit_s")
     resent_on, resent_off = some(ON, "run.resent_percent"), some(OFF, "run.resent_percent")
@@ -54,7 +54,7 @@ def key(runs: Runs, variables: Variables) -> Key:
 
 
 def lesson(runs: Runs) -> bool:
-    """More arrives with SACK at the higher loss, and a smaller share of segments is sent again."""
+    """More arrives with SACK at the higher loss, with a smaller share of retransmissions."""
     some = runs["some"]
     faster = some(ON, "flow1.goodput_kbit_s") > some(OFF, "flow1.goodput_kbit_s")
     return faster and some(ON, "run.resent_percent") < some(OFF, "run.resent_percent")

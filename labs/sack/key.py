@@ -19,7 +19,7 @@ DERIVED = {"factor": factor}
 
 
 def key(runs: Runs, variables: Variables) -> Key:
-    """The values, and where known mistakes lead."""
+    """The values, and what known mistakes lead to."""
     run = runs["sack"]
     off, on = run(OFF, "server.rate"), run(ON, "server.rate")
     resent, sent, unique = (

@@ -1,13 +1,13 @@
-"""`tcplab lab check`: what is missing, unreadable or implausible in a hand-in. It knows no
-answers.
-"""
+"""`tcplab lab check`: what is missing, unreadable or implausible. It knows no answers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
 
-from analysis.records.jsonfile import read_object
+from analysis.records.json_reader import UnreadableJson, read_object
 from analysis.records.problems import Problems
 from analysis.records.run_directory import changed_files, read_run
 from experiments.spec import ExperimentSpec
@@ -23,7 +23,7 @@ from topologies.errors import TcplabError
 
 @dataclass(frozen=True)
 class AnswerFinding:
-    """A sentence about a question or a run; `wrong` where it should not be handed in so."""
+    """A sentence about a question or a run; `wrong` if it should not be handed in so."""
 
     where: str
     text: str
@@ -33,14 +33,14 @@ class AnswerFinding:
 def check(assignment: Assignment) -> list[AnswerFinding]:
     """Everything that is to be said, runs first.
 
-    Raises TcplabError where the sheet itself cannot be read.
+    Raises TcplabError if the sheet itself cannot be read.
     """
     answers = read_sheet(assignment.folder / ANSWERS, assignment.lab)
-    found = [finding for run in assignment.lab.runs for finding in _run(assignment, run)]
-    return found + [
-        one
+    findings = [finding for run in assignment.lab.runs for finding in _run(assignment, run)]
+    return findings + [
+        finding
         for question in assignment.lab.questions
-        for one in _question(assignment, question, answers)
+        for finding in _question(assignment, question, answers)
     ]
 
 
@@ -51,34 +51,41 @@ def _run(assignment: Assignment, run: LabRun) -> Iterator[AnswerFinding]:
         return
     problems = Problems()
     try:
-        read = read_run(folder, problems)
+        record = read_run(folder, problems)
         module = assignment.folder / MODULE if run.module else None
         wanted = combination_of(run, assignment.variant, module).spec
-        asked = {
-            field.name: read.spec.get(field.name) for field in fields(ExperimentSpec)
-        }  # spec.json says more
-        mine = from_data(ExperimentSpec, asked, "spec.json") == wanted
+        is_own = from_data(ExperimentSpec, _given_spec(folder), "spec.json") == wanted
     except TcplabError as error:
         yield AnswerFinding(run.name, str(error))
         return
-    if read.status != "complete":
-        yield AnswerFinding(run.name, f"the run is {read.status}: {' '.join(read.failures)[:200]}")
-    if not mine or read.seeds != seeds_of(run, assignment.variant):
+    if record.status != "complete":
+        yield AnswerFinding(
+            run.name, f"the run is {record.status}: {' '.join(record.failures)[:200]}"
+        )
+    if not is_own or record.seeds != seeds_of(run, assignment.variant):
         yield AnswerFinding(
             run.name,
             "this is not your run: its parameters or its seed are others. ./tcplab lab run",
         )
-    for name in changed_files(read)[:3]:
+    for name in changed_files(record)[:3]:
         yield AnswerFinding(run.name, f"{name} was changed after the run: run it again")
     for problem in problems.found[:3]:
         yield AnswerFinding(run.name, problem)
-    manifest = read_object(folder / "manifest.json", problems, "manifest.json")
-    if manifest.get("testbed") == "native":
+    if record.manifest.testbed == "native":
         yield AnswerFinding(
             run.name,
             "made in real time, so it cannot be repeated; is that allowed in your course?",
             False,
         )
+
+
+def _given_spec(folder: Path) -> dict[str, Any]:
+    """The fields of the experiment's spec; spec.json says more."""
+    try:
+        content = read_object(folder / "spec.json")
+    except UnreadableJson:
+        content = {}  # which read_run has told
+    return {field.name: content.get(field.name) for field in fields(ExperimentSpec)}
 
 
 def _question(
@@ -90,11 +97,12 @@ def _question(
     elif question.kind == "number":
         yield from _number(question, given[0])
     elif question.options:
-        known = {option.id for option in question.options}
+        options = {option.id for option in question.options}
         for text in given:
-            if text not in known:
+            if text not in options:
                 yield AnswerFinding(
-                    question.id, f"'{text[:40]}' is no option; there are {', '.join(sorted(known))}"
+                    question.id,
+                    f"'{text[:40]}' is no option; there are {', '.join(sorted(options))}",
                 )
     elif question.kind in ("graph", "module"):
         yield from _file(assignment, question, given[0])

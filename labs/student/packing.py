@@ -1,5 +1,6 @@
-"""`tcplab lab pack`: one zip with the answers, the runs' manifests and raw files, and what else is
-handed in.
+"""`tcplab lab pack`: one zip with everything that is handed in.
+
+It holds the answers, the runs' manifests and raw files, and pictures and modules.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _TIME = (2000, 1, 1, 0, 0, 0)  # the same content gives the same zip
 def pack(assignment: Assignment, out: Path | None = None) -> Path:
     """Write LAB-STUDENT.zip.
 
-    Raises UsageError where a run is missing, TcplabError where it cannot be written.
+    Raises UsageError if a run is missing, TcplabError if the zip cannot be written.
     """
     name = f"{assignment.lab.name}-{safe_name(assignment.variant.student)}.zip"
     target = out or assignment.folder / name

@@ -8,37 +8,38 @@ from pathlib import Path
 
 from labs.definition import lab_catalogue
 from labs.definition.assignment import ANSWERS, Assignment, read_assignment
-from labs.definition.assignment import start as start_in
 from labs.definition.course import SELF_STUDY, student_id, variant, variant_from
 from labs.definition.lab_runs import run_folder
 from labs.measuring.lab_measures import Values, values_of
-from labs.student import checking, packing
-from labs.student.doing import do, missing
+from labs.student import checking, packing, starting
+from labs.student.student_runs import carry_out_run, missing_runs
 from testbed.lab.ready import lab as ready_lab
 
 
 def start(
     lab: str, student: str, variants: Path | str | None = None, folder: Path | str | None = None
 ) -> Assignment:
-    """The student's assignment: made where it is not there yet, else read. Raises UsageError."""
+    """The student's assignment: made if there is none yet, else read. Raises UsageError."""
     place = Path(folder or f"{lab}-{packing.safe_name(student_id(student))}")
     if place.exists():
         return read_assignment(place)
-    found = lab_catalogue.find(lab)
-    mine = (
-        variant_from(Path(variants), found, student)
+    spec = lab_catalogue.find(lab)
+    own_variant = (
+        variant_from(Path(variants), spec, student)
         if variants
-        else variant(SELF_STUDY, found, student)
+        else variant(SELF_STUDY, spec, student)
     )
-    return start_in(found, mine, place)
+    return starting.start(spec, own_variant, place)
 
 
 def run(assignment: Assignment) -> dict[str, Path]:
-    """Do the runs that are not there yet; every run's directory by its name."""
-    for one in missing(assignment):
-        do(assignment, one, "virtual", ready_lab)
-    found = {one.name: run_folder(assignment.folder, one.name) for one in assignment.lab.runs}
-    return {name: place for name, place in found.items() if place}
+    """Do the runs that are not done yet; every run's directory by its name."""
+    for lab_run in missing_runs(assignment):
+        carry_out_run(assignment, lab_run, "virtual", ready_lab)
+    folders = {
+        lab_run.name: run_folder(assignment.folder, lab_run.name) for lab_run in assignment.lab.runs
+    }
+    return {name: place for name, place in folders.items() if place}
 
 
 def measured(run: Path) -> Values:
@@ -50,7 +51,7 @@ def measured(run: Path) -> Values:
 def answer(assignment: Assignment, answers: Mapping[str, str | Sequence[str]]) -> None:
     """Write these answers to the sheet, in the place of what it had.
 
-    Raises UsageError for a question there is not.
+    Raises UsageError if one of the questions does not exist.
     """
     for name in answers:
         assignment.lab.question(name)
@@ -64,7 +65,7 @@ def answer(assignment: Assignment, answers: Mapping[str, str | Sequence[str]]) -
 
 
 def check(assignment: Assignment) -> list[checking.AnswerFinding]:
-    """What is missing or cannot be meant."""
+    """What is missing or implausible."""
     return checking.check(assignment)
 
 

@@ -11,8 +11,8 @@ const given = () => page("section[data-question]").flatMap((section) => {
   return [{ student: section.dataset.student, question: section.dataset.question,
     points: Number(points), comment: comment(section), hand_in: section.dataset.handIn }];
 });
-const sameAnswer = (one, other) => one.student === other.student && one.question === other.question
-  && (!one.hand_in || one.hand_in === other.hand_in);
+const sameAnswer = (line, other) => line.student === other.student && line.question === other.question
+  && (!line.hand_in || line.hand_in === other.hand_in);
 const overrides = () => ["# Points by hand, read at each grading.\n",
   ...decided.override.filter((line) => !given().some((fresh) => sameAnswer(line, fresh))),
   ...given()].map((line) => typeof line === "string" ? line : lines("override", line)).join("\n");
@@ -24,8 +24,8 @@ const accepted = () => ["# Hand-ins that were looked at, read at each grading.\n
   ...[...decided.accept, ...ticked()].map((line) => lines("accept", line))].join("\n");
 
 const button = (id, name, content, count, what) => {
-  const found = document.getElementById(id);
-  if (found) found.addEventListener("click", () => {
+  const element = document.getElementById(id);
+  if (element) element.addEventListener("click", () => {
     saved(name, content());
     document.getElementById(`${id}-told`).textContent = `${count().length} ${what}.`;
   });

@@ -1,6 +1,4 @@
-"""`tcplab doctor`: every finding with its remedy, as a table or as JSON; what the findings mean for
-each testbed.
-"""
+"""`tcplab doctor`: every finding with its remedy, and whether each testbed can run."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ from dataclasses import asdict
 from typing import Any
 
 from testbed.doctor import running_kernel, system, timing
-from testbed.doctor.examined import Machine
+from testbed.doctor.examined_machine import ExaminedMachine
 from testbed.doctor.finding import Finding
 from testbed.host.scratch import orphans
 from testbed.lab.survey import entries
@@ -24,19 +22,19 @@ from testbed.recipes import cache
 BUILD_SPACE, RUN_SPACE = 4_000_000_000, 300_000_000
 """Bytes that building the lab takes, and a run."""
 
-Check = Callable[[Machine], Finding | Iterable[Finding]]
+Check = Callable[[ExaminedMachine], Finding | Iterable[Finding]]
 
 
-def _lab(_machine: Machine) -> Finding:
+def _lab(_machine: ExaminedMachine) -> Finding:
     return system.lab([entry.name.partition("-")[0] for entry in entries() if not entry.exists()])
 
 
-def _disk(machine: Machine) -> Finding:
+def _disk(machine: ExaminedMachine) -> Finding:
     built = all(entry.exists() for entry in entries())
     return timing.free_disk(machine, str(cache.folder()), RUN_SPACE if built else BUILD_SPACE)
 
 
-def _leftovers(_machine: Machine) -> Finding:
+def _leftovers(_machine: ExaminedMachine) -> Finding:
     return system.leftovers(len(stale()), len(orphans()))
 
 
@@ -63,7 +61,7 @@ CHECKS: tuple[Check, ...] = (
 )
 
 
-def examine(machine: Machine, checks: Iterable[Check] = CHECKS) -> list[Finding]:
+def examine(machine: ExaminedMachine, checks: Iterable[Check] = CHECKS) -> list[Finding]:
     """What all checks find."""
     answers = (check(machine) for check in checks)
     return [
@@ -74,51 +72,55 @@ def examine(machine: Machine, checks: Iterable[Check] = CHECKS) -> list[Finding]
 
 
 def verdict(findings: Iterable[Finding], testbed: str) -> list[Finding]:
-    """The problems that keep a testbed from running; none where it can."""
-    return [one for one in findings if one.state == "problem" and one.testbed in (testbed, "both")]
+    """The problems that keep a testbed from running; none if it can."""
+    return [
+        finding
+        for finding in findings
+        if finding.state == "problem" and finding.testbed in (testbed, "both")
+    ]
 
 
 def as_data(findings: Sequence[Finding]) -> dict[str, Any]:
     """For --json: whether each testbed can run, and every finding."""
     can = {testbed: not verdict(findings, testbed) for testbed in ("virtual", "native")}
-    return {**can, "findings": [asdict(one) for one in findings]}
+    return {**can, "findings": [asdict(finding) for finding in findings]}
 
 
 def as_text(findings: Sequence[Finding], width: int) -> str:
     """The table, and a sentence for each testbed."""
     lines: list[str] = []
-    for one in findings:
-        head = f"{one.state:<8} {one.testbed:<8} {one.what:<20} "
+    for finding in findings:
+        head = f"{finding.state:<8} {finding.testbed:<8} {finding.what:<20} "
         lines += textwrap.wrap(
-            one.said, width, initial_indent=head, subsequent_indent=" " * len(head)
+            finding.said, width, initial_indent=head, subsequent_indent=" " * len(head)
         )
-        lines += [f"{'':<{len(head)}}Remedy: {one.remedy}"] if one.remedy else []
+        lines += [f"{'':<{len(head)}}Remedy: {finding.remedy}"] if finding.remedy else []
     return "\n".join(
         [*lines, "", *(_sentence(findings, testbed) for testbed in ("virtual", "native"))]
     )
 
 
 def _sentence(findings: Iterable[Finding], testbed: str) -> str:
-    what = {
+    name = {
         "virtual": "The lab kernel (./tcplab run sack)",
         "native": "This kernel (--testbed native)",
     }[testbed]
     problems = verdict(findings, testbed)
     if not problems:
-        return f"{what} can be used."
-    return f"{what} cannot be used yet: {', '.join(one.what for one in problems)}."
+        return f"{name} can be used."
+    return f"{name} cannot be used yet: {', '.join(finding.what for finding in problems)}."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print what was found; exit status 1 where neither testbed can run."""
+    """Print the findings; exit status 1 if neither testbed can run."""
     parser = argparse.ArgumentParser(
         prog="tcplab doctor", description="Say what this machine can do."
     )
     parser.add_argument("--json", action="store_true", help="for programs")
-    asked = parser.parse_args(arguments)
-    findings = examine(Machine())
+    options = parser.parse_args(arguments)
+    findings = examine(ExaminedMachine())
     width = max(80, min(120, shutil.get_terminal_size().columns))
-    print(json.dumps(as_data(findings), indent=1) if asked.json else as_text(findings, width))
+    print(json.dumps(as_data(findings), indent=1) if options.json else as_text(findings, width))
     return 0 if any(not verdict(findings, testbed) for testbed in ("virtual", "native")) else 1
 
 

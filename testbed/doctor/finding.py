@@ -11,11 +11,11 @@ Testbed = Literal["virtual", "native", "both"]
 
 @dataclass(frozen=True)
 class Finding:
-    """`what` was looked at, what `said` of it in one sentence, and the `remedy`: a command, or what
-    else to do.
+    """The result of one check. These are the names of its fields in `doctor --json`.
 
-    A `warning` is to be known before a result is trusted, or is put right by the next command by
-    itself. A `problem` keeps the testbed that it belongs to from running.
+    `what` names the thing that was looked at, `said` is the result in one sentence, and `remedy` is
+    a command, or what else to do. A `warning` should be known before a result is trusted, or is put
+    right by the next command. A `problem` keeps the testbed that it belongs to from running.
     """
 
     testbed: Testbed
@@ -28,7 +28,7 @@ class Finding:
 def judged(
     testbed: Testbed, what: str, good: bool, said: str, otherwise: str, remedy: str
 ) -> Finding:
-    """`ok` with `said` where `good` holds, else a `problem` that says `otherwise`."""
+    """`ok` with the sentence `said` if `good`, else a `problem` with the sentence `otherwise`."""
     return (
         Finding(testbed, what, "ok", said)
         if good

@@ -1,9 +1,8 @@
-"""What the running kernel has: modules of the network, congestion controls, Open vSwitch, its own
-modules' signatures.
+"""What the running kernel has: network modules, congestion controls, Open vSwitch, signatures.
 
-Nothing is loaded by looking: a kernel says in /sys/module, modules.builtin and modules.dep what
-it has or could load. Where it has none of these files a trial in a fresh namespace says it,
-which then cannot load anything either.
+Looking loads nothing: /sys/module, modules.builtin and modules.dep tell what a kernel has or could
+load. If a kernel has none of these files, a trial in a fresh namespace tells; such a kernel cannot
+load anything anyway.
 """
 
 from __future__ import annotations
@@ -11,11 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from testbed.doctor.examined import Machine
+from testbed.doctor.examined_machine import ExaminedMachine
 from testbed.doctor.finding import Finding, judged
 
 NETEM = "use --testbed virtual, or a kernel that has it (Debian's linux-image-amd64)"
-# what native runs need: module to (what it makes, a trial of it in a namespace of its own)
+# What native runs need: module to (what it makes, a trial of it in a namespace of its own).
 MODULES = {
     "sch_netem": ("delay, jitter and loss", "tc qdisc add dev lo root netem delay 1ms"),
     "sch_tbf": (
@@ -38,8 +37,8 @@ ALGORITHMS = ("reno", "cubic", "bbr")
 _SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 
 
-def has_module(machine: Machine, name: str, trial: str = "") -> bool:
-    """Whether the kernel has the module, in it, loaded or as a file."""
+def has_module(machine: ExaminedMachine, name: str, trial: str = "") -> bool:
+    """Whether the kernel has the module: built in, loaded or as a file."""
     folder = f"/lib/modules/{machine.release}"
     if machine.exists(f"/sys/module/{name}"):
         return True
@@ -48,76 +47,81 @@ def has_module(machine: Machine, name: str, trial: str = "") -> bool:
             machine.text(f"{folder}/modules.builtin") + "\n" + machine.text(f"{folder}/modules.dep")
         )
         return re.search(rf"/{name.replace('_', '[-_]')}\.ko", listed) is not None
-    inside = ["unshare", "--net", *(() if machine.user == 0 else ("--user", "--map-root-user"))]
-    return bool(trial) and machine.output([*inside, "sh", "-c", f"{trial} && echo yes"]) != ""
+    namespace = ["unshare", "--net", *(() if machine.user == 0 else ("--user", "--map-root-user"))]
+    return bool(trial) and machine.output([*namespace, "sh", "-c", f"{trial} && echo yes"]) != ""
 
 
-def modules(machine: Machine) -> Iterator[Finding]:
+def modules(machine: ExaminedMachine) -> Iterator[Finding]:
     """netem, tbf, veth and Open vSwitch's datapath."""
     for name, (makes, trial) in MODULES.items():
-        there = has_module(machine, name, trial)
+        is_there = has_module(machine, name, trial)
         yield judged(
             "native",
             name,
-            there,
+            is_there,
             f"The kernel has it ({makes}).",
             f"This kernel has no {name}: {makes}.",
-            f"sudo modprobe {name}; where that fails, {NETEM}",
+            f"sudo modprobe {name}; if that fails, {NETEM}",
         )
 
 
-def queues(machine: Machine) -> Finding:
+def queues(machine: ExaminedMachine) -> Finding:
     """The queueing disciplines that single experiments choose."""
     missing = [name for name, trial in QUEUES.items() if not has_module(machine, name, trial)]
     if not missing:
         return Finding(
             "native", "queues", "ok", f"{', '.join(name.removeprefix('sch_') for name in QUEUES)}."
         )
-    said = (
+    sentence = (
         f"This kernel has no {', '.join(missing)}: experiments with these queues run virtually"
         " only."
     )
     return Finding(
-        "native", "queues", "warning", said, "sudo apt-get install linux-image-amd64, and start it"
+        "native",
+        "queues",
+        "warning",
+        sentence,
+        "sudo apt-get install linux-image-amd64, and start it",
     )
 
 
-def congestion_controls(machine: Machine) -> Finding:
-    """Those that experiments name, loaded or to be loaded."""
+def congestion_controls(machine: ExaminedMachine) -> Finding:
+    """The congestion controls that experiments name, loaded or to be loaded."""
     loaded = machine.text("/proc/sys/net/ipv4/tcp_available_congestion_control").split()
     missing = [
         name for name in ALGORITHMS if name not in loaded and not has_module(machine, f"tcp_{name}")
     ]
     if not missing:
         return Finding("native", "congestion controls", "ok", f"{', '.join(ALGORITHMS)}.")
-    said = f"This kernel has no {', '.join(missing)}."
+    sentence = f"This kernel has no {', '.join(missing)}."
     return Finding(
-        "native", "congestion controls", "warning", said, f"sudo modprobe tcp_{missing[0]}"
+        "native", "congestion controls", "warning", sentence, f"sudo modprobe tcp_{missing[0]}"
     )
 
 
-def open_vswitch(machine: Machine) -> Finding:
-    """Its programs, which module they meet, and whether the machine's own daemon runs (ours is one
-    of our own).
+def open_vswitch(machine: ExaminedMachine) -> Finding:
+    """Open vSwitch's programs, the module that they would use, and whether a daemon runs already.
+
+    Runs start a daemon of their own.
     """
     line = machine.output(["ovs-vswitchd", "--version"]).partition("\n")[0]
     if not line:
-        said = "Its programs are not installed."
+        sentence = "Its programs are not installed."
         return Finding(
-            "native", "Open vSwitch", "problem", said, "sudo apt-get install openvswitch-switch"
+            "native", "Open vSwitch", "problem", sentence, "sudo apt-get install openvswitch-switch"
         )
     daemon = (
         "runs too, and is left alone"
         if machine.exists("/run/openvswitch/db.sock")
         else "does not run"
     )
-    said = (
+    sentence = (
         f"{line.rpartition(' ')[2]} with Linux {machine.release}. Runs start their own; the"
         f" machine's own {daemon}."
     )
     foreign = machine.output(["modinfo", "--field", "filename", "openvswitch"]).strip()
     if re.search(r"/(extra|updates)/", foreign):
-        said += (
+        sentence += (
             f" Its module is not the kernel's own: {foreign}. Versions that do not fit lose"
             " packets."
         )
@@ -125,26 +129,27 @@ def open_vswitch(machine: Machine) -> Finding:
             "native",
             "Open vSwitch",
             "warning",
-            said,
+            sentence,
             "remove openvswitch-datapath-dkms, then restart",
         )
-    return Finding("native", "Open vSwitch", "ok", said)
+    return Finding("native", "Open vSwitch", "ok", sentence)
 
 
-def module_signatures(machine: Machine) -> Finding:
-    """Secure Boot and lockdown refuse an own congestion control; nothing else of tcplab is a
-    module.
+def module_signatures(machine: ExaminedMachine) -> Finding:
+    """Whether Secure Boot or lockdown refuses a user's own congestion control.
+
+    Nothing else of tcplab is a module.
     """
-    locked = re.search(
+    lockdown = re.search(
         r"\[(integrity|confidentiality)\]", machine.text("/sys/kernel/security/lockdown")
     )
-    if machine.text(_SECURE_BOOT)[-1:] != "\1" and not locked:
+    if machine.text(_SECURE_BOOT)[-1:] != "\1" and not lockdown:
         return Finding(
             "native", "Secure Boot", "ok", "Off: this kernel takes modules that nobody has signed."
         )
-    said = (
+    sentence = (
         "On: this kernel refuses a congestion control of your own (--load-module-into-this-kernel)."
     )
     return Finding(
-        "native", "Secure Boot", "warning", said, "./tcplab run custom_cc --testbed virtual"
+        "native", "Secure Boot", "warning", sentence, "./tcplab run custom_cc --testbed virtual"
     )

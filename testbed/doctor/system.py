@@ -1,19 +1,17 @@
-"""The system around the kernel: who asks, containers, WSL, installed tools, the lab, what earlier
-runs left.
-"""
+"""The system around the kernel: privileges, containers, WSL, tools, the lab, leftovers of runs."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from testbed.doctor.examined import Machine
+from testbed.doctor.examined_machine import ExaminedMachine
 from testbed.doctor.finding import Finding, Testbed, judged
 from testbed.doctor.running_kernel import NETEM, has_module
 from testbed.host.packages import ALWAYS, NATIVE, REPORT, VIRTUAL, install_command, of_tools
 
 _CAP_SYS_ADMIN, _CAP_NET_ADMIN = 21, 12  # capabilities(7)
-# sysctls that keep ordinary users from the namespaces of the sandbox: the value that does
+# Sysctls that can keep ordinary users from the namespaces of the sandbox: (bad value, good value).
 _SWITCHES = {
     "user/max_user_namespaces": ("0", "10000"),
     "kernel/unprivileged_userns_clone": ("0", "1"),
@@ -21,8 +19,8 @@ _SWITCHES = {
 }
 
 
-def architecture(machine: Machine) -> Finding:
-    """The lab kernel is User-Mode Linux, which there is for x86-64."""
+def architecture(machine: ExaminedMachine) -> Finding:
+    """The lab kernel is User-Mode Linux, which exists for x86-64."""
     good = machine.architecture == "x86_64"
     otherwise = f"This is {machine.architecture}; the lab kernel exists for x86-64 only."
     return judged(
@@ -30,14 +28,12 @@ def architecture(machine: Machine) -> Finding:
     )
 
 
-def instructions(machine: Machine) -> Finding:
-    """The libraries of the analysis are built for processors since 2013; emulated ones may be
-    older.
-    """
+def instructions(machine: ExaminedMachine) -> Finding:
+    """The analysis' libraries are built for processors since 2013; emulated ones may be older."""
     flags = machine.text("/proc/cpuinfo").partition("flags")[2].partition("\n")[0].split()
     if machine.architecture != "x86_64" or not flags or "avx2" in flags:
         return Finding("both", "instructions", "ok", "The processor has what the libraries need.")
-    said = (
+    sentence = (
         "The processor has no AVX2: the analysis may end with an illegal instruction, and there is"
         " no report."
     )
@@ -45,38 +41,38 @@ def instructions(machine: Machine) -> Finding:
         "both",
         "instructions",
         "warning",
-        said,
+        sentence,
         "in a virtual machine: give it the host's CPU model",
     )
 
 
-def sandbox(machine: Machine) -> Finding:
+def sandbox(machine: ExaminedMachine) -> Finding:
     """Namespaces for ordinary users; root needs none."""
-    wrong = [
+    remedies = [
         f"{name.replace('/', '.')}={good}"
         for name, (bad, good) in _SWITCHES.items()
         if machine.text(f"/proc/sys/{name}") == bad
     ]
     otherwise = "This system does not let ordinary users make namespaces, which the sandbox needs."
-    remedy = f"sudo sysctl -w {' '.join(wrong)}"
+    remedy = f"sudo sysctl -w {' '.join(remedies)}"
     return judged(
         "virtual",
         "sandbox",
-        machine.user == 0 or not wrong,
+        machine.user == 0 or not remedies,
         "Namespaces can be made.",
         otherwise,
         remedy,
     )
 
 
-def privileges(machine: Machine) -> Finding:
-    """Root with its capabilities: in a container root may have none of those that count."""
+def privileges(machine: ExaminedMachine) -> Finding:
+    """Root with its capabilities: in a container, root may lack those that count."""
     held = int(
         (re.search(r"CapEff:\s*([0-9a-f]+)", machine.text("/proc/self/status")) or ["", "0"])[1], 16
     )
     if machine.user != 0:
-        said = "You are an ordinary user; native runs need root."
-        return Finding("native", "root", "problem", said, "sudo ./tcplab doctor")
+        sentence = "You are an ordinary user; native runs need root."
+        return Finding("native", "root", "problem", sentence, "sudo ./tcplab doctor")
     otherwise = "You are root without CAP_SYS_ADMIN or CAP_NET_ADMIN: root of a container."
     good = all(held >> number & 1 for number in (_CAP_SYS_ADMIN, _CAP_NET_ADMIN))
     return judged(
@@ -89,15 +85,15 @@ def privileges(machine: Machine) -> Finding:
     )
 
 
-def container(machine: Machine) -> Finding:
-    """A container shares the kernel of its host, and that decides what there is."""
+def container(machine: ExaminedMachine) -> Finding:
+    """Whether this is a container: it shares its host's kernel, which decides what is there."""
     name = machine.text("/run/systemd/container") or (
         "Docker" if machine.exists("/.dockerenv") else ""
     )
     name = name or ("Podman" if machine.exists("/run/.containerenv") else "")
     if not name:
         return Finding("native", "container", "ok", "None.")
-    said = (
+    sentence = (
         f"This is a container ({name}): the kernel is its host's, and modules cannot be loaded from"
         " here."
     )
@@ -105,46 +101,50 @@ def container(machine: Machine) -> Finding:
         "native",
         "container",
         "warning",
-        said,
+        sentence,
         "on the host: sudo modprobe -a sch_netem openvswitch",
     )
 
 
-def windows(machine: Machine) -> Finding:
-    """The kernel of WSL 2 comes without netem; that of WSL 1 is none."""
+def windows(machine: ExaminedMachine) -> Finding:
+    """Whether this is WSL: the kernel of WSL 2 comes without netem, and WSL 1 has no kernel."""
     release = machine.text("/proc/sys/kernel/osrelease") or machine.release
     if "microsoft" not in release.lower():
         return Finding("both", "WSL", "ok", "No.")
     if "wsl2" not in release.lower() and "standard" not in release.lower():
-        said = "This is WSL 1, which has no Linux kernel."
-        return Finding("both", "WSL", "problem", said, "wsl --set-version NAME 2")
-    said = "This is WSL 2. Its clock may jump after Windows slept."
+        sentence = "This is WSL 1, which has no Linux kernel."
+        return Finding("both", "WSL", "problem", sentence, "wsl --set-version NAME 2")
+    sentence = "This is WSL 2. Its clock may jump after Windows slept."
     if not has_module(machine, "sch_netem"):
-        said += " Its kernel has no netem: native runs cannot be."
-    return Finding("native", "WSL", "warning", said, f"{NETEM}; after sleep: wsl --shutdown")
+        sentence += " Its kernel has no netem: native runs are not possible."
+    return Finding("native", "WSL", "warning", sentence, f"{NETEM}; after sleep: wsl --shutdown")
 
 
-def tools(machine: Machine) -> Iterator[Finding]:
+def tools(machine: ExaminedMachine) -> Iterator[Finding]:
     """Every program with the version of its package."""
-    wanted: tuple[tuple[Testbed, str, dict[str, str]], ...] = (
+    groups: tuple[tuple[Testbed, str, dict[str, str]], ...] = (
         ("both", "Python", ALWAYS),
         ("both", "report's tools", REPORT),
         ("virtual", "sandbox's tools", VIRTUAL),
         ("native", "network's tools", NATIVE),
     )
-    for testbed, what, needed in wanted:
+    for testbed, what, needed in groups:
         yield _installed(machine, testbed, what, needed)
 
 
-def _installed(machine: Machine, testbed: Testbed, what: str, needed: dict[str, str]) -> Finding:
+def _installed(
+    machine: ExaminedMachine, testbed: Testbed, what: str, needed: dict[str, str]
+) -> Finding:
     missing = of_tools(tool for tool in needed if not machine.has(tool))
     if missing:
-        said = f"Not installed: {', '.join(missing)}. ./tcplab run installs what its testbed needs."
+        sentence = (
+            f"Not installed: {', '.join(missing)}. ./tcplab run installs what its testbed needs."
+        )
         return Finding(
             testbed,
             what,
             "warning" if testbed == "both" else "problem",
-            said,
+            sentence,
             install_command(missing),
         )
     query = ["dpkg-query", "--show", "--showformat", "${Package} ${Version}\n", *of_tools(needed)]
@@ -154,22 +154,22 @@ def _installed(machine: Machine, testbed: Testbed, what: str, needed: dict[str, 
 
 
 def lab(absent: list[str]) -> Finding:
-    """Parts of the lab that the cache has not."""
+    """Whether the lab is built; `absent` are its parts that are not in the cache."""
     if not absent:
         return Finding("virtual", "lab", "ok", "Kernel, first process and image are built.")
-    said = f"To be built once, by the first run: {', '.join(absent)}. That takes a few minutes."
+    sentence = f"To be built once, by the first run: {', '.join(absent)}. That takes a few minutes."
     return Finding(
-        "virtual", "lab", "warning", said, "./tcplab image build, or ./tcplab image import FILE"
+        "virtual", "lab", "warning", sentence, "./tcplab image build, or ./tcplab image import FILE"
     )
 
 
 def leftovers(journals: int, folders: int) -> Finding:
-    """What runs left that were killed."""
+    """What killed runs left behind."""
     if not journals + folders:
         return Finding("both", "leftovers", "ok", "None.")
-    said = (
+    sentence = (
         f"Killed runs left {journals} journals of changes and {folders} folders of temporary files."
     )
     return Finding(
-        "both", "leftovers", "warning", said, f"{'sudo ' if journals else ''}./tcplab clean"
+        "both", "leftovers", "warning", sentence, f"{'sudo ' if journals else ''}./tcplab clean"
     )

@@ -1,4 +1,4 @@
-"""Whether real time can be trusted here: clock, timers, a virtual machine below us, other work."""
+"""Whether real time can be trusted on this machine: clock, timers, virtualization, other work."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import re
 import time
 
-from testbed.doctor.examined import Machine
+from testbed.doctor.examined_machine import ExaminedMachine
 from testbed.doctor.finding import Finding
 
 _SLOW_CLOCKS = ("hpet", "acpi_pm", "jiffies", "pit", "refined-jiffies")
@@ -33,56 +33,56 @@ _MUCH_STEAL = 0.02
 _MUCH_PRESSURE = 20.0  # percent of the last minute in which something waited for a processor
 
 
-def clock(machine: Machine) -> Finding:
+def clock(machine: ExaminedMachine) -> Finding:
     """The clock source (the kernel's own choice) and the resolution of timers in nanoseconds."""
     source = machine.text("/sys/devices/system/clocksource/clocksource0/current_clocksource")
     resolution = re.search(r"\.resolution:\s*(\d+) nsecs", machine.text("/proc/timer_list"))
     nanoseconds = (
         int(resolution[1]) if resolution else round(1e9 * time.clock_getres(time.CLOCK_MONOTONIC))
     )
-    said = f"Clock source {source or 'unknown'}, timers to {nanoseconds} ns."
+    sentence = f"Clock source {source or 'unknown'}, timers to {nanoseconds} ns."
     if nanoseconds > 1000:
         return Finding(
             "native",
             "clock",
             "problem",
-            f"{said} netem needs finer timers.",
+            f"{sentence} netem needs finer timers.",
             "boot without highres=off",
         )
     if source in _SLOW_CLOCKS:
-        said += " Reading it takes a microsecond or more, for each packet."
+        sentence += " Reading it takes a microsecond or more, for each packet."
         return Finding(
             "native",
             "clock",
             "warning",
-            said,
+            sentence,
             f"{_TRUST}; see dmesg for why the kernel gave up tsc",
         )
-    return Finding("native", "clock", "ok", said)
+    return Finding("native", "clock", "ok", sentence)
 
 
-def virtual_machine(machine: Machine) -> Finding:
-    """What is below the kernel, and what is known of its timing."""
+def virtual_machine(machine: ExaminedMachine) -> Finding:
+    """The hypervisor below the kernel, if any, and what is known of its timing."""
     names = " ".join(
         machine.text(f"/sys/class/dmi/id/{name}") for name in ("sys_vendor", "product_name")
     ).lower()
-    below = next((known for word, known in _VENDORS.items() if word in names), None)
+    hypervisor = next((vendor for word, vendor in _VENDORS.items() if word in names), None)
     hidden = "hypervisor" in machine.text("/proc/cpuinfo") or machine.exists("/sys/hypervisor/type")
-    if below is None and not hidden:
+    if hypervisor is None and not hidden:
         return Finding(
             "native", "virtual machine", "ok", "None: the kernel runs on the computer itself."
         )
-    name, trouble = below or ("a hypervisor without a name", "")
+    name, trouble = hypervisor or ("a hypervisor without a name", "")
     stolen = _stolen(machine.text("/proc/stat"))
-    said = (
+    sentence = (
         f"This is a virtual machine ({name}); since its start {100 * stolen:.1f} % of the"
         " processors was stolen."
     )
     if trouble or stolen > _MUCH_STEAL:
         return Finding(
-            "native", "virtual machine", "warning", f"{said} {trouble}".strip() + ".", _TRUST
+            "native", "virtual machine", "warning", f"{sentence} {trouble}".strip() + ".", _TRUST
         )
-    return Finding("native", "virtual machine", "ok", said)
+    return Finding("native", "virtual machine", "ok", sentence)
 
 
 def _stolen(stat: str) -> float:
@@ -91,12 +91,12 @@ def _stolen(stat: str) -> float:
     return ticks[7] / sum(ticks) if len(ticks) == 8 and any(ticks) else 0.0
 
 
-def load(machine: Machine) -> Finding:
+def load(machine: ExaminedMachine) -> Finding:
     """Other work now: natively it makes packets late; virtually it only makes a run take longer."""
     running = float((machine.text("/proc/loadavg").split() or ["0"])[0])
     pressure = re.search(r"some .*avg60=([\d.]+)", machine.text("/proc/pressure/cpu"))
     waited = float(pressure[1]) if pressure else 0.0
-    said = f"Load {running:g} on {machine.processors} processors" + (
+    sentence = f"Load {running:g} on {machine.processors} processors" + (
         f", {waited:g} % pressure." if pressure else "."
     )
     if waited > _MUCH_PRESSURE or running > machine.processors:
@@ -104,33 +104,35 @@ def load(machine: Machine) -> Finding:
             "native",
             "load",
             "warning",
-            f"{said} Native packets will be late.",
+            f"{sentence} Native packets will be late.",
             "end other programs",
         )
-    return Finding("native", "load", "ok", said)
+    return Finding("native", "load", "ok", sentence)
 
 
-def available_memory(machine: Machine) -> Finding:
-    """For a guest, and the analysis beside it."""
-    found = re.search(r"MemAvailable:\s*(\d+) kB", machine.text("/proc/meminfo"))
-    free = int(found[1]) // 1024 if found else 0
+def available_memory(machine: ExaminedMachine) -> Finding:
+    """Memory for a guest and the analysis."""
+    match = re.search(r"MemAvailable:\s*(\d+) kB", machine.text("/proc/meminfo"))
+    free = int(match[1]) // 1024 if match else 0
     if free < 1024:
-        said = f"{free} MiB are free; a run takes up to 1024."
-        return Finding("both", "memory", "warning", said, "end other programs, or lower --duration")
+        sentence = f"{free} MiB are free; a run takes up to 1024."
+        return Finding(
+            "both", "memory", "warning", sentence, "end other programs, or lower --duration"
+        )
     return Finding("both", "memory", "ok", f"{free} MiB are free.")
 
 
-def free_disk(machine: Machine, folder: str, needed: int) -> Finding:
-    """`needed` bytes at the first folder above `folder` that is there."""
+def free_disk(machine: ExaminedMachine, folder: str, needed: int) -> Finding:
+    """Whether `needed` bytes are free at `folder`, or at the first folder above it that exists."""
     place = machine.root / folder.lstrip("/")
     while not place.exists():
         place = place.parent
     stat = os.statvfs(place)
     free = stat.f_bavail * stat.f_frsize
-    said = f"{free / 1e9:.1f} GB are free at {folder}"
+    sentence = f"{free / 1e9:.1f} GB are free at {folder}"
     if free < needed:
-        said += f"; {needed / 1e9:.1f} are needed."
+        sentence += f"; {needed / 1e9:.1f} are needed."
         return Finding(
-            "both", "disk", "problem", said, "free some, or set TCPLAB_CACHE to another folder"
+            "both", "disk", "problem", sentence, "free some, or set TCPLAB_CACHE to another folder"
         )
-    return Finding("both", "disk", "ok", f"{said}.")
+    return Finding("both", "disk", "ok", f"{sentence}.")

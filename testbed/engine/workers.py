@@ -16,15 +16,13 @@ from typing import Any
 from distributed import Worker, WorkerPlugin, get_worker
 from distributed.core import Status
 
-from testbed.host.code import CODE
+from testbed.jobs.fingerprint import fingerprint
 from testbed.jobs.following import Progress
-from testbed.lab.ready import Lab, found
+from testbed.lab.ready import Lab, lab_if_ready
 from topologies.errors import TcplabError
 
 PROGRESS, WORKERS = "tcplab-progress", "tcplab-workers"
 """Topics of the scheduler's event log."""
-_ROOT = CODE
-_PACKAGES = ("topologies", "testbed", "experiments", "analysis", "labs")
 _AT_WORK = (Status.running, Status.paused)
 _BETWEEN = 0.25  # seconds between two words about the progress of a task
 
@@ -34,15 +32,8 @@ class Stopped(Exception):
 
 
 def identity(lab: Lab) -> str:
-    """SHA-256 over the lab's kernel and image and over all Python code that makes a result out of a
-    run.
-    """
-    digest = hashlib.sha256(lab.digests["whole"].encode())
-    for package in _PACKAGES:
-        for file in sorted((_ROOT / package).rglob("*.py")):
-            content = hashlib.sha256(file.read_bytes()).hexdigest()
-            digest.update(f"{file.relative_to(_ROOT)} {content}\n".encode())
-    return digest.hexdigest()
+    """What results come from here: the lab's kernel and image, and all code with its libraries."""
+    return hashlib.sha256(f"{lab.digests['whole']} {fingerprint()}".encode()).hexdigest()
 
 
 def resource(identity: str) -> str:
@@ -52,7 +43,7 @@ def resource(identity: str) -> str:
 
 @cache
 def _own_lab() -> Lab | None:
-    return found()
+    return lab_if_ready()
 
 
 def entrance(wanted: str) -> WorkerPlugin:

@@ -1,5 +1,6 @@
-"""Congestion controls that hosts may choose: the kernel keeps most to the first namespace
-(net/ipv4/tcp_cong.c).
+"""Congestion controls that hosts may choose.
+
+The kernel restricts most of them to the first namespace (net/ipv4/tcp_cong.c).
 """
 
 from __future__ import annotations
@@ -13,17 +14,17 @@ _ALLOWED = _DEFAULT.with_name("tcp_allowed_congestion_control")
 
 
 def available() -> list[str]:
-    """Those that the kernel has now."""
+    """The algorithms that the kernel has now."""
     return _DEFAULT.with_name("tcp_available_congestion_control").read_text().split()
 
 
 def default() -> str:
-    """The thread's namespace's own."""
+    """The default of the calling thread's namespace."""
     return _DEFAULT.read_text().strip()
 
 
 def allowed() -> list[str]:
-    """Those that every namespace may choose."""
+    """The algorithms that every namespace may choose."""
     return _ALLOWED.read_text().split()
 
 
@@ -33,9 +34,10 @@ def allow(algorithms: Iterable[str]) -> None:
 
 
 def permit(algorithm: str) -> None:
-    """Let every namespace choose it.
+    """Let every namespace choose this algorithm. In the first namespace only.
 
-    In the first namespace only: what was its default is restricted no more.
+    The kernel lifts the restriction of an algorithm that becomes the default, so it is the default
+    for a moment.
     """
     before = _DEFAULT.read_text()
     _DEFAULT.write_text(algorithm)
@@ -43,7 +45,7 @@ def permit(algorithm: str) -> None:
 
 
 def permit_those_of(sysctls: tuple[tuple[str, str], ...]) -> None:
-    """The algorithm that these settings name, where it is there and still restricted."""
+    """Permit the algorithm that these settings name, if the kernel has and restricts it."""
     free = allowed()
     for name, value in sysctls:
         if name == SYSCTL and value in available() and value not in free:

@@ -1,6 +1,4 @@
-"""Work beside other work: a thread that ends with the block it belongs to, and whose failure is not
-lost.
-"""
+"""Work in a thread that ends with its `with` block and whose failure is not lost."""
 
 from __future__ import annotations
 
@@ -11,8 +9,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def in_background(name: str, work: Callable[[threading.Event], None]) -> Iterator[None]:
-    """Run `work(stop)` in a thread meanwhile; it must return soon after `stop` is set. Raises what
-    it raised.
+    """Run `work(stop)` in a thread during the block, and raise at the end what it raised.
+
+    `work` must return soon after `stop` is set.
     """
     stop = threading.Event()
     failures: list[Exception] = []
@@ -20,7 +19,7 @@ def in_background(name: str, work: Callable[[threading.Event], None]) -> Iterato
     def guarded() -> None:
         try:
             work(stop)
-        except Exception as error:  # raised again below: nobody sees a thread's own
+        except Exception as error:  # raised again below: a thread's own error would go unseen
             failures.append(error)
 
     thread = threading.Thread(target=guarded, name=name)

@@ -1,5 +1,4 @@
-"""The one kernel baseline of every host: what all experiments take for granted, each setting with
-its reason.
+"""The kernel settings that all experiments take for granted on every host, each with its reason.
 
 Meanings: Documentation/networking/ip-sysctl.rst. A condition overrides single settings by name.
 """
@@ -20,7 +19,7 @@ HOST: dict[str, str] = {
     "net.ipv4.tcp_max_reordering": "300",  # before the next, which can be no higher
     "net.ipv4.tcp_reordering": "3",
     "net.ipv4.tcp_frto": "2",
-    "net.ipv4.tcp_ecn": "2",  # only where the other side asks
+    "net.ipv4.tcp_ecn": "2",  # only if the other side asks
     "net.ipv4.tcp_slow_start_after_idle": "1",
     # The kernel derives these from its memory; a laptop and a lab kernel must agree.
     "net.ipv4.tcp_rmem": "4096 131072 6291456",
@@ -36,14 +35,14 @@ SWITCHES: dict[str, str] = {
     "net.ipv6.conf.default.disable_ipv6": "1",
 }
 
-# Where the kernel can (6.1 and later): hosts that are made from now on have a table of connections
-# of their own. Who asks for a host's sockets walks through its whole table; the common one has 8192
-# rows and everybody's sockets.
+# If the kernel has it (6.1 and later): hosts that are made from now on have a table of connections
+# of their own. A request for a host's sockets walks through its whole table; the common one has
+# 8192 rows and the sockets of all hosts.
 CONNECTION_TABLE = ("net.ipv4.tcp_child_ehash_entries", "512")
 
-# Of the whole kernel, where it may be set. A packet that crosses a cable waits here for its
-# receiver. The usual 1000 places lose a burst of a fast sender where no queue of the network counts
-# it (docs/studies/wan_reordering.md).
+# Of the whole kernel, if it may be set. A packet that crosses a cable waits in this queue for its
+# receiver. The usual 1000 places would lose a burst of a fast sender, and no queue of the network
+# would count it (experiments/wan_reordering/README.md).
 CABLES = ("net.core.netdev_max_backlog", "1000000")
 
 ROUTER: dict[str, str] = {

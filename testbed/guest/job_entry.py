@@ -1,7 +1,6 @@
-"""The entry of code that runs where the network is: in the guest, or natively in namespaces of its
-own.
+"""The entry of code that runs in the guest, or natively in network namespaces of its own.
 
-A job is a module with a function `perform(data, room)`; it travels with its data in one Python
+A job is a module with a function `perform(data, job)`; it travels with its data in one Python
 archive. This module, and all that a job imports, needs the standard library and Mininet only.
 """
 
@@ -27,12 +26,12 @@ from topologies.errors import TcplabError
 RESULT, EVENTS, LOG = "result.json", "events.jsonl", "job.log"
 ATTACHED = "attached/"
 """Folder of the archive with the files that a job brings along."""
-_TICK = 1.0  # seconds between two events that say how far the clock is
+_TICK = 1.0  # seconds between two events that tell the time of the job's clock
 
 
 @dataclass
 class JobContext:
-    """What a job may use: `work`, a folder for results, and ways to tell the outside how far it is.
+    """What a job may use: the folder `work` for results, and ways to report its progress.
 
     `virtual` says that time is virtual; `preload` is a library that makes receivers cheap there
     (waitall.c).
@@ -46,12 +45,12 @@ class JobContext:
     _started: float = field(default_factory=time.monotonic)
 
     def enter(self, phase: str) -> None:
-        """Say what is being done now; shown beside the progress bar."""
+        """Report what is being done now; it is shown beside the progress bar."""
         self.phase = phase
         self.tell()
 
     def tell(self) -> None:
-        """Append an event for the progress bar, at once on the host's disk."""
+        """Append an event for the progress bar; it is on the host's disk on return."""
         event = {"phase": self.phase, "elapsed": round(time.monotonic() - self._started, 3)}
         with (self.delivery / EVENTS).open("a") as events:
             events.write(json.dumps(event) + "\n")
@@ -59,11 +58,11 @@ class JobContext:
             os.fsync(events.fileno())
 
     def attached(self, name: str) -> bytes:
-        """A file that came with the job. Raises KeyError where there is none of that name."""
+        """A file that came with the job. Raises KeyError if there is none of that name."""
         return _from_archive(ATTACHED + name)
 
     def deliver(self, name: str) -> None:
-        """Hand `work/name` out in one step, so that it is kept whole whatever happens later."""
+        """Hand out `work/name` in one step, so that it is kept whole whatever happens later."""
         source, partial = self.work / name, self.delivery / f"{name}.partial"
         if self.work == self.delivery or not source.exists():
             return
@@ -79,10 +78,10 @@ def main(arguments: list[str]) -> int:
     """Run the job in `job.json` beside the archive: `job.pyz DELIVERY WORK virtual|native`."""
     delivery, work, clock = Path(arguments[0]), Path(arguments[1]), arguments[2]
     work.mkdir(parents=True, exist_ok=True)
-    room = JobContext(work, delivery, clock == "virtual", _preload(clock))
-    result = _attempt(room)
+    job = JobContext(work, delivery, clock == "virtual", _preload(clock))
+    result = _attempt(job)
     (delivery / RESULT).write_text(
-        json.dumps(result | {"elapsed": time.monotonic() - room._started})
+        json.dumps(result | {"elapsed": time.monotonic() - job._started})
     )
     return 0 if result["ok"] else 1
 
@@ -92,16 +91,15 @@ def _preload(clock: str) -> Path | None:
     return library if clock == "virtual" and library.exists() else None
 
 
-def _attempt(room: JobContext) -> dict[str, Any]:
+def _attempt(job: JobContext) -> dict[str, Any]:
     try:
-        job = json.loads(_from_archive("job.json"))
-        with _ticking(room):
+        order = json.loads(_from_archive("job.json"))
+        with _ticking(job):
             start_open_vswitch()
-            importlib.import_module(job["module"]).perform(job["data"], room)
+            importlib.import_module(order["module"]).perform(order["data"], job)
         return {"ok": True}
-    except (
-        Exception
-    ) as error:  # the process ends here; the host shows the message and keeps the traceback
+    except Exception as error:
+        # The process ends here; the host shows the message and keeps the traceback.
         traceback.print_exc()
         problem = (
             error.problem if isinstance(error, TcplabError) else f"{type(error).__name__}: {error}"
@@ -114,17 +112,17 @@ def _attempt(room: JobContext) -> dict[str, Any]:
 
 
 def _from_archive(member: str) -> bytes:
-    import zipfile  # only here: the archive is read once, and again only for what is attached
+    import zipfile  # imported late: most jobs read the archive only once
 
     with zipfile.ZipFile(sys.argv[0]) as archive:
         return archive.read(member)
 
 
-def _ticking(room: JobContext) -> AbstractContextManager[None]:
-    """The clock told to the progress bar, second by second."""
+def _ticking(job: JobContext) -> AbstractContextManager[None]:
+    """Tell the progress bar the time, second by second."""
 
     def work(stop: threading.Event) -> None:
         while not stop.wait(_TICK):
-            room.tell()
+            job.tell()
 
     return in_background("progress", work)

@@ -1,9 +1,8 @@
-"""Congestion controls of one's own: what a module's source says of itself, and loading it where the
-network is.
+"""A user's own congestion controls: what a module's source says of itself, and loading a module.
 
 The source is text and data. It becomes a program only in the sealed build
-(testbed.modules.module_build), and part of a kernel only here: in a guest, which it can harm and
-nothing else, or in the native testbed where that was asked for.
+(testbed.modules.module_build). It becomes part of a kernel only here: in a guest, which is all that
+it can harm, or in the native testbed if that was asked for.
 """
 
 from __future__ import annotations
@@ -36,10 +35,10 @@ _LOUDNESS = Path("/proc/sys/kernel/printk")
 
 @dataclass(frozen=True)
 class KernelModule:
-    """A congestion control as C source. `name` is the file's without .c: that of what it registers,
-    or tcp_ before it.
+    """A congestion control as C source. Raises UsageError for an impossible name or source.
 
-    Raises UsageError for a name or a source that cannot be one.
+    `name` is that of the file without .c: the name that it registers, or that name with tcp_ in
+    front.
     """
 
     name: str
@@ -66,12 +65,12 @@ class KernelModule:
     @cached_property
     def algorithm(self) -> str:
         """The congestion control that it registers: the .name of its struct tcp_congestion_ops."""
-        code = _COMMENT.sub(lambda found: found[1] or " ", self.source)
+        code = _COMMENT.sub(lambda match: match[1] or " ", self.source)
         names = sorted(set(_REGISTERED.findall(code)))
         if len(names) != 1 or not _ALGORITHM.fullmatch(names[0]):
-            said = f"the names {', '.join(names)[:60]}" if names else "no name"
+            registered = f"the names {', '.join(names)[:60]}" if names else "no name"
             raise UsageError(
-                f"{self.name}.c gives its congestion control {said}.",
+                f"{self.name}.c gives its congestion control {registered}.",
                 'It needs one .name = "..." of at most 15 small letters, digits and _, written'
                 " out.",
             )
@@ -84,7 +83,7 @@ class KernelModule:
 
 
 def module_from(file: Path) -> KernelModule:
-    """The module in a .c file. Raises UsageError where there is none."""
+    """The module in a .c file. Raises UsageError if there is none."""
     try:
         size = file.stat().st_size
         source = file.read_text() if file.is_file() and size <= 4 * LONGEST else ""
@@ -99,42 +98,41 @@ def module_from(file: Path) -> KernelModule:
 
 
 @contextmanager
-def loaded(modules: Sequence[KernelModule], room: JobContext) -> Iterator[list[dict[str, Any]]]:
+def loaded(modules: Sequence[KernelModule], job: JobContext) -> Iterator[list[dict[str, Any]]]:
     """The modules in the kernel, and gone from it again when the block has ended well.
 
-    Gives a row for each as it was found in the kernel. What uses one must have let it go by
-    then: set another congestion control in every host. Raises TcplabError where one cannot be
-    loaded or does not go. Natively they are there before the job starts and until it is over
+    Gives a row for each as it was found in the kernel. Nothing may use a module at the end of the
+    block: set another congestion control in every host. Raises TcplabError if one cannot be
+    loaded or unloaded. Natively they are loaded before the job starts and until it is over
     (testbed.native.changes).
     """
-    if not room.virtual:
-        yield [_row(module, room) for module in modules]
+    if not job.virtual:
+        yield [_row(module, job) for module in modules]
         return
     if modules:
-        _LOUDNESS.write_text(
-            "7"
-        )  # a guest is loud: what the kernel says of a crash is the student's answer
-    yield [_inserted(module, room) for module in modules]
-    for module in reversed(modules):  # a guest where something failed ends with all that is in it
+        # A guest prints everything: what the kernel says of a crash is the student's answer.
+        _LOUDNESS.write_text("7")
+    yield [_inserted(module, job) for module in modules]
+    for module in reversed(modules):  # after a failure they stay: the whole guest ends
         remove(module.name)
 
 
-def _inserted(module: KernelModule, room: JobContext) -> dict[str, Any]:
-    """A guest's own: loaded, and every host may choose what it registered."""
-    file = room.work / f"{module.name}.ko"
-    file.write_bytes(room.attached(file.name))
-    room.enter(f"loading {module.name}")
+def _inserted(module: KernelModule, job: JobContext) -> dict[str, Any]:
+    """Load a module into a guest, and let every host choose what it registered."""
+    file = job.work / f"{module.name}.ko"
+    file.write_bytes(job.attached(file.name))
+    job.enter(f"loading {module.name}")
     insert(module.name, file)
     file.unlink()
-    row = _row(module, room)
+    row = _row(module, job)
     permit(module.algorithm)
     return row
 
 
-def _row(module: KernelModule, room: JobContext) -> dict[str, Any]:
-    """What /proc/modules and TCP say.
+def _row(module: KernelModule, job: JobContext) -> dict[str, Any]:
+    """What /proc/modules and TCP say of a module.
 
-    Raises TcplabError where the module registered nothing of its name.
+    Raises TcplabError if it registered nothing of its name.
     """
     names = available()
     if module.algorithm not in names:
@@ -143,17 +141,17 @@ def _row(module: KernelModule, room: JobContext) -> dict[str, Any]:
             f" {', '.join(names)}.",
             "Its init function must return tcp_register_congestion_control(&...).",
         )
-    digest = hashlib.sha256(room.attached(f"{module.name}.ko")).hexdigest()
+    digest = hashlib.sha256(job.attached(f"{module.name}.ko")).hexdigest()
     return {
         "module": module.name,
         "algorithm": module.algorithm,
         "digest": digest,
-        "found": _found(module.name),
+        "found": _line_of(module.name),
     }
 
 
 def insert(name: str, file: Path) -> None:
-    """insmod(8). Raises TcplabError where the kernel does not take it."""
+    """insmod(8). Raises TcplabError if the kernel refuses the module."""
     try:
         run(["insmod", str(file)])
     except CommandError as error:
@@ -163,9 +161,10 @@ def insert(name: str, file: Path) -> None:
         ) from error
 
 
-def _found(name: str) -> str:
-    """The module's line of /proc/modules (proc_modules(5)): name, bytes, users, by whom, state,
-    address, taints.
+def _line_of(name: str) -> str:
+    """The module's line of /proc/modules (proc_modules(5)), empty if it is not loaded.
+
+    Name, bytes, number of users, their names, state, address, taints.
     """
     lines = Path("/proc/modules").read_text().splitlines()
     return next((line for line in lines if line.split()[0] == name), "")
@@ -176,7 +175,7 @@ def remove(name: str, patience: float = _UNUSED) -> None:
 
     Raises TcplabError if it stays.
     """
-    waited_for(lambda: _found(name).split()[2:3] == ["0"], patience, 0.1)
+    waited_for(lambda: _line_of(name).split()[2:3] == ["0"], patience, 0.1)
     try:
         run(["rmmod", name])
     except CommandError as error:

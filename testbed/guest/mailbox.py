@@ -1,9 +1,8 @@
-"""Bytes between a terminal outside and one inside, through the run's folder: the only thing that
-both always share.
+"""Bytes between the user's terminal and one in the guest, through the run's folder.
 
-The lab kernel has no console that could be a terminal. What is typed comes as small files with
-rising numbers, each renamed into its place when it is whole; what is printed is appended to one
-file.
+The folder is the only thing that both sides always share: the lab kernel has no console that could
+be a terminal. What is typed comes as small files with rising numbers, each renamed into its place
+when it is whole; what is printed is appended to one file.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from pathlib import Path
 
 TYPED, PRINTED = "typed", "terminal.out"
 INTERVAL = 0.01
-"""Seconds between two looks into the mailbox: half of what a key takes to be answered."""
+"""Seconds between two looks into the mailbox: half of the time until a key is answered."""
 
 
 @dataclass
@@ -26,7 +25,7 @@ class Mailbox:
     read: int = 0
 
     def type(self, keys: bytes) -> None:
-        """Outside: hand keys in."""
+        """Outside: deliver keys."""
         (self.place / TYPED).mkdir(exist_ok=True)
         partial = self.place / TYPED / "partial"
         partial.write_bytes(keys)
@@ -34,7 +33,7 @@ class Mailbox:
         self.number += 1
 
     def typed(self) -> bytes:
-        """Inside: the keys of the next file; nothing where there is none yet."""
+        """Inside: the keys of the next file; nothing if there is none yet."""
         file = self.place / TYPED / str(self.number)
         try:
             keys = file.read_bytes()
@@ -44,7 +43,7 @@ class Mailbox:
         return keys
 
     def print(self, text: bytes) -> None:
-        """Inside: hand out what was printed, at once on the disk of the other side."""
+        """Inside: deliver what was printed; it is on the other side's disk on return."""
         descriptor = os.open(
             self.place / PRINTED, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_SYNC, 0o644
         )

@@ -19,8 +19,9 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @contextmanager
 def network_namespace(pid: int) -> Iterator[None]:
-    """The calling thread inside the network namespace of process `pid`. Raises OSError without
-    CAP_SYS_ADMIN.
+    """The calling thread in the network namespace of process `pid`.
+
+    Raises OSError without CAP_SYS_ADMIN.
     """
     home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -44,12 +45,10 @@ def _enter(descriptor: int) -> None:
 
 
 def set_sysctl(name: str, value: str) -> str:
-    """Set a sysctl in the thread's namespace and return what it then is, blanks folded to one
-    space.
+    """Set a sysctl in the thread's namespace and return what it then is, blanks folded to one.
 
-    Raises OSError where the kernel has it not or refuses the value. System calls without
-    Python's files, which make three times as many: in the lab kernel a host's dozen settings
-    would take 2 ms.
+    Raises OSError if the kernel lacks it or refuses the value. Python's files would make three
+    times as many system calls: in the lab kernel a host's dozen settings would take 2 ms.
     """
     descriptor = os.open(_sysctl_file(name), os.O_RDWR | os.O_CLOEXEC)
     try:

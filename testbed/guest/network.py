@@ -1,9 +1,8 @@
-"""A topology as a live Mininet network with Open vSwitch, checked against its spec before anyone
-uses it.
+"""A topology as a live Mininet network with Open vSwitch, checked against its spec before use.
 
-Mininet makes the nodes, the cables and the switches (testbed.guest.nodes). What it would
-set with a process for each value (addresses, qdiscs, sysctls, offloads) is set in batches and
-read back.
+Mininet makes the nodes, the cables and the switches (testbed.guest.nodes). Mininet would set
+addresses, qdiscs, sysctls and offloads with a process for each value; here they are set in batches
+and read back.
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ from testbed.guest import baseline, offloads, reordering_qdiscs, rtnetlink, shap
 from testbed.guest.mtu import set_mtu
 from testbed.guest.namespaces import has_sysctl, network_namespace, set_sysctl
 from testbed.guest.programs import run
-from testbed.guest.shaping import ShapingSetting
+from testbed.guest.shaping import InterfaceSetting
 from topologies.addresses import PREFIX, address_of, interfaces, neighbours, routes
 from topologies.errors import TcplabError
 from topologies.spec import ETHERNET, Port, TopologySpec
 
 try:
     from testbed.guest import nodes
-except ImportError:  # no Mininet: said when a network is wanted, not when this module is read
+except ImportError:  # no Mininet: reported when a network is built, not when this is imported
     nodes = None  # type: ignore[assignment]
 
-_DESCRIPTORS = 4096  # all that the kernel lets root of a guest have
+_DESCRIPTORS = 4096  # the most that the kernel grants to root of a guest
 
 
 @dataclass
@@ -41,7 +40,7 @@ class LiveNetwork:
 
     topology: TopologySpec
     mininet: Any
-    settings: list[ShapingSetting] = field(default_factory=list)
+    settings: list[InterfaceSetting] = field(default_factory=list)
 
     def pid(self, node: str) -> int:
         """The process whose network namespace the node lives in."""
@@ -76,26 +75,26 @@ class LiveNetwork:
 
     def counters(self, node: str) -> dict[str, int]:
         """The node's own TCP, UDP and IP counters, named as nstat(8) names them."""
-        found: dict[str, int] = {}
+        counters: dict[str, int] = {}
         for table in ("snmp", "netstat"):
             lines = Path(f"/proc/{self.pid(node)}/net/{table}").read_text().splitlines()
             for names, values in zip(lines[::2], lines[1::2], strict=True):
                 prefix = names.split(":")[0]
                 pairs = zip(names.split()[1:], values.split()[1:], strict=True)
-                found |= {prefix + name: int(value) for name, value in pairs}
-        return found
+                counters |= {prefix + name: int(value) for name, value in pairs}
+        return counters
 
     def qdiscs(self) -> dict[str, list[dict[str, Any]]]:
-        """`tc -s -j qdisc show` of every port that has a channel."""
-        found: dict[str, list[dict[str, Any]]] = {port.name: [] for port in self._shaped()}
+        """What `tc -s -j qdisc show` prints for every port that has a channel."""
+        rows_of: dict[str, list[dict[str, Any]]] = {port.name: [] for port in self._shaped()}
         for node in self._shaping_nodes():
             for row in self._qdisc_rows(node):
-                if row["dev"] in found:
-                    found[row["dev"]].append(row)
-        return found
+                if row["dev"] in rows_of:
+                    rows_of[row["dev"]].append(row)
+        return rows_of
 
     def waiting_packets(self) -> int:
-        """Packets on their way: in delay lines and queues of all shaped ports."""
+        """How many packets are in the delay lines and queues of all shaped ports."""
         return sum(
             int(row["qlen"]) for rows in self.qdiscs().values() for row in rows if row.get("root")
         )
@@ -104,9 +103,7 @@ class LiveNetwork:
         return [port for port in self.topology.ports if port.channel]
 
     def _shaping_nodes(self) -> list[str]:
-        """Nodes that have their own namespace and shape; all switches share the root one, named by
-        the first.
-        """
+        """A node for each namespace that shapes: all switches share one, named by the first."""
         switches = self.topology.named("switch")
         owners = dict.fromkeys(
             switches[0] if port.node in switches else port.node for port in self._shaped()
@@ -123,52 +120,50 @@ class LiveNetwork:
         """Give every port its channel, and check what the kernel made of it."""
         switches = self.topology.named("switch")
         for node in self._shaping_nodes():
-            mine = [
+            ports = [
                 port
                 for port in self._shaped()
                 if port.node == node or {port.node, node} <= set(switches)
             ]
             frame = self.topology.mtu.base + shaping.FRAME - ETHERNET.base
-            shaped = [(port.name, port.channel) for port in mine if port.channel]
+            shaped = [(port.name, port.channel) for port in ports if port.channel]
             lines = [
                 line for name, channel in shaped for line in shaping.commands(name, channel, frame)
             ]
             self.output(node, ["tc", "-batch", "-"], "\n".join(lines))
             rows = self._qdisc_rows(node)
-            for port in mine:
+            for port in ports:
                 if port.channel:
                     self.settings += shaping.compare(port.name, port.channel, rows)
 
     def reorder(self) -> None:
-        """Give hosts that reorder their qdiscs and filter, and check what the kernel made of
-        them.
-        """
-        for what in self.topology.reordering:
-            name, peer = f"{what.host}-eth0", address_of(self.topology, what.peer)
+        """Give reordering hosts their qdiscs and filter, and check what the kernel made of them."""
+        for reordering in self.topology.reordering:
+            name, peer = f"{reordering.host}-eth0", address_of(self.topology, reordering.peer)
             self.output(
-                what.host,
+                reordering.host,
                 ["tc", "-batch", "-"],
-                "\n".join(reordering_qdiscs.commands(name, peer, what)),
+                "\n".join(reordering_qdiscs.commands(name, peer, reordering)),
             )
             filters = json.loads(
-                self.output(what.host, ["tc", "-j", "filter", "show", "dev", name])
+                self.output(reordering.host, ["tc", "-j", "filter", "show", "dev", name])
             )
             self.settings += reordering_qdiscs.compare(
-                name, peer, what, self._qdisc_rows(what.host), filters
+                name, peer, reordering, self._qdisc_rows(reordering.host), filters
             )
 
     def reorderings(self) -> dict[str, list[dict[str, Any]]]:
-        """`tc -s -j qdisc show` of the port of every host that reorders."""
-        names = {what.host: f"{what.host}-eth0" for what in self.topology.reordering}
+        """What `tc -s -j qdisc show` prints for the port of every host that reorders."""
+        names = {
+            reordering.host: f"{reordering.host}-eth0" for reordering in self.topology.reordering
+        }
         return {
             name: [row for row in self._qdisc_rows(host) if row["dev"] == name]
             for host, name in names.items()
         }
 
     def configure(self) -> None:
-        """Sysctls, addresses, routes and neighbours of every host and router; offloads off
-        everywhere.
-        """
+        """Set sysctls, addresses, routes and neighbours of hosts and routers, and all offloads."""
         for node in self.topology.named("host") + self.topology.named("router"):
             # Before the interfaces are up: IPv6 would announce itself there.
             self.set_sysctls(
@@ -187,12 +182,12 @@ class LiveNetwork:
 def network(
     topology: TopologySpec, *, disposable: bool = False, shells: bool = False
 ) -> Iterator[LiveNetwork]:
-    """The topology, running and equal to its spec. Raises TcplabError where it is not.
+    """The topology, running and equal to its spec. Raises TcplabError if it is not.
 
-    Needs root, Open vSwitch (testbed.openvswitch) and a network namespace in which names may be
-    taken. A `disposable` network is left standing: it vanishes with the namespaces of the job,
-    or the whole guest, and removing two hundred hosts one by one takes longer than making them.
-    With `shells` somebody may type into nodes.
+    Needs root, Open vSwitch (testbed.guest.openvswitch) and a network namespace in which no
+    interface has one of its names. A `disposable` network is left standing: it vanishes with the
+    namespaces of the job, or the whole guest, and removing two hundred hosts one by one takes
+    longer than making them. With `shells` commands can be typed into nodes.
     """
     if nodes is None:
         raise TcplabError(
@@ -214,8 +209,9 @@ def network(
 
 
 def _prepare() -> None:
-    """Our own namespace, which the switches share, and the limit of descriptors: each host takes
-    three.
+    """Set up our own namespace, which the switches share, and raise the limit of descriptors.
+
+    Each host takes three of them.
     """
     for name, value in baseline.SWITCHES.items():
         _set("the switches", name, value)
@@ -247,8 +243,9 @@ def _assemble(live: LiveNetwork) -> None:
 
 
 def _addressing(topology: TopologySpec, node: str) -> list[rtnetlink.NetlinkRequest]:
-    """For the node's namespace, in an order that works: what is not up has no neighbours and no
-    routes.
+    """The requests for a node's namespace, in an order that works.
+
+    An interface that is not up can have no neighbours and no routes.
     """
     requests = [rtnetlink.up("lo")]
     for interface in interfaces(topology):
@@ -256,24 +253,25 @@ def _addressing(topology: TopologySpec, node: str) -> list[rtnetlink.NetlinkRequ
         if interface.port.node == node:
             requests += [rtnetlink.up(name), rtnetlink.address(name, interface.address, PREFIX)]
             requests += rtnetlink.neighbours(name, neighbours(topology, interface))
-    ways = routes(topology, node)
+    own_routes = routes(topology, node)
     return requests + [
-        rtnetlink.route(way.network.partition("/")[0], PREFIX, way.gateway) for way in ways
+        rtnetlink.route(own_route.network.partition("/")[0], PREFIX, own_route.gateway)
+        for own_route in own_routes
     ]
 
 
 def _set(node: str, name: str, value: str) -> str:
     try:
-        found = set_sysctl(name, value)
+        actual = set_sysctl(name, value)
     except OSError as error:
         raise TcplabError(
             f"{node}: {name} cannot be set to {value}: {error.strerror}.",
             "This kernel lacks the setting or the module behind it (for congestion controls:"
             " modprobe tcp_NAME).",
         ) from error
-    if found != " ".join(value.split()):
+    if actual != " ".join(value.split()):
         raise TcplabError(
-            f"{node}: {name} was to be {value}, the kernel has {found}.",
+            f"{node}: {name} was to be {value}, the kernel has {actual}.",
             "Choose a value it accepts.",
         )
-    return found
+    return actual

@@ -1,9 +1,9 @@
 """Mininet's classes without a process for every setting.
 
 Mininet keeps an interactive shell for every node and types each setting into it: a new process
-each time, and two dozen for every host. A lab kernel starts one in 2 to 9 ms of CPU. Here a host
-is one process that holds its namespace, what Mininet types runs as a process of its own, whose
-failure is an error, and cables and switch ports are made in one batch each.
+each time, and two dozen for every host. A lab kernel starts one in 2 to 9 ms of CPU. In this module
+a host is one process that holds its namespace. What Mininet types runs as a process of its own,
+whose failure is an error. Cables and switch ports are made in one batch each.
 """
 
 from __future__ import annotations
@@ -24,21 +24,18 @@ from topologies.errors import TcplabError
 
 
 class QuietHost(Host):  # type: ignore[misc]  # Mininet has no types
-    """A host or router: network and mount namespaces of its own, held by a process that ends with
-    our own.
-    """
+    """A host or router: namespaces (network, mount) held by a process that ends with ours."""
 
     def startShell(self, mnopts: str | None = None) -> None:
         """Start the process whose namespaces the node lives in.
 
-        Raises TcplabError where it ends at once.
+        Raises TcplabError if it ends at once.
         """
         command = ["mnexec", mnopts or "-dnp", "cat"]
         self.holder = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self.holder.stdout is not None
-        if (
-            not self.holder.stdout.readline()
-        ):  # mnexec -p says its number once the namespaces are there
+        # mnexec -p prints its process number once the namespaces are there.
+        if not self.holder.stdout.readline():
             raise TcplabError(
                 f"{self.name}: mnexec made no namespace.", "Its own message is in job.log."
             )
@@ -60,9 +57,7 @@ class QuietSwitch(OVSBridge):  # type: ignore[misc]
 
     @classmethod
     def setup(cls) -> None:
-        """Mininet asks here, with five processes, whether Open vSwitch is there: we have just
-        started it.
-        """
+        """Nothing: Mininet would ask with five processes for the Open vSwitch that we started."""
 
     @classmethod
     def isOldOVS(cls) -> bool:
@@ -79,7 +74,7 @@ class QuietSwitch(OVSBridge):  # type: ignore[misc]
 
     @classmethod
     def batchStartup(cls, switches: Any, **_options: object) -> Any:
-        """All bridges and ports in one ovs-vsctl, or as few as the longest command line allows."""
+        """Make all bridges and ports in as few ovs-vsctl as the longest command line allows."""
         return super().batchStartup(switches, run=lambda command, shell: run(shlex.split(command)))
 
     @classmethod
@@ -98,7 +93,7 @@ class QuietSwitch(OVSBridge):  # type: ignore[misc]
 
 
 class ShellSwitch(QuietSwitch):
-    """A switch that somebody types commands into, as Mininet's own have it."""
+    """A switch with the shell that Mininet's own switches have, for commands that are typed."""
 
     startShell, cmd, terminate = OVSBridge.startShell, OVSBridge.cmd, OVSBridge.terminate
 
@@ -131,9 +126,8 @@ def empty_network(shells: bool = False) -> Any:
 
     With `shells` each node holds the shell that Mininet's command line types into.
     """
-    Mininet.inited = (
-        True  # skips Mininet.init, which sets resource limits and sysctls of the machine
-    )
+    # Skips Mininet.init, which sets resource limits and sysctls of the machine.
+    Mininet.inited = True
     mininet = Mininet(
         switch=ShellSwitch if shells else QuietSwitch,
         host=Host if shells else QuietHost,
@@ -154,21 +148,19 @@ def lay(mininet: Any) -> None:
 
 
 def take_down(mininet: Any) -> None:
-    """Remove switches, cables and hosts; each also where another failed, and where only some were
-    made.
+    """Remove switches, cables and hosts. Raises CommandError.
 
-    Raises CommandError.
+    Each is removed even if another could not be, or if only some were made.
     """
-    there = {name for _index, name in socket.if_nameindex()}
-    ours = [
+    present = {name for _index, name in socket.if_nameindex()}
+    ends = [
         end
         for switch in mininet.switches
         for end in switch.intfList()
-        if end.name in there and end.link
+        if end.name in present and end.link
     ]
-    cables = {
-        end.link: end.name for end in ours
-    }  # the other cables vanish with their hosts' namespaces
+    # The other cables vanish with their hosts' namespaces.
+    cables = {end.link: end.name for end in ends}
     with ExitStack() as stack:
         for host in mininet.hosts:
             stack.callback(host.terminate)

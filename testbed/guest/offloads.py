@@ -1,4 +1,4 @@
-"""Segmentation offloads, off (or on, where a study wants them) and read back.
+"""Segmentation offloads: turned off (or on, if a study wants them) and read back.
 
 With them "100 packets" are 100 super-packets and one loss draw takes forty segments. The kernel
 is asked through SIOCETHTOOL (include/uapi/linux/ethtool.h), as ethtool(8) does, without a
@@ -12,7 +12,7 @@ import fcntl
 import socket
 import struct
 
-from testbed.guest.shaping import ShapingSetting
+from testbed.guest.shaping import InterfaceSetting
 from topologies.errors import TcplabError
 
 _SIOCETHTOOL = 0x8946
@@ -23,33 +23,33 @@ _FEATURES = {  # name as ethtool -k prints it: (get, set)
 }
 
 
-def turn(interface: str, on: bool = False) -> list[ShapingSetting]:
+def turn(interface: str, on: bool = False) -> list[InterfaceSetting]:
     """Turn all offloads of an interface in the thread's namespace off, or on.
 
-    Raises TcplabError where one differs.
+    Raises TcplabError if one differs afterwards.
     """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         for get, put in _FEATURES.values():
             if bool(_feature(control, interface, get)) != on:
                 _feature(control, interface, put, on)
-        found = {
+        states = {
             name: bool(_feature(control, interface, get)) for name, (get, _) in _FEATURES.items()
         }
-    return [_checked(interface, name, on, value) for name, value in found.items()]
+    return [_checked(interface, name, on, value) for name, value in states.items()]
 
 
-def _feature(control: socket.socket, interface: str, command: int, wanted: bool = False) -> int:
-    value = ctypes.create_string_buffer(struct.pack("=II", command, wanted), 8)
+def _feature(control: socket.socket, interface: str, command: int, on: bool = False) -> int:
+    value = ctypes.create_string_buffer(struct.pack("=II", command, on), 8)
     request = struct.pack("16sP16x", interface.encode(), ctypes.addressof(value))
     fcntl.ioctl(control, _SIOCETHTOOL, request)
     return int(struct.unpack("=II", value.raw)[1])
 
 
-def _checked(interface: str, name: str, wanted: bool, found: bool) -> ShapingSetting:
-    asked, has = ("on" if value else "off" for value in (wanted, found))
+def _checked(interface: str, name: str, on: bool, is_on: bool) -> InterfaceSetting:
+    asked, has = ("on" if value else "off" for value in (on, is_on))
     if asked != has:
         raise TcplabError(
             f"{interface}: {name} was to be {asked}, the kernel keeps it {has}.",
             "Use a veth interface.",
         )
-    return ShapingSetting(interface, name, asked, has)
+    return InterfaceSetting(interface, name, asked, has)

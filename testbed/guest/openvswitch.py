@@ -1,8 +1,7 @@
-"""Open vSwitch of our own: a database and a switch daemon whose files are in a folder that vanishes
-with the run.
+"""An Open vSwitch of our own: database and switch daemon, whose files vanish with the run.
 
-Both testbeds start it in a network and mount namespace of their own, so no bridge of anybody
-else is seen.
+Both testbeds start it in a network and mount namespace of their own, in which no other bridge is
+seen.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from topologies.errors import TcplabError
 
 _RUN = Path("/run/openvswitch")  # where ovs-vsctl, and so Mininet, looks for the database
 _SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
-# seconds of uptime; before 10 ovs-vswitchd counts no CPU, takes no handler thread and drops all
-# upcalls
+# Seconds of uptime. Before 10, ovs-vswitchd counts no CPU, takes no handler thread and drops all
+# upcalls.
 _SETTLED = 11.0
 
 

@@ -1,6 +1,4 @@
-"""Programs that run for a while: started with their output in files, known to be ready, and always
-ended.
-"""
+"""Programs that run for a while: waited for until they are ready, and always ended."""
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ _GRACE = 10.0  # seconds between asking a program to end and killing it
 def run(command: list[str], text: str = "") -> str:
     """The output of a command that must succeed.
 
-    Raises CommandError, or TcplabError where it is not installed.
+    Raises CommandError, or TcplabError if it is not installed.
     """
     try:
         done = subprocess.run(command, input=text, text=True, capture_output=True, check=False)
@@ -41,13 +39,13 @@ def wait_for(what: str, ready: Callable[[], bool], timeout: float, interval: flo
     """
     if not waited_for(ready, timeout, interval):
         raise TcplabError(
-            f"Waited {timeout:g} s for {what}, in vain.",
+            f"Waited {timeout:g} s for {what} without success.",
             "The run's folder has the program's output.",
         )
 
 
 def waited_for(ready: Callable[[], bool], timeout: float, interval: float) -> bool:
-    """Whether `ready()` came to hold within `timeout` seconds."""
+    """Whether `ready()` held within `timeout` seconds."""
     deadline = time.monotonic() + timeout
     while not ready():
         if time.monotonic() > deadline:
@@ -57,7 +55,7 @@ def waited_for(ready: Callable[[], bool], timeout: float, interval: float) -> bo
 
 
 def wait_until_ended(process: subprocess.Popen[bytes], timeout: float) -> bool:
-    """Whether the process ended within `timeout` seconds; waits without polling."""
+    """Whether the process ended within `timeout` seconds. Waits without polling."""
     descriptor = os.pidfd_open(process.pid)
     try:
         watched = select.poll()  # select(2) refuses descriptors above 1023
@@ -70,11 +68,10 @@ def wait_until_ended(process: subprocess.Popen[bytes], timeout: float) -> bool:
 
 @contextmanager
 def all_ended_afterwards() -> Iterator[list[subprocess.Popen[bytes]]]:
-    """A list for programs that are started meanwhile: interrupted at the end, and if need be
-    killed.
+    """A list for the programs that the block starts: interrupted at its end, killed if need be.
 
-    SIGINT lets them print their summaries. All get it before anyone is waited for: iperf takes
-    half a second to end.
+    SIGINT lets them print their summaries. All get it before any is waited for: iperf takes half a
+    second to end.
     """
     started: list[subprocess.Popen[bytes]] = []
     try:

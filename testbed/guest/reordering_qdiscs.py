@@ -1,8 +1,9 @@
-"""A host's own reordering as queueing disciplines: the tc commands for it, and what tc must then
-read back.
+"""A host's own reordering as queueing disciplines: tc's commands, and what tc must then read back.
 
-root 1: prio     three bands, as tc makes them 1:1  10: netem   delay, reorder, gap, limit 1:
-u32         packets to the peer's address go to 1:1, all others by their priority to 1:2 and 1:3
+root 1: prio    three bands, as tc makes them
+1:1 10: netem   delay, reorder, gap, limit
+1:      u32     packets to the peer's address go to 1:1, all others by their priority to 1:2
+                and 1:3
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 
 from testbed.guest.shaping import (
     TICK,
-    ShapingSetting,
+    InterfaceSetting,
     as_duration,
     checked,
     microseconds,
@@ -26,14 +27,14 @@ NETEM = "10:"
 _RESOLUTION = 2**-32  # netem keeps probabilities in 32 bits
 
 
-def commands(interface: str, peer: str, what: HostReordering) -> list[str]:
+def commands(interface: str, peer: str, reordering: HostReordering) -> list[str]:
     """Lines for `tc -batch`; `peer` is the IPv4 address whose packets are meant."""
     device = f"dev {interface}"
-    correlation = f" {what.correlation}" if what.correlation.base else ""
-    gap = f" gap {what.gap.base}" if what.gap.base > 1 else ""
+    correlation = f" {reordering.correlation}" if reordering.correlation.base else ""
+    gap = f" gap {reordering.gap.base}" if reordering.gap.base > 1 else ""
     line = (
-        f"limit {what.limit.base} delay {microseconds(what.delay)} reorder"
-        f" {what.at_once}{correlation}{gap}"
+        f"limit {reordering.limit.base} delay {microseconds(reordering.delay)} reorder"
+        f" {reordering.at_once}{correlation}{gap}"
     )
     return [
         f"qdisc add {device} root handle 1: prio",
@@ -45,13 +46,13 @@ def commands(interface: str, peer: str, what: HostReordering) -> list[str]:
 def compare(
     interface: str,
     peer: str,
-    what: HostReordering,
+    reordering: HostReordering,
     rows: list[dict[str, Any]],
     filters: list[dict[str, Any]],
-) -> list[ShapingSetting]:
+) -> list[InterfaceSetting]:
     """Each field beside what `tc -j qdisc show` and `tc -j filter show` say.
 
-    Raises TcplabError where they differ.
+    Raises TcplabError if they differ.
     """
     netem, prio = options_of(interface, rows, NETEM), options_of(interface, rows, "1:")
     reorder = netem.get("reorder", {})
@@ -62,11 +63,23 @@ def compare(
     )
     pairs: list[tuple[str, str, float, str, float, float]] = [
         ("prio", "3 bands", 3, f"{bands} bands", bands, 0),
-        ("delay", *as_duration(what.delay), *as_duration(Duration(round(delay * 1e9))), TICK),
-        ("share sent at once", *_share(what.at_once.fraction), *_share(share), _RESOLUTION),
-        ("correlation", *_share(what.correlation.fraction), *_share(correlation), _RESOLUTION),
-        ("gap", f"{what.gap}", what.gap.base, f"{gap}", gap, 0),
-        ("netem limit", f"{what.limit} packets", what.limit.base, f"{limit} packets", limit, 0),
+        ("delay", *as_duration(reordering.delay), *as_duration(Duration(round(delay * 1e9))), TICK),
+        ("share sent at once", *_share(reordering.at_once.fraction), *_share(share), _RESOLUTION),
+        (
+            "correlation",
+            *_share(reordering.correlation.fraction),
+            *_share(correlation),
+            _RESOLUTION,
+        ),
+        ("gap", f"{reordering.gap}", reordering.gap.base, f"{gap}", gap, 0),
+        (
+            "netem limit",
+            f"{reordering.limit} packets",
+            reordering.limit.base,
+            f"{limit} packets",
+            limit,
+            0,
+        ),
     ]
     return [checked(interface, *pair) for pair in pairs] + [_filtered(interface, peer, filters)]
 
@@ -75,25 +88,26 @@ def _share(fraction: float) -> tuple[str, float]:
     return str(Share(round(fraction * 1e10))), fraction
 
 
-def _filtered(interface: str, peer: str, filters: list[dict[str, Any]]) -> ShapingSetting:
+def _filtered(interface: str, peer: str, filters: list[dict[str, Any]]) -> InterfaceSetting:
     """One u32 row that matches the peer's address and nothing else, and leads to 1:1."""
-    found = [
+    filtered = [
         (_destination(row), row["options"]["flowid"])
         for row in filters
         if "flowid" in row.get("options", {})
     ]
-    if found != [(peer, "1:1")]:
-        said = ", ".join(f"{address} to {band}" for address, band in found) or "none"
+    if filtered != [(peer, "1:1")]:
+        present = ", ".join(f"{address} to {band}" for address, band in filtered) or "none"
         raise TcplabError(
-            f"{interface}: a filter of {peer} to 1:1 was asked for, the kernel has {said}.",
+            f"{interface}: a filter of {peer} to 1:1 was asked for, the kernel has {present}.",
             "Look at the tc lines in log.txt; the kernel needs CONFIG_NET_CLS_U32.",
         )
-    return ShapingSetting(interface, "filter", f"{peer} to 1:1", f"{peer} to 1:1")
+    return InterfaceSetting(interface, "filter", f"{peer} to 1:1", f"{peer} to 1:1")
 
 
 def _destination(row: dict[str, Any]) -> str:
-    """The address that a u32 row compares the 4 bytes at 16 of the IPv4 header with; the row itself
-    if another.
+    """The address that a u32 row compares the IPv4 destination with: 4 bytes at offset 16.
+
+    The row's options as JSON if it compares anything else.
     """
     match = row["options"].get("match", {})
     value, mask, place = (str(match.get(name, "")) for name in ("value", "mask", "off"))

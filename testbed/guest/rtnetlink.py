@@ -1,5 +1,4 @@
-"""Interfaces, addresses, neighbours and routes of the thread's network namespace, set without a
-process.
+"""Interfaces, addresses, neighbours and routes of the thread's namespace, set without a process.
 
 What `ip -batch` does, at a tenth of its cost: in a network of 200 hosts there are 40 000
 neighbours, and `ip` takes 5 ms to start and 30 us a line. Layouts: rtnetlink(7),
@@ -23,13 +22,13 @@ _UP = 0x1
 _PERMANENT = 0x80  # NUD_PERMANENT
 _MAIN, _BOOT, _UNICAST = 254, 3, 1  # the main table, RTPROT_BOOT, RTN_UNICAST
 _HEADER = struct.Struct("=IHHII")
-# messages in one system call: every one may be answered, and the answers must fit the buffer
+# Messages in one system call: every one may be answered, and the answers must fit the buffer.
 _TOGETHER = 200
 
 
 @dataclass(frozen=True)
 class NetlinkRequest:
-    """One change. `words` say it as ip(8) would, for the message where the kernel refuses."""
+    """One change. `words` are the command of ip(8), for the message if the kernel refuses."""
 
     words: str
     kind: int
@@ -37,7 +36,7 @@ class NetlinkRequest:
 
 
 def up(interface: str) -> NetlinkRequest:
-    """Take an interface up. Raises OSError where the namespace has none of that name."""
+    """Take an interface up. Raises OSError if the namespace has none of that name."""
     body = struct.pack("=BxHiII", 0, 0, socket.if_nametoindex(interface), _UP, _UP)
     return NetlinkRequest(f"link set {interface} up", _NEW_LINK, body)
 
@@ -45,18 +44,17 @@ def up(interface: str) -> NetlinkRequest:
 def address(interface: str, at: str, prefix: int) -> NetlinkRequest:
     """Give an interface an IPv4 address."""
     body = struct.pack("=BBBBI", socket.AF_INET, prefix, 0, 0, socket.if_nametoindex(interface))
-    body += _attribute(1, socket.inet_aton(at)) + _attribute(
-        2, socket.inet_aton(at)
-    )  # IFA_ADDRESS, IFA_LOCAL
+    for kind in (1, 2):  # IFA_ADDRESS, IFA_LOCAL
+        body += _attribute(kind, socket.inet_aton(at))
     return NetlinkRequest(f"address add {at}/{prefix} dev {interface}", _NEW_ADDRESS, body)
 
 
-def neighbours(interface: str, known: Iterable[tuple[str, str]]) -> Iterator[NetlinkRequest]:
-    """Permanent neighbours, (address, MAC) each, so that nobody asks for them by ARP."""
+def neighbours(interface: str, pairs: Iterable[tuple[str, str]]) -> Iterator[NetlinkRequest]:
+    """Permanent neighbours, (address, MAC) each, so that no host asks for them by ARP."""
     head = struct.pack(
         "=BxxxiHBB", socket.AF_INET, socket.if_nametoindex(interface), _PERMANENT, 0, _UNICAST
     )
-    for at, mac in known:
+    for at, mac in pairs:
         yield NetlinkRequest(
             f"neighbour {at} lladdr {mac} dev {interface}",
             _NEW_NEIGHBOUR,
@@ -71,11 +69,10 @@ def _neighbour(at: str, mac: str) -> bytes:
 
 
 def route(network: str, prefix: int, gateway: str) -> NetlinkRequest:
-    """A route to an IPv4 network by way of a gateway that an own address reaches."""
+    """A route to an IPv4 network through a gateway in a network of the node's own."""
     body = struct.pack("=BBBBBBBBI", socket.AF_INET, prefix, 0, 0, _MAIN, _BOOT, 0, _UNICAST, 0)
-    body += _attribute(1, socket.inet_aton(network)) + _attribute(
-        5, socket.inet_aton(gateway)
-    )  # RTA_DST, RTA_GATEWAY
+    body += _attribute(1, socket.inet_aton(network))  # RTA_DST
+    body += _attribute(5, socket.inet_aton(gateway))  # RTA_GATEWAY
     return NetlinkRequest(f"route add {network}/{prefix} via {gateway}", _NEW_ROUTE, body)
 
 
@@ -91,8 +88,10 @@ def apply(requests: Iterable[NetlinkRequest]) -> None:
 
 
 def _together(control: socket.socket, requests: list[NetlinkRequest]) -> None:
-    """Refusals are always answered; of what succeeds only the last message is, which says that all
-    were seen.
+    """Send requests in one system call. Raises TcplabError for the first that is refused.
+
+    The kernel answers every refusal; of the requests that succeed only the last is answered, which
+    tells that all were seen.
     """
     last = len(requests) - 1
     control.send(

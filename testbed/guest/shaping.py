@@ -21,16 +21,15 @@ from topologies.spec import Channel
 from topologies.units import Duration, Rate, Share
 
 FRAME = 1514  # bytes that tc counts for a full Ethernet frame
-SHORTEST_DELAY = Duration.parse(
-    "10us"
-)  # netem without delay, jitter or rate does not detach packets
+# netem without delay, jitter or rate does not detach packets.
+SHORTEST_DELAY = Duration.parse("10us")
 _BURST_TIME = Duration.parse("250us")  # how late a timer may fire in real time without losing rate
 _TOLERANCE = 1e-3  # relative; netem keeps probabilities in 32 bits and tc prints six digits
 TICK = 1001  # nanoseconds; tc prints whole microseconds and rounds down: 99us for 100us
 
 
 @dataclass(frozen=True)
-class ShapingSetting:
+class InterfaceSetting:
     """One thing that was asked of an interface and what the kernel has."""
 
     interface: str
@@ -40,9 +39,7 @@ class ShapingSetting:
 
 
 def commands(interface: str, channel: Channel, frame: int = FRAME) -> list[str]:
-    """Lines for `tc -batch` that give `interface` the channel, whose full frames have `frame`
-    bytes.
-    """
+    """Lines for `tc -batch` that give `interface` the channel. Full frames have `frame` bytes."""
     device = f"dev {interface}"
     delay = max(channel.delay, SHORTEST_DELAY)
     line = f"delay {microseconds(delay)}" + (
@@ -61,20 +58,17 @@ def commands(interface: str, channel: Channel, frame: int = FRAME) -> list[str]:
 
 
 def microseconds(value: Duration) -> str:
-    """netem's parser takes no nanoseconds, but fractions."""
+    """For netem, whose parser takes fractions but no nanoseconds."""
     return f"{value.base // 1000}.{value.base % 1000:03d}us"
 
 
 def burst(channel: Channel, frame: int = FRAME) -> int:
-    """Bytes that may leave back to back: two frames, or what the rate carries while a timer is
-    late.
-    """
+    """Bytes that may leave back to back: two frames, or what the rate carries in _BURST_TIME."""
     return max(2 * frame, channel.bandwidth.base * _BURST_TIME.base // (8 * 10**9))
 
 
 def _queue(channel: Channel) -> str:
-    """The discipline of the queue, each limited to `channel.queue` packets in the unit that it
-    knows (tc(8)).
+    """The discipline of the queue, limited to `channel.queue` packets in its own unit (tc(8)).
 
     sfq's own default is 127 packets a flow, so that a long queue would have no effect. cake is
     given the bytes of that many full frames. red marks between a sixth and half of its queue, as
@@ -114,15 +108,15 @@ def _limit(queue: dict[str, Any], channel: Channel) -> int:
     return int(queue.get("limit", 0)) // (FRAME if channel.discipline == "red" else 1)
 
 
-def compare(interface: str, channel: Channel, rows: list[dict[str, Any]]) -> list[ShapingSetting]:
+def compare(interface: str, channel: Channel, rows: list[dict[str, Any]]) -> list[InterfaceSetting]:
     """Each field of the channel beside what `tc -j qdisc show` says of the interface.
 
-    Raises TcplabError that names the interface, what was asked and what the kernel has, where
-    they differ.
+    If they differ, raises TcplabError, which names the interface, what was asked for and what the
+    kernel has.
     """
     netem, tbf, queue = (options_of(interface, rows, handle) for handle in ("1:", "2:", "3:"))
     delay, jitter = (float(netem.get("delay", {}).get(name, 0)) for name in ("delay", "jitter"))
-    limit, room = _limit(queue, channel), int(netem.get("limit", 0))
+    limit, line_length = _limit(queue, channel), int(netem.get("limit", 0))
     loss = float(netem.get("loss-random", {}).get("loss", 0))
     pairs: list[tuple[str, str, float, str, float, float]] = [
         (
@@ -149,7 +143,14 @@ def compare(interface: str, channel: Channel, rows: list[dict[str, Any]]) -> lis
             2**-32,
         ),
         ("queue", f"{channel.queue} packets", channel.queue.base, f"{limit} packets", limit, 0),
-        ("delay line", f"{channel.line} packets", channel.line.base, f"{room} packets", room, 0),
+        (
+            "delay line",
+            f"{channel.line} packets",
+            channel.line.base,
+            f"{line_length} packets",
+            line_length,
+            0,
+        ),
     ]
     return [checked(interface, *pair) for pair in pairs]
 
@@ -159,10 +160,7 @@ def as_duration(value: Duration) -> tuple[str, float]:
 
 
 def options_of(interface: str, rows: list[dict[str, Any]], handle: str) -> dict[str, Any]:
-    """The options of the interface's qdisc with that handle.
-
-    Raises TcplabError where there is none.
-    """
+    """The options of the interface's qdisc with that handle. Raises TcplabError if it has none."""
     for row in rows:
         if row.get("dev") == interface and row.get("handle") == handle:
             options: dict[str, Any] = row.get("options", {})
@@ -183,17 +181,18 @@ def checked(
     asked: str,
     wanted: float,
     found: str,
-    have: float,
+    actual: float,
     resolution: float,
-) -> ShapingSetting:
-    """`resolution` is how exactly tc prints the field: within it the kernel has what was asked
-    for.
+) -> InterfaceSetting:
+    """The setting of a field, or TcplabError if the kernel's value differs too much.
+
+    `resolution` is how exactly tc prints the field: within it the kernel has what was asked for.
     """
-    if abs(have - wanted) > max(_TOLERANCE * abs(wanted), resolution):
+    if abs(actual - wanted) > max(_TOLERANCE * abs(wanted), resolution):
         raise TcplabError(
             f"{interface}: a {field} of {asked} was asked for, the kernel has {found}.",
             "Choose a value that this kernel's tc can hold, or report the difference.",
         )
-    return ShapingSetting(
-        interface, field, asked, asked if abs(have - wanted) <= resolution else found
+    return InterfaceSetting(
+        interface, field, asked, asked if abs(actual - wanted) <= resolution else found
     )

@@ -1,5 +1,4 @@
-"""The kernel's own view of each TCP connection over time: what `ss -tin` prints, sampled without a
-process.
+"""The kernel's view of each TCP connection over time: `ss -tin`, sampled without a process.
 
 `ss` asks the kernel through NETLINK_SOCK_DIAG (sock_diag(7)); so does this, from a thread that
 has entered the host's network namespace once. Layouts: include/uapi/linux/inet_diag.h and tcp.h,
@@ -89,9 +88,8 @@ _INFO_64 = {
     "bytes_retrans": 208,
 }
 _OPTIONS, _TCPI_OPT_SACK = 5, 2  # the byte tcpi_options, and its bit for SACK on both SYNs
-_LONGEST_ANSWER = (
-    1 << 15
-)  # bytes; a dump comes in pieces that are never longer (net/netlink/af_netlink.c)
+# Bytes; a dump comes in pieces that are never longer (net/netlink/af_netlink.c).
+_LONGEST_ANSWER = 1 << 15
 _SHORTEST_INTERVAL = 0.1  # seconds
 _READINGS_A_SECOND = 2000
 _SOCKETS_OF_A_FLOW = 2
@@ -99,26 +97,23 @@ _INFINITE_SSTHRESH = 0x7FFFFFFF  # net/tcp.h: TCP_INFINITE_SSTHRESH
 
 
 def tcp_sockets(states: int = CONNECTED) -> list[dict[str, Any]]:
-    """The IPv4 TCP sockets of the thread's namespace: addresses, state and the fields of
-    tcp_info(7).
-    """
+    """The IPv4 TCP sockets of the thread's namespace: addresses, state and fields of tcp_info."""
     with _diag_socket() as diag:
         return _dump(diag, states)
 
 
 def sampling_interval(flows: int) -> float:
-    """Seconds between two readings of all sockets: a tenth up to a hundred flows, then growing with
-    them.
+    """Seconds between two readings of all sockets.
 
-    A reading of one socket costs about 30 us of CPU and 900 bytes in its file.
+    A tenth up to a hundred flows, then in proportion to them. A reading of one socket costs about
+    30 us of CPU and 900 bytes in its file.
     """
     return max(_SHORTEST_INTERVAL, round(_SOCKETS_OF_A_FLOW * flows / _READINGS_A_SECOND, 1))
 
 
 @contextmanager
 def sampled(files: dict[int, Path], interval: float) -> Iterator[None]:
-    """Write one JSON line of all connections of each namespace (by its process) to its file
-    meanwhile.
+    """During the block, write the connections of each namespace (by a process of it) to its file.
 
     A line is {"time": seconds since 1970, "sockets": [...]}, one every `interval` seconds; lines
     without a connection are left out.
@@ -132,8 +127,8 @@ def sampled(files: dict[int, Path], interval: float) -> Iterator[None]:
             ]
             while not stop.wait(interval):
                 for diag, lines in watched:
-                    if found := _dump(diag, CONNECTED):
-                        lines.write(json.dumps({"time": time.time(), "sockets": found}) + "\n")
+                    if sockets := _dump(diag, CONNECTED):
+                        lines.write(json.dumps({"time": time.time(), "sockets": sockets}) + "\n")
 
     with in_background("ss", work):
         yield
@@ -156,17 +151,17 @@ def _dump(diag: socket.socket, states: int) -> list[dict[str, Any]]:
         _MESSAGE.pack(_MESSAGE.size + len(request), _SOCK_DIAG_BY_FAMILY, _NLM_F_REQUEST_DUMP, 1, 0)
         + request
     )
-    found: list[dict[str, Any]] = []
+    sockets: list[dict[str, Any]] = []
     while True:
         for kind, body in _messages(diag.recv(_LONGEST_ANSWER)):
             if kind == _NLMSG_DONE:
-                return found
+                return sockets
             if kind == _NLMSG_ERROR:
                 raise OSError(
                     -struct.unpack_from("=i", body)[0],
                     "sock_diag refused the request (CONFIG_INET_TCP_DIAG)",
                 )
-            found.append(_socket(body))
+            sockets.append(_socket(body))
 
 
 def _messages(data: bytes) -> Iterator[tuple[int, bytes]]:
@@ -221,19 +216,17 @@ def _tcp_info(data: bytes) -> dict[str, Any]:
 def _known_fields(
     size: int,
 ) -> tuple[list[str], struct.Struct, Callable[[tuple[int, ...]], tuple[int, ...]]]:
-    """What a tcp_info of `size` bytes has: names, one layout that unpacks all of them, their order
-    in a row.
-    """
+    """Names, layout and order in a row of the fields that a tcp_info of `size` bytes has."""
     widths = [(name, at, 4) for name, at in _INFO_32.items()] + [
         (name, at, 8) for name, at in _INFO_64.items()
     ]
-    known = [field for field in widths if field[1] + field[2] <= size]
-    placed = sorted(known, key=lambda field: field[1])
+    present = [field for field in widths if field[1] + field[2] <= size]
+    placed = sorted(present, key=lambda field: field[1])
     layout, end = "=", 0
     for _name, at, width in placed:
         layout, end = f"{layout}{at - end}x{'I' if width == 4 else 'Q'}", at + width
     return (
-        [field[0] for field in known],
+        [field[0] for field in present],
         struct.Struct(layout),
-        itemgetter(*map(placed.index, known)),
+        itemgetter(*map(placed.index, present)),
     )

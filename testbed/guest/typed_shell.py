@@ -1,6 +1,4 @@
-"""A network that somebody types into: Mininet's own command line on a pseudo-terminal whose other
-end is outside.
-"""
+"""A network to type into: Mininet's command line on a pseudo-terminal, relayed to the user's."""
 
 from __future__ import annotations
 
@@ -36,23 +34,25 @@ Ctrl-C stops the command that runs. Ctrl-D or exit ends the network; Ctrl-] does
 """
 
 
-def perform(data: Any, room: JobContext) -> None:
-    """Build the topology in `data`, with the `size` of the terminal (rows, columns), and wait for
-    its end.
+def perform(data: Any, job: JobContext) -> None:
+    """Build the topology in `data`, and run the command line until the user ends it.
+
+    `data` also has the `size` of the terminal: rows, columns.
     """
     topology: TopologySpec = from_data(TopologySpec, data["topology"])
-    room.enter("building the network")
+    job.enter("building the network")
     with network(topology, disposable=True, shells=True) as live:
         _tell_mininet(live)
-        room.enter("ready")
-        with _terminal(Mailbox(room.delivery), *data["size"]):
+        job.enter("ready")
+        with _terminal(Mailbox(job.delivery), *data["size"]):
             print(_help(topology), flush=True)
             _command_line(live)
 
 
 def _tell_mininet(live: LiveNetwork) -> None:
-    """Its command line replaces names by the addresses that it knows of; ours were set without
-    it.
+    """Tell Mininet the addresses, which were set without it.
+
+    Its command line replaces the names of hosts by them.
     """
     for host in live.mininet.hosts:
         for interface in host.intfList():
@@ -62,9 +62,8 @@ def _tell_mininet(live: LiveNetwork) -> None:
 def _command_line(live: LiveNetwork) -> None:
     from mininet.cli import CLI
 
-    CLI.readlineInited = (
-        True  # else it keeps a history in root's home, where nothing of a run may stay
-    )
+    # Otherwise it keeps a history in root's home, where nothing of a run may stay.
+    CLI.readlineInited = True
     CLI(live.mininet)
 
 
@@ -76,8 +75,9 @@ def _help(topology: TopologySpec) -> str:
 
 @contextmanager
 def _terminal(mailbox: Mailbox, rows: int, columns: int) -> Iterator[None]:
-    """A pseudo-terminal as our controlling one, so that Ctrl-C is a signal; its other end is the
-    mailbox.
+    """A pseudo-terminal as our controlling one, so that Ctrl-C is a signal.
+
+    Its other end is relayed to the mailbox.
     """
     ours, theirs = os.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
@@ -101,7 +101,7 @@ def _terminal(mailbox: Mailbox, rows: int, columns: int) -> Iterator[None]:
 
 
 def _passed_on(ours: int, mailbox: Mailbox, patience: float) -> int:
-    """Print what the terminal has within `patience` seconds; how many bytes that were."""
+    """Print what comes from the terminal within `patience` seconds; the number of its bytes."""
     if not select.select([ours], [], [], patience)[0]:
         return 0
     text = os.read(ours, 1 << 16)

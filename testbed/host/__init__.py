@@ -1,1 +1,1 @@
-"""This computer: packages, capacity, who typed sudo, and what processes take."""
+"""This computer: its packages and capacity, the user behind sudo, and what processes take."""

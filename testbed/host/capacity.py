@@ -17,16 +17,15 @@ from pathlib import Path
 
 from topologies.errors import UsageError
 
-_LOOK = 0.01  # seconds between two readings of what the processors did; a clock tick of /proc/stat
+_LOOK = 0.01  # seconds between two readings of /proc/stat: one of its clock ticks
 _NO_LIMIT = 2**40  # MiB
 
 
 @contextmanager
 def claimed_processor() -> Iterator[int]:
-    """The number of an allowed processor that no other run has claimed, of these the least busy;
-    else the least busy.
+    """The number of the least busy processor that no other run has claimed.
 
-    More guests than processors is a choice of who starts them.
+    If all are claimed, the least busy of them: more guests than processors is the user's choice.
     """
     ordered = _least_busy_first()
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as claim:
@@ -38,38 +37,33 @@ def allowed_processors() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def guests_at_once(needed_mib: int, asked: int | None = None) -> int:
-    """How many guests this machine runs at once: one for each processor, where there is memory for
-    all of them.
+def guests_at_once(needed_mib: int, workers: int | None = None) -> int:
+    """How many guests this machine runs at once: one for each processor, as far as memory goes.
 
-    `needed_mib` is what one of them takes. Raises UsageError where there is not memory for one,
-    or for those `asked`.
+    `needed_mib` is what one of them takes. Raises UsageError if there is not enough memory for
+    one, or for as many as `workers`.
     """
     free = available_mib()
     fitting = free // needed_mib
-    if fitting < (asked or 1):
-        number = "A guest" if not asked or asked == 1 else f"{asked} guests"
+    if fitting < (workers or 1):
+        number = "A guest" if not workers or workers == 1 else f"{workers} guests"
         raise UsageError(
-            f"{number} would take about {(asked or 1) * needed_mib} MiB of memory, and {free} MiB"
+            f"{number} would take about {(workers or 1) * needed_mib} MiB of memory, and {free} MiB"
             " are free.",
             "Lower --duration or --bw, or run fewer at once (--workers).",
         )
-    return asked or min(allowed_processors(), fitting)
+    return workers or min(allowed_processors(), fitting)
 
 
 def available_mib() -> int:
-    """MiB of memory that can be had without swapping: of the machine (proc_meminfo(5)) and of our
-    control group.
-    """
+    """MiB of memory that are free without swapping (proc_meminfo(5)), in our control group too."""
     lines = Path("/proc/meminfo").read_text().splitlines()
     machine = next(int(line.split()[1]) >> 10 for line in lines if line.startswith("MemAvailable:"))
     return min(machine, _left_in_control_group())
 
 
 def _left_in_control_group() -> int:
-    """memory.max less memory.current, cgroups(7): what a container or a job of a cluster is limited
-    to.
-    """
+    """memory.max less memory.current (cgroups(7)): the limit of a container or a cluster's job."""
     own = Path("/proc/self/cgroup").read_text().partition("0::")[2].splitlines()
     group = Path("/sys/fs/cgroup") / (own[0].lstrip("/") if own else "")
     try:
@@ -77,7 +71,7 @@ def _left_in_control_group() -> int:
             (group / name).read_text().strip() for name in ("memory.max", "memory.current")
         )
     except OSError:
-        return _NO_LIMIT  # no such limit is kept here
+        return _NO_LIMIT  # this system keeps no such limit
     return _NO_LIMIT if limit == "max" else max(0, int(limit) - int(used)) >> 20
 
 

@@ -1,6 +1,6 @@
-"""Where the code of this copy is."""
+"""The folder that the code of this copy is in."""
 
 from pathlib import Path
 
 CODE = Path(__file__).resolve().parents[2]
-"""The folder of all packages: the checkout, or where an installed copy is."""
+"""The folder that all packages are in: the checkout, or the site-packages of an installed copy."""

@@ -1,6 +1,4 @@
-"""The project's own Python, also where another one was started: `sudo` forgets the virtual
-environment.
-"""
+"""The project's own Python, even if another one was started: `sudo` forgets the environment."""
 
 from __future__ import annotations
 
@@ -17,6 +15,7 @@ _LIBRARIES = (
     "jinja2",
     "markdown_it",
     "matplotlib",
+    "msgspec",
     "numpy",
     "polars",
     "rich",
@@ -27,10 +26,9 @@ _ENVIRONMENT = CODE / ".venv"
 
 
 def in_virtual_environment() -> None:
-    """Go on in the checkout's `.venv` with the same arguments where this Python has not the
-    libraries; else nothing.
+    """Start again in the checkout's `.venv`, with the same arguments, if libraries are missing.
 
-    Ends the program with a sentence where there is no `.venv` yet.
+    Ends the program with a sentence if there is no `.venv` yet.
     """
     if all(map(importlib.util.find_spec, _LIBRARIES)):
         return

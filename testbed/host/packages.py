@@ -1,5 +1,6 @@
-"""Which Debian packages hold the tools that tcplab uses. The standard library only: the launcher
-asks first.
+"""Which Debian packages hold the tools that tcplab uses.
+
+The standard library only: the launcher uses this before anything is installed.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
-"""The distribution's programs: what a user has put elsewhere on the PATH does not count."""
+"""The distribution's programs: a user's own ones elsewhere on the PATH do not count."""
 
 ALWAYS = {"module:ensurepip": "python3-venv"}
 VIRTUAL = {"bwrap": "bubblewrap"}
@@ -46,9 +47,7 @@ KINDS = {
     "test": {**ALWAYS, **REPORT, **VIRTUAL},
     "native": {**ALWAYS, **REPORT, **NATIVE},
 }
-"""What each kind of command needs; `light` ones build and run nothing (analyze, image import,
---help).
-"""
+"""What each kind of command needs; `light` ones (analyze, image import, --help) run nothing."""
 
 MORE_TESTS = {
     "qemu-system-x86_64": "qemu-system-x86",
@@ -56,15 +55,13 @@ MORE_TESTS = {
     "shellcheck": "shellcheck",
     "vagrant": "vagrant",
 }
-"""Tests that need these say so and are left out; root, as whom a submission is tested, gets
-them.
-"""
+"""Tests that need these are skipped with that reason; root, who tests submissions, gets them."""
 
 TOOLS = {**MORE_TESTS, **ALWAYS, **REPORT, **VIRTUAL, **NATIVE, **KERNEL, **IMAGE}
 
 
 def present(tool: str) -> bool:
-    """Whether a program, a file (with a slash) or a Python module (`module:`) is there."""
+    """Whether a program, a file (with a slash) or a Python module (`module:`) is installed."""
     if tool.startswith("module:"):
         return importlib.util.find_spec(tool.removeprefix("module:")) is not None
     if tool.startswith("/"):

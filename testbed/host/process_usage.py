@@ -1,6 +1,6 @@
 """What a tree of processes has taken so far, from proc_pid_stat(5).
 
-bubblewrap does not wait for what it started, so the usual accounting of ended children says
+bubblewrap does not wait for what it started, so the usual accounting of ended children counts
 nothing.
 """
 

@@ -6,7 +6,6 @@ A finished process removes its own; one that was killed cannot, but the lock tha
 
 from __future__ import annotations
 
-import fcntl
 import os
 import stat
 import tempfile
@@ -15,10 +14,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from testbed.host import locks
 from topologies.errors import TcplabError
 from topologies.untrusted import remove
 
-_LOCK = "lock"
+_LOCK, _GATE = "lock", ".gate"
 
 
 @contextmanager
@@ -36,24 +36,17 @@ def remove_orphans() -> list[Path]:
     """Remove what killed processes of this user left; the folders that are gone."""
     if not _place().exists():
         return []
-    with (_base() / ".gate").open("w") as gate:
-        fcntl.flock(gate, fcntl.LOCK_EX)
+    with locks.gate(_base() / _GATE):
         return _remove_orphans(_place())
 
 
 def _made(base: Path) -> tuple[Path, IO[str]]:
-    """A new place and its lock, held.
-
-    The gate keeps others from taking it for an orphan before that.
-    """
-    with (base / ".gate").open("w") as gate:
-        fcntl.flock(gate, fcntl.LOCK_EX)
+    """A new place and its lock, held."""
+    with locks.gate(base / _GATE):
         _remove_orphans(base)
         place = Path(tempfile.mkdtemp(dir=base))
         (place / "work").mkdir()
-        lock = (place / _LOCK).open("w")
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        return place, lock
+        return place, locks.made(place / _LOCK)
 
 
 def _place() -> Path:
@@ -75,34 +68,14 @@ def _base() -> Path:
 def _remove_orphans(base: Path) -> list[Path]:
     removed = []
     for place in base.iterdir():
-        with _free_lock(place) as free:
-            if free:
+        if lock := locks.adopted(place / _LOCK):
+            with lock:
                 remove(place)
-                removed.append(place)
+            removed.append(place)
     return removed
 
 
 def orphans() -> list[Path]:
     """What killed processes of this user left; removes nothing."""
-    found = []
-    for place in _place().iterdir() if _place().exists() else ():
-        with _free_lock(place) as free:
-            found += [place] if free else []
-    return found
-
-
-@contextmanager
-def _free_lock(place: Path) -> Iterator[bool]:
-    """Whether nobody held the lock of a folder, which we hold meanwhile."""
-    try:
-        lock = (place / _LOCK).open()
-    except (FileNotFoundError, NotADirectoryError):
-        yield False  # on its way out, or the gate
-        return
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-            return
-        yield True
+    places = list(_place().iterdir()) if _place().exists() else []
+    return [place for place in places if not locks.is_held(place / _LOCK)]

@@ -1,4 +1,4 @@
-"""Who is behind root: files and processes of a run belong to who typed sudo."""
+"""The user behind sudo, to whom files and processes of a run belong."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import pwd
 
 
-def who_typed_sudo() -> tuple[int, int] | None:
-    """User and group of who typed sudo; None where nobody did, or where root itself did."""
+def invoking_user() -> tuple[int, int] | None:
+    """User and group number of the caller of sudo; None without sudo, or if that was root."""
     user = int(os.environ.get("SUDO_UID", 0)) if os.geteuid() == 0 else 0
     return (user, pwd.getpwuid(user).pw_gid) if user else None

@@ -6,7 +6,6 @@ File times and owners would be a way for the host to move packets in the guest.
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import tempfile
@@ -18,6 +17,8 @@ from typing import IO, Any
 
 from testbed.guest.job_entry import ATTACHED
 from testbed.host.code import CODE
+from testbed.host.naming import as_in_checkout
+from testbed.jobs.fingerprint import fingerprint_of
 
 _ROOT = CODE
 _CODE = (
@@ -30,34 +31,37 @@ _CODE = (
     "experiments/proof.py",
     "experiments/reordering_proof.py",
 )
+"""What travels into guests, which is more than they import: reading it moves virtual time."""
 _START = "import sys\nfrom testbed.guest.job_entry import main\nsys.exit(main(sys.argv[1:]))\n"
 
 
 def job_archive(module: str, data: Any, files: Mapping[str, bytes] | None = None) -> bytes:
-    """A zip that Python runs (zipapp): calls `perform(data, room)` of `module` in the room it is
+    """A zip that Python runs (zipapp): calls `perform(data, job)` of `module` in the folder it is
     started in.
 
-    The job finds `files` by their names as `room.attached(name)`.
+    The job finds `files` by their names as `job.attached(name)`.
     """
     job = json.dumps({"module": module, "data": data}, sort_keys=True)
     own = Path(*module.split(".")).with_suffix(".py")
     packages = {(parent / "__init__.py").as_posix(): b"" for parent in own.parents if parent.name}
-    members = (
-        packages | _code() | {own.as_posix(): (_ROOT / own).read_bytes(), "job.json": job.encode()}
-    )
+    members = packages | _code() | {own.as_posix(): _source(own), "job.json": job.encode()}
     return _zipped(members | {ATTACHED + name: content for name, content in (files or {}).items()})
 
 
 def code_digest() -> str:
-    """SHA-256 of the code that travels: another version may send packets at other times."""
-    return hashlib.sha256(_zipped(_code())).hexdigest()
+    """The fingerprint of the code that travels: another may send packets at other times."""
+    return fingerprint_of(_code())
 
 
 def _code() -> dict[str, bytes]:
     files = [file for pattern in _CODE for file in _ROOT.glob(pattern)]
-    return {file.relative_to(_ROOT).as_posix(): file.read_bytes() for file in files} | {
-        "__main__.py": _START.encode()
-    }
+    names = (file.relative_to(_ROOT) for file in files)
+    return {name.as_posix(): _source(name) for name in names} | {"__main__.py": _START.encode()}
+
+
+def _source(name: Path) -> bytes:
+    """The module's names in a guest are those of a checkout, wherever it comes from."""
+    return as_in_checkout((_ROOT / name).read_bytes())
 
 
 def _zipped(members: dict[str, bytes]) -> bytes:

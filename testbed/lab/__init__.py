@@ -1,1 +1,1 @@
-"""The lab: kernel and image, each by its recipe, and what is missing of them."""
+"""The lab: kernel and image, each made by its recipe, and which parts are missing."""

@@ -1,5 +1,4 @@
-"""The lab: the kernel, its first process and the guest's image, built when missing and checked at
-every use.
+"""The lab: kernel, first process and image, built if missing and checked at every use.
 
 `python -m testbed.lab.ready build`, `show`, `export FILE` and `import FILE` do by hand what a
 run does by itself.
@@ -29,11 +28,11 @@ from topologies.errors import TcplabError
 
 @dataclass(frozen=True)
 class Lab:
-    """A ready lab. `confine` starts the kernel; `modules` is what building a module needs
-    (testbed.lab.kernel.module_tree).
+    """The files of a ready lab, and what is known of them.
 
-    `digests` are SHA-256 of kernel, init, image and modules, and `whole`, which stands for all
-    of them.
+    `confine` starts the kernel; `modules` is what building a module needs
+    (testbed.lab.kernel.module_tree). `digests` are SHA-256 of kernel, init, image and modules, and
+    `whole`, which stands for all of them.
     """
 
     kernel: Path
@@ -50,7 +49,7 @@ class Lab:
 def lab(
     report: BuildReport | None = None, *, source: Path | None = None, rebuild: bool = False
 ) -> Lab:
-    """The lab of this source tree; what is missing or damaged is built and the report told.
+    """The lab of this source tree. Builds what is missing or damaged, and tells `report`.
 
     `source` is a tarball to build the kernel from. Raises TcplabError, CommandError.
     """
@@ -64,8 +63,8 @@ def lab(
     return _lab([cache.ready(recipe, report, rebuild=rebuild) for recipe in recipes])
 
 
-def found() -> Lab | None:
-    """The lab of this source tree where it is ready and whole; builds nothing."""
+def lab_if_ready() -> Lab | None:
+    """The lab of this source tree if it is ready and whole; builds nothing."""
     entries = [cache.usable(recipe, BuildReport()) for recipe in _recipes()]
     return _lab([entry for entry in entries if entry]) if all(entries) else None
 
@@ -80,7 +79,7 @@ def export(file: Path, report: BuildReport | None = None) -> Lab:
 def import_(file: Path, report: BuildReport | None = None) -> Lab:
     """Take the lab from a file that `export` wrote.
 
-    Raises TcplabError when it is not whole or not for this tree.
+    Raises TcplabError if it is not whole or not for this tree.
     """
     report = report or BuildReport()
     lab_export.import_(_recipes(), file, report)
@@ -115,7 +114,7 @@ def _lab(entries: list[cache.Entry]) -> Lab:
 
 
 class _LabCommands(click.Group):
-    """Makes a failure of the package one message and its exit status, wherever the group hangs."""
+    """Makes every failure of the package one message and an exit status, in whatever program."""
 
     def invoke(self, ctx: click.Context) -> object:
         try:
@@ -165,7 +164,7 @@ def import_command(file: Path) -> None:
 @commands.command("show")
 def show_command() -> None:
     """Name the files of the lab and their digests; builds nothing."""
-    ready = found()
+    ready = lab_if_ready()
     if ready is None:
         raise TcplabError(
             "The lab is not built, or a file of it is damaged.", "Run `./tcplab image build`."

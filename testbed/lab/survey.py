@@ -1,7 +1,6 @@
-"""What this machine lacks for a command of ./tcplab: packages, and parts of the lab that are still
-to be built.
+"""What this machine lacks for a command of ./tcplab: packages, and parts of the lab.
 
-The launcher asks before there is a virtual environment, so this needs the standard library only:
+The launcher runs this before there is a virtual environment, so it needs the standard library only:
 `python3 -m testbed.lab.survey run` prints the missing packages, one in a line, and then the cache
 entries that must exist for that answer to stay true (absolute paths).
 """
@@ -17,7 +16,7 @@ from testbed.lab.image.image_recipe import image_recipe
 from testbed.lab.kernel.kernel_recipe import init_recipe, kernel_recipe
 
 BUILDING = ("run", "test")
-"""Kinds that use the lab kernel and its image, and build them where the cache has none."""
+"""Kinds that use the lab kernel and its image, and build them if the cache has none."""
 
 
 def missing(kind: str) -> list[str]:
@@ -29,7 +28,7 @@ def missing(kind: str) -> list[str]:
 def welcome(kind: str) -> list[str]:
     """Packages without which some tests are left out.
 
-    Only root gets them unasked: so are submissions tested.
+    Only root gets them without asking, because submissions are tested as root.
     """
     if kind != "test" or os.geteuid() != 0:
         return []
@@ -51,9 +50,7 @@ def entries() -> list[Path]:
 
 
 def main(kind: str) -> None:
-    """Print what the launcher reads: packages have no slash, files have; a ? means that it goes
-    without, too.
-    """
+    """Print what the launcher reads: packages (`?` if optional), then files with a slash."""
     optional = [f"?{package}" for package in welcome(kind)]
     for line in [
         *missing(kind),

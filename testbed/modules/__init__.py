@@ -1,1 +1,1 @@
-"""A congestion control of one's own: built from its source, and what its crash says."""
+"""A user's own congestion control: built from its source, and its crash explained."""

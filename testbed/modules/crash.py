@@ -1,9 +1,8 @@
-"""What a module did to its guest, in words: the kernel's last message with the lines of the
-module's own source.
+"""What a module did to its guest: the kernel's last message with the lines of the module's source.
 
 The kernel prints `function+0xoffset/0xsize [module]`. The function's place is in the module's
-symbol table, and addr2line(1) finds the line in its debugging information. Both are the work of
-who wrote the module, so both are read in the sealed build's world.
+symbol table, and addr2line(1) finds the line in its debugging information. Both are the work of the
+module's author, who is not trusted, so both are read in the sandbox of the build.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from pathlib import Path
 from testbed.guest.job_entry import EVENTS
 from testbed.host.scratch import scratch
 from testbed.jobs.following import CONSOLE, LIMIT, NO_RESULT
-from testbed.modules.module_build import LIMITS, Built
+from testbed.modules.module_build import LIMITS, BuiltModule
 from testbed.recipes.building import BuildReport, Workshop
 from topologies import untrusted
 from topologies.errors import CommandError, TcplabError
@@ -37,10 +36,9 @@ _FRAME = re.compile(
     r"(RIP: \d+:|\[<[0-9a-f]+>\] (?:\? )?)([A-Za-z_][\w.]*)\+0x([0-9a-f]+)/0x[0-9a-f]+(?:"
     r" \[(\w+)\])?"
 )
-_ENTRANCE = "tcp_v4_rcv"  # of a packet into TCP; how it came there is the same for everybody
-_STANDSTILL = (
-    3.0  # wall seconds without a tick of the guest's clock, which else ticks several times a second
-)
+_TCP_ENTRY = "tcp_v4_rcv"  # where a packet enters TCP; the calls before it are always the same
+# Wall seconds without a tick of the guest's clock, which usually ticks several times a second.
+_STANDSTILL = 3.0
 _FRAMES = 12
 _WARNING_ENDS = "---[ end trace"  # a warning before a crash has a backtrace of its own
 _MESSENGERS = {  # functions that tell of a crash, or of the signal that the host sent for it
@@ -58,17 +56,17 @@ _MESSENGERS = {  # functions that tell of a crash, or of the signal that the hos
     "sig_handler_common",
     "hard_handler",
 }
-_BUG = re.compile(
-    r"BUG: failure at (\S+):(\d+)/(\w+)\(\)"
-)  # include/asm-generic/bug.h; no frame is left of it
+# include/asm-generic/bug.h; such a crash leaves no frame
+_BUG = re.compile(r"BUG: failure at (\S+):(\d+)/(\w+)\(\)")
 _LOG_BYTES = 2**20
 _LONGEST_LINE = 300  # characters
 
 
 @dataclass(frozen=True)
 class StackFrame:
-    """A function of the backtrace. `module` is empty for the kernel's own; `exact` where the
-    address is the fault's.
+    """A function of the backtrace. `module` is empty for the kernel's own functions.
+
+    `exact`: the address is that of the fault, not a return address.
     """
 
     function: str
@@ -77,18 +75,16 @@ class StackFrame:
     exact: bool
 
 
-def explained(error: TcplabError, out: Path, modules: Sequence[Built]) -> TcplabError:
-    """The error of a run in a guest, with what its console and its clock say of the modules that
-    were loaded.
-    """
+def explained(error: TcplabError, out: Path, modules: Sequence[BuiltModule]) -> TcplabError:
+    """The error of a run in a guest, with what console and clock tell of the loaded modules."""
     if not modules:
         return error
     console = _console(out)
-    names = " or ".join(f"{one.module.name}.c" for one in modules)
-    if said := _PANIC.search(console):
+    names = " or ".join(f"{module.module.name}.c" for module in modules)
+    if panic := _PANIC.search(console):
         problem = (
             "The guest's kernel crashed:"
-            f" {_meant(said[1].strip())}.\n{_backtrace(console, modules)}"
+            f" {_meant(panic[1].strip())}.\n{_backtrace(console, modules)}"
         )
         return TcplabError(
             problem,
@@ -115,13 +111,13 @@ def _meant(words: str) -> str:
 
 
 def _console(out: Path) -> str:
-    """The end of what the guest's kernel said; a module may have said lines of any length."""
+    """The end of what the guest's kernel printed; a module may have printed lines of any length."""
     text = untrusted.tail(out, CONSOLE, _LOG_BYTES) if untrusted.is_file(out, CONSOLE) else ""
     return "\n".join(line[:_LONGEST_LINE] for line in text.splitlines())
 
 
 def _stood_still(out: Path) -> bool:
-    """Whether virtual time did not pass in the end: the job writes an event each second of it."""
+    """Whether virtual time stood still in the end: the job writes an event in each second of it."""
     try:
         with untrusted.opened(out, EVENTS) as file:
             return time.time() - os.fstat(file.fileno()).st_mtime > _STANDSTILL
@@ -129,58 +125,54 @@ def _stood_still(out: Path) -> bool:
         return False
 
 
-def _backtrace(console: str, modules: Sequence[Built]) -> str:
-    """A line for each function, the innermost first; those of a module with file, line and the
-    line's text.
-    """
-    known = {one.module.name: one for one in modules}
+def _backtrace(console: str, modules: Sequence[BuiltModule]) -> str:
+    """A line for each function, the innermost first; with file and source line if of a module."""
+    built_modules = {built.module.name: built for built in modules}
     lines = [
         f"  {function} at {file}:{number}\n" for file, number, function in _BUG.findall(console)
     ]
     for frame in _frames(console)[:_FRAMES]:
-        own = known.get(frame.module)
+        own = built_modules.get(frame.module)
         lines.append(f"  {frame.function}{_place(own, frame) if own else ''}\n")
     return "".join(lines)
 
 
 def _frames(console: str) -> list[StackFrame]:
-    """The functions of the last crash without repetitions, from where it happened to TCP's
-    entrance.
-    """
+    """The functions of the last crash without repetitions, from the fault to the entry into TCP."""
     crash = (
         console[: _end(_PANIC, console)].rpartition(_WARNING_ENDS)[2]
         + console[_end(_PANIC, console) :]
     )
-    found: dict[tuple[str, str], StackFrame] = {}
+    distinct: dict[tuple[str, str], StackFrame] = {}
     for how, function, offset, module in _FRAME.findall(crash):
         frame = StackFrame(function, int(offset, 16), module, how.startswith("RIP"))
         if (frame.offset or frame.exact) and function not in _MESSENGERS:
-            found.setdefault((function, module), frame)
-    frames = sorted(found.values(), key=lambda frame: not frame.exact)
+            distinct.setdefault((function, module), frame)
+    frames = sorted(distinct.values(), key=lambda frame: not frame.exact)
     # What stands before the first function of a module are the handlers of the crash itself.
     first = next((index for index, frame in enumerate(frames) if frame.module or frame.exact), 0)
     names = [frame.function for frame in frames]
-    return frames[first : names.index(_ENTRANCE) if _ENTRANCE in names[first:] else None]
+    return frames[first : names.index(_TCP_ENTRY) if _TCP_ENTRY in names[first:] else None]
 
 
 def _end(sign: re.Pattern[str], text: str) -> int:
-    found = sign.search(text)
-    return found.end() if found else len(text)
+    match = sign.search(text)
+    return match.end() if match else len(text)
 
 
-def _place(built: Built, frame: StackFrame) -> str:
-    """` at exp.c:12: <the line>`; empty where debugging information does not say."""
+def _place(built: BuiltModule, frame: StackFrame) -> str:
+    """` at exp.c:12: <the line>`; empty if the debugging information lacks it."""
     with scratch() as folder:
         shutil.copyfile(built.with_lines, folder / "lines.ko")
         workshop = Workshop(folder, folder / "log", BuildReport())
         try:
-            where = _line(workshop, frame)
+            place = _line(workshop, frame)
         except (CommandError, ValueError):
             return ""
-    file, _, number = where.rpartition(":")
+    file, _, number = place.rpartition(":")
     source = built.module.source.splitlines()
     if file.rpartition("/")[2] != f"{built.module.name}.c" or not number.isdecimal():
-        return f" at {where}" if number.isdecimal() else ""
+        return f" at {place}" if number.isdecimal() else ""
     text = source[int(number) - 1].strip() if int(number) <= len(source) else ""
     return f" at {built.module.name}.c:{number}: {text}"
 

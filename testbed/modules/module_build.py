@@ -1,5 +1,4 @@
-"""A congestion control built from its source: sealed off from this machine, the same bytes every
-time, kept.
+"""A congestion control built from its source: sealed off, the same bytes every time, and kept.
 
 The source may be hostile. What compiles it sees /usr and a folder with the source and the
 kernel's tree: no home, no /etc, no /proc, no network; it has limits, and nothing that it makes
@@ -50,9 +49,10 @@ Prepare = Callable[[Workshop], list[str]]
 
 
 @dataclass(frozen=True)
-class Built:
-    """A module that was built. `with_lines` is a file for `addr2line`; `warnings` are the
-    compiler's own lines.
+class BuiltModule:
+    """A module that was built.
+
+    `with_lines` is a file for `addr2line`; `warnings` are the compiler's own lines.
     """
 
     module: KernelModule
@@ -62,10 +62,10 @@ class Built:
     warnings: str
 
 
-def built(module: KernelModule, lab: Lab, report: BuildReport | None = None) -> Built:
-    """The module for the lab kernel, built where that was not done before.
+def built(module: KernelModule, lab: Lab, report: BuildReport | None = None) -> BuiltModule:
+    """The module for the lab kernel, built unless the cache has it.
 
-    Raises TcplabError with the errors.
+    Raises TcplabError with the compiler's errors.
     """
     recipe = _recipe(
         module, lab.digests["modules"], lambda workshop: _unpack(workshop, lab.modules)
@@ -73,10 +73,10 @@ def built(module: KernelModule, lab: Lab, report: BuildReport | None = None) -> 
     return _made(module, recipe, report)
 
 
-def built_for_this_kernel(module: KernelModule, report: BuildReport | None = None) -> Built:
+def built_for_this_kernel(module: KernelModule, report: BuildReport | None = None) -> BuiltModule:
     """The module for the kernel of this computer.
 
-    Raises TcplabError also where its headers are not installed.
+    Raises TcplabError also if its headers are not installed.
     """
     release = platform.release()
     headers = Path("/lib/modules", release, "build")
@@ -92,14 +92,14 @@ def built_for_this_kernel(module: KernelModule, report: BuildReport | None = Non
     )
 
 
-def build_all(modules: Iterable[KernelModule], lab: Lab) -> list[Built]:
+def build_all(modules: Iterable[KernelModule], lab: Lab) -> list[BuiltModule]:
     """Every module for the lab kernel."""
     return [built(module, lab) for module in modules]
 
 
-def attached(modules: Iterable[Built]) -> dict[str, bytes]:
-    """The files that a job takes along to load these modules."""
-    return {f"{one.module.name}.ko": one.content for one in modules}
+def attached(modules: Iterable[BuiltModule]) -> dict[str, bytes]:
+    """The files that a job needs to load these modules, by name."""
+    return {f"{built.module.name}.ko": built.content for built in modules}
 
 
 def _recipe(module: KernelModule, kernel: str, prepare: Prepare) -> Recipe:
@@ -117,10 +117,10 @@ def _recipe(module: KernelModule, kernel: str, prepare: Prepare) -> Recipe:
     )
 
 
-def _made(module: KernelModule, recipe: Recipe, report: BuildReport | None) -> Built:
+def _made(module: KernelModule, recipe: Recipe, report: BuildReport | None) -> BuiltModule:
     entry = cache.ready(recipe, report or BuildReport())
     content = (entry.folder / LOADED).read_bytes()
-    return Built(
+    return BuiltModule(
         module,
         content,
         entry.files[LOADED],
@@ -146,14 +146,14 @@ def _build(workshop: Workshop, module: KernelModule, prepare: Prepare) -> Facts:
     (workshop.folder / "module" / "Kbuild").write_text(_KBUILD.format(name=module.name))
     command = [*LIMITS, *make, f"M={FOLDER}/module", "modules"]
     try:
-        said = workshop.run(f"Building {module.name}", command, environment=FIXED, bare=True)
+        output = workshop.run(f"Building {module.name}", command, environment=FIXED, bare=True)
     except CommandError as error:
         raise TcplabError(_complaint(module, error), "Correct it and build it again.") from None
     _keep_regular(workshop.folder / "module" / f"{module.name}.ko", workshop.folder / WITH_LINES)
     strip = [*LIMITS, "strip", "--strip-debug", "-o", LOADED, WITH_LINES]
     workshop.run(f"Stripping {module.name}", strip, bare=True)
     _forget_old()
-    return {"module": module.name, "source": module.digest, "warnings": _essence(said)}
+    return {"module": module.name, "source": module.digest, "warnings": _essence(output)}
 
 
 def _complaint(module: KernelModule, error: CommandError) -> str:
@@ -165,24 +165,24 @@ def _complaint(module: KernelModule, error: CommandError) -> str:
     return "\n".join([f"{module.name}.c cannot be built:", *essence[:_SHOWN], *more]) + "\n"
 
 
-def _essence(said: str) -> str:
-    """What the compiler and modpost say of the module, without what make says of itself."""
-    lines = (line.replace(f"{FOLDER}/module/", "") for line in said.splitlines())
+def _essence(output: str) -> str:
+    """The lines of the compiler and of modpost, without those of make."""
+    lines = (line.replace(f"{FOLDER}/module/", "") for line in output.splitlines())
     return "\n".join(line for line in lines if line.strip() and not _NOISE.match(line))
 
 
-def _keep_regular(made: Path, place: Path) -> None:
-    if made.is_symlink() or not made.is_file():
+def _keep_regular(product: Path, place: Path) -> None:
+    if product.is_symlink() or not product.is_file():
         raise TcplabError(
-            f"{made.name} was not made.", "The log is module.log in the cache folder."
+            f"{product.name} was not made.", "The log is module.log in the cache folder."
         )
-    os.replace(made, place)
+    os.replace(product, place)
 
 
 def _forget_old() -> None:
     """Remove the modules that were built longest ago; the lock of module builds is held."""
     entries = sorted(
-        cache.folder().glob("module-*"), key=lambda place: place.stat().st_mtime, reverse=True
+        cache.folder().glob("module-*"), key=lambda folder: folder.stat().st_mtime, reverse=True
     )
-    for place in entries[_KEPT:]:
-        shutil.rmtree(place)
+    for folder in entries[_KEPT:]:
+        shutil.rmtree(folder)

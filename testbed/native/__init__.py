@@ -1,1 +1,1 @@
-"""The native testbed: namespaces of this kernel, and what is changed and put back."""
+"""The native testbed: namespaces of this kernel, and its changes, which are undone."""

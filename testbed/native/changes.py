@@ -1,8 +1,7 @@
-"""Changes of the kernel that all share, for the time of a native run: made behind the gate, noted
-first, then undone.
+"""Changes of the shared kernel for the time of a native run: noted first, made, then undone.
 
-Modules of the distribution that the kernel loads on demand (netem, openvswitch, tcp_bbr) stay,
-as after any other program that needs them; nobody can know who uses them since.
+Modules of the distribution that the kernel loads on demand (netem, openvswitch, tcp_bbr) stay, as
+after any other program that needs them: nobody can know what else has begun to use them.
 """
 
 from __future__ import annotations
@@ -20,50 +19,46 @@ from testbed.native.journal import Change, Journal, gate, new_journal, others_ma
 from topologies.errors import TcplabError
 
 # Seconds. Connections of a killed run stay in the kernel until it has tried often enough to end
-# them (tcp(7), tcp_orphan_retries), and hold their congestion control as long.
+# them (tcp(7), tcp_orphan_retries), and use their congestion control until then.
 _PATIENCE = 600.0
 _LOADED = Path("/sys/module")
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What a run needs of the kernel that all share: own modules (name to content), congestion
-    controls for hosts.
-    """
+class KernelNeeds:
+    """What a run needs of the shared kernel: modules (name to content), congestion controls."""
 
     modules: Mapping[str, bytes] = field(default_factory=dict)
     algorithms: Sequence[str] = ()
 
 
 @contextmanager
-def changed(wanted: Wanted) -> Iterator[None]:
-    """The kernel with what is wanted meanwhile. First undoes what runs left that were killed.
+def changed(needs: KernelNeeds) -> Iterator[None]:
+    """The kernel with what is needed, during the block. First undoes what killed runs left.
 
-    Raises TcplabError where a change cannot be made, or, with all reasons, where some cannot be
-    undone.
+    Raises TcplabError if a change cannot be made, or, with all reasons, if some cannot be undone.
     """
-    undo_stale(wanted.modules)
-    if not wanted.modules and not wanted.algorithms:
+    undo_stale(needs.modules)
+    if not needs.modules and not needs.algorithms:
         yield
         return
     with new_journal() as journal, _undone_afterwards(journal):
-        for name, content in wanted.modules.items():
+        for name, content in needs.modules.items():
             _load(journal, name, content)
-        for algorithm in wanted.algorithms:
+        for algorithm in needs.algorithms:
             _allow(journal, algorithm)
         yield
 
 
 def undo_stale(needed: Container[str] | None = None) -> list[str]:
-    """Undo what killed runs noted; a sentence for each. Raises TcplabError with what could not be
-    undone.
+    """Undo what killed runs noted, and give a sentence for each change.
 
     `needed` are the modules that must be gone now: only they are waited for, and others may stay
-    noted. None: all.
+    noted. None: all. Raises TcplabError with the changes that could not be undone.
     """
     with taken_over() as journals:
         before = [change for journal in journals for change in journal.changes]
-        problems = [found for journal in journals for found in _undo(journal, needed)]
+        problems = [problem for journal in journals for problem in _undo(journal, needed)]
         left = [change for journal in journals for change in journal.changes]
     _report([error for change, error in problems if needed is None or change.name in needed])
     return [_sentence(change) for change in before if change not in left]
@@ -71,9 +66,7 @@ def undo_stale(needed: Container[str] | None = None) -> list[str]:
 
 @contextmanager
 def _undone_afterwards(journal: Journal) -> Iterator[None]:
-    """Everything in the journal undone at the end, also where the block or one of the changes
-    fails.
-    """
+    """Undo everything in the journal at the end, even if the block or one of the changes fails."""
     try:
         yield
     except TcplabError as error:
@@ -89,9 +82,7 @@ def _undone_afterwards(journal: Journal) -> Iterator[None]:
 def _undo(
     journal: Journal, needed: Container[str] | None = None
 ) -> list[tuple[Change, TcplabError]]:
-    """Undo all changes, the last first, each also where another could not be; what could not stays
-    noted.
-    """
+    """Undo all changes, the last first, each even if another failed; failures stay noted."""
     problems: list[tuple[Change, TcplabError]] = []
     for change in reversed(journal.changes):
         try:
@@ -129,8 +120,8 @@ def _load(journal: Journal, name: str, content: bytes) -> None:
 
 
 def _unload(_journal: Journal, change: Change, patience: float) -> None:
-    """Gone, unless it is another load of that name by now, which is not ours."""
-    if (now := _identity(change.name)) is not None and change.identity in (now, None):
+    """Unload a module, unless it is another load of that name by now, which is not ours."""
+    if (identity := _identity(change.name)) is not None and change.identity in (identity, None):
         try:
             remove(change.name, patience)
         except TcplabError as error:
@@ -142,8 +133,9 @@ def _unload(_journal: Journal, change: Change, patience: float) -> None:
 
 
 def _identity(module: str) -> int | None:
-    """The number of its folder in sysfs, which no later one gets (kernfs); None where it is not
-    loaded.
+    """The inode of the module's folder in sysfs, which no later load gets (kernfs).
+
+    None if it is not loaded.
     """
     try:
         return os.stat(_LOADED / module).st_ino
@@ -152,17 +144,14 @@ def _identity(module: str) -> int | None:
 
 
 def _allow(journal: Journal, algorithm: str) -> None:
-    """Hosts are namespaces, and those may choose a congestion control only when it is not
-    restricted.
-    """
+    """Let hosts choose a congestion control: namespaces may do so only if it is not restricted."""
     change = Change("algorithm", algorithm)
     with gate():
         if algorithm in allowed() and not others_made(change, journal):
-            return  # so was the machine before
+            return  # the machine allowed it before
         if algorithm not in available():
-            with suppress(
-                FileNotFoundError
-            ):  # as the kernel itself would; where it cannot, the next line says so
+            # As the kernel itself would; the next check reports a failure.
+            with suppress(FileNotFoundError):
                 subprocess.run(["modprobe", "--quiet", f"tcp_{algorithm}"], check=False)
         if algorithm not in available():
             remedy = f"This kernel may have no such module (modprobe tcp_{algorithm})."
@@ -172,7 +161,7 @@ def _allow(journal: Journal, algorithm: str) -> None:
 
 
 def _restrict(journal: Journal, change: Change, _patience: float) -> None:
-    """Restricted again, unless another run needs it or it has become the machine's own."""
+    """Restrict it again, unless another run needs it or it has become the machine's default."""
     with gate():
         if (
             change.name in allowed()

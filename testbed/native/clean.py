@@ -1,8 +1,7 @@
-"""`tcplab clean`: undoes exactly what runs noted in their journals before they were killed. The
-standard library only.
+"""`tcplab clean`: undoes exactly what runs noted in their journals before they were killed.
 
-Nothing is found by its name or its looks: what no journal holds is not touched, and a run that
-lives is left alone.
+Nothing is recognized by its name or appearance: what no journal holds is not touched, and a run
+that lives is left alone. The standard library only.
 """
 
 from __future__ import annotations
@@ -19,15 +18,15 @@ from topologies.errors import TcplabError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Clean up and say what was done; the exit status."""
-    about = (__doc__ or "").partition(" The standard")[0]
+    """Clean up and print what was done; the exit status."""
+    about = (__doc__ or "").partition("\n")[0]
     argparse.ArgumentParser(prog="tcplab clean", description=about).parse_args(arguments)
     try:
-        said = [*_undone(), *(f"{place} is removed." for place in remove_orphans())]
+        sentences = [*_undone(), *(f"{place} is removed." for place in remove_orphans())]
     except TcplabError as error:
         print(f"Error: {error}", file=sys.stderr)
         return error.exit_code
-    print("\n".join(said) or "Nothing was left behind.")
+    print("\n".join(sentences) or "Nothing was left behind.")
     return 0
 
 

@@ -1,5 +1,4 @@
-"""What native runs change of the machine itself, written down before it is done: who dies cannot
-undo it.
+"""What native runs change of the machine itself, noted beforehand: a killed run cannot undo it.
 
 Each run that changes something has a file in /run/tcplab, a line for each change, and holds a
 lock on it (flock(2)) that goes with the process. A file whose lock is free is stale: the next
@@ -9,7 +8,6 @@ changes.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import tempfile
@@ -19,6 +17,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Literal
 
+from testbed.host import locks
 from topologies.errors import TcplabError
 
 FOLDER = Path("/run/tcplab")
@@ -28,11 +27,11 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 @dataclass(frozen=True)
 class Change:
-    """One change of the kernel that all share.
+    """One change of the shared kernel.
 
     `module`: a module was loaded. `algorithm`: a congestion control was allowed to every
     namespace. `identity` tells this load of the module from a later one of the same name; None
-    where its loader died before it could look.
+    if its loader died before it could look.
     """
 
     kind: Literal["module", "algorithm"]
@@ -46,9 +45,7 @@ class Change:
 
 @dataclass
 class Journal:
-    """One run's changes, as far as they are not undone. Its lock is held as long as `file` is
-    open.
-    """
+    """One run's changes that are not undone. Its lock is held as long as `file` is open."""
 
     path: Path
     file: IO[str]
@@ -61,12 +58,12 @@ class Journal:
     def note(self, change: Change) -> None:
         """Add a change, or what is known of it now; on the disk before this returns."""
         self._append("change", change)
-        self.changes = [one for one in self.changes if not one.is_of(change)] + [change]
+        self.changes = [noted for noted in self.changes if not noted.is_of(change)] + [change]
 
     def forget(self, change: Change) -> None:
         """Take a change out: it was undone, or was never made."""
         self._append("undone", change)
-        self.changes = [one for one in self.changes if not one.is_of(change)]
+        self.changes = [noted for noted in self.changes if not noted.is_of(change)]
 
     def _append(self, event: str, change: Change) -> None:
         """Lines are only ever added: whenever we die, all before the last one are whole."""
@@ -95,7 +92,7 @@ def _created() -> Journal:
         raise TcplabError(f"{FOLDER} cannot be written: {error.strerror}.", "Use sudo.") from error
     os.fchmod(descriptor, 0o644)
     file = os.fdopen(descriptor, "a")
-    fcntl.flock(file, fcntl.LOCK_EX)
+    locks.lock(file)
     file.write(json.dumps({"boot": _boot()}) + "\n")
     return Journal(Path(name), file)
 
@@ -115,20 +112,19 @@ def _put_away(journal: Journal) -> None:
 
 @contextmanager
 def gate() -> Iterator[None]:
-    """Nobody else meanwhile makes, undoes or counts a change. The lock is on /run: no file of ours
-    need stay there.
+    """Nobody else makes, undoes or counts a change meanwhile.
+
+    The lock is on /run: no file of ours need stay there.
     """
-    place = os.open(FOLDER.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(place, fcntl.LOCK_EX)
+    with locks.gate(FOLDER.parent):
         yield
-    finally:
-        os.close(place)
 
 
 def others_made(change: Change, mine: Journal) -> bool:
     """Whether another journal holds the same, of a run that lives or died. Only behind the gate."""
-    return any(one.is_of(change) for path in _paths() if path != mine.path for one in _read(path))
+    return any(
+        noted.is_of(change) for path in _paths() if path != mine.path for noted in _read(path)
+    )
 
 
 @contextmanager
@@ -150,55 +146,36 @@ def taken_over() -> Iterator[list[Journal]]:
 
 def stale() -> list[Path]:
     """The files of runs that died. Changes nothing and needs no root."""
-    return [path for path in _paths() if not _locked(path)]
+    return [path for path in _paths() if not locks.is_held(path)]
 
 
 def _paths() -> list[Path]:
     return sorted(FOLDER.glob(f"*{_SUFFIX}"))
 
 
-def _locked(path: Path) -> bool:
-    """By another open file. A shared lock can be asked for by who may only read."""
-    try:
-        with path.open() as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except FileNotFoundError:
-        return True  # it ended meanwhile
-    return False
-
-
 def _adopted(path: Path) -> Journal | None:
     """The journal with its lock; None where its run lives, or somebody else took it first."""
-    try:
-        file = path.open("a")
-    except FileNotFoundError:
-        return None
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        file.close()
-        return None
-    return Journal(path, file, _read(path))
+    file = locks.adopted(path, "a")
+    return Journal(path, file, _read(path)) if file else None
 
 
 def _read(path: Path) -> list[Change]:
-    """Its changes; none where the machine was started since, and none from a last line that is not
-    whole.
+    """The changes of a journal. A last line that is not whole is left out.
+
+    None if the machine was started since.
     """
     try:
         first, *events = [json.loads(line) for line in path.read_text().split("\n")[:-1]] or [{}]
     except FileNotFoundError:
         return []
-    found: list[Change] = []
+    changes: list[Change] = []
     for event in events if first.get("boot") == _boot() else []:
-        ((what, fields),) = event.items()
+        ((event_name, fields),) = event.items()
         change = Change(**fields)
-        found = [one for one in found if not one.is_of(change)] + (
-            [change] if what == "change" else []
+        changes = [noted for noted in changes if not noted.is_of(change)] + (
+            [change] if event_name == "change" else []
         )
-    return found
+    return changes
 
 
 def _boot() -> str:

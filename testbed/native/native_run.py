@@ -3,7 +3,7 @@
 It runs in network, mount, PID, IPC and UTS namespaces of its own, with its own Open vSwitch: no
 bridge, link or qdisc of the machine is touched, two runs do not meet, and when this process
 dies, even by SIGKILL, the kernel removes everything with the namespaces. What must change in the
-kernel that all share is noted first (testbed.native.changes).
+shared kernel is noted first (testbed.native.changes).
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from typing import IO, Any
 from testbed.host.packages import NATIVE, install_command, of_tools, present
 from testbed.jobs.archive import job_archive, job_file
 from testbed.jobs.following import CONSOLE, Limits, Progress, Usage, follow, started, usage_of
-from testbed.native.changes import Wanted, changed
+from testbed.native.changes import KernelNeeds, changed
 from testbed.native.realtime import watched
 from topologies.errors import TcplabError
 
 PYTHON = "/usr/bin/python3"  # the distribution's: Mininet is a package of it
-# Files of our own where Open vSwitch and sysctls of the new namespace are looked for. Without -n,
+# Open vSwitch's files in /run and the new namespace's sysctls in /sys are our own. Without -n,
 # mount(8) would leave a folder in the machine's /run.
-_ROOM = (
+_WITH_OWN_MOUNTS = (
     'mount -n -t tmpfs tmpfs /run && mount -n -t sysfs sysfs /sys && ip link set lo up && exec "$@"'
 )
 
@@ -38,19 +38,18 @@ def run_natively(
     progress: Progress,
     limits: Limits | None = None,
     files: Mapping[str, bytes] | None = None,
-    wanted: Wanted | None = None,
+    needs: KernelNeeds | None = None,
 ) -> Usage:
-    """Run `perform(data, room)` of `module` on this kernel; its results are in the empty folder
-    `out` afterwards.
+    """Run `perform(data, job)` of `module` on this kernel, with its results in `out`.
 
-    `files` go along, by name; the kernel has what is `wanted` meanwhile. What killed runs left
-    is undone first. Raises TcplabError where this machine cannot (see `obstacles`), or where the
-    job fails or is stopped.
+    `out` is an empty folder. `files` go along, by name; the kernel has what the run `needs` during
+    it. What killed runs left is undone first. Raises TcplabError if this machine cannot run
+    natively (see `obstacles`), or if the job fails or is stopped.
     """
     for obstacle in obstacles():
         raise obstacle
     with (
-        changed(wanted or Wanted()),
+        changed(needs or KernelNeeds()),
         job_file(job_archive(module, data, files)) as job,
         (out / CONSOLE).open("wb") as console,
         started(_command(job, out), console, [job.fileno()]) as process,
@@ -61,9 +60,7 @@ def run_natively(
 
 
 def _command(job: IO[bytes], out: Path) -> list[str]:
-    """setpriv(1) ties the namespaces' first process to our life, unshare(1) everything in them to
-    that process.
-    """
+    """setpriv(1) ends the namespaces' first process with us, unshare(1) all others with it."""
     namespaces = [
         "--net",
         "--mount",
@@ -75,11 +72,11 @@ def _command(job: IO[bytes], out: Path) -> list[str]:
         "--mount-proc",
     ]
     archive = f"/proc/self/fd/{job.fileno()}"
-    room = [
+    job_command = [
         "sh",
         "-c",
-        _ROOM,
-        "room",
+        _WITH_OWN_MOUNTS,
+        "sh",
         PYTHON,
         "-B",
         archive,
@@ -87,11 +84,11 @@ def _command(job: IO[bytes], out: Path) -> list[str]:
         str(out.resolve()),
         "native",
     ]
-    return ["setpriv", "--pdeathsig", "KILL", "unshare", *namespaces, "--", *room]
+    return ["setpriv", "--pdeathsig", "KILL", "unshare", *namespaces, "--", *job_command]
 
 
 def obstacles() -> list[TcplabError]:
-    """What keeps this machine from running natively, each with its remedy; empty where it can."""
+    """What keeps this machine from running natively, each with its remedy; empty if it can."""
     if os.geteuid() != 0:
         return [TcplabError("The native testbed needs root.", "Use sudo, or --testbed virtual.")]
     if missing := of_tools(tool for tool in NATIVE if not present(tool)):
@@ -123,7 +120,7 @@ def _netem() -> TcplabError | None:
 
 
 def _open_vswitch() -> TcplabError | None:
-    """Asks generic netlink (genl-ctrl) for the family; the kernel loads the module behind it."""
+    """Ask generic netlink (genl-ctrl) for the family, so that the kernel loads its module."""
     name = b"ovs_datapath\0"
     attribute = struct.pack("=HH", 4 + len(name), 2) + name
     attribute += b"\0" * (-len(attribute) % 4)

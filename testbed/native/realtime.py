@@ -1,9 +1,8 @@
-"""How real the time of a native run was: how late timers were, and how long its programs waited for
-a processor.
+"""How real the time of a native run was: late timers, and programs that waited for a processor.
 
-In real time packets leave late when nobody may run, and no figure of the run shows it. So a
-process of its own, which sleeps and looks, stands beside the run, and what it found is stated
-with the result.
+In real time packets leave late when their program has no processor, and no figure of the run shows
+it. So a process beside the run sleeps and looks at the clock, and what it measured is stated with
+the result.
 """
 
 from __future__ import annotations
@@ -24,23 +23,16 @@ REALTIME = "realtime.json"
 _NAP = 0.01  # seconds between two looks at the clock
 _ROUND = 50  # naps between two looks at all processes of the run
 LATE = 0.001
-"""Seconds: queues and delay lines of the lab are made of timers, and the shortest usual delay is a
-millisecond.
-"""
-_WAITING, _PRESSURE, _STOLEN = (
-    0.05,
-    0.20,
-    0.01,
-)  # shares of the run's time from which on they are worth a warning
+"""Seconds. Queues and delay lines are made of timers; the shortest usual delay is 1 ms."""
+# Shares of the run's time above which there is a warning.
+_WAITING, _PRESSURE, _STOLEN = 0.05, 0.20, 0.01
 
 Facts = dict[str, Any]
 
 
 @contextmanager
 def watched(process: int, out: Path) -> Iterator[None]:
-    """Measure meanwhile, for the tree of processes below `process`, and leave realtime.json in
-    `out`.
-    """
+    """Measure the processes below `process` during the block; leaves realtime.json in `out`."""
     program = [sys.executable, "-I", "-B", str(Path(__file__)), str(process)]
     with subprocess.Popen(
         program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
@@ -54,32 +46,32 @@ def watched(process: int, out: Path) -> Iterator[None]:
 
 
 def warnings(facts: Facts) -> list[str]:
-    """Sentences with their figures, for what makes the figures of a run doubtful."""
+    """A sentence with its figure for everything that makes the results of a run doubtful."""
     seconds = float(facts["seconds"])
     late, waited = facts["timer_late_seconds"], float(facts["waited_seconds"])
-    said = []
+    sentences = []
     if late["one_in_a_hundred"] > LATE:
-        said.append(
+        sentences.append(
             f"Timers were late: one in a hundred by {1e3 * late['one_in_a_hundred']:.1f} ms or"
             f" more, the latest by {1e3 * late['most']:.1f} ms."
         )
     if waited > _WAITING * seconds:
-        said.append(f"Its programs waited {waited:.1f} s for a processor in {seconds:.0f} s.")
+        sentences.append(f"Its programs waited {waited:.1f} s for a processor in {seconds:.0f} s.")
     for name, most, what in (
         ("pressure_seconds", _PRESSURE, "something on this machine waited for a processor"),
         ("stolen_seconds", _STOLEN, "another virtual machine had a processor of this one"),
     ):
         if facts[name] is not None and facts[name] > most * seconds:
-            said.append(f"In {100 * facts[name] / seconds:.0f} % of the time {what}.")
-    return said
+            sentences.append(f"In {100 * facts[name] / seconds:.0f} % of the time {what}.")
+    return sentences
 
 
 def observe(process: int, proc: Path = Path("/proc")) -> Facts:
-    """Sleep and look until standard input ends. Times are in seconds; None where the kernel does
-    not count.
+    """Sleep and look at the clock until standard input ends.
 
-    `stolen` is per processor; `waited` adds up the run-queue time of all threads
-    (sched-stats.rst), of those that ended since the last look without their last half second.
+    Times are in seconds; None if the kernel does not count them. `stolen` is per processor;
+    `waited` adds up the run-queue time of all threads (sched-stats.rst), without the last half
+    second of those that ended.
     """
     begun, before = time.monotonic(), _counted(proc)
     late: list[float] = []
@@ -116,15 +108,13 @@ def _summary(late: list[float]) -> dict[str, float]:
 
 
 def _counted(proc: Path) -> tuple[float | None, float | None]:
-    """Seconds so far of pressure (Documentation/accounting/psi.rst), and of steal per processor
-    (proc_stat(5)).
-    """
-    found = re.search(r"some .*total=(\d+)", _text(proc / "pressure/cpu"))
+    """Seconds so far of pressure (accounting/psi.rst), and stolen per processor (proc_stat(5))."""
+    match = re.search(r"some .*total=(\d+)", _text(proc / "pressure/cpu"))
     lines = [line.split() for line in _text(proc / "stat").splitlines() if line.startswith("cpu")]
     stolen = (
         int(lines[0][8]) / 100 / max(1, len(lines) - 1) if lines and len(lines[0]) > 8 else None
     )
-    return int(found[1]) / 1e6 if found else None, stolen
+    return int(match[1]) / 1e6 if match else None, stolen
 
 
 def _waits(process: int, proc: Path) -> Iterator[tuple[str, float]]:
@@ -139,7 +129,7 @@ def _waits(process: int, proc: Path) -> Iterator[tuple[str, float]]:
 def _text(path: Path) -> str:
     try:
         return path.read_text()
-    except OSError:  # the kernel has it not, or the thread ended between two looks
+    except OSError:  # the kernel lacks it, or the thread ended between two looks
         return ""
 
 

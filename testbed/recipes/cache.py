@@ -8,7 +8,6 @@ the process that holds it.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -21,9 +20,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from testbed.host import locks
 from testbed.host.code import CODE
+from testbed.host.naming import as_in_checkout
 from testbed.recipes.building import BuildReport, Workshop
 from topologies.errors import TcplabError
+from topologies.untrusted import StrangeFile, digest_of
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -55,7 +57,7 @@ class Recipe:
         """SHA-256 over name, variant and every source file, as they are when a build begins."""
         digest = hashlib.sha256(f"{FORMAT} {self.name} {self.variant}\n".encode())
         for source in self.sources:
-            digest.update(f"{source.name} {sha256(source)}\n".encode())
+            digest.update(f"{source.name} {_source_sha256(source)}\n".encode())
         return digest.hexdigest()
 
     @property
@@ -85,10 +87,11 @@ def folder() -> Path:
     return (home if os.access(home, os.W_OK) else _CHECKOUT).absolute() / ".cache" / "tcplab"
 
 
-def sha256(file: Path) -> str:
-    """The SHA-256 of a file, in hexadecimal."""
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+def _source_sha256(source: Path) -> str:
+    """Of a recipe's source. A module of an installed copy counts as it is in a checkout."""
+    if source.suffix == ".py":
+        return hashlib.sha256(as_in_checkout(source.read_bytes())).hexdigest()
+    return digest_of(source)
 
 
 def ready(recipe: Recipe, report: BuildReport, *, rebuild: bool = False) -> Entry:
@@ -135,9 +138,11 @@ def check_file(file: Path, expected: tuple[int, str]) -> None:
     first.
     """
     try:
-        whole = file.stat().st_size == expected[0] and sha256(file) == expected[1]
+        whole = file.stat().st_size == expected[0] and digest_of(file) == expected[1]
     except OSError as error:
         raise DamagedEntry(f"{file.name}: {error.strerror}") from error
+    except StrangeFile as error:
+        raise DamagedEntry(f"{file.name}: {error.reason}") from error
     if not whole:
         raise DamagedEntry(f"{file.name} differs from its SHA-256")
 
@@ -160,7 +165,7 @@ def write_manifest(recipe: Recipe, place: Path, facts: Facts) -> None:
     renamed.
     """
     files = {
-        name: {"size": (place / name).stat().st_size, "sha256": sha256(place / name)}
+        name: {"size": (place / name).stat().st_size, "sha256": digest_of(place / name)}
         for name in recipe.outputs
     }
     manifest = {
@@ -205,31 +210,22 @@ def temporary(name: str) -> Iterator[Path]:
 
 @contextmanager
 def locked(name: str, report: BuildReport) -> Iterator[None]:
-    """Hold the lock for builds of this name, and remove what a killed build left. Raises
-    TcplabError.
+    """Hold the lock for builds of this name, and remove what a killed build left.
 
-    flock(2) belongs to the open file, which no child inherits: it is free as soon as the holder
-    is dead.
+    Raises TcplabError.
     """
     try:
         folder().mkdir(parents=True, exist_ok=True)
-        stream = (folder() / f"{name}.lock").open("a")
+        file = (folder() / f"{name}.lock").open("a")
     except OSError as error:
         remedy = "Make it writable, or name another folder in TCPLAB_CACHE."
         raise TcplabError(
             f"The cache folder {folder()} cannot be written to: {error.strerror}.", remedy
         ) from error
-    with stream:
-        wait_for(stream.fileno(), name, report)
+    with file:
+        if not locks.lock_if_free(file):
+            report.note(f"Another build of the {name} is running; waiting for it.")
+            locks.lock(file)
         for leftover in folder().glob(f".{name}-*"):
             shutil.rmtree(leftover)
         yield
-
-
-def wait_for(descriptor: int, name: str, report: BuildReport) -> None:
-    """Take the lock; say so when that means to wait for another process."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        report.note(f"Another build of the {name} is running; waiting for it.")
-        fcntl.flock(descriptor, fcntl.LOCK_EX)

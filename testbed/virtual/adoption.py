@@ -1,8 +1,7 @@
-"""A run's folder taken back from its guest: what no run leaves goes, and the rest is ours, with
-plain modes.
+"""A run's folder taken back from its guest: strange entries are removed, the rest becomes ours.
 
 The guest wrote there, and a student's module is part of it. After its last process nothing changes
-any more, so the folder is looked at once, before anybody reads in it.
+any more, so the folder is looked through once, before anybody reads in it.
 """
 
 from __future__ import annotations
@@ -30,8 +29,7 @@ _KINDS = {
 
 @contextmanager
 def adopted(folder: Path, user: tuple[int, int] | None) -> Iterator[None]:
-    """The folder handed to the guest's user, if there is one, and with all that is in it back to
-    us.
+    """Give the folder to the guest's user, if there is one, and take it back with its content.
 
     Raises TcplabError if the guest left what no run leaves; that is removed.
     """
@@ -56,7 +54,7 @@ def adopted(folder: Path, user: tuple[int, int] | None) -> Iterator[None]:
 
 
 def _take_back(folder: Path) -> list[str]:
-    """Make all of it ours; what was removed, in words."""
+    """Make all of the folder ours, and say in words what was removed."""
     strange: list[str] = []
     _ours(folder, 0o755)
     for number, (path, status) in enumerate(entries(folder, _DEEPEST, _MOST), 1):

@@ -1,8 +1,7 @@
-"""The processes of a guest, seen from outside: that none is left in the end, and that they take no
-more than allowed.
+"""The processes of a guest, seen from outside: none stays, and they take no more than allowed.
 
-Limits of a process are set inside (testbed/lab/kernel/confine.c). What only the sum of all tells,
-memory and what they write, is looked at again and again while the guest runs.
+Limits of a process are set inside (testbed/lab/kernel/confine.c). Memory and files of all processes
+together are looked at again and again while the guest runs.
 """
 
 from __future__ import annotations
@@ -22,21 +21,19 @@ from topologies.errors import TcplabError
 from topologies.untrusted import entries
 
 _DYING = 60.0  # seconds that killed processes may take to be gone, on a busy machine too
-_PRIVATE = (
-    64 << 20
-)  # bytes of memory that no file holds, of all processes together; 2000 take 1 MiB
+# Bytes of memory that no file holds, of all processes together; 2000 of them take 1 MiB.
+_PRIVATE = 64 << 20
 _MEMORY_FILES = 1000  # files beside the guest's memory, which is one
 _DEEPEST = 8  # levels of folders whose content is counted
 _SPARING = 20  # a look at the run's folder is followed by a pause that many times as long
 
 
-class Namespace:
-    """The process namespace of a guest: its first process is bubblewrap's, and goes after all
-    others.
+class ProcessNamespace:
+    """The process namespace of a guest. Its first process is bubblewrap's, and is the last to go.
 
-    The kernel ends every process of a namespace before its first one is gone
-    (pid_namespaces(7)), so a file descriptor of that process tells when nobody is left who could
-    write. `report` is for bubblewrap's --info-fd.
+    The kernel ends every process of a namespace before its first one is gone (pid_namespaces(7)),
+    so a file descriptor of that process tells when no process is left that could write. `report`
+    is for bubblewrap's --info-fd.
     """
 
     def __init__(self) -> None:
@@ -47,7 +44,7 @@ class Namespace:
         self._first: int | None = None
         self.pid: int | None = None
 
-    def __enter__(self) -> Namespace:
+    def __enter__(self) -> ProcessNamespace:
         return self
 
     def __exit__(self, *_error: object) -> None:
@@ -58,16 +55,16 @@ class Namespace:
                 self._close(descriptor)
 
     def started(self) -> None:
-        """The guest has its end of the report; ours goes, so that the report ends."""
+        """The guest has its end of the report: close ours, so that the report ends."""
         self._close(self.report)
 
     def listen(self) -> None:
-        """Take what bubblewrap has told; once it is whole, hold on to the first process."""
+        """Read bubblewrap's report; once it is whole, keep a descriptor of the first process."""
         if self.pid is not None:
             return
         try:
-            while heard := os.read(self._heard, 4096):
-                self._text += heard
+            while received := os.read(self._heard, 4096):
+                self._text += received
         except BlockingIOError:
             return
         if self._text:
@@ -102,16 +99,16 @@ class Namespace:
 
 
 @dataclass
-class Bounds:
+class GuestBounds:
     """What all processes of a guest may take together. `check` raises TcplabError beyond it."""
 
     out: Path
     limits: Limits
-    namespace: Namespace
+    namespace: ProcessNamespace
     next_look: float = field(default=0.0)
 
     def check(self, taken: ProcessUsage) -> None:
-        """Look at the memory each time, at the files as often as it is cheap."""
+        """Check the memory each time, and the files as often as it is cheap."""
         self.namespace.listen()
         if taken.private > _PRIVATE:
             raise _too_much(f"took more than {_PRIVATE >> 20} MiB of memory beside its own")
@@ -137,8 +134,8 @@ class Bounds:
     def _files_in(self, folder: str, size: int) -> int:
         """How many files a file system has that only the guest sees.
 
-        It is known by its size: until bubblewrap has left the host's root, the same path leads
-        there.
+        It is recognized by its size: until bubblewrap has left the host's root, the same path leads
+        to the host's own.
         """
         if self.namespace.pid is None:
             return 0

@@ -1,7 +1,7 @@
 """What a guest sees of this computer and may take of it: the command line before the lab kernel's.
 
 bubblewrap gives the kernel namespaces of its own, in which every path, the environment and the
-command line are always the same, nothing of the host is seen but one folder, and everything dies
+command line are always the same. One folder of the host is all that is seen, and everything dies
 with the namespaces' first process. The program `confine` (testbed/lab/kernel/confine.c) then sets
 limits and the filter of system calls. docs/design.md says what remains possible.
 """
@@ -16,7 +16,7 @@ from testbed.lab.ready import Lab
 
 OUT = "/lab/out"
 MEMORY_FOLDER, KERNEL_FOLDER = "/dev/shm", "/tmp"
-"""Where the guest's memory is a file, and where its kernel notes its process number."""
+"""The folders of the file that is the guest's memory, and of its kernel's process number."""
 _USER = 1000
 _BESIDE_MEMORY, _KERNEL_FILES = 64 << 20, 1 << 20  # bytes of the two
 _FOREVER = 10**9  # seconds
@@ -32,8 +32,8 @@ def own_folders(limits: Limits) -> dict[str, int]:
 class Sandbox:
     """A guest's place on this computer.
 
-    `job` is the descriptor of its archive, `report` the one on which bubblewrap tells the process
-    number; `user` is who the guest becomes if the caller is root.
+    `job` is the descriptor of its archive; `report` is the one on which bubblewrap reports the
+    process number; `user` is the guest's user and group if the caller is root.
     """
 
     lab: Lab
@@ -55,9 +55,7 @@ class Sandbox:
         ]
 
     def _namespaces(self) -> list[str]:
-        """bwrap(1): for an ordinary user a user namespace; for root none, then `confine` changes
-        user.
-        """
+        """bwrap(1): an ordinary user gets a user namespace; for root, `confine` changes user."""
         identity = ["--unshare-user", "--uid", str(_USER), "--gid", str(_USER)]
         privileges = ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
         return [
@@ -75,8 +73,11 @@ class Sandbox:
         ]
 
     def _files(self) -> list[str]:
-        """Read-only but for the run's folder and the guest's memory. No /proc, through which
-        processes reach each other: the kernel reads only what the processor is."""
+        """Read-only but for the run's folder and the guest's memory.
+
+        There is no /proc, through which processes reach each other: the kernel reads only the type
+        of the processor.
+        """
         return [
             "--ro-bind",
             "/proc/cpuinfo",

@@ -1,5 +1,4 @@
-"""The virtual testbed: a job inside the lab kernel, sandboxed, in virtual time, repeatable from its
-seed.
+"""The virtual testbed: a job in the lab kernel, sandboxed, in virtual time, repeatable by seed.
 
 The options of the kernel are those of Documentation/virt/uml and of the design's measurements.
 What the guest may do to this computer is in testbed/virtual/sandbox.py, guest_processes.py and
@@ -14,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from testbed.host.capacity import claimed_processor
-from testbed.host.sudo_user import who_typed_sudo
+from testbed.host.sudo_user import invoking_user
 from testbed.jobs.archive import job_archive, job_file
 from testbed.jobs.following import CONSOLE, Limits, Progress, Usage, follow, started, usage_of
 from testbed.lab.ready import Lab
 from testbed.virtual.adoption import adopted
-from testbed.virtual.guest_processes import Bounds, Namespace
+from testbed.virtual.guest_processes import GuestBounds, ProcessNamespace
 from testbed.virtual.sandbox import Sandbox
 
 _EPOCH = 1_700_000_000_000_000_000  # nanoseconds since 1970 at which every guest starts
@@ -38,14 +37,13 @@ def run_in_guest(
     files: Mapping[str, bytes] | None = None,
     real_time: bool = False,
 ) -> Usage:
-    """Run `perform(data, room)` of `module` in a fresh guest; its results are in the empty folder
-    `out` afterwards.
+    """Run `perform(data, job)` of `module` in a fresh guest, with its results in `out`.
 
-    `files` go along, by name. In `real_time` nothing is repeatable: for a guest that somebody
-    types into.
+    `out` is an empty folder. `files` go along, by name. In `real_time` nothing is repeatable: for a
+    guest that somebody types into.
 
-    Raises TcplabError with the guest's own message where it fails, is stopped or dies; what it
-    had delivered by then stays in `out`.
+    Raises TcplabError with the guest's own message if it fails, is stopped or dies; what it had
+    delivered by then stays in `out`.
     """
     limits = limits or Limits()
     user = _ordinary_user()
@@ -54,32 +52,34 @@ def run_in_guest(
         adopted(out, user),
         job_file(job_archive(module, data, files)) as job,
         (out / CONSOLE).open("wb") as console,
-        Namespace() as namespace,
+        ProcessNamespace() as namespace,
     ):
         sandbox = Sandbox(lab, out, job.fileno(), namespace.report, user, limits)
         pinned = ["taskset", "--cpu-list", str(processor)]
         command = pinned + sandbox.command() + _kernel(lab, seed, limits, real_time)
         with started(command, console, [job.fileno(), namespace.report]) as process:
             namespace.started()
-            ended = follow(process, out, progress, limits, Bounds(out, limits, namespace).check)
+            ended = follow(
+                process, out, progress, limits, GuestBounds(out, limits, namespace).check
+            )
     return usage_of(ended, out)
 
 
 def _ordinary_user() -> tuple[int, int] | None:
-    """Who the guest runs as where the caller is root: who typed sudo, or nobody. None: the caller,
-    who is not root.
+    """The user of the guest if root starts it: the user behind sudo, or nobody.
 
-    Root of a user namespace, as in a rootless container, is an ordinary user outside.
+    None if the caller is an ordinary user, who then is the guest's too. Root of a user namespace,
+    as in a rootless container, is an ordinary user outside.
     """
     if os.geteuid() != 0 or Path("/proc/self/uid_map").read_text().split() != _ALL_USERS:
         return None
-    return who_typed_sudo() or (_NOBODY, _NOBODY)
+    return invoking_user() or (_NOBODY, _NOBODY)
 
 
 def _kernel(lab: Lab, seed: int, limits: Limits, real_time: bool) -> list[str]:
     """The lab kernel's command line.
 
-    It is mixed into the kernel's random pool: nothing in it but the seed varies.
+    It is mixed into the kernel's random pool, so nothing in it varies but the seed.
     """
     clock = [] if real_time else ["time-travel=inf-cpu", f"time-travel-start={_EPOCH}"]
     return [

@@ -8,6 +8,8 @@ import csv
 import json
 import re
 import shutil
+import subprocess
+import sys
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -18,9 +20,11 @@ from click.testing import CliRunner
 from matplotlib.image import imread
 
 from analysis.__main__ import main
-from analysis.measures.counter_text import file_name, statistics, statistics_of
 from analysis.pages.sweep.sweep_page import SweepReport, make_sweep_report
+from analysis.records.run_directory import run_of
 from experiments.sack_loss_sweep import loss_summary
+from experiments.sack_loss_sweep.statistics_file import file_name, statistics
+from experiments.sweep.point import _statistics
 
 DATA = Path(__file__).parent / "data" / "loss"
 SPEC: dict[str, Any] = {
@@ -32,8 +36,13 @@ SPEC: dict[str, Any] = {
 }
 
 
+def statistics_in(raw: Path) -> str:
+    run = run_of(raw, SPEC)
+    return statistics(run, run.trials[0])
+
+
 def text() -> str:
-    return statistics(DATA / "sack_on", SPEC, "sack_on")
+    return statistics_in(DATA)
 
 
 def folder_of(out: Path, keep: pl.Expr | bool = True, **changes: Any) -> Path:
@@ -76,16 +85,26 @@ def test_the_statistics_file_has_the_disciplines_before_and_after_what_iperf_pri
 
 
 def test_what_is_missing_is_said_in_the_statistics_file(tmp_path: Path) -> None:
-    shutil.copy(DATA / "sack_on" / "counters.json", tmp_path)
-    content = statistics(tmp_path, SPEC, "sack_on")
+    (tmp_path / "sack_on").mkdir()
+    shutil.copy(DATA / "sack_on" / "counters.json", tmp_path / "sack_on")
+    content = statistics_in(tmp_path)
     assert "net.ipv4.tcp_sack = not read back" in content
     assert "flow1.client.txt is missing" in content
     assert "qdiscs.json is missing" in content
 
 
 def test_only_a_study_that_says_so_keeps_statistics() -> None:
-    assert list(statistics_of(DATA, SPEC)) == ["sack_on"]
-    assert statistics_of(DATA, SPEC | {"name": "sack"}) == {}
+    assert list(_statistics("sack_loss_sweep", DATA, SPEC)) == ["sack_on"]
+    assert _statistics("sack", DATA, SPEC) == {}
+
+
+def test_a_worker_keeps_statistics_without_drawing_anything() -> None:
+    code = "import sys; from experiments.definition.catalogue import part; "
+    code += (
+        "part('sack_loss_sweep', 'statistics_file').file_name; print('matplotlib' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
 
 
 def test_a_statistics_files_name_is_legal_everywhere() -> None:

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-import analysis
 from analysis.__main__ import main
 from analysis.pages.published import reproduction_page
 from analysis.pages.published.reproduction_page import make_reproduction_report
@@ -33,7 +32,7 @@ from analysis.statistics.verdict import (
 )
 from topologies.errors import UsageError
 
-PUBLISHED = Path(analysis.__file__).parent / "published"
+STUDIES = Path(__file__).resolve().parents[2] / "experiments"
 HOSTILE = "<script>alert(1)</script>'\"&\x1b[31m"
 FOUND = [2.0 + at / 20 for at in range(13)]
 """2.0 to 2.6; the interval of the median goes from the third to the eleventh, 2.1 to 2.5."""
@@ -213,7 +212,7 @@ def test_the_better_of_two_verdicts_counts() -> None:
 
 
 def _numbers(name: str) -> list[dict[str, str]]:
-    with (PUBLISHED / f"{name}.csv").open(newline="") as file:
+    with (STUDIES / name / "published.csv").open(newline="") as file:
         return list(csv.DictReader(file))
 
 
@@ -226,15 +225,19 @@ def _all_studies() -> list[Object]:
             series=f"SACK {one['sack']}",
             x=float(one["netem_loss_percent"]),
         )
-        for one in _numbers("davids_2017_sack_loss_sweep")
+        for one in _numbers("sack_loss_sweep")
     ]
     assigned = [
         _row(float(one["reported_mbit_s"]), f"{at}: {one['condition']}")
-        for at, one in enumerate(_numbers("geni_tcp_assignment"))
+        for at, one in enumerate(
+            row
+            for name in ("cubic_vs_reno", "udp_fairness", "reordering", "custom_cc")
+            for row in _numbers(name)
+        )
     ]
     wan = [
         _row(float(one["sender_mbit_s"]), f"{one['test_case']}, {one['run']}", period=[])
-        for one in _numbers("esnet_2015_reordering")
+        for one in _numbers("wan_reordering")
     ]
     dropper = [
         _row(
@@ -248,8 +251,7 @@ def _all_studies() -> list[Object]:
         for one in _numbers("packet_dropper")
     ]
     table = [
-        _row(float(one["sack_on"]), one["quantity"], unit=one["unit"])
-        for one in _numbers("mininet_2014_sack")
+        _row(float(one["sack_on"]), one["quantity"], unit=one["unit"]) for one in _numbers("sack")
     ]
     swept = {"kind": "loglog", "x": "loss", "x_unit": "%", "series": "SACK"}
     return [

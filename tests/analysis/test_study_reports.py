@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from analysis.measures.flow_rows import METRICS
+from analysis.measures import metric_keys
 from analysis.pages.run.run_page import RunReport, make_report
 from analysis.pages.run.run_terminal import print_report
 from analysis.records import iperf
 from analysis.records.problems import Problems
+from analysis.records.row_columns import METRICS
 from analysis.records.sweep_folder import read_sweep
+from analysis.reporting.study_reports import StudyReport, report_of
+from analysis.reporting.swept_runs import sweep_listings
 from analysis.reporting.tables import Listing, published_rows
-from experiments.packet_dropper import report
-from experiments.packet_dropper.listings import listings as of_sweep
+from experiments.packet_dropper import elapsed_times
 from tests.analysis.made_runs import UDP_CLIENT, UDP_SERVER, client, flow, line, made_run
 
 FIFO = {"bw": "100mbit", "queueing": "fifo", "udp": "20mbit", "streams": "2"}
@@ -86,7 +89,7 @@ def test_udp_beside_tcp_is_told_apart(fair: RunReport) -> None:
     )
     assert cells(tcp, "together") == ("2", "18", "0.988", "8", "10", "10  8")
     values = fair.results.measured[0].values
-    assert values["flows.total"] == pytest.approx(26_840)
+    assert values[metric_keys.FLOWS.total] == pytest.approx(26_840)
 
 
 def test_a_udp_flow_has_its_own_sources_and_no_counters_of_tcp(tmp_path: Path) -> None:
@@ -204,14 +207,16 @@ def test_many_connections_get_a_row_and_an_answer(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "row", published_rows("packet_dropper"), ids=lambda row: f"{row['drop_percent']} %"
+    "row",
+    published_rows(Path(elapsed_times.__file__).with_name("published.csv")),
+    ids=lambda row: f"{row['drop_percent']} %",
 )
 def test_the_droppers_columns_are_the_originals(row: dict[str, str]) -> None:
     """From the ten published times follow the average, the spread and the throughput that were
     published.
     """
-    times = report.published_times(float(row["drop_percent"]))
-    found = report.cells(times, 100_000)
+    times = elapsed_times.published_times(float(row["drop_percent"]))
+    found = elapsed_times.cells(times, 100_000)
     average, spread, share, throughput = (cell.replace(",", "").rstrip(" %") for cell in found[-4:])
     assert float(average) == pytest.approx(float(row["elapsed_avg_s"]), abs=6e-4)
     assert float(spread) == pytest.approx(float(row["elapsed_spread_s"]), abs=6e-4)
@@ -257,7 +262,7 @@ def swept(
         "status": "complete",
     }
     (folder / "sweep.json").write_text(json.dumps(facts))
-    return of_sweep(read_sweep(folder, Problems()))
+    return sweep_listings(read_sweep(folder, Problems()), report_of(experiment))
 
 
 def test_a_sweep_of_queues_has_a_row_for_each(tmp_path: Path) -> None:
@@ -295,4 +300,22 @@ def test_a_sweep_of_the_dropper_has_the_originals_lines(tmp_path: Path) -> None:
 def test_broken_rows_give_no_table(tmp_path: Path) -> None:
     assert swept(tmp_path, "udp_fairness", [{"level": "a", "seed": 1, "flow": "udp"}], {})
     (tmp_path / "rows.parquet").write_bytes(b"PAR1")
-    assert of_sweep(read_sweep(tmp_path, Problems())) == ()
+    sweep = read_sweep(tmp_path, Problems())
+    assert sweep_listings(sweep, report_of("udp_fairness")) == ()
+
+
+@pytest.mark.parametrize(
+    "name", ["", "no_such", "cli", "published", "__main__", "sack.report", "../sack", "custom_cc"]
+)
+def test_a_strangers_name_gets_the_plain_report_and_imports_nothing_else(name: str) -> None:
+    before = set(sys.modules)
+    assert report_of(name) == StudyReport()
+    assert {
+        new for new in set(sys.modules) - before if not new.startswith("experiments.custom")
+    } <= ({"experiments.definition.catalogue"})
+
+
+def test_a_study_under_other_conditions_has_the_plain_table(tmp_path: Path) -> None:
+    flows = [{"name": "flow1", "sender": "h1", "receiver": "h2", "port": 5001}]
+    made = make_report(made_run(tmp_path, "sack", {}, flows, {"reno": [{}]}))
+    assert (made.table.title, made.answers) == ("What was measured", ())

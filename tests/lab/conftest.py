@@ -12,8 +12,8 @@ from testbed.recipes.cache import Facts, Recipe
 
 
 @dataclass
-class Heard(BuildReport):
-    """Remembers what was said."""
+class RecordingReport(BuildReport):
+    """Remembers the notes and steps that it is told."""
 
     notes: list[str] = field(default_factory=list)
     steps: list[tuple[str, float | None]] = field(default_factory=list)
@@ -59,5 +59,5 @@ def oven(tmp_path: Path, cache_folder: Path) -> Oven:
 
 
 @pytest.fixture
-def heard() -> Heard:
-    return Heard()
+def report() -> RecordingReport:
+    return RecordingReport()

@@ -1,3 +1,5 @@
+"""The cache of what is built once: entries that are whole, damaged, built twice or killed."""
+
 from __future__ import annotations
 
 import json
@@ -9,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from testbed.host.code import CODE
 from testbed.recipes import cache
 from testbed.recipes.building import BuildReport, Workshop
 from topologies.errors import TcplabError
@@ -19,10 +22,10 @@ def leftovers(folder: Path) -> list[Path]:
 
 
 def test_an_entry_is_built_once_and_nothing_but_its_outputs_stay(
-    oven: Any, heard: Any, cache_folder: Path
+    oven: Any, report: Any, cache_folder: Path
 ) -> None:
-    first = cache.ready(oven.recipe(), heard)
-    second = cache.ready(oven.recipe(), heard)
+    first = cache.ready(oven.recipe(), report)
+    second = cache.ready(oven.recipe(), report)
     assert oven.built == ["cake"]
     assert first == second
     assert sorted(file.name for file in first.folder.iterdir()) == ["manifest.json", "slice"]
@@ -30,16 +33,16 @@ def test_an_entry_is_built_once_and_nothing_but_its_outputs_stay(
     assert leftovers(cache_folder) == []
 
 
-def test_a_changed_source_is_another_entry(oven: Any, heard: Any) -> None:
-    sweet = cache.ready(oven.recipe(), heard)
-    sour = cache.ready(oven.recipe(content="sour"), heard)
+def test_a_changed_source_is_another_entry(oven: Any, report: Any) -> None:
+    sweet = cache.ready(oven.recipe(), report)
+    sour = cache.ready(oven.recipe(content="sour"), report)
     assert sweet.folder != sour.folder
     assert sweet.files != sour.files
 
 
-def test_rebuild_builds_what_is_ready(oven: Any, heard: Any) -> None:
-    cache.ready(oven.recipe(), heard)
-    cache.ready(oven.recipe(), heard, rebuild=True)
+def test_rebuild_builds_what_is_ready(oven: Any, report: Any) -> None:
+    cache.ready(oven.recipe(), report)
+    cache.ready(oven.recipe(), report, rebuild=True)
     assert oven.built == ["cake", "cake"]
 
 
@@ -69,41 +72,43 @@ DAMAGES = {
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
 def test_a_damaged_entry_is_noticed_said_and_built_again(
-    oven: Any, heard: Any, damage: Any, cache_folder: Path
+    oven: Any, report: Any, damage: Any, cache_folder: Path
 ) -> None:
-    whole = cache.ready(oven.recipe(), heard)
-    damage(whole.folder)
-    again = cache.ready(oven.recipe(), heard)
-    assert again == whole
+    before = cache.ready(oven.recipe(), report)
+    damage(before.folder)
+    again = cache.ready(oven.recipe(), report)
+    assert again == before
     assert oven.built == ["cake", "cake"]
-    assert any("is damaged" in note for note in heard.notes)
+    assert any("is damaged" in note for note in report.notes)
     assert leftovers(cache_folder) == []
 
 
-def test_a_failed_build_leaves_only_its_log(tmp_path: Path, cache_folder: Path, heard: Any) -> None:
+def test_a_failed_build_leaves_only_its_log(
+    tmp_path: Path, cache_folder: Path, report: Any
+) -> None:
     def fail(workshop: Workshop) -> cache.Facts:
         (workshop.folder / "half").write_text("half")
         raise TcplabError("no flour")
 
     with pytest.raises(TcplabError, match="no flour"):
-        cache.ready(cache.Recipe("cake", (), ("slice",), fail), heard)
+        cache.ready(cache.Recipe("cake", (), ("slice",), fail), report)
     assert sorted(file.name for file in cache_folder.iterdir()) == ["cake.lock", "cake.log"]
 
 
-def test_what_a_killed_build_left_is_removed(oven: Any, heard: Any, cache_folder: Path) -> None:
+def test_what_a_killed_build_left_is_removed(oven: Any, report: Any, cache_folder: Path) -> None:
     (cache_folder / ".cake-dead/tree").mkdir(parents=True)
     (cache_folder / ".bread-alive").mkdir()
-    cache.ready(oven.recipe(), heard)
+    cache.ready(oven.recipe(), report)
     assert [path.name for path in leftovers(cache_folder)] == [".bread-alive"]
 
 
 def test_a_cache_that_cannot_be_made_is_an_error_with_a_remedy(
-    oven: Any, heard: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    oven: Any, report: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("TCPLAB_CACHE", str(tmp_path / "file/cache"))
     with pytest.raises(TcplabError, match="TCPLAB_CACHE"):
-        cache.ready(oven.recipe(), heard)
+        cache.ready(oven.recipe(), report)
 
 
 def slow_recipe(diary: Path) -> cache.Recipe:
@@ -144,7 +149,9 @@ def test_two_builds_at_once_wait_and_build_once(cache_folder: Path, tmp_path: Pa
     assert lines.count("Another build of the cake is running; waiting for it.") == 2
 
 
-def test_the_lock_of_a_killed_build_is_free(cache_folder: Path, tmp_path: Path, heard: Any) -> None:
+def test_the_lock_of_a_killed_build_is_free(
+    cache_folder: Path, tmp_path: Path, report: Any
+) -> None:
     diary = tmp_path / "diary"
     baker = multiprocessing.get_context("fork").Process(target=bake, args=(diary,))
     baker.start()
@@ -153,10 +160,10 @@ def test_the_lock_of_a_killed_build_is_free(cache_folder: Path, tmp_path: Path, 
     baker.kill()
     baker.join()
     assert leftovers(cache_folder)
-    cache.ready(slow_recipe(diary), heard)
+    cache.ready(slow_recipe(diary), report)
     assert diary.read_text().splitlines() == ["built", "built"]
     assert leftovers(cache_folder) == []
-    assert heard.notes == []
+    assert report.notes == []
 
 
 @pytest.mark.parametrize(
@@ -182,6 +189,6 @@ def test_a_user_without_a_home_has_the_cache_beside_the_code(
     monkeypatch.delenv("TCPLAB_CACHE", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "nowhere"))
-    assert cache.folder() == Path(cache.__file__).resolve().parent.parent / ".cache" / "tcplab"
+    assert cache.folder() == CODE / ".cache" / "tcplab"
     monkeypatch.setenv("HOME", str(tmp_path))
     assert cache.folder() == tmp_path / ".cache" / "tcplab"

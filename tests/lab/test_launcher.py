@@ -1,6 +1,4 @@
-"""./tcplab on a machine of stand-ins: each program is a small script that notes how it was
-called.
-"""
+"""./tcplab on a machine of stand-ins: each program is a small script that notes its call."""
 
 from __future__ import annotations
 
@@ -43,7 +41,7 @@ NOTED = '#!/bin/sh\necho "$(basename "$0") $*" >> "$NOTES"\n'
 
 
 @dataclass
-class Machine:
+class LauncherMachine:
     """A tree with the launcher, and the only folder of programs on the PATH."""
 
     tree: Path
@@ -55,7 +53,7 @@ class Machine:
         (self.programs / name).chmod(0o755)
 
     def begin(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-        known = {
+        variables = {
             "PATH": str(self.programs),
             "NOTES": str(self.notes),
             "HOME": "/nowhere",
@@ -63,7 +61,7 @@ class Machine:
         }
         command = [str(self.tree / "tcplab"), *arguments]
         return subprocess.Popen(
-            command, env=known, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
 
     def start(self, *arguments: str, **environment: str) -> tuple[int, str]:
@@ -73,39 +71,39 @@ class Machine:
         _, errors = process.communicate(timeout=20)
         return process.returncode, errors
 
-    def called(self, what: str) -> list[str]:
-        return [line for line in self.notes.read_text().splitlines() if what in line]
+    def called(self, text: str) -> list[str]:
+        return [line for line in self.notes.read_text().splitlines() if text in line]
 
 
 @pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    made = Machine(tmp_path / "tree", tmp_path / "programs", tmp_path / "notes")
-    (made.tree / "testbed").mkdir(parents=True)
-    made.programs.mkdir()
-    launcher = LAUNCHER.read_text().replace("/usr/bin/python3", str(made.programs / "python3"))
-    (made.tree / "tcplab").write_text(launcher)
-    (made.tree / "tcplab").chmod(0o755)
-    shutil.copy(LAUNCHER.with_name("provision.sh"), made.tree)
-    (made.tree / "pyproject.toml").write_text("[project]\n")
+def machine(tmp_path: Path) -> LauncherMachine:
+    stand_in = LauncherMachine(tmp_path / "tree", tmp_path / "programs", tmp_path / "notes")
+    (stand_in.tree / "testbed").mkdir(parents=True)
+    stand_in.programs.mkdir()
+    launcher = LAUNCHER.read_text().replace("/usr/bin/python3", str(stand_in.programs / "python3"))
+    (stand_in.tree / "tcplab").write_text(launcher)
+    (stand_in.tree / "tcplab").chmod(0o755)
+    shutil.copy(LAUNCHER.with_name("provision.sh"), stand_in.tree)
+    (stand_in.tree / "pyproject.toml").write_text("[project]\n")
     for name in REAL:
-        found = shutil.which(name)
-        assert found
-        (made.programs / name).symlink_to(found)
-    made.program("python3", PYTHON)
-    made.program("id", "#!/bin/sh\necho 1000\n")
+        program = shutil.which(name)
+        assert program
+        (stand_in.programs / name).symlink_to(program)
+    stand_in.program("python3", PYTHON)
+    stand_in.program("id", "#!/bin/sh\necho 1000\n")
     for name in ("apt-get", "apt-cache"):
-        made.program(name, NOTED.replace('$(basename "$0")', name))
-    return made
+        stand_in.program(name, NOTED.replace('$(basename "$0")', name))
+    return stand_in
 
 
-def with_sudo(machine: Machine) -> Machine:
-    """sudo, and what it starts is root."""
+def with_sudo(machine: LauncherMachine) -> LauncherMachine:
+    """The machine with sudo; what sudo starts is root."""
     machine.program("sudo", '#!/bin/sh\necho "sudo $*" >> "$NOTES"\nROOT=yes exec "$@"\n')
     machine.program("id", '#!/bin/sh\n[ -n "$ROOT" ] && echo 0 || echo 1000\n')
     return machine
 
 
-def test_the_first_start_makes_a_venv_and_hands_over(machine: Machine) -> None:
+def test_the_first_start_makes_a_venv_and_hands_over(machine: LauncherMachine) -> None:
     status, _ = machine.start("run", "sack", "--seed", "7")
     assert status == 0
     assert machine.called("-m venv --system-site-packages")
@@ -113,14 +111,24 @@ def test_the_first_start_makes_a_venv_and_hands_over(machine: Machine) -> None:
     assert machine.called("python -P -m experiments.cli.main run sack --seed 7")
 
 
-def test_a_later_start_only_hands_over(machine: Machine) -> None:
+def test_a_later_start_only_hands_over(machine: LauncherMachine) -> None:
     machine.start("run", "sack")
     status, errors = machine.start("run", "sack")
     assert (status, errors) == (0, "")
     assert machine.notes.read_text() == "python -P -m experiments.cli.main run sack\n"
 
 
-def test_a_changed_pyproject_installs_again_into_the_same_venv(machine: Machine) -> None:
+@pytest.mark.parametrize("option", [("--studies", "own"), ("--studies=own",)])
+def test_a_command_behind_the_option_of_all_commands_is_seen(
+    machine: LauncherMachine, option: tuple[str, ...]
+) -> None:
+    machine.start(*option, "run", "mine")
+    assert machine.called("testbed.lab.survey run")
+    machine.start(*option, "runs", "list")
+    assert machine.called("testbed.lab.survey light")
+
+
+def test_a_changed_pyproject_installs_again_into_the_same_venv(machine: LauncherMachine) -> None:
     machine.start("run")
     (machine.tree / "pyproject.toml").write_text("[project]\nname = 'x'\n")
     machine.start("run")
@@ -128,14 +136,14 @@ def test_a_changed_pyproject_installs_again_into_the_same_venv(machine: Machine)
     assert not machine.called("-m venv")
 
 
-def test_test_installs_the_extra_and_runs_pytest(machine: Machine) -> None:
+def test_test_installs_the_extra_and_runs_pytest(machine: LauncherMachine) -> None:
     machine.start("run")
     machine.start("test", "-k", "units")
     assert machine.called(f"--editable {machine.tree}[test]")
     assert machine.called("python -m pytest -k units")
 
 
-def test_a_lost_cache_entry_is_looked_into(machine: Machine, tmp_path: Path) -> None:
+def test_a_lost_cache_entry_is_looked_into(machine: LauncherMachine, tmp_path: Path) -> None:
     entry = tmp_path / "kernel-1"
     entry.mkdir()
     machine.start("run", ENTRIES=str(entry))
@@ -146,17 +154,19 @@ def test_a_lost_cache_entry_is_looked_into(machine: Machine, tmp_path: Path) -> 
     assert machine.called("testbed.lab.survey run")
 
 
-@pytest.mark.parametrize("command", ["doctor", "clean"])
+@pytest.mark.parametrize(
+    ("command", "module"), [("doctor", "testbed.doctor"), ("clean", "testbed.native.clean")]
+)
 def test_what_looks_at_the_machine_installs_and_makes_nothing(
-    machine: Machine, command: str
+    machine: LauncherMachine, command: str, module: str
 ) -> None:
     status, errors = machine.start(command, "--json", MISSING="flex")
     assert (status, errors) == (0, "")
-    assert machine.notes.read_text().splitlines()[-1] == f"python -B -P -m testbed.{command} --json"
+    assert machine.notes.read_text().splitlines()[-1] == f"python -B -P -m {module} --json"
     assert not machine.called("apt-get") and not (machine.tree / ".venv").exists()
 
 
-def test_missing_packages_are_named_and_installed_with_sudo(machine: Machine) -> None:
+def test_missing_packages_are_named_and_installed_with_sudo(machine: LauncherMachine) -> None:
     status, errors = with_sudo(machine).start("run", MISSING="flex bison")
     assert status == 0
     assert "missing and will be installed: flex bison" in errors
@@ -164,13 +174,15 @@ def test_missing_packages_are_named_and_installed_with_sudo(machine: Machine) ->
     assert machine.called("apt-get") == ["apt-get install --yes --no-install-recommends flex bison"]
 
 
-def test_the_lists_are_fetched_where_a_package_is_not_found(machine: Machine) -> None:
+def test_the_lists_are_fetched_where_a_package_is_not_found(machine: LauncherMachine) -> None:
     with_sudo(machine).program("apt-cache", "#!/bin/sh\nexit 100\n")
     machine.start("run", MISSING="flex")
     assert [line.split()[-1] for line in machine.called("apt-get")] == ["update", "flex"]
 
 
-def test_a_package_that_is_only_welcome_is_installed_or_gone_without(machine: Machine) -> None:
+def test_a_package_that_is_only_welcome_is_installed_or_gone_without(
+    machine: LauncherMachine,
+) -> None:
     machine.program("id", "#!/bin/sh\necho 0\n")
     machine.program(
         "apt-get",
@@ -181,7 +193,7 @@ def test_a_package_that_is_only_welcome_is_installed_or_gone_without(machine: Ma
     assert machine.called("apt-get install --yes --no-install-recommends good")
 
 
-def test_without_root_and_sudo_the_command_is_printed(machine: Machine) -> None:
+def test_without_root_and_sudo_the_command_is_printed(machine: LauncherMachine) -> None:
     status, errors = machine.start("run", MISSING="flex bison")
     assert status == 1
     assert "apt-get update && apt-get install --yes --no-install-recommends flex bison" in errors
@@ -189,20 +201,20 @@ def test_without_root_and_sudo_the_command_is_printed(machine: Machine) -> None:
     assert not (machine.tree / ".venv").exists()
 
 
-def test_a_failed_installation_stops(machine: Machine) -> None:
+def test_a_failed_installation_stops(machine: LauncherMachine) -> None:
     machine.program("apt-get", "#!/bin/sh\nexit 100\n")
     status, errors = with_sudo(machine).start("run", MISSING="flex")
     assert status == 1
     assert "apt-get update failed" in errors
 
 
-def test_an_old_python_is_refused(machine: Machine) -> None:
+def test_an_old_python_is_refused(machine: LauncherMachine) -> None:
     status, errors = machine.start("run", OLD="yes")
     assert status == 1
     assert "Python 3.9.2 is too old" in errors
 
 
-def test_pip_is_heard_only_when_it_fails_and_is_tried_again(machine: Machine) -> None:
+def test_pip_is_heard_only_when_it_fails_and_is_tried_again(machine: LauncherMachine) -> None:
     status, errors = machine.start("run", PIP_FAILS="yes")
     assert status == 1
     assert "pip failed:\nno such package" in errors
@@ -211,7 +223,7 @@ def test_pip_is_heard_only_when_it_fails_and_is_tried_again(machine: Machine) ->
 
 
 @pytest.mark.parametrize("damage", ["rm -r .venv/bin", "rm .venv/made-for .venv/ready-run"])
-def test_a_broken_or_foreign_venv_is_made_anew(machine: Machine, damage: str) -> None:
+def test_a_broken_or_foreign_venv_is_made_anew(machine: LauncherMachine, damage: str) -> None:
     machine.start("run")
     subprocess.run(damage, shell=True, check=True, cwd=machine.tree)
     status, errors = machine.start("run")
@@ -220,7 +232,7 @@ def test_a_broken_or_foreign_venv_is_made_anew(machine: Machine, damage: str) ->
     assert machine.called("-m venv")
 
 
-def test_an_empty_folder_may_be_a_mount_and_is_filled(machine: Machine) -> None:
+def test_an_empty_folder_may_be_a_mount_and_is_filled(machine: LauncherMachine) -> None:
     (machine.tree / ".venv").mkdir()
     before = (machine.tree / ".venv").stat().st_ino
     status, errors = machine.start("run")
@@ -228,7 +240,7 @@ def test_an_empty_folder_may_be_a_mount_and_is_filled(machine: Machine) -> None:
     assert (machine.tree / ".venv").stat().st_ino == before
 
 
-def test_two_starts_at_once_make_one_venv(machine: Machine) -> None:
+def test_two_starts_at_once_make_one_venv(machine: LauncherMachine) -> None:
     machine.notes.write_text("")
     starts = [machine.begin("run", "sack") for _ in range(3)]
     assert [start.wait(20) for start in starts] == [0, 0, 0]
@@ -238,7 +250,7 @@ def test_two_starts_at_once_make_one_venv(machine: Machine) -> None:
     assert len(machine.called("experiments.cli.main run sack")) == 3
 
 
-def test_a_tree_that_cannot_be_written_is_one_clear_error(machine: Machine) -> None:
+def test_a_tree_that_cannot_be_written_is_one_clear_error(machine: LauncherMachine) -> None:
     if os.geteuid() == 0:
         pytest.skip("root may write anywhere")
     machine.tree.chmod(0o555)

@@ -18,9 +18,9 @@ from topologies.errors import CommandError, TcplabError
 
 
 @pytest.fixture
-def workshop(tmp_path: Path, heard: Any) -> Workshop:
+def workshop(tmp_path: Path, report: Any) -> Workshop:
     (tmp_path / "work").mkdir()
-    return Workshop(tmp_path / "work", tmp_path / "log", heard)
+    return Workshop(tmp_path / "work", tmp_path / "log", report)
 
 
 def test_sources_are_pinned() -> None:
@@ -38,13 +38,13 @@ def test_every_line_of_the_configuration_is_an_option_or_a_comment() -> None:
 
 
 def test_a_named_tarball_is_used_and_said_not_to_be_pinned(
-    workshop: Workshop, heard: Any, tmp_path: Path
+    workshop: Workshop, report: Any, tmp_path: Path
 ) -> None:
     (tmp_path / "linux-9.9.tar.xz").write_bytes(b"kernel")
-    found = kernel_source.obtain(workshop, tmp_path / "linux-9.9.tar.xz")
-    assert not found.pinned
+    source = kernel_source.obtain(workshop, tmp_path / "linux-9.9.tar.xz")
+    assert not source.pinned
     assert (workshop.folder / kernel_source.TARBALL).read_bytes() == b"kernel"
-    assert "not the pinned file" in heard.notes[0]
+    assert "not the pinned file" in report.notes[0]
 
 
 def test_a_named_tarball_that_is_not_there_is_an_error(workshop: Workshop, tmp_path: Path) -> None:
@@ -81,12 +81,12 @@ def test_kernel_org_is_checked_against_its_list(
         ["sha256sum", "linux-7.2.tar.xz"], cwd=site, capture_output=True, text=True
     ).stdout
     (site / "sha256sums.asc").write_text(f"-----BEGIN PGP SIGNED MESSAGE-----\n\n{digest}")
-    assert kernel_source.from_kernel_org(workshop, kernel_source.Pinned(**pinned)).endswith(
+    assert kernel_source.from_kernel_org(workshop, kernel_source.PinnedSource(**pinned)).endswith(
         "linux-7.2.tar.xz"
     )
     (site / "linux-7.2.tar.xz").write_bytes(b"evil")
     with pytest.raises(TcplabError, match="does not have the SHA-256"):
-        kernel_source.from_kernel_org(workshop, kernel_source.Pinned(**pinned))
+        kernel_source.from_kernel_org(workshop, kernel_source.PinnedSource(**pinned))
 
 
 @pytest.mark.parametrize(
@@ -99,15 +99,15 @@ def test_series_are_compared_as_numbers(package: str, expected: tuple[int, ...])
 def test_a_patch_that_does_not_fit_is_one_clear_error(workshop: Workshop) -> None:
     (workshop.folder / "tree/arch/um").mkdir(parents=True)
     (workshop.folder / "tree/arch/um/Kconfig").write_text("something else\n")
-    found = kernel_source.ObtainedSource("linux-9.9.tar.xz", "0", pinned=False)
+    source = kernel_source.ObtainedSource("linux-9.9.tar.xz", "0", pinned=False)
     with pytest.raises(TcplabError, match=r"lab.patch does not apply to linux-9\.9\.tar\.xz"):
-        kernel.apply(workshop, kernel_source.HERE / "lab.patch", found)
+        kernel.apply(workshop, kernel_source.HERE / "lab.patch", source)
 
 
 def test_a_lost_option_is_named(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
     (workshop.folder / "tree").mkdir()
-    wanted = (kernel_source.HERE / "lab.config").read_text()
-    (workshop.folder / "tree/.config").write_text(wanted.replace("CONFIG_NET_SCH_NETEM=y", ""))
+    config = (kernel_source.HERE / "lab.config").read_text()
+    (workshop.folder / "tree/.config").write_text(config.replace("CONFIG_NET_SCH_NETEM=y", ""))
     monkeypatch.setattr(Workshop, "run", lambda *_, **__: "")
     with pytest.raises(
         TcplabError, match=r"does not take these lines of lab\.config: CONFIG_NET_SCH_NETEM=y"

@@ -8,9 +8,10 @@ import pytest
 
 from labs.definition import lab_catalogue
 from labs.definition.answer_key import Key
-from labs.definition.assignment import Assignment, start
+from labs.definition.assignment import Assignment
 from labs.definition.course import Course, variant
 from labs.definition.lab_spec import LabSpec
+from labs.student.starting import start
 
 COURSE = Course("tests", "a secret that only the tests know")
 

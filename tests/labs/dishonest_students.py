@@ -46,9 +46,7 @@ def captures_of_another(student: Student, lab: LabSpec, target: Path) -> None:
 
 
 def relabelled(student: Student, lab: LabSpec, target: Path) -> None:
-    """The neighbour's captures, with parameters, seed and digests made to look like the own
-    ones.
-    """
+    """The neighbour's captures, with parameters, seed and digests of the own run."""
     assert student.other and student.other.key
     manifest = json.loads((student.run / "manifest.json").read_text())
     theirs = next((student.other.run / "raw").iterdir())
@@ -108,9 +106,7 @@ def zip_of_another(student: Student, _lab: LabSpec, target: Path) -> None:
 
 
 def relabelled_as_native(student: Student, lab: LabSpec, target: Path) -> None:
-    """The own run in virtual time, with two fields of its manifest changed: as if it were made in
-    real time.
-    """
+    """The own run in virtual time, labelled in two fields of its manifest as one in real time."""
     assert student.key
     sheet(student, written(lab, student.key))
     manifest = json.loads((student.run / "manifest.json").read_text())
@@ -120,8 +116,9 @@ def relabelled_as_native(student: Student, lab: LabSpec, target: Path) -> None:
 
 
 def dated_as_native(student: Student, lab: LabSpec, target: Path) -> None:
-    """The own run in virtual time, in which everything says real time; its packets are those that
-    anybody repeats.
+    """The own run in virtual time, in which everything says real time.
+
+    Its packets are those that anybody repeats.
     """
     assert student.key
     sheet(student, written(lab, student.key))

@@ -1,6 +1,4 @@
-"""Downloads as Moodle, Canvas and people make them: names and contents, written as a folder, a zip
-or a tar.
-"""
+"""Downloads as Moodle, Canvas and people make them, written as a folder, a zip or a tar."""
 
 from __future__ import annotations
 
@@ -62,9 +60,7 @@ def folder_of(place: Path, members: Mapping[str, bytes]) -> Path:
 
 
 def written(place: Path, members: Mapping[str, bytes], form: str) -> Path:
-    """A download in one of the forms that people have: `folder`, `zip`, `tar`, or `tar.gz` and the
-    like.
-    """
+    """A download in one of the forms that people have: `folder`, `zip`, `tar`, `tar.gz`, ..."""
     if form == "folder":
         return folder_of(place / "download", members)
     place.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,7 @@ from labs.definition.lab_runs import variables_of
 from labs.definition.lab_spec import LabSpec
 from labs.measuring.lab_measures import MeasuredRun, values_of
 from labs.student.checking import check
-from labs.student.doing import do
+from labs.student.student_runs import carry_out_run
 from testbed.lab.ready import lab as the_lab
 from tests.labs.native_run import dressed
 from tests.labs.student import LAB, Student, packed, sheet, written
@@ -99,7 +99,7 @@ def honest_in_real_time(student: Student, lab: LabSpec, target: Path) -> None:
     shutil.rmtree(student.folder / "runs")
     other = replace(student.assignment, variant=replace(student.assignment.variant, seed=12345))
     ready = the_lab()
-    run = do(other, lab.runs[0], "virtual", lambda: ready)
+    run = carry_out_run(other, lab.runs[0], "virtual", lambda: ready)
     values = values_of(str(run))["values"]
     key = key_module(LAB).key(
         {LAB: MeasuredRun(tuple(values.values()))}, variables_of(lab, other.variant)

@@ -1,5 +1,6 @@
-"""Hand-ins that attack the grader: paths that lead out, bombs, links, devices, endless files, HTML
-and formulas.
+"""Hand-ins that attack the grader.
+
+They hold paths that lead out, bombs, links, devices, endless files, HTML and formulas.
 """
 
 from __future__ import annotations

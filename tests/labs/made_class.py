@@ -1,10 +1,9 @@
-"""A class made up of every kind of student there is, graded, and compared with what each should
-get.
+"""A class of every kind of student, graded, and compared with what each should get.
 
-    .venv/bin/python -m tests.labs.made_class FOLDER --students 60
+.venv/bin/python -m tests.labs.made_class FOLDER --students 60
 
-Each honest run is a true one, in the lab kernel. The kinds repeat until the class is full; a
-test runs one of each.
+Each honest run is a true one, in the lab kernel. The kinds repeat until the class is full; a test
+runs one of each.
 """
 
 from __future__ import annotations
@@ -20,15 +19,15 @@ from pathlib import Path
 import click
 
 from labs.definition import lab_catalogue
-from labs.definition.assignment import start
 from labs.definition.course import Course, variant
 from labs.definition.lab_runs import variables_of
 from labs.definition.lab_spec import LabSpec
 from labs.grading.grade import grade_all
 from labs.grading.roster import Person
 from labs.measuring.lab_measures import MeasuredRun, values_of
-from labs.student.doing import do
 from labs.student.packing import safe_name
+from labs.student.starting import start
+from labs.student.student_runs import carry_out_run
 from testbed.lab.ready import lab as the_lab
 from tests.labs.honest_students import honest, honest_in_other_units
 from tests.labs.student import LAB, Kind, Student
@@ -67,35 +66,36 @@ def kinds_for(number: int) -> list[Kind]:
 
 
 def make(folder: Path, kinds: list[Kind]) -> MadeClass:
-    """Make the class in an empty folder: runs first, two at once, then what each student makes of
-    them.
+    """Make the class in an empty folder.
+
+    Runs come first, two at once, then what each student makes of them.
     """
     lab = lab_catalogue.find(LAB)
-    made = MadeClass(folder)
-    made.students = [
+    made_class = MadeClass(folder)
+    made_class.students = [
         Student(f"s{number:03d}-{kind.name.split()[0].lower()[:9]}", kind)
         for number, kind in enumerate(kinds)
     ]
-    made.hand_ins.mkdir(parents=True)
+    made_class.hand_ins.mkdir(parents=True)
     with ThreadPoolExecutor(2) as pool:
-        list(pool.map(lambda student: _run(student, lab, folder), made.students))
+        list(pool.map(lambda student: _run(student, lab, folder), made_class.students))
     honest_ones = [
         student
-        for student in made.students
+        for student in made_class.students
         if student.kind.hand_in in (honest, honest_in_other_units)
     ]
-    for index, student in enumerate(made.students):
+    for index, student in enumerate(made_class.students):
         student.other = honest_ones[index % len(honest_ones)]
     # What takes from others comes last: they have to be as they were.
     for index, student in sorted(
-        enumerate(made.students), key=lambda pair: not pair[1].kind.name.startswith("honest")
+        enumerate(made_class.students), key=lambda pair: not pair[1].kind.name.startswith("honest")
     ):
         label = f"Name of {student.name}_{1000 + index}_assignsubmission_file"
-        place = made.hand_ins / label
+        place = made_class.hand_ins / label
         place.mkdir()
         student.zip = place / "lab.zip"
         student.kind.hand_in(student, lab, student.zip)
-    return made
+    return made_class
 
 
 def _run(student: Student, lab: LabSpec, folder: Path) -> None:
@@ -105,7 +105,7 @@ def _run(student: Student, lab: LabSpec, folder: Path) -> None:
     if not student.kind.runs:
         return
     ready = the_lab()
-    place = do(student.assignment, lab.runs[0], "virtual", lambda: ready)
+    place = carry_out_run(student.assignment, lab.runs[0], "virtual", lambda: ready)
     values = values_of(str(place))["values"]
     runs = {LAB: MeasuredRun(tuple(values.values()))}
     student.key = lab_catalogue.key_module(LAB).key(
@@ -165,12 +165,12 @@ def disagreements(made: MadeClass) -> Iterator[str]:
 def main(folder: Path, students: int, workers: int | None) -> None:
     """Make a class, grade it, and compare."""
     begun = time.monotonic()
-    made = make(folder, kinds_for(students))
+    made_class = make(folder, kinds_for(students))
     print(f"{students} hand-ins made in {time.monotonic() - begun:.0f} s", file=sys.stderr)
     begun = time.monotonic()
-    grade(made, workers)
+    grade(made_class, workers)
     print(f"graded in {time.monotonic() - begun:.0f} s", file=sys.stderr)
-    wrong = list(disagreements(made))
+    wrong = list(disagreements(made_class))
     print("\n".join(wrong) or "Everybody got what they should.")
     raise SystemExit(bool(wrong))
 

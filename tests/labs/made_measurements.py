@@ -1,6 +1,4 @@
-"""Runs of every lab that nobody made: measurements that show its claim, and changes that contradict
-it.
-"""
+"""Made-up measurements of every lab that show its claim, and changes that contradict it."""
 
 from __future__ import annotations
 
@@ -29,10 +27,10 @@ class MadeLab:
 
 def runs_of(values: Mapping[Place, float]) -> dict[str, MeasuredRun]:
     """The measurements as runs of one seed."""
-    found: dict[str, dict[str, dict[str, float]]] = {}
+    runs: dict[str, dict[str, dict[str, float]]] = {}
     for (run, condition, name), value in values.items():
-        found.setdefault(run, {}).setdefault(condition, {})[name] = value
-    return {run: MeasuredRun((conditions,)) for run, conditions in found.items()}
+        runs.setdefault(run, {}).setdefault(condition, {})[name] = value
+    return {run: MeasuredRun((conditions,)) for run, conditions in runs.items()}
 
 
 def measured(run: str, condition: str, **values: float) -> dict[Place, float]:
@@ -102,8 +100,8 @@ def _transfer(run: str, seconds: float, lost: float) -> dict[Place, float]:
 def _varied_delay() -> dict[Place, float]:
     counts = measured("varied", "cubic", path__lost=0.0, path__dropped=0.0, run__reorderings=900.0)
     rates = {"steady": 94e3, "varied": 1200.0, "counting": 1e4, "patient": 5e4}
-    found = {(run, "cubic", RATE): rate for run, rate in rates.items()}
-    return found | counts | {("varied", "cubic", RESENT): 360.0}
+    values = {(run, "cubic", RATE): rate for run, rate in rates.items()}
+    return values | counts | {("varied", "cubic", RESENT): 360.0}
 
 
 LABS = {

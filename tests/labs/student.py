@@ -1,10 +1,7 @@
-"""A made-up student of the SACK lab, and what any of them does: write answers, pack, spoil what was
-packed.
-"""
+"""A made-up student of the SACK lab: answers, a packed hand-in, and how to spoil it."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import zipfile
@@ -18,6 +15,7 @@ from labs.definition.assignment import ANSWERS, Assignment
 from labs.definition.lab_runs import run_folder
 from labs.definition.lab_spec import LabSpec
 from labs.student.packing import pack
+from topologies.untrusted import digest_of
 
 LAB = "sack"
 PICTURE = bytes.fromhex(
@@ -32,7 +30,7 @@ TEXT = (
 
 @dataclass
 class Student:
-    """A student: what becomes of the honest hand-in. `other` is whose work is used."""
+    """A student: what becomes of the honest hand-in. `other` is the student whose work is used."""
 
     name: str
     kind: Kind
@@ -48,16 +46,16 @@ class Student:
 
     @property
     def run(self) -> Path:
-        found = run_folder(self.folder, LAB)
-        assert found
-        return found
+        folder = run_folder(self.folder, LAB)
+        assert folder
+        return folder
 
 
 @dataclass(frozen=True)
 class Kind:
     """What a kind of student does, and what the grader should say of it.
 
-    `state`; `flags` that must be among its flags (none allowed where it is empty and the state
+    `state`; `flags` that must be among its flags (none allowed if it is empty and the state
     is graded); `points`, from and to, of those that the program gives; `said`, a part of the
     feedback page.
     """
@@ -74,20 +72,21 @@ class Kind:
 def written(
     lab: LabSpec, key: Key, change: Callable[[str, float], str] | None = None
 ) -> dict[str, Any]:
-    """The answers of the key as a student writes them; `change(question, value)` writes a number
-    otherwise.
+    """The answers of the key as a student writes them.
+
+    `change(question, value)` writes a number otherwise.
     """
-    found: dict[str, Any] = {}
+    answers: dict[str, Any] = {}
     for question in lab.questions:
         if question.id in key.numbers:
             value = key.numbers[question.id]
             plain = f"{value:.4g}" if question.unit in ("kbit/s", "%", "", "s") else f"{value:.0f}"
-            found[question.id] = (
+            answers[question.id] = (
                 change(question.id, value) if change else f"{plain} {question.unit}".strip()
             )
         elif question.id in key.choices:
-            found[question.id] = sorted(key.choices[question.id])
-    return found
+            answers[question.id] = sorted(key.choices[question.id])
+    return answers
 
 
 def sheet(student: Student, answers: dict[str, Any], text: str | None = None) -> None:
@@ -132,7 +131,7 @@ def rewritten(
 def signed(run: Path, manifest: dict[str, Any]) -> None:
     """Make the manifest fit the files."""
     files = {
-        file.relative_to(run).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest()
+        file.relative_to(run).as_posix(): digest_of(file)
         for file in sorted(run.rglob("*"))
         if file.is_file() and file.name != "manifest.json"
     }

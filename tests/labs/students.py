@@ -1,6 +1,4 @@
-"""Every kind of student there is: what each hands in of the SACK lab, and what the grader should
-say of it.
-"""
+"""Every kind of student: the hand-in of the SACK lab, and what the grader should say of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A download taken in as grading does it, up to the point where runs would be repeated."""
+"""A download taken in as grading does it, until runs would be repeated."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import cast
 
 from labs.definition import lab_catalogue
-from labs.grading.grade import Grading, _inspected
+from labs.grading.class_grading import ClassGrading
+from labs.grading.counting_hand_in import CountingHandIns, counting_hand_ins
+from labs.grading.download_report import DownloadReport, report_on
 from labs.grading.intake import Intake, receive
-from labs.grading.newest import Chosen, newest
-from labs.grading.received import Received, received
+from labs.grading.opened_hand_ins import opened_cases
 from labs.grading.roster import Person
 from labs.measuring.references import References
 from tests.labs.conftest import COURSE
@@ -37,15 +38,15 @@ FORMS = ["folder", "zip", "tar", "tar.gz", "tar.bz2", "tar.xz"]
 
 @dataclass(frozen=True)
 class TakenIn:
-    """What a download came to, up to the point where runs would be repeated."""
+    """What a download came to, before any run is repeated."""
 
     intake: Intake
-    chosen: Chosen
-    report: Received
+    chosen: CountingHandIns
+    report: DownloadReport
 
     @property
     def graded(self) -> dict[str, str]:
-        """Which hand-in counts for whom."""
+        """The hand-in that counts, by its student."""
         return {case.student: case.hand_in.label for case in self.chosen.cases if not case.refused}
 
     @property
@@ -66,6 +67,8 @@ def taken_in(
 def opened(submissions: Path, place: Path, people: Sequence[Person] = PEOPLE) -> TakenIn:
     intake = receive(submissions, place / "class")
     references = cast(References, None)  # nothing is run
-    grading = Grading(lab_catalogue.find("sack"), COURSE, people, references, place / "work", place)
-    chosen = newest(list(_inspected(intake.hand_ins, grading)))
-    return TakenIn(intake, chosen, received(intake, chosen))
+    grading = ClassGrading(
+        lab_catalogue.find("sack"), COURSE, people, references, place / "work", place
+    )
+    counting = counting_hand_ins(list(opened_cases(intake.hand_ins, grading)))
+    return TakenIn(intake, counting, report_on(intake, counting))

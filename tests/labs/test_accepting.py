@@ -13,17 +13,23 @@ import pytest
 from labs.definition.course import variant
 from labs.definition.lab_spec import LabSpec
 from labs.grading import canvas, grade_files, moodle
-from labs.grading.accepting import FILE, Accept, Accepted, accept, read_accepted
-from labs.grading.case import Case, exported
-from labs.grading.grade_files import CourseFiles, Graded
+from labs.grading.acceptances import (
+    FILE,
+    Acceptance,
+    Acceptances,
+    apply_acceptances,
+    read_acceptances,
+)
+from labs.grading.case import Case, exported_points
+from labs.grading.grade_files import CourseFiles, GradedClass
 from labs.grading.grade_pages import class_page, feedback_page, reading_page
 from labs.grading.gradescope import results
 from labs.grading.hand_in_digest import fingerprint
-from labs.grading.inspection import Inspected
+from labs.grading.inspection import InspectedHandIn
 from labs.grading.intake import HandIn
 from labs.grading.marking import AnswerMark
 from labs.grading.overrides import FILE as OVERRIDES
-from labs.grading.overrides import ByHand, Override, apply, read_by_hand
+from labs.grading.overrides import Override, Overrides, apply_overrides, read_overrides
 from labs.grading.roster import Person
 from tests.labs.conftest import COURSE
 from topologies.errors import UsageError
@@ -35,25 +41,27 @@ DIGEST, OTHER_DIGEST = "a" * 32, "b" * 32
 @pytest.fixture
 def case(sack: LabSpec) -> Case:
     """Ann's upload of Ben's zip: every answer is right."""
-    found = Case(
+    flagged = Case(
         HandIn(Path(), "Ann_7_assignsubmission_file", moodle="7", canvas="8"), Path(), digest=DIGEST
     )
-    found.variant, found.person = (
+    flagged.variant, flagged.person = (
         variant(COURSE, sack, "ann"),
         Person("ann", "Ann", "ann@uni.example", "7", "8"),
     )
     right = AnswerMark("", "x", "x", 0, "right")
     for question in sack.questions:
-        found.marks.append(replace(right, question=question.id, points=question.points))
-    found.flag("whose", f"It was handed in by ann and says that it is of {FRIEND}.", FRIEND)
-    found.flag("same captures", f"Run sack holds captures that {FRIEND} handed in too.", FRIEND)
-    return found
+        flagged.marks.append(replace(right, question=question.id, points=question.points))
+    flagged.flag("whose", f"It was handed in by ann and says that it is of {FRIEND}.", FRIEND)
+    flagged.flag("same captures", f"Run sack holds captures that {FRIEND} handed in too.", FRIEND)
+    return flagged
 
 
 def exports(sack: LabSpec, case: Case) -> tuple[str, str, bool]:
     """The grade in moodle.csv, in canvas.csv, and whether Gradescope gets a score."""
-    worksheet = next(csv.DictReader(io.StringIO(moodle.own_worksheet(sack, exported([case])))))
-    gradebook = list(csv.reader(io.StringIO(canvas.own_gradebook(sack, exported([case])))))
+    worksheet = next(
+        csv.DictReader(io.StringIO(moodle.own_worksheet(sack, exported_points([case]))))
+    )
+    gradebook = list(csv.reader(io.StringIO(canvas.own_gradebook(sack, exported_points([case])))))
     return worksheet["Grade"], gradebook[2][5], "score" in results(sack, case)
 
 
@@ -63,36 +71,40 @@ def test_a_flagged_hand_in_exports_no_points_until_it_is_accepted(
     assert exports(sack, case) == ("", "", False)
     (row,) = csv.DictReader(io.StringIO(grade_files.grades(sack, [case])))
     assert (row["points"], row["final"], row["state"]) == (str(sack.points), "", "look")
-    accept(
+    apply_acceptances(
         case,
-        Accepted((Accept("Ann ", DIGEST, ("whose", "same captures"), "They worked together."),)),
+        Acceptances(
+            (Acceptance("Ann ", DIGEST, ("whose", "same captures"), "They worked together."),)
+        ),
     )
     assert exports(sack, case) == (str(sack.points), str(sack.points), True)
     (row,) = csv.DictReader(io.StringIO(grade_files.grades(sack, [case])))
     assert (row["state"], row["flags"], row["accepted"]) == ("graded", "", "same captures; whose")
 
 
-def test_no_student_reads_who_else_is_in_it(case: Case, sack: LabSpec) -> None:
+def test_no_student_reads_about_anybody_else(case: Case, sack: LabSpec) -> None:
     case.flag("twice", f"There is another hand-in of ann: {FRIEND}.zip.")
     page = feedback_page(sack, case)
     assert FRIEND not in page and FRIEND not in str(results(sack, case))
     assert "No points yet" in page and "A person will look at this hand-in first" in page
     names = {id(case): "ann"}
     assert FRIEND in class_page(sack, COURSE, [], [case], names)
-    assert FRIEND in reading_page(sack, [case], names, ByHand(), Accepted())
+    assert FRIEND in reading_page(sack, [case], names, Overrides(), Acceptances())
 
 
 def test_an_acceptance_is_of_one_hand_in_and_of_the_flags_that_were_seen(
     case: Case, sack: LabSpec
 ) -> None:
-    accept(case, Accepted((Accept("ann", DIGEST, ("whose",)),)))
+    apply_acceptances(case, Acceptances((Acceptance("ann", DIGEST, ("whose",)),)))
     assert [flag.kind for flag in case.flags] == ["same captures"] and case.final is None
-    accept(case, Accepted((Accept(FRIEND, DIGEST, ("same captures",)),)))
+    apply_acceptances(case, Acceptances((Acceptance(FRIEND, DIGEST, ("same captures",)),)))
     assert case.final is None
 
 
 def test_what_the_student_uploads_after_the_look_is_not_accepted(case: Case, sack: LabSpec) -> None:
-    accept(case, Accepted((Accept("ann", OTHER_DIGEST, ("whose", "same captures")),)))
+    apply_acceptances(
+        case, Acceptances((Acceptance("ann", OTHER_DIGEST, ("whose", "same captures")),))
+    )
     assert case.final is None and "new hand-in" in {flag.kind for flag in case.flags}
     for page in (
         class_page(sack, COURSE, [], [case], {id(case): "ann"}),
@@ -102,13 +114,15 @@ def test_what_the_student_uploads_after_the_look_is_not_accepted(case: Case, sac
 
 
 def test_acceptances_are_in_one_file(sack: LabSpec, tmp_path: Path) -> None:
-    assert read_accepted(tmp_path) == Accepted() and (tmp_path / FILE).read_text().startswith("#")
+    assert read_acceptances(tmp_path) == Acceptances() and (tmp_path / FILE).read_text().startswith(
+        "#"
+    )
     (tmp_path / FILE).write_text('[[accept]]\nstudent = "ann"\n')
     with pytest.raises(UsageError, match="hand_in"):
-        read_accepted(tmp_path)
+        read_acceptances(tmp_path)
     (tmp_path / OVERRIDES).write_text('[[accept]]\nstudent = "ann"\n')
     with pytest.raises(UsageError, match=r"accepted\.toml"):
-        read_by_hand(tmp_path, sack)
+        read_overrides(tmp_path, sack)
 
 
 def refused() -> Case:
@@ -117,16 +131,18 @@ def refused() -> Case:
     return Case(hand_in, Path(), person=ann, refused="It is no whole zip file.", digest=DIGEST)
 
 
-def lines(*given: tuple[str, float]) -> ByHand:
-    told = "Shown to me."
-    return ByHand(tuple(Override("ann", name, points, told, DIGEST) for name, points in given))
+def lines(*given: tuple[str, float]) -> Overrides:
+    comment = "Shown to me."
+    return Overrides(
+        tuple(Override("ann", name, points, comment, DIGEST) for name, points in given)
+    )
 
 
 def test_what_could_not_be_graded_is_marked_by_hand(sack: LabSpec) -> None:
     case = refused()
-    apply(case, sack, lines(("why", 3.5), ("rest", 10.0)))
+    apply_overrides(case, sack, lines(("why", 3.5), ("rest", 10.0)))
     assert case.state == "marked by hand" and case.points == case.final == 13.5
-    assert exported([case])[0].points == 13.5 and results(sack, case)["score"] == 13.5
+    assert exported_points([case])[0].points == 13.5 and results(sack, case)["score"] == 13.5
     page = feedback_page(sack, case)
     assert "13.5 of" in page and "A person marked it by hand" in page and "Everything else" in page
     (row,) = csv.DictReader(io.StringIO(grade_files.grades(sack, [case])))
@@ -136,7 +152,7 @@ def test_what_could_not_be_graded_is_marked_by_hand(sack: LabSpec) -> None:
 
 def test_questions_without_a_line_wait_and_are_no_zeros(sack: LabSpec) -> None:
     case = refused()
-    apply(case, sack, lines(("why", 3.5)))
+    apply_overrides(case, sack, lines(("why", 3.5)))
     assert case.state == "marked by hand" and case.final is None
     assert len(case.open) == len(sack.questions) - 1
 
@@ -144,15 +160,15 @@ def test_questions_without_a_line_wait_and_are_no_zeros(sack: LabSpec) -> None:
 def test_the_rest_has_at_most_what_is_left(sack: LabSpec) -> None:
     case = refused()
     everything = tuple((question.id, float(question.points)) for question in sack.questions[1:])
-    apply(case, sack, lines(*everything, ("rest", float(sack.points))))
+    apply_overrides(case, sack, lines(*everything, ("rest", float(sack.points))))
     assert case.points == sack.points
 
 
 def test_points_that_were_given_to_another_hand_in_do_not_count(case: Case, sack: LabSpec) -> None:
     case.digest = OTHER_DIGEST
-    apply(case, sack, lines(("why", 0.5)))
+    apply_overrides(case, sack, lines(("why", 0.5)))
     assert case.points == sack.points
-    apply(case, sack, ByHand((Override("ann", "why", 0.5),)))
+    apply_overrides(case, sack, Overrides((Override("ann", "why", 0.5),)))
     assert case.points == sack.points - sack.question("why").points + 0.5
 
 
@@ -173,11 +189,13 @@ def test_the_digest_is_of_all_that_was_handed_in(tmp_path: Path) -> None:
 
 
 def write(
-    out: Path, sack: LabSpec, cases: list[Case], accepted: Accepted | None = None
+    out: Path, sack: LabSpec, cases: list[Case], accepted: Acceptances | None = None
 ) -> list[str]:
     out.mkdir(exist_ok=True)
     return grade_files.write(
-        out, Graded(sack, COURSE, [], cases, ByHand(), accepted or Accepted()), CourseFiles()
+        out,
+        GradedClass(sack, COURSE, [], cases, Overrides(), accepted or Acceptances()),
+        CourseFiles(),
     )
 
 
@@ -185,21 +203,23 @@ def files_of(out: Path) -> set[str]:
     return {file.relative_to(out).as_posix() for file in out.rglob("*") if file.is_file()}
 
 
-def test_pages_of_a_former_grading_go_and_nobody_elses_do(
+def test_only_pages_of_a_former_grading_are_removed(
     case: Case, sack: LabSpec, tmp_path: Path
 ) -> None:
     source, out = tmp_path / "unpacked", tmp_path / "grades"
     source.mkdir()
     (source / "graph.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     eve = Case(
-        HandIn(source, "eve"), source, Inspected(student="eve", pictures={"graph": "graph.png"})
+        HandIn(source, "eve"),
+        source,
+        InspectedHandIn(student="eve", pictures={"graph": "graph.png"}),
     )
-    zoe = Case(HandIn(source, "zoe"), source, Inspected(student="zoe"))
+    zoe = Case(HandIn(source, "zoe"), source, InspectedHandIn(student="zoe"))
     write(out, sack, [case, eve, zoe])
     (out / "feedback" / "mine.html").write_text("the instructor's")
     (out / "feedback" / "zoe.html").write_text("changed by the instructor")
     assert "handed-in/eve/graph.png" in files_of(out)
-    told = write(out, sack, [case])
+    notices = write(out, sack, [case])
     left = files_of(out)
     assert {
         "feedback/ann.html",
@@ -208,7 +228,7 @@ def test_pages_of_a_former_grading_go_and_nobody_elses_do(
         "gradescope/ann.json",
     } <= left
     assert not any("eve" in name for name in left) and "gradescope/zoe.json" not in left
-    assert any("feedback/eve.html" in sentence for sentence in told)
+    assert any("feedback/eve.html" in sentence for sentence in notices)
     assert not (out / "handed-in").exists()
 
 
@@ -227,5 +247,7 @@ def test_the_list_of_what_was_written_leads_nowhere_else(
 
 
 def test_decisions_about_nobody_are_told(case: Case, sack: LabSpec, tmp_path: Path) -> None:
-    told = write(tmp_path / "grades", sack, [case], Accepted((Accept("anne", DIGEST, ("whose",)),)))
-    assert told == ["There are decisions about 'anne', who handed in nothing."]
+    notices = write(
+        tmp_path / "grades", sack, [case], Acceptances((Acceptance("anne", DIGEST, ("whose",)),))
+    )
+    assert notices == ["There are decisions about 'anne', who handed in nothing."]

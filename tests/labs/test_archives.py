@@ -1,6 +1,4 @@
-"""Zips and tars from strangers, with every limit; and what Windows' programs make of names and
-texts.
-"""
+"""Zips and tars from strangers with every limit, and how Windows writes names and texts."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from labs.definition.answer_sheet import read_sheet
 from labs.definition.assignment import ANSWERS, FILE, Assignment, read_assignment
 from labs.definition.lab_spec import LabSpec
 from labs.definition.texts import decoded
-from labs.grading.archives import Refused
+from labs.grading.archives import Refusal
 from labs.grading.inspection import inspect
 from labs.grading.unpacking import unpack
 from labs.student.checking import check
@@ -54,9 +52,9 @@ def tar_with(file: Path, *entries: tarfile.TarInfo, form: int = tarfile.PAX_FORM
 def entry(
     name: str, kind: bytes = tarfile.REGTYPE, size: int = 0, link: str = ""
 ) -> tarfile.TarInfo:
-    found = tarfile.TarInfo(name)
-    found.type, found.size, found.linkname = kind, size, link
-    return found
+    header = tarfile.TarInfo(name)
+    header.type, header.size, header.linkname = kind, size, link
+    return header
 
 
 @pytest.mark.parametrize("packed", ["", "gz", "bz2", "xz"])
@@ -84,7 +82,7 @@ def test_nothing_leaves_its_folder(name: str, pack: type, tmp_path: Path, target
     source = tmp_path / "bad"
     source.write_bytes(pack({ANSWERS: SHEET, name: b"owned"}))
     before = set(tmp_path.rglob("*"))
-    with pytest.raises(Refused, match="leave its folder"):
+    with pytest.raises(Refusal, match="leave its folder"):
         unpack(source, target)
     assert set(tmp_path.rglob("*")) == before
 
@@ -94,7 +92,7 @@ def test_nothing_leaves_its_folder(name: str, pack: type, tmp_path: Path, target
 )
 def test_links_and_devices_in_a_tar_are_refused(kind: bytes, tmp_path: Path, target: Path) -> None:
     source = tar_with(tmp_path / "bad.tgz", entry(CAPTURE, kind, link="/etc/passwd"))
-    with pytest.raises(Refused, match="link or a device"):
+    with pytest.raises(Refusal, match="link or a device"):
         unpack(source, target)
 
 
@@ -109,7 +107,7 @@ def test_sparse_files_in_a_tar_are_refused(tmp_path: Path, target: Path) -> None
         "GNU.sparse.map": f"0,1,{1 << 39},1",
     }
     for number, member in enumerate((old, new)):
-        with pytest.raises(Refused, match=r"link or a device|larger"):
+        with pytest.raises(Refusal, match=r"link or a device|larger"):
             unpack(tar_with(tmp_path / f"{number}.tgz", member), target)
 
 
@@ -118,11 +116,11 @@ def test_a_bomb_in_a_tar_is_counted_while_it_is_read(
 ) -> None:
     monkeypatch.setattr("labs.grading.unpacking._LARGEST_WHOLE", 20 << 20)
     swelling = tar_with(tmp_path / "swelling.tgz", entry("any.bin", size=10 << 20))
-    with pytest.raises(Refused, match="very much more"):
+    with pytest.raises(Refusal, match="very much more"):
         unpack(swelling, target)
     many = tmp_path / "many.tar"
     many.write_bytes(tar_of({f"runs/{number}": bytes(3 << 20) for number in range(20)}, ""))
-    with pytest.raises(Refused, match="Unpacked it would be larger"):
+    with pytest.raises(Refusal, match="Unpacked it would be larger"):
         unpack(many, target)
     liar = entry(CAPTURE, size=0)
     source = tar_with(tmp_path / "liar.tgz", liar)
@@ -132,7 +130,7 @@ def test_a_bomb_in_a_tar_is_counted_while_it_is_read(
     content[header + 148 : header + 156] = b" " * 8
     content[header + 148 : header + 156] = b"%06o\0 " % sum(content[header : header + 512])
     source.write_bytes(gzip.compress(bytes(content)))
-    with pytest.raises(Refused, match="larger"):
+    with pytest.raises(Refusal, match="larger"):
         unpack(source, target)
     assert not list(target.iterdir())
 
@@ -140,15 +138,15 @@ def test_a_bomb_in_a_tar_is_counted_while_it_is_read(
 def test_a_header_that_is_read_into_memory_is_short(tmp_path: Path, target: Path) -> None:
     for form in (tarfile.PAX_FORMAT, tarfile.GNU_FORMAT):
         long = tar_with(tmp_path / f"{form}.tgz", entry("a" * 100_000), form=form)
-        with pytest.raises(Refused, match="header in it is too long"):
+        with pytest.raises(Refusal, match="header in it is too long"):
             unpack(long, target)
 
 
 def test_too_many_files_and_files_twice_in_a_tar_are_refused(tmp_path: Path, target: Path) -> None:
     many = tar_with(tmp_path / "many.tgz", *(entry(f"raw/{number}") for number in range(5001)))
-    with pytest.raises(Refused, match="5000 files"):
+    with pytest.raises(Refusal, match="5000 files"):
         unpack(many, target)
-    with pytest.raises(Refused, match="twice"):
+    with pytest.raises(Refusal, match="twice"):
         unpack(tar_with(tmp_path / "twice.tgz", entry("a.png"), entry("./a.png")), target)
 
 
@@ -167,11 +165,11 @@ def test_every_damage_of_a_tar_is_a_sentence(packed: str, tmp_path: Path, target
             into = target / f"{place}-{len(content)}"
             into.mkdir()
             try:
-                found = unpack(bad, into)
-            except Refused as refused:
+                names = unpack(bad, into)
+            except Refusal as refused:
                 assert str(refused)
             else:
-                assert packed == "" or len(found) == 2
+                assert packed == "" or len(names) == 2
 
 
 def test_backslashes_of_windows_are_slashes(tmp_path: Path, target: Path) -> None:
@@ -214,8 +212,8 @@ def test_sheets_and_assignments_of_windows_editors_are_read(
     members = {file: saved(content) for file, content in hand_in("änn").items()}
     source = tmp_path / "lab.zip"
     source.write_bytes(zip_of(members))
-    found = inspect(str(source), str(target), "sack")
-    assert found["answers"]["goodput_off"] == ["231 kbit/s"] and found["student"] == "änn"
+    inspected = inspect(str(source), str(target), "sack")
+    assert inspected["answers"]["goodput_off"] == ["231 kbit/s"] and inspected["student"] == "änn"
     for file in (FILE, ANSWERS):
         place = assignment.folder / file
         place.write_bytes(saved(place.read_bytes()))

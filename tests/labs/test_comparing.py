@@ -1,6 +1,4 @@
-"""Runs beside the repeated ones: what is said of settings, versions, manifests and runs in real
-time.
-"""
+"""Runs beside the repeated ones: settings, versions, manifests and runs in real time."""
 
 from __future__ import annotations
 
@@ -12,11 +10,12 @@ import pytest
 from labs.definition.answer_key import Key
 from labs.definition.course import variant
 from labs.definition.lab_spec import LabSpec
+from labs.grading.bands import check_bands
 from labs.grading.case import Case
-from labs.grading.comparing import compare, explained, other_settings
-from labs.grading.grade import _check_bands, _require_course
-from labs.grading.inspection import FoundRun, Inspected
+from labs.grading.inspection import HandedInRun, InspectedHandIn
 from labs.grading.intake import HandIn
+from labs.grading.opened_hand_ins import require_course
+from labs.grading.run_comparison import compare, other_settings, version_sentence
 from tests.labs.conftest import COURSE
 from topologies.errors import UsageError
 
@@ -27,15 +26,21 @@ OURS = {"kernel release": "7.2.12", "kernel": "k" * 64, "iperf": "2.1.8"}
 
 @pytest.fixture
 def case(sack: LabSpec) -> Case:
-    mine = variant(COURSE, sack, "ann")
-    found = FoundRun(
-        "runs/sack", "virtual", dict(mine.values), [mine.seed], dict(OURS), dict(FILES), []
+    own_variant = variant(COURSE, sack, "ann")
+    handed_in = HandedInRun(
+        "runs/sack",
+        "virtual",
+        dict(own_variant.values),
+        [own_variant.seed],
+        dict(OURS),
+        dict(FILES),
+        [],
     )
     return Case(
         HandIn(Path(), "ann"),
         Path(),
-        Inspected(student="ann", course="tests", runs={"sack": found}),
-        variant=mine,
+        InspectedHandIn(student="ann", course="tests", runs={"sack": handed_in}),
+        variant=own_variant,
     )
 
 
@@ -80,19 +85,19 @@ def test_a_missing_run_is_marked_by_the_repeated_one(case: Case, sack: LabSpec) 
 
 def test_another_link_or_seed_is_named(case: Case, sack: LabSpec) -> None:
     assert case.variant
-    said = other_settings(sack.runs[0], case.variant, case.inspected.runs["sack"])
-    assert said == []
-    found = replace(case.inspected.runs["sack"], parameters={"bw": "9mbit"}, seeds=[5])
-    said = other_settings(sack.runs[0], case.variant, found)
-    assert said[0].startswith("bw is 9mbit and should be") and said[1].startswith(
+    sentences = other_settings(sack.runs[0], case.variant, case.inspected.runs["sack"])
+    assert sentences == []
+    handed_in = replace(case.inspected.runs["sack"], parameters={"bw": "9mbit"}, seeds=[5])
+    sentences = other_settings(sack.runs[0], case.variant, handed_in)
+    assert sentences[0].startswith("bw is 9mbit and should be") and sentences[1].startswith(
         "its seed is 5 and should be"
     )
 
 
 def test_versions_explain_a_difference_or_do_not(case: Case) -> None:
-    found = case.inspected.runs["sack"]
-    assert "versions do not explain it" in explained(found, OURS)
-    other = explained(replace(found, origin=OURS | {"kernel release": "6.12.1"}), OURS)
+    handed_in = case.inspected.runs["sack"]
+    assert "versions do not explain it" in version_sentence(handed_in, OURS)
+    other = version_sentence(replace(handed_in, origin=OURS | {"kernel release": "6.12.1"}), OURS)
     assert "may explain it" in other and "kernel release 6.12.1 and not 7.2.12" in other
 
 
@@ -111,11 +116,11 @@ def test_a_run_in_real_time_needs_a_look_unless_the_course_allows_it(
 
 def test_what_lies_outside_of_the_band_is_flagged(case: Case) -> None:
     case.bands = {"goodput_off": (200.0, 300.0), "factor": (1.0, 2.0)}
-    _check_bands(case, Key({"goodput_off": 450.0, "factor": 1.5}))
+    check_bands(case, Key({"goodput_off": 450.0, "factor": 1.5}))
     assert [flag.text.partition(":")[0] for flag in case.flags] == ["goodput_off"]
 
 
 def test_a_class_of_another_course_is_refused_before_anything_is_run(case: Case) -> None:
-    _require_course([case], COURSE)
+    require_course([case], COURSE)
     with pytest.raises(UsageError, match="--course"):
-        _require_course([case], replace(COURSE, name="another"))
+        require_course([case], replace(COURSE, name="another"))

@@ -1,6 +1,4 @@
-"""What goes along with the labs: notebooks that do what they say, and scripts for other systems
-that are whole.
-"""
+"""What goes along with the labs: notebooks that do what they say, and whole scripts."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ from labs.cli.lab_commands import lab as lab_commands
 from labs.definition import lab_catalogue
 from labs.notebooks.__main__ import notebook
 
-LABS = Path(lab_catalogue.__file__).parent
+LABS = lab_catalogue.FOLDER
 
 
 @pytest.mark.parametrize("name", lab_catalogue.names())
@@ -39,13 +37,13 @@ def test_scripts_are_whole(script: Path) -> None:
 @pytest.mark.virtual
 def test_the_key_of_a_student_is_printed(tmp_path: Path) -> None:
     words = ["key", "packet_loss", "--student", "ann", "--out", str(tmp_path)]
-    done = CliRunner().invoke(lab_commands, words)
-    assert done.exit_code == 0, done.output
+    result = CliRunner().invoke(lab_commands, words)
+    assert result.exit_code == 0, result.output
     lines = [
-        line for line in done.output.splitlines() if line.startswith("   ")
+        line for line in result.output.splitlines() if line.startswith("   ")
     ]  # of the key, not of the progress
     numbers = [line for line in lines if line.endswith((" s", " %", " kB/s"))]
-    assert len(numbers) == 5 and "read by a person. 1 point:" in done.output
+    assert len(numbers) == 5 and "read by a person. 1 point:" in result.output
 
 
 @pytest.mark.virtual

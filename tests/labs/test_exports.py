@@ -15,8 +15,8 @@ import pytest
 
 from labs.definition.lab_spec import LabSpec
 from labs.grading import canvas, moodle
-from labs.grading.case import Case, exported
-from labs.grading.csv_tables import foreign
+from labs.grading.case import Case, exported_points
+from labs.grading.csv_tables import read_foreign_table
 from labs.grading.intake import HandIn
 from labs.grading.marking import AnswerMark
 from labs.grading.roster import Person, read_roster
@@ -27,10 +27,10 @@ WORKSHEETS = Path(__file__).with_name("worksheets")
 
 def case_of(student: str, points: float | None = 24.0, number: str = "", **person: str) -> Case:
     """A hand-in with one mark; None is an answer still to be read."""
-    found = Case(HandIn(Path(), student, moodle=number), Path())
-    found.person = Person(student, student.title(), f"{student}@uni.example", **person)
-    found.marks = [AnswerMark("why", "", "", points, "read")]
-    return found
+    case = Case(HandIn(Path(), student, moodle=number), Path())
+    case.person = Person(student, student.title(), f"{student}@uni.example", **person)
+    case.marks = [AnswerMark("why", "", "", points, "read")]
+    return case
 
 
 @pytest.fixture
@@ -49,9 +49,9 @@ def students() -> list[Case]:
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
 def test_a_table_that_nobody_changes_is_the_same_bytes(name: str, encoding: str) -> None:
     content = (WORKSHEETS / f"{name}.csv").read_bytes().decode("utf-8-sig").encode(encoding)
-    assert foreign(content).content() == content
+    assert read_foreign_table(content).content() == content
     short = content.rstrip(b"\r\n\0")  # without a line end; half a character of UTF-16 is kept too
-    assert foreign(short).content() == short
+    assert read_foreign_table(short).content() == short
 
 
 def rows_of(content: bytes) -> list[list[str]]:
@@ -76,55 +76,55 @@ def test_moodles_worksheet_gets_grades_and_comments_and_nothing_else(
     students: list[Case], sack: LabSpec
 ) -> None:
     """22.5 of 30 points are 75 of 100. What is not final gets no grade, and no comment either."""
-    found = moodle.filled(WORKSHEETS / "english.csv", sack, exported(students))
-    changes = different("english.csv", found.content)
+    filled = moodle.filled(WORKSHEETS / "english.csv", sack, exported_points(students))
+    changes = different("english.csv", filled.content)
     comment = "Selective acknowledgement: 22.5 of 30 points."
     assert changes == {(1, "Grade"): "75.00", (1, "Feedback comments"): comment, (3, "Grade"): ""}
-    assert found.content.startswith(b'\xef\xbb\xbfIdentifier,"Full name"')
-    assert b'"Ben ""Benny"" Baker"' in found.content
-    said = " ".join(found.notices)
-    assert "has 100 points, the lab 30: grades are scaled" in said
-    assert "1 of 4 participants" in said
-    assert "eve has a grade in Moodle; an empty cell does not take it away" in said
+    assert filled.content.startswith(b'\xef\xbb\xbfIdentifier,"Full name"')
+    assert b'"Ben ""Benny"" Baker"' in filled.content
+    notices = " ".join(filled.notices)
+    assert "has 100 points, the lab 30: grades are scaled" in notices
+    assert "1 of 4 participants" in notices
+    assert "eve has a grade in Moodle; an empty cell does not take it away" in notices
 
 
 def test_a_worksheet_in_another_language_keeps_its_separators(
     students: list[Case], sack: LabSpec
 ) -> None:
     """Its decimal separator too."""
-    found = moodle.filled(WORKSHEETS / "german.csv", sack, exported(students))
-    changes = different("german.csv", found.content)
+    filled = moodle.filled(WORKSHEETS / "german.csv", sack, exported_points(students))
+    changes = different("german.csv", filled.content)
     assert changes[1, "Bewertung"] == "36,00" and {row for row, _ in changes} == {1}
     assert changes[1, "Feedback als Kommentar"].endswith("22.5 of 30 points.")
-    assert b"\r\n" in found.content
+    assert b"\r\n" in filled.content
 
 
 def test_columns_of_an_unknown_language_are_known_by_their_place(
     students: list[Case], sack: LabSpec
 ) -> None:
-    found = moodle.filled(WORKSHEETS / "unknown_language.csv", sack, exported(students[:1]))
-    assert different("unknown_language.csv", found.content) == {(1, "Arvosana"): "18.00"}
-    assert any("no known column for comments" in sentence for sentence in found.notices)
+    filled = moodle.filled(WORKSHEETS / "unknown_language.csv", sack, exported_points(students[:1]))
+    assert different("unknown_language.csv", filled.content) == {(1, "Arvosana"): "18.00"}
+    assert any("no known column for comments" in sentence for sentence in filled.notices)
 
 
 def test_a_student_without_a_number_is_found_by_the_address(sack: LabSpec) -> None:
-    found = moodle.filled(
-        WORKSHEETS / "english.csv", sack, exported([case_of("ann"), case_of("zoe")])
+    filled = moodle.filled(
+        WORKSHEETS / "english.csv", sack, exported_points([case_of("ann"), case_of("zoe")])
     )
-    assert different("english.csv", found.content)[1, "Grade"] == "80.00"
-    assert any("Not in the worksheet: zoe" in sentence for sentence in found.notices)
+    assert different("english.csv", filled.content)[1, "Grade"] == "80.00"
+    assert any("Not in the worksheet: zoe" in sentence for sentence in filled.notices)
 
 
 def test_a_comment_of_the_instructors_stays_and_one_of_ours_is_renewed(
     sack: LabSpec, tmp_path: Path
 ) -> None:
     first = moodle.filled(
-        WORKSHEETS / "english.csv", sack, exported([case_of("ann", 20.0, "1001")])
+        WORKSHEETS / "english.csv", sack, exported_points([case_of("ann", 20.0, "1001")])
     )
     again = tmp_path / "again.csv"
     again.write_bytes(first.content)
     second = moodle.filled(
-        again, sack, exported([case_of("ann", 22.0, "1001"), case_of("eve", 1.0, "1003")])
+        again, sack, exported_points([case_of("ann", 22.0, "1001"), case_of("eve", 1.0, "1003")])
     )
     assert b"22 of 30 points" in second.content and b"20 of 30" not in second.content
     assert b"Talk to me.\nRoom 5." in second.content
@@ -132,7 +132,7 @@ def test_a_comment_of_the_instructors_stays_and_one_of_ours_is_renewed(
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "problem"),
     [
         (b"id,name\nann,Ann\n", "Its columns: id, name"),
         (b"", "Its columns: none"),
@@ -158,11 +158,11 @@ def test_a_comment_of_the_instructors_stays_and_one_of_ours_is_renewed(
     ],
 )
 def test_what_is_no_worksheet_is_refused_with_its_columns(
-    content: bytes, said: str, tmp_path: Path
+    content: bytes, problem: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "sheet.csv"
     file.write_bytes(content)
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=problem):
         moodle.read_worksheet(file)
 
 
@@ -170,23 +170,23 @@ def test_without_a_worksheet_moodles_importer_finds_its_columns(
     students: list[Case], sack: LabSpec
 ) -> None:
     """By these very names; what follows "Participant" is the number."""
-    rows = list(csv.DictReader(io.StringIO(moodle.own_worksheet(sack, exported(students)))))
+    rows = list(csv.DictReader(io.StringIO(moodle.own_worksheet(sack, exported_points(students)))))
     assert {"Identifier", "Grade", "Last modified (grade)", "Feedback comments"} <= rows[0].keys()
     assert [row["Grade"] for row in rows] == ["22.5", "", ""]
     for word in ("Participant", "Participant "):  # as the importer cuts it, in either language pack
         assert [int(row["Identifier"][len(word) :]) for row in rows] == [1001, 1002, 1003]
-    assert moodle.own_worksheet(sack, exported([case_of("ann")])) == ""
+    assert moodle.own_worksheet(sack, exported_points([case_of("ann")])) == ""
 
 
 def test_a_comment_is_html(sack: LabSpec) -> None:
     odd = replace(sack, title="Loss <1 % & more")
-    assert moodle.comment(odd, exported([case_of("ann")])[0]).startswith(
+    assert moodle.comment(odd, exported_points([case_of("ann")])[0]).startswith(
         "Loss &lt;1 % &amp; more: 24"
     )
 
 
 def test_canvas_gets_no_zero_for_what_is_not_final(students: list[Case], sack: LabSpec) -> None:
-    rows = list(csv.reader(io.StringIO(canvas.own_gradebook(sack, exported(students)))))
+    rows = list(csv.reader(io.StringIO(canvas.own_gradebook(sack, exported_points(students)))))
     assert rows[0] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", sack.title]
     assert rows[1][0].strip() == "Points Possible" and rows[1][5] == str(sack.points)
     assert [row[5] for row in rows[2:]] == ["22.5", "", ""]
@@ -199,8 +199,8 @@ def test_canvas_own_gradebook_is_answered_with_its_rows_and_its_assignment(
     students[0].person = people["u-ann"]
     book = canvas.read_gradebook(WORKSHEETS / "gradebook.csv", sack)
     assert book
-    found = canvas.matched(book, sack, exported([*students, case_of("zoe")]))
-    rows = rows_of(found.content)
+    filled = canvas.matched(book, sack, exported_points([*students, case_of("zoe")]))
+    rows = rows_of(filled.content)
     assert rows[0] == [
         "Student",
         "ID",
@@ -212,9 +212,9 @@ def test_canvas_own_gradebook_is_answered_with_its_rows_and_its_assignment(
     assert rows[1] == ["Points Possible", "", "", "", "", "48"]
     assert rows[2] == ["Archer, Ann", "2001", "u-ann", "ann@uni.example", "TCP 1", "36"]
     assert [row[-1] for row in rows[3:]] == ["", ""] and len(rows) == 5
-    said = " ".join(found.notices)
-    assert "has 48 points, the lab 30: scores are scaled" in said
-    assert "Not in the gradebook: zoe" in said and "new assignment" not in said
+    notices = " ".join(filled.notices)
+    assert "has 48 points, the lab 30: scores are scaled" in notices
+    assert "Not in the gradebook: zoe" in notices and "new assignment" not in notices
 
 
 def test_a_gradebook_without_the_assignment_says_that_one_is_made(
@@ -226,18 +226,18 @@ def test_a_gradebook_without_the_assignment_says_that_one_is_made(
     )
     book = canvas.read_gradebook(file, sack)
     assert book
-    found = canvas.matched(book, sack, exported([case_of("ann")]))
-    assert rows_of(found.content)[0][-1] == sack.title and "new assignment" in found.notices[0]
+    filled = canvas.matched(book, sack, exported_points([case_of("ann")]))
+    assert rows_of(filled.content)[0][-1] == sack.title and "new assignment" in filled.notices[0]
     assert canvas.read_gradebook(WORKSHEETS / "english.csv", sack) is None
 
 
 def test_two_hand_ins_of_a_student_are_one_row(sack: LabSpec) -> None:
     """The one that was accepted counts; two of them leave the cell empty."""
-    one, two = case_of("ann", 20.0, "1001"), case_of("ann", 24.0, "1001")
-    for case in (one, two):
+    first, second = case_of("ann", 20.0, "1001"), case_of("ann", 24.0, "1001")
+    for case in (first, second):
         case.flag("twice", "There is another.")
-    assert [student.points for student in exported([one, two])] == [None]
-    two.flags.clear()
-    assert [student.points for student in exported([one, two])] == [24.0]
-    one.flags.clear()
-    assert [student.points for student in exported([one, two])] == [None]
+    assert [student.points for student in exported_points([first, second])] == [None]
+    second.flags.clear()
+    assert [student.points for student in exported_points([first, second])] == [24.0]
+    first.flags.clear()
+    assert [student.points for student in exported_points([first, second])] == [None]

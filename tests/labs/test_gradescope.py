@@ -1,4 +1,4 @@
-"""A hand-in on Gradescope is of who submitted it, by the metadata as Gradescope documents it."""
+"""A hand-in on Gradescope belongs to its submitter, by the metadata that Gradescope documents."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from labs.grading.roster import Person
 from tests.labs.conftest import COURSE
 from topologies.errors import UsageError
 
-SCRIPT = Path(lab_catalogue.__file__).parent / "ecosystem" / "gradescope" / "run_autograder"
+SCRIPT = lab_catalogue.FOLDER / "ecosystem" / "gradescope" / "run_autograder"
 METADATA: dict[str, Any] = {
     "id": 123456,
     "created_at": "2018-07-01T14:22:32.365935-07:00",
@@ -50,13 +50,13 @@ METADATA: dict[str, Any] = {
 
 
 def case_of(student: str, sack: LabSpec) -> Case:
-    found = Case(HandIn(Path(), student), Path())
-    found.variant = variant(COURSE, sack, student)
-    found.marks = [
+    case = Case(HandIn(Path(), student), Path())
+    case.variant = variant(COURSE, sack, student)
+    case.marks = [
         AnswerMark("goodput_off", "231 kbit/s", "231 kbit/s", 3.0, "right"),
         AnswerMark("why", "x", "", None, "read"),
     ]
-    return found
+    return case
 
 
 def submission_of(tmp_path: Path, *emails: str) -> Path:
@@ -78,7 +78,7 @@ def submission_of(tmp_path: Path, *emails: str) -> Path:
         ("eve", ("ann@uni.example", "ben@uni.example"), None, False),
     ],
 )
-def test_the_hand_in_is_of_who_submitted_it(
+def test_a_hand_in_belongs_to_its_submitter(
     student: str,
     emails: tuple[str, ...],
     person: Person | None,
@@ -90,15 +90,15 @@ def test_the_hand_in_is_of_who_submitted_it(
     check_submitter(
         case, [person] if person else [], read_submission(submission_of(tmp_path, *emails))
     )
-    found = results(sack, case)
-    assert (case.state == "graded") is ours and ("score" in found) is ours
-    assert "example" not in found["output"], "nobody reads who else is in it"
+    result = results(sack, case)
+    assert (case.state == "graded") is ours and ("score" in result) is ours
+    assert "example" not in result["output"], "nobody reads who else is in it"
 
 
 def test_answers_that_a_person_reads_are_no_zeros(sack: LabSpec) -> None:
-    found = results(sack, case_of("ann", sack))
-    assert found["score"] == 3.0 and [test["max_score"] for test in found["tests"]] == [3]
-    assert "1 of your answers are read by a person" in found["output"]
+    result = results(sack, case_of("ann", sack))
+    assert result["score"] == 3.0 and [test["max_score"] for test in result["tests"]] == [3]
+    assert "1 of your answers are read by a person" in result["output"]
 
 
 @pytest.mark.parametrize(
@@ -131,5 +131,5 @@ def test_the_script_gives_gradescope_what_grading_left(
     words = (tmp_path / "called").read_text().split()
     assert words[words.index("--gradescope-metadata") + 1] == f"{tmp_path}/submission_metadata.json"
     assert ("--students" in words) is roster
-    found = json.loads((tmp_path / "results" / "results.json").read_text())
-    assert ("score" in found) is works
+    result = json.loads((tmp_path / "results" / "results.json").read_text())
+    assert ("score" in result) is works

@@ -1,6 +1,4 @@
-"""Hand-ins from strangers: what leaves its folder, swells, links or crashes is refused or
-contained.
-"""
+"""Hand-ins from strangers: what leaves its folder, swells, links or crashes does no harm."""
 
 from __future__ import annotations
 
@@ -15,9 +13,9 @@ import pytest
 
 from labs.definition.assignment import ANSWERS
 from labs.definition.handed_in_pictures import picture_kind
-from labs.grading.authentic import differences, inconsistencies
+from labs.grading.authenticity import differences, inconsistencies
 from labs.grading.inspection import inspect
-from labs.grading.unpacking import Refused, unpack
+from labs.grading.unpacking import Refusal, unpack
 from labs.measuring.contained import Allowance, NotContained, contained
 from topologies.errors import TcplabError
 
@@ -57,7 +55,7 @@ def target(tmp_path: Path) -> Path:
 def test_nothing_leaves_its_folder(name: str, tmp_path: Path, target: Path) -> None:
     before = set(tmp_path.rglob("*"))
     source = zipped(tmp_path / "bad.zip", {ANSWERS: SHEET, name: b"owned"})
-    with pytest.raises(Refused):
+    with pytest.raises(Refusal):
         unpack(source, target)
     assert set(tmp_path.rglob("*")) - before == {source}
 
@@ -69,7 +67,7 @@ def test_links_and_devices_are_refused(kind: int, tmp_path: Path, target: Path) 
     source = zipped(
         tmp_path / "bad.zip", {ANSWERS: SHEET, CAPTURE: b"/etc/passwd"}, {CAPTURE: kind | 0o777}
     )
-    with pytest.raises(Refused, match="link or a device"):
+    with pytest.raises(Refusal, match="link or a device"):
         unpack(source, target)
 
 
@@ -82,7 +80,7 @@ def test_bombs_are_refused_before_they_go_off(
         {f"{CAPTURE}{number}": bytes(3 << 20) for number in range(10)},
     ):
         source = zipped(tmp_path / "bomb.zip", {ANSWERS: SHEET, **content})
-        with pytest.raises(Refused, match=r"unpack|Unpacked"):
+        with pytest.raises(Refusal, match=r"unpack|Unpacked"):
             unpack(source, target)
     assert sum(file.stat().st_size for file in target.rglob("*") if file.is_file()) < 1000
 
@@ -92,7 +90,7 @@ def test_a_size_that_lies_is_found_out(tmp_path: Path, target: Path) -> None:
     content = source.read_bytes()
     true = (len(SHEET) + 5000).to_bytes(4, "little")
     source.write_bytes(content.replace(true, (10).to_bytes(4, "little")))
-    with pytest.raises(Refused):
+    with pytest.raises(Refusal):
         unpack(source, target)
 
 
@@ -100,7 +98,7 @@ def test_too_many_files_and_files_twice_are_refused(tmp_path: Path, target: Path
     many = zipped(
         tmp_path / "many.zip", {f"runs/sack/raw/seed-1/a/{number}": b"" for number in range(5001)}
     )
-    with pytest.raises(Refused, match="5000 files"):
+    with pytest.raises(Refusal, match="5000 files"):
         unpack(many, target)
     with (
         pytest.warns(UserWarning, match="Duplicate"),
@@ -108,7 +106,7 @@ def test_too_many_files_and_files_twice_are_refused(tmp_path: Path, target: Path
     ):
         archive.writestr(ANSWERS, SHEET)
         archive.writestr(ANSWERS, SHEET)
-    with pytest.raises(Refused, match="twice"):
+    with pytest.raises(Refusal, match="twice"):
         unpack(tmp_path / "twice.zip", target)
 
 
@@ -122,7 +120,7 @@ def test_every_damage_is_a_sentence(tmp_path: Path, target: Path) -> None:
         into.mkdir()
         try:
             unpack(bad, into)
-        except Refused as refused:
+        except Refusal as refused:
             assert str(refused)
 
 
@@ -153,7 +151,7 @@ def test_a_folder_is_read_without_following_a_link(tmp_path: Path, target: Path)
     (folder / "runs" / "sack" / "latest").symlink_to("raw")
     assert sorted(unpack(folder, target)) == sorted([ANSWERS, CAPTURE])
     (folder / "runs" / "sack" / "raw" / "seed-2").symlink_to("/etc")
-    with pytest.raises(Refused, match="link or a device"):
+    with pytest.raises(Refusal, match="link or a device"):
         unpack(folder, tmp_path / "again")
     (folder / "runs" / "sack" / "raw" / "seed-2").unlink()
     with socket.socket(socket.AF_UNIX) as listener:
@@ -161,7 +159,7 @@ def test_a_folder_is_read_without_following_a_link(tmp_path: Path, target: Path)
         os.chdir(folder / "runs")
         listener.bind("socket")
         os.chdir(here)
-    with pytest.raises(Refused, match="link or a device"):
+    with pytest.raises(Refusal, match="link or a device"):
         unpack(folder, tmp_path / "more")
 
 
@@ -179,10 +177,10 @@ def test_a_manifest_that_points_elsewhere_reads_nothing_there(tmp_path: Path, ta
             "runs/sack/spec.json": b"[" * 100_000,
         },
     )
-    found = inspect(str(source), str(target), "sack")
-    run = found["runs"]["sack"]
+    inspected = inspect(str(source), str(target), "sack")
+    run = inspected["runs"]["sack"]
     assert run["testbed"] == "unknown" and run["seeds"] == [1] and run["parameters"] == {}
-    assert run["misfits"] == ["seed-1/sack_on/h1-eth0.pcap", "../../x"] and found["problems"]
+    assert run["misfits"] == ["seed-1/sack_on/h1-eth0.pcap", "../../x"] and inspected["problems"]
 
 
 def _sleeps(seconds: float) -> None:
@@ -230,8 +228,9 @@ def test_what_crashes_loops_or_eats_memory_ends_alone(tmp_path: Path) -> None:
 def pcap(*packets: bytes) -> bytes:
     head = b"\x4d\x3c\xb2\xa1" + bytes(16) + b"\x01\x00\x00\x00"
     records = (
-        b"".join(value.to_bytes(4, "little") for value in (index, 0, len(one), len(one))) + one
-        for index, one in enumerate(packets)
+        b"".join(value.to_bytes(4, "little") for value in (index, 0, len(packet), len(packet)))
+        + packet
+        for index, packet in enumerate(packets)
     )
     return head + b"".join(records)
 
@@ -258,11 +257,15 @@ def test_the_first_packet_that_differs_is_named(
     (tmp_path / "ours" / "a.pcap").write_bytes(pcap(b"aaaa", b"bbbb", b"cccc"))
     if theirs is not None:
         (tmp_path / "theirs" / "a.pcap").write_bytes(theirs)
-    found = differences(str(tmp_path / "ours"), str(tmp_path / "theirs"), ["a.pcap"])
+    differing = differences(str(tmp_path / "ours"), str(tmp_path / "theirs"), ["a.pcap"])
     if packet is None:
-        assert found == []
+        assert differing == []
     else:
-        assert found[0]["packet"] == packet and found[0]["cut"] is cut and what in found[0]["what"]
+        assert (
+            differing[0]["packet"] == packet
+            and differing[0]["cut"] is cut
+            and what in differing[0]["what"]
+        )
 
 
 def test_a_captures_witnesses_must_agree() -> None:

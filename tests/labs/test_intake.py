@@ -18,11 +18,11 @@ from tests.labs.taken_in import ANN, BEN, CANVAS, EVE, FLAT, FORMS, MOODLE, PEOP
 def test_hand_ins_are_found_as_course_systems_leave_them(
     members: dict[str, bytes], form: str, tmp_path: Path
 ) -> None:
-    found = taken_in(members, tmp_path, form)
-    assert found.graded == {"ann": next(iter(members)), "ben": list(members)[1]}
-    assert found.flags == set()
-    assert found.report.summary == "2 files: 2 hand-ins of 2 students."
-    assert found.report.told() == [found.report.summary]
+    download = taken_in(members, tmp_path, form)
+    assert download.graded == {"ann": next(iter(members)), "ben": list(members)[1]}
+    assert download.flags == set()
+    assert download.report.summary == "2 files: 2 hand-ins of 2 students."
+    assert download.report.terminal_lines() == [download.report.summary]
 
 
 @pytest.mark.parametrize("form", ["folder", "zip"])
@@ -30,15 +30,15 @@ def test_hand_ins_are_found_as_course_systems_leave_them(
 def test_a_loose_sheet_at_the_top_takes_no_hand_in_with_it(
     members: dict[str, bytes], form: str, tmp_path: Path
 ) -> None:
-    found = taken_in({ANSWERS: SHEET} | members, tmp_path, form)
-    assert set(found.graded) == {"ann", "ben"}
-    assert found.became[ANSWERS] == "ignored"
-    assert [line.file for line in found.report.looks] == [ANSWERS]
+    download = taken_in({ANSWERS: SHEET} | members, tmp_path, form)
+    assert set(download.graded) == {"ann", "ben"}
+    assert download.became[ANSWERS] == "ignored"
+    assert [line.file for line in download.report.looks] == [ANSWERS]
 
 
 def test_an_instructors_own_lab_among_the_hand_ins_is_not_the_class(tmp_path: Path) -> None:
-    found = taken_in(hand_in("prof") | {"a.zip": ANN, "b.zip": BEN}, tmp_path, "folder")
-    assert set(found.graded) == {"ann", "ben"} and found.became[ANSWERS] == "ignored"
+    download = taken_in(hand_in("prof") | {"a.zip": ANN, "b.zip": BEN}, tmp_path, "folder")
+    assert set(download.graded) == {"ann", "ben"} and download.became[ANSWERS] == "ignored"
 
 
 @pytest.mark.parametrize("form", ["folder", "zip", "tar.gz"])
@@ -48,17 +48,17 @@ def test_tars_and_loose_files_of_one_student_are_hand_ins(form: str, tmp_path: P
         **below("Ben de la Cruz_18_assignsubmission_file", hand_in("ben")),
         **below("Eve Li_19_assignsubmission_file/my lab", hand_in("eve")),
     }
-    found = taken_in(members, tmp_path, form)
-    assert set(found.graded) == {"ann", "ben", "eve"}
-    assert Counter(found.became.values()) == {"graded": 5}
-    assert found.report.summary == "5 files: 3 hand-ins of 3 students in 5 files."
+    download = taken_in(members, tmp_path, form)
+    assert set(download.graded) == {"ann", "ben", "eve"}
+    assert Counter(download.became.values()) == {"graded": 5}
+    assert download.report.summary == "5 files: 3 hand-ins of 3 students in 5 files."
 
 
 @pytest.mark.parametrize("packed", ["", "gz", "bz2", "xz"])
 def test_a_tar_is_known_by_what_it_is_and_not_by_its_name(packed: str, tmp_path: Path) -> None:
     content = tar_of({f"./{name}": data for name, data in hand_in("ann").items()}, packed)
-    found = taken_in({"Ann Årgård_17_assignsubmission_file_lab.zip": content}, tmp_path)
-    assert set(found.graded) == {"ann"}
+    download = taken_in({"Ann Årgård_17_assignsubmission_file_lab.zip": content}, tmp_path)
+    assert set(download.graded) == {"ann"}
 
 
 @pytest.mark.parametrize("form", ["folder", "zip"])
@@ -69,19 +69,19 @@ def test_loose_files_without_folders_are_gathered(form: str, tmp_path: Path) -> 
         "crben_4712_7_answers-1.toml": SHEET,
         "crben_4712_8_assignment-1.json": hand_in("ben")[FILE],
     }
-    found = taken_in(members, tmp_path, form)
-    assert set(found.graded) == {"ann", "ben"}
-    assert found.chosen.cases[0].inspected.answers["goodput_off"] == ["231 kbit/s"]
+    download = taken_in(members, tmp_path, form)
+    assert set(download.graded) == {"ann", "ben"}
+    assert download.chosen.cases[0].inspected.answers["goodput_off"] == ["231 kbit/s"]
 
 
 @pytest.mark.parametrize("members", [MOODLE, FLAT, CANVAS])
-def test_another_ones_zip_counts_for_who_uploaded_it(
+def test_a_zip_of_another_student_counts_for_its_uploader(
     members: dict[str, bytes], tmp_path: Path
 ) -> None:
     first, second = members
-    found = taken_in({first: ANN, second: ANN}, tmp_path)
-    assert set(found.graded) == {"ann", "ben"}
-    assert found.flags == {("ben", "whose")}
+    download = taken_in({first: ANN, second: ANN}, tmp_path)
+    assert set(download.graded) == {"ann", "ben"}
+    assert download.flags == {("ben", "whose")}
 
 
 @pytest.mark.parametrize(
@@ -93,29 +93,31 @@ def test_another_ones_zip_counts_for_who_uploaded_it(
     ],
 )
 def test_a_name_that_the_student_chose_speaks_of_nobody_else(name: str, tmp_path: Path) -> None:
-    found = taken_in({name: ANN}, tmp_path)
-    assert set(found.graded) == {"eve"} and found.flags == {("eve", "whose")}
+    download = taken_in({name: ANN}, tmp_path)
+    assert set(download.graded) == {"eve"} and download.flags == {("eve", "whose")}
 
 
 def test_moodle_groups_are_found_below_their_folders_and_in_names(tmp_path: Path) -> None:
     members = below("Tuesday", {next(iter(MOODLE)): ANN})
     members |= {"Wednesday/Tue_x-Ben de la Cruz_18_assignsubmission_file_/lab.zip": BEN}
     members |= {"Monday-Eve_Li_19_assignsubmission_file_/sack-eve.zip": EVE}
-    found = taken_in(members, tmp_path)
-    assert set(found.graded) == {"ann", "ben", "eve"} and found.flags == set()
+    download = taken_in(members, tmp_path)
+    assert set(download.graded) == {"ann", "ben", "eve"} and download.flags == set()
 
 
 def test_members_folders_in_a_groups_folder_are_hand_ins_of_their_own(tmp_path: Path) -> None:
     plain = below("Group 1/ann", hand_in("ann")) | below("Group 1/ben", hand_in("ben"))
-    found = taken_in(plain, tmp_path / "plain", "folder")
-    assert found.graded == {"ann": "Group 1/ann", "ben": "Group 1/ben"} and found.flags == set()
+    download = taken_in(plain, tmp_path / "plain", "folder")
+    assert (
+        download.graded == {"ann": "Group 1/ann", "ben": "Group 1/ben"} and download.flags == set()
+    )
     team = below(
         "Team A_17_assignsubmission_file",
         below("ann", hand_in("ann")) | below("ben", hand_in("ben")),
     )
-    found = taken_in(team, tmp_path / "team")
-    assert set(found.graded) == {"ann", "ben"}
-    assert found.flags == {
+    download = taken_in(team, tmp_path / "team")
+    assert set(download.graded) == {"ann", "ben"}
+    assert download.flags == {
         ("ann", "whose"),
         ("ben", "whose"),
     }  # 17 is the group's number, not Ann's
@@ -123,21 +125,21 @@ def test_members_folders_in_a_groups_folder_are_hand_ins_of_their_own(tmp_path: 
 
 def test_with_anonymous_marking_numbers_tell(tmp_path: Path) -> None:
     members = {f"Participant_{number}_assignsubmission_file/lab.zip": ANN for number in (17, 18)}
-    found = taken_in(members, tmp_path / "moodle")
-    assert set(found.graded) == {"ann", "ben"} and found.flags == {("ben", "whose")}
+    download = taken_in(members, tmp_path / "moodle")
+    assert set(download.graded) == {"ann", "ben"} and download.flags == {("ben", "whose")}
     members = {"anon_x7Y_9_lab.zip": ANN, "LATE_anon_b8Z_10_lab.zip": BEN}
     assert set(taken_in(members, tmp_path / "canvas").graded) == {"ann", "ben"}
 
 
-def test_a_name_tells_where_the_class_list_has_no_numbers(tmp_path: Path) -> None:
+def test_a_name_tells_if_the_class_list_has_no_numbers(tmp_path: Path) -> None:
     people = [Person(person.id, person.name) for person in PEOPLE]
     members = {next(iter(FLAT)): BEN, list(CANVAS)[1]: BEN}
-    found = taken_in(members, tmp_path / "known", people=people)
-    assert set(found.graded) == {"ann", "ben"} and found.flags == {("ann", "whose")}
+    download = taken_in(members, tmp_path / "known", people=people)
+    assert set(download.graded) == {"ann", "ben"} and download.flags == {("ann", "whose")}
     stranger = {"Mallory M_666_assignsubmission_file_x.zip": ANN}
     for whole in (people, PEOPLE):
-        found = taken_in(stranger, tmp_path / str(len(whole[0].moodle)), people=whole)
-        assert found.flags == {("ann", "whose")}
+        download = taken_in(stranger, tmp_path / str(len(whole[0].moodle)), people=whole)
+        assert download.flags == {("ann", "whose")}
     assert taken_in(stranger, tmp_path / "ids", people=[Person("ann")]).flags == set()
 
 
@@ -148,16 +150,16 @@ def test_text_typed_into_a_course_system_is_no_hand_in(tmp_path: Path) -> None:
         "delacruzben_4712_text.html": b"<p>",
         "lieve_4713_link.html": b"<p>",
     }
-    found = taken_in(members, tmp_path)
-    assert set(found.graded) == {"ann", "ben"}
-    typed = [name for name, became in found.became.items() if became == "ignored"]
+    download = taken_in(members, tmp_path)
+    assert set(download.graded) == {"ann", "ben"}
+    typed = [name for name, became in download.became.items() if became == "ignored"]
     assert len(typed) == 4
-    looks = {line.file for line in found.report.looks}
+    looks = {line.file for line in download.report.looks}
     assert "Eve Li_19_assignsubmission_onlinetext_onlinetext.html" in looks
     assert "Ann Årgård_17_assignsubmission_onlinetext/onlinetext.html" not in looks
 
 
-def test_who_handed_in_something_else_is_told_so(tmp_path: Path) -> None:
+def test_a_student_who_handed_in_something_else_is_told_so(tmp_path: Path) -> None:
     members = MOODLE | {
         "Eve Li_19_assignsubmission_file/report.pdf": b"%PDF",
         "Eve Li_19_assignsubmission_file/graph.png": b"PNG",
@@ -165,13 +167,13 @@ def test_who_handed_in_something_else_is_told_so(tmp_path: Path) -> None:
         "gil/report.pdf": b"%PDF",
         "roster.csv": b"id",
     }
-    found = taken_in(members, tmp_path)
-    refused = {case.student: case.refused for case in found.chosen.cases if case.refused}
+    download = taken_in(members, tmp_path)
+    refused = {case.student: case.refused for case in download.chosen.cases if case.refused}
     assert refused["eve"].startswith(f"It holds no {ANSWERS}")
     assert "no whole zip" in refused["Fay_20_assignsubmission_file_lab.rar"]
     assert refused["gil"].startswith(f"It holds no {ANSWERS}")
-    assert found.became["roster.csv"] == "ignored"
+    assert download.became["roster.csv"] == "ignored"
     assert (
-        found.report.summary
+        download.report.summary
         == "7 files: 2 hand-ins of 2 students, 3 hand-ins that could not be graded, 3 ignored."
     )

@@ -16,15 +16,15 @@ from hypothesis import strategies as some
 from labs.definition.assignment import ANSWERS, FILE
 from labs.definition.lab_spec import LabSpec
 from labs.grading import grade_files
-from labs.grading.accepting import Accepted
+from labs.grading.acceptances import Acceptances
 from labs.grading.case import Case
+from labs.grading.counting_hand_in import CountingHandIns, counting_hand_ins
 from labs.grading.course_download import DownloadFile
-from labs.grading.grade_files import CourseFiles, Graded
+from labs.grading.download_report import report_on
+from labs.grading.grade_files import CourseFiles, GradedClass
 from labs.grading.intake import Intake, receive
-from labs.grading.newest import Chosen, newest
-from labs.grading.overrides import ByHand
-from labs.grading.received import received
-from labs.grading.sorting import sorted_out
+from labs.grading.overrides import Overrides
+from labs.grading.sorting import sort_files
 from tests.labs.conftest import COURSE
 from tests.labs.downloads import SHEET, WHEN, below, folder_of, hand_in, tar_of, written, zip_of
 from tests.labs.taken_in import ANN, BEN, EVE, FORMS, MOODLE, PEOPLE, opened, taken_in
@@ -33,11 +33,11 @@ from topologies.errors import TcplabError, UsageError
 
 def test_canvas_numbers_tell_which_of_two_is_newer(tmp_path: Path) -> None:
     older, newer = "årgårdann_4711_100_b.zip", "årgårdann_4711_101_a.zip"
-    found = taken_in({older: ANN, newer: ANN}, tmp_path)
-    assert found.graded == {"ann": newer} and found.flags == {("ann", "twice")}
-    assert found.became == {older: "not graded", newer: "graded"}
-    assert found.report.summary.endswith("1 other hand-in of the same students not graded.")
-    assert any(older in line for line in found.report.told())
+    intake = taken_in({older: ANN, newer: ANN}, tmp_path)
+    assert intake.graded == {"ann": newer} and intake.flags == {("ann", "twice")}
+    assert intake.became == {older: "not graded", newer: "graded"}
+    assert intake.report.summary.endswith("1 other hand-in of the same students not graded.")
+    assert any(older in line for line in intake.report.terminal_lines())
 
 
 @pytest.mark.parametrize("newer", ["a.zip", "b.zip"])
@@ -47,24 +47,24 @@ def test_times_tell_if_they_are_apart(newer: str, tmp_path: Path) -> None:
     download = tmp_path / "download.zip"
     times = {name: WHEN + 3600 * name.endswith(newer) for name in names}
     download.write_bytes(zip_of(dict.fromkeys(names, ANN), times))
-    found = opened(download, tmp_path)
-    assert found.graded == {"ann": f"{folder}/{newer}"} and found.flags == {("ann", "twice")}
+    intake = opened(download, tmp_path)
+    assert intake.graded == {"ann": f"{folder}/{newer}"} and intake.flags == {("ann", "twice")}
 
 
 def test_if_nothing_tells_both_are_graded(tmp_path: Path) -> None:
     folder = "Ann Årgård_17_assignsubmission_file"
-    found = taken_in({f"{folder}/a.zip": ANN, f"{folder}/b.zip": ANN}, tmp_path)
-    assert [case.student for case in found.chosen.cases] == ["ann", "ann"]
-    assert set(found.became.values()) == {"graded"}
+    intake = taken_in({f"{folder}/a.zip": ANN, f"{folder}/b.zip": ANN}, tmp_path)
+    assert [case.student for case in intake.chosen.cases] == ["ann", "ann"]
+    assert set(intake.became.values()) == {"graded"}
 
 
 def test_the_own_and_readable_one_counts(tmp_path: Path) -> None:
     members = {"årgårdann_4711_100_a.zip": ANN, "årgårdann_4711_101_b.zip": ANN[:40]}
     members["årgårdann_4711_102_sack-ben.zip"] = BEN
-    found = taken_in(members, tmp_path)
-    assert found.graded == {"ann": "årgårdann_4711_100_a.zip"}
-    assert found.flags == {("ann", "twice")}
-    reasons = {line.file: line.why for line in found.report.lines}
+    intake = taken_in(members, tmp_path)
+    assert intake.graded == {"ann": "årgårdann_4711_100_a.zip"}
+    assert intake.flags == {("ann", "twice")}
+    reasons = {line.file: line.why for line in intake.report.lines}
     assert "cannot be read" in reasons["årgårdann_4711_101_b.zip"]
     assert "says that it is of ben" in reasons["årgårdann_4711_102_sack-ben.zip"]
 
@@ -73,8 +73,8 @@ def test_a_labs_own_folder_is_one_hand_in_with_the_zip_that_was_packed_of_it(
     tmp_path: Path,
 ) -> None:
     members = below("sack-ann", hand_in("ann") | {"sack-ann.zip": ANN, "old/answers.toml": SHEET})
-    found = taken_in(members | {"sack-ben.zip": BEN}, tmp_path / "class", "folder")
-    assert found.graded == {"ann": "sack-ann", "ben": "sack-ben.zip"} and found.flags == set()
+    intake = taken_in(members | {"sack-ben.zip": BEN}, tmp_path / "class", "folder")
+    assert intake.graded == {"ann": "sack-ann", "ben": "sack-ben.zip"} and intake.flags == set()
     lab = folder_of(tmp_path / "sack-ann", hand_in("ann") | {"sack-ann.zip": ANN})
     alone = opened(lab, tmp_path / "alone")
     assert alone.graded == {"ann": "sack-ann"}
@@ -84,8 +84,8 @@ def test_a_labs_own_folder_is_one_hand_in_with_the_zip_that_was_packed_of_it(
 @pytest.mark.parametrize("root", ["", "sack-ann/"])
 def test_a_single_hand_in_is_graded_as_it_is(root: str, form: str, tmp_path: Path) -> None:
     members = {f"{root}{name}": content for name, content in hand_in("ann").items()}
-    found = taken_in(members, tmp_path, form)
-    assert set(found.graded) == {"ann"} and len(found.report.lines) == 2
+    intake = taken_in(members, tmp_path, form)
+    assert set(intake.graded) == {"ann"} and len(intake.report.lines) == 2
 
 
 def test_an_entry_that_cannot_be_taken_out_refuses_itself_only(tmp_path: Path) -> None:
@@ -98,10 +98,12 @@ def test_an_entry_that_cannot_be_taken_out_refuses_itself_only(tmp_path: Path) -
     members |= {"Ben de la Cruz_18_assignsubmission_file/lab.zip": BEN, "..\\..\\owned.zip": EVE}
     download = tmp_path / "download.zip"
     download.write_bytes(_encrypted(zip_of(members), "lab.zip"))
-    found = opened(download, tmp_path)
-    assert set(found.graded) == {"ann"}
-    assert "encrypted" in next(case.refused for case in found.chosen.cases if case.student == "ben")
-    became = Counter(line.became for line in found.report.lines)
+    intake = opened(download, tmp_path)
+    assert set(intake.graded) == {"ann"}
+    assert "encrypted" in next(
+        case.refused for case in intake.chosen.cases if case.student == "ben"
+    )
+    became = Counter(line.became for line in intake.report.lines)
     assert became == {"refused": 4, "graded": 1, "could not grade": 1}
     assert not list(tmp_path.parent.rglob("owned*"))
 
@@ -118,9 +120,9 @@ def test_damaged_contents_refuse_that_hand_in_only(tmp_path: Path) -> None:
     header = content.index(name.encode())
     content[header + len(name.encode()) + 4] ^= 0xFF
     (tmp_path / "download.zip").write_bytes(bytes(content))
-    found = opened(tmp_path / "download.zip", tmp_path)
-    assert set(found.graded) == {"ann"}
-    assert [case.student for case in found.chosen.cases if case.refused] == ["ben"]
+    intake = opened(tmp_path / "download.zip", tmp_path)
+    assert set(intake.graded) == {"ann"}
+    assert [case.student for case in intake.chosen.cases if case.refused] == ["ben"]
 
 
 def test_names_that_are_there_twice_have_a_line_each(tmp_path: Path) -> None:
@@ -130,9 +132,9 @@ def test_names_that_are_there_twice_have_a_line_each(tmp_path: Path) -> None:
             archive.writestr(next(iter(MOODLE)), content)
         for _ in range(2):
             archive.writestr("Ben de la Cruz_18_assignsubmission_file/answers.toml", SHEET)
-    found = opened(download, tmp_path)
-    assert len(found.report.lines) == 4
-    assert "twice" in next(case.refused for case in found.chosen.cases if case.student == "ben")
+    intake = opened(download, tmp_path)
+    assert len(intake.report.lines) == 4
+    assert "twice" in next(case.refused for case in intake.chosen.cases if case.student == "ben")
 
 
 def test_a_download_that_breaks_off_is_refused_as_a_whole(tmp_path: Path) -> None:
@@ -168,25 +170,27 @@ def test_links_and_devices_beside_hand_ins_have_their_lines(tmp_path: Path) -> N
     (place / "link.zip").symlink_to(place / "x" / "real.zip")
     (place / "folder").symlink_to("/etc")
     os.mkfifo(place / "fifo")
-    found = opened(place, tmp_path)
-    assert set(found.graded) == {"ann", "ben", "eve"}
-    assert found.became["folder"] == found.became["fifo"] == "refused"
-    assert found.became["link.zip"] == "could not grade"
+    intake = opened(place, tmp_path)
+    assert set(intake.graded) == {"ann", "ben", "eve"}
+    assert intake.became["folder"] == intake.became["fifo"] == "refused"
+    assert intake.became["link.zip"] == "could not grade"
 
 
 def test_what_computers_leave_is_ignored_and_needs_nobody(tmp_path: Path) -> None:
     left = ["__MACOSX/._sack-ann.zip", ".DS_Store", "Thumbs.db", "x/desktop.ini", ".git/config"]
-    found = taken_in(MOODLE | dict.fromkeys(left, b""), tmp_path)
-    assert found.report.summary == "7 files: 2 hand-ins of 2 students, 5 ignored."
-    assert found.report.looks == []
+    intake = taken_in(MOODLE | dict.fromkeys(left, b""), tmp_path)
+    assert intake.report.summary == "7 files: 2 hand-ins of 2 students, 5 ignored."
+    assert intake.report.looks == []
 
 
 def test_the_report_is_written_and_shown(tmp_path: Path, sack: LabSpec) -> None:
     members = MOODLE | {"=cmd|'!A0": b"", "<b>.txt": b"", "\u202elive.txt": b""}
-    found = taken_in(members, tmp_path)
-    cases, out = found.chosen.cases, tmp_path / "grades"
+    intake = taken_in(members, tmp_path)
+    cases, out = intake.chosen.cases, tmp_path / "grades"
     grade_files.write(
-        out, Graded(sack, COURSE, PEOPLE, cases, ByHand(), Accepted(), found.report), CourseFiles()
+        out,
+        GradedClass(sack, COURSE, PEOPLE, cases, Overrides(), Acceptances(), intake.report),
+        CourseFiles(),
     )
     rows = list(csv.DictReader((out / "intake.csv").read_text().splitlines()))
     assert len(rows) == 5
@@ -208,25 +212,27 @@ def test_names_that_are_no_text_are_shown_all_the_same(tmp_path: Path, sack: Lab
     place = folder_of(tmp_path / "class", MOODLE)
     for name, content in ((b"\xff.zip", EVE), (b"\xfe.zip", b""), (b"\xfd\n.txt", b"")):
         Path(os.fsdecode(os.fsencode(place) + b"/" + name)).write_bytes(content)
-    found = opened(place, tmp_path)
-    assert set(found.graded) == {"ann", "ben", "eve"}
-    cases, out = found.chosen.cases, tmp_path / "grades"
+    intake = opened(place, tmp_path)
+    assert set(intake.graded) == {"ann", "ben", "eve"}
+    cases, out = intake.chosen.cases, tmp_path / "grades"
     grade_files.write(
-        out, Graded(sack, COURSE, PEOPLE, cases, ByHand(), Accepted(), found.report), CourseFiles()
+        out,
+        GradedClass(sack, COURSE, PEOPLE, cases, Overrides(), Acceptances(), intake.report),
+        CourseFiles(),
     )
     assert len((out / "intake.csv").read_text().splitlines()) == 6
-    assert not any("\n" in line for line in found.report.told())
+    assert not any("\n" in line for line in intake.report.terminal_lines())
 
 
 def test_a_file_without_a_line_is_an_error(tmp_path: Path) -> None:
-    found = taken_in(MOODLE, tmp_path)
-    for belongs in ({}, {0: found.intake.hand_ins[0]}):
-        broken = Intake(found.intake.files, found.intake.hand_ins, belongs, {}, frozenset())
+    intake = taken_in(MOODLE, tmp_path)
+    for belongs in ({}, {0: intake.intake.hand_ins[0]}):
+        broken = Intake(intake.intake.files, intake.intake.hand_ins, belongs, {}, frozenset())
         with pytest.raises(TcplabError, match="accounted for"):
-            received(broken, found.chosen)
-    lost = Chosen(found.chosen.cases[:1])
+            report_on(broken, intake.chosen)
+    lost = CountingHandIns(intake.chosen.cases[:1])
     with pytest.raises(TcplabError, match="accounted for"):
-        received(found.intake, lost)
+        report_on(intake.intake, lost)
 
 
 _NAMES = some.sampled_from(
@@ -259,11 +265,9 @@ _PATHS = some.lists(some.lists(_NAMES, min_size=1, max_size=5).map("/".join), ma
 @settings(max_examples=500, deadline=None)
 @given(_PATHS)
 def test_every_file_of_any_download_has_one_line(paths: list[str]) -> None:
-    """Names alone, as they stand in an archive: also twice, and also a file where another has a
-    folder.
-    """
+    """Names alone, as they stand in an archive: some twice, and a file with a folder's name."""
     files = [DownloadFile(path, number, hostile=".." in path) for number, path in enumerate(paths)]
-    sorting = sorted_out(files)
+    sorting = sort_files(files)
     places = [index for parcel in sorting.parcels for index in parcel.files] + list(sorting.others)
     assert sorted(places) == list(range(len(paths)))
 
@@ -285,7 +289,9 @@ def test_the_sums_hold_for_any_folder(
     except UsageError:
         return
     refusals = itertools.cycle(["", "It is empty."])
-    chosen = newest([Case(entry, entry.place, refused=next(refusals)) for entry in intake.hand_ins])
-    report = received(intake, chosen)
+    counting = counting_hand_ins(
+        [Case(entry, entry.place, refused=next(refusals)) for entry in intake.hand_ins]
+    )
+    report = report_on(intake, counting)
     assert len(report.lines) == len({line.file for line in report.lines}) == count
     assert report.summary.startswith(f"{count} file")

@@ -1,6 +1,4 @@
-"""Labs as data: numbers with units, variants, handouts, and answers that are checked before they
-are handed in.
-"""
+"""Labs as data: numbers with units, variants, handouts, and the check of answers."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ from hypothesis import given, strategies
 from labs.cli.lab_commands import lab as lab_commands
 from labs.definition import lab_catalogue, written_numbers
 from labs.definition.answer_sheet import read_sheet
-from labs.definition.assignment import ANSWERS, Assignment, handout_text, read_assignment, start
+from labs.definition.assignment import ANSWERS, Assignment, read_assignment
 from labs.definition.course import (
     class_file,
     new_course,
@@ -31,6 +29,7 @@ from labs.definition.course import (
 from labs.definition.lab_runs import combination_of, example_module, settings, variables_of
 from labs.definition.lab_spec import LabSpec, Option, Question
 from labs.student.checking import check
+from labs.student.starting import handout_text, start
 from tests.labs.conftest import COURSE
 from topologies.errors import TcplabError, UsageError
 
@@ -110,33 +109,35 @@ def test_every_lab_is_sound(tmp_path: Path) -> None:
         lab = lab_catalogue.find(name)
         assert lab.claim.endswith(".") and lab.goals and lab.points >= 10
         for student in ("ann", "ben", "eve"):
-            mine = variant(COURSE, lab, student)
+            own_variant = variant(COURSE, lab, student)
             for run in lab.runs:
-                assert combination_of(run, mine, module).spec.conditions
-            assert {one.name for one in lab.varies} <= set(variables_of(lab, mine))
-            assert handout_text(lab, mine).count("**") > 2 * len(lab.questions)
+                assert combination_of(run, own_variant, module).spec.conditions
+            assert {parameter.name for parameter in lab.varies} <= set(
+                variables_of(lab, own_variant)
+            )
+            assert handout_text(lab, own_variant).count("**") > 2 * len(lab.questions)
         assert callable(lab_catalogue.key_module(name).key) and callable(
             lab_catalogue.key_module(name).lesson
         )
 
 
 def test_a_variant_is_the_secrets_and_the_ids(sack: LabSpec) -> None:
-    mine = variant(COURSE, sack, "Ann ")
-    assert mine == variant(COURSE, sack, "ann") and mine.student == "ann"
-    assert mine != variant(
+    own_variant = variant(COURSE, sack, "Ann ")
+    assert own_variant == variant(COURSE, sack, "ann") and own_variant.student == "ann"
+    assert own_variant != variant(
         dataclasses.replace(COURSE, secret="another secret of the course"), sack, "ann"
     )
-    assert mine.seed != variant(COURSE, dataclasses.replace(sack, name="other"), "ann").seed
-    assert dict(mine.values)["bw"] in sack.varies[0].values
+    assert own_variant.seed != variant(COURSE, dataclasses.replace(sack, name="other"), "ann").seed
+    assert dict(own_variant.values)["bw"] in sack.varies[0].values
 
 
 def test_variants_use_the_whole_range_evenly(sack: LabSpec) -> None:
-    drawn = [variant(COURSE, sack, f"student{number}") for number in range(2000)]
-    assert len({one.seed for one in drawn}) == 2000
-    for index, one in enumerate(sack.varies):
-        counts = Counter(found.values[index][1] for found in drawn)
-        assert set(counts) == set(one.values)
-        expected = 2000 / len(one.values)
+    variants = [variant(COURSE, sack, f"student{number}") for number in range(2000)]
+    assert len({student_variant.seed for student_variant in variants}) == 2000
+    for index, parameter in enumerate(sack.varies):
+        counts = Counter(student_variant.values[index][1] for student_variant in variants)
+        assert set(counts) == set(parameter.values)
+        expected = 2000 / len(parameter.values)
         assert all(abs(count - expected) < 6 * expected**0.5 for count in counts.values())
 
 
@@ -155,8 +156,8 @@ def test_the_class_file_names_nobody_and_gives_the_same_variant(
 
 
 def test_a_course_is_made_once_and_is_its_owners_only(tmp_path: Path) -> None:
-    made = new_course(tmp_path / "course.toml", "TCP 2026")
-    assert read_course(tmp_path / "course.toml") == made and len(made.secret) == 64
+    course = new_course(tmp_path / "course.toml", "TCP 2026")
+    assert read_course(tmp_path / "course.toml") == course and len(course.secret) == 64
     assert (tmp_path / "course.toml").stat().st_mode & 0o077 == 0
     with pytest.raises(UsageError, match="is there already"):
         new_course(tmp_path / "course.toml", "again")
@@ -173,7 +174,7 @@ def test_the_handout_says_the_variants_numbers_and_no_others(sack: LabSpec) -> N
     for name in lab_catalogue.names():
         lab = lab_catalogue.find(name)
         source = (lab_catalogue.FOLDER / name / "handout.md.j2").read_text()
-        values = {value for one in lab.varies for value in one.values}
+        values = {value for parameter in lab.varies for value in parameter.values}
         typed = values & set(re.findall(r"[\d.]+(?:mbit|kbit|ms|%)", source))
         assert not typed, f"{name}: {typed}"
 
@@ -190,10 +191,10 @@ def test_a_folder_is_made_once(assignment: Assignment, sack: LabSpec) -> None:
 
 
 def test_check_says_what_is_missing_and_shows_no_points(assignment: Assignment) -> None:
-    said = [f"{one.where}: {one.text}" for one in check(assignment)]
-    assert "sack: this run is not there yet: ./tcplab lab run" in said
-    assert "goodput_off: not answered yet" in said
-    assert not any("point" in sentence for sentence in said)
+    findings = [f"{finding.where}: {finding.text}" for finding in check(assignment)]
+    assert "sack: this run is not there yet: ./tcplab lab run" in findings
+    assert "goodput_off: not answered yet" in findings
+    assert not any("point" in sentence for sentence in findings)
 
 
 def test_check_reads_units_and_plausibility_but_knows_no_answers(assignment: Assignment) -> None:
@@ -202,15 +203,15 @@ def test_check_reads_units_and_plausibility_but_knows_no_answers(assignment: Ass
         ' kbit/s"\nresent_off = 306\nfactor = "1.9"\nwhere = "nowhere"\ngraph ='
         ' "../../etc/passwd"\n'
     )
-    said = {one.where: one.text for one in check(assignment)}
-    assert "has no unit" in said["goodput_off"] and "hardly possible" in said["goodput_on"]
-    assert "a time is asked for" in said["silence_off"] and "is no option" in said["where"]
-    assert "there is no file" in said["graph"]
-    assert "resent_off" not in said and "factor" not in said
+    findings = {finding.where: finding.text for finding in check(assignment)}
+    assert "has no unit" in findings["goodput_off"] and "hardly possible" in findings["goodput_on"]
+    assert "a time is asked for" in findings["silence_off"] and "is no option" in findings["where"]
+    assert "there is no file" in findings["graph"]
+    assert "resent_off" not in findings and "factor" not in findings
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "problem"),
     [
         ("[answers", "cannot be read"),
         ("a = 1", "no \\[answers\\]"),
@@ -222,10 +223,10 @@ def test_check_reads_units_and_plausibility_but_knows_no_answers(assignment: Ass
     ],
 )
 def test_a_sheet_that_is_none_is_one_sentence(
-    content: str, said: str, sack: LabSpec, tmp_path: Path
+    content: str, problem: str, sack: LabSpec, tmp_path: Path
 ) -> None:
     (tmp_path / ANSWERS).write_text(content)
-    with pytest.raises(TcplabError, match=said):
+    with pytest.raises(TcplabError, match=problem):
         read_sheet(tmp_path / ANSWERS, sack)
 
 
@@ -234,9 +235,9 @@ def test_a_sheets_answers_are_texts_whatever_they_were(sack: LabSpec, tmp_path: 
         '[answers]\ngoodput_off = 231.5\nblocks = ["faster", "faster", 7]\nwhy ='
         ' "a\\u0000\\u001b[31mb"\nwhere = true\nfactor = {a = 1}\n'
     )
-    found = read_sheet(tmp_path / ANSWERS, sack)
-    assert found["goodput_off"] == ["231.5"] and found["blocks"] == ["7", "faster"]
-    assert found["why"] == ["a[31mb"] and found["where"] == [] and found["factor"] == []
+    answers = read_sheet(tmp_path / ANSWERS, sack)
+    assert answers["goodput_off"] == ["231.5"] and answers["blocks"] == ["7", "faster"]
+    assert answers["why"] == ["a[31mb"] and answers["where"] == [] and answers["factor"] == []
 
 
 def test_a_question_that_cannot_be_is_refused() -> None:
@@ -261,16 +262,16 @@ def test_the_labs_are_reached_from_both_command_lines() -> None:
 
 def test_the_command_line_starts_and_checks(tmp_path: Path) -> None:
     folder = tmp_path / "mine"
-    done = CliRunner().invoke(
+    result = CliRunner().invoke(
         lab_commands, ["start", "sack", "--student", "Ann", "--out", str(folder)]
     )
     assert (
-        done.exit_code == 0
+        result.exit_code == 0
         and json.loads((folder / "assignment.json").read_text())["variant"]["student"] == "ann"
     )
-    done = CliRunner().invoke(lab_commands, ["check", str(folder)])
-    assert done.exit_code == 1 and "to look at" in done.output
-    done = CliRunner().invoke(lab_commands, ["pack", str(folder)])
-    assert done.exit_code == 2 and "is not there yet" in done.output
-    done = CliRunner().invoke(lab_commands, ["start", "nonesuch", "--student", "ann"])
-    assert done.exit_code == 2 and "There is no lab" in done.output
+    result = CliRunner().invoke(lab_commands, ["check", str(folder)])
+    assert result.exit_code == 1 and "to look at" in result.output
+    result = CliRunner().invoke(lab_commands, ["pack", str(folder)])
+    assert result.exit_code == 2 and "is not there yet" in result.output
+    result = CliRunner().invoke(lab_commands, ["start", "nonesuch", "--student", "ann"])
+    assert result.exit_code == 2 and "There is no lab" in result.output

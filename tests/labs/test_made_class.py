@@ -1,6 +1,4 @@
-"""A class with one student of every kind is made in the lab kernel, graded as an instructor does,
-and compared.
-"""
+"""A class with one student of every kind, made in the lab kernel, graded and compared."""
 
 from __future__ import annotations
 
@@ -10,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from labs.grading import grade as grading
-from labs.grading.accepting import FILE as ACCEPTED
+from labs.grading import class_grading
+from labs.grading.acceptances import FILE as ACCEPTED
 from labs.grading.overrides import FILE
 from labs.measuring import references
 from tests.labs.made_class import disagreements, grade, make
@@ -23,19 +21,19 @@ pytestmark = pytest.mark.virtual
 
 def test_everybody_gets_what_they_should(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No honest hand-in is flagged, no fabricated one accepted; grading again runs nothing."""
-    monkeypatch.setattr(grading, "_SEEDS", 5)  # fewer guests
-    made = make(tmp_path, list(KINDS))
-    grades = grade(made, workers=2)
-    assert list(disagreements(made)) == []
+    monkeypatch.setattr(class_grading, "_SEEDS", 5)  # fewer guests
+    made_class = make(tmp_path, list(KINDS))
+    grades = grade(made_class, workers=2)
+    assert list(disagreements(made_class)) == []
     assert not Path("/tmp/owned").exists()
 
     first = (grades / "grades.csv").read_text()
-    student = made.students[0].name
+    student = made_class.students[0].name
     with (grades / FILE).open("a") as file:
         file.write(f'[[override]]\nstudent = "{student}"\nquestion = "why"\npoints = 4.0\n')
     monkeypatch.setattr(references.References, "keep", lambda *_: None)
     monkeypatch.setattr("experiments.sweep.running_points.Task", None)  # nothing may be run
-    grade(made)
+    grade(made_class)
     rows = {
         row["student"]: row
         for row in csv.DictReader((grades / "grades.csv").read_text().splitlines())
@@ -49,28 +47,28 @@ def test_a_friends_zip_exports_nothing_until_it_is_accepted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It has all points of the numbers; and what the student uploads after the look waits again."""
-    monkeypatch.setattr(grading, "_SEEDS", 3)  # fewer guests
+    monkeypatch.setattr(class_grading, "_SEEDS", 3)  # fewer guests
     kinds = [kind for kind in KINDS if kind.name in ("honest", "a friend's zip")]
-    made = make(tmp_path, kinds)
-    friend = made.students[1]
-    grades = grade(made, workers=2)
+    made_class = make(tmp_path, kinds)
+    friend = made_class.students[1]
+    grades = grade(made_class, workers=2)
     points = {"why": 3.0, "graph": 2.0}
     lines = [f'question = "{name}"\npoints = {given}' for name, given in points.items()]
     override = [f'[[override]]\nstudent = "{friend.name}"\n{line}\n' for line in lines]
     (grades / FILE).write_text("".join(override))
-    grade(made)
+    grade(made_class)
     row = row_of(grades / "grades.csv", friend.name)
     assert (row["state"], row["points"], row["final"]) == ("look", f"{POINTS + 5:g}", "")
     assert exported_of(grades, friend.name) == ""
 
     (grades / ACCEPTED).write_text(acceptance_of(grades, friend.name))
-    grade(made)
+    grade(made_class)
     row = row_of(grades / "grades.csv", friend.name)
     assert row["state"] == "graded" and "whose" in row["accepted"]
     assert exported_of(grades, friend.name) == f"{POINTS + 5:g}"
 
     rewritten(friend.zip, lambda _, content: content, {"another.png": PICTURE})
-    grade(made)
+    grade(made_class)
     row = row_of(grades / "grades.csv", friend.name)
     assert row["state"] == "look" and "new hand-in" in row["flags"]
     assert exported_of(grades, friend.name) == ""

@@ -1,6 +1,4 @@
-"""Points: units, rounding, known factors and mix-ups, what follows from a wrong value, and points
-by hand.
-"""
+"""Points: units, rounding, known factors and mix-ups, derived values, and points by hand."""
 
 from __future__ import annotations
 
@@ -15,18 +13,18 @@ from labs.definition.answer_key import Key
 from labs.definition.course import variant
 from labs.definition.lab_spec import LabSpec
 from labs.grading import grade_files
-from labs.grading.accepting import Accepted
-from labs.grading.case import Case, exported
+from labs.grading.acceptances import Acceptances
+from labs.grading.case import Case, exported_points
 from labs.grading.csv_tables import cell
 from labs.grading.grade_pages import class_page, feedback_page, reading_page
 from labs.grading.gradescope import results
-from labs.grading.inspection import FoundRun, Inspected
+from labs.grading.inspection import HandedInRun, InspectedHandIn
 from labs.grading.intake import HandIn
 from labs.grading.marking import AnswerMark, Marker, tolerances
 from labs.grading.moodle import own_worksheet
-from labs.grading.overrides import FILE, apply, read_by_hand
-from labs.grading.pairs import other_variants, same_captures, same_student
+from labs.grading.overrides import FILE, apply_overrides, read_overrides
 from labs.grading.roster import Person, read_roster
+from labs.grading.shared_work import other_variants, same_captures, same_student
 from labs.sack.key import DERIVED
 from tests.labs.conftest import COURSE
 from topologies.errors import UsageError
@@ -40,7 +38,11 @@ def marker(sack: LabSpec, key: Key) -> Marker:
 def mark(marker: Marker, **answers: str) -> AnswerMark:
     """The mark of the last answer that is given."""
     given = {name: [text] for name, text in answers.items()}
-    return next(one for one in marker.marks(given) if one.question == list(answers)[-1])
+    return next(
+        answer_mark
+        for answer_mark in marker.marks(given)
+        if answer_mark.question == list(answers)[-1]
+    )
 
 
 @pytest.mark.parametrize(
@@ -67,8 +69,8 @@ def mark(marker: Marker, **answers: str) -> AnswerMark:
 def test_a_number_earns_what_it_says(
     marker: Marker, text: str, points: float | None, verdict: str
 ) -> None:
-    found = mark(marker, goodput_off=text)
-    assert (found.points, found.verdict) == (points, verdict)
+    answer_mark = mark(marker, goodput_off=text)
+    assert (answer_mark.points, answer_mark.verdict) == (points, verdict)
 
 
 @pytest.mark.parametrize(
@@ -106,8 +108,8 @@ def test_a_number_earns_what_it_says(
 def test_a_factor_is_a_diagnosis_only_if_the_unit_allows_it(
     marker: Marker, question: str, text: str, points: float | None, verdict: str
 ) -> None:
-    found = mark(marker, **{question: text})
-    assert (found.points, found.verdict) == (points, verdict)
+    answer_mark = mark(marker, **{question: text})
+    assert (answer_mark.points, answer_mark.verdict) == (points, verdict)
 
 
 @pytest.mark.parametrize(("expected", "points"), [(1234.0, None), (1.234, 3), (5.0, 0)])
@@ -134,14 +136,14 @@ def test_a_german_thousand_is_read_by_a_person_if_it_would_be_right(
 def test_one_digit_tells_enough_from_five_up(
     marker: Marker, expected: float, text: str, verdict: str
 ) -> None:
-    one = replace(marker, key=Key({"resent_share_on": expected}))
-    assert mark(one, resent_share_on=text).verdict == verdict
+    precise = replace(marker, key=Key({"resent_share_on": expected}))
+    assert mark(precise, resent_share_on=text).verdict == verdict
 
 
 def test_notes_keep_the_capitals_of_units(marker: Marker) -> None:
-    found = mark(marker, goodput_off="231 Mbit/fortnight")
-    known = "write one such as kbit/s, Mbps, kB/s, s, ms or %"
-    assert found.note.startswith(f"The unit 'Mbit/fortnight' is not known; {known}.")
+    answer_mark = mark(marker, goodput_off="231 Mbit/fortnight")
+    remedy = "write one such as kbit/s, Mbps, kB/s, s, ms or %"
+    assert answer_mark.note.startswith(f"The unit 'Mbit/fortnight' is not known; {remedy}.")
 
 
 def test_without_captures_a_run_in_real_time_is_judged_by_its_band(sack: LabSpec, key: Key) -> None:
@@ -151,15 +153,17 @@ def test_without_captures_a_run_in_real_time_is_judged_by_its_band(sack: LabSpec
 
 
 def test_a_known_mix_up_is_named(marker: Marker) -> None:
-    found = mark(marker, resent_off="61")
+    answer_mark = mark(marker, resent_off="61")
     assert (
-        found.points == 0 and found.mistake == "at_receiver" and "arrived there twice" in found.note
+        answer_mark.points == 0
+        and answer_mark.mistake == "at_receiver"
+        and "arrived there twice" in answer_mark.note
     )
 
 
 def test_what_follows_rightly_from_a_wrong_value_earns_its_points(marker: Marker) -> None:
-    found = mark(marker, goodput_off="231 kbit/s", goodput_on="693 kbit/s", factor="3.0")
-    assert found.verdict == "follows" and found.points == 2
+    answer_mark = mark(marker, goodput_off="231 kbit/s", goodput_on="693 kbit/s", factor="3.0")
+    assert answer_mark.verdict == "follows" and answer_mark.points == 2
     assert mark(marker, goodput_off="231 kbit/s", goodput_on="693 kbit/s", factor="2.4").points == 0
     assert mark(marker, goodput_off="0 kbit/s", goodput_on="693 kbit/s", factor="9").points == 0
 
@@ -169,7 +173,9 @@ def test_choices_are_not_won_by_ticking_all(marker: Marker, sack: LabSpec) -> No
 
     def points(*ticked: str) -> float | None:
         return next(
-            one.points for one in marker.marks({"blocks": list(ticked)}) if one.question == "blocks"
+            answer_mark.points
+            for answer_mark in marker.marks({"blocks": list(ticked)})
+            if answer_mark.question == "blocks"
         )
 
     assert points("both_syns", "fewer_timeouts") == 2 and points("both_syns") == 1
@@ -193,21 +199,21 @@ def test_tolerance_is_a_quarter_of_the_spread_within_limits(sack: LabSpec) -> No
 
 def case_of(marker: Marker, sack: LabSpec, student: str = "ann", **answers: str) -> Case:
     given = {name: [text] for name, text in answers.items()}
-    found = Case(
-        HandIn(Path(), student, moodle="7"), Path(), Inspected(student=student, answers=given)
+    case = Case(
+        HandIn(Path(), student, moodle="7"), Path(), InspectedHandIn(student=student, answers=given)
     )
-    found.variant, found.person = (
+    case.variant, case.person = (
         variant(COURSE, sack, student),
         Person(student, "Ann", "a@b.c", "7", "8"),
     )
-    found.marks = marker.marks(given)
-    return found
+    case.marks = marker.marks(given)
+    return case
 
 
 def test_points_by_hand_survive_grading_again(
     marker: Marker, sack: LabSpec, tmp_path: Path
 ) -> None:
-    read_by_hand(tmp_path, sack)  # makes the file
+    read_overrides(tmp_path, sack)  # makes the file
     with (tmp_path / FILE).open("a") as file:
         file.write(
             '[[override]]\nstudent = "Ann"\nquestion = "why"\npoints = 3.5\ncomment = "Good."\n'
@@ -215,12 +221,12 @@ def test_points_by_hand_survive_grading_again(
     before = (tmp_path / FILE).read_text()
     for _ in range(2):
         case = case_of(marker, sack, why="Because.")
-        apply(case, sack, read_by_hand(tmp_path, sack))
+        apply_overrides(case, sack, read_overrides(tmp_path, sack))
         assert case.points == 3.5 and case.state == "graded" and not case.open
     assert (tmp_path / FILE).read_text() == before
     (tmp_path / FILE).write_text('[[override]]\nstudent = "ann"\nquestion = "why"\npoints = 99.0\n')
     with pytest.raises(UsageError, match="points at most"):
-        read_by_hand(tmp_path, sack)
+        read_overrides(tmp_path, sack)
 
 
 def test_could_not_grade_is_never_zero_points(marker: Marker, sack: LabSpec) -> None:
@@ -230,7 +236,10 @@ def test_could_not_grade_is_never_zero_points(marker: Marker, sack: LabSpec) -> 
     assert "score" not in results(sack, case)
     row = next(csv.DictReader(io.StringIO(grade_files.grades(sack, [case]))))
     assert row["points"] == row["final"] == "" and row["state"] == "could not grade"
-    assert next(csv.DictReader(io.StringIO(own_worksheet(sack, exported([case])))))["Grade"] == ""
+    assert (
+        next(csv.DictReader(io.StringIO(own_worksheet(sack, exported_points([case])))))["Grade"]
+        == ""
+    )
     page = feedback_page(sack, case)
     assert "Could not be graded" in page and "It is no whole zip file." in page
 
@@ -253,7 +262,7 @@ def test_names_and_answers_are_text_on_every_page(
     pages = [
         feedback_page(sack, case),
         class_page(sack, COURSE, [Person(bad)], [case], names),
-        reading_page(sack, [case], names, read_by_hand(tmp_path, sack), Accepted()),
+        reading_page(sack, [case], names, read_overrides(tmp_path, sack), Acceptances()),
     ]
     for page in pages:
         assert "<script>alert" not in page and "<img src=x" not in page
@@ -261,8 +270,10 @@ def test_names_and_answers_are_text_on_every_page(
     assert "<script>alert" not in class_page(sack, COURSE, [], [refused], {id(refused): "x"})
 
 
-def found_run(digest: str) -> FoundRun:
-    return FoundRun("runs/sack", "virtual", {}, [], {}, {"seed-1/sack_on/h1-eth0.pcap": digest}, [])
+def found_run(digest: str) -> HandedInRun:
+    return HandedInRun(
+        "runs/sack", "virtual", {}, [], {}, {"seed-1/sack_on/h1-eth0.pcap": digest}, []
+    )
 
 
 def test_copied_captures_flag_the_copy_and_not_whose_they_are(
@@ -288,21 +299,21 @@ def test_numbers_that_fit_anothers_run_are_flagged_and_own_ones_are_not(
         ("ben", "ann"): numbers,
         ("ben", "ben"): set(),
     }
-    other_variants([ann, ben], sack, lambda one, by: fits[one.student, by.student])
+    other_variants([ann, ben], sack, lambda case, other: fits[case.student, other.student])
     assert ann.state == "graded" and [flag.with_whom for flag in ben.flags] == ["ann"]
 
 
 def test_two_hand_ins_of_one_student_are_for_a_person(marker: Marker, sack: LabSpec) -> None:
-    one, two = case_of(marker, sack), case_of(marker, sack)
-    same_student([one, two])
-    assert one.state == two.state == "look"
-    assert len(set(grade_files.file_names([one, two]).values())) == 2
+    first, second = case_of(marker, sack), case_of(marker, sack)
+    same_student([first, second])
+    assert first.state == second.state == "look"
+    assert len(set(grade_files.file_names([first, second]).values())) == 2
 
 
 def test_a_class_is_read_from_plain_lists_and_from_exports(tmp_path: Path) -> None:
     file = tmp_path / "roster.csv"
     file.write_text("ann\nBen\n")
-    assert [one.id for one in read_roster(file)] == ["ann", "ben"]
+    assert [person.id for person in read_roster(file)] == ["ann", "ben"]
     file.write_text(
         "Identifier,Full name,Email address,Status,Grade\nParticipant 17,Ann A,ann@b.c,,\n"
     )

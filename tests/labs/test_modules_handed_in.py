@@ -1,6 +1,4 @@
-"""Modules of strangers run in the lab kernel only: one that crashes, spins or does not compile ends
-alone.
-"""
+"""Modules of strangers: one that crashes, spins or does not compile ends alone."""
 
 from __future__ import annotations
 
@@ -10,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from labs.definition import lab_catalogue, lab_runs
-from labs.definition.assignment import ANSWERS, start
+from labs.definition.assignment import ANSWERS
 from labs.definition.course import variant
-from labs.grading import grade
-from labs.student.doing import do
+from labs.grading import class_grading, grade
 from labs.student.packing import pack
+from labs.student.starting import start
+from labs.student.student_runs import carry_out_run
 from testbed.lab.ready import lab
 from tests.labs.conftest import COURSE
 from tests.virtual.hostile_modules import FILES, FORGERY, source
@@ -33,7 +32,7 @@ def test_only_the_sound_module_is_graded_and_the_others_say_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(grade, "_WALL_SECONDS", 90.0)
-    monkeypatch.setattr(grade, "_SEEDS", 3)
+    monkeypatch.setattr(class_grading, "_SEEDS", 3)
     spec, ready = lab_catalogue.find("own_congestion_control"), lab()
     class_folder = tmp_path / "class"
     class_folder.mkdir()
@@ -47,7 +46,7 @@ def test_only_the_sound_module_is_graded_and_the_others_say_why(
             '[answers]\nsource = "mine.c"\nreno = "1 kbit/s"\n'
         )
         if name == "good":
-            do(assignment, spec.runs[0], "virtual", lambda: ready)
+            carry_out_run(assignment, spec.runs[0], "virtual", lambda: ready)
             pack(assignment, class_folder / "good.zip")
         else:
             module.write_text(source.replace(old, new, 1))
@@ -58,12 +57,12 @@ def test_only_the_sound_module_is_graded_and_the_others_say_why(
         for case in json.loads((tmp_path / "grades" / "report.json").read_text())
     }
     assert report["good"]["state"] == "graded" and report["good"]["authentic"] == {"lossy": True}
-    for name, said in (
+    for name, reason in (
         ("crash", "crashed"),
         ("spin", "was stopped at its limit"),
         ("wrong", "retrun"),
     ):
-        assert report[name]["state"] == "could not grade" and said in report[name]["refused"], (
+        assert report[name]["state"] == "could not grade" and reason in report[name]["refused"], (
             report[name]
         )
     assert "mine_slow_start" in (tmp_path / "grades" / "reading.html").read_text()
@@ -72,8 +71,8 @@ def test_only_the_sound_module_is_graded_and_the_others_say_why(
 def test_a_hostile_module_reads_nothing_and_the_class_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The grader stands in the folder of the course's file, as one does who types the command."""
-    monkeypatch.setattr(grade, "_SEEDS", 3)
+    """The grader works in the folder of the course's file, as a person who types the command."""
+    monkeypatch.setattr(class_grading, "_SEEDS", 3)
     monkeypatch.chdir(tmp_path)
     Path("canary").write_text(COURSE.secret)
     spec = lab_catalogue.find("own_congestion_control")

@@ -1,6 +1,4 @@
-"""The pages in a browser: no complaint, nothing wider than a phone, and lines for overrides.toml
-from what is typed.
-"""
+"""The pages in a browser: no complaint, no page wider than a phone, and lines of TOML."""
 
 from __future__ import annotations
 
@@ -18,14 +16,14 @@ from labs.definition.answer_key import Key
 from labs.definition.assignment import Assignment
 from labs.definition.course import variant
 from labs.definition.lab_spec import LabSpec
-from labs.grading.accepting import FILE as ACCEPTED
-from labs.grading.accepting import Accept, Accepted, accept, read_accepted
+from labs.grading.acceptances import FILE as ACCEPTED
+from labs.grading.acceptances import Acceptance, Acceptances, apply_acceptances, read_acceptances
 from labs.grading.case import Case
 from labs.grading.grade_pages import class_page, feedback_page, reading_page
-from labs.grading.inspection import Inspected
+from labs.grading.inspection import InspectedHandIn
 from labs.grading.intake import HandIn
 from labs.grading.marking import Marker
-from labs.grading.overrides import ByHand, Override
+from labs.grading.overrides import Override, Overrides
 from labs.grading.roster import Person
 from labs.sack.key import DERIVED
 from tests.labs.conftest import COURSE
@@ -70,18 +68,18 @@ def shown(page: str, tmp_path: Path, script: str = "") -> tuple[str, str]:
         file.as_uri(),
     ]
     environment = os.environ | {"HOME": str(tmp_path)}
-    done = subprocess.run(
+    browser = subprocess.run(
         command, capture_output=True, text=True, check=False, timeout=120, env=environment
     )
-    return done.stdout, done.stderr
+    return browser.stdout, browser.stderr
 
 
 def typed(page: str, tmp_path: Path, script: str) -> str:
     """The file that the page makes after `script` has filled it in."""
     document, _ = shown(page, tmp_path, script)
-    found = re.search(r"<title>typed ([\w+/=]+)</title>", document)
-    assert found
-    return base64.b64decode(found[1]).decode()
+    match = re.search(r"<title>typed ([\w+/=]+)</title>", document)
+    assert match
+    return base64.b64decode(match[1]).decode()
 
 
 @pytest.fixture
@@ -92,13 +90,16 @@ def case(sack: LabSpec, key: Key) -> Case:
         "factor": [long[:80]],
         "why": [long + " <b>bold</b> because " * 40],
     }
-    found = Case(HandIn(Path(), "ann"), Path(), Inspected(student="ann", answers=given))
-    found.variant, found.person = variant(COURSE, sack, "ann"), Person("ann", "Ann " + long[:60])
-    found.marks = Marker(sack, key, {}, DERIVED, {}, {}).marks(given)
-    found.digest = DIGEST
-    found.flag("captures", f"{long} differs from packet 1,234 on", "ben")
-    found.flag('odd "kind" <b>', "quoted rightly")
-    return found
+    shown_case = Case(HandIn(Path(), "ann"), Path(), InspectedHandIn(student="ann", answers=given))
+    shown_case.variant, shown_case.person = (
+        variant(COURSE, sack, "ann"),
+        Person("ann", "Ann " + long[:60]),
+    )
+    shown_case.marks = Marker(sack, key, {}, DERIVED, {}, {}).marks(given)
+    shown_case.digest = DIGEST
+    shown_case.flag("captures", f"{long} differs from packet 1,234 on", "ben")
+    shown_case.flag('odd "kind" <b>', "quoted rightly")
+    return shown_case
 
 
 def test_pages_fit_a_phone_and_raise_no_complaint(
@@ -108,24 +109,24 @@ def test_pages_fit_a_phone_and_raise_no_complaint(
     pages = {
         "feedback": feedback_page(sack, case),
         "class": class_page(sack, COURSE, [Person("eve")], [case], names),
-        "reading": reading_page(sack, [case], names, ByHand(), Accepted()),
+        "reading": reading_page(sack, [case], names, Overrides(), Acceptances()),
         "handout": (assignment.folder / "handout.html").read_text(),
     }
     for name, page in pages.items():
         document, complaints = shown(page, tmp_path)
         assert "</html>" in document and "CONSOLE" not in complaints, f"{name}: {complaints}"
         document, _ = shown(page, tmp_path, _PROBE)
-        found = re.search(r"<title>wide ([\d.]+)</title>", document)
-        assert found and float(found[1]) <= _PHONE * 1.3, f"{name}: {found and found[1]}"
+        match = re.search(r"<title>wide ([\d.]+)</title>", document)
+        assert match and float(match[1]) <= _PHONE * 1.3, f"{name}: {match and match[1]}"
 
 
 def test_what_is_typed_while_reading_becomes_lines_of_the_file(
     case: Case, sack: LabSpec, tmp_path: Path
 ) -> None:
-    decided = ByHand(
+    decided = Overrides(
         (Override("eve", "why", 1.0, "kept"), Override("ann", "factor", 2.0, "replaced or kept"))
     )
-    page = reading_page(sack, [case], {id(case): "ann"}, decided, Accepted())
+    page = reading_page(sack, [case], {id(case): "ann"}, decided, Acceptances())
     lines = tomllib.loads(typed(page, tmp_path, _TYPED))["override"]
     kept = {"student": "eve", "question": "why", "points": 1, "comment": "kept", "hand_in": ""}
     comment = 'Say "why" \\ more'
@@ -142,10 +143,10 @@ def test_what_is_typed_while_reading_becomes_lines_of_the_file(
 def test_what_is_ticked_becomes_an_acceptance_of_that_hand_in(
     case: Case, sack: LabSpec, tmp_path: Path
 ) -> None:
-    before = Accept("eve", "e" * 32, ("captures",), "kept")
-    page = reading_page(sack, [case], {id(case): "ann"}, ByHand(), Accepted((before,)))
+    before = Acceptance("eve", "e" * 32, ("captures",), "kept")
+    page = reading_page(sack, [case], {id(case): "ann"}, Overrides(), Acceptances((before,)))
     (tmp_path / ACCEPTED).write_text(typed(page, tmp_path, _TICKED))
-    lines = read_accepted(tmp_path).accept
-    assert lines == (before, Accept("ann", DIGEST, ("captures", 'odd "kind" <b>')))
-    accept(case, Accepted(lines))
+    lines = read_acceptances(tmp_path).accept
+    assert lines == (before, Acceptance("ann", DIGEST, ("captures", 'odd "kind" <b>')))
+    apply_acceptances(case, Acceptances(lines))
     assert case.state == "graded" and len(case.accepted) == 2

@@ -19,8 +19,8 @@ from tests.labs.made_measurements import LABS, MadeLab, runs_of
 
 
 def test_corners_are_all_ends_and_the_middle() -> None:
-    found = corners(lab_catalogue.find("fairness"))
-    assert [tuple(value for _, value in one) for one in found] == [
+    corner_variants = corners(lab_catalogue.find("fairness"))
+    assert [tuple(value for _, value in values) for values in corner_variants] == [
         ("18mbit", "7"),
         ("18mbit", "12"),
         ("30mbit", "7"),
@@ -36,14 +36,18 @@ def lesson(name: str, runs: Runs) -> bool:
 def key(name: str, runs: Runs) -> Key:
     lab = lab_catalogue.find(name)
     variables = variables_of(lab, variant(COURSE, lab, "ann"))
-    found: Key = lab_catalogue.key_module(name).key(runs, variables)
-    return found
+    lab_key: Key = lab_catalogue.key_module(name).key(runs, variables)
+    return lab_key
 
 
-def agrees(made: MadeLab, found: Key) -> bool:
+def agrees(made_lab: MadeLab, lab_key: Key) -> bool:
     """Whether the key ticks what the claim says."""
-    right = all(options <= found.choices[question] for question, options in made.right.items())
-    return right and all(not options & found.choices[ask] for ask, options in made.wrong.items())
+    right = all(
+        options <= lab_key.choices[question] for question, options in made_lab.right.items()
+    )
+    return right and all(
+        not options & lab_key.choices[ask] for ask, options in made_lab.wrong.items()
+    )
 
 
 def test_every_lab_has_made_up_runs() -> None:
@@ -73,19 +77,19 @@ def test_the_key_agrees_with_the_claim_whenever_the_runs_show_it(
 
 @pytest.mark.parametrize("name", LABS)
 def test_a_factor_has_a_direction_and_the_other_one_is_a_known_mix_up(name: str) -> None:
-    found = key(name, runs_of(LABS[name].shown))
+    lab_key = key(name, runs_of(LABS[name].shown))
     for question in lab_catalogue.find(name).questions:
-        known = set(found.mistakes.get(question.id, {}))
-        assert {mistake.id for mistake in question.mistakes} == known
+        with_value = set(lab_key.mistakes.get(question.id, {}))
+        assert {mistake.id for mistake in question.mistakes} == with_value
         if "how many times" in question.ask.lower():
             assert " is how many times " in question.ask
-            other = found.mistakes[question.id]["upside_down"]
-            assert other == pytest.approx(1 / found.numbers[question.id])
+            other = lab_key.mistakes[question.id]["upside_down"]
+            assert other == pytest.approx(1 / lab_key.numbers[question.id])
 
 
 @pytest.mark.virtual
 @pytest.mark.parametrize("name", lab_catalogue.names())
 def test_the_lesson_shows_in_the_middle(name: str, tmp_path: Path) -> None:
     lab = lab_catalogue.find(name)
-    found = check_ranges(lab, 1, tmp_path, 1, corners(lab)[-1:])
-    assert [(one.lesson, one.problem) for one in found] == [(True, "")]
+    corner_results = check_ranges(lab, 1, tmp_path, 1, corners(lab)[-1:])
+    assert [(corner.lesson, corner.problem) for corner in corner_results] == [(True, "")]

@@ -12,14 +12,15 @@ from typing import Any
 import pytest
 
 from labs.definition import lab_catalogue
-from labs.definition.assignment import Assignment, start
+from labs.definition.assignment import Assignment
 from labs.definition.course import variant
 from labs.definition.lab_spec import LabSpec
 from labs.grading.case import Case
-from labs.grading.inspection import FoundRun
+from labs.grading.inspection import HandedInRun
 from labs.grading.intake import HandIn
-from labs.grading.real_time import GUESTS_BEGIN, check_label, contradictions
-from labs.student.doing import do
+from labs.grading.real_time_checks import GUESTS_BEGIN, check_label, contradictions
+from labs.student.starting import start
+from labs.student.student_runs import carry_out_run
 from testbed.lab.ready import lab as the_lab
 from testbed.native.realtime import REALTIME
 from testbed.virtual import virtual_run as guest_run
@@ -53,7 +54,7 @@ def run_of(folder: Path) -> Path:
     return folder
 
 
-def test_the_clock_of_guests_begins_where_the_testbed_says() -> None:
+def test_the_clock_of_guests_begins_as_the_testbed_says() -> None:
     assert GUESTS_BEGIN * 10**9 == guest_run._EPOCH
 
 
@@ -83,7 +84,7 @@ CAPTURE, SOCKETS = "sack_on/h1-eth0.pcap", "sack_on/h1.sockets.jsonl"
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "words"),
     [
         (manifest(image={"digest": "i"}), "names a lab's kernel and image"),
         (manifest(lab_digest="d"), "names a lab's kernel and image"),
@@ -116,11 +117,11 @@ CAPTURE, SOCKETS = "sack_on/h1-eth0.pcap", "sack_on/h1.sockets.jsonl"
     ],
 )
 def test_each_witness_that_says_otherwise_is_named(
-    change: Callable[[Path], None], said: str, tmp_path: Path
+    change: Callable[[Path], None], words: str, tmp_path: Path
 ) -> None:
     change(run_of(tmp_path))
-    found = contradictions(str(tmp_path), LAB_RELEASE)
-    assert any(said in sentence for sentence in found)
+    sentences = contradictions(str(tmp_path), LAB_RELEASE)
+    assert any(words in sentence for sentence in sentences)
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +133,7 @@ def virtual_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Pat
 
     def run(seed: int) -> Path:
         other = Assignment(place / str(seed), lab, replace(begun.variant, seed=seed))
-        return do(other, lab.runs[0], "virtual", lambda: ready)
+        return carry_out_run(other, lab.runs[0], "virtual", lambda: ready)
 
     return run
 
@@ -155,7 +156,7 @@ def test_a_run_in_virtual_time_is_found_under_any_label(
     (other / "raw" / "seed-2").rename(other / "raw" / "seed-1")
     dressed(other)
     found_out = _flags(tmp_path / "honest", other, reference, sack)
-    assert found_out == set(), "who rewrites everything is not found out"
+    assert found_out == set(), "a student who rewrites everything is not found out"
 
 
 _SIGNS = {
@@ -179,10 +180,15 @@ def _flags(folder: Path, run: Path, reference: Path, sack: LabSpec) -> set[str]:
     files, wanted = _raw_files(run), _raw_files(reference)
     record = {name: digest for name, digest in wanted.items() if "/sack_o" in name}
     case = Case(HandIn(folder, "ann"), folder)
-    found = FoundRun("runs/sack", "native", {}, [1], {}, files, [])
+    handed_in = HandedInRun("runs/sack", "native", {}, [1], {}, files, [])
     check_label(
-        case, sack.runs[0], found, [{"values": {}, "files": record}], reference / "raw", LAB_RELEASE
+        case,
+        sack.runs[0],
+        handed_in,
+        [{"values": {}, "files": record}],
+        reference / "raw",
+        LAB_RELEASE,
     )
-    said = " ".join(flag.text for flag in case.flags)
+    flag_texts = " ".join(flag.text for flag in case.flags)
     assert all(flag.kind == "not real time" for flag in case.flags)
-    return {sign for sign, words in _SIGNS.items() if words in said}
+    return {sign for sign, words in _SIGNS.items() if words in flag_texts}

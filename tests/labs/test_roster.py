@@ -1,6 +1,4 @@
-"""The class as instructors have it: exports in several languages, and what spreadsheets make of
-them.
-"""
+"""The class as instructors have it: exports in several languages, and spreadsheets."""
 
 from __future__ import annotations
 
@@ -57,8 +55,8 @@ def test_spreadsheets_delimiters_and_encodings_are_known(
 def test_worksheets_of_moodle_give_participants_numbers(
     heading: str, participant: str, tmp_path: Path
 ) -> None:
-    found = roster(tmp_path, f'{heading}\n"{participant}","Änn A",a@x.de,-\n')
-    assert found == [Person("a@x.de", "Änn A", "a@x.de", "1734")]
+    people = roster(tmp_path, f'{heading}\n"{participant}","Änn A",a@x.de,-\n')
+    assert people == [Person("a@x.de", "Änn A", "a@x.de", "1734")]
 
 
 @pytest.mark.parametrize(
@@ -72,11 +70,11 @@ def test_worksheets_of_moodle_give_participants_numbers(
     ],
 )
 def test_exports_of_grades_give_names_of_two_columns(heading: str, tmp_path: Path) -> None:
-    delimiter = next(one for one in ";\t," if one in heading)
+    delimiter = next(candidate for candidate in ";\t," if candidate in heading)
     row = delimiter.join(("Änn", "A", "s01", "", "", "a@x.de"))
-    found = roster(tmp_path, f"{heading}\n{row}\n")
-    assert (found[0].id, found[0].email) == ("s01", "a@x.de")
-    assert set(found[0].name.split()) >= {"Änn"} and len(found) == 1
+    people = roster(tmp_path, f"{heading}\n{row}\n")
+    assert (people[0].id, people[0].email) == ("s01", "a@x.de")
+    assert set(people[0].name.split()) >= {"Änn"} and len(people) == 1
 
 
 @pytest.mark.parametrize(
@@ -107,10 +105,12 @@ def test_other_encodings_are_refused_with_what_to_do(tmp_path: Path) -> None:
 
 
 def test_a_heading_is_never_a_student(tmp_path: Path) -> None:
-    assert [one.id for one in roster(tmp_path, "id\nann\nben\n")] == ["ann", "ben"]
-    assert [one.id for one in roster(tmp_path, "id,name\ns01,Ann\nid,name\ns02,Ben\n")] == [
+    assert [candidate.id for candidate in roster(tmp_path, "id\nann\nben\n")] == ["ann", "ben"]
+    assert [
+        candidate.id for candidate in roster(tmp_path, "id,name\ns01,Ann\nid,name\ns02,Ben\n")
+    ] == [
         "s01",
         "s02",
     ]
-    assert [one.id for one in roster(tmp_path, "ann\nben\n")] == ["ann", "ben"]
-    assert [one.id for one in roster(tmp_path, "Anmeldename\nann\n")] == ["ann"]
+    assert [candidate.id for candidate in roster(tmp_path, "ann\nben\n")] == ["ann", "ben"]
+    assert [candidate.id for candidate in roster(tmp_path, "Anmeldename\nann\n")] == ["ann"]

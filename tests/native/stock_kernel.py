@@ -1,5 +1,4 @@
-"""A computer with Debian's own kernel, emulated by QEMU without KVM: any machine can have the
-native testbed for real.
+"""A computer with Debian's own kernel, emulated by QEMU without KVM, for real native runs anywhere.
 
 The kernel and busybox are fetched with apt and unpacked into the cache, not installed. The root
 is the lab's image, which holds Mininet, Open vSwitch and the tools; a job enters and its results
@@ -53,9 +52,9 @@ def stock_kernel(report: BuildReport | None = None) -> Entry:
 
 
 def run(entry: Entry, lab: Lab, module: str, data: Any, out: Path, seconds: float) -> float:
-    """Run `perform(data, room)` of `module` as root on that computer; the seconds of its own clock.
+    """Run `perform(data, job)` of `module` as root on that computer, with its results in `out`.
 
-    Its results are in the folder `out`. Raises TcplabError with the job's own message.
+    Returns the seconds of its own clock. Raises TcplabError with the job's own message.
     """
     (out / "job.pyz").write_bytes(job_archive(module, data))
     command = [
@@ -121,9 +120,7 @@ def _build(workshop: Workshop) -> Facts:
 def _lay_out(disk: Path, modules: Path, busybox: Path) -> None:
     for name in ("bin", "proc", "sys", "dev", "image", "written", "root"):
         (disk / name).mkdir(parents=True)
-    (disk / "sbin").symlink_to(
-        "bin"
-    )  # where the kernel, which loads modules on demand, has its modprobe
+    (disk / "sbin").symlink_to("bin")  # the kernel loads modules on demand with /sbin/modprobe
     shutil.copy(busybox / "bin/busybox", disk / "bin/busybox")
     shutil.copy(HERE / "start.sh", disk / "init")
     (disk / "init").chmod(0o755)

@@ -1,4 +1,4 @@
-"""The native testbed on the kernel of this machine, where it can: root, netem, Open vSwitch."""
+"""The native testbed on this machine's kernel, if it can: root, netem, Open vSwitch."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.sack import Parameters, experiment
+from experiments.sack import SackParameters, experiment
 from testbed.native.native_run import obstacles, run_natively
 from tests.virtual.conftest import read
 from topologies.data import to_data
@@ -30,13 +30,13 @@ def _machine() -> tuple[str, ...]:
 
 
 def test_sack_runs_natively_and_leaves_the_machine_as_it_was(tmp_path: Path) -> None:
-    found = obstacles()
-    if found:
-        pytest.skip(str(found[0]))
+    problems = obstacles()
+    if problems:
+        pytest.skip(str(problems[0]))
     before = _machine()
     run_natively(
         "experiments.procedure",
-        to_data(experiment(Parameters(duration=Duration.parse("4s")))),
+        to_data(experiment(SackParameters(duration=Duration.parse("4s")))),
         tmp_path,
         lambda phase, elapsed: None,
     )

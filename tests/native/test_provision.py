@@ -1,6 +1,4 @@
-"""provision.sh in a clean Debian root, as in a box that nobody has touched: it installs all, and
-again nothing.
-"""
+"""provision.sh in a clean Debian root: it installs everything, and the second time nothing."""
 
 from __future__ import annotations
 
@@ -24,9 +22,7 @@ _ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "non
 
 @pytest.fixture
 def clean_root(tmp_path: Path) -> Path:
-    """A Debian with apt and Python, and our code in /tcplab; skips where this machine cannot make
-    one.
-    """
+    """A Debian with apt, Python and our code in /tcplab; skips if this machine cannot make it."""
     if not shutil.which("mmdebstrap"):
         pytest.skip(f"no mmdebstrap here: {install_command(['mmdebstrap'])}")
     if os.geteuid() != 0:
@@ -41,9 +37,9 @@ def clean_root(tmp_path: Path) -> Path:
         str(root),
         mirror(SUITE),
     ]
-    made = subprocess.run(command, capture_output=True, text=True, check=False)
-    if made.returncode != 0:
-        pytest.skip(f"mmdebstrap cannot make a root here: {made.stderr.strip().splitlines()[-1]}")
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"mmdebstrap cannot make a root here: {done.stderr.strip().splitlines()[-1]}")
     (root / "tcplab").mkdir()
     for name in _CODE:
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
@@ -53,10 +49,7 @@ def clean_root(tmp_path: Path) -> Path:
 
 
 def inside(root: Path, *command: str) -> str:
-    """What a command prints in the root, which sees the processes of its own only.
-
-    Standard error goes along.
-    """
+    """What a command prints in the root, errors included; it sees only its own processes."""
     script = (
         f'mount -t proc proc "{root}/proc" && mount --rbind /dev "{root}/dev" && exec chroot'
         f' "{root}" "$@"'
@@ -81,10 +74,29 @@ def test_a_clean_debian_has_every_tool_afterwards(clean_root: Path) -> None:
     assert inside(clean_root, *survey) == ""
     again = inside(clean_root, "sh", "/tcplab/provision.sh", "packages", *missing)
     assert "0 newly installed" in again
-    found = json.loads(
+    answer = json.loads(
         inside(clean_root, "sh", "-c", "cd /tcplab && python3 -B -m testbed.doctor --json || true")
     )
-    (tools,) = (one for one in found["findings"] if one["what"] == "network's tools")
+    (tools,) = (finding for finding in answer["findings"] if finding["what"] == "network's tools")
     assert tools["state"] == "ok" and set(NATIVE.values()) <= {
         word.split()[0] for word in tools["said"].split(", ")
     }
+
+
+def test_a_checkout_that_was_on_the_systems_path_is_taken_off_it(tmp_path: Path) -> None:
+    """Version 0.1 wrote tcplab.pth. The function is run alone; its Python names a folder."""
+    place = tmp_path / "dist-packages"
+    place.mkdir()
+    (place / "tcplab.pth").write_text("/vagrant\n")
+    (place / "other.pth").touch()
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\necho {place}\n")
+    python.chmod(0o755)
+    script = (ROOT / "provision.sh").read_text()
+    begin = script.index("take_checkout_off_the_path() {")
+    function = script[begin : script.index("\n}\n", begin) + 3]
+    for _ in range(2):
+        words = ["sh", "-euc", f"python={python}\n{function}\ntake_checkout_off_the_path"]
+        subprocess.run(words, check=True)
+    assert [file.name for file in place.iterdir()] == ["other.pth"]
+    assert "pth" not in script.replace(function, "")

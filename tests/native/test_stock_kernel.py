@@ -1,5 +1,4 @@
-"""The native testbed for real, on Debian's own kernel: a computer that QEMU emulates, as slow as
-that is.
+"""The native testbed for real, on Debian's own kernel, on a computer that QEMU emulates slowly.
 
 What is asserted is what the network does (round trips, rates, proofs), never how long anything
 takes.
@@ -15,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from experiments.running.seed import judge
-from experiments.sack import Parameters, experiment
+from experiments.sack import SackParameters, experiment
 from experiments.spec import Condition, Proof
 from testbed.host.packages import install_command
 from testbed.lab.ready import lab
@@ -35,14 +34,14 @@ ON_DEMAND = {"nfnetlink", "nfnetlink_cttimeout", "sch_fifo"}
     not shutil.which(QEMU), reason=f"no QEMU here: {install_command(['qemu-system-x86'])}"
 )
 def test_a_run_is_right_and_leaves_the_machine_as_it_was(tmp_path: Path) -> None:
-    made = experiment(Parameters(duration=Duration.parse("5s"), loss=Share.parse("0%")))
+    study = experiment(SackParameters(duration=Duration.parse("5s"), loss=Share.parse("0%")))
     setting = ("net.ipv4.tcp_congestion_control", RESTRICTED)
     restricted = Condition(
         RESTRICTED, RESTRICTED, (setting,), (Proof("congestion_control", RESTRICTED),)
     )
-    spec = dataclasses.replace(made, conditions=(restricted,))
+    spec = dataclasses.replace(study, conditions=(restricted,))
     code = {
-        str(file.relative_to(ROOT)): file.read_text() for file in (ROOT / "testbed").glob("*.py")
+        str(file.relative_to(ROOT)): file.read_text() for file in (ROOT / "testbed").rglob("*.py")
     }
     data = {
         "job": "together",
@@ -52,11 +51,11 @@ def test_a_run_is_right_and_leaves_the_machine_as_it_was(tmp_path: Path) -> None
         "runs": ["only"],
     }
     run(stock_kernel(), lab(), "tests.virtual.native_jobs", data, tmp_path, 900)
-    found = read(tmp_path / "found.json")
-    assert found["statuses"] == [0]
-    modules = {line.removeprefix("+ ") for line in found["difference"].pop("modules", [])}
+    report = read(tmp_path / "found.json")
+    assert report["statuses"] == [0]
+    modules = {line.removeprefix("+ ") for line in report["difference"].pop("modules", [])}
     assert modules <= ON_DEMAND, "what the kernel loads on demand stays, and nothing else"
-    assert found["difference"] == {}
+    assert report["difference"] == {}
     assert read(tmp_path / "only/environment.json")["clock"] == "real"
     assert judge(spec, 1, tmp_path / "only").failures == ()
     assert read(tmp_path / "only" / REALTIME)["naps"] > 100
@@ -66,14 +65,14 @@ def test_a_run_is_right_and_leaves_the_machine_as_it_was(tmp_path: Path) -> None
 def _check_the_link(folder: Path) -> None:
     """1 Mbit/s and 40 ms each way: 80 ms there and back, and at most 1448 of 1514 bytes are data.
 
-    How much less than that arrives is a matter of who else needs the processors that emulate
-    this computer. A little more is its clock's: packets leave netem when they should have, so
-    that seconds which begin late hold more of them.
+    How much less arrives depends on what else needs the processors that emulate this computer. A
+    little more can arrive because of its clock: packets leave netem when they should have left, so
+    seconds that begin late hold more of them.
     """
     lines = (folder / "h1.sockets.jsonl").read_text().splitlines()
     rows = [row for line in lines for row in json.loads(line)["sockets"] if row["state"] == "ESTAB"]
     assert 80_000 <= min(row["min_rtt_us"] for row in rows if row["min_rtt_us"]) < 160_000
-    said = (folder / "flow1.server.txt").read_text().split()
-    rate, unit = float(said[-2]), said[-1]
+    words = (folder / "flow1.server.txt").read_text().split()
+    rate, unit = float(words[-2]), words[-1]
     goodput = rate * {"Kbits/sec": 1e3, "Mbits/sec": 1e6}[unit]
     assert 0.05e6 < goodput < 1e6

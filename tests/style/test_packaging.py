@@ -4,14 +4,16 @@ is installed.
 
 from __future__ import annotations
 
+import fcntl
+import os
 import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 import tarfile
 import tomllib
 import venv
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -21,65 +23,138 @@ from testbed.host.interpreter import _LIBRARIES
 from testbed.host.packages import TOOLS
 
 ROOT = Path(__file__).resolve().parents[2]
+CAPTURE = ROOT / "tests/analysis/data/run/raw/seed-5/sack_on/h2-eth0.pcap"
+_ALONE = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+"""The checkout is nowhere on the path of a program that is started with this."""
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the source distribution and the wheel that is built from it, and from nothing
-    else.
+    """A folder with the source distribution and the wheel that is built from it alone.
+
+    It takes minutes, so the processes of a test run share it.
     """
-    place = tmp_path_factory.mktemp("built")
-    source = place / "source"
-    ignored = shutil.ignore_patterns(
-        ".git", ".venv", "runs", "build", "dist", "*.egg-info", "__pycache__", ".*_cache"
-    )
-    shutil.copytree(ROOT, source, ignore=ignored)
-    command = [sys.executable, "-m", "build", "--outdir", str(place / "dist"), str(source)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if "Temporary failure in name resolution" in done.stdout + done.stderr:
-        pytest.skip("no network: the tools that build cannot be fetched")
-    assert done.returncode == 0, done.stdout + done.stderr
+    place = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        place = place.parent
+    with (place / "built.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (place / "dist").exists():
+            _build(place)
     return place / "dist"
 
 
-def test_the_wheel_works_in_a_fresh_environment(built: Path, tmp_path: Path) -> None:
-    venv.create(tmp_path / "fresh", with_pip=False)
-    python = tmp_path / "fresh/bin/python"
-    (wheel,) = built.glob("*.whl")
-    install = [
-        sys.executable,
-        "-m",
-        "pip",
-        "--python",
-        str(python),
-        "install",
-        "--quiet",
-        "--no-deps",
-        "--no-index",
-    ]
-    subprocess.run([*install, str(wheel)], check=True)
-    libraries = next((tmp_path / "fresh/lib").glob("python3*/site-packages")) / "libraries.pth"
-    libraries.write_text(
-        sysconfig.get_path("purelib") + "\n"
-    )  # what it depends on is not what is tested
-
-    def printed(*command: str) -> str:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
-    assert "doctor" in printed(str(python.with_name("tcplab")), "--help")
-    assert "--bw" in printed(str(python), "-m", "experiments.sack", "--help")
-    assert str(tmp_path / "fresh") in printed(
-        str(python), "-c", "import testbed; print(testbed.__file__)"
+def _build(place: Path) -> None:
+    source = place / "source"
+    ignored = (".git", ".venv", "runs", "build", "dist", "target", "*.egg-info", "*.so")
+    ignore = shutil.ignore_patterns(*ignored, "__pycache__", ".*_cache")
+    shutil.copytree(ROOT, source, ignore=ignore, dirs_exist_ok=True)
+    command = [sys.executable, "-m", "build", "--outdir", str(place / "new"), str(source)]
+    crates = {"CARGO_TARGET_DIR": str(ROOT / "analysis/flows/core/target")}
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, env=os.environ | crates
     )
-    # The names of these hold the digests of every file of the recipes: the same files are there.
-    entries = [sys.executable, "-m", "testbed.lab.survey", "run"]
-    here = subprocess.run(entries, capture_output=True, text=True, check=True, cwd=ROOT).stdout
-    assert printed(str(python), "-m", "testbed.lab.survey", "run") == here
-    assert "sack_loss_sweep" in printed(str(python), "-m", "experiments", "--list")
-    assert "--seeds" in printed(str(python.with_name("tcplab")), "sweep", "--help")
+    if "Temporary failure in name resolution" in done.stdout + done.stderr:
+        pytest.skip("no network: the tools that build cannot be fetched")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (place / "new").rename(place / "dist")
+
+
+@pytest.fixture(scope="module")
+def installed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of programs of a fresh environment that has the wheel and what it depends on."""
+    place = tmp_path_factory.mktemp("fresh")
+    venv.create(place, with_pip=False)
+    (wheel,) = built.glob("*.whl")
+    pip = [sys.executable, "-m", "pip", "--python", str(place / "bin/python")]
+    options = ["install", "--quiet", "--no-deps", "--no-index"]
+    subprocess.run([*pip, *options, str(wheel)], check=True, env=_ALONE)
+    others = [folder for folder in sys.path if folder.endswith("-packages")]
+    (_packages(place) / "others.pth").write_text("\n".join(others) + "\n")
+    return place / "bin"
+
+
+def _packages(environment: Path) -> Path:
+    return next((environment / "lib").glob("python3*/site-packages"))
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Path:
+    """A user's folder, with a module whose name one of our packages has in a checkout."""
+    (tmp_path / "analysis.py").write_text("OWNER = 'the user'\n")
+    return tmp_path
+
+
+def printed(place: Path, *command: str | Path) -> str:
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=place, env=_ALONE
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_an_installed_copy_owns_one_name(installed: Path) -> None:
+    names = {entry.name for entry in _packages(installed.parent).iterdir()} - {"others.pth"}
+    assert names == {"tcplab", f"tcplab-{testbed.VERSION}.dist-info"}
+    metadata = _packages(installed.parent) / f"tcplab-{testbed.VERSION}.dist-info"
+    assert (metadata / "top_level.txt").read_text() == "tcplab\n"
+
+
+def test_one_wheel_serves_every_python(built: Path) -> None:
+    (wheel,) = built.glob("*.whl")
+    assert "-cp311-abi3-" in wheel.name
+    engines = [name for name in zipfile.ZipFile(wheel).namelist() if "/_core" in name]
+    if shutil.which("cargo"):
+        assert engines == ["tcplab/analysis/flows/_core.abi3.so"]
+
+
+def test_a_users_own_modules_stay_the_users(installed: Path, elsewhere: Path) -> None:
+    code = "import tcplab, analysis; print(analysis.OWNER, tcplab.__file__)"
+    said = printed(elsewhere, installed / "python", "-c", code)
+    assert said.startswith(f"the user {installed.parent}")
+    code = "import tcplab; [getattr(tcplab, name) for name in dir(tcplab)]"
+    printed(elsewhere, installed / "python", "-c", code)
+
+
+@pytest.mark.parametrize(
+    ("command", "word"),
+    [
+        ("tcplab --help", "doctor"),
+        ("tcplab sweep --help", "--seeds"),
+        ("tcplab lab list", "congestion_control"),
+        ("tcplab run sack --dry-run", "net.ipv4.tcp_sack"),
+        ("tcplab run --list", "sack_loss_sweep"),
+        ("tcplab analyze {capture}", "segments"),
+        ("tcplab report --help", "ARGUMENTS"),
+        ("python -m tcplab.experiments.sack --help", "--bw"),
+        ("python -m tcplab.analysis compare --help", "PATH"),
+        ("python -m tcplab.labs list", "fairness"),
+    ],
+)
+def test_the_wheel_works(installed: Path, elsewhere: Path, command: str, word: str) -> None:
+    program, *arguments = command.format(capture=CAPTURE).split()
+    assert word in printed(elsewhere, installed / program, *arguments)
+
+
+def test_pages_and_handouts_find_their_templates(installed: Path, elsewhere: Path) -> None:
+    start = ("lab", "start", "sack", "--student", "ann")
+    printed(elsewhere, installed / "tcplab", *start)
+    assert (elsewhere / "sack-ann/handout.md").exists()
+    printed(elsewhere, installed / "tcplab", "analyze", CAPTURE, "--out", "graphs")
+    assert (elsewhere / "graphs/graphs.html").exists()
+
+
+def test_recipes_and_the_code_in_guests_are_those_of_a_checkout(
+    installed: Path, elsewhere: Path
+) -> None:
+    """The names of cache entries hold the digests of every file of the recipes."""
+    survey = [sys.executable, "-m", "testbed.lab.survey", "run"]
+    theirs = printed(elsewhere, installed / "python", "-m", "tcplab.testbed.lab.survey", "run")
+    assert theirs == printed(ROOT, *survey)
+    digest = "from {}testbed.jobs.archive import code_digest; print(code_digest())"
+    theirs = printed(elsewhere, installed / "python", "-c", digest.format("tcplab."))
+    assert theirs == printed(ROOT, sys.executable, "-c", digest.format(""))
 
 
 def test_the_source_distribution_has_every_file_of_the_repository(built: Path) -> None:

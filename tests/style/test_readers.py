@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+from experiments.definition.catalogue import catalogue
+
 ROOT = Path(__file__).resolve().parents[2]
 PLACES = (
     "analysis",
@@ -19,6 +21,8 @@ PLACES = (
     "experiments/running/seed.py",
     "experiments/running/store.py",
     "experiments/sweep/point.py",
+    *(f"experiments/{named.name}" for named in catalogue()),
+    "experiments/sweep/carrying_point.py",
 )
 OPENING = ("open", "read_text", "read_bytes", "copyfile", "copytree", "fdopen")
 OTHER_FILES = {
@@ -26,10 +30,8 @@ OTHER_FILES = {
     "analysis/flows/columns.py": "the package's own tables",
     "analysis/flows/plain": "a capture, of an adopted folder or named on the command line",
     "analysis/flows/reader.py": "a pipe that is named on the command line",
-    "experiments/sack_loss_sweep/loss_summary.py": "the package's own tables",
+    "analysis/measures/metric_keys.py": "the package's own list of counters",
     "analysis/reporting/tables.py": "the package's own tables",
-    "experiments/sweep/point.py": "the package's own code",
-    "experiments/running/store.py": "locks",
     "labs/definition/assignment.py": "a student's own assignment",
     "labs/definition/lab_catalogue.py": "the package's own labs",
     "labs/definition/course.py": "the instructor's course and the file of variants",
@@ -41,7 +43,6 @@ OTHER_FILES = {
     "labs/grading/kept_files.py": "what grading wrote",
     "labs/grading/moodle.py": "the instructor's worksheet",
     "labs/grading/overrides.py": "the instructor's decisions",
-    "labs/measuring/references.py": "the package's own code",
     "labs/grading/roster.py": "the instructor's class",
     "testbed/modules/crash.py": "a module that was built here",
     "testbed/virtual/virtual_run.py": "the console, which is made here",

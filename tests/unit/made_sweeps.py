@@ -9,12 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from experiments.definition.single_run import settings_from
 from experiments.sweep.carrying_out import carry_out
 from experiments.sweep.plan import Plan, plan
 from experiments.sweep.point import Record
 from experiments.sweep.python import SilentWatch
 from experiments.sweep.running_points import PointRunner
-from experiments.sweep.sweep_definition import SweepDefinition, settings
+from experiments.sweep.sweep_definition import SweepDefinition
 from testbed.engine.engine import Done, Task
 from testbed.lab.ready import Lab
 
@@ -75,7 +76,7 @@ def steady(_data: Any, seed: int) -> Record:
 
 
 def asked(*sets: str, **more: Any) -> Plan:
-    return plan(SweepDefinition("sack", settings(sets), **more))
+    return plan(SweepDefinition("sack", settings_from(sets), **more))
 
 
 def carry(found: Plan, out: Path, engine: Any, force: bool = False) -> Path:

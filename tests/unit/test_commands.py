@@ -13,8 +13,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from experiments.cli.run_command import command_of, tcplab
+from experiments.cli.run_options import RunOptions, options_from
 from experiments.definition.catalogue import catalogue, find
 from testbed.host.interpreter import in_virtual_environment
+from topologies.units import Duration, Share
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -55,6 +57,55 @@ def test_a_dry_run_prints_the_spec_and_runs_nothing(tmp_path: Path) -> None:
         link["rightward"]["jitter"] for link in spec["topology"]["links"] if link["rightward"]
     } == {"5ms"}
     assert not (tmp_path / "runs").exists()
+
+
+def asked_for(*words: str) -> RunOptions:
+    """The options that the command of `sack` makes of these words."""
+    named = find("sack")
+    with command_of(named).make_context("sack", list(words)) as context:
+        return options_from(context, named)
+
+
+def test_a_value_is_parsed_once_and_goes_into_the_spec_as_it_is() -> None:
+    options = asked_for("--delay", "123ms", "--set", "loss=1%")
+    channels = [link.rightward for link in options.run.spec.topology.links if link.rightward]
+    assert options.typed == {"delay": Duration.parse("123ms")}
+    assert all(channel.delay is options.typed["delay"] for channel in channels)
+    assert options.run.parameters.delay is options.typed["delay"]
+    assert options.run.parameters.loss == Share.parse("1%")
+
+
+def test_what_is_typed_replaces_the_form() -> None:
+    named = find("sack_loss_sweep")
+    assert "duration" in named.preset("quick")
+    with command_of(named).make_context("x", ["--quick", "--delay", "7ms"]) as context:
+        options = options_from(context, named)
+    assert str(options.parameters.duration) == named.preset("quick")["duration"]
+    with command_of(named).make_context("x", ["--quick", "--duration", "9s"]) as context:
+        options = options_from(context, named)
+    assert options.parameters.duration == Duration.parse("9s")
+    assert list(options.typed) == ["duration"]
+
+
+PLAIN_RUN = """
+import sys
+from experiments.cli.run_command import command_of
+from experiments.cli.run_options import options_from
+from experiments.definition.catalogue import find
+named = find("sack")
+words = ["--testbed", "virtual", "--delay", "30ms", "--set", "loss=1%"]
+with command_of(named).make_context("sack", words) as context:
+    request = options_from(context, named).request()
+assert request.spec.flows and request.published == ()
+print(*(name for name in sys.modules if name.startswith("experiments.sweep")))
+"""
+
+
+def test_a_plain_run_knows_nothing_of_sweeps() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PLAIN_RUN], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
 
 
 @pytest.mark.parametrize(

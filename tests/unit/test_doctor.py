@@ -1,6 +1,4 @@
-"""Each finding of the doctor, on machines that are made up; and that the real one gets an answer
-without libraries.
-"""
+"""Each finding of the doctor on made-up machines; on the real one it answers without libraries."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ import pytest
 
 from testbed.doctor import running_kernel, system, timing
 from testbed.doctor.__main__ import as_data, as_text, verdict
-from testbed.doctor.examined import Machine
+from testbed.doctor.examined_machine import ExaminedMachine
 from testbed.doctor.finding import Finding
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,12 +20,13 @@ ALL_CAPABILITIES = "CapEff:\t000001ffffffffff"
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> Callable[..., Machine]:
-    """`made({path: text}, **more)`: a machine with these files, no programs, x86-64, root, two
-    processors.
+def machine_with(tmp_path: Path) -> Callable[..., ExaminedMachine]:
+    """`machine_with({path: text}, **more)`: a machine with these files, for root, without programs.
+
+    It is an x86-64 with two processors; `more` are other fields.
     """
 
-    def make(files: dict[str, str] | None = None, **more: object) -> Machine:
+    def make(files: dict[str, str] | None = None, **more: object) -> ExaminedMachine:
         for name, text in (files or {}).items():
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).write_text(text)
@@ -39,44 +38,44 @@ def made(tmp_path: Path) -> Callable[..., Machine]:
             "has": lambda tool: True,
             "output": lambda command: "",
         }
-        return Machine(tmp_path, **(usual | more))  # type: ignore[arg-type]
+        return ExaminedMachine(tmp_path, **(usual | more))  # type: ignore[arg-type]
 
     return make
 
 
-def states(found: Sequence[Finding]) -> dict[str, str]:
-    return {one.what: one.state for one in found}
+def states(findings: Sequence[Finding]) -> dict[str, str]:
+    return {finding.what: finding.state for finding in findings}
 
 
-def test_modules_are_found_loaded_in_the_kernel_as_files_and_by_trial(made) -> None:
-    assert set(states(list(running_kernel.modules(made()))).values()) == {"problem"}
+def test_modules_are_found_loaded_in_the_kernel_as_files_and_by_trial(machine_with) -> None:
+    assert set(states(list(running_kernel.modules(machine_with()))).values()) == {"problem"}
     files = {
         MODULES: "kernel/net/sched/sch_netem.ko.xz:\n",
         "lib/modules/6.1/modules.builtin": "kernel/x/sch_tbf.ko\n",
     }
-    found = states(
-        list(running_kernel.modules(made({**files, "sys/module/openvswitch/refcnt": "0"})))
+    by_name = states(
+        list(running_kernel.modules(machine_with({**files, "sys/module/openvswitch/refcnt": "0"})))
     )
-    assert found == {"sch_netem": "ok", "sch_tbf": "ok", "veth": "problem", "openvswitch": "ok"}
+    assert by_name == {"sch_netem": "ok", "sch_tbf": "ok", "veth": "problem", "openvswitch": "ok"}
 
 
-def test_without_lists_of_modules_a_trial_in_an_own_namespace_decides(made) -> None:
-    asked: list[Sequence[str]] = []
+def test_without_lists_of_modules_a_trial_in_an_own_namespace_decides(machine_with) -> None:
+    commands: list[Sequence[str]] = []
 
     def output(command: Sequence[str]) -> str:
-        asked.append(command)
+        commands.append(command)
         return "yes\n" if "netem" in command[-1] else ""
 
-    found = states(list(running_kernel.modules(made(output=output, user=1000))))
-    assert found["sch_netem"] == "ok" and found["veth"] == "problem"
+    by_name = states(list(running_kernel.modules(machine_with(output=output, user=1000))))
+    assert by_name["sch_netem"] == "ok" and by_name["veth"] == "problem"
     assert all(
-        command[:4] == ["unshare", "--net", "--user", "--map-root-user"] for command in asked
+        command[:4] == ["unshare", "--net", "--user", "--map-root-user"] for command in commands
     )
 
 
-def test_queues_and_congestion_controls_that_are_missing_are_named(made) -> None:
+def test_queues_and_congestion_controls_that_are_missing_are_named(machine_with) -> None:
     available = {"proc/sys/net/ipv4/tcp_available_congestion_control": "reno cubic"}
-    machine = made({MODULES: "sch_sfq.ko sch-fq.ko", **available})
+    machine = machine_with({MODULES: "sch_sfq.ko sch-fq.ko", **available})
     assert (
         "sch_cake" in running_kernel.queues(machine).said
         and running_kernel.queues(machine).state == "warning"
@@ -84,28 +83,30 @@ def test_queues_and_congestion_controls_that_are_missing_are_named(made) -> None
     assert running_kernel.congestion_controls(machine).said == "This kernel has no bbr."
 
 
-def test_open_vswitch_with_a_module_of_somebody_else_is_a_warning(made) -> None:
+def test_open_vswitch_with_a_module_of_somebody_else_is_a_warning(machine_with) -> None:
     def says(filename: str) -> Callable[[Sequence[str]], str]:
         return lambda command: (
             "ovs-vswitchd (Open vSwitch) 3.1.0\n" if "--version" in command else filename
         )
 
-    assert running_kernel.open_vswitch(made()).state == "problem"
+    assert running_kernel.open_vswitch(machine_with()).state == "problem"
     good = running_kernel.open_vswitch(
-        made(output=says("/lib/modules/6.1/kernel/net/openvswitch/openvswitch.ko"))
+        machine_with(output=says("/lib/modules/6.1/kernel/net/openvswitch/openvswitch.ko"))
     )
     assert (
         good.state == "ok" and "3.1.0 with Linux 6.1" in good.said and "does not run" in good.said
     )
     assert (
         running_kernel.open_vswitch(
-            made(output=says("/lib/modules/6.1/updates/dkms/openvswitch.ko"))
+            machine_with(output=says("/lib/modules/6.1/updates/dkms/openvswitch.ko"))
         ).state
         == "warning"
     )
     assert (
         "left alone"
-        in running_kernel.open_vswitch(made({"run/openvswitch/db.sock": ""}, output=says(""))).said
+        in running_kernel.open_vswitch(
+            machine_with({"run/openvswitch/db.sock": ""}, output=says(""))
+        ).said
     )
 
 
@@ -118,8 +119,8 @@ def test_open_vswitch_with_a_module_of_somebody_else_is_a_warning(made) -> None:
         ("sys/kernel/security/lockdown", "[none] integrity confidentiality", "ok"),
     ],
 )
-def test_secure_boot_and_lockdown(made, file: str, text: str, state: str) -> None:
-    assert running_kernel.module_signatures(made({file.lstrip("/"): text})).state == state
+def test_secure_boot_and_lockdown(machine_with, file: str, text: str, state: str) -> None:
+    assert running_kernel.module_signatures(machine_with({file.lstrip("/"): text})).state == state
 
 
 CLOCK = "sys/devices/system/clocksource/clocksource0/current_clocksource"
@@ -129,94 +130,109 @@ CLOCK = "sys/devices/system/clocksource/clocksource0/current_clocksource"
     ("source", "nanoseconds", "state"),
     [("tsc", 1, "ok"), ("hpet", 1, "warning"), ("tsc", 4_000_000, "problem")],
 )
-def test_clocks(made, source: str, nanoseconds: int, state: str) -> None:
+def test_clocks(machine_with, source: str, nanoseconds: int, state: str) -> None:
     timers = f" .resolution:     {nanoseconds} nsecs\n"
-    assert timing.clock(made({CLOCK: source, "proc/timer_list": timers})).state == state
+    assert timing.clock(machine_with({CLOCK: source, "proc/timer_list": timers})).state == state
 
 
-def test_virtual_machines_and_what_is_known_of_them(made) -> None:
-    assert timing.virtual_machine(made()).state == "ok"
-    quiet = made(
+def test_virtual_machines_and_what_is_known_of_them(machine_with) -> None:
+    assert timing.virtual_machine(machine_with()).state == "ok"
+    quiet = machine_with(
         {"sys/class/dmi/id/sys_vendor": "Xen", "proc/stat": "cpu 50 0 25 25 0 0 0 0 0 0\n"}
     )
     assert timing.virtual_machine(quiet).state == "ok"
-    stolen = made(
+    stolen = machine_with(
         {"sys/class/dmi/id/sys_vendor": "Xen", "proc/stat": "cpu 50 0 25 20 0 0 0 5 0 0\n"}
     )
     assert (
         timing.virtual_machine(stolen).state == "warning"
         and "5.0 %" in timing.virtual_machine(stolen).said
     )
-    box = made({"sys/class/dmi/id/product_name": "VirtualBox"})
+    box = machine_with({"sys/class/dmi/id/product_name": "VirtualBox"})
     assert "milliseconds late" in timing.virtual_machine(box).said
 
 
-def test_load_memory_and_disk(made) -> None:
+def test_load_memory_and_disk(machine_with) -> None:
     idle = {"proc/loadavg": "0.5 1 1 1/9 9", "proc/meminfo": "MemAvailable:  4000000 kB"}
-    assert timing.load(made(idle)).state == timing.available_memory(made(idle)).state == "ok"
-    assert timing.load(made({"proc/loadavg": "2.5 1 1 1/9 9"})).state == "warning"
+    assert (
+        timing.load(machine_with(idle)).state
+        == timing.available_memory(machine_with(idle)).state
+        == "ok"
+    )
+    assert timing.load(machine_with({"proc/loadavg": "2.5 1 1 1/9 9"})).state == "warning"
     pressed = {
         "proc/loadavg": "1 1 1 1/9 9",
         "proc/pressure/cpu": "some avg10=1.00 avg60=44.00 avg300=1.00 total=1",
     }
     assert (
-        "44 %" in timing.load(made(pressed)).said and timing.load(made(pressed)).state == "warning"
+        "44 %" in timing.load(machine_with(pressed)).said
+        and timing.load(machine_with(pressed)).state == "warning"
     )
     assert (
-        timing.available_memory(made({"proc/meminfo": "MemAvailable:  400000 kB"})).state
+        timing.available_memory(machine_with({"proc/meminfo": "MemAvailable:  400000 kB"})).state
         == "warning"
     )
-    assert timing.free_disk(made(), "/not/there/yet", 1).state == "ok"
-    assert timing.free_disk(made(), "/not/there/yet", 2**62).state == "problem"
+    assert timing.free_disk(machine_with(), "/not/there/yet", 1).state == "ok"
+    assert timing.free_disk(machine_with(), "/not/there/yet", 2**62).state == "problem"
 
 
-def test_who_asks_and_where(made) -> None:
-    assert system.architecture(made(architecture="aarch64")).state == "problem"
-    assert system.privileges(made(user=1000)).state == "problem"
+def test_who_asks_and_where(machine_with) -> None:
+    assert system.architecture(machine_with(architecture="aarch64")).state == "problem"
+    assert system.privileges(machine_with(user=1000)).state == "problem"
     assert (
-        system.privileges(made({"proc/self/status": "CapEff:\t00000000a80425fb"})).state
+        system.privileges(machine_with({"proc/self/status": "CapEff:\t00000000a80425fb"})).state
         == "problem"
     )
-    assert system.privileges(made({"proc/self/status": ALL_CAPABILITIES})).state == "ok"
-    assert system.container(made()).state == "ok"
-    assert "Docker" in system.container(made({".dockerenv": ""})).said
+    assert system.privileges(machine_with({"proc/self/status": ALL_CAPABILITIES})).state == "ok"
+    assert system.container(machine_with()).state == "ok"
+    assert "Docker" in system.container(machine_with({".dockerenv": ""})).said
     closed = {
         "proc/sys/kernel/unprivileged_userns_clone": "0\n",
         "proc/sys/user/max_user_namespaces": "15000\n",
     }
-    assert system.sandbox(made(closed)).state == "ok", "root needs no user namespace"
-    found = system.sandbox(made(closed, user=1000))
-    assert (found.state, found.remedy) == (
+    assert system.sandbox(machine_with(closed)).state == "ok", "root needs no user namespace"
+    finding = system.sandbox(machine_with(closed, user=1000))
+    assert (finding.state, finding.remedy) == (
         "problem",
         "sudo sysctl -w kernel.unprivileged_userns_clone=1",
     )
 
 
-def test_a_processor_that_is_too_old_for_the_libraries(made) -> None:
-    assert system.instructions(made({"proc/cpuinfo": "flags\t\t: fpu sse2 avx2\n"})).state == "ok"
-    old = made({"proc/cpuinfo": "flags\t\t: fpu sse2\nbugs: avx2\n"})
+def test_a_processor_that_is_too_old_for_the_libraries(machine_with) -> None:
+    assert (
+        system.instructions(machine_with({"proc/cpuinfo": "flags\t\t: fpu sse2 avx2\n"})).state
+        == "ok"
+    )
+    old = machine_with({"proc/cpuinfo": "flags\t\t: fpu sse2\nbugs: avx2\n"})
     assert system.instructions(old).state == "warning"
 
 
-def test_windows(made) -> None:
+def test_windows(machine_with) -> None:
     release = "proc/sys/kernel/osrelease"
-    assert system.windows(made({release: "6.1.0-56-amd64\n"})).state == "ok"
-    assert system.windows(made({release: "4.4.0-19041-Microsoft\n"})).state == "problem"
-    assert "no netem" in system.windows(made({release: "5.15.90.1-microsoft-standard-WSL2\n"})).said
+    assert system.windows(machine_with({release: "6.1.0-56-amd64\n"})).state == "ok"
+    assert system.windows(machine_with({release: "4.4.0-19041-Microsoft\n"})).state == "problem"
+    assert (
+        "no netem"
+        in system.windows(machine_with({release: "5.15.90.1-microsoft-standard-WSL2\n"})).said
+    )
 
 
-def test_tools_with_their_versions_or_the_command_that_installs_them(made) -> None:
-    versions = made(output=lambda command: "\n".join(f"{name} 1.2" for name in command[4:]))
+def test_tools_with_their_versions_or_the_command_that_installs_them(machine_with) -> None:
+    versions = machine_with(output=lambda command: "\n".join(f"{name} 1.2" for name in command[4:]))
     assert set(states(list(system.tools(versions))).values()) == {"ok"}
     assert (
-        "iperf 1.2" in next(one for one in system.tools(versions) if one.testbed == "native").said
+        "iperf 1.2"
+        in next(finding for finding in system.tools(versions) if finding.testbed == "native").said
     )
-    without = {one.testbed: one for one in system.tools(made(has=lambda tool: tool != "iperf"))}
+    without = {
+        finding.testbed: finding
+        for finding in system.tools(machine_with(has=lambda tool: tool != "iperf"))
+    }
     assert without["native"].state == "problem" and without["virtual"].state == "ok"
     assert without["native"].remedy.endswith("iperf")
 
 
-def test_the_lab_and_what_was_left(made) -> None:
+def test_the_lab_and_what_was_left(machine_with) -> None:
     assert system.lab([]).state == system.leftovers(0, 0).state == "ok"
     assert "kernel, image" in system.lab(["kernel", "image"]).said
     assert (
@@ -226,13 +242,13 @@ def test_the_lab_and_what_was_left(made) -> None:
 
 
 def test_problems_count_for_their_testbed_and_are_shown_with_their_remedies() -> None:
-    found = [
+    findings = [
         Finding("native", "netem", "problem", "None.", "modprobe it"),
         Finding("both", "disk", "ok", "Enough."),
     ]
-    assert verdict(found, "native") == found[:1] and verdict(found, "virtual") == []
-    assert as_data(found)["virtual"] and not as_data(found)["native"]
-    text = as_text(found, 80)
+    assert verdict(findings, "native") == findings[:1] and verdict(findings, "virtual") == []
+    assert as_data(findings)["virtual"] and not as_data(findings)["native"]
+    text = as_text(findings, 80)
     assert "Remedy: modprobe it" in text and "(--testbed native) cannot be used yet: netem." in text
 
 
@@ -243,6 +259,6 @@ def test_it_runs_with_the_standard_library_alone() -> None:
     )
     command = ["/usr/bin/python3", "-I", "-S", "-B", "-c", program, str(ROOT)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    found = json.loads(done.stdout)
-    assert {one["state"] for one in found["findings"]} <= {"ok", "warning", "problem"}
-    assert all(one["remedy"] for one in found["findings"] if one["state"] != "ok")
+    answer = json.loads(done.stdout)
+    assert {finding["state"] for finding in answer["findings"]} <= {"ok", "warning", "problem"}
+    assert all(finding["remedy"] for finding in answer["findings"] if finding["state"] != "ok")

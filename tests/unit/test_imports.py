@@ -1,6 +1,4 @@
-"""Imports point one way, only testbed.guest knows Mininet, and what travels into the guest needs
-nothing else.
-"""
+"""Imports point one way, and what travels into a guest needs nothing but Mininet."""
 
 from __future__ import annotations
 
@@ -9,6 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from experiments.definition.catalogue import catalogue
 
 ROOT = Path(__file__).resolve().parents[2]
 ALLOWED = {
@@ -22,6 +22,7 @@ OURS = {package for package in ALLOWED if (ROOT / package).is_dir()}
 TRAVELLING = [
     "topologies",
     "testbed/guest",
+    "experiments/__init__.py",
     "experiments/spec.py",
     "experiments/procedure.py",
     "experiments/proof.py",
@@ -56,13 +57,25 @@ def test_a_package_imports_only_what_is_below_it(package: str) -> None:
         )
 
 
-def test_only_sweeps_and_reproductions_know_the_analysis() -> None:
-    """A single run's report is made by a process of its own, so that it reads the run as
-    anyone's.
-    """
+def test_a_single_run_does_not_know_the_analysis() -> None:
+    """Its report is made by a process of its own, so that it reads the run as anyone's."""
+    studies = {named.name for named in catalogue()}
     for file in files("experiments"):
         if any(name.split(".")[0] == "analysis" for name in imported(file)):
-            assert file.parent.name in ("published", "sweep", "reproduce"), file
+            part_of_study = file.parent.name in studies and file.name != "__init__.py"
+            assert part_of_study or file.parent.name in ("published", "sweep", "reproduce"), file
+
+
+def test_the_analysis_names_no_study_and_finds_them_in_one_place() -> None:
+    naming = [
+        file.relative_to(ROOT).as_posix()
+        for file in files("analysis")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and node.value.startswith("experiments.")
+    ]
+    assert naming == ["analysis/reporting/study_reports.py"]
 
 
 def test_only_code_beside_the_network_imports_mininet() -> None:

@@ -1,6 +1,4 @@
-"""The journal of shared changes: what it holds whenever its run dies, and what undoing leaves
-alone.
-"""
+"""The journal of shared changes: what it holds if its run dies, and what undoing leaves alone."""
 
 from __future__ import annotations
 
@@ -10,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from testbed.native import changes, clean, journal
-from testbed.native.changes import Wanted, changed, undo_stale
+from testbed.native.changes import KernelNeeds, changed, undo_stale
 from testbed.native.journal import Change, new_journal, stale, taken_over
 from topologies.errors import CommandError, TcplabError
 
@@ -26,8 +24,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "run" / "tcplab"
 
 
-class Kernel:
-    """What the changes are made of: modules with their numbers, and congestion controls."""
+class FakeKernel:
+    """What the changes are made to: loaded modules, and congestion controls."""
 
     def __init__(self, sysfs: Path) -> None:
         self.sysfs, self.free, self.stubborn = sysfs, ["reno", "cubic"], False
@@ -46,31 +44,31 @@ class Kernel:
 
 
 @pytest.fixture
-def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kernel:
-    made = Kernel(tmp_path)
+def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeKernel:
+    fake = FakeKernel(tmp_path)
     monkeypatch.setattr(changes, "_LOADED", tmp_path)
     for name in ("insert", "remove", "allow"):
-        monkeypatch.setattr(changes, name, getattr(made, name))
-    monkeypatch.setattr(changes, "allowed", lambda: list(made.free))
+        monkeypatch.setattr(changes, name, getattr(fake, name))
+    monkeypatch.setattr(changes, "allowed", lambda: list(fake.free))
     monkeypatch.setattr(changes, "available", lambda: ["reno", "cubic", "bbr"])
     monkeypatch.setattr(changes, "default", lambda: "cubic")
-    return made
+    return fake
 
 
 def died(*noted: Change) -> None:
     """A run that noted this and was killed: its file closed, nothing undone."""
-    with new_journal() as made:
+    with new_journal() as living:
         for change in noted:
-            made.note(change)
+            living.note(change)
 
 
 def test_a_living_journal_is_not_stale_and_an_empty_one_leaves_nothing(folder: Path) -> None:
-    with new_journal() as made:
-        made.note(EXP)
+    with new_journal() as living:
+        living.note(EXP)
         assert stale() == []
         with taken_over() as journals:
             assert journals == []
-        made.forget(EXP)
+        living.forget(EXP)
     assert not folder.exists()
 
 
@@ -95,7 +93,7 @@ def test_a_last_line_that_is_not_whole_was_not_acted_on(kept: int) -> None:
 
 
 def test_a_journal_from_before_the_machine_was_started_is_only_removed(
-    tmp_path: Path, kernel: Kernel
+    tmp_path: Path, kernel: FakeKernel
 ) -> None:
     died(BBR)
     (tmp_path / "boot").write_text("second\n")
@@ -105,25 +103,28 @@ def test_a_journal_from_before_the_machine_was_started_is_only_removed(
 
 
 def test_changes_are_there_meanwhile_and_gone_afterwards(
-    kernel: Kernel, tmp_path: Path, folder: Path
+    kernel: FakeKernel, tmp_path: Path, folder: Path
 ) -> None:
-    with changed(Wanted({"exp": b"code"}, ("bbr", "cubic"))):
+    with changed(KernelNeeds({"exp": b"code"}, ("bbr", "cubic"))):
         assert (tmp_path / "exp").exists() and kernel.free == ["reno", "cubic", "bbr"]
     assert not (tmp_path / "exp").exists() and kernel.free == ["reno", "cubic"]
     assert not folder.exists()
 
 
 def test_a_failure_undoes_and_what_cannot_be_undone_is_said_and_stays_noted(
-    kernel: Kernel, tmp_path: Path
+    kernel: FakeKernel, tmp_path: Path
 ) -> None:
     with (
         pytest.raises(TcplabError, match="no congestion control 'none'"),
-        changed(Wanted({"exp": b"code"}, ("none",))),
+        changed(KernelNeeds({"exp": b"code"}, ("none",))),
     ):
         pytest.fail("it began")
     assert not (tmp_path / "exp").exists()
     kernel.stubborn = True
-    with pytest.raises(TcplabError, match="in use"), changed(Wanted({"exp": b"code"}, ("bbr",))):
+    with (
+        pytest.raises(TcplabError, match="in use"),
+        changed(KernelNeeds({"exp": b"code"}, ("bbr",))),
+    ):
         pass
     assert kernel.free == ["reno", "cubic"], "the other change was undone all the same"
     with taken_over() as (left,):
@@ -131,52 +132,52 @@ def test_a_failure_undoes_and_what_cannot_be_undone_is_said_and_stays_noted(
 
 
 def test_the_next_run_undoes_what_it_can_and_waits_only_for_what_it_needs(
-    kernel: Kernel, tmp_path: Path
+    kernel: FakeKernel, tmp_path: Path
 ) -> None:
     (tmp_path / "exp").mkdir()
     died(Change("module", "exp", (tmp_path / "exp").stat().st_ino))
     kernel.stubborn = True
-    with changed(Wanted(algorithms=("bbr",))):
+    with changed(KernelNeeds(algorithms=("bbr",))):
         assert len(stale()) == 1
-    with pytest.raises(TcplabError, match="in use"), changed(Wanted({"exp": b"code"})):
+    with pytest.raises(TcplabError, match="in use"), changed(KernelNeeds({"exp": b"code"})):
         pytest.fail("it began")
     kernel.stubborn = False
-    with changed(Wanted({"exp": b"code"})):
+    with changed(KernelNeeds({"exp": b"code"})):
         assert stale() == []
 
 
 def test_a_later_module_of_the_same_name_and_an_earlier_permission_are_not_ours(
-    kernel: Kernel, tmp_path: Path
+    kernel: FakeKernel, tmp_path: Path
 ) -> None:
     (tmp_path / "exp").mkdir()
     died(Change("module", "exp", -1))
     assert undo_stale() and (tmp_path / "exp").exists()
     kernel.free.append("bbr")
-    with changed(Wanted(algorithms=("bbr",))):
+    with changed(KernelNeeds(algorithms=("bbr",))):
         pass
     assert kernel.free == ["reno", "cubic", "bbr"]
 
 
-def test_two_runs_share_a_congestion_control_until_the_last_has_ended(kernel: Kernel) -> None:
-    with changed(Wanted(algorithms=("bbr",))):
-        with changed(Wanted(algorithms=("bbr",))):
+def test_two_runs_share_a_congestion_control_until_the_last_has_ended(kernel: FakeKernel) -> None:
+    with changed(KernelNeeds(algorithms=("bbr",))):
+        with changed(KernelNeeds(algorithms=("bbr",))):
             pass
         assert "bbr" in kernel.free
     assert "bbr" not in kernel.free
 
 
-def test_a_module_that_is_there_is_somebodys(kernel: Kernel, tmp_path: Path) -> None:
+def test_a_module_that_is_there_is_somebodys(kernel: FakeKernel, tmp_path: Path) -> None:
     (tmp_path / "exp").mkdir()
     with (
         pytest.raises(TcplabError, match="loaded by somebody else"),
-        changed(Wanted({"exp": b"code"})),
+        changed(KernelNeeds({"exp": b"code"})),
     ):
         pytest.fail("it began")
     assert (tmp_path / "exp").exists()
 
 
 def test_clean_says_what_it_did(
-    kernel: Kernel, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    kernel: FakeKernel, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(clean, "remove_orphans", list)
     monkeypatch.setattr("os.geteuid", lambda: 0)

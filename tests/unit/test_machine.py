@@ -44,7 +44,7 @@ def test_guests_are_as_many_as_processors_and_memory_allow(monkeypatch: pytest.M
         guests_at_once(1001)
 
 
-def test_available_memory_is_that_of_the_control_group_where_it_is_less(
+def test_available_memory_is_that_of_the_control_group_if_it_is_less(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     free = capacity.available_mib()
@@ -64,9 +64,9 @@ def leftovers(temporary: Path) -> list[Path]:
 
 
 def test_scratch_is_empty_and_gone_afterwards(temporary: Path) -> None:
-    with scratch.scratch() as one, scratch.scratch() as other:
-        (one / "file").write_text("x")
-        assert list(other.iterdir()) == []
+    with scratch.scratch() as first, scratch.scratch() as second:
+        (first / "file").write_text("x")
+        assert list(second.iterdir()) == []
         assert len(leftovers(temporary)) == 2
     assert leftovers(temporary) == []
 

@@ -1,6 +1,4 @@
-"""A congestion control of one's own: what its source must say, and that nobody's kernel gets it by
-mistake.
-"""
+"""A user's own congestion control: what its source must have, and no kernel gets it by mistake."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ from click.testing import CliRunner
 
 from experiments.cli.cc_command import Outcome
 from experiments.cli.run_command import tcplab
-from experiments.custom_cc import Parameters, experiment
+from experiments.custom_cc import CustomCcParameters, experiment
 from experiments.definition.grid import combination
 from experiments.running.seed import carry_natively
 from experiments.spec import ExperimentSpec
@@ -38,7 +36,7 @@ def test_the_name_that_a_source_registers_is_read_from_it(source: str, algorithm
 
 
 @pytest.mark.parametrize(
-    ("name", "source", "said"),
+    ("name", "source", "message"),
     [
         ("other", NAMED, "registers the congestion control 'mine'"),
         ("mine", "int x;", "no name"),
@@ -52,8 +50,8 @@ def test_the_name_that_a_source_registers_is_read_from_it(source: str, algorithm
         ("Kbuild", NAMED, "cannot have the name"),
     ],
 )
-def test_what_cannot_be_a_module_is_refused(name: str, source: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_what_cannot_be_a_module_is_refused(name: str, source: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         KernelModule(name, source)
 
 
@@ -68,26 +66,25 @@ def test_a_file_that_is_no_source_is_refused(tmp_path: Path) -> None:
 def test_a_name_that_the_kernel_has_is_refused(tmp_path: Path) -> None:
     (tmp_path / "cubic.c").write_text('.name = "cubic"')
     with pytest.raises(UsageError, match="there already"):
-        experiment(Parameters(module=str(tmp_path / "cubic.c"), cc="own"))
+        experiment(CustomCcParameters(module=str(tmp_path / "cubic.c"), cc="own"))
 
 
 def test_the_spec_holds_the_source_and_is_another_with_another(tmp_path: Path) -> None:
-    spec = experiment(Parameters())
+    spec = experiment(CustomCcParameters())
     assert [condition.name for condition in spec.conditions] == ["reno", "exp"]
     assert "exp_cong_avoid" in spec.modules[0].source
     assert from_data(ExperimentSpec, to_data(spec)) == spec
     file = tmp_path / "exp.c"
     file.write_text(spec.modules[0].source.replace("* 3 / 4", "* 4 / 5"))
-    assert digest(experiment(Parameters(module=str(file)))) != digest(spec)
-    assert experiment(Parameters(cc="reno+cubic")).modules == ()
+    assert digest(experiment(CustomCcParameters(module=str(file)))) != digest(spec)
+    assert experiment(CustomCcParameters(cc="reno+cubic")).modules == ()
 
 
 def test_modules_and_their_algorithms_can_be_swept() -> None:
     from experiments.definition.catalogue import find
-    from experiments.definition.grid import factor
 
     named = find("custom_cc")
-    made = combination(named, [factor(named, "cc", ["own"])], {"cc": "own", "delay": "500ms"})
+    made = combination(named, {"cc": "own", "delay": "500ms"})
     assert [condition.name for condition in made.spec.conditions] == ["exp"]
 
 
@@ -109,7 +106,9 @@ def test_natively_a_module_is_refused_in_one_sentence(
     )
     assert not list(tmp_path.iterdir())
     with pytest.raises(UsageError, match="--load-module-into-this-kernel"):
-        carry_natively(experiment(Parameters()), tmp_path, Limits(), print, load_modules=False)
+        carry_natively(
+            experiment(CustomCcParameters()), tmp_path, Limits(), print, load_modules=False
+        )
 
 
 def test_natively_it_wants_the_headers_of_this_kernel(
@@ -119,27 +118,29 @@ def test_natively_it_wants_the_headers_of_this_kernel(
     with pytest.raises(
         TcplabError, match=r"headers of this kernel, 0\.1-none, .*linux-headers-0\.1-none"
     ):
-        carry_natively(experiment(Parameters()), tmp_path, Limits(), print, load_modules=True)
+        carry_natively(
+            experiment(CustomCcParameters()), tmp_path, Limits(), print, load_modules=True
+        )
 
 
 def test_where_auto_would_be_native_a_module_runs_in_a_guest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked: list[str] = []
+    testbeds: list[str] = []
 
-    def chosen(where: str) -> str:
-        asked.append(where)
+    def chosen(testbed: str) -> str:
+        testbeds.append(testbed)
         raise TcplabError("far enough")
 
     monkeypatch.setattr("experiments.running.session.obstacles", list)
-    monkeypatch.setattr("experiments.cli.run_command.choose", chosen)
-    monkeypatch.setattr("experiments.cli.run_command.guests_at_once", lambda *_: chosen("virtual"))
+    monkeypatch.setattr("experiments.cli.run_options.choose", chosen)
+    monkeypatch.setattr("experiments.cli.run_options.guests_at_once", lambda *_: chosen("virtual"))
     assert CliRunner().invoke(tcplab, ["run", "custom_cc"]).exit_code == 1
     assert (
         CliRunner().invoke(tcplab, ["run", "custom_cc", "--load-module-into-this-kernel"]).exit_code
         == 1
     )
-    assert asked == ["virtual", "auto"]
+    assert testbeds == ["virtual", "auto"]
 
 
 CONSOLE = """\
@@ -170,8 +171,8 @@ def test_a_backtrace_is_read_from_where_it_happened_to_where_tcp_begins() -> Non
 
 
 @pytest.mark.parametrize(
-    ("reno", "own", "said"),
+    ("reno", "own", "message"),
     [(10.0, 20.0, "2.00 times"), (10.0, 10.2, "are alike"), (None, 1.0, "nothing can be said")],
 )
-def test_a_comparison_is_a_sentence(reno: float | None, own: float, said: str) -> None:
-    assert said in Outcome("5 % loss", reno, own).sentence("mine")
+def test_a_comparison_is_a_sentence(reno: float | None, own: float, message: str) -> None:
+    assert message in Outcome("5 % loss", reno, own).sentence("mine")

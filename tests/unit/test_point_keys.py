@@ -1,49 +1,162 @@
-"""The key of a point has every file in it whose change can change what is measured."""
+"""The key of a point, an origin and an identity tell of every file that can change a result."""
 
 from __future__ import annotations
 
-import ast
+import io
+import json
+import shutil
+import subprocess
+import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from experiments.sweep.point import _CAPTURES, _MEASURING
+import pytest
 
-ROOT = Path(__file__).parents[2]
-ANALYSIS = ROOT / "analysis"
+from experiments.definition.catalogue import find
+from experiments.definition.grid import combinations
+from experiments.running.seed import PROCEDURE
+from experiments.sweep.point import CAPTURES, ROWS, origin
+from testbed.host.code import CODE
+from testbed.jobs.archive import job_archive
+from testbed.jobs.fingerprint import PACKAGES, files_of, fingerprint
+from tests.unit.made_sweeps import LAB
+
+COMPILED = sorted((CODE / "analysis/flows").glob("_core*.so"))
+ENGINE = COMPILED or sorted((CODE / "analysis/flows/core/src").glob("*.rs"))
+ASKED = """
+import io
+import json
+from experiments.sweep.point import origin
+from testbed.jobs.archive import code_digest
+from labs.measuring.references import References
+from testbed.engine.workers import identity
+from testbed.lab.ready import Lab
+from types import SimpleNamespace
+from pathlib import Path
+none = Path()
+lab = Lab(none, none, none, none, "7.0", True, {"whole": "w", "kernel": "k", "image": "i"}, {})
+references = References(SimpleNamespace(lab=lab), None, None)
+print(json.dumps({"worker": identity(lab), "labs": references.source.measuring,
+                  "rows": origin(lab).measuring, "code": code_digest()}))
+"""
 
 
-def listed(patterns: tuple[str, ...]) -> set[Path]:
-    return {file for pattern in patterns for file in ANALYSIS.glob(pattern)}
+def names(*modules: str, root: Path = CODE) -> set[str]:
+    return {file.relative_to(root).as_posix() for file in files_of(*modules)}
 
 
-def file_of(module: str) -> Path | None:
-    path = ROOT.joinpath(*module.split("."))
-    return next(
-        (file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None
-    )
+def made(root: Path, **files: str) -> None:
+    for name, text in files.items():
+        file = root.joinpath(*name.split("__")).with_suffix(".py")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        (file.parent / "__init__.py").touch()
+        file.write_text(text)
 
 
-def imported(file: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("analysis"):
-            yield node.module or ""
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A tree of packages of our names."""
+    monkeypatch.setattr("testbed.jobs.fingerprint.CODE", tmp_path)
+    return tmp_path
 
 
-def test_every_pattern_names_a_file() -> None:
-    for pattern in (*_CAPTURES, *_MEASURING):
-        assert listed((pattern,)), pattern
+@pytest.fixture(autouse=True)
+def nothing_cached() -> Iterator[None]:
+    fingerprint.cache_clear()
+    files_of.cache_clear()
+    yield
+    fingerprint.cache_clear()
+    files_of.cache_clear()
 
 
 def test_what_measuring_needs_is_in_the_key() -> None:
-    needed, waiting = (
-        set[Path](),
-        ["analysis.measures.trial_measures", "analysis.measures.counter_text"],
+    assert {"analysis/measures/flow_rows.py", "analysis/records/iperf.py"} <= names(ROWS)
+    assert not any(name.startswith("analysis/flows") for name in names(ROWS))
+    assert names(ROWS) < names(CAPTURES)
+    assert {"analysis/flows/reader.py", "analysis/flows/plain/losses.py"} <= names(CAPTURES)
+
+
+def test_who_reads_captures_has_the_engine_in_the_key() -> None:
+    engine = {file.relative_to(CODE).as_posix() for file in ENGINE}
+    assert engine
+    assert engine <= names(CAPTURES)
+    assert engine <= names("labs.measuring.lab_measures")
+
+
+def test_what_travels_is_all_that_the_guest_imports_and_no_more() -> None:
+    travelling = names("testbed.guest.job_entry", PROCEDURE)
+    assert {"experiments/proof.py", "topologies/units.py"} <= travelling
+    archive = zipfile.ZipFile(io.BytesIO(job_archive(PROCEDURE, {})))
+    assert travelling <= set(archive.namelist())
+    assert not any(name.startswith(("testbed/host", "analysis")) for name in travelling)
+
+
+def test_the_code_of_a_studys_own_files_is_in_its_keys_only(monkeypatch: Any) -> None:
+    (lossy,), (plain,) = (combinations(find(name), []) for name in ("sack_loss_sweep", "sack"))
+    source = origin(LAB)
+    before = [source.point(combination, 1).key for combination in (lossy, plain)]
+    monkeypatch.setattr("experiments.sweep.point._statistics_digest", lambda _: ())
+    after = [source.point(combination, 1).key for combination in (lossy, plain)]
+    assert (before[0] == after[0], before[1] == after[1]) == (False, True)
+
+
+def test_imports_are_followed_in_every_form(tree: Path) -> None:
+    made(
+        tree,
+        testbed__start="from testbed import one\nimport analysis.two\n",
+        testbed__one="def late():\n    from labs.three import value\n",
+        analysis__two="ENGINE = 'topologies.four'\n",
+        labs__three="import json",
+        topologies__four="",
+        topologies__five="",
     )
-    while waiting:
-        file = file_of(waiting.pop())
-        if file and file not in needed and file != ANALYSIS / "__init__.py":
-            needed.add(file)
-            waiting += imported(file)
-    assert len(needed) > 15
-    assert needed <= listed(_CAPTURES) | listed(_MEASURING)
+    found = {name for name in names("testbed.start", root=tree) if not name.endswith("__init__.py")}
+    assert found == {"testbed/start.py", "testbed/one.py", "analysis/two.py", "labs/three.py"} | {
+        "topologies/four.py"
+    }
+
+
+def test_any_changed_file_changes_the_fingerprint(tree: Path) -> None:
+    made(tree, testbed__start="import analysis.two\n", analysis__two="", labs__three="")
+    before = fingerprint("testbed.start"), fingerprint()
+    (tree / "labs/three.py").write_text("1")
+    fingerprint.cache_clear()
+    between = fingerprint("testbed.start"), fingerprint()
+    assert before[0] == between[0]
+    assert before[1] != between[1]
+    (tree / "analysis/two.py").write_text("1")
+    fingerprint.cache_clear()
+    assert fingerprint("testbed.start") != between[0]
+
+
+@pytest.mark.parametrize("name", ["testbed.nothing", "", "../testbed", "/etc/passwd", "testbed..a"])
+def test_a_module_that_is_not_there_has_no_fingerprint(name: str) -> None:
+    with pytest.raises(ModuleNotFoundError):
+        fingerprint(name)
+
+
+def origins(tree: Path) -> dict[str, str]:
+    """What a process that runs this tree says of its own code."""
+    command = [sys.executable, "-c", ASKED]
+    done = subprocess.run(
+        command, cwd=tree, env={"PYTHONPATH": str(tree)}, capture_output=True, text=True, check=True
+    )
+    answer: dict[str, str] = json.loads(done.stdout)
+    return answer
+
+
+def test_another_capture_engine_is_noticed_by_workers_and_by_labs(tmp_path: Path) -> None:
+    for package in PACKAGES:
+        shutil.copytree(
+            CODE / package,
+            tmp_path / package,
+            ignore=shutil.ignore_patterns("__pycache__", "*.patch", "target"),
+        )
+    before = origins(tmp_path)
+    with (tmp_path / ENGINE[0].relative_to(CODE)).open("ab") as file:
+        file.write(b"\n")  # a library ends where its tables say
+    after = origins(tmp_path)
+    changed = {name for name in before if before[name] != after[name]}
+    assert changed == {"worker", "labs"}

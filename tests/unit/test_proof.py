@@ -58,9 +58,9 @@ def test_the_loss_is_what_was_asked_within_chance(
     tmp_path: Path, loss: str, left: int, lost: int, overflowed: int, held: bool
 ) -> None:
     counted(tmp_path, left, lost, overflowed)
-    found = evidence(Condition("c", "c"), spec(loss), tmp_path)
-    assert found["held"] is held
-    assert [row["held"] for row in found["proofs"]] == [held, held]
+    proof = evidence(Condition("c", "c"), spec(loss), tmp_path)
+    assert proof["held"] is held
+    assert [row["held"] for row in proof["proofs"]] == [held, held]
 
 
 def test_a_port_that_nothing_entered_proves_nothing(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What is measured beside a native run, and from which figures on a reader is warned."""
+"""What is measured beside a native run, and which figures lead to a warning."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from experiments.running.seed import judge
-from experiments.sack import Parameters, experiment
+from experiments.sack import SackParameters, experiment
 from testbed.native.realtime import REALTIME, _counted, _summary, _waits, warnings, watched
 
 GOOD: dict[str, Any] = {
@@ -31,7 +31,7 @@ def test_a_quiet_machine_needs_no_warning_nor_one_that_counts_little() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (
             {"timer_late_seconds": {"one_in_a_hundred": 0.0042, "most": 0.0701}},
@@ -42,13 +42,13 @@ def test_a_quiet_machine_needs_no_warning_nor_one_that_counts_little() -> None:
         ({"stolen_seconds": 1.0}, "In 5 % of the time another virtual machine"),
     ],
 )
-def test_each_trouble_is_a_sentence_with_its_figures(change: dict[str, Any], said: str) -> None:
+def test_each_trouble_is_a_sentence_with_its_figures(change: dict[str, Any], message: str) -> None:
     (sentence,) = warnings(GOOD | change)
-    assert said in sentence
+    assert message in sentence
 
 
 def test_a_native_seed_is_judged_with_its_warnings(tmp_path: Path) -> None:
-    spec = experiment(Parameters())
+    spec = experiment(SackParameters())
     for condition in spec.conditions:
         (tmp_path / condition.name).mkdir()
         (tmp_path / condition.name / "evidence.json").write_text('{"warnings": [], "proofs": []}')
@@ -93,9 +93,7 @@ def test_pressure_steal_and_waits_are_read_from_proc(tmp_path: Path) -> None:
 
 
 def test_a_real_tree_of_processes_is_watched(tmp_path: Path) -> None:
-    """Three that compute on one processor wait for each other most of the time, whatever else the
-    machine does.
-    """
+    """Three that compute on one processor wait most of the time, whatever else the machine does."""
     spin = "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\nwhile True: pass"
     shell = ["sh", "-c", f'for each in 1 2 3; do "{sys.executable}" -c "{spin}" & done; wait']
     with subprocess.Popen(shell, start_new_session=True) as busy:

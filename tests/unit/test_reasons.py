@@ -1,6 +1,4 @@
-"""Why published rows differ: each reason belongs to a row, and a row with one does not take
-another's.
-"""
+"""Why published rows differ: each reason belongs to a row, and is the first that fits it."""
 
 from __future__ import annotations
 
@@ -8,13 +6,20 @@ import re
 
 import pytest
 
-from experiments.published.reasons import _REASONS, reason
+from experiments.definition.catalogue import catalogue, part
+from experiments.published.reasons import reason
 from experiments.published.targets import targets
 
+REASONS = [
+    (named.name, pattern, text)
+    for named in catalogue()
+    if (module := part(named.name, "reasons"))
+    for pattern, text in module.REASONS
+]
 ROWS = [(one.experiment, f"{one.where}: {one.quantity}") for one in targets(quick=True)]
 
 
-@pytest.mark.parametrize("entry", _REASONS, ids=lambda entry: f"{entry[0]}, {entry[1]}")
+@pytest.mark.parametrize("entry", REASONS, ids=lambda entry: f"{entry[0]}, {entry[1]}")
 def test_a_reason_is_the_first_that_fits_a_published_row(entry: tuple[str, str, str]) -> None:
     experiment, pattern, text = entry
     fitting = [row for name, row in ROWS if name == experiment and re.search(pattern, row)]

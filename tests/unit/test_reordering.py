@@ -1,6 +1,4 @@
-"""Hosts that reorder: the commands, the check of what the kernel made of them, the proof, on real
-output of tc.
-"""
+"""Hosts that reorder: tc's commands, the check of what the kernel has, the proof; real output."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ from analysis.measures.flow_rows import rows_of
 from experiments.reordering_proof import reorderings
 from experiments.running.seed import needed_mib
 from experiments.spec import ExperimentSpec
-from experiments.wan_reordering import Parameters, experiment
+from experiments.wan_reordering import WanReorderingParameters, experiment
 from testbed.guest.reordering_qdiscs import commands, compare
 from topologies.data import from_data, to_data
 from topologies.errors import TcplabError, UsageError
@@ -61,11 +59,11 @@ def test_no_correlation_is_left_out_and_a_gap_is_said() -> None:
 
 
 def test_what_the_kernel_has_is_what_was_asked() -> None:
-    found = {
+    fields = {
         setting.field: setting.found
         for setting in compare("h1-eth0", PEER, FROZEN, QDISCS, FILTERS)
     }
-    assert found == {
+    assert fields == {
         "prio": "3 bands",
         "delay": "1ms",
         "share sent at once": "99%",
@@ -77,7 +75,7 @@ def test_what_the_kernel_has_is_what_was_asked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "asked"),
+    ("field", "value", "expected"),
     [
         ("delay", Duration.parse("2ms"), "2ms"),
         ("at_once", Share.parse("98%"), "98%"),
@@ -87,11 +85,11 @@ def test_what_the_kernel_has_is_what_was_asked() -> None:
     ],
 )
 def test_a_difference_names_interface_and_what_was_asked(
-    field: str, value: object, asked: str
+    field: str, value: object, expected: str
 ) -> None:
     with pytest.raises(TcplabError) as caught:
         compare("h1-eth0", PEER, dataclasses.replace(FROZEN, **{field: value}), QDISCS, FILTERS)
-    assert "h1-eth0" in caught.value.problem and asked in caught.value.problem
+    assert "h1-eth0" in caught.value.problem and expected in caught.value.problem
 
 
 def test_another_or_no_filter_is_found() -> None:
@@ -106,7 +104,7 @@ def test_another_or_no_filter_is_found() -> None:
 
 @pytest.mark.parametrize("wrong", [{"host": "h9"}, {"peer": "s1"}, {"peer": "h1"}])
 def test_who_reorders_must_be_two_hosts(wrong: dict[str, str]) -> None:
-    plain = experiment(Parameters()).topology
+    plain = experiment(WanReorderingParameters()).topology
     with pytest.raises(UsageError):
         dataclasses.replace(plain, reordering=(dataclasses.replace(FROZEN, **wrong),))
     with pytest.raises(UsageError):
@@ -124,18 +122,19 @@ def test_a_reordering_that_netem_cannot_do_is_refused(wrong: dict[str, object]) 
 @pytest.mark.parametrize("name", ["case", "correlation", "netem", "sack", "tso"])
 def test_words_of_the_study_are_checked(name: str) -> None:
     with pytest.raises(UsageError, match="'nothing'"):
-        Parameters(**{name: "nothing"})
+        WanReorderingParameters(**{name: "nothing"})
 
 
 def test_the_study_is_data_and_has_room_for_its_windows() -> None:
-    spec = experiment(Parameters(case="7", correlation="off", netem="old"))
+    spec = experiment(WanReorderingParameters(case="7", correlation="off", netem="old"))
     assert from_data(ExperimentSpec, to_data(spec)) == spec
     assert [
-        (one.delay, one.at_once, one.correlation, one.gap) for one in spec.topology.reordering
+        (reordering.delay, reordering.at_once, reordering.correlation, reordering.gap)
+        for reordering in spec.topology.reordering
     ] == [(Duration.parse("900us"), Share.parse("75%"), Share(0), Packets(2))] * 2
     assert spec.topology.mtu == Size(9000)
     assert 3000 < needed_mib(spec) < 5000
-    assert not experiment(Parameters(case="baseline")).topology.reordering
+    assert not experiment(WanReorderingParameters(case="baseline")).topology.reordering
 
 
 def written(folder: Path, data: int, at_once: int, acks: int, acks_at_once: int, seen: int) -> None:
@@ -173,16 +172,16 @@ def test_the_proof_follows_the_counters(
     tmp_path: Path, how: dict, numbers: tuple, held: bool
 ) -> None:
     written(tmp_path, *numbers)
-    rows = reorderings(experiment(Parameters(case="8", **how)), tmp_path)
+    rows = reorderings(experiment(WanReorderingParameters(case="8", **how)), tmp_path)
     assert len(rows) == 2 and all(row["held"] for row in rows) is held
 
 
 def test_a_topology_without_reordering_has_nothing_to_prove(tmp_path: Path) -> None:
-    assert reorderings(experiment(Parameters(case="baseline")), tmp_path) == []
+    assert reorderings(experiment(WanReorderingParameters(case="baseline")), tmp_path) == []
 
 
 def test_a_sweep_counts_what_hosts_drop(tmp_path: Path) -> None:
-    spec = to_data(experiment(Parameters()))
+    spec = to_data(experiment(WanReorderingParameters()))
     folder = tmp_path / "reordering"
     folder.mkdir()
     written(folder, 1000, 150, 500, 500, 7)
@@ -192,4 +191,6 @@ def test_a_sweep_counts_what_hosts_drop(tmp_path: Path) -> None:
 
 
 def test_two_hosts_alone_still_have_ethernets_mtu() -> None:
-    assert two_hosts(experiment(Parameters()).topology.bottleneck("h1", "h2")).mtu == Size(1500)
+    assert two_hosts(
+        experiment(WanReorderingParameters()).topology.bottleneck("h1", "h2")
+    ).mtu == Size(1500)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +12,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from experiments.cli.runs_command import runs
-from experiments.sweep.point_store import results
+from experiments.sweep.point_store import FILE, results
+from experiments.sweep.progress import watching
+from experiments.sweep.running_points import PointRunner
+from labs.measuring.references import References
 from tests.unit.made_sweeps import LAB, Engine, asked, carry, record, steady
 
 
@@ -56,14 +61,44 @@ def test_show_says_what_it_cannot_find(store: Path, which: str) -> None:
 def test_gc_forgets_failed_points_and_those_of_other_versions(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("testbed.lab.ready.found", lambda: None)
+    monkeypatch.setattr("testbed.lab.ready.lab_if_ready", lambda: None)
     result = call("gc", "--yes", "--out", store)
     assert "Points known: 2. Of no use any more: 1." in result.output
     with results(store) as memory:
         assert [one.seed for one in memory.listed()] == [1]
     another = replace(LAB, digests={**LAB.digests, "whole": "another"})
-    monkeypatch.setattr("testbed.lab.ready.found", lambda: another)
+    monkeypatch.setattr("testbed.lab.ready.lab_if_ready", lambda: another)
     assert "Points known: 1. Of no use any more: 1." in call("gc", "--yes", "--out", store).output
+
+
+def test_gc_keeps_what_labs_measured_with_this_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Labs measure with modules of their own, and keep their points in the same file."""
+    (combination,) = asked().combinations
+    with results(tmp_path) as memory, watching("lab") as watch:
+        references = References(PointRunner(LAB, Engine(steady), "two"), memory, watch)
+        references.ask([references.point(combination, 1)])
+    monkeypatch.setattr("testbed.lab.ready.found", lambda: LAB)
+    assert "Points known: 1. Of no use any more: 0." in call("gc", "--out", tmp_path).output
+    another = replace(LAB, digests={**LAB.digests, "whole": "another"})
+    monkeypatch.setattr("testbed.lab.ready.found", lambda: another)
+    assert "Of no use any more: 1." in call("gc", "--yes", "--out", tmp_path).output
+
+
+def test_points_of_the_first_format_are_read_and_belong_to_another_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns = "key text primary key, experiment, combination, seed, status, lab, code, measuring"
+    with closing(sqlite3.connect(tmp_path / FILE)) as old, old:
+        old.execute(f"create table points ({columns}, finished, record) without rowid")
+        old.execute("pragma user_version = 1")
+        row = ("key", "sack", "{}", 1, "complete", "w", "c", "m", "now", json.dumps(record(1.0)))
+        old.execute(f"insert into points values ({', '.join('?' * len(row))})", row)
+    monkeypatch.setattr("testbed.lab.ready.found", lambda: LAB)
+    assert json.loads(call("show", "key", "--out", tmp_path).output)["seed"] == 1
+    carry(asked(seeds=(2,)), tmp_path, Engine(steady))
+    assert "Points known: 2. Of no use any more: 1." in call("gc", "--out", tmp_path).output
 
 
 def test_gc_asks_first(store: Path) -> None:

@@ -1,6 +1,4 @@
-"""What holds for many flows and hosts, and how measured costs become sentences: pure functions, no
-guest.
-"""
+"""What holds for many flows and hosts, and measured costs as sentences: functions, no guest."""
 
 from __future__ import annotations
 
@@ -10,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from experiments.bench.growth import CostLine, duration, exactness, fit, size
-from experiments.bench.scale import Series, Shape, SizeCost, series
+from experiments.bench.scale import GrowthSeries, NetworkSize, SizeCost, all_series
 from experiments.bench.scale_tables import sentence, table_of
 from experiments.proof import evidence
 from experiments.spec import Condition, ExperimentSpec, Flow, Proof
@@ -54,7 +52,7 @@ def test_a_line_that_cannot_be_is_refused(points: list[tuple[float, float]]) -> 
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"),
+    ("seconds", "text"),
     [
         (2.31, "2.3 s"),
         (0.5, "500 ms"),
@@ -64,8 +62,8 @@ def test_a_line_that_cannot_be_is_refused(points: list[tuple[float, float]]) -> 
         (0, "0 us"),
     ],
 )
-def test_seconds_are_said_in_two_digits(seconds: float, said: str) -> None:
-    assert duration(seconds) == said
+def test_seconds_are_said_in_two_digits(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
 
 
 def test_bytes_are_said_in_two_digits() -> None:
@@ -73,9 +71,9 @@ def test_bytes_are_said_in_two_digits() -> None:
 
 
 @pytest.mark.parametrize(
-    "shape", [shape for one in series(quick=False) for shape in one.shapes], ids=str
+    "shape", [shape for series in all_series(quick=False) for shape in series.shapes], ids=str
 )
-def test_every_measured_shape_is_possible(shape: Shape) -> None:
+def test_every_measured_shape_is_possible(shape: NetworkSize) -> None:
     spec = shape.spec()
     assert len(spec.topology.named("host")) == shape.hosts
     assert (
@@ -85,7 +83,9 @@ def test_every_measured_shape_is_possible(shape: Shape) -> None:
 
 
 def test_a_series_becomes_a_table_and_a_sentence() -> None:
-    one = Series("hosts", (Shape(hosts=2), Shape(hosts=20), Shape(hosts=200)))
+    series = GrowthSeries(
+        "hosts", (NetworkSize(hosts=2), NetworkSize(hosts=20), NetworkSize(hosts=200))
+    )
     readings = [
         SizeCost(
             0.5 + 0.01 * number,
@@ -95,11 +95,11 @@ def test_a_series_becomes_a_table_and_a_sentence() -> None:
             1000,
             1,
         )
-        for number in one.sizes()
+        for number in series.sizes()
     ]
-    assert table_of(one, readings).row_count == 3
+    assert table_of(series, readings).row_count == 3
     assert (
-        sentence(one, readings)
+        sentence(series, readings)
         == "A host costs 10 ms of CPU at start-up beside the 500 ms of every guest (a straight line"
         " to 0 %), and 700 kB of memory."
     )
@@ -121,7 +121,7 @@ def test_each_of_many_flows_is_proved_from_its_own_sockets(tmp_path: Path) -> No
     still = [{"handle": handle, "packets": 0, "drops": 0} for handle in ("1:", "3:")]
     ports = {port.name: still for port in topology.ports if port.channel}
     (tmp_path / "qdiscs.json").write_text(json.dumps({"before": ports, "after": ports}))
-    found = evidence(condition, spec, tmp_path)
-    assert [row["held"] for row in found["proofs"]] == [True] * (FLOWS - 1) + [False]
-    assert found["proofs"][0]["claim"] == "flow0: h1 sends with reno"
-    assert found["held"] is False
+    proof = evidence(condition, spec, tmp_path)
+    assert [row["held"] for row in proof["proofs"]] == [True] * (FLOWS - 1) + [False]
+    assert proof["proofs"][0]["claim"] == "flow0: h1 sends with reno"
+    assert proof["held"] is False

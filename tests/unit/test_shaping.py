@@ -1,6 +1,4 @@
-"""Channels as tc commands, and the check of what the kernel made of them, on real output of tc -s
--j qdisc show.
-"""
+"""Channels as tc's commands, and the check of what the kernel has, on real output of tc."""
 
 from __future__ import annotations
 
@@ -44,8 +42,8 @@ def test_a_channel_without_delay_still_detaches_packets_from_their_socket() -> N
 
 
 def test_what_the_kernel_has_is_the_channel() -> None:
-    found = {setting.field: setting.found for setting in compare("s1-eth2", CHANNEL, REAL)}
-    assert found == {
+    fields = {setting.field: setting.found for setting in compare("s1-eth2", CHANNEL, REAL)}
+    assert fields == {
         "rate": "1mbit",
         "delay": "40ms",
         "jitter": "0s",
@@ -56,7 +54,7 @@ def test_what_the_kernel_has_is_the_channel() -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "asked", "has"),
+    ("field", "value", "expected", "actual"),
     [
         ("bandwidth", Rate.parse("2mbit"), "2mbit", "1mbit"),
         ("delay", Duration.parse("41ms"), "41ms", "40ms"),
@@ -67,19 +65,19 @@ def test_what_the_kernel_has_is_the_channel() -> None:
     ],
 )
 def test_a_difference_names_interface_asked_and_found(
-    field: str, value: object, asked: str, has: str
+    field: str, value: object, expected: str, actual: str
 ) -> None:
     with pytest.raises(TcplabError) as caught:
         compare("s1-eth2", dataclasses.replace(CHANNEL, **{field: value}), REAL)
-    for part in ("s1-eth2", asked, has):
+    for part in ("s1-eth2", expected, actual):
         assert part in caught.value.problem
 
 
 def test_tcs_whole_microseconds_are_no_difference() -> None:
     rows = copy.deepcopy(REAL)
     rows[1]["options"]["delay"]["delay"] = 9.9e-05
-    found = compare("s1-eth2", dataclasses.replace(CHANNEL, delay=Duration.parse("100us")), rows)
-    assert next(setting.found for setting in found if setting.field == "delay") == "100us"
+    settings = compare("s1-eth2", dataclasses.replace(CHANNEL, delay=Duration.parse("100us")), rows)
+    assert next(setting.found for setting in settings if setting.field == "delay") == "100us"
 
 
 def test_a_missing_qdisc_is_named() -> None:

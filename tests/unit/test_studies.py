@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from analysis.measures.flow_rows import METRICS, Row
+from analysis.records.row_columns import METRICS, Row
 from analysis.reporting.quantities import TRANSFER
+from analysis.reporting.tables import published_rows
 from experiments.definition.catalogue import Experiment, catalogue, find
-from experiments.definition.grid import combination, factor
+from experiments.definition.grid import combination
 from experiments.definition.grid import combinations as grid_of
 from experiments.definition.profiles import (
     DROPPER,
@@ -22,20 +23,32 @@ from experiments.definition.profiles import (
     LINUX_3_10,
     under,
 )
+from experiments.definition.single_run import single
 from experiments.published.matching import published_beside
+from experiments.published.target import Target
 from experiments.published.target_points import asked, combinations, times
-from experiments.published.targets import Target, chosen, published, targets
+from experiments.published.targets import chosen, targets
 from experiments.reproduce.reproducing import carry_out
 from experiments.spec import Condition, ExperimentSpec, Proof, congestion_control
 from experiments.sweep.plan import plan
-from experiments.sweep.point import Record, origin
+from experiments.sweep.point import CAPTURES, Record, origin
 from experiments.sweep.published_values import published_of
 from experiments.sweep.python import SilentWatch
 from experiments.sweep.running_points import PointRunner
-from experiments.sweep.sweep_definition import SweepDefinition, single
+from experiments.sweep.sweep_definition import SweepDefinition
 from tests.unit.made_sweeps import LAB, Engine
 from topologies.errors import UsageError
 
+PUBLISHED_ORDER = (
+    "sack",
+    "sack_loss_sweep",
+    "cubic_vs_reno",
+    "udp_fairness",
+    "reordering",
+    "custom_cc",
+    "wan_reordering",
+    "packet_dropper",
+)
 PROFILES = (LINUX_2_4, LINUX_2_6, LINUX_2_6_FULL_LINE, LINUX_2_6_32, LINUX_3_10)
 
 
@@ -66,9 +79,7 @@ def test_an_unknown_period_is_refused(words: str) -> None:
 def test_forms_and_grid_of_an_experiment_are_possible(named: Experiment) -> None:
     for word in ("quick", "full"):
         preset = named.preset(word)
-        made = combination(
-            named, [factor(named, name, [value]) for name, value in preset.items()], preset
-        )
+        made = combination(named, preset)
         assert made.spec.name == named.name
     for form in ({}, named.preset("quick"), named.preset("full")):
         values = {name: (value,) for name, value in form.items()} | named.grid()
@@ -77,28 +88,27 @@ def test_forms_and_grid_of_an_experiment_are_possible(named: Experiment) -> None
     assert named.claim.endswith(".")
 
 
+def published(study: str) -> list[dict[str, str]]:
+    """The rows of its CSV."""
+    return published_rows(find(study).file.with_name("published.csv"))
+
+
+def test_studies_are_reproduced_in_the_order_that_they_say() -> None:
+    names = dict.fromkeys(target.experiment for target in targets(quick=True))
+    assert tuple(names) == PUBLISHED_ORDER
+
+
 @pytest.mark.parametrize("quick", [True, False])
 def test_every_published_number_has_a_target(quick: bool) -> None:
     found = targets(quick)
-    rows = (
-        "davids_2017_sack_loss_sweep",
-        "geni_tcp_assignment",
-        "esnet_2015_reordering",
-        "packet_dropper",
-    )
-    pairs = [
-        row[word] for row in published("mininet_2014_sack") for word in ("sack_off", "sack_on")
-    ]
-    assert (
-        len(found)
-        == sum(len(published(name)) for name in rows) + len([one for one in pairs if one])
-        == 125 + 33
-    )
+    rows = sum(len(published(named.name)) for named in catalogue() if named.name != "sack")
+    pairs = [row[word] for row in published("sack") for word in ("sack_off", "sack_on")]
+    assert len(found) == rows + len([number for number in pairs if number]) == 125 + 33
     assert len({(one.where, one.quantity, one.experiment) for one in found}) == len(found)
 
 
 def test_every_target_can_be_run_as_today_and_as_then() -> None:
-    metrics = {metric.name for metric in METRICS} | {quantity.key for quantity in TRANSFER}
+    metrics = {metric.name for metric in METRICS} | {quantity.key.name for quantity in TRANSFER}
     for target, both in combinations(targets(quick=False)).items():
         assert target.metric in metrics
         assert set(both) == set(times(target.experiment))
@@ -119,9 +129,13 @@ def test_a_network_of_its_time_is_in_the_runs_of_its_time_only() -> None:
     assert [condition.name for condition in both["today"].spec.conditions] == ["reno"]
 
 
+def _settings(options: dict[str, str]) -> list[str]:
+    return [f"{name}={value}" for name, value in options.items()]
+
+
 def beside(name: str, *settings: str, **options: str) -> list[tuple[str, str | None, str | None]]:
     """Number, today's condition and the period's of what is published for these options."""
-    rows = published_beside(single(find(name), options, settings).spec)
+    rows = published_beside(single(find(name), [*settings, *_settings(options)]).spec)
     return [(str(row.target.published), row.today, row.period) for row in rows]
 
 
@@ -160,7 +174,7 @@ def test_a_sysctl_of_ones_own_has_no_published_number() -> None:
 
 def test_the_metric_of_a_row_is_one_that_a_run_has() -> None:
     names = {metric.name for metric in METRICS}
-    (found,) = published_beside(single(find("packet_dropper"), {"loss": "1%"}, ()).spec)
+    (found,) = published_beside(single(find("packet_dropper"), ["loss=1%"]).spec)
     row = found.described()
     assert row["metric"] in names and row["published_low"] == 30.21
 
@@ -172,7 +186,7 @@ def sent(condition: str, rate: float) -> list[Row]:
 
 
 def swept(experiment: str, **options: str) -> ExperimentSpec:
-    return single(find(experiment), options, ()).spec
+    return single(find(experiment), _settings(options)).spec
 
 
 def test_a_sweep_has_a_row_where_a_point_was_published() -> None:
@@ -289,7 +303,7 @@ def test_what_captures_tell_fills_the_sack_table(tmp_path: Path) -> None:
     """Each number is the value at its own key; the row is the flow that was captured."""
 
     def captured(data: Any, seed: int) -> Record:
-        values = {quantity.key: float(place) for place, quantity in enumerate(TRANSFER)}
+        values = {quantity.key.name: float(place) for place, quantity in enumerate(TRANSFER)}
         rows = [{"condition": one["name"], "flow": "flow1", **values} for one in data["conditions"]]
         return {
             "status": "complete",
@@ -314,8 +328,7 @@ def test_what_captures_tell_fills_the_sack_table(tmp_path: Path) -> None:
 
 def test_a_point_whose_captures_are_measured_is_another_one() -> None:
     (one,) = grid_of(find("sack"), [])
-    source = origin(LAB)
-    assert source.point(one, 1).key != source.point(one, 1, captured=True).key
+    assert origin(LAB).point(one, 1).key != origin(LAB, CAPTURES).point(one, 1).key
 
 
 def test_an_interrupted_reproduction_goes_on(tmp_path: Path) -> None:

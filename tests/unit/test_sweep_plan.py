@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from experiments.definition.catalogue import find
+from experiments.definition.single_run import settings_from, single
 from experiments.sweep import sweep_definition
 from experiments.sweep.plan import described, plan
 from experiments.sweep.sweep_definition import (
@@ -15,16 +16,14 @@ from experiments.sweep.sweep_definition import (
     from_file,
     from_mapping,
     seeds,
-    settings,
     share,
-    single,
 )
 from topologies.data import to_data
 from topologies.errors import UsageError
 
 
 def sweep(experiment: str, *sets: str, **more: object) -> SweepDefinition:
-    return SweepDefinition(experiment, settings(sets), **more)  # type: ignore[arg-type]
+    return SweepDefinition(experiment, settings_from(sets), **more)  # type: ignore[arg-type]
 
 
 def test_a_grid_has_every_combination_in_the_order_of_the_values() -> None:
@@ -290,7 +289,7 @@ def test_the_command_of_a_point_makes_its_spec() -> None:
     sets = [words[index + 1] for index, word in enumerate(words) if word == "--set"]
     assert words[:3] == ["./tcplab", "run", "sack"]
     assert words[-2:] == ["--seed", "4"]
-    assert single(find("sack"), {}, sets).spec == point.spec
+    assert single(find("sack"), sets).spec == point.spec
 
 
 def test_sweep_json_describes_the_factors() -> None:
@@ -316,4 +315,4 @@ def test_a_mapping_takes_plain_values() -> None:
 
 def test_a_run_takes_one_value() -> None:
     with pytest.raises(UsageError, match="tcplab sweep"):
-        single(find("sack"), {}, ["loss=1%,2%"])
+        single(find("sack"), ["loss=1%,2%"])

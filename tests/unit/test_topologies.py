@@ -30,17 +30,15 @@ EACH = pytest.mark.parametrize("topology", SHAPES, ids=lambda topology: topology
 
 @EACH
 def test_addresses_and_interfaces_are_unique(topology: TopologySpec) -> None:
-    found = interfaces(topology)
-    for field in (lambda i: i.address, lambda i: i.mac, lambda i: i.port.name):
-        assert len({field(interface) for interface in found}) == len(found)
+    addressed = interfaces(topology)
+    for field in (lambda end: end.address, lambda end: end.mac, lambda end: end.port.name):
+        assert len({field(interface) for interface in addressed}) == len(addressed)
     assert all(len(port.name) <= 15 for port in topology.ports)
 
 
 @EACH
 def test_every_host_reaches_every_other_over_its_routes(topology: TopologySpec) -> None:
-    """Follows the tables as a kernel would: own segment, or the gateway of the route to the
-    segment.
-    """
+    """Follows the tables as a kernel would: own segment, or the gateway of the route to it."""
     by_address = {interface.address: interface for interface in interfaces(topology)}
     hosts = topology.named("host")
     for source in hosts:
@@ -53,12 +51,18 @@ def test_every_host_reaches_every_other_over_its_routes(topology: TopologySpec) 
 
 def _follow(topology: TopologySpec, node: str, segment: int, by_address: dict) -> bool:
     for _hop in range(len(topology.nodes)):
-        if segment in {i.segment for i in interfaces(topology) if i.port.node == node}:
+        if segment in {
+            interface.segment for interface in interfaces(topology) if interface.port.node == node
+        }:
             return True
         route = next(
             route for route in routes(topology, node) if route.network == f"10.{segment}.0.0/16"
         )
-        own = next(i for i in interfaces(topology) if i.port.name == route.interface)
+        own = next(
+            interface
+            for interface in interfaces(topology)
+            if interface.port.name == route.interface
+        )
         gateway = by_address[route.gateway]
         assert (gateway.address, gateway.mac) in neighbours(topology, own), (
             "the gateway is not in the same segment"
@@ -101,7 +105,7 @@ def test_a_way_without_any_rate_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"jitter": Duration.parse("6ms")}, "jitter"),
         ({"loss": Share.parse("101%")}, "loss"),
@@ -111,13 +115,13 @@ def test_a_way_without_any_rate_is_refused() -> None:
         ({"delay": Duration.parse("2min")}, "delay"),
     ],
 )
-def test_an_impossible_channel_fails_before_anything_is_built(change: dict, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_an_impossible_channel_fails_before_anything_is_built(change: dict, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         dataclasses.replace(CHANNEL, **change)
 
 
 @pytest.mark.parametrize(
-    ("nodes", "links", "said"),
+    ("nodes", "links", "message"),
     [
         ((Node("a", "host"), Node("a", "host")), (), "two nodes"),
         ((Node("a", "host"),), (Link("a", "b"),), "not a node"),
@@ -130,8 +134,8 @@ def test_an_impossible_channel_fails_before_anything_is_built(change: dict, said
         ((Node("r", "router"), Node("t", "router")), (), "connects"),
     ],
 )
-def test_a_topology_that_cannot_be_is_refused(nodes: tuple, links: tuple, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_a_topology_that_cannot_be_is_refused(nodes: tuple, links: tuple, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         TopologySpec("broken", nodes, links)
 
 
@@ -142,7 +146,7 @@ def test_a_name_that_the_kernel_or_a_shell_would_misread_is_refused(name: str) -
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"colour": "red"}, "colour"),
         ({"nodes": "all"}, "nodes"),
@@ -151,8 +155,8 @@ def test_a_name_that_the_kernel_or_a_shell_would_misread_is_refused(name: str) -
         ({"links": [{"left": "a"}]}, "right"),
     ],
 )
-def test_reading_data_is_strict_and_names_the_place(change: dict, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_reading_data_is_strict_and_names_the_place(change: dict, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         from_data(TopologySpec, to_data(SHAPES[0]) | change)
 
 

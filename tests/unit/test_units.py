@@ -76,7 +76,3 @@ def test_any_text_is_a_quantity_or_a_usage_error(kind: type[Quantity], text: str
         kind.parse(text)
     except UsageError:
         return
-
-
-def test_a_frame_takes_its_serialization_time() -> None:
-    assert Rate.parse("1mbit").time_for(1250) == Duration.parse("10ms")

@@ -1,5 +1,4 @@
-"""A cluster on one machine, for test_cluster.py: a scheduler and workers, each in a network
-namespace of its own.
+"""A cluster on one machine, for test_cluster.py: each member in a network namespace of its own.
 
 Runs as root of a user and network namespace: `unshare --user --map-root-user --net python
 cluster.py ...`. Prints the sweep folder's path, or the error's text.
@@ -42,7 +41,7 @@ def ip(*words: str) -> None:
 
 @contextmanager
 def namespace(number: int) -> Iterator[list[str]]:
-    """A network namespace at 10.9.0.NUMBER on the bridge; gives what starts a command in it."""
+    """A network namespace at 10.9.0.NUMBER on the bridge; gives the words in front of a command."""
     with subprocess.Popen(["unshare", "--net", "sleep", "infinity"]) as holder:
         try:
             inside = ["nsenter", "--target", str(holder.pid), "--net"]
@@ -77,12 +76,15 @@ def namespace(number: int) -> Iterator[list[str]]:
 def running(command: list[str], log: Path, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
     """A process in the folder of its log, which takes what it prints."""
     own = {"env": os.environ | environment, "cwd": log.parent, "start_new_session": True}
-    with log.open("wb") as said, subprocess.Popen(command, stdout=said, stderr=said, **own) as one:
+    with (
+        log.open("wb") as output,
+        subprocess.Popen(command, stdout=output, stderr=output, **own) as process,
+    ):
         try:
-            yield one
+            yield process
         finally:
-            if one.poll() is None:
-                os.killpg(one.pid, signal.SIGKILL)
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 class Killer:
@@ -108,7 +110,7 @@ class Killer:
 
 
 def main(out: Path, workers: list[str]) -> None:
-    """`workers`: "good", "killed" halfway, or "foreign" with another cache, where there is no lab.
+    """`workers`: "good", "killed" halfway, or "foreign", with another cache that has no lab.
 
     Or all "tunnelled": then the scheduler and the workers listen on loopback only.
     """
@@ -125,11 +127,11 @@ def main(out: Path, workers: list[str]) -> None:
         started = [_worker(stack, number, kind, logs, tunnels) for number, kind in numbered]
         victim = started[workers.index("killed")] if "killed" in workers else None
         _wait_for_all(address, len(workers))
-        asked = SweepDefinition(
+        definition = SweepDefinition(
             "sack", (("duration", ("3s",)), ("loss", ("1%", "5%"))), (1, 2, 3, 4)
         )
-        way = PointRunner(ready, partial(cluster_engine, address, ready), "a cluster")
-        print(carry_out(plan(asked), out, way, Killer(victim)))
+        runner = PointRunner(ready, partial(cluster_engine, address, ready), "a cluster")
+        print(carry_out(plan(definition), out, runner, Killer(victim)))
 
 
 def _make_bridge() -> None:
@@ -164,7 +166,7 @@ class Tunnels:
 
 
 def _wait_for_all(address: str, workers: int) -> None:
-    """Which of them comes first is a matter of the machine's load, and not what is tested."""
+    """Which of them comes first depends on the machine's load, and is not what is tested."""
     with Client(address, timeout=60) as client:
         client.wait_for_workers(workers, timeout=60)
 

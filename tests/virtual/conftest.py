@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -10,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from experiments.sack import Parameters, experiment
+from experiments.sack import SackParameters, experiment
 from experiments.spec import ExperimentSpec
 from testbed.jobs.following import Limits, Usage
 from testbed.lab.ready import Lab, lab
 from testbed.virtual.virtual_run import run_in_guest
 from topologies.data import to_data
 from topologies.units import Duration
+from topologies.untrusted import digest_of
 
 
 @pytest.fixture(scope="session")
@@ -27,14 +27,12 @@ def ready_lab() -> Lab:
 @pytest.fixture
 def short_sack() -> ExperimentSpec:
     """The SACK study with transfers of 4 s: the same procedure in a fifth of the time."""
-    return experiment(Parameters(duration=Duration.parse("4s")))
+    return experiment(SackParameters(duration=Duration.parse("4s")))
 
 
 @pytest.fixture
 def in_guest(ready_lab: Lab, tmp_path: Path) -> Callable[..., tuple[Path, Usage]]:
-    """Runs a job in a guest: `in_guest(data, module=..., seed=..., limits=...)` gives its folder
-    and usage.
-    """
+    """`in_guest(data, module=..., seed=..., limits=...)` runs a job: its folder and its usage."""
     count = iter(range(100))
 
     def run(
@@ -58,10 +56,7 @@ def digests(folder: Path) -> dict[str, str]:
     patterns = ("*.pcap", "*.jsonl", "counters.json", "qdiscs.json", "*.client.txt", "*.server.txt")
     files = [file for pattern in patterns for file in folder.glob(f"*/{pattern}")]
     assert files, f"nothing was measured in {folder}"
-    return {
-        str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest()
-        for file in files
-    }
+    return {str(file.relative_to(folder)): digest_of(file) for file in files}
 
 
 def read(file: Path) -> Any:

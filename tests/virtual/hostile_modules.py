@@ -1,5 +1,4 @@
-"""A module with many attacks on the computer on which its guest runs; a parameter chooses one of
-them.
+"""A module with many attacks on the computer on which its guest runs; a parameter chooses one.
 
 `host(CALL, ...)` in their code is a system call of this computer: a module is code of the guest's
 process. What it returned goes to the guest's console as `attack RESULT`.
@@ -55,17 +54,19 @@ _SYSTEM_CALL = "system call of this computer that no guest makes"
 
 @dataclass(frozen=True)
 class Attack:
-    """`code` runs when the module is loaded. `said` is in the error that the run ends with; without
-    it the run ends well. `refused` is a pattern of what the console's `attack` line says."""
+    """`code` runs when the module is loaded; `refused` matches the console's `attack` line.
+
+    `message` is in the error that the run ends with; without it the run ends well.
+    """
 
     name: str
     code: str
-    said: str = ""
+    message: str = ""
     refused: str = ""
 
 
 def source(attacks: Sequence[Attack], name: str = "attack") -> str:
-    """The module of that name: exp with what it does at first."""
+    """The source of a module of that name: exp, which first makes the chosen attack."""
     functions = [
         f"static void attack_{number}(void)\n{{\n\tint i = 0;\n\n\t(void)i;\n\t{attack.code}\n}}\n"
         for number, attack in enumerate(attacks)

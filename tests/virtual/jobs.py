@@ -1,4 +1,4 @@
-"""Jobs for the guest that are no experiments. Each is `perform({"job": NAME, ...}, room)`."""
+"""Jobs for the guest that are no experiments. Each is `perform({"job": NAME, ...}, job)`."""
 
 from __future__ import annotations
 
@@ -13,39 +13,37 @@ from typing import Any
 from testbed.guest.job_entry import JobContext
 
 
-def perform(data: Any, room: JobContext) -> None:
-    globals()[data["job"]](data, room)
+def perform(data: Any, job: JobContext) -> None:
+    globals()[data["job"]](data, job)
 
 
-def spin(_data: Any, _room: JobContext) -> None:
+def spin(_data: Any, _job: JobContext) -> None:
     """A loop without a system call freezes virtual time."""
     while True:
         pass
 
 
-def fail(_data: Any, _room: JobContext) -> None:
+def fail(_data: Any, _job: JobContext) -> None:
     raise ValueError("this job fails on purpose")
 
 
-def masked(data: Any, room: JobContext) -> None:
-    """An experiment whose programs believe that the processor has other features (glibc's
-    tunables).
-    """
+def masked(data: Any, job: JobContext) -> None:
+    """An experiment whose programs see other features of the processor (glibc's tunables)."""
     from experiments.procedure import perform as experiment
 
     os.environ["GLIBC_TUNABLES"] = data["mask"]
-    experiment(data["spec"], room)
+    experiment(data["spec"], job)
 
 
-def switch_off(_data: Any, _room: JobContext) -> None:
+def switch_off(_data: Any, _job: JobContext) -> None:
     """The guest ends in the middle of its job."""
     Path("/dev/kmsg").write_text("<2>somebody pulled the plug\n")
     ctypes.CDLL(None).reboot(0x4321FEDC)  # RB_POWER_OFF, reboot(2)
 
 
-def look_around(_data: Any, room: JobContext) -> None:
+def look_around(_data: Any, job: JobContext) -> None:
     """What a guest can see and do: for the test that it is nothing of the host."""
-    found = {
+    surroundings = {
         "links": sorted(os.listdir("/sys/class/net")),
         "delivery": sorted(os.listdir("/lab")),
         "mounts": [line.split()[:3] for line in Path("/proc/mounts").read_text().splitlines()],
@@ -53,16 +51,14 @@ def look_around(_data: Any, room: JobContext) -> None:
         "root_is_writable": _writable("/usr/marker"),
         "host_root": _mount_of_host_root(),
     }
-    (room.work / "seen.json").write_text(json.dumps(found))
-    room.deliver("seen.json")
+    (job.work / "seen.json").write_text(json.dumps(surroundings))
+    job.deliver("seen.json")
 
 
-def attack(data: Any, room: JobContext) -> None:
-    """Load the module `attack`, which attacks in the way that `which` says, and take it out
-    again.
-    """
-    file = room.work / "attack.ko"
-    file.write_bytes(room.attached(file.name))
+def attack(data: Any, job: JobContext) -> None:
+    """Load the module `attack`, which makes attack number `which`, and unload it."""
+    file = job.work / "attack.ko"
+    file.write_bytes(job.attached(file.name))
     subprocess.run(["insmod", str(file), f"which={data['which']}"], check=True)
     subprocess.run(["rmmod", "attack"], check=True)
 
@@ -76,18 +72,14 @@ def _writable(path: str) -> bool:
 
 
 def _mount_of_host_root() -> list[str]:
-    """Even root of the guest, mounting what lies above its own folder by hostfs, must see the
-    sandbox only.
-    """
+    """Even root of the guest, mounting the folder above its own by hostfs, must see the sandbox."""
     os.makedirs("/tmp/host")
     subprocess.run(["mount", "-t", "hostfs", "none", "/tmp/host", "-o", "/../../"], check=False)
     return sorted(os.listdir("/tmp/host"))
 
 
-def compare_with_ss(_data: Any, room: JobContext) -> None:
-    """One connection on the loopback; what our sampler and `ss -tin` say of it at the same
-    moment.
-    """
+def compare_with_ss(_data: Any, job: JobContext) -> None:
+    """One connection on the loopback, as our sampler and `ss -tin` see it at the same moment."""
     import socket
 
     from testbed.guest.socket_sampling import tcp_sockets
@@ -103,5 +95,5 @@ def compare_with_ss(_data: Any, room: JobContext) -> None:
     client.shutdown(socket.SHUT_WR)
     thread.join()
     text = subprocess.run(["ss", "-tinH"], capture_output=True, text=True, check=True).stdout
-    (room.work / "both.json").write_text(json.dumps({"ours": tcp_sockets(), "ss": text}))
-    room.deliver("both.json")
+    (job.work / "both.json").write_text(json.dumps({"ours": tcp_sockets(), "ss": text}))
+    job.deliver("both.json")

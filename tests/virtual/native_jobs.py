@@ -1,6 +1,4 @@
-"""The native testbed inside the lab kernel, as root and beside strangers: jobs for
-tests/virtual/test_native.py.
-"""
+"""The native testbed in the lab kernel, as root and beside strangers: jobs for test_native.py."""
 
 from __future__ import annotations
 
@@ -48,7 +46,7 @@ net.stop()
 _RUN = """
 import json, sys
 from pathlib import Path
-from testbed.native.changes import Wanted
+from testbed.native.changes import KernelNeeds
 from testbed.native.native_run import run_natively
 from topologies.errors import TcplabError
 spec = json.loads(Path("/tmp/checkout/spec.json").read_text())
@@ -56,7 +54,7 @@ modules = {file.stem: file.read_bytes() for file in Path("/tmp/checkout").glob("
 files = {f"{name}.ko": content for name, content in modules.items()}
 try:
     run_natively("experiments.procedure", spec, Path(sys.argv[1]), lambda *_: None, None, files,
-                 Wanted(modules, json.loads(sys.argv[2])))
+                 KernelNeeds(modules, json.loads(sys.argv[2])))
 except TcplabError as error:
     sys.exit(f"Error: {error}")
 """
@@ -72,20 +70,19 @@ run_natively("testbed.guest.typed_shell", data, Path(sys.argv[1]), lambda *_: No
 """
 
 
-def perform(data: Any, room: JobContext) -> None:
-    _check_out(data, room)
-    globals()[data["job"]](data, room)
+def perform(data: Any, job: JobContext) -> None:
+    _check_out(data, job)
+    globals()[data["job"]](data, job)
 
 
-def killed(data: Any, room: JobContext) -> None:
-    """Native runs killed at each of `moments` (seconds), beside a foreign Mininet and a foreign
-    bridge.
+def killed(data: Any, job: JobContext) -> None:
+    """Native runs killed at each of `moments` (seconds), beside a foreign Mininet and bridge.
 
     After each the machine must be what it was: what is shared once `tcplab clean` (every other
     time the next run) has undone it.
     """
     with _strangers() as mininet:
-        found: dict[str, Any] = {"pings": _pings(mininet), "differences": {}, "cleaned": []}
+        report: dict[str, Any] = {"pings": _pings(mininet), "differences": {}, "cleaned": []}
         time.sleep(3)  # until the strangers' IPv6 addresses are no longer tentative
         before = _machine()
         for number, moment in enumerate(data["moments"]):
@@ -95,32 +92,30 @@ def killed(data: Any, room: JobContext) -> None:
             assert run.wait() == _KILLED, f"the run was over before {moment} s"
             time.sleep(_SETTLED)
             if number % 2:
-                found["cleaned"].append(_clean())
-                found["differences"][str(moment)] = _difference(before, _machine())
+                report["cleaned"].append(_clean())
+                report["differences"][str(moment)] = _difference(before, _machine())
         assert _start("/tmp/out/whole", data["algorithms"]).wait() == 0
         time.sleep(_SETTLED)
-        found["differences"]["whole"] = _difference(before, _machine())
-        found["cleaned"].append(_clean())
-        found["pings_after"] = _pings(mininet)
-    Path("/tmp/out/found.json").write_text(json.dumps(found))
-    _deliver(room, "found.json", "whole")
+        report["differences"]["whole"] = _difference(before, _machine())
+        report["cleaned"].append(_clean())
+        report["pings_after"] = _pings(mininet)
+    Path("/tmp/out/found.json").write_text(json.dumps(report))
+    _deliver(job, "found.json", "whole")
 
 
-def together(data: Any, room: JobContext) -> None:
+def together(data: Any, job: JobContext) -> None:
     """Native runs at once, one for each of the `runs`, that want the same congestion control."""
     before = _machine()
     runs = [_start(f"/tmp/out/{name}", data["algorithms"]) for name in data["runs"]]
     statuses = [run.wait() for run in runs]
     time.sleep(_SETTLED)
-    found = {"statuses": statuses, "difference": _difference(before, _machine())}
-    Path("/tmp/out/found.json").write_text(json.dumps(found))
-    _deliver(room, "found.json", *data["runs"])
+    report = {"statuses": statuses, "difference": _difference(before, _machine())}
+    Path("/tmp/out/found.json").write_text(json.dumps(report))
+    _deliver(job, "found.json", *data["runs"])
 
 
-def typed(data: Any, room: JobContext) -> None:
-    """A native network that somebody types `keys` into, each after what it waits for was
-    printed.
-    """
+def typed(data: Any, job: JobContext) -> None:
+    """A native network into which `keys` are typed, each after the text that it waits for."""
     before = _machine()
     os.makedirs("/tmp/out/shell")
     command = [sys.executable, "-B", "-c", _SHELL, "/tmp/out/shell"]
@@ -138,27 +133,28 @@ def typed(data: Any, room: JobContext) -> None:
         mailbox.type(keys.encode())
     status = process.wait()
     time.sleep(_SETTLED)
-    found = {"status": status, "text": text, "difference": _difference(before, _machine())}
-    Path("/tmp/out/found.json").write_text(json.dumps(found))
-    _deliver(room, "found.json")
+    report = {"status": status, "text": text, "difference": _difference(before, _machine())}
+    Path("/tmp/out/found.json").write_text(json.dumps(report))
+    _deliver(job, "found.json")
 
 
-def _check_out(data: Any, room: JobContext) -> None:
+def _check_out(data: Any, job: JobContext) -> None:
     with zipfile.ZipFile(sys.argv[0]) as archive:
         archive.extractall(_CHECKOUT)
         for name in archive.namelist():
             if name.endswith(".ko"):
                 (_CHECKOUT / Path(name).name).write_bytes(archive.read(name))
     for name, text in data["code"].items():
+        (_CHECKOUT / name).parent.mkdir(parents=True, exist_ok=True)
         (_CHECKOUT / name).write_text(text)
     (_CHECKOUT / "spec.json").write_text(json.dumps(data["spec"]))
     Path("/tmp/out").mkdir()
 
 
-def _deliver(room: JobContext, *names: str) -> None:
+def _deliver(job: JobContext, *names: str) -> None:
     for name in names:
-        Path("/tmp/out", name).rename(room.work / name)
-        room.deliver(name)
+        Path("/tmp/out", name).rename(job.work / name)
+        job.deliver(name)
 
 
 def _start(out: str, algorithms: list[str]) -> subprocess.Popen[str]:
@@ -202,7 +198,7 @@ def _pings(mininet: subprocess.Popen[str]) -> str:
 
 def _machine() -> dict[str, list[str]]:
     """What a native run must leave as it was."""
-    said = {
+    commands = {
         "links": "ip -oneline link show",
         "addresses": "ip -oneline address show",
         "qdiscs": "tc qdisc show",
@@ -218,13 +214,13 @@ def _machine() -> dict[str, list[str]]:
     ]
     modules = [line.split()[0] for line in Path("/proc/modules").read_text().splitlines()]
     files = [
-        os.path.join(where, name)
+        os.path.join(folder, name)
         for top in _WRITABLE
-        for where, folders, names in _walk(top)
+        for folder, folders, names in _walk(top)
         for name in folders + names
     ]
     return {
-        **{name: sorted(_said(command)) for name, command in said.items()},
+        **{name: sorted(_lines_of(command)) for name, command in commands.items()},
         "programs": sorted(programs),
         "modules": modules,
         "files": sorted(files),
@@ -233,12 +229,12 @@ def _machine() -> dict[str, list[str]]:
 
 
 def _walk(top: str) -> Iterator[tuple[str, list[str], list[str]]]:
-    for where, folders, names in os.walk(top):
-        folders[:] = [name for name in folders if os.path.join(where, name) not in _OURS]
-        yield where, folders, names
+    for folder, folders, names in os.walk(top):
+        folders[:] = [name for name in folders if os.path.join(folder, name) not in _OURS]
+        yield folder, folders, names
 
 
-def _said(command: str) -> list[str]:
+def _lines_of(command: str) -> list[str]:
     """Without our own process and the namespace count of the moment."""
     lines = subprocess.run(
         command.split(), capture_output=True, text=True, check=True
@@ -247,9 +243,9 @@ def _said(command: str) -> list[str]:
 
 
 def _sysctls() -> Iterator[str]:
-    for where, _folders, names in os.walk("/proc/sys"):
+    for folder, _folders, names in os.walk("/proc/sys"):
         for name in names:
-            path = Path(where, name)
+            path = Path(folder, name)
             if not _VOLATILE.search(str(path)) and (text := _text(path)) is not None:
                 yield f"{path}: {text.strip()}"
 

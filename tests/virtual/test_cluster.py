@@ -1,6 +1,4 @@
-"""A Dask cluster whose members are in separate network namespaces: a worker dies, another is of
-another kind.
-"""
+"""A Dask cluster in separate network namespaces: a worker dies, another is of another kind."""
 
 from __future__ import annotations
 
@@ -48,8 +46,8 @@ def on_cluster(out: Path, *workers: str) -> str:
 def test_a_killed_worker_loses_nothing_and_nothing_counts_twice(
     ready_lab: Lab, tmp_path: Path
 ) -> None:
-    said = on_cluster(tmp_path / "cluster", "good", "killed")
-    folder = Path(said.splitlines()[0])
+    output = on_cluster(tmp_path / "cluster", "good", "killed")
+    folder = Path(output.splitlines()[0])
     assert json.loads((folder / "sweep.json").read_text())["points"] == {
         "wanted": 8,
         "done": 8,
@@ -57,32 +55,32 @@ def test_a_killed_worker_loses_nothing_and_nothing_counts_twice(
         "failed": 0,
         "unproved": 0,
     }
-    here = sweep(
+    local = sweep(
         "sack", {"duration": "3s", "loss": ["1%", "5%"]}, seeds=[1, 2, 3, 4], out=tmp_path / "here"
     )
-    assert (folder / "rows.csv").read_bytes() == (here.folder / "rows.csv").read_bytes()
+    assert (folder / "rows.csv").read_bytes() == (local.folder / "rows.csv").read_bytes()
 
 
 def test_a_worker_without_our_lab_gets_no_point(ready_lab: Lab, tmp_path: Path) -> None:
-    said = on_cluster(tmp_path / "cluster", "foreign", "good")
-    assert "is refused: it has no lab kernel" in said
-    folder = Path(said.splitlines()[0])
+    output = on_cluster(tmp_path / "cluster", "foreign", "good")
+    assert "is refused: it has no lab kernel" in output
+    folder = Path(output.splitlines()[0])
     assert json.loads((folder / "sweep.json").read_text())["points"]["done"] == 8
 
 
 def test_a_cluster_of_such_workers_only_is_an_error_with_its_remedy(
     ready_lab: Lab, tmp_path: Path
 ) -> None:
-    said = on_cluster(tmp_path / "cluster", "foreign")
-    assert "No worker can be used" in said
-    assert "./tcplab image export" in said
+    output = on_cluster(tmp_path / "cluster", "foreign")
+    assert "No worker can be used" in output
+    assert "./tcplab image export" in output
 
 
 def test_members_on_loopback_work_together_through_tunnels(ready_lab: Lab, tmp_path: Path) -> None:
     """As docs/sweeps.md recommends; each machine is a network namespace."""
     folder = tmp_path / "cluster"
-    said = on_cluster(folder, "tunnelled", "tunnelled")
-    points = json.loads((Path(said.splitlines()[0]) / "sweep.json").read_text())["points"]
+    output = on_cluster(folder, "tunnelled", "tunnelled")
+    points = json.loads((Path(output.splitlines()[0]) / "sweep.json").read_text())["points"]
     assert points["done"] == 8
     for member in ("scheduler", "worker-3", "worker-4"):
         assert "Warning: " not in (folder / "logs" / member).read_text()

@@ -1,6 +1,4 @@
-"""The same seed, kernel and image give the same packets, whoever runs them, where and beside
-what.
-"""
+"""The same seed, kernel and image give the same packets for every user, folder and load."""
 
 from __future__ import annotations
 
@@ -57,10 +55,9 @@ def test_guests_beside_each_other_and_a_busy_machine_change_nothing(
 
 @pytest.fixture
 def elsewhere(ready_lab: Lab, short_sack: ExperimentSpec):
-    """Runs the short study from another process: `elsewhere(environment, user, cwd)` gives the
-    digests.
+    """`elsewhere(environment, user, cwd)`: digests of the short study, run by another process.
 
-    The lab is copied where every user may read it: a home folder may be closed.
+    The lab is copied to where every user may read it: a home folder may be closed.
     """
     with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
         folder = Path(name)
@@ -114,9 +111,7 @@ def test_root_and_an_ordinary_user_see_the_same_packets(
 
 
 def test_processor_features_change_nothing(in_guest, short_sack: ExperimentSpec) -> None:
-    """The C library of the guest picks its functions by them; two masks of one length, as on two
-    processors.
-    """
+    """The guest's C library picks its functions by them; two masks of one length."""
     masks = (
         "glibc.cpu.hwcaps=-AVX2,-AVX512F,-SSE4_2,-ERMS",
         "glibc.cpu.hwcaps=+AVX2,+AVX512F,+SSE4_2,+ERMS",

@@ -100,7 +100,7 @@ def test_killed_at_any_moment_nothing_stays_and_the_store_opens(ready_lab, tmp_p
 
 def _ours_running(store: Path) -> list[str]:
     mark = str(store).encode()
-    found = []
+    processes = []
     for entry in Path("/proc").iterdir():
         try:
             if (
@@ -108,10 +108,10 @@ def _ours_running(store: Path) -> list[str]:
                 and int(entry.name) != os.getpid()
                 and mark in (entry / "cmdline").read_bytes()
             ):
-                found.append(entry.name)
+                processes.append(entry.name)
         except (FileNotFoundError, ProcessLookupError):
             continue
-    return found
+    return processes
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="about what root starts")
@@ -153,8 +153,8 @@ def test_interrupted_by_hand_it_says_so_and_keeps_what_there_is(ready_lab, tmp_p
     ):
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    said = process.communicate()[1].decode()
-    assert process.returncode == 130 and "Stopped." in said and "Traceback" not in said
+    errors = process.communicate()[1].decode()
+    assert process.returncode == 130 and "Stopped." in errors and "Traceback" not in errors
     (run,) = [run for run in (store / "sack").iterdir() if run.is_dir() and not run.is_symlink()]
     assert read(run / "manifest.json")["status"] == "interrupted"
     assert (run / "raw" / "seed-1" / "sack_off" / "h2-eth0.pcap").exists()

@@ -1,6 +1,4 @@
-"""Two captures of a path in the lab show what its kernels counted: sent again, lost, reported
-twice.
-"""
+"""Two captures of a path show what its kernels counted: retransmitted, lost, reported twice."""
 
 from __future__ import annotations
 
@@ -13,14 +11,14 @@ import pytest
 from analysis.agreement.kernel_counts import truths
 from analysis.records.problems import Problems
 from analysis.records.run_directory import read_run
-from experiments.sack import Parameters, experiment
+from experiments.sack import SackParameters, experiment
 from experiments.spec import ExperimentSpec
 from topologies.data import to_data
 from topologies.units import Duration, Packets, Rate, Share
 
-LOSSY = experiment(Parameters(duration=Duration.parse("8s")))
+LOSSY = experiment(SackParameters(duration=Duration.parse("8s")))
 FULL_QUEUE = experiment(
-    Parameters(
+    SackParameters(
         bw=Rate.parse("10mbit"),
         delay=Duration.parse("10ms"),
         loss=Share.parse("0%"),
@@ -40,13 +38,13 @@ def test_the_captures_show_what_the_kernels_counted(
     out.rename(run / "raw" / "seed-7")
     (run / "spec.json").write_text(json.dumps(to_data(spec)))
     (run / "manifest.json").write_text("{}")
-    found = truths(read_run(run, Problems()), Problems())
-    names = {truth.name for truth in found}
+    compared = truths(read_run(run, Problems()), Problems())
+    names = {truth.name for truth in compared}
     assert {
         "segments sent again",
         "packets lost towards h2",
         "packets lost towards h1",
         "DSACKs sent",
     } <= names
-    assert [truth for truth in found if not truth.agrees] == []
-    assert sum(truth.counted for truth in found if truth.name == "packets lost towards h2") > 5
+    assert [truth for truth in compared if not truth.agrees] == []
+    assert sum(truth.counted for truth in compared if truth.name == "packets lost towards h2") > 5

@@ -11,7 +11,7 @@ import pytest
 from testbed.guest.kernel_modules import KernelModule
 from testbed.jobs.following import CONSOLE, Limits
 from testbed.lab.ready import Lab
-from testbed.modules.module_build import Built, attached, built
+from testbed.modules.module_build import BuiltModule, attached, built
 from testbed.virtual.virtual_run import run_in_guest
 from tests.virtual.hostile_modules import ATTACKS, source
 from topologies.errors import TcplabError
@@ -25,7 +25,7 @@ SPINNING = replace(LIMITS, wall_seconds=10)
 
 @pytest.fixture
 def out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The guest's folder; who runs it stands beside a canary."""
+    """The guest's folder; the process that runs the guest is in a folder with a canary."""
     (tmp_path / "canary").write_text(CANARY)
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "out"
@@ -34,16 +34,14 @@ def out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(scope="session")
-def hostile(ready_lab: Lab) -> Built:
+def hostile(ready_lab: Lab) -> BuiltModule:
     return built(KernelModule("attack", source(ATTACKS)), ready_lab)
 
 
-def run(number: int, module: Built, lab: Lab, out: Path) -> str:
-    """Load the module in a guest; what the error says that ended the run, empty if it ended
-    well.
-    """
+def run(number: int, module: BuiltModule, lab: Lab, out: Path) -> str:
+    """Load the module in a guest; the error that ended the run, empty if it ended well."""
     data = {"job": "attack", "which": number}
-    limits = SPINNING if "limit" in ATTACKS[number].said else LIMITS
+    limits = SPINNING if "limit" in ATTACKS[number].message else LIMITS
     try:
         run_in_guest(
             lab,
@@ -62,11 +60,11 @@ def run(number: int, module: Built, lab: Lab, out: Path) -> str:
 
 @pytest.mark.parametrize("number", range(len(ATTACKS)), ids=lambda number: ATTACKS[number].name)
 def test_an_attack_ends_with_its_guest(
-    number: int, hostile: Built, ready_lab: Lab, out: Path
+    number: int, hostile: BuiltModule, ready_lab: Lab, out: Path
 ) -> None:
     attack = ATTACKS[number]
     error = run(number, hostile, ready_lab, out)
-    assert (attack.said in error) if attack.said else not error, error
+    assert (attack.message in error) if attack.message else not error, error
     if attack.refused:
         results = re.findall(r"attack (-?\d+)", tail(out, CONSOLE, 1 << 20))
         assert len(results) == 1 and re.fullmatch(attack.refused, results[0]), results

@@ -111,7 +111,7 @@ def test_a_worker_stays_on_loopback_like_its_scheduler(ready_lab: Lab, ending: s
 
 
 class Silent:
-    """Who is told nothing."""
+    """A report that keeps nothing."""
 
     def running(self, key: str, phase: str, elapsed: float) -> None:
         pass

@@ -1,6 +1,4 @@
-"""A congestion control of one's own in the lab kernel: built, proved in use, and what its mistakes
-do.
-"""
+"""A user's own congestion control in the lab kernel: built, proved in use, and its mistakes."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ from click.testing import CliRunner
 
 from experiments.cli import cc_command
 from experiments.cli.run_command import tcplab
-from experiments.custom_cc import Parameters, experiment
+from experiments.custom_cc import CustomCcParameters, experiment
 from experiments.running.seed import carry_seed, judge
 from testbed.guest.kernel_modules import KernelModule, module_from
 from testbed.jobs.following import Limits
@@ -32,9 +30,7 @@ SSTHRESH = "	return max(tcp_snd_cwnd(tcp_sk(sk)) * 3 / 4, 2U);"
 
 @pytest.fixture
 def changed(tmp_path: Path) -> Callable[..., Path]:
-    """exp under another name with a piece of its source replaced: `changed("name", old, new)` gives
-    the file.
-    """
+    """`changed("name", old, new)`: a file with exp under that name and a piece of it replaced."""
 
     def change(name: str, old: str, new: str) -> Path:
         source = EXP.read_text().replace('"exp"', f'"{name}"')
@@ -46,8 +42,10 @@ def changed(tmp_path: Path) -> Callable[..., Path]:
 
 
 def run(file: Path, lab: Lab, out: Path, seconds: str = "2s", limit: float = 60.0) -> None:
-    made = experiment(Parameters(module=str(file), cc="own", duration=Duration.parse(seconds)))
-    spec = dataclasses.replace(made, captures=("left-eth0",))
+    study = experiment(
+        CustomCcParameters(module=str(file), cc="own", duration=Duration.parse(seconds))
+    )
+    spec = dataclasses.replace(study, captures=("left-eth0",))
     out.mkdir()
     carry_seed(to_data(spec), 3, str(out), Limits(limit), lab, lambda phase, elapsed: None)
     assert judge(spec, 3, out).failures == ()
@@ -142,7 +140,10 @@ def test_a_module_that_stays_is_said(
 def test_a_try_is_a_smoke_test_and_a_comparison(
     ready_lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    short = {name: link | {"duration": "2s"} for name, link in cc_command.PUBLISHED.items()}
+    short = {
+        name: dataclasses.replace(link, duration=Duration.parse("2s"))
+        for name, link in cc_command.PUBLISHED.items()
+    }
     monkeypatch.setattr(cc_command, "PUBLISHED", short)
     done = CliRunner().invoke(tcplab, ["cc", "try", str(EXP)])
     assert done.exit_code == 0, done.output

@@ -1,6 +1,4 @@
-"""The native testbed on the lab kernel: it leaves the machine as it was, whenever it is killed and
-whoever is there.
-"""
+"""The native testbed on the lab kernel: it leaves the machine as it was, whenever it is killed."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from experiments.custom_cc import Parameters, experiment
+from experiments.custom_cc import CustomCcParameters, experiment
 from experiments.spec import Condition, ExperimentSpec, Proof
 from testbed.guest.kernel_modules import module_from
 from testbed.jobs.following import Limits
@@ -26,19 +24,17 @@ from topologies.units import Duration
 pytestmark = pytest.mark.virtual
 ROOT = Path(__file__).resolve().parents[2]
 EXP = ROOT / "experiments" / "modules" / "exp.c"
-RESTRICTED = "vegas"  # hosts, as namespaces, may not choose it until somebody allows it
+RESTRICTED = "vegas"  # hosts, as namespaces, may not choose it until it is allowed
 
 
 @pytest.fixture
-def inside(ready_lab: Lab, tmp_path: Path) -> Callable[..., Path]:
-    """Runs a job of native_jobs with a module and a restricted congestion control: gives the folder
-    of its results.
-    """
+def native_job(ready_lab: Lab, tmp_path: Path) -> Callable[..., Path]:
+    """Runs a job of native_jobs with a module and a restricted congestion control: its results."""
 
     def run(job: str, spec: ExperimentSpec, modules: bool, **more: Any) -> Path:
         code = {
             str(file.relative_to(ROOT)): file.read_text()
-            for file in (ROOT / "testbed").glob("*.py")
+            for file in (ROOT / "testbed").rglob("*.py")
         }
         data = {"job": job, "spec": to_data(spec), "code": code, "algorithms": [RESTRICTED], **more}
         files = attached([built(module_from(EXP), ready_lab)]) if modules else {}
@@ -58,21 +54,19 @@ def inside(ready_lab: Lab, tmp_path: Path) -> Callable[..., Path]:
 
 
 def spec(own: bool) -> ExperimentSpec:
-    """Two short transfers: under a restricted congestion control, and under one that a module
-    brings or CUBIC.
-    """
-    made = experiment(Parameters(cc="own" if own else "cubic", duration=Duration.parse("2s")))
+    """Two short transfers: under a restricted congestion control, and under a module's or CUBIC."""
+    study = experiment(
+        CustomCcParameters(cc="own" if own else "cubic", duration=Duration.parse("2s"))
+    )
     name = "net.ipv4.tcp_congestion_control"
     restricted = Condition(
         RESTRICTED, RESTRICTED, ((name, RESTRICTED),), (Proof("congestion_control", RESTRICTED),)
     )
-    return dataclasses.replace(made, conditions=(*made.conditions, restricted))
+    return dataclasses.replace(study, conditions=(*study.conditions, restricted))
 
 
 def moments(count: int) -> list[float]:
-    """Starting takes hardly any virtual time: half of the moments lie there, half anywhere in the
-    run.
-    """
+    """Half of the moments are in the start, which is short in virtual time, half in all the run."""
     chance = random.Random(7)
     return [
         10 ** chance.uniform(-4, -1) if number % 4 < 2 else chance.uniform(0.1, 9)
@@ -81,19 +75,19 @@ def moments(count: int) -> list[float]:
 
 
 def test_killed_at_any_moment_it_leaves_the_machine_and_strangers_as_they_were(
-    inside, pytestconfig: pytest.Config
+    native_job, pytestconfig: pytest.Config
 ) -> None:
-    folder = inside(
+    folder = native_job(
         "killed", spec(own=True), True, moments=moments(pytestconfig.getoption("--kills"))
     )
-    found = read(folder / "found.json")
-    assert found["pings"] == found["pings_after"] == "loss 0.0"
-    assert {moment: lines for moment, lines in found["differences"].items() if lines} == {}
-    *undone, at_the_end = found["cleaned"]
+    report = read(folder / "found.json")
+    assert report["pings"] == report["pings_after"] == "loss 0.0"
+    assert {moment: lines for moment, lines in report["differences"].items() if lines} == {}
+    *undone, at_the_end = report["cleaned"]
     assert at_the_end == "Nothing was left behind.\n"
     assert any(
-        "module exp is unloaded" in said and f"control {RESTRICTED} is restricted" in said
-        for said in undone
+        "module exp is unloaded" in output and f"control {RESTRICTED} is restricted" in output
+        for output in undone
     )
     for condition in ("exp", RESTRICTED):
         assert read(folder / "whole" / condition / "evidence.json")["held"]
@@ -102,15 +96,15 @@ def test_killed_at_any_moment_it_leaves_the_machine_and_strangers_as_they_were(
     assert read(folder / "whole/environment.json")["clock"] == "real"
 
 
-def test_two_at_once_do_not_meet(inside) -> None:
-    folder = inside("together", spec(own=False), False, runs=["left", "right"])
+def test_two_at_once_do_not_meet(native_job) -> None:
+    folder = native_job("together", spec(own=False), False, runs=["left", "right"])
     assert read(folder / "found.json") == {"statuses": [0, 0], "difference": {}}
     for run in ("left", "right"):
         for condition in ("cubic", RESTRICTED):
             assert read(folder / run / condition / "evidence.json")["held"]
 
 
-def test_a_native_network_can_be_typed_into(inside) -> None:
+def test_a_native_network_can_be_typed_into(native_job) -> None:
     keys = [
         ("mininet> ", "left ping -c 2 right\r"),
         ("0% packet loss", ""),
@@ -118,6 +112,6 @@ def test_a_native_network_can_be_typed_into(inside) -> None:
         ("sleep 1000", "\x03"),
         ("mininet> ", "\x04"),
     ]
-    found = read(inside("typed", spec(own=False), False, keys=keys) / "found.json")
-    assert (found["status"], found["difference"]) == (0, {})
-    assert "2 received" in found["text"]
+    report = read(native_job("typed", spec(own=False), False, keys=keys) / "found.json")
+    assert (report["status"], report["difference"]) == (0, {})
+    assert "2 received" in report["text"]

@@ -1,6 +1,4 @@
-"""The live network is its spec: the bottleneck's queue fills on every shape, settings are proved,
-tools agree.
-"""
+"""The live network is its spec: queues fill on every shape, settings are proved, tools agree."""
 
 from __future__ import annotations
 
@@ -30,9 +28,7 @@ ROUND_TRIP = Duration.parse("20ms")
 
 
 def channel(hops: int) -> Channel:
-    """100 Mbit/s and a queue of 200 packets, with a delay such that `hops` of them make 20 ms there
-    and back.
-    """
+    """100 Mbit/s and 200 packets of queue; `hops` such channels each way have 20 ms round trip."""
     return Channel(MBIT, Duration(ROUND_TRIP.base // 2 // hops), queue=Packets(200))
 
 
@@ -50,9 +46,9 @@ def channel(hops: int) -> Channel:
 def test_the_queue_of_the_bottleneck_fills(
     in_guest, topology: TopologySpec, sender: str, receiver: str, bottleneck: str
 ) -> None:
-    """100 Mbit/s, 20 ms, 200 packets: TCP small queues must not keep the sender from filling the
-    queue.
+    """TCP small queues must not keep the sender from filling a queue of 200 packets.
 
+    The path has 100 Mbit/s and a round trip of 20 ms.
     A full queue is 200 * 1514 * 8 / 10^8 = 24.2 ms; CUBIC swings below it.
     """
     flow = Flow("flow1", sender, receiver, Duration.parse("8s"))
@@ -95,9 +91,7 @@ def test_a_condition_that_did_not_hold_is_noticed(in_guest, short_sack: Experime
 
 
 def test_counters_captures_and_queues_agree(in_guest, short_sack: ExperimentSpec) -> None:
-    """Kernel truth against what was captured: segments sent by h1, seen at its interface, lost on
-    the way.
-    """
+    """The kernel's counters against what was captured: segments sent by h1, and lost on the way."""
     folder = in_guest(short_sack)[0] / "sack_on"
     counters, qdiscs = read(folder / "counters.json"), read(folder / "qdiscs.json")
     sent = counters["after"]["h1"]["TcpOutSegs"] - counters["before"]["h1"]["TcpOutSegs"]

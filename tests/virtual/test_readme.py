@@ -22,7 +22,7 @@ def test_the_experiment_in_twenty_lines_runs(in_guest, monkeypatch: pytest.Monke
     module = types.ModuleType("short_queue")
     monkeypatch.setitem(sys.modules, "short_queue", module)
     exec(compile(code, str(README), "exec"), module.__dict__)
-    spec = module.experiment(module.Parameters(duration=Duration.parse("2s")))
+    spec = module.experiment(module.ShortQueueParameters(duration=Duration.parse("2s")))
     folder, _ = in_guest(spec)
     for condition in ("reno", "cubic", "bbr"):
         evidence = read(folder / condition / "evidence.json")

@@ -1,6 +1,4 @@
-"""Hosts that reorder in a guest: a frozen draw changes no order, a real one does, and frames are as
-large as asked.
-"""
+"""Hosts that reorder in a guest: a frozen draw changes no order, a real one does; large frames."""
 
 from __future__ import annotations
 
@@ -8,14 +6,14 @@ import json
 
 import pytest
 
-from experiments.wan_reordering import Parameters, experiment
+from experiments.wan_reordering import WanReorderingParameters, experiment
 from tests.virtual.conftest import read
 from topologies.units import Duration, Packets, Rate, Size
 
 pytestmark = pytest.mark.virtual
 
 
-def small(**how: object) -> Parameters:
+def small(**how: object) -> WanReorderingParameters:
     """The study at 100 Mbit/s and 10 ms: a packet takes 0.12 ms, so 1 ms is eight of them."""
     small = {
         "bw": Rate.parse("100mbit"),
@@ -25,7 +23,7 @@ def small(**how: object) -> Parameters:
         "duration": Duration.parse("3s"),
         "mtu": Size(1500),
     }
-    return Parameters(**(small | how))
+    return WanReorderingParameters(**(small | how))
 
 
 @pytest.mark.parametrize(
@@ -33,8 +31,8 @@ def small(**how: object) -> Parameters:
 )
 def test_only_a_real_draw_reorders(in_guest, how: dict[str, object], reordered: bool) -> None:
     folder = in_guest(experiment(small(case="9", **how)))[0] / "reordering"
-    found = read(folder / "evidence.json")
-    assert found["held"], found
+    evidence = read(folder / "evidence.json")
+    assert evidence["held"], evidence
     counters = read(folder / "counters.json")
     ahead = (
         counters["after"]["h2"]["TcpExtTCPOFOQueue"] - counters["before"]["h2"]["TcpExtTCPOFOQueue"]
@@ -44,8 +42,8 @@ def test_only_a_real_draw_reorders(in_guest, how: dict[str, object], reordered: 
 
 def test_jumbo_frames_pass_the_switch(in_guest) -> None:
     out = in_guest(experiment(small(case="baseline", mtu=Size(9000))))[0]
-    asked = read(out / "environment.json")["asked_and_found"]
-    assert {row["found"] for row in asked if row["field"] == "mtu"} == {"9000"}
+    settings = read(out / "environment.json")["asked_and_found"]
+    assert {row["found"] for row in settings if row["field"] == "mtu"} == {"9000"}
     rows = [
         row
         for line in (out / "reordering/h1.sockets.jsonl").read_text().splitlines()

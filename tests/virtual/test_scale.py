@@ -1,6 +1,4 @@
-"""A guest with many hosts and flows is as right as one with two: nothing is lost by doing things in
-batches.
-"""
+"""A guest with many hosts and flows is as right as one with two: batches lose nothing."""
 
 from __future__ import annotations
 
@@ -25,9 +23,7 @@ PAIRS, FLOWS = 10, 40
 
 @pytest.fixture(scope="module")
 def many() -> ExperimentSpec:
-    """40 flows over the ten pairs of a dumbbell; every second one against the others, several to a
-    host.
-    """
+    """40 flows over the ten pairs of a dumbbell, half of them each way, several to a host."""
     flows = tuple(_flow(number) for number in range(FLOWS))
     reno = (("net.ipv4.tcp_congestion_control", "reno"),)
     condition = Condition(
@@ -67,10 +63,10 @@ def test_many_flows_all_have_results_and_all_settings_are_right(
     )  # those whose receiver has a capture; the others by their sockets
     assert len([claim for claim in proved if "selective acknowledgement" in claim]) == FLOWS
     for flow in many.flows:
-        said = (folder / "reno" / f"{flow.name}.server.txt").read_text()
-        assert address_of(many.topology, flow.sender) in said and re.search(
-            r"\d+(\.\d+)? \w?bits/sec", said
-        ), said
+        output = (folder / "reno" / f"{flow.name}.server.txt").read_text()
+        assert address_of(many.topology, flow.sender) in output and re.search(
+            r"\d+(\.\d+)? \w?bits/sec", output
+        ), output
     counters = read(folder / "reno" / "counters.json")["after"]
     assert sum(host["TcpPassiveOpens"] for host in counters.values()) == FLOWS
 
@@ -90,9 +86,9 @@ def test_the_kernel_has_the_addresses_of_the_spec_and_nothing_is_left(in_guest) 
     for shape, seen in zip(shapes, read(folder / "seen.json"), strict=True):
         for node, has in seen["nodes"].items():
             _check_node(shape, node, has)
-        assert seen["said"]["echo"] == "42\n"
-        assert "false" in seen["said"]["false"]
-        assert "route add 10.200.0.0/16 via 192.0.2.1" in seen["said"]["route"]
+        assert seen["messages"]["echo"] == "42\n"
+        assert "false" in seen["messages"]["false"]
+        assert "route add 10.200.0.0/16 via 192.0.2.1" in seen["messages"]["route"]
         assert seen["after"]["links"] == seen["before"]["links"]
         assert seen["after"]["bridges"] == seen["before"]["bridges"] == ""
 
@@ -104,13 +100,18 @@ def _check_node(shape: TopologySpec, node: str, has: dict) -> None:
         for row in has["address"]
         for end in row["addr_info"]
     }
-    assert addresses == {("lo", "127.0.0.1", 8), *((one.port.name, one.address, 16) for one in own)}
-    known = {
+    assert addresses == {
+        ("lo", "127.0.0.1", 8),
+        *((interface.port.name, interface.address, 16) for interface in own),
+    }
+    present = {
         (row["dev"], row["dst"], row["lladdr"])
         for row in has["neighbour"]
         if row["state"] == ["PERMANENT"]
     }
-    assert known == {(one.port.name, *pair) for one in own for pair in neighbours(shape, one)}
+    assert present == {
+        (interface.port.name, *pair) for interface in own for pair in neighbours(shape, interface)
+    }
     ways = {(row["dst"], row["gateway"], row["dev"]) for row in has["route"] if "gateway" in row}
     assert ways == {(way.network, way.gateway, way.interface) for way in routes(shape, node)}
     assert all("UP" in row["flags"] for row in has["address"])

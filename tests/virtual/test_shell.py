@@ -1,6 +1,4 @@
-"""`tcplab shell` as somebody at a terminal has it: commands, Ctrl-C, Ctrl-D, Ctrl-], and nothing
-left of it.
-"""
+"""`tcplab shell` at a terminal: commands, Ctrl-C, Ctrl-D, Ctrl-], and nothing is left of it."""
 
 from __future__ import annotations
 
@@ -36,10 +34,10 @@ class Terminal:
     def expect(self, pattern: str) -> str:
         """What was printed up to the pattern, which goes with it."""
         deadline = time.monotonic() + _PATIENCE
-        while not (found := re.search(pattern, self.text)):
+        while not (match := re.search(pattern, self.text)):
             assert time.monotonic() < deadline, f"no {pattern!r} in {self.text!r}"
             self._read()
-        text, self.text = self.text[: found.end()], self.text[found.end() :]
+        text, self.text = self.text[: match.end()], self.text[match.end() :]
         return text
 
     def status(self) -> int:

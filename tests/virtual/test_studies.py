@@ -11,13 +11,13 @@ import pytest
 from analysis.pages.run.run_page import make_report
 from analysis.reporting.quantities import TRANSFER
 from experiments.definition.catalogue import find
+from experiments.definition.single_run import single
 from experiments.published.target_points import combinations
 from experiments.published.targets import chosen
 from experiments.running.session import RunRequest, carry_out
 from experiments.spec import CONGESTION_CONTROLS
-from experiments.sweep.point import carry_captured
+from experiments.sweep.carrying_point import carry_captured
 from experiments.sweep.python import sweep
-from experiments.sweep.sweep_definition import single
 from experiments.udp_fairness import DISCIPLINES
 from testbed.lab.ready import Lab
 
@@ -30,7 +30,7 @@ def run(name: str, out: Path, seeds: int = 1, **settings: Any) -> polars.DataFra
 
 def test_a_fair_queue_cuts_the_udp_flow_down_to_its_share(ready_lab: Lab, tmp_path: Path) -> None:
     """Six flows share 10 Mbit/s and the UDP flow sends 4: more than its sixth."""
-    found = run(
+    table = run(
         "udp_fairness",
         tmp_path,
         bw="10mbit",
@@ -40,17 +40,17 @@ def test_a_fair_queue_cuts_the_udp_flow_down_to_its_share(ready_lab: Lab, tmp_pa
         queue="100",
         queueing=["fifo", "sfq"],
     )
-    udp = {row["queueing"]: row for row in found.filter(flow="udp").to_dicts()}
+    udp = {row["queueing"]: row for row in table.filter(flow="udp").to_dicts()}
     assert udp["fifo"]["goodput_kbit_s"] > 3000
     assert udp["sfq"]["goodput_kbit_s"] == pytest.approx(10_000 / 6, rel=0.2)
     assert udp["sfq"]["udp_lost_percent"] > 40 > 20 > udp["fifo"]["udp_lost_percent"]
-    jain = {row["queueing"]: row["jain_index"] for row in found.to_dicts()}
+    jain = {row["queueing"]: row["jain_index"] for row in table.to_dicts()}
     assert jain["sfq"] > 0.97 > jain["fifo"]
 
 
 def test_every_discipline_is_what_the_kernel_then_has(ready_lab: Lab, tmp_path: Path) -> None:
     """A difference between what was asked for and found would fail the point."""
-    found = run(
+    table = run(
         "udp_fairness",
         tmp_path,
         bw="10mbit",
@@ -60,24 +60,24 @@ def test_every_discipline_is_what_the_kernel_then_has(ready_lab: Lab, tmp_path: 
         queueing=list(DISCIPLINES),
         queue=["20", "1000"],
     )
-    assert found.select("queueing", "queue").unique().height == 2 * len(DISCIPLINES)
+    assert table.select("queueing", "queue").unique().height == 2 * len(DISCIPLINES)
 
 
 def test_the_dropper_delivers_all_requests_and_takes_longer(ready_lab: Lab, tmp_path: Path) -> None:
-    found = run(
+    table = run(
         "packet_dropper", tmp_path, requests="2000", loss=["0%", "10%"], period="today+period"
     )
-    kept = found.filter(loss="0%", condition="dropping").to_dicts()[0]
+    kept = table.filter(loss="0%", condition="dropping").to_dicts()[0]
     assert kept["transfer_kbyte"] == pytest.approx(2000 * 1448 / 1024, rel=0.01)
     assert kept["client_seconds"] == pytest.approx(2000 * 1514 * 8 / 100e6, rel=0.1)
-    lossy = found.filter(loss="10%")
+    lossy = table.filter(loss="10%")
     assert lossy["condition"].to_list() == ["dropping", "dropping_period"]
     assert lossy["client_seconds"].min() > 3 * kept["client_seconds"]
 
 
 def test_varying_delay_is_taken_for_loss(ready_lab: Lab, tmp_path: Path) -> None:
-    found = run("reordering", tmp_path, cc="cubic", duration="5s", jitter=["0s", "75ms"])
-    steady, varied = (found.filter(jitter=value).to_dicts()[0] for value in ("0s", "75ms"))
+    table = run("reordering", tmp_path, cc="cubic", duration="5s", jitter=["0s", "75ms"])
+    steady, varied = (table.filter(jitter=value).to_dicts()[0] for value in ("0s", "75ms"))
     assert (steady["reorderings"], steady["dsacks"], steady["lost_percent"]) == (0, 0, 0)
     assert varied["lost_percent"] == 0
     assert varied["reorderings"] > 10
@@ -91,8 +91,8 @@ def test_a_threshold_above_the_kernels_highest_is_set(ready_lab: Lab, tmp_path: 
 
 def test_with_sack_only_what_was_lost_is_sent_again(ready_lab: Lab, tmp_path: Path) -> None:
     settings = {"bw": "100mbit", "delay": "1ms", "loss": "2%", "duration": "5s"}
-    found = run("sack_loss_sweep", tmp_path, **settings, tso="off", period="today+period")
-    rows = {row["condition"]: row for row in found.to_dicts()}
+    table = run("sack_loss_sweep", tmp_path, **settings, tso="off", period="today+period")
+    rows = {row["condition"]: row for row in table.to_dicts()}
     assert set(rows) == {"sack_off", "sack_off_period", "sack_on", "sack_on_period"}
     assert rows["sack_off"]["resent_percent"] > rows["sack_on"]["resent_percent"]
     assert rows["sack_on"]["resent_percent"] == pytest.approx(2, rel=0.3)
@@ -102,21 +102,19 @@ def test_with_sack_only_what_was_lost_is_sent_again(ready_lab: Lab, tmp_path: Pa
 def test_with_segmentation_on_losses_come_together_and_cost_less(
     ready_lab: Lab, tmp_path: Path
 ) -> None:
-    """The same share is lost, in fewer events; and a statistics file of each run says what the
-    counters say.
-    """
-    found = sweep(
+    """The same share is lost, in fewer events; each run's statistics file has the counters."""
+    result = sweep(
         "sack_loss_sweep", {"loss": "0.5%", "duration": "3s", "tso": ["off", "on"]}, out=tmp_path
     )
     off, on = (
-        found.table.filter(tso=word, condition="sack_on").to_dicts()[0] for word in ("off", "on")
+        result.table.filter(tso=word, condition="sack_on").to_dicts()[0] for word in ("off", "on")
     )
     assert on["mean_second_kbit_s"] > 1.4 * off["mean_second_kbit_s"]
     assert on["lost_percent"] is None
-    said = (found.folder / "statistics/sack_on_tso_on_seed-1.txt").read_text().splitlines()
+    lines = (result.folder / "statistics/sack_on_tso_on_seed-1.txt").read_text().splitlines()
     before, after = (
         [int(word) for word in line.split() if word.isdigit()]
-        for line in said
+        for line in lines
         if "segments" in line
     )
     assert on["resent_percent"] == pytest.approx(
@@ -125,13 +123,13 @@ def test_with_segmentation_on_losses_come_together_and_cost_less(
 
 
 def test_only_the_way_to_the_receiver_is_delayed(ready_lab: Lab, tmp_path: Path) -> None:
-    found = run("cubic_vs_reno", tmp_path, bw="10mbit", delay="50ms", duration="2s", queue="20")
-    assert found["condition"].to_list() == ["cubic", "reno"]
-    assert all(50 <= value < 90 for value in found["rtt_median_ms"])
+    table = run("cubic_vs_reno", tmp_path, bw="10mbit", delay="50ms", duration="2s", queue="20")
+    assert table["condition"].to_list() == ["cubic", "reno"]
+    assert all(50 <= value < 90 for value in table["rtt_median_ms"])
 
 
 def test_sack_can_be_off_under_any_congestion_control(ready_lab: Lab, tmp_path: Path) -> None:
-    found = run(
+    table = run(
         "cubic_vs_reno",
         tmp_path,
         bw="10mbit",
@@ -141,12 +139,12 @@ def test_sack_can_be_off_under_any_congestion_control(ready_lab: Lab, tmp_path: 
         sack="off+on",
         loss="5%",
     )
-    assert found["condition"].to_list() == ["cubic_sack_off", "cubic"]
+    assert table["condition"].to_list() == ["cubic_sack_off", "cubic"]
 
 
 def test_every_congestion_control_of_the_lab_can_be_chosen(ready_lab: Lab, tmp_path: Path) -> None:
     """The kernel restricts most of them to the first namespace; hosts are others."""
-    found = run(
+    table = run(
         "cubic_vs_reno",
         tmp_path,
         bw="10mbit",
@@ -154,14 +152,12 @@ def test_every_congestion_control_of_the_lab_can_be_chosen(ready_lab: Lab, tmp_p
         duration="1s",
         cc="+".join(CONGESTION_CONTROLS),
     )
-    assert found["condition"].to_list() == list(CONGESTION_CONTROLS)
+    assert table["condition"].to_list() == list(CONGESTION_CONTROLS)
 
 
 def test_a_delay_line_holds_so_many_packets_at_once(ready_lab: Lab, tmp_path: Path) -> None:
-    """20 packets of 1500 bytes in 100 ms are 2.4 Mbit/s, however fast the link; UDP does not slow
-    down for it.
-    """
-    found = run(
+    """20 packets of 1500 bytes in 100 ms are 2.4 Mbit/s, at which UDP does not slow down."""
+    table = run(
         "udp_fairness",
         tmp_path,
         bw="20mbit",
@@ -171,12 +167,12 @@ def test_a_delay_line_holds_so_many_packets_at_once(ready_lab: Lab, tmp_path: Pa
         duration="3s",
         **{"topology.links.0.rightward.line": ["20", "1000"]},
     )
-    short, long = found.filter(flow="udp")["goodput_kbit_s"]
+    short, long = table.filter(flow="udp")["goodput_kbit_s"]
     assert short < 2400 * 1.1 < 9000 < long
 
 
 def test_only_the_way_to_the_receiver_loses_under_a_module(ready_lab: Lab, tmp_path: Path) -> None:
-    found = run(
+    table = run(
         "custom_cc",
         tmp_path,
         bw="10mbit",
@@ -185,14 +181,14 @@ def test_only_the_way_to_the_receiver_loses_under_a_module(ready_lab: Lab, tmp_p
         duration="3s",
         period="today+period",
     )
-    assert found["condition"].to_list() == ["reno", "reno_period", "exp", "exp_period"]
-    assert all(50 <= value < 90 for value in found["rtt_median_ms"])
+    assert table["condition"].to_list() == ["reno", "reno_period", "exp", "exp_period"]
+    assert all(50 <= value < 90 for value in table["rtt_median_ms"])
 
 
 def test_what_captures_tell_is_kept_with_the_point(ready_lab: Lab, tmp_path: Path) -> None:
     target, *_ = chosen(True, ["sack"])
-    (one,) = combinations([target])[target].values()
-    record = carry_captured(one.data, 1, 100.0, ready_lab, lambda phase, elapsed: None)
+    (point,) = combinations([target])[target].values()
+    record = carry_captured(point.data, 1, 100.0, ready_lab, lambda phase, elapsed: None)
     assert record["status"] == "complete"
     for row in record["rows"]:
         assert {quantity.key for quantity in TRANSFER} <= row.keys()
@@ -208,11 +204,9 @@ def test_what_captures_tell_is_kept_with_the_point(ready_lab: Lab, tmp_path: Pat
 def test_a_report_tells_the_order_of_packets_and_the_published_number(
     ready_lab: Lab, tmp_path: Path
 ) -> None:
-    """The delay varies by 20 ms around 30, so no packet can be late by more than 40 ms, and none is
-    lost.
-    """
+    """The delay varies by 20 ms around 30: no packet is late by more than 40 ms; none is lost."""
     options = {"bw": "10mbit", "delay": "30ms", "jitter": "20ms", "duration": "3s", "cc": "cubic"}
-    made = single(find("reordering"), options, ())
+    point = single(find("reordering"), [f"{name}={value}" for name, value in options.items()])
     number = {
         "where": "here",
         "unit": "Mbit/s",
@@ -220,7 +214,9 @@ def test_a_report_tells_the_order_of_packets_and_the_published_number(
         "condition": "cubic",
         "metric": "client_kbit_s",
     }
-    request = RunRequest(made.spec, made.parameters, (1,), "virtual", tmp_path, published=(number,))
+    request = RunRequest(
+        point.spec, point.parameters, (1,), "virtual", tmp_path, published=(number,)
+    )
     report = make_report(carry_out(request, ready_lab, lambda _: lambda phase, elapsed: None))
     values = report.results.measured[0].values
     assert values["order.lost"] == 0
@@ -233,11 +229,12 @@ def test_a_report_tells_the_order_of_packets_and_the_published_number(
 
 
 def test_without_rack_the_threshold_says_what_is_lost(ready_lab: Lab, tmp_path: Path) -> None:
-    """With SACK on; nothing is lost, but packets are late. Where duplicate ACKs are counted, a
-    threshold above what is on its way lets TCP wait for all of them, and 3 does not. RACK takes
-    late ones for lost whatever the threshold.
+    """With SACK on, nothing is lost, but packets are late.
+
+    If duplicate ACKs are counted, a threshold above the packets on their way lets TCP wait for all
+    of them, and 3 does not. RACK takes late ones for lost, whatever the threshold.
     """
-    found = run(
+    table = run(
         "reordering",
         tmp_path,
         cc="cubic",
@@ -247,8 +244,8 @@ def test_without_rack_the_threshold_says_what_is_lost(ready_lab: Lab, tmp_path: 
     )
     resent = {
         (row["net.ipv4.tcp_recovery"], row["threshold"]): row["retransmitted_segments"]
-        for row in found.to_dicts()
+        for row in table.to_dicts()
     }
-    assert found["lost_percent"].max() == 0 and found["out_of_order"].min() > 100
+    assert table["lost_percent"].max() == 0 and table["out_of_order"].min() > 100
     assert resent["0", "100"] == 0 < resent["0", "3"]
     assert min(resent["1", "100"], resent["1", "3"]) > 20

@@ -1,6 +1,4 @@
-"""Sweeps on this machine, in the lab kernel: true rows, the same whoever runs them, and nothing
-lost on the way.
-"""
+"""Sweeps on this machine, in the lab kernel: true rows, the same for any workers, none lost."""
 
 from __future__ import annotations
 
@@ -33,10 +31,10 @@ def content(folder: Path) -> Any:
 def test_rows_are_the_same_for_one_worker_and_two_and_for_a_plain_run(
     ready_lab: Lab, tmp_path: Path
 ) -> None:
-    one = sweep("sack", SETTINGS, seeds=2, out=tmp_path / "one", workers=1)
-    two = sweep("sack", SETTINGS, seeds=2, out=tmp_path / "two", workers=2)
-    assert one.table.height == 8
-    empty = {name for name in one.table.columns if one.table[name].null_count()}
+    alone = sweep("sack", SETTINGS, seeds=2, out=tmp_path / "one", workers=1)
+    shared = sweep("sack", SETTINGS, seeds=2, out=tmp_path / "two", workers=2)
+    assert alone.table.height == 8
+    empty = {name for name in alone.table.columns if alone.table[name].null_count()}
     assert empty == {
         "mean_second_kbit_s",
         "slowest_second_kbit_s",
@@ -45,7 +43,7 @@ def test_rows_are_the_same_for_one_worker_and_two_and_for_a_plain_run(
         "udp_jitter_ms",
         "host_drops",
     }
-    assert (one.folder / "rows.csv").read_bytes() == (two.folder / "rows.csv").read_bytes()
+    assert (alone.folder / "rows.csv").read_bytes() == (shared.folder / "rows.csv").read_bytes()
     repeat = [
         sys.executable,
         "-m",
@@ -62,29 +60,29 @@ def test_rows_are_the_same_for_one_worker_and_two_and_for_a_plain_run(
     )
     run = tmp_path / "sack/latest"
     _, expected = rows_of(run / "raw/seed-2", json.loads((run / "spec.json").read_text()))
-    found = one.table.filter(loss="5%", seed=2, condition="sack_on").to_dicts()[0]
-    assert {name: found[name] for name in expected} == expected
+    row = alone.table.filter(loss="5%", seed=2, condition="sack_on").to_dicts()[0]
+    assert {name: row[name] for name in expected} == expected
 
 
 def test_a_point_that_fails_does_not_hold_up_the_others(ready_lab: Lab, tmp_path: Path) -> None:
     """No such sysctl: the guest says so, and its log is kept."""
     settings = {"duration": "2s", "net.ipv4.tcp_reordering": ["3", "no-number"]}
-    found = sweep("sack", settings, out=tmp_path)
-    points = content(found.folder)
+    result = sweep("sack", settings, out=tmp_path)
+    points = content(result.folder)
     assert (points["points"]["done"], points["points"]["failed"]) == (1, 1)
     (failure,) = points["failures"]
     assert "tcp_reordering cannot be set to no-number" in failure["problem"]
-    assert "Traceback" in (found.folder / failure["log"]).read_text()
-    assert found.table["net.ipv4.tcp_reordering"].unique().to_list() == ["3"]
+    assert "Traceback" in (result.folder / failure["log"]).read_text()
+    assert result.table["net.ipv4.tcp_reordering"].unique().to_list() == ["3"]
 
 
 def test_a_setting_that_contradicts_the_experiment_is_not_proved(
     ready_lab: Lab, tmp_path: Path
 ) -> None:
-    found = sweep("sack", {"duration": "2s", "net.ipv4.tcp_sack": "1"}, out=tmp_path)
-    (failure,) = content(found.folder)["failures"]
+    result = sweep("sack", {"duration": "2s", "net.ipv4.tcp_sack": "1"}, out=tmp_path)
+    (failure,) = content(result.folder)["failures"]
     assert "not proved that flow1: no SYN offers selective acknowledgement" in failure["problem"]
-    assert found.table.height == 0
+    assert result.table.height == 0
 
 
 def start(out: Path) -> subprocess.Popen[bytes]:
@@ -127,20 +125,20 @@ def test_a_stopped_sweep_keeps_what_is_done_and_goes_on(
     with start(tmp_path) as process:
         wait_for_points(tmp_path, 2, process)
         process.send_signal(number)
-        _, said = process.communicate(timeout=30)
+        _, errors = process.communicate(timeout=30)
     guests = subprocess.run(
         ["pgrep", "--full", f"--bind {tmp_path}"], capture_output=True, check=False
     ).stdout
     assert not guests
     if number == signal.SIGINT:
         assert process.returncode == 130
-        assert b"the same command goes on from there" in said
+        assert b"the same command goes on from there" in errors
     with results(tmp_path) as memory:
-        known = len(memory.listed())
-    assert 2 <= known < 12
-    whole = sweep("sack", {"duration": "2s"}, seeds=12, out=tmp_path)
-    assert content(whole.folder)["points"]["reused"] == known
-    assert whole.table["seed"].to_list() == [seed for seed in range(1, 13) for _ in range(2)]
+        kept = len(memory.listed())
+    assert 2 <= kept < 12
+    finished = sweep("sack", {"duration": "2s"}, seeds=12, out=tmp_path)
+    assert content(finished.folder)["points"]["reused"] == kept
+    assert finished.table["seed"].to_list() == [seed for seed in range(1, 13) for _ in range(2)]
     statuses = {
         json.loads((folder / "manifest.json").read_text())["status"]
         for folder in (tmp_path / "sweeps").glob("2*")
@@ -156,9 +154,9 @@ def test_many_flows_have_a_row_each(ready_lab: Lab, tmp_path: Path) -> None:
         "bw": "10mbit",
         "delay": "5ms",
     }
-    found = sweep("cubic_vs_reno", settings, out=tmp_path)
-    assert found.table.group_by("cc").len().sort("cc").rows() == [("bbr", 4), ("cubic", 4)]
-    for _, rows in found.table.group_by("cc"):
+    result = sweep("cubic_vs_reno", settings, out=tmp_path)
+    assert result.table.group_by("cc").len().sort("cc").rows() == [("bbr", 4), ("cubic", 4)]
+    for _, rows in result.table.group_by("cc"):
         rates = rows["goodput_kbit_s"].to_list()
         assert rows["total_goodput_kbit_s"].to_list() == pytest.approx([sum(rates)] * 4)
         assert rows["jain_index"][0] == pytest.approx(
@@ -169,5 +167,5 @@ def test_many_flows_have_a_row_each(ready_lab: Lab, tmp_path: Path) -> None:
 
 def test_until_is_carried_out(ready_lab: Lab, tmp_path: Path) -> None:
     """Without loss all seeds are alike, so ten suffice."""
-    found = sweep("sack", {"duration": "1s", "loss": "0%"}, seeds=30, until="5%", out=tmp_path)
-    assert sorted(found.table["seed"].unique()) == list(range(1, 11))
+    result = sweep("sack", {"duration": "1s", "loss": "0%"}, seeds=30, until="5%", out=tmp_path)
+    assert sorted(result.table["seed"].unique()) == list(range(1, 11))

@@ -1,6 +1,6 @@
-"""`python tunnel.py LISTEN TARGET`: hands connections on, as ssh's -L and -R do; for cluster.py.
+"""`python tunnel.py LISTEN TARGET`: forwards connections, as ssh's -L and -R do; for cluster.py.
 
-A place is a port of 127.0.0.1 or the path of a socket, which two network namespaces can both reach.
+Each is a port of 127.0.0.1 or the path of a socket, which two network namespaces can both reach.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 async def _once_there(place: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """A connection; who was started before its target waits for it."""
+    """A connection, as soon as the target listens."""
     while True:
         try:
             return await _connected(place)
@@ -36,11 +36,11 @@ async def _connected(place: str) -> tuple[asyncio.StreamReader, asyncio.StreamWr
 
 
 async def main(listen: str, target: str) -> None:
-    """Until it is killed."""
+    """Forward connections until the process is killed."""
 
     async def hand_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        there, back = await _once_there(target)
-        await asyncio.gather(_copy(reader, back), _copy(there, writer))
+        from_target, to_target = await _once_there(target)
+        await asyncio.gather(_copy(reader, to_target), _copy(from_target, writer))
 
     if listen.isdigit():
         server = await asyncio.start_server(hand_on, "127.0.0.1", int(listen))

@@ -43,9 +43,7 @@ class PublishedNumbers(JudgedRows):
         )
 
     def table(self, most: int) -> Table:
-        """For the terminal: the first `most` numbers, ours in both ways of running it, and the
-        verdicts.
-        """
+        """For the terminal: the first `most` numbers, ours in both settings, the verdicts."""
         table = Table(title=Text("Published, and ours"))
         ways = [
             name for name, has in (("its time", self.has_period), ("today", self.has_today)) if has

@@ -10,8 +10,6 @@ from typing import Any
 
 from analysis.pages.published.reproduction_pictures import picture
 from analysis.pages.published.reproduction_rows import csv_text, line, reasons
-from analysis.records.evidence import durations
-from analysis.records.jsonfile import inner, text
 from analysis.records.problems import Problems, printable
 from analysis.records.reproduction_folder import Reproduction, read_reproduction
 from analysis.rendering import page_files
@@ -56,8 +54,9 @@ class ReproductionReport:
 
     @property
     def sound(self) -> bool:
-        """Whether every row was run and all could be read; rows that differ are a result, no
-        failure.
+        """Whether every row was run and all could be read; rows may differ.
+
+        A row that differs is a result, no failure.
         """
         return self.reproduction.status == "complete" and not self.remarks
 
@@ -94,8 +93,7 @@ def headline(counts: Counts, mode: str) -> str:
 
 
 def make_reproduction_report(path: Path, out: Path | None = None) -> ReproductionReport:
-    """Judges the reproduction in `path` and writes its page into `out` (by default into the folder
-    itself).
+    """Judges the reproduction in `path` and writes its page into `out`, by default into `path`.
 
     Raises UsageError where there is none, TcplabError where reproduction.json cannot be used or
     nothing can be written. Whatever else is missing or broken is told on the page and in
@@ -123,7 +121,6 @@ def _files(report: ReproductionReport) -> Iterator[tuple[str, bytes]]:
 
 def _context(report: ReproductionReport, drawn: list[Picture | None]) -> dict[str, Any]:
     reproduction, facts = report.reproduction, report.reproduction.facts
-    digests = inner(facts, "digests")
     return {
         "report": report,
         "status": reproduction.status,
@@ -133,12 +130,12 @@ def _context(report: ReproductionReport, drawn: list[Picture | None]) -> dict[st
         "studies": [_shown(*pair) for pair in zip(report.studies, drawn, strict=True)],
         "total": report.counts,
         "tolerance": f"{100 * TOLERANCE:g} %",
-        "identity": text(facts, "id", reproduction.path.name),
-        "started": text(facts, "started"),
-        "durations": durations(facts),
-        "kernel": text(inner(facts, "kernel"), "release"),
-        "version": text(facts, "tcplab"),
-        "digests": [(printable(name), text(digests, name)) for name in digests],
+        "identity": facts.id or reproduction.path.name,
+        "started": facts.started,
+        "durations": facts.durations,
+        "kernel": facts.kernel.release,
+        "version": facts.tcplab,
+        "digests": [(printable(name), digest) for name, digest in facts.digests.items()],
     }
 
 

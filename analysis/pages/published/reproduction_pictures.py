@@ -1,6 +1,4 @@
-"""Which graph a study has: against a swept quantity where there is one, else a line for each
-row.
-"""
+"""The graph of a study: against a swept quantity if there is one, else a line for each row."""
 
 from __future__ import annotations
 
@@ -115,9 +113,7 @@ def _lines(one: JudgedStudy, rows: Sequence[Judged], name: str) -> Picture | Non
 
 
 def _has_ratio(judged: Judged) -> bool:
-    """Whether ours can be divided by the published number and the quotient shown on a logarithmic
-    axis.
-    """
+    """Whether ours, divided by the published number, can be shown on a logarithmic axis."""
     one = judged.row.published or 0.0
     medians = [ours.median for ours in (judged.period, judged.today) if ours]
     return (

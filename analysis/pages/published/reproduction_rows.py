@@ -43,9 +43,7 @@ _OURS = (
 
 @dataclass(frozen=True)
 class Cell:
-    """Ours under one kind of settings: the median, the range under it, the verdict in words and its
-    CSS class.
-    """
+    """Ours under one kind of settings: median, range, the verdict in words and its CSS class."""
 
     median: str
     range: str
@@ -123,8 +121,9 @@ def _cell(ours: Ours | None, verdict: Agreement, unit: str) -> Cell:
 
 
 def csv_text(studies: Sequence[JudgedStudy]) -> str:
-    """reproduction.csv: one line for each published number, figures in full, `values` with blanks
-    between them.
+    """reproduction.csv: one line for each published number, figures in full.
+
+    `values` have blanks between them.
     """
     with StringIO() as text:
         lines = csv.writer(text, lineterminator="\n")

@@ -7,20 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.measures import counter_text
 from analysis.measures.run_results import RunResults, measure_all
 from analysis.measures.trial_measures import Measured
 from analysis.pages.published.published_table import PublishedNumbers
 from analysis.pages.published.run_values import published_beside
-from analysis.records.evidence import Evidence, durations, read_evidence
-from analysis.records.jsonfile import inner, text
+from analysis.records.evidence import Evidence, read_evidence
 from analysis.records.problems import Problems
 from analysis.records.run_directory import RunRecord, read_run
 from analysis.rendering import page_files
 from analysis.reporting.answers import Answer
 from analysis.reporting.repeat_command import repeat_command
 from analysis.reporting.run_pictures import Picture
-from analysis.reporting.study_reports import StudyReport, study_of
+from analysis.reporting.study_reports import StudyReport, report_of
 from analysis.reporting.tables import Listing, ReportTable
 
 
@@ -62,7 +60,7 @@ def make_report(path: Path, out: Path | None = None) -> RunReport:
     results = measure_all(run, problems)
     if not results.measured:
         problems.add("The run holds no repetition: nothing was measured.")
-    study = study_of(results)
+    study = report_of(run.experiment)
     table = study.table(results)
     published = (
         PublishedNumbers(()) if table.compares else published_beside(results, problems)
@@ -91,13 +89,7 @@ def write_report(report: RunReport, folder: Path) -> None:
 def _files(report: RunReport) -> Iterator[tuple[str, bytes]]:
     """Names and contents one by one: the graphs of a fast flow are too big to hold twice."""
     yield from _packet_graphs(report)
-    if report.run.experiment in counter_text.STUDIES:
-        spec = report.run.spec | {
-            "flows": [vars(flow) for flow in report.run.flows]
-        }  # names that are safe as paths
-        for trial in report.run.trials:
-            content = counter_text.statistics(trial.folder, spec, trial.condition.name)
-            yield counter_text.file_name(trial.condition.name, {}, trial.seed), content.encode()
+    yield from report.study.extra_files(report.run)
     pictures = report.study.pictures(report.results)
     yield from ((f"plots/{picture.name}", picture.png) for picture in pictures)
     context = _context(report, pictures)
@@ -124,7 +116,7 @@ def _page_name(one: Measured) -> str:
 
 def _context(report: RunReport, pictures: list[Picture]) -> dict[str, Any]:
     run = report.run
-    kernel = inner(run.manifest, "kernel")
+    manifest = run.manifest
     return {
         "report": report,
         "run": run,
@@ -134,17 +126,17 @@ def _context(report: RunReport, pictures: list[Picture]) -> dict[str, Any]:
         "published": report.published,
         "headline": report.answers[0].paragraphs[:2] if report.answers else (),
         "pictures": pictures,
-        "claim": text(run.manifest, "claim") or text(run.spec, "claim"),
-        "identity": text(run.manifest, "id", run.path.name),
-        "diagram": text(inner(run.spec, "topology"), "diagram"),
-        "started": text(run.manifest, "started"),
-        "kernel": text(kernel, "release"),
-        "kernel_digest": text(kernel, "digest"),
-        "image_digest": text(inner(run.manifest, "image"), "digest"),
-        "testbed": text(run.manifest, "testbed"),
-        "durations": durations(run.manifest),
+        "claim": manifest.claim or run.spec.claim,
+        "identity": manifest.id or run.path.name,
+        "diagram": run.spec.topology.diagram,
+        "started": manifest.started,
+        "kernel": manifest.kernel.release,
+        "kernel_digest": manifest.kernel.digest or "",
+        "image_digest": manifest.image.digest if manifest.image else "",
+        "testbed": manifest.testbed,
+        "durations": manifest.durations,
         "command": repeat_command(run),
-        "version": text(run.manifest, "tcplab"),
+        "version": manifest.tcplab,
         "packet_pages": [
             (one.trial.condition.label, _page_name(one)) for one in report.results.first if one.ends
         ],

@@ -1,6 +1,4 @@
-"""The maps of a sweep: the medians over two factors, and how each level compares with the baseline
-there.
-"""
+"""The maps of a sweep: medians over two factors, and how each level compares with the baseline."""
 
 from __future__ import annotations
 

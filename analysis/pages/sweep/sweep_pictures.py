@@ -1,6 +1,4 @@
-"""Which graphs a sweep has: lines against a quantity or single runs, maps over two factors, and
-distributions.
-"""
+"""The graphs of a sweep: lines against a quantity or single runs, maps, distributions."""
 
 from __future__ import annotations
 

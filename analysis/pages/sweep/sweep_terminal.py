@@ -8,7 +8,7 @@ from rich.text import Text
 
 from analysis.pages.sweep.sweep_page import SweepReport
 from analysis.records.sweep_folder import SweepRecord
-from analysis.reporting.sweep_studies import SweepStudy
+from analysis.reporting.sweep_summary import SweepStudy
 from analysis.statistics.comparisons import UNSHOWN, sentence
 from analysis.statistics.metric_wording import labelled, signed
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Gradescope runs this once, as root, when the autograder's image is built. The image has to be of Debian 12 or later.
-# Put your course's address of tcplab here, and course.toml beside this file.
+# Gradescope runs this once, as root, when the autograder's image is built. The image has to be of
+# Debian 12 or later. Put your course's address of tcplab here, and course.toml beside this file.
 set -eu
 : "${TCPLAB:=https://github.com/YOUR-COURSE/tcplab}"
 

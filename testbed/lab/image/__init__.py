@@ -1,0 +1,1 @@
+"""The guest's root file system: its packages, its configuration and its recipe."""

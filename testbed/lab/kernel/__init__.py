@@ -1,0 +1,1 @@
+"""The lab kernel and the guest's first process: sources, patch, configuration and recipe."""

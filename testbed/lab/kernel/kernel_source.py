@@ -1,9 +1,9 @@
 """Where the kernel's source comes from: a given tarball, the distribution's package, kernel.org.
 
 `obtain` leaves it in the workshop as source.tar.xz. A tarball with a pinned SHA-256 is `pinned`.
-Others are used where something else vouches for them, and the manifest says so: the user who
-named the file, apt's signature on a package that has moved on, kernel.org's list beside a
-tarball. The patch and the check of lab.config decide whether such a source can be used.
+Others are used if something else vouches for them, and the manifest says so: the user who named
+the file, apt's signature on a newer package, kernel.org's list beside a tarball. The patch and the
+check of lab.config decide whether such a source can be used.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from urllib.error import URLError
 
 from testbed.recipes.apt import Apt
 from testbed.recipes.building import Workshop
-from testbed.recipes.cache import sha256
 from topologies.errors import TcplabError
+from topologies.untrusted import digest_of
 
 HERE = Path(__file__).parent
 SOURCES = HERE / "sources.toml"
@@ -27,7 +27,7 @@ TARBALL = "source.tar.xz"
 
 
 @dataclass(frozen=True)
-class Pinned:
+class PinnedSource:
     """sources.toml. `steps` is the number of lines that a build prints."""
 
     version: str
@@ -42,16 +42,16 @@ class Pinned:
 
 @dataclass(frozen=True)
 class ObtainedSource:
-    """What was found: where, its SHA-256, and whether it is a pinned file."""
+    """A source: where it came from, its SHA-256, and whether it is a pinned file."""
 
     origin: str
     sha256: str
     pinned: bool
 
 
-def pinned() -> Pinned:
+def pinned() -> PinnedSource:
     """The kernel that is pinned."""
-    return Pinned(**tomllib.loads(SOURCES.read_text()))
+    return PinnedSource(**tomllib.loads(SOURCES.read_text()))
 
 
 def obtain(workshop: Workshop, given: Path | None) -> ObtainedSource:
@@ -69,13 +69,13 @@ def obtain(workshop: Workshop, given: Path | None) -> ObtainedSource:
 
 
 def found(workshop: Workshop, origin: str, tarball: Path) -> ObtainedSource:
-    """Say what was found, and whether it is the pinned file."""
-    digest = sha256(tarball)
-    known = digest in (pinned().sha256, pinned().url_sha256)
+    """Note in the report where the source came from, and whether it is the pinned file."""
+    digest = digest_of(tarball)
+    is_pinned = digest in (pinned().sha256, pinned().url_sha256)
     workshop.report.note(
-        f"Source of the lab kernel: {origin}{'' if known else ', which is not the pinned file'}"
+        f"Source of the lab kernel: {origin}{'' if is_pinned else ', which is not the pinned file'}"
     )
-    return ObtainedSource(origin, digest, known)
+    return ObtainedSource(origin, digest, is_pinned)
 
 
 def from_file(workshop: Workshop, given: Path) -> Path:
@@ -88,7 +88,7 @@ def from_file(workshop: Workshop, given: Path) -> Path:
     return Path(shutil.copyfile(given, workshop.folder / TARBALL))
 
 
-def installed(workshop: Workshop, kernel: Pinned) -> str:
+def installed(workshop: Workshop, kernel: PinnedSource) -> str:
     """The installed package."""
     file = Path(f"/usr/src/{kernel.package}.tar.xz")
     if not file.is_file():
@@ -97,14 +97,14 @@ def installed(workshop: Workshop, kernel: Pinned) -> str:
     return str(file)
 
 
-def from_package(workshop: Workshop, kernel: Pinned) -> str:
+def from_package(workshop: Workshop, kernel: PinnedSource) -> str:
     """The package from the mirror."""
     apt = Apt(workshop, kernel.suite)
     apt.update()
     return unpacked(workshop, apt.download(kernel.package))
 
 
-def from_newer_package(workshop: Workshop, kernel: Pinned) -> str:
+def from_newer_package(workshop: Workshop, kernel: PinnedSource) -> str:
     """A newer package from the mirror."""
     apt = Apt(workshop, kernel.suite)
     apt.update()
@@ -135,13 +135,13 @@ def unpacked(workshop: Workshop, package: Path) -> str:
     return package.name
 
 
-def from_kernel_org(workshop: Workshop, kernel: Pinned) -> str:
+def from_kernel_org(workshop: Workshop, kernel: PinnedSource) -> str:
     """kernel.org."""
     folder, _, name = kernel.url.rpartition("/")
     digest = kernel.url_sha256 or published_digest(f"{folder}/sha256sums.asc", name)
     target = workshop.folder / TARBALL
     download(kernel.url, target, lambda share: workshop.report.step(f"Downloading {name}", share))
-    if sha256(target) != digest:
+    if digest_of(target) != digest:
         raise TcplabError(f"{kernel.url} does not have the SHA-256 {digest}.")
     return kernel.url
 
@@ -156,19 +156,19 @@ def published_digest(url: str, name: str) -> str:
             rows = [line.split() for line in reply.read().decode().splitlines()]
     except (URLError, OSError) as error:
         raise TcplabError(f"{url} cannot be read: {error}.") from error
-    found = [row[0] for row in rows if len(row) == 2 and row[1] == name]
-    if not found:
+    digests = [row[0] for row in rows if len(row) == 2 and row[1] == name]
+    if not digests:
         raise TcplabError(f"{url} does not list {name}.")
-    return str(found[0])
+    return str(digests[0])
 
 
-def download(url: str, target: Path, told: Callable[[float], None]) -> None:
-    """Fetch a URL into a file; `told` hears the share that is done. Raises TcplabError."""
+def download(url: str, target: Path, progress: Callable[[float], None]) -> None:
+    """Fetch a URL into a file; `progress` hears the share that is done. Raises TcplabError."""
     try:
         with urllib.request.urlopen(url, timeout=30) as reply, target.open("wb") as stream:
             size = int(reply.headers.get("Content-Length") or 0)
             while block := reply.read(1 << 20):
                 stream.write(block)
-                told(stream.tell() / size if size else 0.0)
+                progress(stream.tell() / size if size else 0.0)
     except (URLError, OSError) as error:
         raise TcplabError(f"{url} cannot be downloaded: {error}.") from error

@@ -1,4 +1,5 @@
-//! The steps for what a segment acknowledges: samples of the round trip, SACK, needless retransmissions, bytes in flight.
+//! The steps for what a segment acknowledges: samples of the round trip, SACK, needless
+//! retransmissions, bytes in flight.
 
 use crate::direction::Direction;
 use crate::kind;
@@ -19,8 +20,10 @@ pub fn acknowledge(
     place: &mut Place,
 ) {
     let ack = step.ack.unwrap_or(0);
-    let duplicate =
-        this.last_ack == Some(ack) && step.payload == 0 && step.window == this.last_window && other.owin_sum > 0;
+    let duplicate = this.last_ack == Some(ack)
+        && step.payload == 0
+        && step.window == this.last_window
+        && other.owin_sum > 0;
     let acked = other.board.acknowledge(ack, step.now, duplicate);
     other.cumulatively += acked.cumulatively;
     if let Some(exact) = acked.exact {
@@ -82,7 +85,14 @@ fn ends(other: &mut Direction, exact: Exact, compatible: bool) {
 
 /// The peer's ACK and SACK move what `other` knows to have arrived.
 #[inline(always)]
-fn proceed(segment: &Segment, this: &Direction, other: &mut Direction, step: &Step, sacks: &Sacks, place: &mut Place) {
+fn proceed(
+    segment: &Segment,
+    this: &Direction,
+    other: &mut Direction,
+    step: &Step,
+    sacks: &Sacks,
+    place: &mut Place,
+) {
     let ack = step.ack.unwrap_or(0);
     let before = other.acknowledged;
     other.last_received = step.now;
@@ -100,7 +110,11 @@ fn proceed(segment: &Segment, this: &Direction, other: &mut Direction, step: &St
         if other.rare.is_some() {
             echoed(segment, other, before, &mut place.rows);
         }
-    } else if ack == before && step.payload == 0 && step.flags & (SYN | FIN) == 0 && other.data_end > ack {
+    } else if ack == before
+        && step.payload == 0
+        && step.flags & (SYN | FIN) == 0
+        && other.data_end > ack
+    {
         let same = step.window == this.last_window || segment.options.block_count > 0;
         other.duplicates += u32::from(same);
     }
@@ -132,7 +146,8 @@ fn spurious(other: &mut Direction, resent: Retransmission, rows: &mut Option<&mu
     let rare = other.rare();
     for (slot, one) in [(usize::from(resent.kind), u64::MAX), (usize::from(kind::SPURIOUS), 1)] {
         rare.kinds[slot] = rare.kinds[slot].wrapping_add(one);
-        rare.kind_bytes[slot] = rare.kind_bytes[slot].wrapping_add(one.wrapping_mul(resent.bytes as u64));
+        rare.kind_bytes[slot] =
+            rare.kind_bytes[slot].wrapping_add(one.wrapping_mul(resent.bytes as u64));
     }
     if let Some(rows) = rows.as_deref_mut() {
         rows.change_kind(resent.row, kind::SPURIOUS);

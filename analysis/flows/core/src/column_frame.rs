@@ -1,6 +1,7 @@
 //! Columns on the way to Python: a name, a type, the values' bytes, and which values are missing.
 
-/// The values of a column. As long as all are the same, one stands for all: so it is in most columns of most captures.
+/// The values of a column. As long as all are the same, one stands for all: so it is in most
+/// columns of most captures.
 pub struct Cells<T> {
     values: Vec<T>,
     count: usize,
@@ -73,7 +74,9 @@ impl Frame {
 
     pub fn unsigned(&mut self, name: &str, ending: &str, value: u64) {
         let rows = self.rows;
-        if let Values::Unsigned(values) = self.values(name, ending, || Values::Unsigned(Cells::new())) {
+        if let Values::Unsigned(values) =
+            self.values(name, ending, || Values::Unsigned(Cells::new()))
+        {
             values.push(value, rows);
         }
     }
@@ -85,7 +88,8 @@ impl Frame {
 
     pub fn integer(&mut self, name: &str, ending: &str, value: i64) {
         let rows = self.rows;
-        if let Values::Integer(values) = self.values(name, ending, || Values::Integer(Cells::new())) {
+        if let Values::Integer(values) = self.values(name, ending, || Values::Integer(Cells::new()))
+        {
             values.push(value, rows);
         }
     }

@@ -49,7 +49,12 @@ impl Connection {
     /// is not compiled into their copy of the steps.
     #[inline(never)]
     fn plain(&mut self, segment: &Segment, forward: bool) {
-        self.steps(segment, ACK, forward, Place { number: 0, connection: 0, compatible: false, rows: None });
+        self.steps(
+            segment,
+            ACK,
+            forward,
+            Place { number: 0, connection: 0, compatible: false, rows: None },
+        );
     }
 
     #[inline(never)]
@@ -63,7 +68,8 @@ impl Connection {
         self.last_time = now;
         self.clock = self.clock.max(now);
         self.shake(segment, flags, forward);
-        let (this, other) = if forward { (&mut self.a, &mut self.b) } else { (&mut self.b, &mut self.a) };
+        let (this, other) =
+            if forward { (&mut self.a, &mut self.b) } else { (&mut self.b, &mut self.a) };
         let mut step = numbers(segment, flags, this, other);
         count(segment, this, other, &step);
         let sacks = options(segment, this, other, &mut step);
@@ -92,7 +98,8 @@ impl Connection {
     pub fn idle_until(&mut self, last: i64) {
         for direction in [&mut self.a, &mut self.b] {
             let since = direction.last_time.unwrap_or(last);
-            direction.longest_pause = direction.longest_pause.max(last - last.rem_euclid(1000) - since);
+            direction.longest_pause =
+                direction.longest_pause.max(last - last.rem_euclid(1000) - since);
         }
     }
 
@@ -122,7 +129,13 @@ impl Connection {
     }
 }
 
-fn row<'a>(segment: &Segment, step: &Step, sacks: &'a Sacks, place: (u64, u32, bool), in_flight: i64) -> Row<'a> {
+fn row<'a>(
+    segment: &Segment,
+    step: &Step,
+    sacks: &'a Sacks,
+    place: (u64, u32, bool),
+    in_flight: i64,
+) -> Row<'a> {
     Row {
         number: place.0,
         connection: place.1,

@@ -10,7 +10,8 @@ use crate::whole_packets::whole;
 
 const MILLISECOND: f64 = 1_000_000.0;
 const SECOND: f64 = 1_000_000_000.0;
-const PERCENTILES: [(u64, &str); 6] = [(5, "p5"), (25, "p25"), (50, "p50"), (75, "p75"), (95, "p95"), (99, "p99")];
+const PERCENTILES: [(u64, &str); 6] =
+    [(5, "p5"), (25, "p25"), (50, "p50"), (75, "p75"), (95, "p95"), (99, "p99")];
 const CLASSES: [(u8, &str); 6] = [
     (kind::FAST, "fast"),
     (kind::SACK, "sack"),
@@ -21,7 +22,13 @@ const CLASSES: [(u8, &str); 6] = [
 ];
 
 /// Adds the connection with this number as the next row.
-pub fn add(frame: &mut Frame, number: usize, ends: &Ends, connection: &mut Connection, compatible: bool) {
+pub fn add(
+    frame: &mut Frame,
+    number: usize,
+    ends: &Ends,
+    connection: &mut Connection,
+    compatible: bool,
+) {
     let end = connection.last_time;
     connection.a.usage.advance(connection.clock);
     connection.b.usage.advance(connection.clock);
@@ -30,7 +37,8 @@ pub fn add(frame: &mut Frame, number: usize, ends: &Ends, connection: &mut Conne
     let (a, b) = (&connection.a, &connection.b);
     for (this, other, ending) in [(a, b, "_a2b"), (b, a, "_b2a")] {
         let scaled = a.window_restarted && b.window_restarted;
-        Part { frame, this, other, ending, compatible, scaled, began: connection.first_time, end }.add();
+        Part { frame, this, other, ending, compatible, scaled, began: connection.first_time, end }
+            .add();
     }
 }
 
@@ -100,7 +108,10 @@ impl Part<'_> {
         self.unsigned("zwnd_probe_bytes", rare.probe_bytes);
         self.unsigned("outoforder_pkts", rare.out_of_order);
         self.unsigned("pushed_data_pkts", this.pushed);
-        self.text("SYN/FIN_pkts_sent", format!("{}/{}", self.small(this.syns), self.small(this.fins)));
+        self.text(
+            "SYN/FIN_pkts_sent",
+            format!("{}/{}", self.small(this.syns), self.small(this.fins)),
+        );
         self.unsigned("syns", u64::from(this.syns));
         self.unsigned("fins", u64::from(this.fins));
     }
@@ -108,7 +119,10 @@ impl Part<'_> {
     fn options(&mut self, rare: &RareCounters) {
         let this = self.this;
         let letter = |truth: bool| if truth { "Y" } else { "N" };
-        self.text("req_1323_ws/ts", format!("{}/{}", letter(this.scaled), letter(this.timestamped)));
+        self.text(
+            "req_1323_ws/ts",
+            format!("{}/{}", letter(this.scaled), letter(this.timestamped)),
+        );
         self.unsigned("adv_wind_scale", u64::from(this.scale));
         self.text("req_sack", letter(this.sack_permitted).to_string());
         self.unsigned("sacks_sent", rare.sacks_sent);
@@ -134,7 +148,10 @@ impl Part<'_> {
         self.unsigned("avg_win_adv", this.window_sum.checked_div(count).unwrap_or(0));
         self.unsigned("max_owin", this.owin_max as u64);
         self.unsigned("min_non-zero_owin", this.owin_min as u64);
-        self.unsigned("avg_owin", this.owin_sum.checked_div(u128::from(this.owin_count)).unwrap_or(0) as u64);
+        self.unsigned(
+            "avg_owin",
+            this.owin_sum.checked_div(u128::from(this.owin_count)).unwrap_or(0) as u64,
+        );
         let duration = self.end - self.began;
         let weighted = match (duration > 0, self.compatible) {
             (false, _) => None,
@@ -155,7 +172,11 @@ impl Part<'_> {
             (true, Some(last)) => Some((last - 1).max(0)),
             _ => None,
         };
-        self.frame.unsigned_or_none("ttl_stream_length", self.ending, length.map(|length| length as u64));
+        self.frame.unsigned_or_none(
+            "ttl_stream_length",
+            self.ending,
+            length.map(|length| length as u64),
+        );
         let missed = length.map(|length| length - this.unique_bytes as i64);
         self.frame.integer_or_none("missed_data", self.ending, missed);
         self.unsigned("truncated_data", this.truncated_bytes);
@@ -167,7 +188,8 @@ impl Part<'_> {
         let duplicates = this.rare.as_deref().map_or(0, |rare| rare.hardware_duplicates);
         self.unsigned("hardware_dups", duplicates);
         let duration = (self.end - self.began) as f64 / SECOND;
-        let throughput = if duration > 0.0 { Some(this.unique_bytes as f64 / duration) } else { None };
+        let throughput =
+            if duration > 0.0 { Some(this.unique_bytes as f64 / duration) } else { None };
         self.frame.float_or_none("throughput", self.ending, throughput);
     }
 
@@ -188,7 +210,10 @@ impl Part<'_> {
         self.times(["RTT_full_sz_min", "RTT_full_sz_max", "RTT_full_sz_avg", last], &rtts.full);
         self.unsigned("post-loss_acks", rare.after_loss);
         self.unsigned("ambiguous_acks", rare.ambiguous);
-        self.times(["RTT_min_(last)", "RTT_max_(last)", "RTT_avg_(last)", "RTT_sdv_(last)"], &rare.last_times);
+        self.times(
+            ["RTT_min_(last)", "RTT_max_(last)", "RTT_avg_(last)", "RTT_sdv_(last)"],
+            &rare.last_times,
+        );
         self.unsigned("segs_cum_acked", this.cumulatively);
         self.unsigned("duplicate_acks", rare.duplicate_acks);
         self.unsigned("triple_dupacks", rare.triple_duplicates);
@@ -225,11 +250,14 @@ impl Part<'_> {
         let flight = this.usage.weighted.checked_div(since as u128).unwrap_or(0);
         self.unsigned("in_flight_mean", flight as u64);
         self.unsigned("dsacks", rare.dsacks);
-        let marks = [("ect0_packets", rare.ect0), ("ect1_packets", rare.ect1), ("ce_packets", rare.ce)];
+        let marks =
+            [("ect0_packets", rare.ect0), ("ect1_packets", rare.ect1), ("ce_packets", rare.ce)];
         marks.iter().for_each(|(name, count)| self.unsigned(name, *count));
         self.unsigned("ece_packets", rare.ece);
         self.unsigned("cwr_packets", rare.cwr);
-        for (state, name) in [(1, "limited_receiver"), (2, "limited_network"), (3, "limited_application")] {
+        for (state, name) in
+            [(1, "limited_receiver"), (2, "limited_network"), (3, "limited_application")]
+        {
             self.integer(name, this.usage.limited[state]);
         }
     }
@@ -245,10 +273,14 @@ impl Part<'_> {
         let size = self.this.segment_size(self.other).max(1);
         let (mut packets, mut bytes) = (0, 0);
         for (kind, name) in CLASSES {
-            let (count, repeated) = (rare.kinds[usize::from(kind)], rare.kind_bytes[usize::from(kind)]);
+            let (count, repeated) =
+                (rare.kinds[usize::from(kind)], rare.kind_bytes[usize::from(kind)]);
             self.unsigned(&format!("retransmissions_{name}"), count);
             self.unsigned(&format!("retransmitted_bytes_{name}"), repeated);
-            self.float(&format!("retransmitted_segments_{name}"), repeated as f64 / f64::from(size));
+            self.float(
+                &format!("retransmitted_segments_{name}"),
+                repeated as f64 / f64::from(size),
+            );
             packets += count;
             bytes += repeated;
         }

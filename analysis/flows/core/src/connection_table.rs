@@ -19,7 +19,8 @@ pub struct TableEntry {
     state: State,
 }
 
-/// Few packets take less memory than all that is counted of them, and most connections of a scan have no more.
+/// Few packets take less memory than all that is counted of them, and most connections of a scan
+/// have no more.
 enum State {
     Kept(Vec<Segment>),
     Counted(Box<Connection>),
@@ -43,7 +44,8 @@ impl TableEntry {
 
 #[cold]
 fn replay(turned: bool, segments: &[Segment], compatible: bool) -> Box<Connection> {
-    let mut connection = Box::new(Connection::new(segments.first().map_or(0, |segment| segment.time)));
+    let mut connection =
+        Box::new(Connection::new(segments.first().map_or(0, |segment| segment.time)));
     for segment in segments {
         let place = Place { number: 0, connection: 0, compatible, rows: None };
         connection.segment(segment, segment.turned == turned, place);
@@ -105,7 +107,8 @@ impl Table {
         }
     }
 
-    /// Of a segment with SYN, or by tcptrace's rules: the newest connection, or another one that it begins.
+    /// Of a segment with SYN, or by tcptrace's rules: the newest connection, or another one that it
+    /// begins.
     #[inline(always)]
     fn marked(&mut self, at: u32, segment: &Segment) -> u32 {
         let begins = self.begins_anew(at, segment);
@@ -120,7 +123,8 @@ impl Table {
         at
     }
 
-    /// Of the newest connection only the SYNs of a were seen: the segment is its own, or of an older one.
+    /// Of the newest connection only the SYNs of a were seen: the segment is its own, or of an
+    /// older one.
     #[cold]
     fn answered(&mut self, at: u32, segment: &Segment) -> u32 {
         let entry = &mut self.connections[at as usize];
@@ -170,10 +174,14 @@ impl Table {
         let entry = &self.connections[at as usize];
         let forward = segment.turned == entry.turned;
         match &entry.state {
-            State::Counted(connection) => connection.ended_before(segment, forward, self.compatible),
-            State::Kept(segments) => {
-                replay(entry.turned, segments, self.compatible).ended_before(segment, forward, self.compatible)
+            State::Counted(connection) => {
+                connection.ended_before(segment, forward, self.compatible)
             }
+            State::Kept(segments) => replay(entry.turned, segments, self.compatible).ended_before(
+                segment,
+                forward,
+                self.compatible,
+            ),
         }
     }
 }

@@ -42,7 +42,12 @@ pub fn count(segment: &Segment, this: &mut Direction, other: &mut Direction, ste
 }
 
 #[inline(always)]
-pub fn options(segment: &Segment, this: &mut Direction, other: &mut Direction, step: &mut Step) -> Sacks {
+pub fn options(
+    segment: &Segment,
+    this: &mut Direction,
+    other: &mut Direction,
+    step: &mut Step,
+) -> Sacks {
     let options = &segment.options;
     if step.flags & SYN != 0 {
         this.mss = options.mss.unwrap_or(this.mss);
@@ -73,7 +78,8 @@ pub fn options(segment: &Segment, this: &mut Direction, other: &mut Direction, s
 /// The first echo of a value is matched with its first packet that needs an answer.
 #[inline(always)]
 fn timestamps(step: &Step, this: &mut Direction, other: &mut Direction, value: u32, echo: u32) {
-    let known = matches!(this.timestamps.all().last(), Some(last) if (value.wrapping_sub(last.0) as i32) <= 0);
+    let latest = this.timestamps.all().last();
+    let known = latest.is_some_and(|last| (value.wrapping_sub(last.0) as i32) <= 0);
     if !known && (step.payload > 0 || step.flags & SYN != 0) {
         if this.timestamps.len() == TIMESTAMPS {
             this.timestamps.forget(1);

@@ -48,7 +48,11 @@ impl Unpacker for zstd::stream::raw::Decoder<'_> {
     fn unpack(&mut self, packed: &[u8], into: &mut [u8]) -> io::Result<Progress> {
         use zstd::stream::raw::Operation;
         let status = self.run_on_buffers(packed, into)?;
-        Ok(Progress { taken: status.bytes_read, made: status.bytes_written, ended: status.remaining == 0 })
+        Ok(Progress {
+            taken: status.bytes_read,
+            made: status.bytes_written,
+            ended: status.remaining == 0,
+        })
     }
 }
 

@@ -21,14 +21,21 @@ pub fn recognise(source: &mut Source) -> Option<(Format, bool)> {
 }
 
 /// Reads all records into `sink`; the fault and its place if there is one.
-pub fn read(source: &mut Source, format: Format, big: bool, sink: &mut impl Sink) -> Option<(Fault, u64)> {
+pub fn read(
+    source: &mut Source,
+    format: Format,
+    big: bool,
+    sink: &mut impl Sink,
+) -> Option<(Fault, u64)> {
     let fault = match (format, big) {
         (Format::Pcapng, _) => pcapng_blocks::read(source, sink),
         (_, true) => pcap::<true>(source, if format == Format::Pcap { 1000 } else { 1 }, sink),
         (_, false) => pcap::<false>(source, if format == Format::Pcap { 1000 } else { 1 }, sink),
     };
     let named = if source.broken { fault.map(|_| Fault::Unpacking) } else { fault };
-    named.or(if source.broken { Some(Fault::Unpacking) } else { None }).map(|fault| (fault, source.offset))
+    named
+        .or(if source.broken { Some(Fault::Unpacking) } else { None })
+        .map(|fault| (fault, source.offset))
 }
 
 fn pcap<const BIG: bool>(source: &mut Source, tick: i64, sink: &mut impl Sink) -> Option<Fault> {
@@ -45,7 +52,8 @@ fn pcap<const BIG: bool>(source: &mut Source, tick: i64, sink: &mut impl Sink) -
         if captured > LARGEST {
             return Some(Fault::Length);
         }
-        let time = i64::from(word(head, 0, BIG)) * 1_000_000_000 + i64::from(word(head, 4, BIG)) * tick;
+        let time =
+            i64::from(word(head, 0, BIG)) * 1_000_000_000 + i64::from(word(head, 4, BIG)) * tick;
         let length = word(head, 12, BIG).max(captured);
         let whole = 16 + captured as usize;
         if !source.need(whole) {

@@ -57,9 +57,14 @@ pub enum Refused {
 }
 
 /// Reads the whole file into `connection_table`; `go_on` returns false when the user wants to stop.
-pub fn read(path: &std::path::Path, table: &mut Table, go_on: &mut dyn FnMut() -> bool) -> Result<Reading, Refused> {
+pub fn read(
+    path: &std::path::Path,
+    table: &mut Table,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Reading, Refused> {
     let (mut source, compression) = Source::open(path).map_err(Refused::Unreadable)?;
     let (format, big) = formats::recognise(&mut source).ok_or(Refused::NoCapture)?;
-    let (fault, facts, pairs) = pipeline::run(table, go_on, |parser| formats::read(&mut source, format, big, parser));
+    let (fault, facts, pairs) =
+        pipeline::run(table, go_on, |parser| formats::read(&mut source, format, big, parser));
     Ok(Reading { format, compression, bytes: source.offset, facts, pairs, fault })
 }

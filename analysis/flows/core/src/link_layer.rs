@@ -1,6 +1,8 @@
-//! From a captured packet to its IP header. Link types: https://www.tcpdump.org/linktypes.html (the numbers only).
+//! From a captured packet to its IP header. Link types: https://www.tcpdump.org/linktypes.html (the
+//! numbers only).
 
-/// Why a packet is no TCP segment for us. The position is its place in the counts; `NAMES` are their names.
+/// Why a packet is no TCP segment for us. The position is its place in the counts; `NAMES` are
+/// their names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ignored {
     LinkType,
@@ -63,7 +65,8 @@ fn other_offset(link: u16, bytes: &[u8]) -> Result<usize, Ignored> {
     }
 }
 
-/// An EtherType at `at`, behind any number of VLAN tags (802.1Q, 802.1ad and their forerunners) and PPPoE.
+/// An EtherType at `at`, behind any number of VLAN tags (802.1Q, 802.1ad and their forerunners) and
+/// PPPoE.
 fn typed(bytes: &[u8], mut at: usize) -> Result<usize, Ignored> {
     for _ in 0..TAGS {
         if bytes.len() < at + 2 {
@@ -79,7 +82,8 @@ fn typed(bytes: &[u8], mut at: usize) -> Result<usize, Ignored> {
     Err(Ignored::NotIp)
 }
 
-/// Four bytes of an address family, which differs between systems: the version of what follows decides.
+/// Four bytes of an address family, which differs between systems: the version of what follows
+/// decides.
 fn loopback(bytes: &[u8]) -> Result<usize, Ignored> {
     match bytes.get(4).map(|byte| byte >> 4) {
         Some(4) | Some(6) => Ok(4),

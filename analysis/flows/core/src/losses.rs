@@ -168,7 +168,9 @@ impl LossRecovery {
     /// The newest retransmission that a duplicate report names: the peer had these bytes before. Each is named once;
     /// None too if an echo showed the same before.
     pub fn reported(&mut self, left: i64, right: i64) -> Option<Retransmission> {
-        let named = |resent: &&mut Retransmission| !resent.reported && resent.first < right && resent.end > left;
+        let named = |resent: &&mut Retransmission| {
+            !resent.reported && resent.first < right && resent.end > left
+        };
         let resent = self.resent.iter_mut().rev().find(named)?;
         let before = *resent;
         (resent.reported, resent.needless) = (true, true);
@@ -188,7 +190,9 @@ impl LossRecovery {
         }
         for resent in &mut self.resent {
             let covered = resent.first <= from && resent.end > from && !resent.needless;
-            if covered && matches!(resent.timestamp, Some(sent) if (sent.wrapping_sub(echo) as i32) > 0) {
+            if covered
+                && matches!(resent.timestamp, Some(sent) if (sent.wrapping_sub(echo) as i32) > 0)
+            {
                 resent.needless = true;
                 found.push(*resent);
             }
@@ -204,7 +208,14 @@ impl LossRecovery {
     }
 
     /// A packet fills bytes passed over before: was it overtaken, or retransmitted after a loss that was not seen?
-    pub fn fill(&mut self, first: i64, end: i64, now: i64, timestamp: Option<u32>, about: (i64, u64, Option<i64>)) {
+    pub fn fill(
+        &mut self,
+        first: i64,
+        end: i64,
+        now: i64,
+        timestamp: Option<u32>,
+        about: (i64, u64, Option<i64>),
+    ) {
         let (next, packets, rtt) = about;
         let at = match self.gaps.iter().position(|gap| first < gap.right && end > gap.left) {
             Some(at) => at,

@@ -8,7 +8,8 @@ const INTERFACE: u32 = 1;
 const PACKET: u32 = 2;
 const SIMPLE: u32 = 3;
 const ENHANCED: u32 = 6;
-/// Later times than this, the year 2116, are taken for it: differences of times then never overflow.
+/// Later times than this, the year 2116, are taken for it: differences of times then never
+/// overflow.
 const LATEST: i64 = 1 << 62;
 /// More interfaces than this in a section are taken as damage.
 const MOST_INTERFACES: usize = 65536;
@@ -69,8 +70,14 @@ impl Section {
     fn block(&mut self, kind: u32, body: &[u8], sink: &mut impl Sink) -> Result<bool, Fault> {
         match kind {
             INTERFACE => self.interface(body, sink),
-            ENHANCED => self.packet(body, if body.len() >= 4 { word(body, 0, self.big) as usize } else { 0 }, sink),
-            PACKET if body.len() >= 4 => self.packet(body, usize::from(half(body, 0, self.big)), sink),
+            ENHANCED => self.packet(
+                body,
+                if body.len() >= 4 { word(body, 0, self.big) as usize } else { 0 },
+                sink,
+            ),
+            PACKET if body.len() >= 4 => {
+                self.packet(body, usize::from(half(body, 0, self.big)), sink)
+            }
             SIMPLE => self.simple(body, sink),
             _ => Ok(true),
         }
@@ -100,15 +107,22 @@ impl Section {
                 interface.resolution = resolution(rest[4]);
             }
             if code == 14 && length >= 8 {
-                let (first, second) = (u64::from(word(rest, 4, self.big)), u64::from(word(rest, 8, self.big)));
-                interface.offset = (if self.big { first << 32 | second } else { second << 32 | first }) as i64;
+                let (first, second) =
+                    (u64::from(word(rest, 4, self.big)), u64::from(word(rest, 8, self.big)));
+                interface.offset =
+                    (if self.big { first << 32 | second } else { second << 32 | first }) as i64;
             }
             rest = &rest[(4 + padded).min(rest.len())..];
         }
     }
 
     /// Enhanced and old packet blocks have the same layout after their first four bytes.
-    fn packet(&mut self, body: &[u8], interface: usize, sink: &mut impl Sink) -> Result<bool, Fault> {
+    fn packet(
+        &mut self,
+        body: &[u8],
+        interface: usize,
+        sink: &mut impl Sink,
+    ) -> Result<bool, Fault> {
         if body.len() < 20 {
             return Err(Fault::Block);
         }
@@ -120,7 +134,12 @@ impl Section {
         let units = u64::from(word(body, 4, self.big)) << 32 | u64::from(word(body, 8, self.big));
         self.time = about.nanoseconds(units);
         let length = word(body, 16, self.big).max(captured as u32);
-        Ok(sink.record(&Record { time: self.time, link: about.link, length, bytes: &body[20..20 + captured] }))
+        Ok(sink.record(&Record {
+            time: self.time,
+            link: about.link,
+            length,
+            bytes: &body[20..20 + captured],
+        }))
     }
 
     fn simple(&mut self, body: &[u8], sink: &mut impl Sink) -> Result<bool, Fault> {
@@ -131,7 +150,12 @@ impl Section {
         let length = word(body, 0, self.big);
         let most = if about.snaplen == 0 { length } else { length.min(about.snaplen) };
         let captured = (most as usize).min(body.len() - 4);
-        Ok(sink.record(&Record { time: self.time, link: about.link, length, bytes: &body[4..4 + captured] }))
+        Ok(sink.record(&Record {
+            time: self.time,
+            link: about.link,
+            length,
+            bytes: &body[4..4 + captured],
+        }))
     }
 }
 
@@ -157,7 +181,8 @@ fn half(bytes: &[u8], at: usize, big: bool) -> u16 {
     }
 }
 
-/// Units in a second: a power of ten, or with the highest bit set of two. What a u64 cannot use is as fine as it can.
+/// Units in a second: a power of ten, or with the highest bit set of two. What a u64 cannot use is
+/// as fine as it can.
 fn resolution(byte: u8) -> u128 {
     let power = u32::from(byte & 0x7f);
     if byte & 0x80 != 0 {

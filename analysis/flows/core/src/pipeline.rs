@@ -88,7 +88,11 @@ fn analyse(table: &mut Table, filled: &Receiver<Batch>, used: &Sender<Batch>) {
 }
 
 impl<'a> Parser<'a> {
-    fn new(full: SyncSender<Batch>, empty: Receiver<Batch>, go_on: &'a mut dyn FnMut() -> bool) -> Parser<'a> {
+    fn new(
+        full: SyncSender<Batch>,
+        empty: Receiver<Batch>,
+        go_on: &'a mut dyn FnMut() -> bool,
+    ) -> Parser<'a> {
         let (facts, pairs, ends) = Default::default();
         Parser { facts, pairs, ends, batch: Batch::new(), full, empty, go_on }
     }

@@ -1,4 +1,5 @@
-//! What Python sees: one function that returns plain facts and the columns' bytes, for NumPy to read.
+//! What Python sees: one function that returns plain facts and the columns' bytes, for NumPy to
+//! read.
 
 use crate::column_frame::{Column, Frame, Values};
 use crate::connection_table::Table;
@@ -12,9 +13,15 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use std::path::PathBuf;
 
-/// The facts of the file, `connections` as (name, type, values, valid), and `packets` as a list of such lists.
+/// The facts of the file, `connections` as (name, type, values, valid), and `packets` as a list of
+/// such lists.
 #[pyfunction]
-fn analyse(py: Python<'_>, path: PathBuf, packets: bool, compatible: bool) -> PyResult<Bound<'_, PyDict>> {
+fn analyse(
+    py: Python<'_>,
+    path: PathBuf,
+    packets: bool,
+    compatible: bool,
+) -> PyResult<Bound<'_, PyDict>> {
     let mut table = Table::new(compatible, packets);
     let mut raised = None;
     let mut go_on = || {
@@ -88,10 +95,18 @@ fn columns<'py>(py: Python<'py>, columns: Vec<Column>) -> PyResult<Bound<'py, Py
     for column in columns {
         let valid = bytes(py, column.valid.values());
         match &column.values {
-            Values::Unsigned(cells) => made.set_item(&column.name, ("uint64", bytes(py, cells.values()), valid))?,
-            Values::Integer(cells) => made.set_item(&column.name, ("int64", bytes(py, cells.values()), valid))?,
-            Values::Float(cells) => made.set_item(&column.name, ("float64", bytes(py, cells.values()), valid))?,
-            Values::Text(cells) => made.set_item(&column.name, ("text", PyList::new(py, cells.values())?, valid))?,
+            Values::Unsigned(cells) => {
+                made.set_item(&column.name, ("uint64", bytes(py, cells.values()), valid))?
+            }
+            Values::Integer(cells) => {
+                made.set_item(&column.name, ("int64", bytes(py, cells.values()), valid))?
+            }
+            Values::Float(cells) => {
+                made.set_item(&column.name, ("float64", bytes(py, cells.values()), valid))?
+            }
+            Values::Text(cells) => {
+                made.set_item(&column.name, ("text", PyList::new(py, cells.values())?, valid))?
+            }
         }
     }
     Ok(made)
@@ -114,7 +129,12 @@ fn packets_piece<'py>(py: Python<'py>, piece: &Piece) -> PyResult<Bound<'py, PyD
     always("connection", "uint32", bytes(py, &piece.connection))?;
     always("forward", "bool", bytes(py, &piece.forward))?;
     always("sequence", "uint64", bytes(py, &piece.sequence))?;
-    maybe("acknowledgement", "uint64", bytes(py, &piece.acknowledgement), &piece.has_acknowledgement)?;
+    maybe(
+        "acknowledgement",
+        "uint64",
+        bytes(py, &piece.acknowledgement),
+        &piece.has_acknowledgement,
+    )?;
     always("payload", "uint32", bytes(py, &piece.payload))?;
     always("window", "uint64", bytes(py, &piece.window))?;
     always("flags", "uint16", bytes(py, &piece.flags))?;

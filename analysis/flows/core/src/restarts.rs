@@ -9,7 +9,8 @@ const PAUSE: i64 = 240_000_000_000;
 /// A number this far above a SYN's is of its connection, however much of that the capture lacks.
 const NEAR: u32 = 1 << 20;
 
-/// Of a connection only the SYNs of a were seen, with this number: b may still speak of an older one.
+/// Of a connection only the SYNs of a were seen, with this number: b may still speak of an older
+/// one.
 #[derive(Clone, Copy)]
 pub struct Opening {
     number: u32,
@@ -23,8 +24,9 @@ impl Opening {
         opens.then_some(Opening { number: segment.sequence, before })
     }
 
-    /// Whether a segment without SYN is of the older connection: what a sends does not go on from its SYN, or b's ACK
-    /// is not of it. A reset alone is no sign of an older one, and only b speaks of one that nobody saw.
+    /// Whether a segment without SYN is of the older connection: what a sends does not go on from
+    /// its SYN, or b's ACK is not of it. A reset alone is no sign of an older one, and only b
+    /// speaks of one that nobody saw.
     pub fn passes(&self, segment: &Segment, forward: bool) -> bool {
         let number = if forward { segment.sequence } else { segment.acknowledgement };
         let tells = forward || segment.flags & ACK != 0;
@@ -45,15 +47,22 @@ impl Connection {
     }
 }
 
-/// Ours: a SYN with another number than this direction's begins a new connection, a SYN-ACK only after a close.
+/// Ours: a SYN with another number than this direction's begins a new connection, a SYN-ACK only
+/// after a close.
 fn begins(segment: &Segment, this: &Direction, other: &Direction) -> bool {
     let closed = this.fins + other.fins + this.resets + other.resets > 0;
     let another = this.known && segment.sequence != this.origin;
     another && (closed || segment.flags & ACK == 0)
 }
 
-/// tcptrace's three rules: a pause of four minutes; a SYN beyond the window after a close; a third SYN that differs.
-fn tcptrace_begins(connection: &Connection, segment: &Segment, this: &Direction, other: &Direction) -> bool {
+/// tcptrace's three rules: a pause of four minutes; a SYN beyond the window after a close; a third
+/// SYN that differs.
+fn tcptrace_begins(
+    connection: &Connection,
+    segment: &Segment,
+    this: &Direction,
+    other: &Direction,
+) -> bool {
     if segment.time - connection.last_time > PAUSE {
         return true;
     }
@@ -61,6 +70,7 @@ fn tcptrace_begins(connection: &Connection, segment: &Segment, this: &Direction,
         return false;
     }
     let closed = this.fins + other.fins + this.resets + other.resets > 0;
-    let outside = u64::from(segment.sequence) > other.window_end || segment.sequence < this.syn_number;
+    let outside =
+        u64::from(segment.sequence) > other.window_end || segment.sequence < this.syn_number;
     (closed && outside) || (this.syns > 1 && this.syn_number != segment.sequence)
 }

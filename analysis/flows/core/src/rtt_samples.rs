@@ -119,7 +119,9 @@ mod tests {
     #[test]
     fn a_bucket_stands_for_its_values_within_a_percent() {
         for exponent in 0..62 {
-            for value in [1u64 << exponent, (1 << exponent) + (1 << exponent >> 1), (2 << exponent) - 1] {
+            for value in
+                [1u64 << exponent, (1 << exponent) + (1 << exponent >> 1), (2 << exponent) - 1]
+            {
                 let middle = middle(bucket(value));
                 assert!(middle.abs_diff(value) * 127 <= value, "{value} {middle}");
             }

@@ -105,7 +105,9 @@ impl Scoreboard {
         resent: impl FnMut(i64, u32),
     ) {
         match self.list.all().last() {
-            Some(last) if first < last.end => self.insert(Sent::new(first, end, now), added, resent),
+            Some(last) if first < last.end => {
+                self.insert(Sent::new(first, end, now), added, resent)
+            }
             _ => self.list.push(Sent::new(first, end, now)),
         }
         if self.list.len() > LONGEST_ALONE && (alone || self.list.len() > LONGEST) {
@@ -123,7 +125,12 @@ impl Scoreboard {
     }
 
     #[cold]
-    fn insert(&mut self, sent: Sent, added: &mut SegmentRepetition, mut resent: impl FnMut(i64, u32)) {
+    fn insert(
+        &mut self,
+        sent: Sent,
+        added: &mut SegmentRepetition,
+        mut resent: impl FnMut(i64, u32),
+    ) {
         let Sent { mut first, end, .. } = sent;
         let mut at = self.list.all().partition_point(|known| known.end <= first);
         while at < self.list.len() {
@@ -148,7 +155,13 @@ impl Scoreboard {
         self.list.push(Sent { first, ..sent });
     }
 
-    fn repeat(&mut self, at: usize, now: i64, added: &mut SegmentRepetition, resent: &mut impl FnMut(i64, u32)) {
+    fn repeat(
+        &mut self,
+        at: usize,
+        now: i64,
+        added: &mut SegmentRepetition,
+        resent: &mut impl FnMut(i64, u32),
+    ) {
         let sent = &mut self.list.all_mut()[at];
         sent.again = sent.again.saturating_add(1);
         if added.earlier.is_some() {
@@ -182,9 +195,14 @@ impl Scoreboard {
             newly += 1;
             latest_new = latest_new.max(sent.time);
             let time = (now - sent.time).max(0);
-            acked.sample = if sent.again == 0 && latest_new <= sent.time { Some(time) } else { None };
+            acked.sample =
+                if sent.again == 0 && latest_new <= sent.time { Some(time) } else { None };
             if ack == sent.end {
-                acked.exact = Some(Exact::Newly { time, size: sent.end - sent.first, worth: sent.worth(latest) });
+                acked.exact = Some(Exact::Newly {
+                    time,
+                    size: sent.end - sent.first,
+                    worth: sent.worth(latest),
+                });
             }
         }
         acked.cumulatively = newly - u64::from(matches!(acked.exact, Some(Exact::Newly { .. })));

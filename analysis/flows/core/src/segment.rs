@@ -16,14 +16,15 @@ pub const CWR: u16 = 128;
 const TCP: u8 = 6;
 const EXTENSIONS: usize = 16;
 
-/// An address, high half first. IPv4 stands in the low half, with a high half that no IPv6 packet of ours has.
+/// An address, high half first. IPv4 stands in the low half, with a high half that no IPv6 packet
+/// of ours has.
 pub type Address = [u64; 2];
 
 /// The high half of an IPv4 address: of the discard-only prefix (RFC 6666).
 pub const FOUR: u64 = 0x0100_0000_0000_0000;
 
-/// The two ends as in the packet. Whole words, compared one by one: what was just written word by word stalls the
-/// processor when it is read in larger pieces.
+/// The two ends as in the packet. Whole words, compared one by one: what was just written word by
+/// word stalls the processor when it is read in larger pieces.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ends {
     pub source: Address,
@@ -35,7 +36,9 @@ pub struct Ends {
 impl Ends {
     #[inline(always)]
     pub fn same(&self, other: &Ends) -> bool {
-        self.ports == other.ports && same(&self.source, &other.source) && same(&self.destination, &other.destination)
+        self.ports == other.ports
+            && same(&self.source, &other.source)
+            && same(&self.destination, &other.destination)
     }
 
     #[inline(always)]
@@ -51,7 +54,8 @@ fn same(left: &Address, right: &Address) -> bool {
     left[1] == right[1] && left[0] == right[0]
 }
 
-/// What an analysis needs of a segment; numbers as on the wire, and the ends by their number in `pairs`.
+/// What an analysis needs of a segment; numbers as on the wire, and the ends by their number in
+/// `pairs`.
 #[derive(Clone, Default)]
 pub struct Segment {
     pub time: i64,
@@ -74,7 +78,8 @@ pub struct Segment {
 /// Where TCP begins, and its bytes on the wire.
 type Found = Result<(usize, u32), Ignored>;
 
-/// Fills `segment` in place, for moving it about costs more than parsing it; all but its pair, which `ends` tell.
+/// Fills `segment` in place, for moving it about costs more than parsing it; all but its pair,
+/// which `ends` tell.
 #[inline(always)]
 pub fn parse(record: &Record, segment: &mut Segment, ends: &mut Ends) -> Result<(), Ignored> {
     let at = ip_offset(record.link, record.bytes)?;
@@ -96,7 +101,8 @@ fn version_four(bytes: &[u8], wire: u32, segment: &mut Segment, ends: &mut Ends)
     }
     let bytes = &bytes[..20];
     let header = u32::from(bytes[0] & 15) * 4;
-    // A total length of 0 stands in captures of offloaded and of jumbo packets (BIG TCP): the wire's counts.
+    // A total length of 0 stands in captures of offloaded and of jumbo packets (BIG TCP): the
+    // wire's counts.
     let total = match pair(bytes, 2) {
         0 => wire,
         length => u32::from(length),
@@ -172,7 +178,13 @@ fn extensions(bytes: &[u8]) -> Result<(usize, Option<u32>), Ignored> {
 }
 
 #[inline(always)]
-fn tcp(bytes: &[u8], start: usize, length: u32, segment: &mut Segment, ends: &mut Ends) -> Result<(), Ignored> {
+fn tcp(
+    bytes: &[u8],
+    start: usize,
+    length: u32,
+    segment: &mut Segment,
+    ends: &mut Ends,
+) -> Result<(), Ignored> {
     let header = match bytes.get(start..) {
         Some(header) if header.len() >= 20 => header,
         _ => return Err(Ignored::CutOff),

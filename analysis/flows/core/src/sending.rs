@@ -23,11 +23,16 @@ pub fn transmit(this: &mut Direction, other: &Direction, step: &mut Step, compat
         return;
     }
     let rare = &mut this.rare;
-    this.board.add((step.first, step.first + length, step.now), other.packets == 0, &mut step.added, |time, again| {
-        let rare = rare.get_or_insert_with(Default::default);
-        rare.most_again = rare.most_again.max(again);
-        rare.retransmission_times.add(time, compatible);
-    });
+    this.board.add(
+        (step.first, step.first + length, step.now),
+        other.packets == 0,
+        &mut step.added,
+        |time, again| {
+            let rare = rare.get_or_insert_with(Default::default);
+            rare.most_again = rare.most_again.max(again);
+            rare.retransmission_times.add(time, compatible);
+        },
+    );
     let mut again = step.added.again;
     if again > 0 || step.added.out_of_order {
         let rare = this.rare();
@@ -67,7 +72,13 @@ pub fn classify(
             let (left, right) = (this.next, step.first);
             let timestamp = segment.options.timestamps.map(|pair| pair.0);
             let packets = this.data_packets - 1;
-            this.rare().losses.open(SequenceGap { left, right, time: step.now, timestamp, packets });
+            this.rare().losses.open(SequenceGap {
+                left,
+                right,
+                time: step.now,
+                timestamp,
+                packets,
+            });
         }
         return kind::NEW;
     }
@@ -121,7 +132,13 @@ fn repetition(
         kind::PROBE
     } else if again == 0 {
         let (next, packets) = (this.next, this.data_packets - 1);
-        this.rare().losses.fill(step.first, step.end, step.now, timestamp, (next, packets, handshake.trip()));
+        this.rare().losses.fill(
+            step.first,
+            step.end,
+            step.now,
+            timestamp,
+            (next, packets, handshake.trip()),
+        );
         kind::LATE
     } else if step.copy || handshake.at_receiver(forward) {
         kind::COPY

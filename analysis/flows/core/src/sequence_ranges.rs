@@ -1,6 +1,8 @@
-//! What the peer has selectively acknowledged above its ACK: few ranges, ordered, apart from each other.
+//! What the peer has selectively acknowledged above its ACK: few ranges, ordered, apart from each
+//! other.
 
-/// More ranges than this are not remembered: the lowest is forgotten, and counts as not acknowledged.
+/// More ranges than this are not remembered: the lowest is forgotten, and counts as not
+/// acknowledged.
 const MOST: usize = 256;
 
 #[derive(Default, Debug)]

@@ -46,14 +46,26 @@ impl Source {
         let length = read_up_to(&mut file, &mut magic)?;
         file.seek(SeekFrom::Start(0))?;
         Ok(match &magic[..length] {
-            [0x1f, 0x8b, ..] => (Source::over(Box::new(Unpacked::new(file, gzip)?)), Compression::Gzip),
-            [0x28, 0xb5, 0x2f, 0xfd] => (Source::over(Box::new(Unpacked::new(file, zstd)?)), Compression::Zstd),
+            [0x1f, 0x8b, ..] => {
+                (Source::over(Box::new(Unpacked::new(file, gzip)?)), Compression::Gzip)
+            }
+            [0x28, 0xb5, 0x2f, 0xfd] => {
+                (Source::over(Box::new(Unpacked::new(file, zstd)?)), Compression::Zstd)
+            }
             _ => (Source::over(Box::new(file)), Compression::None),
         })
     }
 
     pub fn over(input: Box<dyn Read + Send>) -> Source {
-        Source { input, buffer: vec![0; PIECE], start: 0, end: 0, offset: 0, ended: false, broken: false }
+        Source {
+            input,
+            buffer: vec![0; PIECE],
+            start: 0,
+            end: 0,
+            offset: 0,
+            ended: false,
+            broken: false,
+        }
     }
 
     /// The unused bytes that are in memory.

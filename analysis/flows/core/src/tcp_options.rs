@@ -2,7 +2,8 @@
 
 const MOST_BLOCKS: usize = 4;
 
-/// The options of a segment; what is cut off or damaged ends the parsing and leaves what came before.
+/// The options of a segment; what is cut off or damaged ends the parsing and leaves what came
+/// before.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Options {
     pub mss: Option<u16>,
@@ -17,11 +18,15 @@ pub struct Options {
 impl Options {
     #[inline(always)]
     pub fn parse(&mut self, bytes: &[u8]) {
-        (self.mss, self.scale, self.sack_permitted, self.timestamps, self.block_count) = (None, None, false, None, 0);
+        (self.mss, self.scale, self.sack_permitted, self.timestamps, self.block_count) =
+            (None, None, false, None, 0);
         // By far the most common: two NOPs and the timestamps, and nothing or SACK behind them.
         let rest = match bytes {
             [1, 1, 8, 10, a, b, c, d, e, f, g, h, rest @ ..] => {
-                self.timestamps = Some((u32::from_be_bytes([*a, *b, *c, *d]), u32::from_be_bytes([*e, *f, *g, *h])));
+                self.timestamps = Some((
+                    u32::from_be_bytes([*a, *b, *c, *d]),
+                    u32::from_be_bytes([*e, *f, *g, *h]),
+                ));
                 rest
             }
             _ => bytes,
@@ -39,7 +44,9 @@ impl Options {
                 continue;
             }
             let length = match bytes.get(at + 1) {
-                Some(length) if *length >= 2 && at + usize::from(*length) <= bytes.len() => usize::from(*length),
+                Some(length) if *length >= 2 && at + usize::from(*length) <= bytes.len() => {
+                    usize::from(*length)
+                }
                 _ => return,
             };
             self.one(&bytes[at..at + length]);
@@ -90,7 +97,10 @@ mod tests {
     #[test]
     fn the_options_of_a_syn() {
         let options = parsed(&[2, 4, 5, 0xb4, 4, 2, 8, 10, 0, 0, 0, 7, 0, 0, 0, 9, 1, 3, 3, 200]);
-        assert_eq!((options.mss, options.scale, options.sack_permitted), (Some(1460), Some(14), true));
+        assert_eq!(
+            (options.mss, options.scale, options.sack_permitted),
+            (Some(1460), Some(14), true)
+        );
         assert_eq!(options.timestamps, Some((7, 9)));
     }
 
@@ -98,8 +108,12 @@ mod tests {
     fn what_is_cut_off_or_damaged_ends_the_options_and_keeps_what_came_before() {
         assert_eq!(parsed(&[2, 4, 5, 0xb4, 8, 10, 0, 0]).mss, Some(1460));
         assert_eq!(parsed(&[8, 0, 1, 1]).timestamps, None);
-        assert_eq!(parsed(&[5, 10, 0, 0, 0, 1, 0, 0, 0, 2, 5, 10, 0, 0, 0, 3, 0, 0, 0, 4]).sacks(), [(3, 4)]);
-        let full: Vec<u8> = [5, 34].into_iter().chain([7; 32]).chain([5, 34]).chain([7; 32]).collect();
+        assert_eq!(
+            parsed(&[5, 10, 0, 0, 0, 1, 0, 0, 0, 2, 5, 10, 0, 0, 0, 3, 0, 0, 0, 4]).sacks(),
+            [(3, 4)]
+        );
+        let full: Vec<u8> =
+            [5, 34].into_iter().chain([7; 32]).chain([5, 34]).chain([7; 32]).collect();
         assert_eq!(parsed(&full).sacks().len(), 4);
     }
 }

@@ -19,7 +19,8 @@ pub fn whole(frame: &mut Frame, number: usize, ends: &Ends, connection: &Connect
         Vantage::Middle => "middle",
         Vantage::Unknown => "unknown",
     };
-    let source = if connection.handshake.vantage == Vantage::Unknown { "none" } else { "handshake" };
+    let source =
+        if connection.handshake.vantage == Vantage::Unknown { "none" } else { "handshake" };
     frame.unsigned("connection", "", number as u64);
     frame.text("complete", "", complete.to_string());
     frame.text("vantage", "", vantage.to_string());

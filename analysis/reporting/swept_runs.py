@@ -1,0 +1,83 @@
+"""The runs of each cell of a sweep's grid, for tables that only one experiment has."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from analysis.measures.flow_rows import value_of
+from analysis.measures.run_results import spread
+from analysis.records.sweep_folder import SweepRecord
+from analysis.reporting.study_reports import StudyReport
+from analysis.reporting.tables import Listing
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class SweptCell:
+    """The values of the factors that vary, in words, and the rows of each run by its seed."""
+
+    name: str
+    runs: list[list[Row]]
+
+
+def sweep_listings(sweep: SweepRecord, report: StudyReport) -> tuple[Listing, ...]:
+    """The experiment's own tables; none if it has none or its rows cannot be read.
+
+    That rows cannot be read is said by analysis.statistics.sweep_samples.
+    """
+    if report.sweep_listings is None:
+        return ()
+    try:
+        return report.sweep_listings(sweep, _cells(sweep))
+    except (OSError, KeyError, ValueError, TypeError, pl.exceptions.PolarsError):
+        return ()
+
+
+def _cells(sweep: SweepRecord) -> list[SweptCell]:
+    """Every cell that has runs, in the order of the grid."""
+    runs: dict[tuple[int, ...], dict[int, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    codes = [dict(factor.codes) for factor in sweep.factors]
+    for row in pl.read_parquet(sweep.path / "rows.parquet").to_dicts():
+        place = tuple(
+            levels[row[factor.name]] for factor, levels in zip(sweep.factors, codes, strict=True)
+        )
+        runs[place][row["seed"]].append(row)
+    return [
+        SweptCell(_named(sweep, place), [rows for _, rows in sorted(runs[place].items())])
+        for place in sorted(runs)
+    ]
+
+
+def _named(sweep: SweepRecord, place: tuple[int, ...]) -> str:
+    values = (
+        factor.values[level]
+        for factor, level in zip(sweep.factors, place, strict=True)
+        if len(factor.values) > 1
+    )
+    return ", ".join(values) or "all runs"
+
+
+def varied(sweep: SweepRecord) -> str:
+    """The names of the factors that vary: what heads the names of the cells."""
+    return ", ".join(factor.short for factor in sweep.factors if len(factor.values) > 1)
+
+
+def over_runs(measure: Callable[[list[Row]], float | None], runs: Sequence[list[Row]]) -> str:
+    """The median and range of what `measure` gives for each run; a run without it is left out."""
+    return spread([value for run in runs if (value := measure(run)) is not None])
+
+
+def flow_value(metric: str, flow: str, scale: float = 1.0) -> Callable[[list[Row]], float | None]:
+    """What the flows of that name (see value_of) of a run give for a metric, times `scale`."""
+
+    def measure(rows: list[Row]) -> float | None:
+        value = value_of(rows, metric, flow)
+        return None if value is None else scale * value
+
+    return measure

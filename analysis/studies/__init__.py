@@ -1,1 +1,0 @@
-"""What is particular to each experiment; `choice` says which is whose."""

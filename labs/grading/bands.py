@@ -1,0 +1,63 @@
+"""Bands for runs in real time: between which values repeated runs of the same variant lie.
+
+Such a run cannot be repeated, so a number in it is judged by the spread over seeds, widened by half
+on each side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from labs.definition.answer_key import Key
+from labs.definition.lab_runs import MODULE
+from labs.grading.case import Case
+from labs.grading.class_grading import ClassGrading
+
+_FEWEST = 3  # values, of which a band can be made
+
+
+def module_of(case: Case) -> Path | None:
+    """The module that was handed in, if there is one."""
+    file = case.folder / MODULE
+    return file if file.is_file() else None
+
+
+def real_time_cases(cases: Sequence[Case]) -> list[Case]:
+    """Those with a run that is said to be made in real time."""
+    return [case for case in cases if not case.refused and _has_real_time(case)]
+
+
+def _has_real_time(case: Case) -> bool:
+    return any(run.testbed == "native" for run in case.inspected.runs.values())
+
+
+def bands_of(case: Case, grading: ClassGrading) -> dict[str, tuple[float, float]]:
+    """The band of each question that has a number; none for runs in virtual time."""
+    if not real_time_cases([case]):
+        return {}
+    assert case.variant is not None
+    keys = grading.spread(case.variant, module_of(case))
+    bands = {}
+    for question in grading.lab.questions:
+        values = [key.numbers[question.id] for key in keys if question.id in key.numbers]
+        if len(values) >= _FEWEST:
+            bands[question.id] = _band(values)
+    return bands
+
+
+def _band(values: Sequence[float]) -> tuple[float, float]:
+    margin = 0.5 * (max(values) - min(values)) + 0.05 * max(map(abs, values))
+    return min(values) - margin, max(values) + margin
+
+
+def check_bands(case: Case, key: Key | None) -> None:
+    """Flag what was captured in real time and lies outside of all repeated runs of the variant."""
+    for name, (low, high) in case.bands.items():
+        value = key.numbers.get(name) if key else None
+        if value is not None and not low <= value <= high:
+            case.flag(
+                "band",
+                f"{name}: {value:.4g} was captured, and repeated runs lie between {low:.4g} and"
+                f" {high:.4g}.",
+            )

@@ -1,0 +1,67 @@
+"""Pages and texts from templates.
+
+Jinja escapes what strangers wrote. Markdown is rendered without raw HTML.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from typing import Any
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader, StrictUndefined
+from markdown_it import MarkdownIt
+
+import labs
+from analysis import rendering
+from labs.definition.lab_catalogue import names
+
+_FRAME = PackageLoader(rendering.__name__)
+
+
+@cache
+def _environment() -> Environment:
+    loaders = {name: PackageLoader(f"{labs.__name__}.{name}", ".") for name in names()}
+    loaders["labs"] = PackageLoader(labs.__name__)
+    environment = Environment(
+        loader=ChoiceLoader([PrefixLoader(loaders), _FRAME]),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=lambda name: bool(name and name.endswith(".html")),
+    )
+    environment.filters |= {"number": _number, "id": id}
+    return environment
+
+
+def render(name: str, context: dict[str, Any]) -> str:
+    """A template of this folder."""
+    return _environment().get_template(f"labs/{name}").render(context)
+
+
+def page_with_script(name: str, script: str, context: dict[str, Any]) -> str:
+    """A page that may run this one script: its digest is in the page's Content-Security-Policy."""
+    source = _environment().get_template(f"labs/{script}").render()
+    digest = base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
+    return render(name, context | {"script": source, "script_digest": digest})
+
+
+def render_handout(lab: str, context: dict[str, Any]) -> str:
+    """The handout of a lab."""
+    return _environment().get_template(f"{lab}/handout.md.j2").render(context)
+
+
+def markdown_page(title: str, text: str) -> str:
+    """A page of Markdown of our own; raw HTML in it is shown as text."""
+    body = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
+    return render("text.html", {"title": title, "body": body})
+
+
+def _number(value: float | None) -> str:
+    """A number as people write it: three digits, whole numbers in full."""
+    if value is None:
+        return "\N{EN DASH}"
+    if value == int(value) or abs(value) >= 1000:
+        return f"{value:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+    return f"{value:.3g}"

@@ -1,0 +1,59 @@
+"""The machine as checks see it: its files below `root`, the user, and what programs print.
+
+Tests examine made-up ones.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from testbed.host.packages import PATH, present
+
+
+def _printed(command: Sequence[str]) -> str:
+    """What a program prints; nothing if it is not installed, fails or does not answer.
+
+    Only the distribution's programs are found, not those on the user's PATH.
+    """
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=False,
+            env={"PATH": PATH, "LC_ALL": "C"},
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout if done.returncode == 0 else ""
+
+
+@dataclass(frozen=True)
+class ExaminedMachine:
+    """`output` is what a command that succeeded printed, else nothing."""
+
+    root: Path = Path("/")
+    release: str = field(default_factory=platform.release)
+    architecture: str = field(default_factory=platform.machine)
+    user: int = field(default_factory=os.geteuid)
+    processors: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
+    has: Callable[[str], bool] = present
+    output: Callable[[Sequence[str]], str] = _printed
+
+    def text(self, path: str) -> str:
+        """A file's text without the blanks around it; nothing if it is absent or unreadable."""
+        try:
+            return (
+                (self.root / path.lstrip("/")).read_bytes().decode(errors="replace").strip(" \n\t")
+            )
+        except OSError:
+            return ""
+
+    def exists(self, path: str) -> bool:
+        return (self.root / path.lstrip("/")).exists()

@@ -1,0 +1,77 @@
+"""Locks that end with the process that holds them, and so tell what dead processes left.
+
+flock(2): a lock belongs to the open file. It is free as soon as that is closed, at the latest when
+the last process that has it open is dead. Python's files are not inherited by programs.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+_GONE = (FileNotFoundError, NotADirectoryError)
+
+
+def lock(file: IO[str] | int) -> None:
+    """Take the lock of an open file, as soon as nobody else holds it."""
+    fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def lock_if_free(file: IO[str] | int, *, shared: bool = False) -> bool:
+    """Take the lock of an open file unless somebody holds it; whether it was taken."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_NB | (fcntl.LOCK_SH if shared else fcntl.LOCK_EX))
+    except BlockingIOError:
+        return False
+    return True
+
+
+@contextmanager
+def gate(place: Path) -> Iterator[None]:
+    """Nobody else is behind the gate meanwhile: `place` is a folder, or a file, made if need be.
+
+    Who makes something and then locks it does both behind a gate, and so does who looks for what
+    was left: nobody takes for an orphan what is not locked yet.
+    """
+    flags = os.O_RDONLY | os.O_DIRECTORY if place.is_dir() else os.O_RDWR | os.O_CREAT
+    descriptor = os.open(place, flags | os.O_CLOEXEC, 0o666)
+    try:
+        lock(descriptor)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def made(path: Path) -> IO[str]:
+    """A new file, locked by us until it is closed."""
+    file = path.open("w")
+    lock(file)
+    return file
+
+
+def adopted(path: Path, mode: str = "r") -> IO[str] | None:
+    """The file that a dead process held, now locked by us; None if its holder lives or it is gone.
+
+    Close it when nothing of that process is left.
+    """
+    try:
+        file: IO[str] = path.open(mode)
+    except _GONE:
+        return None
+    if lock_if_free(file):
+        return file
+    file.close()
+    return None
+
+
+def is_held(path: Path) -> bool:
+    """Whether somebody holds the file, or it has gone. Its reader need not be able to write it."""
+    try:
+        with path.open() as file:
+            return not lock_if_free(file, shared=True)
+    except _GONE:
+        return True

@@ -1,0 +1,189 @@
+"""The house is in order: names occur once, folders depend one way, imports can be moved."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import tcplab
+from testbed.host.naming import HOME, PACKAGES, as_in_checkout, as_installed
+
+ROOT = Path(__file__).resolve().parents[2]
+CONVENTIONAL = {"__init__", "__main__", "report", "targets", "reasons", "statistics_file", "key"}
+"""Names of modules that one folder of a kind has as the next: of a study, of a lab."""
+TO_BE_MOVED_CLASSES: set[str] = set()
+TO_BE_MOVED_MODULES = {"spec", "matching", "comparing"}
+TO_BE_PARTED = {
+    frozenset(("analysis.measures", "analysis.records")),
+    frozenset(("analysis.reporting", "experiments.cubic_vs_reno")),
+    frozenset(("analysis.reporting", "experiments.packet_dropper")),
+    frozenset(("analysis.reporting", "experiments.reordering")),
+    frozenset(("analysis.reporting", "experiments.sack")),
+    frozenset(("analysis.reporting", "experiments.udp_fairness")),
+    frozenset(("labs.definition", "labs.templates")),
+}
+"""What is not in order yet. Nothing is added here; what has been put in order is taken away."""
+
+
+@cache
+def modules() -> dict[str, ast.Module]:
+    """Every module of the product, by its dotted name."""
+    files = (file for package in PACKAGES for file in sorted((ROOT / package).rglob("*.py")))
+    return {
+        ".".join(file.relative_to(ROOT).with_suffix("").parts): ast.parse(file.read_text())
+        for file in files
+    }
+
+
+def twice(places: dict[str, list[str]]) -> dict[str, list[str]]:
+    return {name: where for name, where in places.items() if len(where) > 1}
+
+
+def test_no_class_has_the_name_of_another() -> None:
+    places = defaultdict(list)
+    for name, tree in modules().items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and node.name != "Parameters":
+                places[node.name].append(name)
+    assert {*twice(places)} <= TO_BE_MOVED_CLASSES, twice(places)
+
+
+def test_no_module_has_the_name_of_another() -> None:
+    places = defaultdict(list)
+    for name in modules():
+        if (own := name.rpartition(".")[2]) not in CONVENTIONAL:
+            places[own].append(name)
+    assert {*twice(places)} <= TO_BE_MOVED_MODULES, twice(places)
+
+
+def imported(tree: ast.Module) -> Iterator[str]:
+    """The modules of the product that a module imports, wherever it does."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                yield whole if {whole, f"{whole}.__init__"} & modules().keys() else node.module
+
+
+def folder_of(module: str) -> str:
+    """The folder of a module; a package's __init__ is in the package's own."""
+    return module if f"{module}.__init__" in modules() else module.rpartition(".")[0]
+
+
+def folders() -> dict[str, set[str]]:
+    """What each folder imports of others.
+
+    A __main__ is a way in, which nothing imports; the packages above a module are loaded anyway.
+    """
+    edges = defaultdict(set)
+    for name, tree in modules().items():
+        own, _, last = name.rpartition(".")
+        for module in imported(tree) if last != "__main__" else ():
+            above = f"{own}.".startswith(f"{module}.")
+            if module.partition(".")[0] in PACKAGES and folder_of(module) != own and not above:
+                edges[own].add(folder_of(module))
+    return edges
+
+
+def test_no_two_folders_import_each_other() -> None:
+    edges = folders()
+    both = {
+        frozenset((first, second))
+        for first, seconds in edges.items()
+        for second in seconds
+        if first in edges.get(second, ())
+    }
+    assert both <= TO_BE_PARTED, sorted(map(sorted, both - TO_BE_PARTED))
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_imports_are_of_the_forms_that_a_wheel_can_rewrite(package: str) -> None:
+    for name, tree in modules().items():
+        if name.partition(".")[0] != package:
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import) and _ours(node.names):
+                dotted = "." in node.names[0].name and not node.names[0].asname
+                assert len(node.names) == 1 and not dotted, f"{name}, line {node.lineno}"
+            if isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"{name}, line {node.lineno}: a relative import"
+
+
+def _ours(names: list[ast.alias]) -> bool:
+    return any(alias.name.partition(".")[0] in PACKAGES for alias in names)
+
+
+@pytest.mark.parametrize("file", [f"{HOME}.py", *PACKAGES])
+def test_a_wheel_imports_below_its_own_name_and_the_way_back_is_exact(file: str) -> None:
+    place = ROOT / file
+    for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+        source = path.read_text()
+        moved = as_installed(source)
+        assert as_in_checkout(moved.encode()) == as_in_checkout(source.encode()) == source.encode()
+        for node in ast.walk(ast.parse(moved)):
+            if isinstance(node, ast.Import):
+                assert not _ours(node.names), f"{path}, line {node.lineno}"
+            if isinstance(node, ast.ImportFrom):
+                assert (node.module or "").partition(".")[0] not in PACKAGES, path
+
+
+_BEGINNING = re.compile(rf"(?:{'|'.join(PACKAGES)})\.[\w.]*")
+NAMED = {
+    "experiments.running.seed": "what runs in a guest has the names of a checkout there",
+    "testbed.jobs.terminal": "the same",
+    "testbed.host.naming": "its own, from which the prefix follows",
+}
+
+
+def test_no_module_is_named_in_a_string() -> None:
+    """A name in a string would not be found in an installed copy; `__name__` is."""
+    named = defaultdict(list)
+    for name, tree in modules().items():
+        for text, goes_on in texts(tree):
+            if is_module(text) or (goes_on and _BEGINNING.fullmatch(text)):
+                named[name].append(text)
+    assert {*named} == {*NAMED}, dict(named)
+
+
+def texts(tree: ast.Module) -> Iterator[tuple[str, bool]]:
+    """Each text of a module, and whether an f-string goes on with a value behind it."""
+    formatted = [node.values for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
+    beginnings = {id(parts[0]) for parts in formatted if parts}
+    later = {id(part) for parts in formatted for part in parts[1:]}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in later:
+            yield node.value, id(node) in beginnings
+
+
+def is_module(name: str) -> bool:
+    dotted = "." in name
+    return dotted and (name in modules() or f"{name}.__init__" in modules())
+
+
+def test_tcplab_loads_nothing_before_it_is_asked() -> None:
+    code = "import sys, tcplab; print({'polars', 'click', 'numpy', 'analysis'} & {*sys.modules})"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "set()\n"
+
+
+@pytest.mark.parametrize("name", dir(tcplab))
+def test_everything_that_tcplab_promises_is_there(name: str) -> None:
+    assert getattr(tcplab, name) is not None
+    assert name == "lab" or not isinstance(getattr(tcplab, name), type(tcplab))
+
+
+def test_what_tcplab_does_not_have_is_said() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = tcplab.nothing

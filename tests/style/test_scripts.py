@@ -1,0 +1,51 @@
+"""The JavaScript of the pages parses, and uses no name that nobody declares."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+ESLINT = "eslint@9.39.5"
+CONFIGURATION = "eslint.config.mjs"
+_SCRIPT = re.compile(r"<script>\n(.*?)</script>", re.DOTALL)
+_INCLUDED = re.compile(r"\{% include \"(?:\w+/)*(\w+\.js)\" %\}")
+
+
+def whole(text: str, folder: Path) -> str:
+    """A script as a page has it, with the files that it includes."""
+    return _INCLUDED.sub(lambda match: (folder / match[1]).read_text(), text)
+
+
+def scripts() -> dict[str, str]:
+    """Every script of the project by a name."""
+    graphs, labs = ROOT / "analysis/graphs/page", ROOT / "labs/templates"
+    (page,) = _SCRIPT.findall((graphs / "page.html").read_text())
+    return {
+        "graphs.js": whole(page, graphs),
+        "reading.js": whole((labs / "reading.js").read_text(), labs),
+    }
+
+
+def test_every_script_is_looked_at() -> None:
+    together = "\n".join(scripts().values())
+    for package in ("analysis", "labs", "experiments", "testbed"):
+        for file in (ROOT / package).rglob("*.js"):
+            assert file.read_text().rstrip().rpartition("\n")[2] in together, file
+
+
+def test_no_script_has_a_fault(tmp_path: Path) -> None:
+    if not shutil.which("npx"):
+        pytest.skip("no npx here: sudo apt-get install npm")
+    for name, text in scripts().items():
+        (tmp_path / name).write_text(text)
+    shutil.copy(ROOT / CONFIGURATION, tmp_path)
+    command = ["npx", "--yes", ESLINT, "--max-warnings", "0", *scripts()]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    if "npm error" in done.stderr or "npm ERR!" in done.stderr:
+        pytest.skip("ESLint cannot be fetched here")
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,81 @@
+"""A study is one folder: it stands on the shared parts alone, and nothing else knows its name."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from experiments.definition.catalogue import catalogue
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMES = [named.name for named in catalogue()]
+PACKAGES = ("topologies", "testbed", "analysis", "experiments")
+NOT_FOR_STUDIES = (
+    "analysis.pages",
+    "analysis.analyze",
+    "analysis.agreement",
+    "analysis.bench",
+)
+SHARED = ("experiments.spec", "experiments.definition", "experiments.published")
+STARTS = "experiments.cli.main"  # for `python -m experiments.NAME` alone
+OTHER_MEANINGS = {
+    "experiments/proof.py": "sack: the word of tcpdump for selective acknowledgement",
+    "experiments/reordering_proof.py": "reordering: what is expected of a path",
+    "analysis/graphs/looks.py": "sack: a series of a graph",
+    "analysis/graphs/segments_over_time.py": "sack: a series of a graph",
+    "analysis/flows/columns.py": "sack: a kind of retransmission",
+    "analysis/analyze/facts.py": "sack: a kind of retransmission",
+    "testbed/guest/socket_sampling.py": "sack, reordering: fields of ss",
+}
+
+
+def imported(file: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+
+
+def inside(module: str, *packages: str) -> bool:
+    return any(module == package or module.startswith(f"{package}.") for package in packages)
+
+
+@pytest.mark.parametrize("study", NAMES)
+def test_a_study_imports_shared_parts_and_its_own_folder_only(study: str) -> None:
+    folder = ROOT / "experiments" / study
+    for file in sorted(folder.glob("*.py")):
+        allowed = (*SHARED, f"experiments.{study}", STARTS * (file.name == "__main__.py"))
+        for module in imported(file):
+            assert not inside(module, *NOT_FOR_STUDIES, "labs"), f"{file} imports {module}"
+            assert not inside(module, "experiments") or inside(module, *allowed), (
+                f"{file} imports {module}"
+            )
+
+
+@pytest.mark.parametrize("study", NAMES)
+def test_a_study_is_a_folder_that_says_what_was_found(study: str) -> None:
+    folder = ROOT / "experiments" / study
+    parts = {file.name for file in folder.iterdir()}
+    assert {"__init__.py", "__main__.py", "README.md", "published.csv", "targets.py"} <= parts
+    assert f"experiments/{study}/README.md" in (ROOT / "docs/studies.md").read_text()
+
+
+def test_nothing_but_its_own_folder_has_a_studys_name_as_a_word() -> None:
+    """The names of some are words of TCP too: the files in which they are say so above."""
+    having: dict[str, set[str]] = {}
+    for file in (file for package in PACKAGES for file in (ROOT / package).rglob("*.py")):
+        own = file.relative_to(ROOT).parts[1] if file.is_relative_to(ROOT / "experiments") else ""
+        constants = (
+            node.value
+            for node in ast.walk(ast.parse(file.read_text()))
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        )
+        if words := {word for word in constants if word in NAMES} if own not in NAMES else set():
+            having[file.relative_to(ROOT).as_posix()] = words
+    assert {name: words for name, words in having.items() if name not in OTHER_MEANINGS} == {}
+    assert {*OTHER_MEANINGS} - {*having} == set()
+    assert set().union(*having.values()) <= {"sack", "reordering"}

@@ -1,0 +1,195 @@
+"""Studies of one's own: a file and a folder, in every command, beside ours."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import experiments
+from experiments.cli.run_command import experiments as run_group
+from experiments.cli.run_command import tcplab
+from experiments.definition.catalogue import add_studies, catalogue, find, part
+from experiments.published.targets import chosen, published_study, targets
+from experiments.reproduce.reproducing import carry_out
+from experiments.sweep.plan import plan
+from experiments.sweep.point import Record
+from experiments.sweep.python import SilentWatch
+from experiments.sweep.running_points import PointRunner
+from experiments.sweep.sweep_definition import SweepDefinition
+from tests.unit.made_sweeps import LAB, Engine
+from topologies.errors import UsageError
+
+ROOT = Path(__file__).resolve().parents[2]
+MODULE = '''"""{claim}"""
+
+from dataclasses import dataclass
+
+from experiments.spec import ExperimentSpec, Flow, LinkParameters, claim_of, sack
+from topologies.two_hosts import two_hosts
+
+
+@dataclass(frozen=True)
+class Whatever(LinkParameters):
+    pass
+
+
+def experiment(parameters: Whatever) -> ExperimentSpec:
+    return ExperimentSpec(
+        name="{name}",
+        claim=claim_of(__doc__),
+        topology=two_hosts(parameters.channel()),
+        flows=(Flow("flow1", "h1", "h2", parameters.duration),),
+        conditions=(sack(on=True),),
+    )
+'''
+REPORT = """from analysis.reporting.answers import Answer
+from analysis.reporting.study_reports import StudyReport
+
+REPORT = StudyReport(answers=lambda results: (Answer("Whose is it?", ("It is mine.",)),))
+"""
+TARGETS = """from experiments.published.target import PublishedStudy, Target
+
+STUDY = PublishedStudy("A letter of mine", seeds=(2, 4))
+
+
+def targets(quick):
+    settings = (("duration", "1s" if quick else "9s"),)
+    yield Target("room", "at home", "rate", "kbit/s", 700.0, settings, "sack_on", "goodput_kbit_s")
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with a study in a file and one in a folder, which nobody knows afterwards."""
+    folder = tmp_path / "own"
+    (folder / "room").mkdir(parents=True)
+    (folder / "alone.py").write_text(MODULE.format(name="alone", claim="A file is enough."))
+    (folder / "sack.py").write_text(MODULE.format(name="sack", claim="Another SACK."))
+    (folder / "helper.py").write_text("experiment = 3\n")
+    (folder / "room/__init__.py").write_text(MODULE.format(name="room", claim="Rooms have parts."))
+    for name, text in (("report", REPORT), ("targets", TARGETS), ("reasons", "REASONS = ()\n")):
+        (folder / f"room/{name}.py").write_text(text)
+    monkeypatch.setattr(experiments, "__path__", [*experiments.__path__])
+    monkeypatch.setenv(experiments.STUDIES, "")
+    yield folder
+    for name in ("alone", "room"):
+        vars(experiments).pop(name, None)
+        for module in [one for one in sys.modules if one.startswith(f"experiments.{name}")]:
+            del sys.modules[module]
+    catalogue.cache_clear()
+    targets.cache_clear()
+
+
+def asked(*words: str) -> Result:
+    return CliRunner().invoke(tcplab, words)
+
+
+def test_both_kinds_are_listed_and_described(own: Path) -> None:
+    listed = asked("--list", "--studies", str(own))
+    assert "alone                A file is enough." in listed.output
+    assert "room                 Rooms have parts." in listed.output
+    assert "Another SACK" not in listed.output and "helper" not in listed.output
+    for name in ("alone", "room"):
+        done = asked("--studies", str(own), "run", name, "--loss", "3%", "--dry-run")
+        assert done.exit_code == 0, done.output
+        assert f'"name": "{name}"' in done.output
+    assert (
+        CliRunner().invoke(run_group, ["--studies", str(own), "alone", "--dry-run"]).exit_code == 0
+    )
+
+
+def test_no_study_of_another_folder_replaces_one_of_ours(own: Path) -> None:
+    add_studies([own])
+    assert find("sack").file == ROOT / "experiments/sack/__init__.py"
+    assert "10 % of its packets" in find("sack").spec(find("sack").parameters()()).claim
+
+
+def test_a_folder_that_does_not_exist_is_one_sentence(own: Path) -> None:
+    done = asked("--studies", str(own / "none"), "run", "alone")
+    assert (done.exit_code, done.output.count("\n")) == (2, 1)
+    assert f"There is no folder {own / 'none'} to take studies from." in done.output
+
+
+def test_a_study_that_is_not_python_is_named(own: Path) -> None:
+    (own / "broken.py").write_text("def experiment(:\n")
+    done = asked("--studies", str(own), "run", "alone", "--dry-run")
+    assert done.exit_code == 2
+    assert "broken.py is not Python" in done.output
+
+
+def test_parameters_that_are_not_said_are_asked_for(own: Path) -> None:
+    bare = MODULE.format(name="bare", claim="Bare.").replace("parameters: Whatever", "parameters")
+    (own / "bare.py").write_text(bare)
+    add_studies([own])
+    with pytest.raises(UsageError, match=r"bare\.py does not say what its parameters are"):
+        find("bare").parameters()
+
+
+def test_only_a_folder_has_parts(own: Path) -> None:
+    add_studies([own])
+    assert part("alone", "report") is None and part("room", "statistics_file") is None
+    module = part("room", "targets")
+    assert module is not None and published_study("room") == module.STUDY
+
+
+@pytest.mark.parametrize("name", ["alone", "room"])
+def test_both_kinds_can_be_swept(own: Path, name: str) -> None:
+    add_studies([own])
+    made = plan(SweepDefinition(name, (("loss", ("1%", "5%")),), (1, 2)))
+    assert [one.spec.name for one in made.combinations] == [name, name]
+
+
+def test_a_study_with_targets_is_reproduced_after_ours(own: Path, tmp_path: Path) -> None:
+    def measured(data: object, seed: int) -> Record:
+        row = {"condition": "sack_on", "flow": "flow1", "goodput_kbit_s": 700.0 + seed}
+        return {
+            "status": "complete",
+            "problem": "",
+            "log": "",
+            "rows": [row],
+            "warnings": [],
+            "usage": {},
+        }
+
+    targets.cache_clear()
+    add_studies([own])
+    assert targets(True)[-1].experiment == "room"
+    runner = PointRunner(LAB, Engine(measured), "two")
+    folder = carry_out(chosen(True, ["room"]), True, tmp_path / "runs", runner, SilentWatch())
+    (study,) = json.loads((folder / "reproduction.json").read_text())["studies"]
+    (row,) = study["rows"]
+    assert (study["source"], row["published"]) == ("A letter of mine", 700.0)
+    assert (row["today"], row["seeds"]) == ([701.0, 702.0], [1, 2])
+
+
+def test_the_analysis_finds_a_report_by_the_environment_alone(own: Path) -> None:
+    code = (
+        "from analysis.reporting.study_reports import report_of; "
+        "print(report_of('room').answers(None)[0].paragraphs, report_of('alone').answers(None))"
+    )
+    environment = os.environ | {experiments.STUDIES: str(own), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "('It is mine.',) ()\n"
+
+
+def test_processes_that_are_started_inherit_the_folders(own: Path) -> None:
+    asked("--studies", str(own), "run", "alone", "--dry-run")
+    code = "from experiments.definition.catalogue import find; print(find('room').claim)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        cwd="/",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "Rooms have parts.\n"
