@@ -1,6 +1,4 @@
-"""`python -m analysis report RUN_DIR`, `sweep FOLDER`, `reproduction FOLDER`: the command line of
-the analysis.
-"""
+"""The command line `python -m analysis`: report RUN_DIR, sweep FOLDER and others."""
 
 from __future__ import annotations
 
@@ -16,9 +14,7 @@ from topologies.errors import TcplabError, UsageError
 
 
 class _LazyCommands(click.Group):
-    """Those of this file, and those that a file of their own defines and that are loaded only when
-    asked for.
-    """
+    """The commands of this file, and those that are loaded from others when asked for."""
 
     ELSEWHERE: ClassVar = {
         "analyze": f"{__package__}.analyze.analyze_command",
@@ -31,15 +27,16 @@ class _LazyCommands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in self.ELSEWHERE:
-            found: click.Command = getattr(import_module(self.ELSEWHERE[cmd_name]), cmd_name)
-            return found
+            command: click.Command = getattr(import_module(self.ELSEWHERE[cmd_name]), cmd_name)
+            return command
         return super().get_command(ctx, cmd_name)
 
 
 @click.group(cls=_LazyCommands)
 def main() -> None:
-    """Turns a run directory, a sweep or a reproduction into a report, and measures captures. Needs
-    no root.
+    """Turns a run directory, a sweep or a reproduction into a report, and measures captures.
+
+    Needs no root.
     """
 
 
@@ -76,9 +73,7 @@ def _report(run_directory: Path | None, wait: bool, out: Path | None) -> bool:
 
 
 def _end(sound: Callable[[], bool]) -> None:
-    """End with 0 if the page that `sound` makes is sound, with one sentence if it cannot be
-    made.
-    """
+    """End with 0 if the page that `sound` makes is sound; an error is one sentence."""
     try:
         sys.exit(0 if sound() else 1)
     except TcplabError as error:
@@ -96,9 +91,7 @@ _out = click.option(
 @_folder
 @_out
 def sweep(folder: Path, out: Path | None) -> None:
-    """Write sweep.html, comparisons.csv and plots/ for the sweep in FOLDER, and print what
-    differs.
-    """
+    """Write sweep.html, comparisons.csv and plots/ for the sweep in FOLDER; print what differs."""
     _end(lambda: _sweep(folder, out))
 
 
@@ -115,9 +108,7 @@ def _sweep(folder: Path, out: Path | None) -> bool:
 @_folder
 @_out
 def reproduction(folder: Path, out: Path | None) -> None:
-    """Write reproduction.html, reproduction.csv and plots/ for FOLDER, and print how many numbers
-    agree.
-    """
+    """Write reproduction.html, reproduction.csv and plots/ for FOLDER; print what agrees."""
     _end(lambda: _reproduction(folder, out))
 
 
@@ -131,9 +122,7 @@ def _reproduction(folder: Path, out: Path | None) -> bool:
 
 
 def _named_on_stdin() -> Path:
-    """The run directory, read after all that takes time to load is loaded: the experiment runs
-    meanwhile.
-    """
+    """The run directory, read after all is loaded that takes time: the run goes on meanwhile."""
     import jinja2  # noqa: F401
     import scipy.special  # noqa: F401
 

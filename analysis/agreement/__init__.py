@@ -1,3 +1,1 @@
-"""How far our columns are tcptrace's, field by field, and how far both are what the kernel
-counted.
-"""
+"""How far our columns agree with tcptrace's, field by field, and both with the kernel's counts."""

@@ -1,6 +1,4 @@
-"""One capture read by tcptrace and twice by us: with tcptrace's own definitions (compatible), and
-with ours.
-"""
+"""One capture read by tcptrace and twice by us: by its definitions (compatible) and by ours."""
 
 from __future__ import annotations
 
@@ -22,8 +20,9 @@ _TIMES, _HOSTS = ("first_packet", "last_packet"), ("host_a", "host_b")
 
 @dataclass(frozen=True)
 class Field:
-    """One field of one direction (`way`, "" for the connection's) as all three print it, and
-    whether that is right.
+    """One field of one direction as all three print it, and whether that is right.
+
+    `way` is "" for a field of the whole connection.
     """
 
     connection: int
@@ -46,8 +45,9 @@ class Field:
 
 @dataclass(frozen=True)
 class CaptureComparison:
-    """Every field of every connection of `capture`; `strangers` are connections that only one
-    reader found.
+    """Every field of every connection of `capture`.
+
+    `strangers` are connections that only one reader has.
 
     `fault` says what is wrong with the file; both read what precedes it.
     """
@@ -111,8 +111,9 @@ def _fields(
 
 
 def _tidied(printed: str, name: str) -> str:
-    """What tcptrace prints, but times with all their zeros (it pads none) and IPv6 addresses
-    without (it pads all).
+    """What tcptrace prints, but times with all their zeros and IPv6 addresses without.
+
+    It pads no times, and all addresses.
     """
     if name in _TIMES:
         return f"{tcptrace.seconds(printed):.6f}"
@@ -138,8 +139,9 @@ def _printed(value: object, name: str, like: str) -> str:
 
 
 def _faults(theirs: str, compatible: str, ours: str, judged: Policy) -> Iterable[str]:
-    """Why a field is a disagreement: with tcptrace's definitions it must be tcptrace's value,
-    whatever the policy.
+    """Why a field is a disagreement.
+
+    With tcptrace's definitions it must be tcptrace's value, whatever the policy.
     """
     if judged.kind != "broken" and not _close(theirs, compatible, judged.allowed):
         yield "with tcptrace's definitions it is not tcptrace's value"
@@ -147,10 +149,10 @@ def _faults(theirs: str, compatible: str, ours: str, judged: Policy) -> Iterable
         yield "it is not tcptrace's value"
 
 
-def _close(one: str, other: str, allowed: float) -> bool:
-    if one == other:
+def _close(value: str, other: str, allowed: float) -> bool:
+    if value == other:
         return True
     try:
-        return abs(float(one) - float(other)) <= allowed * 1.0001
+        return abs(float(value) - float(other)) <= allowed * 1.0001
     except ValueError:
         return False

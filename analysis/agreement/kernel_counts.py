@@ -16,11 +16,10 @@ from analysis import flows
 from analysis.agreement.policy import EXACT, Policy
 from analysis.flows.both_ends import MatchedConnection, match_captures
 from analysis.flows.reader import Engine
-from analysis.records import counters, iperf
-from analysis.records.jsonfile import Object, inner, read_object
+from analysis.records import iperf
+from analysis.records.counters import CountersFile
 from analysis.records.problems import Problems
 from analysis.records.run_directory import RunFlow, RunRecord, Trial
-from topologies import untrusted
 
 _PRINTED = Policy(
     "tolerance", "iperf prints three digits, and counts what the kernel still held back", 1.0
@@ -31,9 +30,7 @@ _KBYTE = 1024
 
 @dataclass(frozen=True)
 class Truth:
-    """One figure of `trial`: as `source` counted it, as the captures show it, and whether that is
-    right.
-    """
+    """One figure of `trial`: as `source` counted it and as the captures show it."""
 
     trial: str
     name: str
@@ -57,7 +54,7 @@ def truths(run: RunRecord, problems: Problems, engine: Engine = "auto") -> tuple
 
 
 def _trial(run: RunRecord, trial: Trial, problems: Problems, engine: Engine) -> Iterator[Truth]:
-    nstat = read_object(trial.folder / "counters.json", problems, f"{trial.name}/counters.json")
+    nstat = trial.files.counters(problems)
     paths = [_capture(run, trial, host) for host in (run.flow.sender, run.flow.receiver)]
     hosts = {flow.sender for flow in run.flows} | {flow.receiver for flow in run.flows}
     if paths[0] is None or hosts != {run.flow.sender, run.flow.receiver}:
@@ -87,8 +84,10 @@ def _sent(read: flows.Reading, port: int, column: str, back: bool = False) -> fl
     return total
 
 
-def _sender(run: RunRecord, trial: Trial, nstat: Object, near: flows.Reading) -> Iterator[Truth]:
-    counted = counters.growth(nstat, run.flow.sender)
+def _sender(
+    run: RunRecord, trial: Trial, nstat: CountersFile, near: flows.Reading
+) -> Iterator[Truth]:
+    counted = nstat.growth(run.flow.sender)
     if "TcpOutSegs" not in counted:
         return
     shown = sum(
@@ -109,14 +108,14 @@ def _ports(run: RunRecord) -> list[RunFlow]:
 def _bytes(run: RunRecord, trial: Trial, near: flows.Reading) -> Iterator[Truth]:
     for flow in run.flows:
         name = f"{flow.name}.client.txt"
-        said = iperf.read_summary(untrusted.text_if_any(trial.folder, name))
-        if said and len(_ports(run)) == len(run.flows):
+        summary = iperf.read_summary(trial.files.printed(flow.name, "client"))
+        if summary and len(_ports(run)) == len(run.flows):
             shown = _sent(near, flow.port, "unique_bytes_sent")
             yield Truth(
                 trial.name,
                 f"bytes of {flow.name}",
                 f"iperf, {name}",
-                said.transfer * _KBYTE,
+                summary.transfer * _KBYTE,
                 shown,
                 _PRINTED,
             )
@@ -125,14 +124,13 @@ def _bytes(run: RunRecord, trial: Trial, near: flows.Reading) -> Iterator[Truth]
 def _path(
     run: RunRecord, trial: Trial, problems: Problems, matched: tuple[MatchedConnection, ...]
 ) -> Iterator[Truth]:
-    qdiscs = read_object(trial.folder / "qdiscs.json", problems, f"{trial.name}/qdiscs.json")
-    port = counters.data_port(qdiscs)
-    ports = list(inner(qdiscs, "after"))
+    qdiscs = trial.files.qdiscs(problems)
+    port, ports = qdiscs.data_port(), list(qdiscs.after)
     if port is None or len(ports) != 2:
         return  # a path of one switch has two ports: one each way
-    other = counters.port_loss(qdiscs, next(name for name in ports if name != port.port))
+    other = qdiscs.port_loss(next(name for name in ports if name != port.port))
     for way, seen in (("forward", port), ("back", other)):
-        lost = sum(getattr(one, way).packets["lost"].fill_null(True).sum() for one in matched)
+        lost = sum(getattr(pair, way).packets["lost"].fill_null(True).sum() for pair in matched)
         towards = run.flow.receiver if way == "forward" else run.flow.sender
         counted = seen.lost + seen.dropped
         yield Truth(
@@ -146,11 +144,11 @@ def _path(
 
 
 def _duplicates(
-    run: RunRecord, trial: Trial, nstat: Object, near: flows.Reading, far: flows.Reading
+    run: RunRecord, trial: Trial, nstat: CountersFile, near: flows.Reading, far: flows.Reading
 ) -> Iterator[Truth]:
     ends = ((run.flow.receiver, "sent", far, "Sent"), (run.flow.sender, "received", near, "Recv"))
     for host, verb, read, ending in ends:
-        grown = counters.growth(nstat, host)
+        grown = nstat.growth(host)
         counted = sum(grown.get(name, 0.0) for name in _dsack_counters(ending))
         shown = sum(_sent(read, flow.port, "dsacks", back=True) for flow in _ports(run))
         yield Truth(
@@ -159,8 +157,9 @@ def _duplicates(
 
 
 def _dsack_counters(ending: str) -> tuple[str, str]:
-    """Linux counts reports of bytes below the cumulative ACK and of bytes out of order apart
-    (net/ipv4/tcp_input.c).
+    """Linux counts reports of bytes below the cumulative ACK and of bytes out of order apart.
+
+    net/ipv4/tcp_input.c
     """
     old = "Old" if ending == "Sent" else ""
     return f"TcpExtTCPDSACK{old}{ending}", f"TcpExtTCPDSACKOfo{ending}"

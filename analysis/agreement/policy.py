@@ -1,5 +1,4 @@
-"""The one table of what agreement with tcptrace 6.6.7 means, field by field. What is not named here
-is exact.
+"""What agreement with tcptrace 6.6.7 means, field by field; what is not named here is exact.
 
 `exact`: printed the same. `tolerance`: within `allowed`, in the column's own unit. `repaired`:
 tcptrace's value is wrong in the case that `why` names, and ours is right. `broken`: tcptrace's
@@ -17,8 +16,9 @@ KINDS: tuple[Kind, ...] = ("exact", "tolerance", "repaired", "broken")
 
 @dataclass(frozen=True)
 class Policy:
-    """How a field is judged, and why so. `allowed` is in the column's unit, as tcptrace prints
-    it.
+    """How a field is judged, and why so.
+
+    `allowed` is in the column's unit, as tcptrace prints it.
     """
 
     kind: Kind

@@ -17,9 +17,7 @@ from tempfile import TemporaryDirectory
 from topologies.errors import CommandError, TcplabError
 
 LONG_REPORT = ("-n", "-l", "-r", "-W", "--csv")
-"""No name look-ups; long report with RTT and congestion-window estimates, as comma-separated
-values.
-"""
+"""No name look-ups; long report with RTT and congestion-window estimates; separated by commas."""
 TIME_LIMIT = 120
 """Seconds after which a tcptrace that has not ended is taken to hang."""
 
@@ -51,8 +49,9 @@ def long_report(capture: Path) -> list[dict[str, str]]:
 
 
 def run(capture: Path, folder: Path, *more: str) -> str:
-    """What `tcptrace` prints of `capture`, with the options LONG_REPORT and `more`; its files go to
-    `folder`.
+    """What `tcptrace` prints of `capture`, with the options LONG_REPORT and `more`.
+
+    Its files go to `folder`.
     """
     command = [find_tcptrace(), *LONG_REPORT, *more, str(capture.resolve())]
     done = _run(command, str(folder))

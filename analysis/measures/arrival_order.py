@@ -17,6 +17,8 @@ from statistics import median, quantiles
 import polars as pl
 
 from analysis.flows.both_ends import match_readings
+from analysis.measures import metric_keys
+from analysis.measures.metric_keys import MetricKey, SpreadKeys
 from analysis.measures.trial_captures import End
 
 DUPLICATES = 3
@@ -24,53 +26,49 @@ DUPLICATES = 3
 
 
 def order(sender: End, receiver: End) -> pl.DataFrame:
-    """The data segments in the order of sending, as `matching.Way.packets`; no row without a common
-    connection.
+    """The data segments in the order of sending, as `matching.Way.packets`.
+
+    No row without a common connection.
     """
-    found = match_readings(sender.alone, receiver.alone)
-    return found[0].forward.packets if found else pl.DataFrame()
+    matches = match_readings(sender.alone, receiver.alone)
+    return matches[0].forward.packets if matches else pl.DataFrame()
 
 
 def late(packets: pl.DataFrame) -> pl.DataFrame:
-    """The reordered ones: `extent` in packets, `extent_time` in ns, and `n_reordered`, the largest
-    n.
-    """
+    """The reordered ones: `extent` in packets, `extent_time` in ns, `n_reordered` the largest n."""
     if not packets.height:
         return packets
     return packets.filter(pl.col("extent") > 0).select("extent", "extent_time", "n_reordered")
 
 
-def values_of(packets: pl.DataFrame) -> dict[str, float]:
-    """The order by key: counts, `share` and `share_3` (% of what arrived), extents in packets,
-    times in ms.
-    """
+def values_of(packets: pl.DataFrame) -> dict[MetricKey, float]:
+    """The order: counts, shares in % of what arrived, extents in packets, times in ms."""
     delays = packets["delay"].drop_nulls().to_list() if packets.height else []
     if not delays:
         return {}
-    found, arrived = late(packets), len(delays)
-    values = {
-        "order.sent": packets.height,
-        "order.arrived": arrived,
-        "order.lost": packets.height - arrived,
-        "order.late": found.height,
-        "order.share": 100 * found.height / arrived,
-        "order.share_3": 100 * int((found["n_reordered"] >= DUPLICATES).sum()) / arrived,
-        "order.delay_least": min(delays) / 1e6,
-        "order.delay_most": max(delays) / 1e6,
+    reordered, arrived = late(packets), len(delays)
+    many = int((reordered["n_reordered"] >= DUPLICATES).sum())
+    values: dict[MetricKey, float] = {
+        metric_keys.ORDER_SENT: packets.height,
+        metric_keys.ORDER_ARRIVED: arrived,
+        metric_keys.ORDER_LOST: packets.height - arrived,
+        metric_keys.ORDER_LATE: reordered.height,
+        metric_keys.ORDER_SHARE: 100 * reordered.height / arrived,
+        metric_keys.ORDER_SHARE_3: 100 * many / arrived,
+        metric_keys.DELAY_LEAST: min(delays) / 1e6,
+        metric_keys.DELAY_MOST: max(delays) / 1e6,
     }
-    times = (found["extent_time"] / 1e6).to_list()
-    return (
-        values | _spread("order.extent", found["extent"].to_list()) | _spread("order.time", times)
-    )
+    values |= _spread(metric_keys.ORDER_EXTENT, reordered["extent"].to_list())
+    return values | _spread(metric_keys.ORDER_TIME, (reordered["extent_time"] / 1e6).to_list())
 
 
-def _spread(key: str, values: Sequence[float]) -> dict[str, float]:
+def _spread(keys: SpreadKeys, values: Sequence[float]) -> dict[MetricKey, float]:
     """Median, 95th percentile and greatest; nothing without values."""
     if not values:
         return {}
     high = quantiles(values, n=20)[-1] if len(values) > 1 else values[0]
     return {
-        f"{key}_median": median(values),
-        f"{key}_p95": min(high, max(values)),
-        f"{key}_most": max(values),
+        keys.median: median(values),
+        keys.p95: min(high, max(values)),
+        keys.most: max(values),
     }

@@ -1,27 +1,29 @@
-"""Every flow of a trial: what iperf and its socket said of it, and what all of them did
-together.
-"""
+"""Every flow of a trial: what iperf and its socket said of it, and what all did together."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.measures.flow_rows import METRICS, Row, jain, rows_of_condition, value_of
-from analysis.records import iperf, socket_samples
-from analysis.records.jsonfile import why_not
+from analysis.measures import metric_keys
+from analysis.measures.flow_rows import jain, rows_of_trial, value_of
+from analysis.measures.metric_keys import GroupKeys, MetricKey
+from analysis.records import iperf, row_columns, socket_samples
+from analysis.records.json_reader import why_not
 from analysis.records.problems import Problems
+from analysis.records.row_columns import METRICS, Metric, Row
 from analysis.records.run_directory import RunFlow, RunRecord, Trial
 from topologies import untrusted
+
+_Values = dict[MetricKey, float]
 
 
 @dataclass(frozen=True)
 class FlowMeasures:
-    """One flow of a trial: its `row` (analysis.measures.flow_rows), the client's lines of `iperf
-    -i`, a UDP server's count.
+    """One flow of a trial: its `row` (analysis.measures.flow_rows) and what is not in it.
 
-    `samples` are those of the sending socket, kept only where they are drawn; `socket` says what
-    of them counts always.
+    `intervals` are the client's lines of `iperf -i`, `datagrams` a UDP server's count. `samples`
+    are those of the sending socket, kept only if they are drawn; `socket` is what counts of them.
     """
 
     flow: RunFlow
@@ -29,71 +31,66 @@ class FlowMeasures:
     intervals: tuple[iperf.IperfInterval, ...]
     datagrams: iperf.Datagrams | None
     samples: tuple[socket_samples.SocketSample, ...]
-    socket: dict[str, float]
+    socket: _Values
 
     @property
     def goodput(self) -> float | None:
         """At the receiver, kbit/s."""
-        return self.number("goodput_kbit_s")
+        return self.number(row_columns.GOODPUT)
 
-    def number(self, metric: str) -> float | None:
-        """The flow's value of a metric, or None where there is none."""
-        value = self.row[metric]
+    def number(self, metric: Metric) -> float | None:
+        """The flow's value of a metric, or None if there is none."""
+        value = self.row[metric.name]
         return None if value is None else float(value)
 
 
 def read_flows(
     run: RunRecord, trial: Trial, problems: Problems, draw: bool
 ) -> tuple[FlowMeasures, ...]:
-    """All flows of `trial` in the order of the spec; empty after a problem was noted where they
-    cannot be read.
-    """
-    samples = {
-        sender: _samples(trial, sender, problems)
-        for sender in dict.fromkeys(one.sender for one in run.flows)
-    }
+    """All flows of `trial` in the order of the spec; none after a problem that forbids it."""
+    senders = dict.fromkeys(flow.sender for flow in run.flows)
+    samples = {sender: _samples(trial, sender, problems) for sender in senders}
     try:
-        spec = run.spec | {
-            "flows": [vars(flow) for flow in run.flows]
-        }  # names that are safe as paths
-        rows = list(rows_of_condition(trial.folder, spec, trial.condition.name, samples))
+        rows = list(rows_of_trial(run, trial, samples))
     except (ValueError, OSError) as error:
         problems.add(f"{trial.name}: its flows cannot be compared ({error}).")
         return ()
     return tuple(
-        FlowMeasures(
-            flow,
-            row,
-            tuple(iperf.read_intervals(iperf.sent_part(_said(trial, flow, "client")))),
-            iperf.read_datagrams(_said(trial, flow, "server")),
-            tuple(samples[flow.sender].get(str(flow.port), ())) if draw else (),
-            _of_socket(samples[flow.sender].get(str(flow.port), ())),
-        )
+        _flow(trial, flow, row, samples[flow.sender].get(str(flow.port), ()), draw)
         for flow, row in zip(run.flows, rows, strict=True)
     )
 
 
-def _of_socket(samples: Sequence[socket_samples.SocketSample]) -> dict[str, float]:
-    """The highest threshold of reordering in segments, and the last value of the least round trip
-    in ms.
-    """
-    trips = [sample.least_rtt for sample in samples if sample.rtt > 0]
-    thresholds = (
-        {"socket.reordering": max(sample.reordering for sample in samples)} if samples else {}
+def _flow(
+    trial: Trial,
+    flow: RunFlow,
+    row: Row,
+    samples: Sequence[socket_samples.SocketSample],
+    draw: bool,
+) -> FlowMeasures:
+    client, server = (trial.files.printed(flow.name, side) for side in ("client", "server"))
+    return FlowMeasures(
+        flow,
+        row,
+        tuple(iperf.read_intervals(iperf.sent_part(client))),
+        iperf.read_datagrams(server),
+        tuple(samples) if draw else (),
+        _of_socket(samples),
     )
-    return thresholds | ({"socket.least_rtt": 1000 * trips[-1]} if trips else {})
 
 
-def _said(trial: Trial, flow: RunFlow, side: str) -> str:
-    return untrusted.text_if_any(trial.folder, f"{flow.name}.{side}.txt")
+def _of_socket(samples: Sequence[socket_samples.SocketSample]) -> _Values:
+    """The highest threshold of reordering, and the last value of the least round trip."""
+    trips = [sample.least_rtt for sample in samples if sample.rtt > 0]
+    thresholds = [sample.reordering for sample in samples]
+    values = {metric_keys.SOCKET_REORDERING: max(thresholds)} if thresholds else {}
+    return values | ({metric_keys.SOCKET_LEAST_RTT: 1000 * trips[-1]} if trips else {})
 
 
 def _samples(
     trial: Trial, sender: str, problems: Problems
 ) -> dict[str, list[socket_samples.SocketSample]]:
-    """The samples of a host by the receiver's port; of a file that was cut short all but its last
-    line.
-    """
+    """The samples of a host by the receiver's port; of a file cut short all but its last line."""
     name = f"{sender}.sockets.jsonl"
     try:
         lines = untrusted.text(trial.folder, name).splitlines()
@@ -120,58 +117,56 @@ def _samples(
         return {}
 
 
-def values_of(flows: Sequence[FlowMeasures]) -> dict[str, float]:
-    """What a study asks of the flows, by key. Rates in kbit/s, shares in percent, jitter in ms.
+def values_of(flows: Sequence[FlowMeasures]) -> _Values:
+    """What a study asks of the flows.
 
-    `metric.<name>`: the run's metrics, and of a single flow its own; `socket.*` of a single
-    flow's socket. `flows.total`, `.least`, `.most` and `.jain` of the goodputs, `flows.sent` the
-    sum of the clients' rates; where UDP is beside TCP also `tcp.*` of the TCP flows, and `udp.*`
-    of the UDP flow.
+    The run's metrics, and of a single flow also its own and its socket's; what all flows got
+    together. If UDP is beside TCP, also what the TCP flows got, and the UDP flow.
     """
     if not flows:
         return {}
-    found = {
-        f"metric.{one.name}": flows[0].number(one.name)
-        for one in METRICS
-        if one.of_run or len(flows) == 1
-    }
-    values = {key: value for key, value in found.items() if value is not None} | _together(
-        "flows", flows
-    )
+    values = _of_metrics(flows) | _together(metric_keys.FLOWS, flows)
     values |= flows[0].socket if len(flows) == 1 else {}
-    udp = [one for one in flows if one.flow.protocol == "udp"]
+    udp = [flow for flow in flows if flow.flow.protocol == "udp"]
     if len(udp) == 1 < len(flows):
-        values |= _together("tcp", [one for one in flows if one.flow.protocol == "tcp"]) | _of_udp(
-            udp[0]
-        )
+        tcp = [flow for flow in flows if flow.flow.protocol == "tcp"]
+        values |= _together(metric_keys.TCP, tcp) | _of_udp(udp[0])
     return values
 
 
-def _together(group: str, flows: Sequence[FlowMeasures]) -> dict[str, float]:
+def _of_metrics(flows: Sequence[FlowMeasures]) -> _Values:
+    values = {
+        metric_keys.of_metric(column): flows[0].number(column)
+        for column in METRICS
+        if column.of_run or len(flows) == 1
+    }
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def _together(keys: GroupKeys, flows: Sequence[FlowMeasures]) -> _Values:
     """What a group of flows got.
 
-    Their sum and their fairness are known only where every flow has a rate.
+    Their sum and their fairness are known only if every flow has a rate.
     """
-    rates = [one.goodput for one in flows if one.goodput is not None]
+    rates = [flow.goodput for flow in flows if flow.goodput is not None]
     if not rates:
         return {}
-    found = {f"{group}.least": min(rates), f"{group}.most": max(rates)}
+    values = {keys.least: min(rates), keys.most: max(rates)}
     if len(rates) == len(flows) and any(rates):
-        found |= {f"{group}.total": sum(rates)} | (
-            {f"{group}.jain": jain(rates)} if len(rates) > 1 else {}
-        )
-    sent = value_of([one.row for one in flows], "client_kbit_s")
-    return found if sent is None else found | {f"{group}.sent": sent}
+        values |= {keys.total: sum(rates)}
+        values |= {keys.jain: jain(rates)} if len(rates) > 1 else {}
+    sent = value_of([flow.row for flow in flows], row_columns.SENDER_RATE.name)
+    return values if sent is None else values | {keys.sent: sent}
 
 
-def _of_udp(one: FlowMeasures) -> dict[str, float]:
-    sent, received, count = one.number("client_kbit_s"), one.goodput, one.datagrams
-    found = {"udp.sent": sent, "udp.rate": received}
+def _of_udp(flow: FlowMeasures) -> _Values:
+    sent, received, count = flow.number(row_columns.SENDER_RATE), flow.goodput, flow.datagrams
+    values = {metric_keys.UDP_SENT: sent, metric_keys.UDP_RATE: received}
     if count:
-        found |= {
-            "udp.lost": count.lost,
-            "udp.datagrams": count.sent,
-            "udp.share": count.share,
-            "udp.jitter": count.jitter,
+        values |= {
+            metric_keys.UDP_LOST: count.lost,
+            metric_keys.UDP_DATAGRAMS: count.sent,
+            metric_keys.UDP_SHARE: count.share,
+            metric_keys.UDP_JITTER: count.jitter,
         }
-    return {key: float(value) for key, value in found.items() if value is not None}
+    return {key: float(value) for key, value in values.items() if value is not None}

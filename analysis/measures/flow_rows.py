@@ -1,5 +1,4 @@
-"""The rows of one finished run: one for each condition and flow, from what iperf, the sockets and
-the qdiscs said.
+"""The rows of a run: one for each condition and flow, by what iperf, sockets and qdiscs said.
 
 They are computed where the run was made and are all that a sweep keeps of it, so captures are
 not read here.
@@ -8,222 +7,182 @@ not read here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median, quantiles
+from typing import Any
 
-from analysis.records import counters, iperf, socket_samples
-from analysis.records.jsonfile import Object, inner, objects, read_object, text
+from analysis.measures import metric_keys
+from analysis.records import iperf, row_columns
+from analysis.records.counters import CountersFile
 from analysis.records.problems import Problems
-from topologies import untrusted
+from analysis.records.row_columns import METRICS, Metric, Row
+from analysis.records.run_directory import RunFlow, RunRecord, Trial, run_of
+from analysis.records.socket_samples import SocketSample
+from analysis.records.trial_files import TrialFiles
 
-Row = dict[str, str | float | None]
-"""`condition`, `flow` and the metrics; None where a metric could not be measured."""
-
-
-Samples = Mapping[str, Mapping[str, Sequence[socket_samples.SocketSample]]]
+Samples = Mapping[str, Mapping[str, Sequence[SocketSample]]]
 """The samples of sockets by the sending host and the receiver's port."""
-
-
-@dataclass(frozen=True)
-class Metric:
-    """A column of the table: its title, unit, and whether it belongs to a flow or to the whole
-    run.
-    """
-
-    name: str
-    title: str
-    unit: str
-    of_run: bool = False
-
-
-METRICS = (
-    Metric("goodput_kbit_s", "Goodput at the receiver", "kbit/s"),
-    Metric("transfer_kbyte", "Data received", "KByte"),
-    Metric("seconds", "Time from the first to the last byte at the receiver", "s"),
-    Metric("retransmitted_percent", "Bytes sent again", "%"),
-    Metric("retransmitted_segments", "Segments sent again", ""),
-    Metric("rtt_median_ms", "Smoothed round-trip time, median over time", "ms"),
-    Metric("rtt_p95_ms", "Smoothed round-trip time, 95th percentile over time", "ms"),
-    Metric("cwnd_median_segments", "Congestion window, median over time", "segments"),
-    Metric("client_kbit_s", "Rate at the sender, as iperf's client says", "kbit/s"),
-    Metric("client_seconds", "Time from the first to the last byte at the sender", "s"),
-    Metric("mean_second_kbit_s", "Mean of the seconds' rates at the sender", "kbit/s"),
-    Metric("slowest_second_kbit_s", "Slowest second at the sender", "kbit/s"),
-    Metric("fastest_second_kbit_s", "Fastest second at the sender", "kbit/s"),
-    Metric("udp_lost_percent", "Datagrams lost", "%"),
-    Metric("udp_jitter_ms", "Jitter of datagrams", "ms"),
-    Metric("total_goodput_kbit_s", "Goodput of all flows together", "kbit/s", of_run=True),
-    Metric("jain_index", "Jain's fairness index of the flows' goodput", "", of_run=True),
-    Metric("resent_percent", "Segments sent again, of all senders' segments", "%", of_run=True),
-    Metric("timeouts", "Retransmission time-outs of all senders", "", of_run=True),
-    Metric("lost_percent", "Packets lost at random on all links", "%", of_run=True),
-    Metric("queue_drops", "Packets dropped by full queues", "", of_run=True),
-    Metric("reorderings", "Reorderings that the senders' TCP saw", "", of_run=True),
-    Metric("out_of_order", "Segments that came out of order", "", of_run=True),
-    Metric("dsacks", "Segments sent again that had arrived (DSACK)", "", of_run=True),
-    Metric("host_drops", "Packets dropped by hosts' own netem", "", of_run=True),
-)
-"""The metrics in the order of the columns. iperf's KByte are 1024 bytes; its rates have three
-digits.
-"""
-
+_Values = dict[Metric, float]
 
 # A sender may notice reordering by SACK or DSACK, without SACK by the number of duplicate ACKs, or
 # by timestamps.
 _ORDER = {
-    "reorderings": ("TcpExtTCPSACKReorder", "TcpExtTCPRenoReorder", "TcpExtTCPTSReorder"),
-    "out_of_order": ("TcpExtTCPOFOQueue",),
-    "dsacks": ("TcpExtTCPDSACKRecv",),
+    row_columns.REORDERINGS: (
+        "TcpExtTCPSACKReorder",
+        "TcpExtTCPRenoReorder",
+        "TcpExtTCPTSReorder",
+    ),
+    row_columns.OUT_OF_ORDER: ("TcpExtTCPOFOQueue",),
+    row_columns.DSACKS: ("TcpExtTCPDSACKRecv",),
 }
 
 
-def rows_of(raw: Path, spec: Object) -> list[Row]:
-    """The rows of the run whose raw files are in `raw` (a `raw/seed-N`) and whose spec.json said
-    `spec`.
+def rows_of(raw: Path, spec: dict[str, Any]) -> list[Row]:
+    """The rows of the run of one seed.
+
+    Its raw files are in `raw` (a `raw/seed-N`), and `spec` is what spec.json holds.
     """
-    names = [text(condition, "name") for condition in objects(spec, "conditions")]
-    return [row for name in names for row in rows_of_condition(raw / name, spec, name)]
+    run = run_of(raw, spec)
+    return [row for trial in run.trials for row in rows_of_trial(run, trial)]
 
 
-def rows_of_condition(
-    folder: Path, spec: Object, condition: str, samples: Samples | None = None
-) -> Iterator[Row]:
-    """The rows of one condition, a row for each flow. Raises ValueError where a file of samples is
-    broken.
+def rows_of_trial(run: RunRecord, trial: Trial, samples: Samples | None = None) -> Iterator[Row]:
+    """The rows of one trial, a row for each flow. Raises ValueError for a broken file of samples.
 
-    `samples` are those of every sender's sockets; without them the files in `folder` are read.
+    `samples` are those of every sender's sockets; without them the files are read.
     """
-    flows, problems = objects(spec, "flows"), Problems()
+    senders = sorted({flow.sender for flow in run.flows})
     if samples is None:
-        samples = {
-            sender: _samples(folder, sender) for sender in {text(flow, "sender") for flow in flows}
-        }
+        samples = {sender: trial.files.samples(sender) for sender in senders}
     measured = [
-        _flow(folder, flow) | _socket(samples[text(flow, "sender")].get(text(flow, "port"), []))
-        for flow in flows
+        _flow(trial.files, flow) | _socket(samples[flow.sender].get(str(flow.port), ()))
+        for flow in run.flows
     ]
-    of_run = _of_run(folder, [text(flow, "sender") for flow in flows], measured, problems)
-    if (
-        text(inner(spec, "topology"), "segmentation") == "on"
-    ):  # netem counts packets of up to 64 KB, tc its segments
-        of_run.pop("lost_percent", None)
-    for flow, values in zip(flows, measured, strict=True):
-        found = values | of_run
-        yield {"condition": condition, "flow": text(flow, "name")} | {
-            one.name: found.get(one.name) for one in METRICS
-        }
+    of_run = _of_run(trial.files, senders, measured)
+    if not run.counts_segments:
+        of_run.pop(row_columns.LOST, None)
+    for flow, of_flow in zip(run.flows, measured, strict=True):
+        values = of_flow | of_run
+        row: Row = {"condition": trial.condition.name, "flow": flow.name}
+        yield row | {column.name: values.get(column) for column in METRICS}
 
 
-def _samples(folder: Path, sender: str) -> dict[str, list[socket_samples.SocketSample]]:
-    """What the sender's sockets looked like over time, by the receiver's port."""
-    return socket_samples.by_port(
-        untrusted.text_if_any(folder, f"{sender}.sockets.jsonl").splitlines()
-    )
-
-
-def _flow(folder: Path, flow: Object) -> dict[str, float]:
+def _flow(files: TrialFiles, flow: RunFlow) -> _Values:
     """What iperf's server and client said of the flow."""
-    name = text(flow, "name")
-    server, client = (
-        untrusted.text_if_any(folder, f"{name}.{side}.txt") for side in ("server", "client")
-    )
-    found: dict[str, float] = {}
+    server, client = files.printed(flow.name, "server"), files.printed(flow.name, "client")
+    values: _Values = {}
     if summary := iperf.read_summary(server):
-        found |= {
-            "goodput_kbit_s": summary.rate,
-            "transfer_kbyte": summary.transfer,
-            "seconds": summary.seconds,
+        values |= {
+            row_columns.GOODPUT: summary.rate,
+            row_columns.TRANSFER: summary.transfer,
+            row_columns.SECONDS: summary.seconds,
         }
     if datagrams := iperf.read_datagrams(server):
-        found |= {"udp_lost_percent": datagrams.share, "udp_jitter_ms": datagrams.jitter}
+        values |= {
+            row_columns.UDP_LOST: datagrams.share,
+            row_columns.UDP_JITTER: datagrams.jitter,
+        }
     if sent := iperf.read_summary(iperf.sent_part(client)):
-        found |= {"client_kbit_s": sent.rate, "client_seconds": sent.seconds}
+        values |= {row_columns.SENDER_RATE: sent.rate, row_columns.SENDER_SECONDS: sent.seconds}
     if seconds := [interval.rate for interval in iperf.read_intervals(client)]:
-        found |= {"mean_second_kbit_s": fmean(seconds)}
-        found |= {"slowest_second_kbit_s": min(seconds), "fastest_second_kbit_s": max(seconds)}
-    return found
+        values |= {
+            row_columns.MEAN_SECOND: fmean(seconds),
+            row_columns.SLOWEST_SECOND: min(seconds),
+            row_columns.FASTEST_SECOND: max(seconds),
+        }
+    return values
 
 
-def _socket(samples: Sequence[socket_samples.SocketSample]) -> dict[str, float]:
-    """Round-trip times and windows of samples that the connection had, and its totals in the last
-    of them.
-    """
+def _socket(samples: Sequence[SocketSample]) -> _Values:
+    """Round-trip times and windows of the samples of a connection, and its totals at the end."""
     established = [sample for sample in samples if sample.rtt > 0]
     if not established or not established[-1].bytes_sent:
         return {}
     last, rtts = established[-1], [1000 * sample.rtt for sample in established]
     return {
-        "retransmitted_percent": 100 * last.bytes_retrans / last.bytes_sent,
-        "retransmitted_segments": last.segments_retrans,
-        "rtt_median_ms": median(rtts),
-        "rtt_p95_ms": quantiles(rtts, n=20)[-1] if len(rtts) > 1 else rtts[0],
-        "cwnd_median_segments": median(sample.cwnd for sample in established),
+        row_columns.RETRANSMITTED_BYTES: 100 * last.bytes_retrans / last.bytes_sent,
+        row_columns.RETRANSMITTED_SEGMENTS: last.segments_retrans,
+        row_columns.RTT_MEDIAN: median(rtts),
+        row_columns.RTT_P95: quantiles(rtts, n=20)[-1] if len(rtts) > 1 else rtts[0],
+        row_columns.CWND_MEDIAN: median(sample.cwnd for sample in established),
     }
 
 
-def _of_run(
-    folder: Path, senders: list[str], flows: list[dict[str, float]], problems: Problems
-) -> dict[str, float]:
-    nstat = read_object(folder / "counters.json", problems, "counters.json")
-    qdiscs = read_object(folder / "qdiscs.json", problems, "qdiscs.json")
-    ports = [counters.port_loss(qdiscs, port) for port in inner(qdiscs, "after")]
-    offered = sum(port.lost + port.dropped + port.passed for port in ports)
-    rates = [flow["goodput_kbit_s"] for flow in flows if "goodput_kbit_s" in flow]
-    grown = [counters.growth(nstat, host) for host in sorted(set(senders))]
-    sent = sum(host.get("TcpOutSegs", 0.0) for host in grown)
+def _of_run(files: TrialFiles, senders: Sequence[str], flows: Sequence[_Values]) -> _Values:
+    problems = Problems()  # whoever reads the trial tells them
+    nstat = files.counters(problems)
+    grown = [nstat.growth(host) for host in senders]
+    rates = [flow[row_columns.GOODPUT] for flow in flows if row_columns.GOODPUT in flow]
+    all_known = len(rates) == len(flows)
     return {
-        "timeouts": sum(host.get("TcpExtTCPTimeouts", 0.0) for host in grown),
-        **(
-            {"resent_percent": 100 * sum(host.get("TcpRetransSegs", 0.0) for host in grown) / sent}
-            if sent
-            else {}
-        ),
-        "queue_drops": sum(port.dropped for port in ports),
-        **_reordering(folder, nstat, problems),
-        **({"lost_percent": 100 * sum(port.lost for port in ports) / offered} if offered else {}),
-        **({"total_goodput_kbit_s": sum(rates)} if len(rates) == len(flows) else {}),
-        **({"jain_index": jain(rates)} if len(rates) == len(flows) and any(rates) else {}),
+        row_columns.TIMEOUTS: _sum(grown, "TcpExtTCPTimeouts"),
+        **_retransmitted(grown),
+        **_of_ports(files, problems),
+        **_reordering(files, nstat),
+        **({row_columns.TOTAL_GOODPUT: sum(rates)} if all_known else {}),
+        **({row_columns.JAIN_INDEX: jain(rates)} if all_known and any(rates) else {}),
     }
 
 
-def _reordering(folder: Path, nstat: Object, problems: Problems) -> dict[str, float]:
-    """What TCP's counters of all hosts say of the order of segments, and what hosts that reorder
-    dropped.
-    """
-    grown = [counters.growth(nstat, host) for host in inner(nstat, "after")]
-    found = {
-        metric: sum(host.get(name, 0.0) for host in grown for name in names)
-        for metric, names in _ORDER.items()
+def _sum(grown: Sequence[Mapping[str, float]], counter: str) -> float:
+    return sum(host.get(counter, 0.0) for host in grown)
+
+
+def _retransmitted(grown: Sequence[Mapping[str, float]]) -> _Values:
+    sent = _sum(grown, "TcpOutSegs")
+    share = 100 * _sum(grown, "TcpRetransSegs") / sent if sent else None
+    return {} if share is None else {row_columns.RETRANSMITTED_SHARE: share}
+
+
+def _of_ports(files: TrialFiles, problems: Problems) -> _Values:
+    qdiscs = files.qdiscs(problems)
+    ports = [qdiscs.port_loss(port) for port in qdiscs.after]
+    offered = sum(port.lost + port.dropped + port.passed for port in ports)
+    drops: _Values = {row_columns.QUEUE_DROPS: sum(port.dropped for port in ports)}
+    if not offered:
+        return drops
+    return drops | {row_columns.LOST: 100 * sum(port.lost for port in ports) / offered}
+
+
+def _reordering(files: TrialFiles, nstat: CountersFile) -> _Values:
+    """What TCP's counters of all hosts say of the order of segments, and what hosts dropped."""
+    grown = [nstat.growth(host) for host in nstat.after]
+    values = {
+        column: sum(_sum([host], name) for host in grown for name in names)
+        for column, names in _ORDER.items()
     }
-    if (folder / "reordering.json").exists():
-        hosts = read_object(folder / "reordering.json", problems, "reordering.json")
-        found["host_drops"] = sum(
-            counters.host_drops(hosts, port) for port in inner(hosts, "after")
-        )
-    return found
+    hosts = files.reordering()
+    if hosts is None:
+        return values
+    return values | {row_columns.HOST_DROPS: sum(map(hosts.host_drops, hosts.after))}
 
 
-_SHARED = {"goodput_kbit_s", "client_kbit_s", "transfer_kbyte"}
+_SHARED = {
+    column.name for column in (row_columns.GOODPUT, row_columns.SENDER_RATE, row_columns.TRANSFER)
+}
+_COLUMNS = {column.name for column in METRICS}
 
 
 def value_of(rows: Iterable[Row], metric: str, flow: str = "") -> float | None:
-    """A run's value: of one `flow`, or of those whose names begin so (`tcp*`), or of all where
-    `flow` is empty.
+    """A run's value: of one `flow`, or of those whose names begin so (`tcp*`), or of all if empty.
 
-    Rates and amounts add up; of what does not the mean is meant. None where one of the flows has
-    no value.
+    `metric` is the name of a column, or of a measure if captures were read for the rows. Rates and
+    amounts add up; of what does not the mean is meant. None if one of the flows has no value.
+    Raises UnknownMetric.
     """
+    if metric not in _COLUMNS:
+        metric_keys.metric(metric)
     prefix = flow.removesuffix("*")
     values = [row.get(metric) for row in rows if str(row["flow"]).startswith(prefix)]
-    known = [float(value) for value in values if value is not None]
-    if not known or len(known) < len(values):
+    numbers = [float(value) for value in values if value is not None]
+    if not numbers or len(numbers) < len(values):
         return None
-    return sum(known) if metric in _SHARED else fmean(known)
+    return sum(numbers) if metric in _SHARED else fmean(numbers)
 
 
 def jain(rates: list[float]) -> float:
-    """Jain's fairness index: 1 for equal rates, 1/n where one of n has all (Jain, Chiu, Hawe;
-    DEC-TR-301, 1984).
+    """Jain's fairness index: 1 for equal rates, 1/n if one of n has all.
+
+    Jain, Chiu, Hawe: DEC-TR-301, 1984.
     """
     return fmean(rates) ** 2 / fmean(rate**2 for rate in rates)

@@ -1,6 +1,4 @@
-"""The measures of all trials of a run, by condition and by pairs of conditions that shared a
-seed.
-"""
+"""The measures of all trials of a run, by condition and by conditions that shared a seed."""
 
 from __future__ import annotations
 
@@ -10,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from statistics import median
 
+from analysis.measures.metric_keys import MetricKey
 from analysis.measures.trial_measures import Measured, measure
 from analysis.records.problems import Problems
 from analysis.records.run_directory import RunCondition, RunRecord, Trial
@@ -28,23 +27,21 @@ class RunResults:
     run: RunRecord
     measured: tuple[Measured, ...]
 
-    def values(self, key: str, condition: RunCondition) -> list[float]:
+    def values(self, key: MetricKey, condition: RunCondition) -> list[float]:
         """The values at `key` under `condition`, one per seed that has one."""
         return [
-            one.values[key]
-            for one in self.measured
-            if one.trial.condition == condition and key in one.values
+            value
+            for trial in self.measured
+            if trial.trial.condition == condition and (value := trial.value(key)) is not None
         ]
 
-    def pairs(self, key: str, conditions: Sequence[RunCondition]) -> list[tuple[float, ...]]:
+    def pairs(self, key: MetricKey, conditions: Sequence[RunCondition]) -> list[tuple[float, ...]]:
         """For each seed with a value at `key` under every one of `conditions`: these values."""
-        found = {
-            (one.trial.seed, one.trial.condition): one.values[key]
-            for one in self.measured
-            if key in one.values
+        values = {
+            (trial.trial.seed, trial.trial.condition): trial.value(key) for trial in self.measured
         }
         rows = (
-            tuple(found.get((seed, condition)) for condition in conditions)
+            tuple(values.get((seed, condition)) for condition in conditions)
             for seed in self.run.seeds
         )
         return [
@@ -53,7 +50,7 @@ class RunResults:
 
     @property
     def link_rate(self) -> float | None:
-        """The rate of the run's link in kbit/s, or None where its parameters do not say."""
+        """The rate of the run's link in kbit/s, or None if its parameters do not say."""
         try:
             return Rate.parse(self.run.parameters.get("bw", "")).base / 1000
         except UsageError:
@@ -63,13 +60,11 @@ class RunResults:
     def first(self) -> list[Measured]:
         """The trials that the graphs show: those of the first seed that has any."""
         seed = self.measured[0].trial.seed if self.measured else None
-        return [one for one in self.measured if one.trial.seed == seed]
+        return [trial for trial in self.measured if trial.trial.seed == seed]
 
 
 def measure_all(run: RunRecord, problems: Problems) -> RunResults:
-    """Measures every trial, a thread on each core: the engine reads captures without Python's
-    lock.
-    """
+    """Measures every trial, a thread on each core: the engine reads captures without the lock."""
     drawn = run.trials[0].seed if run.trials else None
     with ThreadPoolExecutor(min(os.cpu_count() or 1, len(run.trials)) or 1) as pool:
         tasks = [
@@ -98,9 +93,7 @@ def written(value: float) -> str:
 
 
 def spread(values: Sequence[float]) -> str:
-    """The median, and the range where several values differ as they are written; a dash where there
-    is none.
-    """
+    """The median, and the range if several values differ as written; a dash for no value."""
     if not values:
         return NOTHING
     low, high = written(min(values)), written(max(values))

@@ -1,16 +1,17 @@
-"""The captures at both ends of a trial's first flow: each is read once, for the values, the order
-and the graphs.
+"""The captures at both ends of a trial's first flow.
+
+Each is read once, for the values, the order and the graphs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
 from analysis.flows import Reading, read
+from analysis.measures.metric_keys import RECEIVER, SENDER, MetricKey
 from analysis.records.problems import Problems
 from analysis.records.run_directory import RunRecord, Trial
 from topologies.errors import TcplabError
@@ -35,18 +36,19 @@ COLUMNS = (
 )
 """tcptrace's names for what is told of the data; analysis.flows.columns defines them."""
 _BACK = ("total_packets", "max_win_adv")
+Role = Literal["sender", "receiver"]
+_KEYS = {"sender": SENDER, "receiver": RECEIVER}
 
 
 @dataclass(frozen=True)
 class End:
-    """One capture: at which end of the flow (`role`), its interface, what it holds, and the flow's
-    connection in it.
+    """One capture: at which end of the flow (`role`), its interface, and what it holds.
 
-    `row` is the connection's and `packets` its segments; `by_a` tells whether the data is what
-    its end a sent.
+    `row` is that of the flow's connection and `packets` its segments; `by_a` tells whether the
+    data is what its end a sent.
     """
 
-    role: str
+    role: Role
     interface: str
     reading: Reading
     row: dict[str, Any]
@@ -64,26 +66,18 @@ class End:
         rows = self.reading.connections.filter(pl.col("connection") == self.row["connection"])
         return replace(self.reading, connections=rows, packets=self.data)
 
-    def values(self) -> Iterator[tuple[str, float]]:
-        """`role.COLUMN` of the data, `role.back.COLUMN` of the ACKs and `role.both.total_packets`;
-        no unknown one.
-        """
+    def values(self) -> dict[MetricKey, float]:
+        """The columns of the data, of the ACKs and of both; no unknown one."""
+        keys, row = _KEYS[self.role], self.row
         way, back = ("a2b", "b2a") if self.by_a else ("b2a", "a2b")
-        names = [(f"{self.role}.{name}", f"{name}_{way}") for name in COLUMNS]
-        names += [(f"{self.role}.back.{name}", f"{name}_{back}") for name in _BACK]
-        yield from (
-            (key, float(self.row[name])) for key, name in names if self.row[name] is not None
-        )
-        yield (
-            f"{self.role}.both.total_packets",
-            float(self.row["total_packets_a2b"] + self.row["total_packets_b2a"]),
-        )
+        columns = {getattr(keys, name): row[f"{name}_{way}"] for name in COLUMNS}
+        columns |= {getattr(keys, f"back_{name}"): row[f"{name}_{back}"] for name in _BACK}
+        columns[keys.both_total_packets] = row["total_packets_a2b"] + row["total_packets_b2a"]
+        return {key: float(value) for key, value in columns.items() if value is not None}
 
 
-def read_end(run: RunRecord, trial: Trial, role: str, host: str, problems: Problems) -> End | None:
-    """The capture at `host`, the flow's `role`; None after a problem was noted where there is none
-    to read.
-    """
+def read_end(run: RunRecord, trial: Trial, role: Role, host: str, problems: Problems) -> End | None:
+    """The capture at `host`, the flow's `role`; None after a problem if there is none to read."""
     interface = run.capture_of(host)
     if interface is None:
         if run.captures:
@@ -118,16 +112,16 @@ def _note_fault(reading: Reading, name: str, problems: Problems) -> None:
 
 
 def _end(
-    role: str, interface: str, reading: Reading, name: str, port: int, problems: Problems
+    role: Role, interface: str, reading: Reading, name: str, port: int, problems: Problems
 ) -> End | None:
     """The capture with the largest of the connections at `port`."""
     assert reading.packets is not None
-    found = at_port(reading.connections, port)
-    if found.height != 1:
-        problems.add(f"{name}: there are {found.height} connections at port {port}, not one.")
-    if not found.height:
+    connections = at_port(reading.connections, port)
+    if connections.height != 1:
+        problems.add(f"{name}: there are {connections.height} connections at port {port}, not one.")
+    if not connections.height:
         return None
-    row = found.row(0, named=True)
+    row = connections.row(0, named=True)
     packets = reading.packets
     if reading.connections.height > 1:
         packets = packets.filter(pl.col("connection") == row["connection"])

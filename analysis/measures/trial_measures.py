@@ -1,18 +1,17 @@
-"""The measures of one trial, each with its unit and with the file and field that it was read
-from.
-"""
+"""The measures of one trial; analysis.measures.metric_keys declares them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from analysis.measures import arrival_order, flow_measures, trial_captures
+from analysis.measures import arrival_order, flow_measures, metric_keys, trial_captures
 from analysis.measures.flow_measures import FlowMeasures
+from analysis.measures.metric_keys import MetricKey, MetricValues
 from analysis.measures.trial_captures import End
-from analysis.records import counters, iperf, socket_samples
-from analysis.records.jsonfile import Object, inner, read_object, text, why_not
+from analysis.records import iperf, socket_samples
+from analysis.records.json_reader import why_not
 from analysis.records.problems import Problems
 from analysis.records.run_directory import RunRecord, Trial, run_of
 from topologies import untrusted
@@ -22,119 +21,131 @@ if TYPE_CHECKING:
     from polars import DataFrame
 
 PAUSE = 0.25
-"""Seconds without a data segment that count as a pause: more than the published path's round trip
-of 80 ms, and less than that and the kernel's least retransmission time-out (200 ms) together.
+"""Seconds without a data segment that count as a pause.
+
+More than the published path's round trip of 80 ms, and less than that and the kernel's least
+retransmission time-out (200 ms) together.
 """
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A trial with its `values` by key; what could not be read has no key. Times of samples are
-    seconds since 1970.
+    """A trial with its `values`; what could not be read has none.
 
-    Keys: `client.*` and `server.*` (iperf: rate in kbit/s, transfer in KByte, interval in s),
-    `nstat.*` (the sender's counters), `receiver.*` and `sender.*` (tcptrace's columns for the
-    data direction in that host's capture), `receiver.back.*` (its columns for the ACKs),
-    `path.*` (the port's counters), `pauses.*` (s), and those of all flows (every_flow.values_of)
-    and of the order of packets (order.values_of). Only where it is drawn it has the packets:
-    those that came `late` (order.late), and the captures at the `ends`, the sender's first.
+    Only if it is drawn it has the packets: those that came `late` (arrival_order.late), and the
+    captures at the `ends`, the sender's first.
     """
 
     trial: Trial
-    values: dict[str, float]
+    values: MetricValues
     flows: tuple[FlowMeasures, ...]
     late: DataFrame | None = None
     ends: tuple[End, ...] = ()
 
+    def value(self, key: MetricKey) -> float | None:
+        """The value, or None if there is none. Raises TypeError for anything but a MetricKey."""
+        if not isinstance(key, MetricKey):
+            raise TypeError(f"{key!r} is no MetricKey: analysis.measures.metric_keys has them.")
+        return self.values.get(key)
+
+    @property
+    def by_name(self) -> dict[str, float]:
+        """The values by the names of their keys, as sweeps and labs keep them."""
+        return {key.name: value for key, value in self.values.items()}
+
     @property
     def samples(self) -> tuple[socket_samples.SocketSample, ...]:
-        """Those of the first flow's socket."""
+        """Those of the first flow's socket, in seconds since 1970."""
         return self.flows[0].samples if self.flows else ()
 
 
 def measure(run: RunRecord, trial: Trial, problems: Problems, draw: bool) -> Measured:
     """All that `trial`'s files tell; with `draw` also what the graphs need."""
     flows = flow_measures.read_flows(run, trial, problems, draw)
-    values = (
-        _iperf(run, trial, problems)
-        | _counters(run, trial, problems)
-        | flow_measures.values_of(flows)
-    )
-    hosts = {"sender": run.flow.sender, "receiver": run.flow.receiver}
-    found = {
-        role: trial_captures.read_end(run, trial, role, host, problems)
-        for role, host in hosts.items()
-    }
-    for end in found.values():
-        values |= end.values() if end else ()
-    sender, receiver = found["sender"], found["receiver"]
+    values = _iperf(run, trial, problems) | _counters(run, trial, problems)
+    values |= flow_measures.values_of(flows)
+    sender = trial_captures.read_end(run, trial, "sender", run.flow.sender, problems)
+    receiver = trial_captures.read_end(run, trial, "receiver", run.flow.receiver, problems)
+    ends = tuple(end for end in (sender, receiver) if end)
+    for end in ends:
+        values |= end.values()
     values |= _pauses(sender.data) if sender else {}
     arrived = arrival_order.order(sender, receiver) if sender and receiver else None
     values |= {} if arrived is None else arrival_order.values_of(arrived)
     if not draw:
         return Measured(trial, values, flows)
     late = None if arrived is None else arrival_order.late(arrived)
-    return Measured(trial, values, flows, late, tuple(end for end in found.values() if end))
+    return Measured(trial, values, flows, late, ends)
 
 
-def measure_raw(raw: Path, spec: Object) -> dict[tuple[str, str], dict[str, float]]:
-    """The values of each condition whose raw files are in `raw`, by condition and flow: what a
-    sweep measures.
+def measure_raw(raw: Path, spec: dict[str, Any]) -> dict[tuple[str, str], dict[str, float]]:
+    """What a sweep measures: values by name, of each condition and its first flow.
 
-    Raises TcplabError where a condition's captures gave nothing.
+    The raw files are in `raw`; `spec` is what spec.json holds. Raises TcplabError if a condition's
+    captures gave nothing.
     """
     run, problems = run_of(raw, spec), Problems()
-    found = [measure(run, trial, problems, draw=False) for trial in run.trials]
-    if not all(any(key.startswith("receiver.") for key in one.values) for one in found):
+    measured = [measure(run, trial, problems, draw=False) for trial in run.trials]
+    if any(trial.value(metric_keys.RECEIVER.both_total_packets) is None for trial in measured):
         raise TcplabError(
             " ".join(problems.found), "Run the experiment alone and look at its report."
         )
-    return {(one.trial.condition.name, run.flow.name): one.values for one in found}
+    return {(trial.trial.condition.name, run.flow.name): trial.by_name for trial in measured}
 
 
-def _iperf(run: RunRecord, trial: Trial, problems: Problems) -> dict[str, float]:
-    values: dict[str, float] = {}
-    for side in ("client", "server"):
-        name = f"{run.flow.name}.{side}.txt"
-        content = _read(trial, name, problems)
-        said = (content or b"").decode(errors="replace")
-        summary = iperf.read_summary(iperf.sent_part(said) if side == "client" else said)
-        if summary:
-            rows = {"rate": summary.rate, "transfer": summary.transfer, "interval": summary.seconds}
-            values |= {f"{side}.{key}": value for key, value in rows.items()}
-        elif content is not None:
-            problems.add(f"{trial.name}/{name} holds no iperf summary: its throughput is left out.")
-    return values
-
-
-def _counters(run: RunRecord, trial: Trial, problems: Problems) -> dict[str, float]:
-    nstat = read_object(trial.folder / "counters.json", problems, f"{trial.name}/counters.json")
-    values = {
-        f"nstat.{name}": value for name, value in counters.growth(nstat, run.flow.sender).items()
-    }
-    port = counters.data_port(
-        read_object(trial.folder / "qdiscs.json", problems, f"{trial.name}/qdiscs.json")
-    )
-    if (
-        port and text(inner(run.spec, "topology"), "segmentation") != "on"
-    ):  # else netem and tc count different things
+def _iperf(run: RunRecord, trial: Trial, problems: Problems) -> dict[MetricKey, float]:
+    client, server = (_summary(run, trial, side, problems) for side in ("client", "server"))
+    values: dict[MetricKey, float] = {}
+    if client:
         values |= {
-            "path.lost": port.lost,
-            "path.dropped": port.dropped,
-            "path.share": 100 * port.share,
+            metric_keys.CLIENT_RATE: client.rate,
+            metric_keys.CLIENT_TRANSFER: client.transfer,
+            metric_keys.CLIENT_INTERVAL: client.seconds,
+        }
+    if server:
+        values |= {
+            metric_keys.SERVER_RATE: server.rate,
+            metric_keys.SERVER_TRANSFER: server.transfer,
+            metric_keys.SERVER_INTERVAL: server.seconds,
         }
     return values
 
 
-def _pauses(data: DataFrame) -> dict[str, float]:
+def _summary(
+    run: RunRecord, trial: Trial, side: str, problems: Problems
+) -> iperf.IperfSummary | None:
+    """What iperf's client or server printed at its end."""
+    name = f"{run.flow.name}.{side}.txt"
+    content = _read(trial, name, problems)
+    output = (content or b"").decode(errors="replace")
+    summary = iperf.read_summary(iperf.sent_part(output) if side == "client" else output)
+    if summary is None and content is not None:
+        problems.add(f"{trial.name}/{name} holds no iperf summary: its throughput is left out.")
+    return summary
+
+
+def _counters(run: RunRecord, trial: Trial, problems: Problems) -> dict[MetricKey, float]:
+    grown = trial.files.counters(problems).growth(run.flow.sender)
+    values = {metric_keys.counted(name): value for name, value in grown.items()}
+    port = trial.files.qdiscs(problems).data_port()
+    if port and run.counts_segments:  # else netem and tc count different things
+        values |= {
+            metric_keys.PATH_LOST: port.lost,
+            metric_keys.PATH_DROPPED: port.dropped,
+            metric_keys.PATH_SHARE: 100 * port.share,
+        }
+    return values
+
+
+def _pauses(data: DataFrame) -> dict[MetricKey, float]:
     if not data.height:
         return {}
     gaps = trial_captures.pauses(data, PAUSE)
     return {
-        "pauses.count": len(gaps),
-        "pauses.total": sum(gaps),
-        "pauses.longest": max(gaps, default=0.0),
-        "sender.resent": trial_captures.resent(data),
+        metric_keys.PAUSE_COUNT: len(gaps),
+        metric_keys.PAUSE_TOTAL: sum(gaps),
+        metric_keys.PAUSE_LONGEST: max(gaps, default=0.0),
+        metric_keys.SENDER_RESENT: trial_captures.resent(data),
     }
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.records.jsonfile import Object, inner, number, objects, read_object, text, texts
+from analysis.records.evidence_file import EnvironmentFile, ProofEntry
+from analysis.records.json_reader import read
 from analysis.records.problems import Problems
-from analysis.records.run_directory import RunRecord, changed_files
+from analysis.records.run_directory import RunRecord, Trial, changed_files
 from topologies import untrusted
 
 
@@ -27,8 +28,9 @@ class InterfaceSetting:
 
 @dataclass(frozen=True)
 class HeldProof:
-    """One claim about a condition, whether it held in all repetitions, and what was observed in the
-    first.
+    """One claim about a condition, and whether it held in all repetitions.
+
+    `observed` is what was seen in the first, or in the first in which it did not hold.
     """
 
     condition: str
@@ -53,15 +55,9 @@ class Evidence:
 
 def read_evidence(run: RunRecord, problems: Problems) -> Evidence:
     """Reads all seeds' evidence; what is missing or does not hold is a problem too."""
-    environments = [
-        read_object(
-            run.path / "raw" / f"seed-{seed}" / "environment.json",
-            problems,
-            f"raw/seed-{seed}/environment.json",
-        )
-        for seed in sorted({trial.seed for trial in run.trials})
-    ]
-    first = environments[0] if environments else {}
+    seeds = sorted({trial.seed for trial in run.trials})
+    environments = [_environment(run, seed, problems) for seed in seeds]
+    first = environments[0] if environments else EnvironmentFile()
     for environment in environments:
         _note_differences(_settings(environment), problems)
     if changed := changed_files(run):
@@ -69,44 +65,36 @@ def read_evidence(run: RunRecord, problems: Problems) -> Evidence:
             "Changed since the run was written (SHA-256):"
             f" {', '.join(changed[:5])}{', ...' if changed[5:] else ''}."
         )
-    tools = inner(first, "tools")
     proofs, sysctls = _proofs(run, problems), _sysctls(run, problems)
-    return Evidence(
-        _settings(first) + sysctls, tuple((name, text(tools, name)) for name in tools), proofs
-    )
+    return Evidence(_settings(first) + sysctls, tuple(first.tools.items()), proofs)
 
 
-def _settings(environment: Object) -> tuple[InterfaceSetting, ...]:
-    rows = objects(environment, "asked_and_found")
+def _environment(run: RunRecord, seed: int, problems: Problems) -> EnvironmentFile:
+    name = f"raw/seed-{seed}/environment.json"
+    return read(EnvironmentFile, run.path / name, problems, name)
+
+
+def _settings(environment: EnvironmentFile) -> tuple[InterfaceSetting, ...]:
     return tuple(
-        InterfaceSetting(*(text(row, key) for key in ("interface", "field", "asked", "found")))
-        for row in rows
+        InterfaceSetting(entry.interface, entry.field, entry.asked, entry.found)
+        for entry in environment.asked_and_found
     )
 
 
 def _sysctls(run: RunRecord, problems: Problems) -> tuple[InterfaceSetting, ...]:
-    """The sysctls of the first seed's conditions, as spec.json asks for them and as each host had
-    them.
-    """
-    found: list[InterfaceSetting] = []
+    """The sysctls of the first seed's conditions, as asked for and as each host had them."""
+    settings: list[InterfaceSetting] = []
     for trial in run.trials:
-        had = inner(
-            read_object(trial.folder / "evidence.json", problems, f"{trial.name}/evidence.json"),
-            "sysctls",
-        )
         rows = [
             InterfaceSetting(
-                f"{host}, {trial.condition.label}",
-                name,
-                asked,
-                text(inner(had, host), name, "unknown"),
+                f"{host}, {trial.condition.label}", name, asked, values.get(name, "unknown")
             )
-            for host in had
+            for host, values in trial.files.evidence(problems).sysctls.items()
             for name, asked in trial.condition.sysctls
         ]
         _note_differences(rows, problems)
-        found += rows if trial.seed == run.trials[0].seed else []
-    return tuple(found)
+        settings += rows if trial.seed == run.trials[0].seed else []
+    return tuple(settings)
 
 
 def _note_differences(settings: Sequence[InterfaceSetting], problems: Problems) -> None:
@@ -122,57 +110,32 @@ def _proofs(run: RunRecord, problems: Problems) -> tuple[HeldProof, ...]:
     """Proofs of all trials, those of one condition and claim joined."""
     joined: dict[tuple[str, str], HeldProof] = {}
     for trial in run.trials:
-        evidence = read_object(
-            trial.folder / "evidence.json", problems, f"{trial.name}/evidence.json"
-        )
-        if evidence.get("held") is False:
+        evidence = trial.files.evidence(problems)
+        if evidence.held is False:
             problems.add(f"{trial.name}: the run itself says that this condition did not hold.")
-        for entry in objects(evidence, "proofs"):
-            proof = _proof(trial.condition.label, entry)
-            if not proof.held:
-                problems.add(
-                    f"{trial.name}: '{proof.claim}' did not hold ({'; '.join(proof.observed)})."
-                )
+        for entry in evidence.proofs:
+            proof = _proof(trial, entry, problems)
             earlier = joined.get((proof.condition, proof.claim))
             joined[proof.condition, proof.claim] = (
                 proof if earlier is None or earlier.held else earlier
             )
-        _note_capture_drops(run, trial.folder.name, trial.seed, problems)
+        _note_capture_drops(run, trial, problems)
     return tuple(joined.values())
 
 
-def _proof(condition: str, entry: Object) -> HeldProof:
-    return HeldProof(
-        condition,
-        text(entry, "claim"),
-        texts(entry, "observed"),
-        text(entry, "source"),
-        entry.get("held") is True,
-    )
+def _proof(trial: Trial, entry: ProofEntry, problems: Problems) -> HeldProof:
+    """The proof; one that did not hold is a problem."""
+    held = entry.held is True
+    if not held:
+        problems.add(f"{trial.name}: '{entry.claim}' did not hold ({'; '.join(entry.observed)}).")
+    return HeldProof(trial.condition.label, entry.claim, entry.observed, entry.source, held)
 
 
-def _note_capture_drops(run: RunRecord, condition: str, seed: int, problems: Problems) -> None:
+def _note_capture_drops(run: RunRecord, trial: Trial, problems: Problems) -> None:
     for interface in run.captures:
-        name = f"raw/seed-{seed}/{condition}/{interface}.tcpdump.txt"
-        said = untrusted.text_if_any(run.path, name)
-        lost = next(
-            (
-                line.split()[0]
-                for line in said.splitlines()
-                if line.endswith("packets dropped by kernel")
-            ),
-            None,
-        )
-        if lost not in (None, "0"):
+        name = f"{trial.name}/{interface}.tcpdump.txt"
+        lines = untrusted.text_if_any(run.path, name).splitlines()
+        drops = (line.split()[0] for line in lines if line.endswith("packets dropped by kernel"))
+        lost = next(drops, "0")
+        if lost != "0":
             problems.add(f"{name}: tcpdump lost {lost} packets, so the capture has gaps.")
-
-
-def durations(manifest: Object) -> list[tuple[str, str]]:
-    """How long the run took, by clock."""
-    names = (
-        ("virtual_seconds", "virtual time"),
-        ("wall_seconds", "wall time"),
-        ("cpu_seconds", "CPU time"),
-    )
-    found = ((label, number(manifest, key)) for key, label in names)
-    return [(label, f"{value:.1f} s") for label, value in found if value is not None]

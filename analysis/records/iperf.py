@@ -1,6 +1,4 @@
-"""What iperf version 2 prints: the summary line, the lines of intervals, and what a UDP server
-adds.
-"""
+"""What iperf version 2 prints: the summary line, intervals, and what a UDP server adds."""
 
 from __future__ import annotations
 
@@ -35,16 +33,15 @@ class IperfSummary:
 
 
 def sent_part(output: str) -> str:
-    """What a client says of its own: a UDP client then prints the report that its server sent back,
-    which is not.
+    """What a client says of itself.
+
+    A UDP client then prints the report that its server sent, which is not its own.
     """
     return output.partition("Server Report:")[0]
 
 
 def read_summary(output: str) -> IperfSummary | None:
-    """The summary of the whole run: the longest line and of these the last, which is SUM where
-    there are streams.
-    """
+    """The summary of the whole run: the last of the longest lines, SUM if there are streams."""
     lines = list(_LINE.finditer(output))
     if not lines:
         return None
@@ -60,9 +57,7 @@ def _seconds(line: re.Match[str]) -> float:
 
 @dataclass(frozen=True)
 class IperfInterval:
-    """A line of `iperf -i`: from `start` to `end` (s since the connection began) at `rate`
-    (kbit/s).
-    """
+    """A line of `iperf -i`: seconds since the connection began, and kbit/s."""
 
     start: float
     end: float

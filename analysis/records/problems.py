@@ -1,6 +1,4 @@
-"""What could not be read: collected while reading goes on, so that one bad file does not hide the
-good ones.
-"""
+"""What could not be read: collected while reading goes on, so that all that is good is read."""
 
 from __future__ import annotations
 

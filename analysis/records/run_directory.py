@@ -1,15 +1,21 @@
-"""A run directory as frozen records. Names found in its files are checked before they are used as
-paths.
+"""A run directory as frozen records.
+
+Names found in its files are checked before they are used as paths.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
-from analysis.records.jsonfile import Object, inner, number, objects, read_object, text, texts
-from analysis.records.problems import Problems, printable
+from analysis.records.json_reader import read, typed
+from analysis.records.manifest import RunManifest
+from analysis.records.problems import Problems
+from analysis.records.spec_file import ConditionEntry, FlowEntry, SpecFile
+from analysis.records.trial_files import TrialFiles
 from topologies import untrusted
 from topologies.errors import TcplabError, UsageError
 
@@ -21,8 +27,9 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
 
 @dataclass(frozen=True)
 class RunCondition:
-    """One of the cases that the experiment compares; `sysctls` are what it asks of every host,
-    names and values.
+    """One of the cases that the experiment compares.
+
+    `sysctls` are what it asks of every host, names and values.
     """
 
     name: str
@@ -43,9 +50,7 @@ class RunFlow:
 
 @dataclass(frozen=True)
 class Trial:
-    """One condition under one seed; `folder` holds its raw files and `name` is its path inside the
-    run.
-    """
+    """One condition under one seed; `folder` holds its raw files."""
 
     seed: int
     condition: RunCondition
@@ -53,7 +58,13 @@ class Trial:
 
     @property
     def name(self) -> str:
+        """Its path inside the run."""
         return f"raw/seed-{self.seed}/{self.condition.name}"
+
+    @cached_property
+    def files(self) -> TrialFiles:
+        """What its files say; each is parsed once."""
+        return TrialFiles(self.folder, f"{self.name}/")
 
 
 @dataclass(frozen=True)
@@ -61,8 +72,8 @@ class RunRecord:
     """Everything that the files at the top of a run directory say."""
 
     path: Path
-    manifest: Object
-    spec: Object
+    manifest: RunManifest
+    spec: SpecFile
     seeds: tuple[int, ...]
     conditions: tuple[RunCondition, ...]
     flows: tuple[RunFlow, ...]
@@ -76,24 +87,28 @@ class RunRecord:
 
     @property
     def experiment(self) -> str:
-        return text(self.manifest, "experiment") or text(self.spec, "name", "unnamed experiment")
+        return self.manifest.experiment or self.spec.name or "unnamed experiment"
 
     @property
     def status(self) -> str:
-        return text(self.manifest, "status", "unknown")
+        return self.manifest.status
 
     @property
     def parameters(self) -> dict[str, str]:
-        parameters = inner(self.spec, "parameters")
-        return {key: text(parameters, key) for key in parameters}
+        return self.spec.parameters
 
     @property
     def failures(self) -> tuple[str, ...]:
-        return texts(self.manifest, "failures")
+        return self.manifest.failures
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        return texts(self.manifest, "warnings")
+        return self.manifest.warnings
+
+    @property
+    def counts_segments(self) -> bool:
+        """Whether tc counts what tcpdump sees; else it counts packets of up to 64 KB."""
+        return self.spec.topology.segmentation != "on"
 
     def capture_of(self, host: str) -> str | None:
         """The captured interface of `host`, such as h2-eth0."""
@@ -101,37 +116,37 @@ class RunRecord:
 
 
 def read_run(path: Path, problems: Problems) -> RunRecord:
-    """The run in `path`. Raises UsageError where there is none, TcplabError for a newer format."""
+    """The run in `path`. Raises UsageError if there is none, TcplabError for a newer format."""
     _require_run_directory(path)
-    manifest = read_object(path / "manifest.json", problems, "manifest.json")
+    manifest = read(RunManifest, path / "manifest.json", problems, "manifest.json")
     _require_known_format(manifest)
-    spec = read_object(path / "spec.json", problems, "spec.json")
+    spec = read(SpecFile, path / "spec.json", problems, "spec.json")
     seeds, conditions = _seeds(path, manifest), _conditions(path, spec, problems)
     trials = tuple(
-        Trial(seed, case, path / "raw" / f"seed-{seed}" / case.name)
+        Trial(seed, condition, path / "raw" / f"seed-{seed}" / condition.name)
         for seed in seeds
-        for case in conditions
+        for condition in conditions
     )
     present = tuple(trial for trial in trials if _is_present(trial, problems))
-    captures = tuple(name for name in texts(spec, "captures") if _NAME.fullmatch(name))
-    return RunRecord(path, manifest, spec, seeds, conditions, _flows(spec), present, captures)
+    return RunRecord(
+        path, manifest, spec, seeds, conditions, _flows(spec), present, _captures(spec)
+    )
 
 
-def run_of(raw: Path, spec: Object) -> RunRecord:
-    """One seed's run from its `spec` and its raw files in `raw` (a raw/seed-N), without a run
-    directory around them.
-    """
-    problems = Problems()
-    conditions = _conditions(raw, spec, problems)
-    trials = tuple(Trial(1, case, raw / case.name) for case in conditions)
-    captures = tuple(name for name in texts(spec, "captures") if _NAME.fullmatch(name))
-    return RunRecord(raw, {}, spec, (1,), conditions, _flows(spec), trials, captures)
+def run_of(raw: Path, spec: dict[str, Any]) -> RunRecord:
+    """One seed's run from what its spec.json holds and its raw files in `raw` (a raw/seed-N)."""
+    record = typed(SpecFile, spec)
+    conditions = _conditions(raw, record, Problems())
+    trials = tuple(Trial(1, condition, raw / condition.name) for condition in conditions)
+    return RunRecord(
+        raw, RunManifest(), record, (1,), conditions, _flows(record), trials, _captures(record)
+    )
 
 
 def changed_files(run: RunRecord) -> list[str]:
     """The files whose SHA-256 is not the manifest's any more."""
-    listed = inner(run.manifest, "files")
-    return [name for name, digest in listed.items() if _digest(run, name) not in (None, digest)]
+    listed = run.manifest.files.items()
+    return [name for name, digest in listed if _digest(run, name) not in (None, digest)]
 
 
 def _digest(run: RunRecord, name: str) -> str | None:
@@ -161,34 +176,30 @@ def _require_run_directory(path: Path) -> None:
         )
 
 
-def _require_known_format(manifest: Object) -> None:
-    found = number(manifest, "format")
-    if found is not None and found > NEWEST_FORMAT:
+def _require_known_format(manifest: RunManifest) -> None:
+    if manifest.format is not None and manifest.format > NEWEST_FORMAT:
         raise TcplabError(
-            f"The run was written in manifest format {found:g}; this tcplab reads formats up to"
-            f" {NEWEST_FORMAT}.",
+            f"The run was written in manifest format {manifest.format:g}; this tcplab reads formats"
+            f" up to {NEWEST_FORMAT}.",
             "Update tcplab (git pull) and try again.",
         )
 
 
-def _seeds(path: Path, manifest: Object) -> tuple[int, ...]:
-    listed = manifest.get("seeds")
-    if isinstance(listed, list) and listed and all(type(seed) is int for seed in listed):
-        return tuple(dict.fromkeys(listed))
-    found = (
+def _seeds(path: Path, manifest: RunManifest) -> tuple[int, ...]:
+    """The seeds that the manifest lists, or those that have a folder."""
+    if manifest.seeds:
+        return tuple(dict.fromkeys(manifest.seeds))
+    matches = (
         re.fullmatch(r"seed-(\d{1,18})", entry.name)
         for entry in sorted((path / "raw").glob("seed-*"))
     )
-    return tuple(sorted(int(match[1]) for match in found if match))
+    return tuple(sorted(int(match[1]) for match in matches if match))
 
 
-def _conditions(path: Path, spec: Object, problems: Problems) -> tuple[RunCondition, ...]:
-    listed = objects(spec, "conditions")
-    named = [
-        RunCondition(text(entry, "name"), text(entry, "label"), _sysctls(entry)) for entry in listed
-    ]
-    usable = tuple(condition for condition in named if _NAME.fullmatch(condition.name))
-    if len(usable) < len(named):
+def _conditions(path: Path, spec: SpecFile, problems: Problems) -> tuple[RunCondition, ...]:
+    """The conditions that spec.json lists, or those that have a folder."""
+    usable = tuple(map(_condition, filter(_is_named, spec.conditions)))
+    if len(usable) < len(spec.conditions):
         problems.add("spec.json names a condition that cannot be a folder's name: it is left out.")
     if usable:
         return usable
@@ -196,38 +207,31 @@ def _conditions(path: Path, spec: Object, problems: Problems) -> tuple[RunCondit
     return tuple(RunCondition(name, name) for name in sorted(folders) if _NAME.fullmatch(name))
 
 
-def _sysctls(entry: Object) -> tuple[tuple[str, str], ...]:
-    found = entry.get("sysctls")
-    pairs = (
-        [pair for pair in found if isinstance(pair, list) and len(pair) == 2]
-        if isinstance(found, list)
-        else []
-    )
-    return tuple((printable(name), printable(value)) for name, value in pairs)
+def _is_named(entry: ConditionEntry) -> bool:
+    return bool(_NAME.fullmatch(entry.name))
 
 
-def _flows(spec: Object) -> tuple[RunFlow, ...]:
-    return tuple(map(_flow, objects(spec, "flows") or [{}]))
+def _condition(entry: ConditionEntry) -> RunCondition:
+    pairs = (pair for pair in entry.sysctls if len(pair) == 2)
+    return RunCondition(entry.name, entry.label, tuple((name, value) for name, value in pairs))
 
 
-def _flow(entry: Object) -> RunFlow:
-    names = {
-        key: text(entry, key, default)
-        for key, default in (("name", "flow1"), ("sender", "h1"), ("receiver", "h2"))
-    }
-    if not all(_NAME.fullmatch(name) for name in names.values()):
+def _flows(spec: SpecFile) -> tuple[RunFlow, ...]:
+    return tuple(map(_flow, spec.flows or [FlowEntry()]))
+
+
+def _flow(entry: FlowEntry) -> RunFlow:
+    if not all(_NAME.fullmatch(name) for name in (entry.name, entry.sender, entry.receiver)):
         raise TcplabError(
             "spec.json names a flow or host that cannot be a file's name.",
             "Run the experiment again.",
         )
-    protocol = "udp" if entry.get("rate") else "tcp"
-    return RunFlow(
-        names["name"],
-        names["sender"],
-        names["receiver"],
-        int(number(entry, "port") or 5001),
-        protocol,
-    )
+    protocol = "udp" if entry.rate else "tcp"
+    return RunFlow(entry.name, entry.sender, entry.receiver, int(entry.port or 5001), protocol)
+
+
+def _captures(spec: SpecFile) -> tuple[str, ...]:
+    return tuple(name for name in spec.captures if _NAME.fullmatch(name))
 
 
 def _is_present(trial: Trial, problems: Problems) -> bool:

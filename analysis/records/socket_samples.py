@@ -6,17 +6,41 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from analysis.records.jsonfile import Object, number, objects, text
+from msgspec import Struct
+
+from analysis.records.json_reader import typed
+
+
+class SocketEntry(Struct, frozen=True):
+    """A socket as ss tells of it; one that is not connected has no `cwnd`."""
+
+    remote: str = ""
+    cwnd: float | None = None
+    ssthresh: float | None = None
+    rtt_us: float = 0.0
+    min_rtt_us: float = 0.0
+    bytes_acked: float = 0.0
+    bytes_sent: float = 0.0
+    bytes_retrans: float = 0.0
+    total_retrans: float = 0.0
+    reordering: float = 0.0
+
+
+class InstantEntry(Struct, frozen=True):
+    """All sockets at one time, in seconds since 1970."""
+
+    time: float | None = None
+    sockets: tuple[SocketEntry, ...] = ()
 
 
 @dataclass(frozen=True)
 class SocketSample:
-    """One socket at one instant: `time` in seconds since 1970, `rtt` in seconds, cwnd and ssthresh
-    in segments.
+    """One socket at one time.
 
-    `ssthresh` is None until the first loss (the kernel's infinity). Bytes count payload,
+    `time` is in seconds since 1970, `rtt` and `least_rtt` in seconds, cwnd and ssthresh in
+    segments; `ssthresh` is None until the first loss (the kernel's infinity). Bytes count payload,
     `bytes_sent` with its retransmissions. `reordering` is the threshold in segments, which the
-    kernel raises when it sees reordering; `least_rtt` is in seconds.
+    kernel raises when it sees reordering.
     """
 
     time: float
@@ -41,40 +65,33 @@ def read_samples(lines: Iterable[str], port: int) -> list[SocketSample]:
 
 def by_port(lines: Iterable[str]) -> dict[str, list[SocketSample]]:
     """All samples by the remote port of their socket. Raises ValueError on a broken line."""
-    found: dict[str, list[SocketSample]] = {}
+    samples: dict[str, list[SocketSample]] = {}
     for line in lines:
         for port, sample in _samples(json.loads(line)) if line.strip() else ():
-            found.setdefault(port, []).append(sample)
-    return found
+            samples.setdefault(port, []).append(sample)
+    return samples
 
 
-def _samples(instant: object) -> Iterator[tuple[str, SocketSample]]:
-    if not isinstance(instant, dict):
+def _samples(content: object) -> Iterator[tuple[str, SocketSample]]:
+    if not isinstance(content, dict):
         raise ValueError("a line holds no object")
-    time = number(instant, "time")
-    for socket in objects(instant, "sockets"):
-        if time is not None and number(socket, "cwnd") is not None:
-            yield text(socket, "remote").rpartition(":")[2], _sample(time, socket)
+    instant = typed(InstantEntry, content)
+    for socket in instant.sockets:
+        if instant.time is not None and socket.cwnd is not None:
+            port = socket.remote.rpartition(":")[2]
+            yield port, _sample(instant.time, socket.cwnd, socket)
 
 
-def _sample(time: float, socket: Object) -> SocketSample:
-    field = {
-        name: number(socket, name) or 0.0
-        for name in (
-            "cwnd",
-            "rtt_us",
-            "bytes_acked",
-            "bytes_sent",
-            "bytes_retrans",
-            "total_retrans",
-            "reordering",
-            "min_rtt_us",
-        )
-    }
-    rtt, least, resent = (
-        field.pop("rtt_us") / 1e6,
-        field.pop("min_rtt_us") / 1e6,
-        field.pop("total_retrans"),
+def _sample(time: float, cwnd: float, socket: SocketEntry) -> SocketSample:
+    return SocketSample(
+        time,
+        cwnd,
+        socket.ssthresh,
+        socket.rtt_us / 1e6,
+        socket.bytes_acked,
+        socket.bytes_sent,
+        socket.bytes_retrans,
+        socket.total_retrans,
+        socket.reordering,
+        socket.min_rtt_us / 1e6,
     )
-    rest = {"rtt": rtt, "least_rtt": least, "segments_retrans": resent}
-    return SocketSample(time=time, ssthresh=number(socket, "ssthresh"), **rest, **field)

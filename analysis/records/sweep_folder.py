@@ -1,6 +1,4 @@
-"""A sweep folder's sweep.json as frozen records; what is missing or broken is told in one
-sentence.
-"""
+"""A sweep folder's sweep.json as frozen records."""
 
 from __future__ import annotations
 
@@ -10,9 +8,13 @@ from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 
-from analysis.measures.flow_rows import METRICS, Metric
-from analysis.records.jsonfile import Object, inner, number, objects, read_main, text, texts
+from msgspec import Struct, field
+
+from analysis.records.json_reader import read_main
+from analysis.records.manifest import Provenance
 from analysis.records.problems import Problems, printable
+from analysis.records.published_row import RowEntry
+from analysis.records.row_columns import METRICS, Metric
 from topologies.errors import TcplabError
 
 NEWEST_FORMAT = 1
@@ -24,13 +26,66 @@ CONDITION = "condition"
 _LOG = re.compile(r"failures/[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
 
 
+class FactorEntry(Struct, frozen=True):
+    """A swept parameter; `kind` is `word` if its values have no amounts."""
+
+    name: str = ""
+    meaning: str = ""
+    kind: str = ""
+    values: tuple[str, ...] = ()
+    column: str = ""
+
+
+class SweptCondition(Struct, frozen=True):
+    """A condition of the experiment: the rows have its name."""
+
+    name: str = ""
+    label: str = ""
+
+
+class FailureEntry(Struct, frozen=True):
+    """A point that failed."""
+
+    factors: dict[str, str] = field(default_factory=dict)
+    seed: str = "unknown"
+    problem: str = "no reason was given"
+    log: str = ""
+    repeat: str = ""
+
+
+class PublishedEntries(Struct, frozen=True):
+    """The numbers that were published with the settings of the sweep's points."""
+
+    note: str = ""
+    rows: tuple[RowEntry, ...] = ()
+
+
+class SweepFile(Provenance, frozen=True):
+    """sweep.json. `points` counts those wanted, done, reused, failed and unproved."""
+
+    experiment: str = "unnamed experiment"
+    claim: str = ""
+    command: str = ""
+    metric: str = ""
+    compare: str = ""
+    until: float | None = None
+    workers: str = ""
+    factors: tuple[FactorEntry, ...] = ()
+    conditions: tuple[SweptCondition, ...] = ()
+    parameters: dict[str, str] = field(default_factory=dict)
+    digests: dict[str, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    failures: tuple[FailureEntry, ...] = ()
+    points: dict[str, float] = field(default_factory=dict)
+    published: PublishedEntries = PublishedEntries()
+
+
 @dataclass(frozen=True)
 class SweptFactor:
-    """One swept parameter: its values as the user wrote them, and the column of rows.parquet with
-    their amounts.
+    """One swept parameter, with its values as the user wrote them.
 
-    `column` is empty where the values are words, and `codes` maps what the rows say to a value's
-    place.
+    `column` of rows.parquet has their amounts; it is empty if the values are words. `codes` maps
+    what the rows say to a value's place.
     """
 
     name: str
@@ -47,8 +102,9 @@ class SweptFactor:
 
 @dataclass(frozen=True)
 class FailedPoint:
-    """One point that failed; `log` is a path inside the folder or empty, `repeat` the command that
-    runs it again.
+    """One point that failed.
+
+    `log` is a path inside the folder or empty, `repeat` the command that runs the point again.
     """
 
     point: str
@@ -59,12 +115,13 @@ class FailedPoint:
 
 @dataclass(frozen=True)
 class SweepRecord:
-    """What sweep.json says. `compare` is the place of the compared factor among `factors`, None for
-    no comparison.
+    """What sweep.json says.
+
+    `compare` is the place of the compared factor among `factors`, None for no comparison.
     """
 
     path: Path
-    facts: Object
+    facts: SweepFile
     factors: tuple[SweptFactor, ...]
     metric: Metric
     compare: int | None
@@ -72,20 +129,19 @@ class SweepRecord:
 
     @property
     def experiment(self) -> str:
-        return text(self.facts, "experiment", "unnamed experiment")
+        return self.facts.experiment
 
     @property
     def status(self) -> str:
-        return text(self.facts, "status", "unknown")
+        return self.facts.status
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        return texts(self.facts, "warnings")
+        return self.facts.warnings
 
     @property
     def parameters(self) -> dict[str, str]:
-        parameters = inner(self.facts, "parameters")
-        return {printable(key): text(parameters, key) for key in parameters}
+        return {printable(name): value for name, value in self.facts.parameters.items()}
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -94,11 +150,12 @@ class SweepRecord:
 
     def points(self, key: str) -> int:
         """How many points are `wanted`, `done`, `reused`, `failed` or `unproved`."""
-        return int(number(inner(self.facts, "points"), key) or 0)
+        return int(self.facts.points.get(key, 0))
 
     def described(self, place: tuple[int, ...], axes: tuple[int, ...]) -> str:
-        """The values of the factors in `axes` at `place`, such as "delay 50ms, loss 1%"; fixed ones
-        are left out.
+        """The values of the factors in `axes` at `place`, such as "delay 50ms, loss 1%".
+
+        Factors of one value are left out.
         """
         named = (
             (factor, level)
@@ -111,45 +168,41 @@ class SweepRecord:
 def read_sweep(path: Path, problems: Problems) -> SweepRecord:
     """The sweep in `path`.
 
-    Raises UsageError where there is none, TcplabError where sweep.json cannot be used.
+    Raises UsageError if there is none, TcplabError if sweep.json cannot be used.
     """
-    facts = read_main(path, "sweep.json", "./tcplab sweep", NEWEST_FORMAT)
+    facts = read_main(SweepFile, path, "sweep.json", "./tcplab sweep", NEWEST_FORMAT)
     factors = _factors(facts)
     _require_distinct_columns(factors)
     if prod(len(factor.values) for factor in factors) > MOST_CELLS:
         raise TcplabError(
             f"The grid of the sweep has more than {MOST_CELLS:,} cells.", "Sweep fewer values."
         )
-    failures = tuple(_failure(entry) for entry in objects(facts, "failures"))
+    failures = tuple(map(_failure, facts.failures))
     return SweepRecord(
         path, facts, factors, _metric(facts), _compared(facts, factors, problems), failures
     )
 
 
-def _metric(facts: Object) -> Metric:
-    name = text(facts, "metric")
+def _metric(facts: SweepFile) -> Metric:
     for metric in METRICS:
-        if metric.name == name:
+        if metric.name == facts.metric:
             return metric
     raise TcplabError(
-        f"sweep.json names the metric '{name}', which this tcplab does not know.", "Update tcplab."
+        f"sweep.json names the metric '{facts.metric}', which this tcplab does not know.",
+        "Update tcplab.",
     )
 
 
-def _factors(facts: Object) -> tuple[SweptFactor, ...]:
-    """The swept factors, and the conditions as one more where there are several."""
-    entries = [
-        entry
-        for entry in objects(facts, "factors")
-        if text(entry, "name") and texts(entry, "values")
-    ]
-    last = [text(entry, "name").rpartition(".")[2] for entry in entries]
+def _factors(facts: SweepFile) -> tuple[SweptFactor, ...]:
+    """The swept factors, and the conditions as one more if there are several."""
+    entries = [entry for entry in facts.factors if entry.name and entry.values]
+    last = [entry.name.rpartition(".")[2] for entry in entries]
     factors = tuple(
         _factor(entry, unique=last.count(short) == 1)
         for entry, short in zip(entries, last, strict=True)
     )
-    conditions = objects(facts, "conditions")
-    return (*factors, _condition(conditions)) if len(conditions) > 1 else factors
+    several = len(facts.conditions) > 1
+    return (*factors, _condition(facts.conditions)) if several else factors
 
 
 def _require_distinct_columns(factors: tuple[SweptFactor, ...]) -> None:
@@ -163,23 +216,19 @@ def _require_distinct_columns(factors: tuple[SweptFactor, ...]) -> None:
         )
 
 
-def _factor(entry: Object, unique: bool) -> SweptFactor:
-    name, column = text(entry, "name"), text(entry, "column")
-    values = tuple(dict.fromkeys(texts(entry, "values")))
-    short = name.rpartition(".")[2] if unique else name
-    is_quantity = column not in ("", name) and text(entry, "kind") != "word"
+def _factor(entry: FactorEntry, unique: bool) -> SweptFactor:
+    values = tuple(dict.fromkeys(entry.values))
+    short = entry.name.rpartition(".")[2] if unique else entry.name
+    is_quantity = entry.column not in ("", entry.name) and entry.kind != "word"
     codes = tuple((value, place) for place, value in enumerate(values))
-    return SweptFactor(
-        name, short, text(entry, "meaning"), values, column if is_quantity else "", codes
-    )
+    column = entry.column if is_quantity else ""
+    return SweptFactor(entry.name, short, entry.meaning, values, column, codes)
 
 
-def _condition(conditions: list[Object]) -> SweptFactor:
+def _condition(conditions: tuple[SweptCondition, ...]) -> SweptFactor:
     """The rows hold the conditions' names, and the reader wants their labels."""
-    names = [text(entry, "name") for entry in conditions]
-    labels = tuple(
-        text(entry, "label") or name for entry, name in zip(conditions, names, strict=True)
-    )
+    names = [condition.name for condition in conditions]
+    labels = tuple(condition.label or condition.name for condition in conditions)
     codes = dict(zip((*labels, *names), 2 * tuple(range(len(names))), strict=True))
     return SweptFactor(
         CONDITION,
@@ -191,24 +240,18 @@ def _condition(conditions: list[Object]) -> SweptFactor:
     )
 
 
-def _compared(facts: Object, factors: tuple[SweptFactor, ...], problems: Problems) -> int | None:
-    name = text(facts, "compare")
-    if not name:
+def _compared(facts: SweepFile, factors: tuple[SweptFactor, ...], problems: Problems) -> int | None:
+    if not facts.compare:
         return None
     for place, factor in enumerate(factors):
-        if factor.name == name and len(factor.values) > 1:
+        if factor.name == facts.compare and len(factor.values) > 1:
             return place
-    problems.add(f"'{name}' has not several values in this sweep: nothing is compared.")
+    problems.add(f"'{facts.compare}' has not several values in this sweep: nothing is compared.")
     return None
 
 
-def _failure(entry: Object) -> FailedPoint:
-    factors, log = inner(entry, "factors"), text(entry, "log")
-    point = ", ".join(f"{printable(name)} {text(factors, name)}" for name in factors)
-    seed = f"seed {text(entry, 'seed', 'unknown')}"
-    return FailedPoint(
-        f"{point}, {seed}" if point else seed,
-        text(entry, "problem", "no reason was given"),
-        log if _LOG.fullmatch(log) else "",
-        text(entry, "repeat"),
-    )
+def _failure(entry: FailureEntry) -> FailedPoint:
+    point = ", ".join(f"{printable(name)} {value}" for name, value in entry.factors.items())
+    seed = f"seed {entry.seed}"
+    log = entry.log if _LOG.fullmatch(entry.log) else ""
+    return FailedPoint(f"{point}, {seed}" if point else seed, entry.problem, log, entry.repeat)

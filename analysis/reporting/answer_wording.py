@@ -1,6 +1,4 @@
-"""Sentences that several studies write: figures by condition, ratios with their certainty, and who
-is compared.
-"""
+"""Sentences that several studies write: figures, ratios with their certainty, who is compared."""
 
 from __future__ import annotations
 
@@ -15,9 +13,7 @@ from analysis.reporting.tables import ReportQuantity
 from analysis.statistics.intervals import ratio
 
 PERIOD = "_period"
-"""Ends the name of a condition under the profile of the study's time
-(experiments.definition.profiles).
-"""
+"""Ends the name of a condition in the settings of the study's time (definition/profiles.py)."""
 ENOUGH = 10
 """Repetitions that the reader is advised to run."""
 _BESIDE = 2
@@ -36,9 +32,7 @@ def figure(value: float | None, unit: str = "") -> str:
 
 
 def called(results: RunResults, condition: RunCondition) -> str:
-    """The condition inside a sentence: its label, or where a study has one condition only the time
-    that it is of.
-    """
+    """The condition inside a sentence: its label, or of one condition only its time."""
     times = in_the_same_time(results)
     if max(map(len, times)) > 1 or len(times) == 1:
         return condition.label
@@ -52,24 +46,24 @@ def called(results: RunResults, condition: RunCondition) -> str:
 def each(
     results: RunResults, quantity: ReportQuantity, conditions: Sequence[RunCondition] | None = None
 ) -> str:
-    """`94.2 Mbit/s (cubic) and 93.9 Mbit/s (reno)`: medians of those conditions that have a value,
-    or nothing.
+    """`94.2 Mbit/s (cubic) and 93.9 Mbit/s (reno)`: medians of the conditions that have a value.
 
     No names where the run has one condition, or where all figures are the same.
     """
     every = results.run.conditions
-    found = [
-        (middle(results, quantity, one), one)
-        for one in (every if conditions is None else conditions)
+    medians = [
+        (middle(results, quantity, condition), condition)
+        for condition in (every if conditions is None else conditions)
     ]
-    said = [
-        (figure(value, quantity.unit), called(results, one))
-        for value, one in found
+    figures = [
+        (figure(value, quantity.unit), called(results, condition))
+        for value, condition in medians
         if value is not None
     ]
-    if len(every) == 1 or (len(said) == len(every) and len({text for text, _ in said}) == 1):
-        return said[0][0] if said else ""
-    return listed([f"{text} ({name})" for text, name in said])
+    alike = len(figures) == len(every) and len({text for text, _ in figures}) == 1
+    if len(every) == 1 or alike:
+        return figures[0][0] if figures else ""
+    return listed([f"{text} ({name})" for text, name in figures])
 
 
 def listed(words: Sequence[str]) -> str:
@@ -78,9 +72,7 @@ def listed(words: Sequence[str]) -> str:
 
 
 def in_the_same_time(results: RunResults) -> list[list[RunCondition]]:
-    """The conditions that may be compared with each other: today's, and those under the period's
-    profile.
-    """
+    """The conditions that may be compared: today's, and those of the study's time."""
     conditions = results.run.conditions
     period = [condition for condition in conditions if condition.name.endswith(PERIOD)]
     today = [condition for condition in conditions if condition not in period]
@@ -88,12 +80,12 @@ def in_the_same_time(results: RunResults) -> list[list[RunCondition]]:
 
 
 def side_by_side(results: RunResults) -> list[list[Measured]]:
-    """The first seed's trials in groups that fit into one picture: all, or of many those of the
-    same time.
-    """
+    """The first seed's trials in groups that fit into one picture: all, or by their time."""
     groups = in_the_same_time(results)
     together = groups if len(results.run.conditions) > _BESIDE else [list(results.run.conditions)]
-    return [[one for one in results.first if one.trial.condition in group] for group in together]
+    return [
+        [trial for trial in results.first if trial.trial.condition in group] for group in together
+    ]
 
 
 def compared(
@@ -103,15 +95,16 @@ def compared(
     first: RunCondition,
     second: RunCondition,
 ) -> str:
-    """How many times `second`'s value is in `first`'s, and how sure that is; nothing where one is
-    missing or zero.
+    """How many times `second`'s value is in `first`'s, and how sure that is.
+
+    Nothing if one is missing or zero.
 
     `what` is the quantity inside a sentence, such as "rate".
     """
     pairs = [(pair[0], pair[1]) for pair in quantity.pairs(results, (first, second))]
     if not pairs or min(min(pair) for pair in pairs) <= 0:
         return ""
-    above, below = [one for one, _ in pairs], [other for _, other in pairs]
+    above, below = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     interval = ratio(below, above)
     times = median(above) / median(below)
     if interval is None:

@@ -1,6 +1,4 @@
-"""Written answers: a question, its answer in words, and the figures that it rests on, each with its
-source.
-"""
+"""Written answers: a question, its answer in words, and the figures that it rests on."""
 
 from __future__ import annotations
 
@@ -15,9 +13,7 @@ SAME = "in every repetition, so no interval"
 
 @dataclass(frozen=True)
 class Fact:
-    """One figure: a cell per condition, the change from the first condition to the second, and the
-    source.
-    """
+    """One figure: a cell per condition, the change from the first to the second, and the source."""
 
     what: str
     cells: tuple[str, ...]
@@ -35,9 +31,7 @@ class Answer:
 
 
 def fact(results: RunResults, quantity: ReportQuantity) -> Fact:
-    """The figures of `quantity` under every condition, and the paired change between the first
-    two.
-    """
+    """The figures of `quantity` under every condition, and the change between the first two."""
     conditions = results.run.conditions
     cells = tuple(spread(quantity.of(results, condition)) for condition in conditions)
     return Fact(quantity.title, cells, _change(results, quantity), quantity.source)

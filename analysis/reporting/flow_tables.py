@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from analysis.measures.metric_keys import FLOWS, TCP
 from analysis.measures.run_results import RunResults, spread, written
 from analysis.measures.trial_measures import Measured
 from analysis.reporting.run_pictures import Picture
-from analysis.reporting.tables import Listing, ReportQuantity
+from analysis.reporting.tables import Listing
+
+_GROUPS = {"flows": FLOWS, "tcp": TCP}
 
 
 def rates_of_flows(results: RunResults, group: str = "flows") -> Listing | None:
-    """One row for each condition: the sum, Jain's index, and the rates of all flows, the fastest
-    first.
+    """A row for each condition: the sum, Jain's index, the rates of all flows, the fastest first.
 
     `group` is `flows` for all of them, `tcp` for those beside a UDP flow
     (analysis.measures.flow_measures). None for a single flow.
@@ -20,7 +22,7 @@ def rates_of_flows(results: RunResults, group: str = "flows") -> Listing | None:
     if len(results.run.flows) < 2:
         return None
     head = ("Condition", "Flows", "Sum", "Jain's index", "Slowest", "Fastest", "Every flow")
-    rows = tuple(_row(results, one, group) for one in results.first)
+    rows = tuple(_row(results, trial, group) for trial in results.first)
     notes = ["Mbit/s at the receivers, from the last lines of all flows' .server.txt."]
     if len(results.run.seeds) > 1:
         notes.append(
@@ -30,13 +32,18 @@ def rates_of_flows(results: RunResults, group: str = "flows") -> Listing | None:
     return Listing(title, head, rows, tuple(notes))
 
 
-def _row(results: RunResults, one: Measured, group: str) -> tuple[str, ...]:
-    condition = one.trial.condition
+def _row(results: RunResults, trial: Measured, group: str) -> tuple[str, ...]:
+    condition, keys = trial.trial.condition, _GROUPS[group]
     cells = [
-        spread(ReportQuantity("", "", f"{group}.{key}", "", scale=scale).of(results, condition))
-        for key, scale in (("total", 1e-3), ("jain", 1.0), ("least", 1e-3), ("most", 1e-3))
+        spread([scale * value for value in results.values(key, condition)])
+        for key, scale in (
+            (keys.total, 1e-3),
+            (keys.jain, 1.0),
+            (keys.least, 1e-3),
+            (keys.most, 1e-3),
+        )
     ]
-    meant = [flow for flow in one.flows if group == "flows" or flow.flow.protocol == group]
+    meant = [flow for flow in trial.flows if group == "flows" or flow.flow.protocol == group]
     rates = sorted(
         (flow.goodput / 1000 for flow in meant if flow.goodput is not None), reverse=True
     )

@@ -1,6 +1,4 @@
-"""The table of an experiment that has no study of its own: what was measured, without published
-figures or answers.
-"""
+"""The table of an experiment that has no study of its own: what was measured."""
 
 from __future__ import annotations
 

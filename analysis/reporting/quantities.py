@@ -1,11 +1,13 @@
-"""The quantities that reports name, with where each is read: iperf, the captures, the kernel's
-counters.
+"""The quantities that reports name, each with what it is read from.
 
 The kernel's counters are explained in its Documentation/networking/snmp_counter.rst.
 """
 
 from __future__ import annotations
 
+from analysis.measures import metric_keys
+from analysis.measures.metric_keys import FLOWS as ALL_FLOWS
+from analysis.measures.metric_keys import RECEIVER, SENDER, MetricKey
 from analysis.measures.trial_measures import PAUSE
 from analysis.reporting.tables import ReportQuantity
 
@@ -13,128 +15,151 @@ CLIENT = "flow1.client.txt, last line"
 SERVER = "flow1.server.txt, last line"
 
 
-def at_receiver(name: str, unit: str, key: str, column: str, total: bool = False) -> ReportQuantity:
+def at_receiver(
+    name: str, unit: str, key: MetricKey, column: str, total: bool = False
+) -> ReportQuantity:
     """A column of the capture at the receiver, by the name that tcptrace gives it."""
-    return ReportQuantity(
-        name, unit, f"receiver.{key}", f"receiver's .pcap, tcptrace's {column}", total
-    )
+    return ReportQuantity(name, unit, key, f"receiver's .pcap, tcptrace's {column}", total)
 
 
 def counter(name: str, field: str) -> ReportQuantity:
-    """A counter of the sender's network namespace: after the trial less before."""
-    return ReportQuantity(name, "", f"nstat.{field}", f"counters.json, sender, {field}")
+    """A counter of the sender's network namespace: after the trial less before.
+
+    Raises UnknownMetric if the lab kernel has no such counter.
+    """
+    return ReportQuantity(name, "", metric_keys.counter(field), f"counters.json, sender, {field}")
 
 
 TRANSFER = (
-    ReportQuantity("iperf client", "kbit/s", "client.rate", CLIENT),
-    ReportQuantity("iperf client transfer", "KByte", "client.transfer", CLIENT, total=True),
-    ReportQuantity("iperf client interval", "s", "client.interval", CLIENT, total=True),
-    ReportQuantity("iperf server", "kbit/s", "server.rate", SERVER),
+    ReportQuantity("iperf client", "kbit/s", metric_keys.CLIENT_RATE, CLIENT),
+    ReportQuantity(
+        "iperf client transfer", "KByte", metric_keys.CLIENT_TRANSFER, CLIENT, total=True
+    ),
+    ReportQuantity("iperf client interval", "s", metric_keys.CLIENT_INTERVAL, CLIENT, total=True),
+    ReportQuantity("iperf server", "kbit/s", metric_keys.SERVER_RATE, SERVER),
     at_receiver(
         "tcptrace total packets",
         "packets",
-        "both.total_packets",
+        RECEIVER.both_total_packets,
         "total packets, both directions",
         total=True,
     ),
-    at_receiver("tcptrace packets a->b", "packets", "total_packets", "total packets", total=True),
     at_receiver(
-        "tcptrace packets b->a", "packets", "back.total_packets", "total packets, b->a", total=True
+        "tcptrace packets a->b", "packets", RECEIVER.total_packets, "total packets", total=True
+    ),
+    at_receiver(
+        "tcptrace packets b->a",
+        "packets",
+        RECEIVER.back_total_packets,
+        "total packets, b->a",
+        total=True,
     ),
     at_receiver(
         "tcptrace unique bytes sent a->b",
         "bytes",
-        "unique_bytes_sent",
+        RECEIVER.unique_bytes_sent,
         "unique bytes sent",
         total=True,
     ),
     at_receiver(
         "tcptrace actual data bytes a->b",
         "bytes",
-        "actual_data_bytes",
+        RECEIVER.actual_data_bytes,
         "actual data bytes",
         total=True,
     ),
     at_receiver(
-        "tcptrace rexmt data pkts a->b", "packets", "rexmt_data_pkts", "rexmt data pkts", total=True
+        "tcptrace rexmt data pkts a->b",
+        "packets",
+        RECEIVER.rexmt_data_pkts,
+        "rexmt data pkts",
+        total=True,
     ),
     at_receiver(
         "tcptrace rexmt data bytes a->b",
         "bytes",
-        "rexmt_data_bytes",
+        RECEIVER.rexmt_data_bytes,
         "rexmt data bytes",
         total=True,
     ),
     at_receiver(
-        "tcptrace outoforder pkts a->b", "packets", "outoforder_pkts", "outoforder pkts", total=True
+        "tcptrace outoforder pkts a->b",
+        "packets",
+        RECEIVER.outoforder_pkts,
+        "outoforder pkts",
+        total=True,
     ),
-    at_receiver("tcptrace max win adv b->a", "bytes", "back.max_win_adv", "max win adv, b->a"),
-    at_receiver("tcptrace initial window a->b", "bytes", "initial_window_bytes", "initial window"),
     at_receiver(
-        "tcptrace data xmit time a->b", "s", "data_xmit_time", "data xmit time", total=True
+        "tcptrace max win adv b->a", "bytes", RECEIVER.back_max_win_adv, "max win adv, b->a"
     ),
-    at_receiver("tcptrace idletime max a->b", "ms", "idletime_max", "idletime max"),
-    at_receiver("tcptrace throughput a->b", "byte/s", "throughput", "throughput"),
+    at_receiver(
+        "tcptrace initial window a->b", "bytes", RECEIVER.initial_window_bytes, "initial window"
+    ),
+    at_receiver(
+        "tcptrace data xmit time a->b", "s", RECEIVER.data_xmit_time, "data xmit time", total=True
+    ),
+    at_receiver("tcptrace idletime max a->b", "ms", RECEIVER.idletime_max, "idletime max"),
+    at_receiver("tcptrace throughput a->b", "byte/s", RECEIVER.throughput, "throughput"),
 )
-"""The rows of the published SACK experiment, by its own names (a->b is from the sender to the
-receiver).
-"""
+"""The rows of the published SACK experiment by its own names; a->b is towards the receiver."""
 
 _SERVERS = "the last lines of all flows' .server.txt"
 FLOWS = (
     ReportQuantity(
-        "Goodput of all flows together", "kbit/s", "flows.total", f"{_SERVERS}, their sum"
+        "Goodput of all flows together", "kbit/s", ALL_FLOWS.total, f"{_SERVERS}, their sum"
     ),
-    ReportQuantity("Slowest flow", "kbit/s", "flows.least", _SERVERS),
-    ReportQuantity("Fastest flow", "kbit/s", "flows.most", _SERVERS),
-    ReportQuantity("Jain's fairness index of the flows", "", "flows.jain", _SERVERS),
+    ReportQuantity("Slowest flow", "kbit/s", ALL_FLOWS.least, _SERVERS),
+    ReportQuantity("Fastest flow", "kbit/s", ALL_FLOWS.most, _SERVERS),
+    ReportQuantity("Jain's fairness index of the flows", "", ALL_FLOWS.jain, _SERVERS),
 )
-THROUGHPUT = ReportQuantity("Throughput at the receiver", "kbit/s", "server.rate", SERVER)
+THROUGHPUT = ReportQuantity("Throughput at the receiver", "kbit/s", metric_keys.SERVER_RATE, SERVER)
 RETRANSMISSIONS = counter("Retransmitted segments", "TcpRetransSegs")
 SENT_AGAIN = ReportQuantity(
     "The same, counted in the sender's capture",
     "",
-    "sender.rexmt_data_pkts",
+    SENDER.rexmt_data_pkts,
     "sender's .pcap, tcptrace's rexmt data pkts",
 )
 NEEDLESS = ReportQuantity(
     "Needless copies: data that the receiver had already",
     "packets",
-    "receiver.rexmt_data_pkts",
+    RECEIVER.rexmt_data_pkts,
     "receiver's .pcap, tcptrace's rexmt data pkts",
 )
 UNIQUE = ReportQuantity(
     "Unique bytes",
     "bytes",
-    "sender.unique_bytes_sent",
+    SENDER.unique_bytes_sent,
     "sender's .pcap, tcptrace's unique bytes sent",
 )
 ALL_BYTES = ReportQuantity(
     "Bytes sent, repeats included",
     "bytes",
-    "sender.actual_data_bytes",
+    SENDER.actual_data_bytes,
     "sender's .pcap, tcptrace's actual data bytes",
 )
 LOST = ReportQuantity(
     "Packets that the path lost towards the receiver",
     "",
-    "path.lost",
+    metric_keys.PATH_LOST,
     "qdiscs.json, netem drops less queue drops",
 )
 LOSS_SHARE = ReportQuantity(
     "Share of the packets that the path lost towards the receiver",
     "%",
-    "path.share",
+    metric_keys.PATH_SHARE,
     "qdiscs.json, netem drops / (drops + packets)",
 )
 TIMEOUTS = counter("Retransmission time-outs", "TcpExtTCPTimeouts")
 SPURIOUS = counter("Time-outs found to be needless (F-RTO)", "TcpExtTCPSpuriousRTOs")
 _GAPS = f"gaps of {PAUSE:g} s or more between data segments in the sender's .pcap"
-PAUSES = ReportQuantity("Pauses of the sender", "", "pauses.count", f"{_GAPS}, their number")
-PAUSED = ReportQuantity("Time spent in pauses", "s", "pauses.total", f"{_GAPS}, their sum")
-LONGEST = ReportQuantity("Longest pause", "s", "pauses.longest", f"{_GAPS}, the longest")
+PAUSES = ReportQuantity(
+    "Pauses of the sender", "", metric_keys.PAUSE_COUNT, f"{_GAPS}, their number"
+)
+PAUSED = ReportQuantity("Time spent in pauses", "s", metric_keys.PAUSE_TOTAL, f"{_GAPS}, their sum")
+LONGEST = ReportQuantity("Longest pause", "s", metric_keys.PAUSE_LONGEST, f"{_GAPS}, the longest")
 IDLE = ReportQuantity(
-    "Longest idle time", "ms", "sender.idletime_max", "sender's .pcap, tcptrace's idletime max"
+    "Longest idle time", "ms", SENDER.idletime_max, "sender's .pcap, tcptrace's idletime max"
 )
 RENO = counter("Fast recoveries by counting duplicate ACKs", "TcpExtTCPRenoRecovery")
 SACK = counter("Fast recoveries by SACK", "TcpExtTCPSackRecovery")

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import base64
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from analysis.measures import metric_keys
 from analysis.measures.run_results import RunResults
-from analysis.measures.trial_measures import PAUSE
+from analysis.measures.trial_measures import PAUSE, Measured
+
+if TYPE_CHECKING:
+    from analysis.graphs.tcptrace_lines import TimeSequence
 
 
 @dataclass(frozen=True)
@@ -24,23 +29,43 @@ class Picture:
 
 
 def pictures(results: RunResults) -> list[Picture]:
-    """The graphs of the first seed, and where there are several seeds one of all."""
-    drawn = (_time_sequence(results), _over_time(results), _repetitions(results))
+    """The graphs of the first seed and, if there are several seeds, one of all."""
+    from analysis.reporting import packet_graphs  # matplotlib, which takes a third of a second
+
+    trials = [DrawnTrial(trial, *packet_graphs.drawn(trial)) for trial in results.first]
+    drawn = (_time_sequence(trials), _over_time(trials, results.link_rate), _repetitions(results))
     return [picture for picture in drawn if picture]
 
 
-def _time_sequence(results: RunResults) -> Picture | None:
-    from analysis.figures import (
-        time_sequence,
-    )  # matplotlib takes a third of a second, and bad input ends earlier
-    from analysis.reporting import packet_graphs
+@dataclass(frozen=True)
+class DrawnTrial:
+    """A trial with the lines of its time-sequence graph and its samples of round trips."""
 
-    drawn = [(one.trial.condition.label, packet_graphs.drawn(one)[0]) for one in results.first]
-    shown = [(label, sequence) for label, sequence in drawn if sequence and len(sequence.data)]
+    trial: Measured
+    sequence: TimeSequence | None
+    round_trips: list[tuple[float, float]]
+
+    @property
+    def label(self) -> str:
+        return self.trial.trial.condition.label
+
+    @property
+    def seed(self) -> int:
+        return self.trial.trial.seed
+
+
+def _time_sequence(trials: list[DrawnTrial]) -> Picture | None:
+    from analysis.figures import time_sequence
+
+    shown = [
+        (trial.label, trial.sequence)
+        for trial in trials
+        if trial.sequence and len(trial.sequence.data)
+    ]
     if not shown:
         return None
     caption = (
-        f"Seed {results.first[0].trial.seed}, at the sender. Steeper is faster; flat is waiting."
+        f"Seed {trials[0].seed}, at the sender. Steeper is faster; flat is waiting."
         " Each mark is one segment at the bytes that it carries. A green step up is an ACK: what"
         " lies below it has arrived. Letters and colours are those of tcptrace -S."
     )
@@ -49,21 +74,20 @@ def _time_sequence(results: RunResults) -> Picture | None:
     )
 
 
-def _over_time(results: RunResults) -> Picture | None:
+def _over_time(trials: list[DrawnTrial], link: float | None) -> Picture | None:
     from analysis.figures import over_time
-    from analysis.reporting import packet_graphs
 
-    link = results.link_rate
-    drawn = [(one, *packet_graphs.drawn(one)) for one in results.first]
     courses = [
-        over_time.ConditionCourse(one.trial.condition.label, sequence, rtts, one.samples, link)
-        for one, sequence, rtts in drawn
-        if sequence or one.samples
+        over_time.ConditionCourse(
+            trial.label, trial.sequence, trial.round_trips, trial.trial.samples, link
+        )
+        for trial in trials
+        if trial.sequence or trial.trial.samples
     ]
     if not courses:
         return None
     caption = (
-        f"Seed {results.first[0].trial.seed}, at the sender. Throughput counts newly acknowledged"
+        f"Seed {trials[0].seed}, at the sender. Throughput counts newly acknowledged"
         " bytes (from the capture). Round-trip times are samples of segments that were sent once"
         " (RFC 6298, section 3). The congestion window and the slow-start threshold are the"
         " socket's own, sampled like ss -ti."
@@ -81,8 +105,8 @@ def _repetitions(results: RunResults) -> Picture | None:
 
     conditions = results.run.conditions
     compared = (
-        ("Throughput", "kbit/s", "server.rate"),
-        ("Time-outs", "TcpExtTCPTimeouts", "nstat.TcpExtTCPTimeouts"),
+        ("Throughput", "kbit/s", metric_keys.SERVER_RATE),
+        ("Time-outs", "TcpExtTCPTimeouts", metric_keys.counter("TcpExtTCPTimeouts")),
     )
     rows = [
         repetitions.RepeatedQuantity(title, unit, results.pairs(key, conditions))

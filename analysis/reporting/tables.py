@@ -8,21 +8,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from analysis.measures.metric_keys import MetricKey
 from analysis.measures.run_results import MINUS, NOTHING, RunResults, spread
 from analysis.records.run_directory import RunCondition
 
 
 @dataclass(frozen=True)
 class ReportQuantity:
-    """One row's meaning: its name and unit, the key of its measure, and the field that this is read
-    from.
+    """One row's meaning: its name and unit, the key of its measure, and its source in words.
 
     A `total` grows with the time that the flow sends. `scale` brings the measure to `unit`.
     """
 
     name: str
     unit: str
-    key: str
+    key: MetricKey
     source: str
     total: bool = False
     scale: float = 1.0
@@ -56,8 +56,9 @@ class Published:
 
 @dataclass(frozen=True)
 class TableRow:
-    """One row as text: a cell per condition in each of the last three, which are empty where
-    nothing was published.
+    """One row as text: a cell per condition in each of the last three.
+
+    The last two are empty if nothing was published.
     """
 
     name: str
@@ -122,7 +123,8 @@ def build_row(
     cells = tuple(NOTHING if figure is None else spread([figure]) for figure in theirs)
     mark = "†" if quantity.total else ""
     differences = tuple(
-        _difference(one, measured, mark) for one, measured in zip(theirs, values, strict=True)
+        _difference(original, measured, mark)
+        for original, measured in zip(theirs, values, strict=True)
     )
     return TableRow(quantity.name, quantity.unit, quantity.source, ours, cells, differences)
 

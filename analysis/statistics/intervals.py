@@ -19,9 +19,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Interval:
-    """The mean of `count` values and the interval that holds the true mean with probability
-    `CONFIDENCE`.
-    """
+    """The mean of `count` values, and the interval that has the true mean by `CONFIDENCE`."""
 
     mean: float
     low: float
@@ -33,8 +31,7 @@ class Interval:
 
 
 def student(values: Sequence[float]) -> Interval | None:
-    """Student's interval for the mean, in the values' unit; None for values without spread, such as
-    a single one.
+    """Student's interval for the mean, in the values' unit; None for values without spread.
 
     Counts may be equal in a few repetitions by chance; an interval of width zero would claim
     certainty.
@@ -56,8 +53,9 @@ def difference(before: Sequence[float], after: Sequence[float]) -> Interval | No
 
 
 def ratio(before: Sequence[float], after: Sequence[float]) -> Interval | None:
-    """The interval of `after / before` over pairs: Student's over the logarithms, so the mean is
-    geometric.
+    """The interval of `after / before` over pairs; the mean is geometric.
+
+    Student's over the logarithms.
 
     None for ratios without spread, or where a value is not above zero and so has no logarithm.
     """

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from math import floor, isfinite, log10
 
-from analysis.measures.flow_rows import Metric
 from analysis.measures.run_results import MINUS, NOTHING, written
+from analysis.records.row_columns import Metric
 
 _MOST_DECIMALS = 6
 
@@ -28,17 +28,15 @@ def labelled(metric: Metric, unit: str) -> str:
 
 
 def decimals(low: float, high: float, neutral: float | None = None) -> int:
-    """The decimals that show two digits of the width, and more where an end would be taken for
-    `neutral`.
-    """
-    found = max(0, min(_MOST_DECIMALS, 1 - floor(log10(high - low))))
+    """The decimals that show two digits of the width, and no end as `neutral` that is not."""
+    places = max(0, min(_MOST_DECIMALS, 1 - floor(log10(high - low))))
     while (
-        found < _MOST_DECIMALS
-        and neutral in (round(low, found), round(high, found))
+        places < _MOST_DECIMALS
+        and neutral in (round(low, places), round(high, places))
         and neutral not in (low, high)
     ):
-        found += 1
-    return found
+        places += 1
+    return places
 
 
 def fixed(value: float, places: int) -> str:

@@ -1,5 +1,4 @@
-"""What a sample of seeds says: medians with intervals, paired comparisons, and the correction for
-many of them.
+"""What a sample of seeds says: medians with intervals, paired comparisons, corrections.
 
 docs/statistics.md explains each method in plain words and says what was measured.
 """
@@ -21,20 +20,14 @@ Numbers = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 FEWEST = 6
-"""Values that an interval needs: even from the least to the greatest of five, the median is in only
-94 %.
-"""
+"""Values that an interval needs: of five, least to greatest hold the median in only 94 %."""
 SIGNIFICANT = 1 - CONFIDENCE
 EXACT_UP_TO = 100
-"""Pairs up to which the signed-rank test is exact; beyond, the normal distribution is as good and
-faster.
-"""
+"""Pairs up to which the signed-rank test is exact; beyond, the normal distribution is as good."""
 
 _NEGLIGIBLE = 1e-12
 _DIGITS = 12
-"""Decimals of a difference or logarithm: equal measurements must give equal ranks in spite of
-rounding.
-"""
+"""Decimals of a difference or logarithm: equal measurements must give equal ranks."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +75,9 @@ class Paired:
 
 
 def median_interval(values: Sequence[float] | Numbers) -> MedianInterval | None:
-    """The median with the percentile interval of its exact bootstrap distribution; None below
-    `FEWEST` values.
+    """The median with the percentile interval of its exact bootstrap distribution.
+
+    None below `FEWEST` values.
 
     All n**n resamples are counted, not some drawn (Efron, Annals of Statistics 7(1), 1979,
     section 3, https://doi.org/10.1214/aos/1176344552). The percentiles are Hesterberg's expanded
@@ -98,9 +92,7 @@ def median_interval(values: Sequence[float] | Numbers) -> MedianInterval | None:
 
 
 def precision(values: Sequence[float]) -> float | None:
-    """Half the interval's width as a share of the median; None where there is no interval or the
-    median is 0.
-    """
+    """Half the interval's width as a share of the median; None without interval or for 0."""
     interval = median_interval(values)
     if interval is None or interval.median == 0:
         return None
@@ -108,17 +100,16 @@ def precision(values: Sequence[float]) -> float | None:
 
 
 def _odd(ordered: Numbers) -> tuple[float, float]:
-    """For n = 2m - 1 the resampled median is a value itself: at most the k-th if m of n draws are
-    among the first k.
+    """The distribution of the resampled median of n = 2m - 1 values, which is a value itself.
+
+    It is at most the k-th if m of n draws are among the first k.
     """
     rank = _low_rank(len(ordered))
     return float(ordered[rank]), float(ordered[-1 - rank])
 
 
 def _even(ordered: Numbers) -> tuple[float, float]:
-    """For n = 2m it is the mean of two values, whose places have the probabilities of
-    `_middle_pairs`.
-    """
+    """The same for n = 2m: the mean of two values, with the probabilities of `_middle_pairs`."""
     first, second, weights = _middle_pairs(len(ordered))
     means = (ordered[first] + ordered[second]) / 2
     order = np.argsort(means)
@@ -129,17 +120,14 @@ def _even(ordered: Numbers) -> tuple[float, float]:
 
 @lru_cache(maxsize=4096)
 def _low_rank(count: int) -> int:
-    """The place (from 0) of the interval's lower end among `count` ordered values, an odd
-    number.
-    """
+    """The place (from 0) of the interval's lower end among `count` values, an odd number."""
     below = _at_most(count, (count + 1) // 2, np.arange(1, count + 1))
     return int(np.argmax(below > _tail(count)))
 
 
 @lru_cache(maxsize=64)
 def _middle_pairs(count: int) -> tuple[Indices, Indices, Numbers]:
-    """Places i <= j of the two middle values of a resample of `count` = 2m values, and the
-    probability of each pair.
+    """Places i <= j of the two middle values of a resample of 2m, and their probabilities.
 
     For i < j the first m draws' greatest is i and the last m draws' least is j: C(2m, m) times
     (i/n)^m - ((i-1)/n)^m times ((n-j+1)/n)^m - ((n-j)/n)^m, counting from 1. For i = j it is
@@ -168,9 +156,7 @@ def _log_choices(count: int) -> float:
 
 
 def _log_extreme(count: int, places: Indices) -> Numbers:
-    """log((i/n)^m - ((i-1)/n)^m) for i = `places` + 1: m draws are at most the i-th and one of them
-    is it.
-    """
+    """log((i/n)^m - ((i-1)/n)^m): m draws are at most the i-th and one is it; i is `places` + 1."""
     half, outside = count // 2, places < 0
     shares = 1 / np.where(outside, 1, places + 1)
     with np.errstate(divide="ignore"):
@@ -179,17 +165,16 @@ def _log_extreme(count: int, places: Indices) -> Numbers:
 
 
 def _log_power(count: int, places: Indices) -> Numbers:
-    """log((k/n)^m) for k = `places`; in logarithms, because the powers alone leave the
-    floating-point range.
-    """
+    """log((k/n)^m) for k = `places`; the powers alone leave the floating-point range."""
     with np.errstate(divide="ignore", invalid="ignore"):
         logarithms: Numbers = count // 2 * np.log(places / count)
     return logarithms
 
 
 def _at_most(count: int, rank: int, places: Indices) -> Numbers:
-    """The probability that the `rank`-th of `count` draws is among the first `places` values: a
-    binomial tail.
+    """The probability that the `rank`-th of `count` draws is among the first `places` values.
+
+    It is a binomial tail.
 
     P(Bin(n, k/n) >= r) = I_{k/n}(r, n - r + 1), the incomplete beta function
     (https://dlmf.nist.gov/8.17#E5).
@@ -201,8 +186,9 @@ def _at_most(count: int, rank: int, places: Indices) -> Numbers:
 
 @lru_cache(maxsize=4096)
 def _tail(count: int) -> float:
-    """The probability that the interval leaves out at each end, less than 2.5 % because small
-    samples vary too little.
+    """The probability that the interval leaves out at each end.
+
+    It is less than 2.5 % because small samples vary too little.
 
     Normal distribution function of -sqrt(n/(n-1)) * t(n-1) (Hesterberg, The American
     Statistician 69(4), 2015, https://doi.org/10.1080/00031305.2015.1089789). The plain 2.5 %
@@ -215,8 +201,7 @@ def _tail(count: int) -> float:
 
 
 def paired(first: Sequence[float] | Numbers, second: Sequence[float] | Numbers) -> Paired | None:
-    """Compares two levels seed by seed; the values at one place share a seed, NaN where one has
-    none.
+    """Compares two levels seed by seed; the values at one place share a seed, NaN for none.
 
     By ratios if all values are above zero (on their logarithms, so that exchanging the two
     inverts the result), else by differences. None where no seed has both.
@@ -249,25 +234,26 @@ def _exponential(logarithm: float) -> float:
 
 
 def signed_rank(differences: Sequence[float] | Numbers) -> float:
-    """The two-sided p of Wilcoxon's signed-rank test that `differences` are symmetric about zero; 1
-    if all are zero.
+    """The two-sided p of Wilcoxon's signed-rank test that `differences` are symmetric about zero.
+
+    1 if all are zero.
 
     Zeros are left out and equal sizes share their mean rank (Wilcoxon, Biometrics Bulletin 1(6),
     1945, https://doi.org/10.2307/3001968). Up to `EXACT_UP_TO` the p is exact, with ties too,
     which iperf's three digits make common: scipy.stats.wilcoxon approximates it there, or tries
     all signs, 0.25 s for 13 pairs.
     """
-    found = np.asarray(differences, dtype=np.float64)
-    found = found[found != 0]
-    if not len(found):
+    nonzero = np.asarray(differences, dtype=np.float64)
+    nonzero = nonzero[nonzero != 0]
+    if not len(nonzero):
         return 1.0
-    if len(found) > EXACT_UP_TO:
+    if len(nonzero) > EXACT_UP_TO:
         from scipy.stats import wilcoxon  # here, because it takes 0.8 s to load
 
-        return float(wilcoxon(found).pvalue)
-    _, places, counts = np.unique(np.abs(found), return_inverse=True, return_counts=True)
+        return float(wilcoxon(nonzero).pvalue)
+    _, places, counts = np.unique(np.abs(nonzero), return_inverse=True, return_counts=True)
     doubled = (2 * np.cumsum(counts) - counts + 1)[places]  # a mean rank may end in a half
-    null, total = _null(tuple(sorted(doubled.tolist()))), int(doubled[found > 0].sum())
+    null, total = _null(tuple(sorted(doubled.tolist()))), int(doubled[nonzero > 0].sum())
     return float(min(1.0, 2 * min(null[: total + 1].sum(), null[total:].sum())))
 
 
@@ -286,8 +272,9 @@ def _null(ranks: tuple[int, ...]) -> Numbers:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Each p corrected for the whole family: if those below 5 % are called real, all are with 95 %
-    probability.
+    """Each p corrected for the whole family.
+
+    If those below 5 % are called real, all are with 95 % probability.
 
     The i-th smallest of m is multiplied by m - i + 1 and is at least the one before (Holm,
     Scandinavian Journal of Statistics 6(2), 1979, https://www.jstor.org/stable/4615733). Valid
@@ -303,8 +290,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def fewest_seeds(comparisons: int) -> int:
-    """The seeds from which the smallest possible p, 2 / 2**n, can be below 5 % after Holm in a
-    family so large.
+    """The seeds from which the smallest possible p, 2 / 2**n, can be below 5 % after Holm.
+
+    `comparisons` is the size of the family.
     """
     seeds = FEWEST
     while 2 ** (1 - seeds) * comparisons >= SIGNIFICANT:

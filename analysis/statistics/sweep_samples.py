@@ -1,6 +1,4 @@
-"""The rows of a sweep folder as samples: one value per run, and for each cell of the grid one per
-seed.
-"""
+"""The rows of a sweep folder as samples: one value per run, one per seed for each cell."""
 
 from __future__ import annotations
 
@@ -12,8 +10,8 @@ from math import prod
 import numpy as np
 import polars as pl
 
-from analysis.measures.flow_rows import METRICS, Metric
 from analysis.records.problems import Problems
+from analysis.records.row_columns import METRICS, Metric
 from analysis.records.sweep_folder import CONDITION, SweepRecord, SweptFactor
 from analysis.statistics.paired_tests import MedianInterval, Numbers, median_interval
 from topologies.errors import TcplabError
@@ -28,8 +26,9 @@ _GREATEST = 1e100
 
 @dataclass(frozen=True)
 class SweepSamples:
-    """The chosen metric in `unit`: `values` has an axis per factor and a last one for the seeds,
-    NaN for no value.
+    """The chosen metric in `unit`, and the medians of all metrics.
+
+    `values` has an axis per factor and a last one for the seeds, NaN for no value.
 
     `medians` are those of all metrics by cell, each in the unit of `units`; `amounts` the
     factors' values as numbers, None for words and for values that no row has; `by_flow` the
@@ -65,10 +64,10 @@ class SweepSamples:
     def median(self) -> Numbers:
         """The median of each cell, NaN where there is no value."""
         counts = (~np.isnan(self.values)).sum(axis=-1)
-        found = np.full(counts.shape, np.nan)
+        medians = np.full(counts.shape, np.nan)
         if counts.any():
-            found[counts > 0] = np.nanmedian(self.values[counts > 0], axis=-1)
-        return found
+            medians[counts > 0] = np.nanmedian(self.values[counts > 0], axis=-1)
+        return medians
 
     @property
     def counts(self) -> np.ndarray[tuple[int, ...], np.dtype[np.intp]]:
@@ -180,9 +179,7 @@ def _of_run(metric: Metric) -> pl.Expr:
 
 
 def _unit(metric: Metric, values: pl.Series) -> tuple[str, float]:
-    """The unit that the page uses for all values of the metric, and how many of the metric's own it
-    holds.
-    """
+    """The unit that the page uses for a metric, and how many of the metric's own it holds."""
     greatest = values.max()
     if metric.unit == "kbit/s" and isinstance(greatest, float) and greatest >= 10_000:
         return "Mbit/s", 1000.0
@@ -207,12 +204,12 @@ def _medians(
     sweep: SweepRecord, runs: pl.DataFrame, units: dict[str, tuple[str, float]]
 ) -> dict[str, Numbers]:
     cells = runs.group_by("cell").agg(pl.col(metric.name).median() for metric in METRICS)
-    found = {}
+    medians = {}
     for name, (_, divisor) in units.items():
         values = np.full(prod(sweep.shape), np.nan)
         values[cells["cell"].to_numpy()] = cells[name].fill_null(float("nan")).to_numpy() / divisor
-        found[name] = values.reshape(sweep.shape)
-    return found
+        medians[name] = values.reshape(sweep.shape)
+    return medians
 
 
 def _amounts(rows: pl.DataFrame, factor: SweptFactor, place: int) -> tuple[float | None, ...]:

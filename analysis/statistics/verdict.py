@@ -1,5 +1,4 @@
-"""Whether a published number and ours agree: from the numbers alone, without files or words of a
-study.
+"""Whether a published number and ours agree: from the numbers alone.
 
 A published number is one draw, or the mean of a few, from something that varies; so are ours.
 Three questions differ: could the published number be our median (`AGREES`), could it be a single
@@ -30,9 +29,10 @@ ORDER: tuple[Word, ...] = (AGREES, WITHIN, DIFFERS, UNRUN, UNSTATED)
 """From the best, which counts for a row that was run in two ways."""
 
 TOLERANCE = 0.02
-"""Share of a published rate or time. Machines differ by that without any difference of TCP: what
-counts as payload or header, when a program's clock starts and stops, and that iperf prints three
-digits.
+"""Share of a published rate or time by which machines differ without a difference of TCP.
+
+It is what counts as payload or header, when a program's clock starts and stops, and that iperf
+prints three digits.
 """
 
 _RATE_OR_TIME = re.compile(r".*(bit|byte|b)/s|[mun\N{MICRO SIGN}]?s|min|h", re.IGNORECASE)
@@ -54,9 +54,7 @@ class ValueSpan:
 
 @dataclass(frozen=True)
 class Ours:
-    """What our seeds gave: their median, all from the least to the greatest, and the interval where
-    there is one.
-    """
+    """What our seeds gave: their median, the least to the greatest, and the interval, if any."""
 
     median: float
     runs: ValueSpan
@@ -114,8 +112,9 @@ def summarize(values: Sequence[float]) -> Ours | None:
 def published_span(
     printed: str, unit: str, low: float | None = None, high: float | None = None
 ) -> ValueSpan:
-    """What a published number stands for: itself as printed, for a rate or time at least 2 %, and
-    its repetitions.
+    """What a published number stands for: itself as printed, and its repetitions.
+
+    A rate or time stands for at least 2 %.
 
     `printed` is the number with its digits: 9.4 stands for 9.35 to 9.45. `low` and `high` are
     the least and the greatest of the published repetitions, not of moments of one run.
@@ -130,16 +129,13 @@ def published_span(
 
 
 def _half_a_digit(printed: str) -> float:
-    """Half a unit of the last printed digit; trailing zeros in front of the decimal point are taken
-    as measured.
-    """
+    """Half a unit of the last printed digit; zeros before the decimal point count as measured."""
     exponent = Decimal(printed).as_tuple().exponent
     return 0.5 * 10.0 ** min(exponent, 0) if isinstance(exponent, int) else 0.0
 
 
 def judge(published: float | None, span: ValueSpan | None, ours: Ours | None) -> Agreement:
-    """The verdict for `published`, which stands for `span`, against our runs; None for what there
-    is not.
+    """The verdict for `published`, which stands for `span`, against our runs; None for no number.
 
     AGREES: the 95 % interval of our median meets `span`; below six runs there is no interval,
     and the median itself must lie in it. WITHIN: all from our least to our greatest run meets

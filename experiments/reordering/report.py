@@ -1,11 +1,11 @@
-"""Reordering (section 3.3 of the TCP assignment): how late packets came, what TCP made of it, and
-the answers.
-"""
+"""Reordering (TCP assignment, 3.3): how late packets came, what TCP made of it, the answers."""
 
 from __future__ import annotations
 
+from analysis.measures import metric_keys
 from analysis.measures.arrival_order import DUPLICATES
 from analysis.measures.run_results import RunResults, spread, written
+from analysis.records import row_columns
 from analysis.records.run_directory import RunCondition
 from analysis.reporting.answer_wording import (
     called,
@@ -26,37 +26,60 @@ from analysis.reporting.tables import Listing, ReportQuantity
 
 _CAPTURES = "both captures, RFC 4737"
 RATE = ReportQuantity(
-    "Rate at the sender", "Mbit/s", "flows.sent", "last line of flow1.client.txt", scale=1e-3
+    "Rate at the sender",
+    "Mbit/s",
+    metric_keys.FLOWS.sent,
+    "last line of flow1.client.txt",
+    scale=1e-3,
 )
-ARRIVED = ReportQuantity("Packets that arrived", "", "order.arrived", _CAPTURES)
-MISSING = ReportQuantity("Packets that did not arrive", "", "order.lost", _CAPTURES)
-LATE = ReportQuantity("Reordered packets", "", "order.late", f"{_CAPTURES}, section 3")
+ARRIVED = ReportQuantity("Packets that arrived", "", metric_keys.ORDER_ARRIVED, _CAPTURES)
+MISSING = ReportQuantity("Packets that did not arrive", "", metric_keys.ORDER_LOST, _CAPTURES)
+LATE = ReportQuantity("Reordered packets", "", metric_keys.ORDER_LATE, f"{_CAPTURES}, section 3")
 SHARE = ReportQuantity(
-    "Share of packets that were reordered", "%", "order.share", f"{_CAPTURES}, section 4.1"
+    "Share of packets that were reordered",
+    "%",
+    metric_keys.ORDER_SHARE,
+    f"{_CAPTURES}, section 4.1",
 )
 SHARE_3 = ReportQuantity(
-    f"Share that was {DUPLICATES}-reordered", "%", "order.share_3", f"{_CAPTURES}, section 5"
+    f"Share that was {DUPLICATES}-reordered",
+    "%",
+    metric_keys.ORDER_SHARE_3,
+    f"{_CAPTURES}, section 5",
 )
 EXTENT = ReportQuantity(
-    "Reordering extent, median", "packets", "order.extent_median", f"{_CAPTURES}, section 4.2"
+    "Reordering extent, median",
+    "packets",
+    metric_keys.ORDER_EXTENT.median,
+    f"{_CAPTURES}, section 4.2",
 )
 EXTENT_P95 = ReportQuantity(
-    "Reordering extent, 95th percentile", "packets", "order.extent_p95", f"{_CAPTURES}, section 4.2"
+    "Reordering extent, 95th percentile",
+    "packets",
+    metric_keys.ORDER_EXTENT.p95,
+    f"{_CAPTURES}, section 4.2",
 )
 EXTENT_MOST = ReportQuantity(
-    "Reordering extent, greatest", "packets", "order.extent_most", f"{_CAPTURES}, section 4.2"
+    "Reordering extent, greatest",
+    "packets",
+    metric_keys.ORDER_EXTENT.most,
+    f"{_CAPTURES}, section 4.2",
 )
-TIME = ReportQuantity("Late time, median", "ms", "order.time_median", f"{_CAPTURES}, section 4.3")
+TIME = ReportQuantity(
+    "Late time, median", "ms", metric_keys.ORDER_TIME.median, f"{_CAPTURES}, section 4.3"
+)
 TIME_P95 = ReportQuantity(
-    "Late time, 95th percentile", "ms", "order.time_p95", f"{_CAPTURES}, section 4.3"
+    "Late time, 95th percentile", "ms", metric_keys.ORDER_TIME.p95, f"{_CAPTURES}, section 4.3"
 )
 TIME_MOST = ReportQuantity(
-    "Late time, greatest", "ms", "order.time_most", f"{_CAPTURES}, section 4.3"
+    "Late time, greatest", "ms", metric_keys.ORDER_TIME.most, f"{_CAPTURES}, section 4.3"
 )
-DELAY_LEAST = ReportQuantity("One-way delay, least", "ms", "order.delay_least", "both captures")
-DELAY_MOST = ReportQuantity("One-way delay, greatest", "ms", "order.delay_most", "both captures")
-AGAIN = counter("Segments sent again", "TcpRetransSegs")
-DSACKS = counter("Segments sent again that had arrived (DSACK)", "TcpExtTCPDSACKRecv")
+DELAY_LEAST = ReportQuantity("One-way delay, least", "ms", metric_keys.DELAY_LEAST, "both captures")
+DELAY_MOST = ReportQuantity(
+    "One-way delay, greatest", "ms", metric_keys.DELAY_MOST, "both captures"
+)
+AGAIN = counter("Retransmitted segments", "TcpRetransSegs")
+DSACKS = counter("Retransmitted segments that had arrived (DSACK)", "TcpExtTCPDSACKRecv")
 BY_SACK = counter("Reordering seen by SACK", "TcpExtTCPSACKReorder")
 BY_RENO = counter("Reordering seen by duplicate ACKs", "TcpExtTCPRenoReorder")
 BY_TIME = counter("Reordering seen by timestamps", "TcpExtTCPTSReorder")
@@ -64,12 +87,17 @@ RECOVERIES = counter("Fast recoveries by SACK", "TcpExtTCPSackRecovery")
 UNDONE = counter("Window cuts taken back after DSACKs", "TcpExtTCPDSACKUndo")
 TIMEOUTS = counter("Retransmission time-outs", "TcpExtTCPTimeouts")
 THRESHOLD = ReportQuantity(
-    "Highest threshold of the connection", "packets", "socket.reordering", "ss -ti: reordering"
+    "Highest threshold of the connection",
+    "packets",
+    metric_keys.SOCKET_REORDERING,
+    "ss -ti: reordering",
 )
 LEAST_RTT = ReportQuantity(
-    "Least round trip that TCP knew", "ms", "socket.least_rtt", "ss -ti: minrtt"
+    "Least round trip that TCP knew", "ms", metric_keys.SOCKET_LEAST_RTT, "ss -ti: minrtt"
 )
-SMOOTHED = ReportQuantity("Median smoothed round trip", "ms", "metric.rtt_median_ms", "ss -ti: rtt")
+SMOOTHED = ReportQuantity(
+    "Median smoothed round trip", "ms", metric_keys.of_metric(row_columns.RTT_MEDIAN), "ss -ti: rtt"
+)
 SHORT = (RATE, SHARE, EXTENT, EXTENT_MOST, TIME, TIME_MOST, AGAIN, DSACKS, THRESHOLD)
 _PATH = (
     ARRIVED,
@@ -128,8 +156,8 @@ def _listing(
     conditions = results.run.conditions
     head = ("", *(called(results, condition) for condition in conditions))
     rows = tuple(
-        (one.title, *(spread(one.of(results, condition)) for condition in conditions))
-        for one in quantities
+        (quantity.title, *(spread(quantity.of(results, condition)) for condition in conditions))
+        for quantity in quantities
     )
     return Listing(title, head, rows, notes)
 
@@ -144,14 +172,18 @@ def _lateness(results: RunResults) -> Picture | None:
 
     curves = [
         lateness.LatenessCurve(
-            one.trial.condition.label, one.late, one.values.get("order.arrived", 0.0)
+            measured.trial.condition.label,
+            measured.late,
+            measured.value(metric_keys.ORDER_ARRIVED) or 0.0,
         )
-        for one in results.first
-        if one.late is not None and one.late.height
+        for measured in results.first
+        if measured.late is not None and measured.late.height
     ]
     if not curves:
         return None
-    trips = [trip for one in results.first if (trip := one.values.get("socket.least_rtt"))]
+    trips = [
+        trip for measured in results.first if (trip := measured.value(metric_keys.SOCKET_LEAST_RTT))
+    ]
     caption = (
         f"Seed {results.first[0].trial.seed}, from the captures at both ends. A curve says which"
         " share of all packets was overtaken and came at least that late. Right of the left line a"
@@ -179,22 +211,24 @@ def _rate(results: RunResults) -> Answer:
     question = f"Which rate is reached with {path}?"
     if not each(results, RATE):
         return Answer(question, ("No condition has a rate, so this cannot be answered.",))
-    said = [f"The rate is {each(results, RATE)}.", *_ratios(results)]
+    sentences = [f"The rate is {each(results, RATE)}.", *_ratios(results)]
     if not varied:
-        said.append("Compare it with a delay that varies: --jitter 75ms.")
+        sentences.append("Compare it with a delay that varies: --jitter 75ms.")
     return Answer(
         question,
-        (*said, *more_repetitions(results)),
+        (*sentences, *more_repetitions(results)),
         (fact(results, RATE), fact(results, SMOOTHED)),
     )
 
 
 def _ratios(results: RunResults) -> list[str]:
     groups = in_the_same_time(results)
-    found = (
-        compared(results, RATE, "rate", first, one) for first, *others in groups for one in others
+    sentences = (
+        compared(results, RATE, "rate", first, other)
+        for first, *others in groups
+        for other in others
     )
-    return [said for said in found if said]
+    return [sentence for sentence in sentences if sentence]
 
 
 def _harm(results: RunResults) -> Answer:
@@ -203,32 +237,32 @@ def _harm(results: RunResults) -> Answer:
         return Answer(
             question, ("The captures of both ends are missing, so the order cannot be told.",)
         )
-    said = [f"Of the packets that arrived {each(results, SHARE)} were overtaken by later ones."]
+    sentences = [
+        f"Of the packets that arrived {each(results, SHARE)} were overtaken by later ones."
+    ]
     if each(results, EXTENT):
-        said += [
+        sentences += [
             (
                 f"They came late by {each(results, EXTENT)} and {each(results, TIME)} in the"
                 f" median, by {each(results, EXTENT_MOST)} and {each(results, TIME_MOST)} at most"
                 " (RFC 4737)."
             ),
             *(
-                found
+                sentence
                 for condition in results.run.conditions
-                if (found := _needless(results, condition))
+                if (sentence := _needless(results, condition))
             ),
         ]
     else:
-        said.append("So there was no reordering that TCP could take for loss.")
+        sentences.append("So there was no reordering that TCP could take for loss.")
     facts = (SHARE, SHARE_3, EXTENT, TIME, AGAIN, DSACKS, RECOVERIES)
-    return Answer(question, tuple(said), tuple(fact(results, one) for one in facts))
+    return Answer(question, tuple(sentences), tuple(fact(results, quantity) for quantity in facts))
 
 
 def _needless(results: RunResults, condition: RunCondition) -> str:
-    """What of the retransmissions was needless, by the losses of the path and by the receiver's
-    DSACKs.
-    """
+    """What was retransmitted in vain, by the losses of the path and by the receiver's DSACKs."""
     again, lost, dsacks, cuts = (
-        middle(results, one, condition) for one in (AGAIN, MISSING, DSACKS, RECOVERIES)
+        middle(results, quantity, condition) for quantity in (AGAIN, MISSING, DSACKS, RECOVERIES)
     )
     if again is None or lost is None or dsacks is None:
         return ""
@@ -237,35 +271,37 @@ def _needless(results: RunResults, condition: RunCondition) -> str:
     told = f"{name}: {path}, yet {figure(again)} segments were sent again"
     if not again:
         return f"{name}: {path}, and no segment was sent again."
-    found = f"DSACKs (RFC 2883) report {figure(dsacks)} that had arrived before"
-    return f"{told}. {found}; fast recovery, which cuts the window, began {figure(cuts)} times."
+    reported = f"DSACKs (RFC 2883) report {figure(dsacks)} that had arrived before"
+    return f"{told}. {reported}; fast recovery, which cuts the window, began {figure(cuts)} times."
 
 
 def _threshold(results: RunResults) -> Answer:
     asked = parameter(results, "threshold")
-    said = [
+    sentences = [
         f"tcp_reordering was set to {asked}: by how many packets one may be late before it"
         " counts as lost, where TCP counts duplicate ACKs. A low value takes reordering for"
         " loss; a huge one lets real losses wait for the retransmission time-out."
     ]
     if each(results, THRESHOLD):
-        said.append(
+        sentences.append(
             f"The kernel raises it when it sees reordering: up to {each(results, THRESHOLD)} here."
             f" It saw reordering {each(results, BY_SACK)} times by SACK, {each(results, BY_RENO)}"
             f" times by duplicate ACKs and {each(results, BY_TIME)} times by timestamps."
         )
-    said += [
+    sentences += [
         sentence
         for condition in results.run.conditions
         if (sentence := _detection(results, condition))
     ]
-    said.append(
+    sentences.append(
         "Compare: ./tcplab sweep reordering --set threshold=3,10,100,1000 --set"
         " net.ipv4.tcp_sack=0,1 --seeds 5"
     )
     facts = (THRESHOLD, BY_SACK, BY_RENO, BY_TIME, UNDONE, LEAST_RTT)
     return Answer(
-        "What does tcp_reordering change?", tuple(said), tuple(fact(results, one) for one in facts)
+        "What does tcp_reordering change?",
+        tuple(sentences),
+        tuple(fact(results, quantity) for quantity in facts),
     )
 
 
@@ -283,8 +319,10 @@ def _detection(results: RunResults, condition: RunCondition) -> str:
 
 
 def _rack(results: RunResults, condition: RunCondition) -> str:
-    """How long RACK waits against how late packets came; nothing where no packet was late."""
-    least, smoothed, late = (middle(results, one, condition) for one in (LEAST_RTT, SMOOTHED, TIME))
+    """How long RACK waits against how late packets came; nothing if no packet was late."""
+    least, smoothed, late = (
+        middle(results, quantity, condition) for quantity in (LEAST_RTT, SMOOTHED, TIME)
+    )
     if not least or not smoothed or late is None:
         return ""
     return (

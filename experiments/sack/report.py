@@ -1,12 +1,12 @@
-"""The study of selective acknowledgement: SACK off against SACK on, beside the figures that were
-published in 2014.
-"""
+"""SACK off against SACK on, beside the figures that were published in 2014."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from statistics import median
 
+from analysis.measures import metric_keys
+from analysis.measures.metric_keys import MetricKey
 from analysis.measures.run_results import NOTHING, RunResults, spread, written
 from analysis.reporting import plain_table, quantities
 from analysis.reporting.answers import Answer
@@ -36,8 +36,9 @@ def is_sack(results: RunResults) -> bool:
 
 
 def differing(parameters: dict[str, str]) -> list[str]:
-    """The parameters that are not the published ones, as `name value`; an absent or unreadable one
-    differs.
+    """The parameters that are not the published ones, as `name value`.
+
+    An absent or unreadable one differs.
     """
     return [
         f"{name} {parameters.get(name) or 'unknown'}"
@@ -101,7 +102,7 @@ def _factor_note(results: RunResults) -> list[str]:
     rates = read_published(_PUBLISHED)["iperf client"].values
     ours = [
         off_on[1] / off_on[0]
-        for off_on in results.pairs("client.rate", results.run.conditions)
+        for off_on in results.pairs(metric_keys.CLIENT_RATE, results.run.conditions)
         if off_on[0] > 0
     ]
     if not ours:
@@ -113,22 +114,22 @@ def _factor_note(results: RunResults) -> list[str]:
 
 
 def _window_note(results: RunResults) -> list[str]:
-    found = _median(results, "receiver.back.max_win_adv")
+    window = _median(results, metric_keys.RECEIVER.back_max_win_adv)
     return (
-        [f"The largest window that our receiver advertised is {written(found)} bytes."]
-        if found
+        [f"The largest window that our receiver advertised is {written(window)} bytes."]
+        if window
         else []
     )
 
 
 def _first_segment_note(results: RunResults) -> list[str]:
     smallest, initial = (
-        _median(results, "receiver.min_segm_size"),
-        _median(results, "receiver.initial_window_bytes"),
+        _median(results, metric_keys.RECEIVER.min_segm_size),
+        _median(results, metric_keys.RECEIVER.initial_window_bytes),
     )
     if smallest is None or initial is None or initial > 10 * smallest:
         return []
-    sent = _median(results, "sender.initial_window_bytes")
+    sent = _median(results, metric_keys.SENDER.initial_window_bytes)
     sender = f"; in the sender's capture it is {written(sent)} bytes" if sent else ""
     return [
         f"Our iperf first sends a segment of {written(smallest)} bytes, which tcptrace at the"
@@ -138,7 +139,8 @@ def _first_segment_note(results: RunResults) -> list[str]:
 
 def _loss_note(results: RunResults) -> list[str]:
     shares = [
-        spread(results.values("path.share", condition)) for condition in results.run.conditions
+        spread(results.values(metric_keys.PATH_SHARE, condition))
+        for condition in results.run.conditions
     ]
     if NOTHING in shares:
         return []
@@ -151,7 +153,7 @@ def _loss_note(results: RunResults) -> list[str]:
     ]
 
 
-def _median(results: RunResults, key: str) -> float | None:
+def _median(results: RunResults, key: MetricKey) -> float | None:
     values = [
         value for condition in results.run.conditions for value in results.values(key, condition)
     ]

@@ -18,7 +18,7 @@ STUDY = PublishedStudy(
 
 def targets(_quick: bool) -> Iterator[Target]:
     """A target for each number. The server's line without SACK is not published."""
-    measured = {quantity.name: quantity.key for quantity in TRANSFER}
+    measured = {quantity.name: quantity.key.name for quantity in TRANSFER}
     for row in published_rows(Path(__file__).with_name("published.csv")):
         for condition, word in (("sack_off", "off"), ("sack_on", "on")):
             if row[condition]:

@@ -15,10 +15,11 @@ from experiments.sack_loss_sweep.statistics_file import file_name, statistics
 
 def statistics_files(run: RunRecord) -> Iterator[tuple[str, bytes]]:
     """The statistics file of each trial, under its name."""
-    flows = [vars(flow) for flow in run.flows]  # their names are safe as paths
     for trial in run.trials:
-        content = statistics(trial.folder, run.spec | {"flows": flows}, trial.condition.name)
-        yield file_name(trial.condition.name, {}, trial.seed), content.encode()
+        yield (
+            file_name(trial.condition.name, {}, trial.seed),
+            statistics(run, trial).encode(),
+        )
 
 
 def sweep_study(sweep: SweepRecord, samples: SweepSamples) -> SweepStudy | None:

@@ -11,9 +11,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-from analysis.records.jsonfile import Object, inner, number, objects, read_object, text
+from analysis.records.counters import CountersFile
+from analysis.records.evidence_file import EvidenceFile
+from analysis.records.json_reader import number, text
 from analysis.records.problems import Problems
+from analysis.records.qdiscs import Qdisc
+from analysis.records.run_directory import RunCondition, RunRecord, Trial, run_of
 from topologies import untrusted
 
 _FORBIDDEN = re.compile(r'[<>:"/\\|?*\x00-\x20]+')  # in a file's name on NTFS, and space
@@ -28,10 +33,10 @@ _WRITTEN: dict[str, Callable[[float], str]] = {
 """Options that tc's JSON has in seconds, as a share of 1 and in bytes a second."""
 
 
-def statistics_of(raw: Path, spec: Object) -> dict[str, str]:
+def statistics_of(raw: Path, spec: dict[str, Any]) -> dict[str, str]:
     """The text of each condition, by its name, from the files of a `raw/seed-N`."""
-    names = [text(condition, "name") for condition in objects(spec, "conditions")]
-    return {name: statistics(raw / name, spec, name) for name in names}
+    run = run_of(raw, spec)
+    return {trial.condition.name: statistics(run, trial) for trial in run.trials}
 
 
 def file_name(condition: str, values: Mapping[str, str], seed: int) -> str:
@@ -40,87 +45,75 @@ def file_name(condition: str, values: Mapping[str, str], seed: int) -> str:
     return f"statistics/{_FORBIDDEN.sub('-', '_'.join(words))}.txt"
 
 
-def statistics(folder: Path, spec: Object, condition: str) -> str:
-    """The text of one condition, whose files are in `folder`. What is missing is said in it."""
-    problems = Problems()
+def statistics(run: RunRecord, trial: Trial) -> str:
+    """The text of one trial. What is missing is said in it."""
+    problems, sender = Problems(), run.flow.sender
     counters, qdiscs, evidence = (
-        read_object(folder / name, problems, name)
-        for name in ("counters.json", "qdiscs.json", "evidence.json")
+        trial.files.counters(problems),
+        trial.files.qdiscs(problems),
+        trial.files.evidence(problems),
     )
-    flows = objects(spec, "flows")
-    sender = text(flows[0], "sender")
-    settings = _settings(evidence, sender, spec, condition)
-    lines = [_segments(counters, "before", sender), *settings, *_shaped(qdiscs, "before")]
-    lines += [
-        line for flow in flows for line in _printed(folder / f"{text(flow, 'name')}.client.txt")
-    ]
-    lines += [
-        *_shaped(qdiscs, "after"),
-        _segments(counters, "after", sender),
+    lines = [
+        _segments(counters.before, sender),
+        *_settings(evidence, sender, trial.condition),
+        *_shaped(qdiscs.before),
+        *(line for flow in run.flows for line in _printed(trial.folder, f"{flow.name}.client.txt")),
+        *_shaped(qdiscs.after),
+        _segments(counters.after, sender),
         *_changed(counters, sender),
+        *(sentence.removeprefix(f"{trial.name}/") for sentence in problems.found),
     ]
-    return "\n".join([*lines, *problems.found]) + "\n"
+    return "\n".join(lines) + "\n"
 
 
-def _segments(counters: Object, when: str, host: str) -> str:
-    counts = inner(inner(counters, when), host)
-    sent, again = (number(counts, name) or 0 for name in ("TcpOutSegs", "TcpRetransSegs"))
+def _segments(counted: Mapping[str, Mapping[str, float]], host: str) -> str:
+    counters = counted.get(host, {})
+    sent, again = (counters.get(name, 0.0) for name in ("TcpOutSegs", "TcpRetransSegs"))
     return f"{sent:.0f} segments sent out {again:.0f} segments retransmitted"
 
 
-def _settings(evidence: Object, host: str, spec: Object, condition: str) -> Iterator[str]:
+def _settings(evidence: EvidenceFile, host: str, condition: RunCondition) -> Iterator[str]:
     """What the condition sets, as it was read back."""
-    values = inner(inner(evidence, "sysctls"), host)
-    pairs = next(
-        (
-            one.get("sysctls", ())
-            for one in objects(spec, "conditions")
-            if one.get("name") == condition
-        ),
-        (),
-    )
-    yield from (f"{name} = {text(values, name, 'not read back')}" for name, _ in pairs)
+    values = evidence.sysctls.get(host, {})
+    yield from (f"{name} = {values.get(name, 'not read back')}" for name, _ in condition.sysctls)
 
 
-def _shaped(qdiscs: Object, when: str) -> Iterator[str]:
+def _shaped(ports: Mapping[str, tuple[Qdisc, ...]]) -> Iterator[str]:
     """Each queueing discipline with what it has counted, nearly as `tc -s qdisc show` prints it."""
-    ports = inner(qdiscs, when)
-    for port in ports:
-        for entry in objects(ports, port):
-            words = (
-                text(entry, "kind"),
-                text(entry, "handle"),
-                f"dev {port}",
-                *_options(inner(entry, "options")),
-            )
+    for port, disciplines in ports.items():
+        for qdisc in disciplines:
+            words = (qdisc.kind, qdisc.handle, f"dev {port}", *_options(qdisc.options))
             yield " ".join(("qdisc", *words))
-            sent = f" Sent {text(entry, 'bytes')} bytes {text(entry, 'packets')} pkt"
-            yield f"{sent} (dropped {text(entry, 'drops')}, overlimits {text(entry, 'overlimits')})"
+            sent = f" Sent {_count(qdisc.bytes)} bytes {_count(qdisc.packets)} pkt"
+            dropped, overlimits = _count(qdisc.drops), _count(qdisc.overlimits)
+            yield f"{sent} (dropped {dropped}, overlimits {overlimits})"
 
 
-def _options(options: Object) -> Iterator[str]:
+def _count(value: float | None) -> str:
+    return "" if value is None else f"{value:.0f}"
+
+
+def _options(options: Mapping[str, Any]) -> Iterator[str]:
     """Names and values, one level deep; what is off or 0 is left out."""
     for name, value in options.items():
         if isinstance(value, dict):
             yield from _options(value)
         elif value:
-            amount = number(options, name)
-            yield (
-                f"{name}"
-                f" {_WRITTEN[name](amount) if name in _WRITTEN and amount else text(options, name)}"
-            )
+            amount = number(value)
+            as_tc = _WRITTEN[name](amount) if name in _WRITTEN and amount else text(value)
+            yield f"{name} {as_tc or ''}"
 
 
-def _printed(file: Path) -> list[str]:
-    if not untrusted.is_file(file.parent, file.name):
-        return [f"{file.name} is missing"]
-    return untrusted.text(file.parent, file.name).splitlines()
+def _printed(folder: Path, name: str) -> list[str]:
+    if not untrusted.is_file(folder, name):
+        return [f"{name} is missing"]
+    return untrusted.text(folder, name).splitlines()
 
 
-def _changed(counters: Object, host: str) -> Iterator[str]:
+def _changed(counters: CountersFile, host: str) -> Iterator[str]:
     """The sender's TCP counters that changed, each before and after."""
     yield f"Counters of {host} that changed, before and after:"
-    before, after = inner(inner(counters, "before"), host), inner(inner(counters, "after"), host)
-    for name in after:
-        if name.startswith("Tcp") and after[name] != before.get(name):
-            yield f"{name} {text(before, name, '0')} {text(after, name)}"
+    before, after = counters.before.get(host, {}), counters.after.get(host, {})
+    for name, last in after.items():
+        if name.startswith("Tcp") and last != before.get(name):
+            yield f"{name} {before.get(name, 0.0):.0f} {last:.0f}"

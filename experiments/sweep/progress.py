@@ -19,8 +19,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from analysis.measures.flow_rows import METRICS, Metric
 from analysis.measures.run_results import written
+from analysis.records.row_columns import METRICS, Metric
 from analysis.statistics.metric_wording import called
 from experiments.sweep.point import Point, Record
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from analysis.measures.flow_rows import Row
-from experiments.published.matching import published_beside, taken
+from analysis.records.row_columns import Row
+from experiments.published.same_settings import published_beside, taken
 from experiments.published.target import Target
 from experiments.published.target_points import command, described
 from experiments.published.targets import published_study

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars
 
-from analysis.measures.flow_rows import METRICS
+from analysis.records.row_columns import METRICS
 from experiments.definition.grid import Factor
 from experiments.sweep.point import Point, Record
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.measures.flow_rows import METRICS
+from analysis.records.row_columns import METRICS
 from experiments.definition.single_run import settings_from
 from topologies.errors import UsageError
 from topologies.units import Share

@@ -1,10 +1,10 @@
-"""UDP beside TCP (section 3.2 of the TCP assignment): what each got, how even TCP's flows are, and
-the answers.
-"""
+"""UDP beside TCP (TCP assignment, 3.2): what each got, how even TCP's flows are, the answers."""
 
 from __future__ import annotations
 
+from analysis.measures import metric_keys
 from analysis.measures.run_results import RunResults, spread, written
+from analysis.records import row_columns
 from analysis.records.run_directory import RunCondition
 from analysis.reporting.answer_wording import (
     called,
@@ -26,23 +26,40 @@ _UDP_SERVER, _TCP_SERVERS = (
     "udp.server.txt, last line",
     "the last lines of the TCP flows' .server.txt",
 )
-SENT = ReportQuantity("UDP, sent", "Mbit/s", "udp.sent", "udp.client.txt", scale=1e-3)
-RECEIVED = ReportQuantity("UDP, received", "Mbit/s", "udp.rate", _UDP_SERVER, scale=1e-3)
-LOST_SHARE = ReportQuantity("UDP datagrams lost", "%", "udp.share", _UDP_SERVER)
-LOST = ReportQuantity("UDP datagrams lost", "", "udp.lost", _UDP_SERVER)
-DATAGRAMS = ReportQuantity("UDP datagrams sent", "", "udp.datagrams", _UDP_SERVER)
-JITTER = ReportQuantity("UDP jitter", "ms", "udp.jitter", _UDP_SERVER)
-TCP = ReportQuantity("TCP, sum of the flows", "Mbit/s", "tcp.total", _TCP_SERVERS, scale=1e-3)
-JAIN = ReportQuantity("Jain's index of the TCP flows", "", "tcp.jain", _TCP_SERVERS)
-SLOWEST = ReportQuantity("Slowest TCP flow", "Mbit/s", "tcp.least", _TCP_SERVERS, scale=1e-3)
-FASTEST = ReportQuantity("Fastest TCP flow", "Mbit/s", "tcp.most", _TCP_SERVERS, scale=1e-3)
+SENT = ReportQuantity("UDP, sent", "Mbit/s", metric_keys.UDP_SENT, "udp.client.txt", scale=1e-3)
+RECEIVED = ReportQuantity("UDP, received", "Mbit/s", metric_keys.UDP_RATE, _UDP_SERVER, scale=1e-3)
+LOST_SHARE = ReportQuantity("UDP datagrams lost", "%", metric_keys.UDP_SHARE, _UDP_SERVER)
+LOST = ReportQuantity("UDP datagrams lost", "", metric_keys.UDP_LOST, _UDP_SERVER)
+DATAGRAMS = ReportQuantity("UDP datagrams sent", "", metric_keys.UDP_DATAGRAMS, _UDP_SERVER)
+JITTER = ReportQuantity("UDP jitter", "ms", metric_keys.UDP_JITTER, _UDP_SERVER)
+TCP = ReportQuantity(
+    "TCP, sum of the flows", "Mbit/s", metric_keys.TCP.total, _TCP_SERVERS, scale=1e-3
+)
+JAIN = ReportQuantity("Jain's index of the TCP flows", "", metric_keys.TCP.jain, _TCP_SERVERS)
+SLOWEST = ReportQuantity(
+    "Slowest TCP flow", "Mbit/s", metric_keys.TCP.least, _TCP_SERVERS, scale=1e-3
+)
+FASTEST = ReportQuantity(
+    "Fastest TCP flow", "Mbit/s", metric_keys.TCP.most, _TCP_SERVERS, scale=1e-3
+)
 TIMEOUTS = ReportQuantity(
-    "Retransmission time-outs of TCP", "", "metric.timeouts", "counters.json, all senders"
+    "Retransmission time-outs of TCP",
+    "",
+    metric_keys.of_metric(row_columns.TIMEOUTS),
+    "counters.json, all senders",
 )
 RESENT = ReportQuantity(
-    "TCP segments sent again", "%", "metric.resent_percent", "counters.json, all senders"
+    "TCP segments retransmitted",
+    "%",
+    metric_keys.of_metric(row_columns.RETRANSMITTED_SHARE),
+    "counters.json, all senders",
 )
-DROPS = ReportQuantity("Packets dropped by the queue", "", "metric.queue_drops", "qdiscs.json")
+DROPS = ReportQuantity(
+    "Packets dropped by the queue",
+    "",
+    metric_keys.of_metric(row_columns.QUEUE_DROPS),
+    "qdiscs.json",
+)
 SHORT = (SENT, RECEIVED, LOST_SHARE, JITTER, TCP, JAIN, SLOWEST, FASTEST, RESENT, TIMEOUTS)
 
 _EVEN = 1.1
@@ -63,7 +80,7 @@ def _both(results: RunResults) -> Listing:
     rows = tuple(
         (
             f"{queue}, {called(results, condition)}",
-            *(spread(one.of(results, condition)) for one in columns),
+            *(spread(column.of(results, condition)) for column in columns),
         )
         for condition in results.run.conditions
     )
@@ -71,7 +88,7 @@ def _both(results: RunResults) -> Listing:
         "UDP's figures are those of its server; the jitter is that of RFC 1889 (iperf's server"
         " report)."
     )
-    return Listing("UDP and TCP", ("Queue", *(one.title for one in columns)), rows, (note,))
+    return Listing("UDP and TCP", ("Queue", *(column.title for column in columns)), rows, (note,))
 
 
 def pictures(results: RunResults) -> list[Picture]:
@@ -88,7 +105,7 @@ def _beside(results: RunResults) -> Answer:
     question = f"What do UDP and TCP get with {parameter(results, 'queueing')} in the queue?"
     if not each(results, RECEIVED):
         return Answer(question, ("The UDP flow has no result, so this cannot be answered.",))
-    said = [
+    sentences = [
         (
             f"The UDP flow sent {each(results, SENT)}, and {each(results, RECEIVED)} arrived. Of"
             f" its datagrams {each(results, LOST_SHARE)} were lost; the jitter is"
@@ -102,12 +119,14 @@ def _beside(results: RunResults) -> Answer:
     ]
     facts = (SENT, RECEIVED, LOST_SHARE, JITTER, TCP, RESENT, DROPS)
     return Answer(
-        question, (*said, *more_repetitions(results)), tuple(fact(results, one) for one in facts)
+        question,
+        (*sentences, *more_repetitions(results)),
+        tuple(fact(results, quantity) for quantity in facts),
     )
 
 
 def _fair(results: RunResults) -> Answer:
-    said = [
+    sentences = [
         sentence for condition in results.run.conditions if (sentence := _share(results, condition))
     ]
     ways = (
@@ -117,14 +136,14 @@ def _fair(results: RunResults) -> Answer:
         " udp_fairness --set queueing=fifo,sfq,fq_codel,fq,cake,pie"
     )
     question = "Is that fair, and what enforces fairness among the flows?"
-    return Answer(question, (*said, ways), (fact(results, RECEIVED), fact(results, TCP)))
+    return Answer(question, (*sentences, ways), (fact(results, RECEIVED), fact(results, TCP)))
 
 
 def _share(results: RunResults, condition: RunCondition) -> str:
-    """What the UDP flow has of an even share of all that arrived, which is less where it does not
-    ask for so much.
-    """
-    received, sent, tcp = (middle(results, one, condition) for one in (RECEIVED, SENT, TCP))
+    """What the UDP flow has of an even share of all that arrived, unless it asks for less."""
+    received, sent, tcp = (
+        middle(results, quantity, condition) for quantity in (RECEIVED, SENT, TCP)
+    )
     if received is None or sent is None or tcp is None:
         return ""
     even = (received + tcp) / len(results.run.flows)
@@ -145,17 +164,17 @@ def _share(results: RunResults, condition: RunCondition) -> str:
 
 
 def _tcp(results: RunResults) -> Answer:
-    said = (
+    sentences = (
         (
-            "Jain's index of the TCP flows, which is 1 where all have the same, is"
+            "Jain's index of the TCP flows, which is 1 if all have the same, is"
             f" {each(results, JAIN)}. The slowest has {each(results, SLOWEST)}, the fastest"
             f" {each(results, FASTEST)}."
         ),
     )
     return Answer(
         "How evenly do the TCP flows share the rest?",
-        said,
-        tuple(fact(results, one) for one in (JAIN, SLOWEST, FASTEST)),
+        sentences,
+        tuple(fact(results, quantity) for quantity in (JAIN, SLOWEST, FASTEST)),
     )
 
 

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.records.jsonfile import objects, text
+from msgspec import Struct
+
+from analysis.records.json_reader import typed
 from labs.definition.lab_spec import LabSpec
 from labs.grading.case import Case
 from labs.grading.marking import AnswerMark
@@ -20,6 +22,18 @@ from topologies.errors import UsageError
 
 _LARGEST = 64 << 20  # bytes; it holds the results of all previous submissions
 _ORIGIN = "Gradescope writes this file beside each submission."
+
+
+class SubmittingUser(Struct, frozen=True):
+    """One of those who submitted together."""
+
+    email: str = ""
+
+
+class SubmissionMetadata(Struct, frozen=True):
+    """/autograder/submission_metadata.json."""
+
+    users: tuple[SubmittingUser, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -36,8 +50,8 @@ def read_submission(file: Path) -> Submission:
             content = json.loads(stream.read(_LARGEST))
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"{file} cannot be read: {str(error)[:200]}.", _ORIGIN) from None
-    users = objects(content, "users") if isinstance(content, dict) else []
-    emails = tuple(email for user in users if (email := text(user, "email").strip()))
+    users = typed(SubmissionMetadata, content).users
+    emails = tuple(email for user in users if (email := user.email.strip()))
     if not emails:
         raise UsageError(f"{file} names no user with an e-mail address.", _ORIGIN)
     return Submission(emails)

@@ -10,8 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from analysis.records.jsonfile import Object, inner, read_object, text
+from msgspec import Struct
+
+from analysis.records.json_reader import read, typed
+from analysis.records.manifest import RunManifest
 from analysis.records.problems import Problems, printable
+from analysis.records.spec_file import SpecFile
 from labs.definition import lab_catalogue
 from labs.definition.answer_sheet import Answers, read_sheet
 from labs.definition.assignment import ANSWERS, FILE
@@ -25,6 +29,20 @@ from topologies.errors import TcplabError
 
 _LARGEST_JSON = 8 << 20  # bytes of a manifest or spec
 _SHOWN = 80
+
+
+class ClaimedVariant(Struct, frozen=True):
+    """Whose assignment it is said to be, and of which lab."""
+
+    lab: str | None = None
+    student: str = ""
+    course: str = ""
+
+
+class ClaimedAssignment(Struct, frozen=True):
+    """What `lab start` wrote, as far as inspecting needs it."""
+
+    variant: ClaimedVariant = ClaimedVariant()
 
 
 @dataclass(frozen=True)
@@ -90,29 +108,29 @@ def inspect(source: str, target: str, lab_name: str) -> dict[str, Any]:
 
 def _claimed(folder: Path, lab: LabSpec, problems: Problems) -> dict[str, str]:
     """Whose the hand-in says that it is, and of which course."""
-    variant = inner(_assignment(folder / FILE, problems), "variant")
-    if text(variant, "lab", lab.name) != lab.name:
+    variant = _assignment(folder / FILE, problems).variant
+    if variant.lab is not None and variant.lab != lab.name:
         raise TcplabError(
-            f"It is for the lab '{text(variant, 'lab')[:40]}', not {lab.name}.",
+            f"It is for the lab '{variant.lab[:40]}', not {lab.name}.",
             "Hand in the right one.",
         )
-    return {name: text(variant, name)[:_SHOWN] for name in ("student", "course")}
+    return {"student": variant.student[:_SHOWN], "course": variant.course[:_SHOWN]}
 
 
-def _assignment(file: Path, problems: Problems) -> Object:
+def _assignment(file: Path, problems: Problems) -> ClaimedAssignment:
     """What `lab start` wrote, also if an editor has saved it in another encoding."""
     try:
         content = untrusted.content(file.parent, file.name, _LARGEST_JSON)
     except (OSError, untrusted.StrangeFile):
-        return _object(file, problems)  # says why there is none
+        return read(ClaimedAssignment, file, problems, file.name, _LARGEST_JSON)  # says why not
     try:
         assignment = json.loads(_text(content, file.name, problems))
     except (ValueError, RecursionError) as error:
         problems.add(
             f"{file.name} is no valid JSON ({error}): what it would have told is left out."
         )
-        return {}
-    return assignment if isinstance(assignment, dict) else {}
+        return ClaimedAssignment()
+    return typed(ClaimedAssignment, assignment)
 
 
 def _text(content: bytes, name: str, problems: Problems) -> str:
@@ -124,54 +142,45 @@ def _text(content: bytes, name: str, problems: Problems) -> str:
         return content.decode(errors="replace")
 
 
-def _object(file: Path, problems: Problems) -> Object:
-    return read_object(file, problems, file.name, _LARGEST_JSON)
-
-
 def _run(folder: Path, name: str, problems: Problems) -> dict[str, Any] | None:
     place = run_folder(folder, name)
     if place is None:
         return None
-    manifest = _object(place / "manifest.json", problems)
-    spec = _object(place / "spec.json", problems)
+    manifest = read(RunManifest, place / "manifest.json", problems, "manifest.json", _LARGEST_JSON)
+    spec = read(SpecFile, place / "spec.json", problems, "spec.json", _LARGEST_JSON)
     raw = place / "raw"
     names = sorted(file.relative_to(raw).as_posix() for file in raw.rglob("*") if file.is_file())
     files = {name: untrusted.digest(raw, name) for name in names}
-    seeds = manifest.get("seeds")
-    parameters = inner(spec, "parameters")
     return {
         "place": place.relative_to(folder).as_posix(),
-        "testbed": text(manifest, "testbed", "unknown")[:_SHOWN],
+        "testbed": (manifest.testbed or "unknown")[:_SHOWN],
         "parameters": {
-            key[:_SHOWN]: text(parameters, key)[:_SHOWN] for key in list(parameters)[:50]
+            key[:_SHOWN]: value[:_SHOWN] for key, value in list(spec.parameters.items())[:50]
         },
-        "seeds": (
-            [seed for seed in seeds if type(seed) is int][:50] if isinstance(seeds, list) else []
-        ),
+        "seeds": list(manifest.seeds[:50]),
         "origin": _origin(manifest),
         "files": files,
-        "misfits": _misfits(files, inner(manifest, "files"))[:20],
+        "misfits": _misfits(files, manifest.files)[:20],
     }
 
 
-def _origin(manifest: Object) -> dict[str, str]:
+def _origin(manifest: RunManifest) -> dict[str, str]:
     """What a manifest says of the code and the lab that made the run."""
     versions = {
-        "tcplab": text(manifest, "tcplab"),
-        "code": text(manifest, "code_digest"),
-        "kernel release": text(inner(manifest, "kernel"), "release"),
-        "kernel": text(inner(manifest, "kernel"), "digest"),
-        "image": text(inner(manifest, "image"), "digest"),
+        "tcplab": manifest.tcplab,
+        "code": manifest.code_digest,
+        "kernel release": manifest.kernel.release,
+        "kernel": manifest.kernel.digest or "",
+        "image": manifest.image.digest if manifest.image else "",
     }
-    tools = inner(manifest, "tools")
     return {name: value[:_SHOWN] for name, value in versions.items()} | {
-        tool: text(tools, tool)[:_SHOWN]
+        tool: manifest.tools[tool][:_SHOWN]
         for tool in ("iperf", "tcpdump", "iproute2")
-        if tool in tools
+        if tool in manifest.tools
     }
 
 
-def _misfits(files: dict[str, str], listed: Object) -> list[str]:
+def _misfits(files: dict[str, str], listed: dict[str, str]) -> list[str]:
     """Files that differ from their manifest, that it does not list, or that are not there."""
     digests = {
         name.removeprefix("raw/"): digest

@@ -12,8 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.records.jsonfile import Object, inner, number, read_object, text
-from analysis.records.problems import Problems
+from msgspec import Struct
+
+from analysis.records.evidence_file import EnvironmentFile
+from analysis.records.json_reader import Record as JsonRecord
+from analysis.records.json_reader import parse
+from analysis.records.manifest import RunManifest
 from experiments.sweep.point import Record
 from labs.definition.lab_spec import LabRun
 from labs.grading.authenticity import packets, shared_packets
@@ -82,6 +86,13 @@ def _holds_times(name: str) -> bool:
     return name.endswith((".pcap", ".jsonl"))
 
 
+class WatchedFile(Struct, frozen=True):
+    """What the observer of a run in real time leaves: for how long, and how often it slept."""
+
+    seconds: float | None = None
+    naps: float | None = None
+
+
 @dataclass(frozen=True)
 class _Claim:
     """What the manifest says. Times are seconds since 1970."""
@@ -99,12 +110,12 @@ def contradictions(place: str, lab_release: str) -> list[str]:
     in real time.
     """
     folder = Path(place)
-    manifest = _object(folder / "manifest.json")
+    manifest = _parsed(RunManifest, folder / "manifest.json")
     claim = _Claim(
-        text(inner(manifest, "kernel"), "release"),
-        _seconds(text(manifest, "started")),
-        number(manifest, "wall_seconds") or 0.0,
-        number(manifest, "virtual_seconds") or 0.0,
+        manifest.kernel.release,
+        _seconds(manifest.started),
+        manifest.wall_seconds or 0.0,
+        manifest.virtual_seconds or 0.0,
     )
     sentences = list(_of_manifest(manifest, claim, lab_release))
     for seed in sorted((folder / "raw").glob("seed-*")):
@@ -112,9 +123,9 @@ def contradictions(place: str, lab_release: str) -> list[str]:
     return sentences
 
 
-def _of_manifest(manifest: Object, claim: _Claim, lab_release: str) -> Iterator[str]:
-    lab = [name for name in ("image", "lab_digest") if name in manifest]
-    if lab or "digest" in inner(manifest, "kernel"):
+def _of_manifest(manifest: RunManifest, claim: _Claim, lab_release: str) -> Iterator[str]:
+    of_lab = (manifest.image, manifest.lab_digest, manifest.kernel.digest)
+    if any(fact is not None for fact in of_lab):
         yield "its manifest names a lab's kernel and image, which a run in real time does not use"
     if claim.release == lab_release:
         yield f"its manifest names the lab's kernel {lab_release}, which keeps no real time"
@@ -125,18 +136,19 @@ def _of_manifest(manifest: Object, claim: _Claim, lab_release: str) -> Iterator[
 
 
 def _of_seed(seed: Path, claim: _Claim) -> Iterator[str]:
-    environment, watched = _object(seed / "environment.json"), _object(seed / REALTIME)
-    if text(environment, "clock") != "real":
+    environment = _parsed(EnvironmentFile, seed / "environment.json")
+    watched = _parsed(WatchedFile, seed / REALTIME)
+    if environment.clock != "real":
         yield f"{seed.name}/environment.json does not say that the clock was real"
-    if text(environment, "kernel") != f"Linux {claim.release}":
-        kernel = text(environment, "kernel", "none")[:60]
+    if environment.kernel != f"Linux {claim.release}":
+        kernel = (environment.kernel or "none")[:60]
         yield f"{seed.name} ran on the kernel {kernel}, and the manifest names {claim.release[:60]}"
-    if not number(watched, "naps"):
+    if not watched.naps:
         yield f"{seed.name} has no {REALTIME}, which every run in real time leaves"
     for file in sorted((*seed.glob("*/*.pcap"), *seed.glob("*/*.sockets.jsonl"))):
         if times := _times(file):
             span = _Span(file.relative_to(seed.parent).as_posix(), min(times), max(times))
-            yield from _of_span(span, claim, number(watched, "seconds"))
+            yield from _of_span(span, claim, watched.seconds)
 
 
 @dataclass(frozen=True)
@@ -179,8 +191,8 @@ def _of_span(span: _Span, claim: _Claim, watched: float | None) -> Iterator[str]
         yield f"{lasting}, and the run was watched for {watched:.0f} s"
 
 
-def _object(file: Path) -> Object:
-    return read_object(file, Problems(), file.name, _LARGEST_JSON)
+def _parsed(kind: type[JsonRecord], file: Path) -> JsonRecord:
+    return parse(kind, file, _LARGEST_JSON).record
 
 
 def _seconds(iso: str) -> float | None:

@@ -1,9 +1,8 @@
-"""What the raw files of a run tell, as numbers by condition and key; what a lab's key calculates
-with.
+"""What the raw files of a run tell, as numbers by condition and key, for a lab's key.
 
-Keys are those of analysis.measures.trial_measures (server.rate, nstat.TcpRetransSegs,
+Keys are those of analysis.measures.metric_keys (server.rate, nstat.TcpRetransSegs,
 sender.rexmt_data_pkts, pauses.total, ...), for each flow FLOW.METRIC and for all of them
-run.METRIC with the metrics of analysis.measures.flow_rows.
+run.METRIC with the metrics of analysis.records.row_columns.
 """
 
 from __future__ import annotations
@@ -16,9 +15,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from analysis.measures.flow_rows import METRICS, rows_of_condition
+from analysis.measures.flow_rows import rows_of_trial
+from analysis.measures.metric_keys import metric
 from analysis.measures.trial_measures import measure
 from analysis.records.problems import Problems
+from analysis.records.row_columns import METRICS
 from analysis.records.run_directory import RunRecord, Trial, read_run
 from analysis.records.socket_samples import by_port
 from topologies import untrusted
@@ -28,7 +29,9 @@ Values = dict[str, dict[str, float]]
 """Condition to key to value."""
 _CAPTURED = re.compile(r"^(\d{1,12}) packets? captured", re.MULTILINE)
 _MOST_FILES = 10_000
-_OF_RUN = {metric.name for metric in METRICS if metric.of_run}
+_OF_RUN = {column.name for column in METRICS if column.of_run}
+_OF_FLOW = {column.name for column in METRICS if not column.of_run}
+_WITNESSES = {"ss.bytes_sent", "ss.bytes_retrans", "tcpdump.sender", "tcpdump.receiver"}
 
 
 @dataclass(frozen=True)
@@ -38,11 +41,20 @@ class MeasuredRun:
     seeds: tuple[Values, ...]
 
     def __call__(self, condition: str, key: str) -> float:
-        """The value, the median where there are several seeds.
+        """The value, the median if there are several seeds.
 
-        Raises KeyError where it was not measured.
+        Raises KeyError if it was not measured, UnknownMetric if no run could have such a measure.
         """
+        _require_known(key)
         return median(values[condition][key] for values in self.seeds)
+
+
+def _require_known(key: str) -> None:
+    """Raises UnknownMetric for a key that is misspelt."""
+    group, _, name = key.partition(".")
+    if key in _WITNESSES or name in (_OF_RUN if group == "run" else _OF_FLOW):
+        return
+    metric(key)
 
 
 Runs = Mapping[str, MeasuredRun]
@@ -87,7 +99,7 @@ def values_of(folder: str) -> dict[str, Any]:
 
 def _values(run: RunRecord, trial: Trial, problems: Problems) -> dict[str, float]:
     # One flow is what analysis.measures.trial_measures follows; a study of many is in its rows.
-    found = measure(run, trial, problems, draw=False).values
+    found = measure(run, trial, problems, draw=False).by_name
     try:
         found |= _rows(run, trial) | _witnesses(run, trial)
     except (ValueError, RecursionError, OSError) as error:
@@ -97,7 +109,7 @@ def _values(run: RunRecord, trial: Trial, problems: Problems) -> dict[str, float
 
 def _rows(run: RunRecord, trial: Trial) -> dict[str, float]:
     found: dict[str, float] = {}
-    for row in rows_of_condition(trial.folder, run.spec, trial.condition.name):
+    for row in rows_of_trial(run, trial):
         for name, value in row.items():
             if isinstance(value, float | int):
                 found["run." + name if name in _OF_RUN else f"{row['flow']}.{name}"] = float(value)

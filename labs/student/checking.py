@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
 
-from analysis.records.jsonfile import read_object
+from analysis.records.json_reader import UnreadableJson, read_object
 from analysis.records.problems import Problems
 from analysis.records.run_directory import changed_files, read_run
 from experiments.spec import ExperimentSpec
@@ -52,10 +54,7 @@ def _run(assignment: Assignment, run: LabRun) -> Iterator[AnswerFinding]:
         record = read_run(folder, problems)
         module = assignment.folder / MODULE if run.module else None
         wanted = combination_of(run, assignment.variant, module).spec
-        given = {
-            field.name: record.spec.get(field.name) for field in fields(ExperimentSpec)
-        }  # spec.json says more
-        is_own = from_data(ExperimentSpec, given, "spec.json") == wanted
+        is_own = from_data(ExperimentSpec, _given_spec(folder), "spec.json") == wanted
     except TcplabError as error:
         yield AnswerFinding(run.name, str(error))
         return
@@ -72,13 +71,21 @@ def _run(assignment: Assignment, run: LabRun) -> Iterator[AnswerFinding]:
         yield AnswerFinding(run.name, f"{name} was changed after the run: run it again")
     for problem in problems.found[:3]:
         yield AnswerFinding(run.name, problem)
-    manifest = read_object(folder / "manifest.json", problems, "manifest.json")
-    if manifest.get("testbed") == "native":
+    if record.manifest.testbed == "native":
         yield AnswerFinding(
             run.name,
             "made in real time, so it cannot be repeated; is that allowed in your course?",
             False,
         )
+
+
+def _given_spec(folder: Path) -> dict[str, Any]:
+    """The fields of the experiment's spec; spec.json says more."""
+    try:
+        content = read_object(folder / "spec.json")
+    except UnreadableJson:
+        content = {}  # which read_run has told
+    return {field.name: content.get(field.name) for field in fields(ExperimentSpec)}
 
 
 def _question(

@@ -15,6 +15,7 @@ _LIBRARIES = (
     "jinja2",
     "markdown_it",
     "matplotlib",
+    "msgspec",
     "numpy",
     "polars",
     "rich",

@@ -18,6 +18,7 @@ from testbed.host.code import CODE
 from testbed.host.naming import PACKAGES, as_in_checkout
 
 _OURS = re.compile(rf"({'|'.join(PACKAGES)})(\.\w+)*")
+_DATA = (".csv", ".txt")
 _FILE = re.compile(r"\w{1,50}\.\w{1,10}")
 _MODULE = re.compile(r"\w+(\.\w+)*")
 
@@ -74,12 +75,16 @@ def files_of(*modules: str) -> tuple[Path, ...]:
 
 
 def _own_files(name: str) -> list[Path]:
-    """A module's source, or the library of a compiled one; none if there is no such module."""
+    """A module's source and its data, or the library of a compiled one.
+
+    Data that a module reads has the module's name. None if there is no such module.
+    """
     if not _MODULE.fullmatch(name):
         return []
     place = CODE.joinpath(*name.split("."))
     sources = [file for file in (place.with_suffix(".py"), place / "__init__.py") if file.is_file()]
-    return sources[:1] or _compiled(place)
+    data = [file for ending in _DATA if (file := place.with_suffix(ending)).is_file()]
+    return [*sources[:1], *data] if sources else _compiled(place)
 
 
 def _compiled(place: Path) -> list[Path]:
@@ -123,5 +128,6 @@ def _all_files() -> list[Path]:
     files: list[Path] = []
     for folder in (CODE / package for package in PACKAGES):
         compiled = [*folder.rglob("*.so")] or [*folder.glob("*/core/src/*.rs")]
-        files += [*folder.rglob("*.py"), *folder.rglob("*.csv"), *compiled]
+        read = [file for ending in (".py", *_DATA) for file in folder.rglob(f"*{ending}")]
+        files += [*read, *compiled]
     return sorted(files)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from analysis.agreement import tcptrace
+from analysis.measures import metric_keys
 from analysis.measures.trial_captures import COLUMNS, End, pauses, read_end, resent
 from analysis.records.problems import Problems
 from analysis.records.run_directory import run_of
@@ -69,10 +70,16 @@ def test_pauses_are_gaps_between_data(build_capture: Build, end: Read) -> None:
 def test_the_values_are_of_the_data_and_of_the_acks(build_capture: Build, end: Read) -> None:
     found, _ = end(build_capture(SENT_TWICE))
     assert found is not None
-    values = dict(found.values())
-    assert (values["sender.rexmt_data_pkts"], values["sender.rexmt_data_bytes"]) == (1, 1000)
-    assert (values["sender.total_packets"], values["sender.back.total_packets"]) == (4, 1)
-    assert values["sender.both.total_packets"] == 5
+    values = found.values()
+    assert (
+        values[metric_keys.SENDER.rexmt_data_pkts],
+        values[metric_keys.SENDER.rexmt_data_bytes],
+    ) == (1, 1000)
+    assert (
+        values[metric_keys.SENDER.total_packets],
+        values[metric_keys.SENDER.back_total_packets],
+    ) == (4, 1)
+    assert values[metric_keys.SENDER.both_total_packets] == 5
 
 
 def test_data_that_the_connection_s_second_end_sent_is_found(
@@ -81,7 +88,7 @@ def test_data_that_the_connection_s_second_end_sent_is_found(
     """The capture begins with an ACK."""
     found, _ = end(build_capture(SENT_TWICE[2:3] + SENT_TWICE))
     assert found is not None
-    assert (found.by_a, found.data.height, dict(found.values())["sender.total_packets"]) == (
+    assert (found.by_a, found.data.height, found.values()[metric_keys.SENDER.total_packets]) == (
         False,
         4,
         4,
@@ -123,10 +130,10 @@ def test_the_values_are_tcptraces_in_a_real_capture(
     assert found is not None
     (row,) = tcptrace.long_report(path)
     assert row["port_b"] == "5001"
-    values = dict(found.values())
+    values = found.values()
     for name in COLUMNS:
-        if name != "RTT_min" or values["sender.RTT_min"]:
-            assert values[f"sender.{name}"] == pytest.approx(
+        if name != "RTT_min" or values[metric_keys.SENDER.RTT_min]:
+            assert values[getattr(metric_keys.SENDER, name)] == pytest.approx(
                 float(row[f"{name}_a2b"]), abs=0.51, rel=1e-3
             ), name
     assert host == "h2" or resent(found.data) == int(row["rexmt_data_pkts_a2b"]) != 0

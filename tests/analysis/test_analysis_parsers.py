@@ -6,7 +6,10 @@ import json
 
 import pytest
 
-from analysis.records import counters, iperf, socket_samples
+from analysis.records import iperf, socket_samples
+from analysis.records.counters import CountersFile
+from analysis.records.json_reader import typed
+from analysis.records.qdiscs import PortLoss, QdiscsFile
 from tests.analysis import xplot
 
 CLIENT = """\
@@ -162,7 +165,8 @@ def test_counters_grow_from_what_they_were() -> None:
         "before": {"h1": {"TcpRetransSegs": 96}},
         "after": {"h1": {"TcpRetransSegs": 183, "TcpOutRsts": 2}},
     }
-    assert counters.growth(counted, "h1") == {"TcpRetransSegs": 87, "TcpOutRsts": 2}
+    growth = typed(CountersFile, counted).growth("h1")
+    assert growth == {"TcpRetransSegs": 87, "TcpOutRsts": 2}
 
 
 def test_netem_counts_the_drops_of_its_queue_as_its_own() -> None:
@@ -174,6 +178,5 @@ def test_netem_counts_the_drops_of_its_queue_as_its_own() -> None:
         ],
         "s1-eth1": [{"kind": "netem", "handle": "1:", "bytes": 40130, "packets": 605, "drops": 63}],
     }
-    assert counters.data_port({"before": {}, "after": ports}) == counters.PortLoss(
-        "s1-eth2", 80, 9, 757
-    )
+    qdiscs = typed(QdiscsFile, {"before": {}, "after": ports})
+    assert qdiscs.data_port() == PortLoss("s1-eth2", 80, 9, 757)

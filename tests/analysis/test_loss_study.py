@@ -21,6 +21,7 @@ from matplotlib.image import imread
 
 from analysis.__main__ import main
 from analysis.pages.sweep.sweep_page import SweepReport, make_sweep_report
+from analysis.records.run_directory import run_of
 from experiments.sack_loss_sweep import loss_summary
 from experiments.sack_loss_sweep.statistics_file import file_name, statistics
 from experiments.sweep.point import _statistics
@@ -35,8 +36,13 @@ SPEC: dict[str, Any] = {
 }
 
 
+def statistics_in(raw: Path) -> str:
+    run = run_of(raw, SPEC)
+    return statistics(run, run.trials[0])
+
+
 def text() -> str:
-    return statistics(DATA / "sack_on", SPEC, "sack_on")
+    return statistics_in(DATA)
 
 
 def folder_of(out: Path, keep: pl.Expr | bool = True, **changes: Any) -> Path:
@@ -79,8 +85,9 @@ def test_the_statistics_file_has_the_disciplines_before_and_after_what_iperf_pri
 
 
 def test_what_is_missing_is_said_in_the_statistics_file(tmp_path: Path) -> None:
-    shutil.copy(DATA / "sack_on" / "counters.json", tmp_path)
-    content = statistics(tmp_path, SPEC, "sack_on")
+    (tmp_path / "sack_on").mkdir()
+    shutil.copy(DATA / "sack_on" / "counters.json", tmp_path / "sack_on")
+    content = statistics_in(tmp_path)
     assert "net.ipv4.tcp_sack = not read back" in content
     assert "flow1.client.txt is missing" in content
     assert "qdiscs.json is missing" in content

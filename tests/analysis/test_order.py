@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from analysis import flows
+from analysis.measures import metric_keys
 from analysis.measures.arrival_order import late, order, values_of
 from analysis.measures.trial_captures import End
 
@@ -58,8 +59,12 @@ def both(end: Callable[..., End], *places: int) -> pl.DataFrame:
 def test_in_order_nothing_is_late(end: Callable[..., End]) -> None:
     result = both(end, 0, 1, 2, 3, 4)
     values = values_of(result)
-    assert (values["order.sent"], values["order.arrived"], values["order.late"]) == (5, 5, 0)
-    assert (values["order.delay_least"], values["order.delay_most"]) == (1000, 1000)
+    assert (
+        values[metric_keys.ORDER_SENT],
+        values[metric_keys.ORDER_ARRIVED],
+        values[metric_keys.ORDER_LATE],
+    ) == (5, 5, 0)
+    assert (values[metric_keys.DELAY_LEAST], values[metric_keys.DELAY_MOST]) == (1000, 1000)
     assert not late(result).height
 
 
@@ -71,9 +76,12 @@ def test_the_values_are_in_percent_packets_and_milliseconds(end: Callable[..., E
     result = both(end, 0, 2, 3, 4, 1)
     values = values_of(result)
     assert late(result).rows() == [(3, 30_000_000, 3)]
-    assert (values["order.share"], values["order.share_3"]) == (20, 20)
-    assert (values["order.extent_median"], values["order.extent_most"]) == (3, 3)
-    assert values["order.time_median"] == pytest.approx(30)
+    assert (values[metric_keys.ORDER_SHARE], values[metric_keys.ORDER_SHARE_3]) == (20, 20)
+    assert (values[metric_keys.ORDER_EXTENT.median], values[metric_keys.ORDER_EXTENT.most]) == (
+        3,
+        3,
+    )
+    assert values[metric_keys.ORDER_TIME.median] == pytest.approx(30)
 
 
 def test_extent_counts_from_the_first_that_overtook_and_n_only_what_is_right_before(
@@ -94,7 +102,7 @@ def test_a_packet_is_recognised_by_its_identification(end: Callable[..., End]) -
         end("receiver", (1.0, 0, 9), (1.25, 1, 8)),
     )
     values = values_of(result)
-    assert (values["order.arrived"], values["order.lost"]) == (2, 1)
+    assert (values[metric_keys.ORDER_ARRIVED], values[metric_keys.ORDER_LOST]) == (2, 1)
     assert late(result).rows() == [(1, 250_000_000, 1)]
 
 

@@ -10,16 +10,17 @@ from typing import Any
 import polars as pl
 import pytest
 
-from analysis.measures.flow_rows import METRICS
+from analysis.measures import metric_keys
 from analysis.pages.run.run_page import RunReport, make_report
 from analysis.pages.run.run_terminal import print_report
 from analysis.records import iperf
 from analysis.records.problems import Problems
+from analysis.records.row_columns import METRICS
 from analysis.records.sweep_folder import read_sweep
 from analysis.reporting.study_reports import StudyReport, report_of
 from analysis.reporting.swept_runs import sweep_listings
 from analysis.reporting.tables import Listing, published_rows
-from experiments.packet_dropper import elapsed_times
+from experiments.packet_dropper import original_columns
 from tests.analysis.made_runs import UDP_CLIENT, UDP_SERVER, client, flow, line, made_run
 
 FIFO = {"bw": "100mbit", "queueing": "fifo", "udp": "20mbit", "streams": "2"}
@@ -88,7 +89,7 @@ def test_udp_beside_tcp_is_told_apart(fair: RunReport) -> None:
     )
     assert cells(tcp, "together") == ("2", "18", "0.988", "8", "10", "10  8")
     values = fair.results.measured[0].values
-    assert values["flows.total"] == pytest.approx(26_840)
+    assert values[metric_keys.FLOWS.total] == pytest.approx(26_840)
 
 
 def test_a_udp_flow_has_its_own_sources_and_no_counters_of_tcp(tmp_path: Path) -> None:
@@ -207,15 +208,15 @@ def test_many_connections_get_a_row_and_an_answer(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "row",
-    published_rows(Path(elapsed_times.__file__).with_name("published.csv")),
+    published_rows(Path(original_columns.__file__).with_name("published.csv")),
     ids=lambda row: f"{row['drop_percent']} %",
 )
 def test_the_droppers_columns_are_the_originals(row: dict[str, str]) -> None:
     """From the ten published times follow the average, the spread and the throughput that were
     published.
     """
-    times = elapsed_times.published_times(float(row["drop_percent"]))
-    found = elapsed_times.cells(times, 100_000)
+    times = original_columns.published_times(float(row["drop_percent"]))
+    found = original_columns.cells(times, 100_000)
     average, spread, share, throughput = (cell.replace(",", "").rstrip(" %") for cell in found[-4:])
     assert float(average) == pytest.approx(float(row["elapsed_avg_s"]), abs=6e-4)
     assert float(spread) == pytest.approx(float(row["elapsed_spread_s"]), abs=6e-4)

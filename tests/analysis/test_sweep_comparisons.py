@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from analysis.figures import panels, swept_axis
-from analysis.measures.flow_rows import METRICS
+from analysis.records.row_columns import METRICS
 from analysis.records.sweep_folder import SweepRecord, SweptFactor
 from analysis.statistics import comparisons
 from analysis.statistics.comparisons import UNSHOWN, compare

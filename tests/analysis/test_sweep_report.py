@@ -19,11 +19,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from analysis.__main__ import main
-from analysis.measures.flow_rows import METRICS
 from analysis.pages.sweep import sweep_page
 from analysis.pages.sweep.sweep_page import make_sweep_report
 from analysis.pages.sweep.sweep_terminal import print_sweep
 from analysis.records.problems import Problems
+from analysis.records.row_columns import METRICS
 from analysis.records.sweep_folder import SweepRecord, read_sweep
 from analysis.statistics.comparisons import UNSHOWN
 from analysis.statistics.sweep_samples import SweepSamples, read_samples

@@ -30,6 +30,7 @@ OTHER_FILES = {
     "analysis/flows/columns.py": "the package's own tables",
     "analysis/flows/plain": "a capture, of an adopted folder or named on the command line",
     "analysis/flows/reader.py": "a pipe that is named on the command line",
+    "analysis/measures/metric_keys.py": "the package's own list of counters",
     "analysis/reporting/tables.py": "the package's own tables",
     "labs/definition/assignment.py": "a student's own assignment",
     "labs/definition/lab_catalogue.py": "the package's own labs",

@@ -24,7 +24,6 @@ STARTS = "experiments.cli.main"  # for `python -m experiments.NAME` alone
 OTHER_MEANINGS = {
     "experiments/proof.py": "sack: the word of tcpdump for selective acknowledgement",
     "experiments/reordering_proof.py": "reordering: what is expected of a path",
-    "analysis/records/socket_samples.py": "reordering: a field of ss",
     "analysis/graphs/looks.py": "sack: a series of a graph",
     "analysis/graphs/segments_over_time.py": "sack: a series of a graph",
     "analysis/flows/columns.py": "sack: a kind of retransmission",

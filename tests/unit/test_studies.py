@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from analysis.measures.flow_rows import METRICS, Row
+from analysis.records.row_columns import METRICS, Row
 from analysis.reporting.quantities import TRANSFER
 from analysis.reporting.tables import published_rows
 from experiments.definition.catalogue import Experiment, catalogue, find
@@ -24,7 +24,7 @@ from experiments.definition.profiles import (
     under,
 )
 from experiments.definition.single_run import single
-from experiments.published.matching import published_beside
+from experiments.published.same_settings import published_beside
 from experiments.published.target import Target
 from experiments.published.target_points import asked, combinations, times
 from experiments.published.targets import chosen, targets
@@ -108,7 +108,7 @@ def test_every_published_number_has_a_target(quick: bool) -> None:
 
 
 def test_every_target_can_be_run_as_today_and_as_then() -> None:
-    metrics = {metric.name for metric in METRICS} | {quantity.key for quantity in TRANSFER}
+    metrics = {metric.name for metric in METRICS} | {quantity.key.name for quantity in TRANSFER}
     for target, both in combinations(targets(quick=False)).items():
         assert target.metric in metrics
         assert set(both) == set(times(target.experiment))
@@ -303,7 +303,7 @@ def test_what_captures_tell_fills_the_sack_table(tmp_path: Path) -> None:
     """Each number is the value at its own key; the row is the flow that was captured."""
 
     def captured(data: Any, seed: int) -> Record:
-        values = {quantity.key: float(place) for place, quantity in enumerate(TRANSFER)}
+        values = {quantity.key.name: float(place) for place, quantity in enumerate(TRANSFER)}
         rows = [{"condition": one["name"], "flow": "flow1", **values} for one in data["conditions"]]
         return {
             "status": "complete",

@@ -1,3 +1,1 @@
-"""Published numbers beside ours: a folder with reproduction.json becomes a page, a table and
-graphs.
-"""
+"""Published numbers beside ours: a folder with reproduction.json becomes a page with graphs."""

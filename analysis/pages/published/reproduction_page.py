@@ -10,8 +10,6 @@ from typing import Any
 
 from analysis.pages.published.reproduction_pictures import picture
 from analysis.pages.published.reproduction_rows import csv_text, line, reasons
-from analysis.records.evidence import durations
-from analysis.records.jsonfile import inner, text
 from analysis.records.problems import Problems, printable
 from analysis.records.reproduction_folder import Reproduction, read_reproduction
 from analysis.rendering import page_files
@@ -34,7 +32,7 @@ class ReproductionReport:
 
     @cached_property
     def counts(self) -> Counts:
-        return count([judged for one in self.studies for judged in one.rows])
+        return count([judged for study in self.studies for judged in study.rows])
 
     @property
     def remarks(self) -> list[str]:
@@ -56,8 +54,9 @@ class ReproductionReport:
 
     @property
     def sound(self) -> bool:
-        """Whether every row was run and all could be read; rows that differ are a result, no
-        failure.
+        """Whether every row was run and all could be read; rows may differ.
+
+        A row that differs is a result, no failure.
         """
         return self.reproduction.status == "complete" and not self.remarks
 
@@ -66,8 +65,8 @@ class ReproductionReport:
         return headline(self.counts, self.reproduction.mode)
 
 
-def _numbered(count: int, one: str, several: str) -> str:
-    return f"1 {one}" if count == 1 else f"{count} {several}"
+def _numbered(count: int, single: str, several: str) -> str:
+    return f"1 {single}" if count == 1 else f"{count} {several}"
 
 
 def headline(counts: Counts, mode: str) -> str:
@@ -86,16 +85,15 @@ def headline(counts: Counts, mode: str) -> str:
     ]
     if counts.unstated:
         parts.append(f"{_numbered(counts.unstated, 'is', 'are')} not stated in the source")
-    said = f"{', '.join(parts[:-1])}, and {parts[-1]}"
+    counted = f"{', '.join(parts[:-1])}, and {parts[-1]}"
     return (
         f"Of {_numbered(counts.rows, 'published number', 'published numbers')}"
-        f" {said}{f' ({mode} mode)' * bool(mode)}."
+        f" {counted}{f' ({mode} mode)' * bool(mode)}."
     )
 
 
 def make_reproduction_report(path: Path, out: Path | None = None) -> ReproductionReport:
-    """Judges the reproduction in `path` and writes its page into `out` (by default into the folder
-    itself).
+    """Judges the reproduction in `path` and writes its page into `out`, by default into `path`.
 
     Raises UsageError where there is none, TcplabError where reproduction.json cannot be used or
     nothing can be written. Whatever else is missing or broken is told on the page and in
@@ -123,7 +121,6 @@ def _files(report: ReproductionReport) -> Iterator[tuple[str, bytes]]:
 
 def _context(report: ReproductionReport, drawn: list[Picture | None]) -> dict[str, Any]:
     reproduction, facts = report.reproduction, report.reproduction.facts
-    digests = inner(facts, "digests")
     return {
         "report": report,
         "status": reproduction.status,
@@ -133,26 +130,26 @@ def _context(report: ReproductionReport, drawn: list[Picture | None]) -> dict[st
         "studies": [_shown(*pair) for pair in zip(report.studies, drawn, strict=True)],
         "total": report.counts,
         "tolerance": f"{100 * TOLERANCE:g} %",
-        "identity": text(facts, "id", reproduction.path.name),
-        "started": text(facts, "started"),
-        "durations": durations(facts),
-        "kernel": text(inner(facts, "kernel"), "release"),
-        "version": text(facts, "tcplab"),
-        "digests": [(printable(name), text(digests, name)) for name in digests],
+        "identity": facts.id or reproduction.path.name,
+        "started": facts.started,
+        "durations": facts.durations,
+        "kernel": facts.kernel.release,
+        "version": facts.tcplab,
+        "digests": [(printable(name), digest) for name, digest in facts.digests.items()],
     }
 
 
-def _shown(one: JudgedStudy, drawn: Picture | None) -> dict[str, Any]:
-    study, listed = one.study, reasons(one.rows)
+def _shown(judged: JudgedStudy, drawn: Picture | None) -> dict[str, Any]:
+    study, listed = judged.study, reasons(judged.rows)
     return {
         "study": study,
-        "counts": one.counts,
+        "counts": judged.counts,
         "picture": drawn,
         "reasons": listed,
-        "lines": [line(row, listed) for row in one.rows[:MOST_ROWS]],
-        "left": len(one.rows[MOST_ROWS:]),
-        "has_period": one.has_period,
-        "has_today": one.has_today,
+        "lines": [line(row, listed) for row in judged.rows[:MOST_ROWS]],
+        "left": len(judged.rows[MOST_ROWS:]),
+        "has_period": judged.has_period,
+        "has_today": judged.has_today,
         "source": study.source if study.year in study.source else f"{study.source} ({study.year})",
         "failures": study.failures[:MOST_ROWS],
         "failures_left": len(study.failures[MOST_ROWS:]),

@@ -43,9 +43,7 @@ _OURS = (
 
 @dataclass(frozen=True)
 class Cell:
-    """Ours under one kind of settings: the median, the range under it, the verdict in words and its
-    CSS class.
-    """
+    """Ours under one kind of settings: median, range, the verdict in words and its CSS class."""
 
     median: str
     range: str
@@ -76,7 +74,9 @@ UNEXPLAINED = "Not explained."
 def reasons(rows: Sequence[Judged]) -> list[str]:
     """Why rows differ, each once, in the order of the rows."""
     return list(
-        dict.fromkeys(one.row.why for one in rows if one.row.why and one.outcome.word == DIFFERS)
+        dict.fromkeys(
+            judged.row.why for judged in rows if judged.row.why and judged.outcome.word == DIFFERS
+        )
     )
 
 
@@ -123,14 +123,17 @@ def _cell(ours: Ours | None, verdict: Agreement, unit: str) -> Cell:
 
 
 def csv_text(studies: Sequence[JudgedStudy]) -> str:
-    """reproduction.csv: one line for each published number, figures in full, `values` with blanks
-    between them.
+    """reproduction.csv: one line for each published number, figures in full.
+
+    `values` have blanks between them.
     """
     with StringIO() as text:
         lines = csv.writer(text, lineterminator="\n")
         ours = (f"{way}_{column}" for way in ("period", "today") for column in _OURS)
         lines.writerow([*_HEAD, *ours, "seeds", "why", "command"])
-        lines.writerows(_csv_line(one.study.name, judged) for one in studies for judged in one.rows)
+        lines.writerows(
+            _csv_line(study.study.name, judged) for study in studies for judged in study.rows
+        )
         return text.getvalue()
 
 
@@ -160,5 +163,5 @@ def _csv_ours(
     if ours is None:
         return [verdict.word, *[None] * 6, 0, ""]
     interval = (ours.interval.low, ours.interval.high) if ours.interval else (None, None)
-    known = [ours.median, *interval, ours.runs.low, ours.runs.high, ours.count]
-    return [verdict.word, verdict.factor, *known, " ".join(map(str, values))]
+    figures = [ours.median, *interval, ours.runs.low, ours.runs.high, ours.count]
+    return [verdict.word, verdict.factor, *figures, " ".join(map(str, values))]

@@ -14,9 +14,7 @@ MOST_REMARKS = 12
 
 
 def print_reproduction(report: ReproductionReport) -> None:
-    """Prints what to check, how many rows of each study agree, and the page's path to standard
-    output.
-    """
+    """Prints what to check, how many rows of each study agree, and the page's path."""
     console = Console(highlight=False, soft_wrap=True)
     for remark in report.remarks[:MOST_REMARKS]:
         console.print(Text(f"Check: {remark}", style="yellow"))
@@ -53,8 +51,6 @@ def _table(report: ReproductionReport) -> Table:
 
 
 def _cells(counts: Counts, total: Counts) -> list[str]:
-    """The numbers of a line, with a column for rows without a published number only where there are
-    any.
-    """
-    found = [counts.rows, counts.agree, counts.within, counts.differ, counts.unrun]
-    return [str(number) for number in (*found, *[counts.unstated] * bool(total.unstated))]
+    """The numbers of a line; rows without a published number have a column if there are any."""
+    numbers = [counts.rows, counts.agree, counts.within, counts.differ, counts.unrun]
+    return [str(number) for number in (*numbers, *[counts.unstated] * bool(total.unstated))]

@@ -11,8 +11,7 @@ from analysis.measures.run_results import RunResults, measure_all
 from analysis.measures.trial_measures import Measured
 from analysis.pages.published.published_table import PublishedNumbers
 from analysis.pages.published.run_values import published_beside
-from analysis.records.evidence import Evidence, durations, read_evidence
-from analysis.records.jsonfile import inner, text
+from analysis.records.evidence import Evidence, read_evidence
 from analysis.records.problems import Problems
 from analysis.records.run_directory import RunRecord, read_run
 from analysis.rendering import page_files
@@ -103,21 +102,23 @@ def _packet_graphs(report: RunReport) -> Iterator[tuple[str, bytes]]:
     """Of the first seed: a page for each condition, and the files for xplot."""
     from analysis.reporting import packet_graphs
 
-    for one in report.results.first:
-        if one.ends:
-            title = f"{report.run.experiment}: {one.trial.condition.label}, seed {one.trial.seed}"
-            yield _page_name(one), packet_graphs.page(title, one).encode()
-        place = f"graphs/seed-{one.trial.seed}/{one.trial.condition.name}"
-        yield from ((f"{place}/{name}", content) for name, content in packet_graphs.xplot(one))
+    for trial in report.results.first:
+        if trial.ends:
+            title = (
+                f"{report.run.experiment}: {trial.trial.condition.label}, seed {trial.trial.seed}"
+            )
+            yield _page_name(trial), packet_graphs.page(title, trial).encode()
+        place = f"graphs/seed-{trial.trial.seed}/{trial.trial.condition.name}"
+        yield from ((f"{place}/{name}", content) for name, content in packet_graphs.xplot(trial))
 
 
-def _page_name(one: Measured) -> str:
-    return f"graphs/seed-{one.trial.seed}/{one.trial.condition.name}/graphs.html"
+def _page_name(trial: Measured) -> str:
+    return f"graphs/seed-{trial.trial.seed}/{trial.trial.condition.name}/graphs.html"
 
 
 def _context(report: RunReport, pictures: list[Picture]) -> dict[str, Any]:
     run = report.run
-    kernel = inner(run.manifest, "kernel")
+    manifest = run.manifest
     return {
         "report": report,
         "run": run,
@@ -127,19 +128,21 @@ def _context(report: RunReport, pictures: list[Picture]) -> dict[str, Any]:
         "published": report.published,
         "headline": report.answers[0].paragraphs[:2] if report.answers else (),
         "pictures": pictures,
-        "claim": text(run.manifest, "claim") or text(run.spec, "claim"),
-        "identity": text(run.manifest, "id", run.path.name),
-        "diagram": text(inner(run.spec, "topology"), "diagram"),
-        "started": text(run.manifest, "started"),
-        "kernel": text(kernel, "release"),
-        "kernel_digest": text(kernel, "digest"),
-        "image_digest": text(inner(run.manifest, "image"), "digest"),
-        "testbed": text(run.manifest, "testbed"),
-        "durations": durations(run.manifest),
+        "claim": manifest.claim or run.spec.claim,
+        "identity": manifest.id or run.path.name,
+        "diagram": run.spec.topology.diagram,
+        "started": manifest.started,
+        "kernel": manifest.kernel.release,
+        "kernel_digest": manifest.kernel.digest or "",
+        "image_digest": manifest.image.digest if manifest.image else "",
+        "testbed": manifest.testbed,
+        "durations": manifest.durations,
         "command": repeat_command(run),
-        "version": text(run.manifest, "tcplab"),
+        "version": manifest.tcplab,
         "packet_pages": [
-            (one.trial.condition.label, _page_name(one)) for one in report.results.first if one.ends
+            (trial.trial.condition.label, _page_name(trial))
+            for trial in report.results.first
+            if trial.ends
         ],
         "labels": [condition.label for condition in run.conditions],
     }

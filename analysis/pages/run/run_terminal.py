@@ -74,9 +74,7 @@ def _plain(report: RunReport) -> tuple[ReportQuantity, ...]:
 
 
 def _listing(listing: Listing, width: int) -> Table | None:
-    """The listing without columns of long cells; None where it is still too large for the
-    terminal.
-    """
+    """The listing without columns of long cells; None if it is still too large for the terminal."""
     columns = zip(listing.head, *listing.rows, strict=True)
     kept = [
         column for at, column in enumerate(columns) if at == 0 or max(map(len, column)) <= _WIDEST

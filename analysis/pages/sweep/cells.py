@@ -1,6 +1,4 @@
-"""The table of all cells: each factor's value, the chosen metric with its interval, medians of the
-other metrics.
-"""
+"""The table of all cells: the factors' values, the chosen metric, medians of the others."""
 
 from __future__ import annotations
 
@@ -8,30 +6,31 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analysis.measures.flow_rows import METRICS, Metric
 from analysis.measures.run_results import NOTHING
+from analysis.records import row_columns
+from analysis.records.row_columns import METRICS, Metric
 from analysis.records.sweep_folder import SweepRecord
 from analysis.statistics.metric_wording import decimals, fixed, labelled, signed
 from analysis.statistics.sweep_samples import Place, SweepSamples
 
 _MAIN = (
-    "goodput_kbit_s",
-    "rtt_median_ms",
-    "retransmitted_percent",
-    "timeouts",
-    "lost_percent",
-    "queue_drops",
+    row_columns.GOODPUT,
+    row_columns.RTT_MEDIAN,
+    row_columns.RETRANSMITTED_BYTES,
+    row_columns.TIMEOUTS,
+    row_columns.LOST,
+    row_columns.QUEUE_DROPS,
 )
-_OF_MANY_FLOWS = ("total_goodput_kbit_s", "jain_index")
+_OF_MANY_FLOWS = (row_columns.TOTAL_GOODPUT, row_columns.JAIN_INDEX)
 
 
 def shown_metrics(sweep: SweepRecord, samples: SweepSamples) -> list[Metric]:
     """The metrics beside the chosen one that have a column."""
-    names = (*_MAIN, *_OF_MANY_FLOWS) if samples.has_many_flows else _MAIN
+    columns = (*_MAIN, *_OF_MANY_FLOWS) if samples.has_many_flows else _MAIN
     return [
         metric
         for metric in METRICS
-        if metric.name in names
+        if metric in columns
         and metric != sweep.metric
         and not np.isnan(samples.medians[metric.name]).all()
     ]

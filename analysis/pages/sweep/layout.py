@@ -16,8 +16,10 @@ Levels = dict[int, int]
 
 @dataclass(frozen=True)
 class Layout:
-    """One graph of `sweep`: the factor `across`, the one that is told apart by colour or rows, and
-    panels for `rest`.
+    """One graph of `sweep`: its axis, what is told apart in it, and its panels.
+
+    `across` is the factor of the axis, `series` the one that is told apart by colour or rows;
+    `rest` has the panels.
 
     `panels` are the combinations that are shown, and `left_out` the sentence on those that are
     not.
@@ -68,8 +70,9 @@ def _layout(
 
 
 def for_lines(sweep: SweepRecord) -> Layout | None:
-    """Lines along a quantity, by preference not the compared one, which is told apart by colour;
-    None without any.
+    """Lines along a quantity, if possible not the compared one, which has colours; or None.
+
+    None if no factor is a quantity.
     """
     varied = _varied(sweep)
     across = _finest_quantity(sweep, [axis for axis in varied if axis != sweep.compare])
@@ -87,8 +90,9 @@ def for_lines(sweep: SweepRecord) -> Layout | None:
 
 
 def for_runs(sweep: SweepRecord) -> Layout:
-    """Single runs and distributions: the compared factor, or else the first, by colour; panels for
-    all others.
+    """Single runs and distributions: the compared factor, or else the first, has the colours.
+
+    All others have panels.
     """
     varied = _varied(sweep)
     series = sweep.compare if sweep.compare is not None else next(iter(varied), None)
@@ -96,8 +100,9 @@ def for_runs(sweep: SweepRecord) -> Layout:
 
 
 def for_maps(sweep: SweepRecord) -> Layout | None:
-    """Maps of two factors that are not the compared one: `across` the columns, `series` the rows;
-    None without two.
+    """Maps of two factors that are not the compared one; None without two.
+
+    `across` has the columns, `series` the rows.
     """
     axes = [axis for axis in _varied(sweep) if axis != sweep.compare]
     if len(axes) < 2:

@@ -10,10 +10,8 @@ from typing import Any
 from analysis.pages.published.published_table import PublishedNumbers
 from analysis.pages.sweep import cells
 from analysis.pages.sweep.sweep_pictures import pictures
-from analysis.records.evidence import durations
-from analysis.records.jsonfile import inner, number, objects, text
 from analysis.records.problems import Problems, printable
-from analysis.records.reproduction_folder import read_row
+from analysis.records.published_row import checked_row
 from analysis.records.sweep_folder import SweepRecord, read_sweep
 from analysis.rendering import page_files
 from analysis.reporting.run_pictures import Picture
@@ -51,9 +49,7 @@ class SweepReport:
 
     @property
     def remarks(self) -> list[str]:
-        """What a reader must know before all: points that failed or were not proved, and unreadable
-        files.
-        """
+        """What to know first: points that failed or were not proved, and unreadable files."""
         failed = max(self.sweep.points("failed"), len(self.sweep.failures))
         unproved = self.sweep.points("unproved")
         counted = [
@@ -91,8 +87,7 @@ def _points(count: int) -> str:
 
 
 def make_sweep_report(path: Path, out: Path | None = None) -> SweepReport:
-    """Analyses the sweep in `path` and writes its page into `out` (by default into the folder
-    itself).
+    """Analyses the sweep in `path` and writes its page into `out`, by default into `path`.
 
     Raises UsageError where there is no sweep, TcplabError where sweep.json cannot be used or
     nothing can be written. Whatever else is missing or broken is told on the page and in
@@ -118,9 +113,9 @@ def make_sweep_report(path: Path, out: Path | None = None) -> SweepReport:
 
 def _published(sweep: SweepRecord, problems: Problems) -> PublishedNumbers:
     """The numbers that were published with the settings of the sweep's points."""
-    found = inner(sweep.facts, "published")
-    rows = (read_row(entry, sweep.experiment, problems) for entry in objects(found, "rows"))
-    return PublishedNumbers(tuple(judge_row(row) for row in rows), text(found, "note"))
+    entries = sweep.facts.published
+    rows = (checked_row(entry, sweep.experiment, problems) for entry in entries.rows)
+    return PublishedNumbers(tuple(judge_row(row) for row in rows), entries.note)
 
 
 def _files(report: SweepReport) -> Iterator[tuple[str, bytes]]:
@@ -144,13 +139,13 @@ def _context(report: SweepReport, drawn: list[Picture]) -> dict[str, Any]:
         "published": report.published,
         "headline": report.headline,
         "pictures": drawn,
-        "identity": text(facts, "id", sweep.path.name),
-        "claim": text(facts, "claim"),
-        "started": text(facts, "started"),
-        "comparisons": [row(one, report.samples.unit) for one in kept],
+        "identity": facts.id or sweep.path.name,
+        "claim": facts.claim,
+        "started": facts.started,
+        "comparisons": [row(comparison, report.samples.unit) for comparison in kept],
         "comparison_count": len(report.comparisons),
         "comparisons_left": len(report.comparisons) - len(kept),
-        "has_places": any(one.where for one in kept),
+        "has_places": any(comparison.where for comparison in kept),
         "failures": sweep.failures[:MOST_ROWS],
         "failures_left": len(sweep.failures[MOST_ROWS:]),
         "listings": sweep_listings(sweep, report_of(sweep.experiment)),
@@ -174,18 +169,17 @@ def _cells(report: SweepReport) -> dict[str, Any]:
 
 
 def _making(sweep: SweepRecord, samples: SweepSamples) -> dict[str, Any]:
-    facts, until = sweep.facts, number(sweep.facts, "until")
-    digests = inner(facts, "digests")
+    facts, until = sweep.facts, sweep.facts.until
     return {
-        "command": text(facts, "command"),
+        "command": facts.command,
         "seeds": _seeds(samples.seeds),
-        "workers": text(facts, "workers"),
+        "workers": facts.workers,
         "until": None if until is None else signed(100 * until),
-        "durations": durations(facts),
+        "durations": facts.durations,
         "points": [(name, sweep.points(name)) for name in _COUNTS],
-        "kernel": text(inner(facts, "kernel"), "release"),
-        "version": text(facts, "tcplab"),
-        "digests": [(printable(name), text(digests, name)) for name in digests],
+        "kernel": facts.kernel.release,
+        "version": facts.tcplab,
+        "digests": [(printable(name), digest) for name, digest in facts.digests.items()],
     }
 
 

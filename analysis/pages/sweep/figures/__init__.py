@@ -1,3 +1,1 @@
-"""The graphs of a sweep: small multiples over the grid, for a reader who was not told what to look
-for.
-"""
+"""The graphs of a sweep: small multiples over the grid, which need no other explanation."""

@@ -1,0 +1,40 @@
+"""evidence.json of a trial and environment.json of a seed: what the kernel was seen to have."""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+
+class ProofEntry(Struct, frozen=True):
+    """One claim about the condition, what was observed, and whether that shows it."""
+
+    claim: str = ""
+    observed: tuple[str, ...] = ()
+    source: str = ""
+    held: bool | None = None
+
+
+class EvidenceFile(Struct, frozen=True):
+    """evidence.json. `sysctls` are those of each host, as they were read back."""
+
+    held: bool | None = None
+    sysctls: dict[str, dict[str, str]] = field(default_factory=dict)
+    proofs: tuple[ProofEntry, ...] = ()
+
+
+class SettingEntry(Struct, frozen=True):
+    """One setting of an interface: as asked for and as the kernel had it."""
+
+    interface: str = ""
+    field: str = ""
+    asked: str = ""
+    found: str = ""
+
+
+class EnvironmentFile(Struct, frozen=True):
+    """environment.json. `clock` is virtual or real."""
+
+    kernel: str = ""
+    clock: str = ""
+    asked_and_found: tuple[SettingEntry, ...] = ()
+    tools: dict[str, str] = field(default_factory=dict)

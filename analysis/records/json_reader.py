@@ -1,0 +1,190 @@
+"""A stranger's JSON as typed records: what is absent or broken becomes a problem, not a traceback.
+
+A record has a schema (a `msgspec.Struct`), and what it holds is of its types. A field of another
+type has its default, like one that is absent; an entry of a list that does not fit is passed over,
+and so are fields that the schema does not name.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from types import NoneType
+from typing import Any, Generic, TypeVar, get_args, get_origin
+
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import fields
+
+from analysis.records.problems import Problems, printable
+from topologies import untrusted
+from topologies.errors import TcplabError, UsageError
+
+Record = TypeVar("Record", bound=Struct)
+_Reader = Callable[[object], Any]
+"""Gives a value of its type, or UNSET if what it is given is none."""
+
+_GREATEST = 1e300
+"""Nothing that is measured comes near; JSON knows no limit, and Python takes Infinity too."""
+
+
+class UnreadableJson(Exception):
+    """Why a file holds no JSON object, as what follows the file's name in a sentence."""
+
+
+@dataclass(frozen=True)
+class ParsedFile(Generic[Record]):
+    """A file's record, of defaults only if the file cannot be used: `complaint` then says why."""
+
+    record: Record
+    complaint: str = ""
+
+    def noted(self, problems: Problems, name: str) -> Record:
+        """The record, after noting under `name` what is wrong with the file."""
+        if self.complaint:
+            problems.add(f"{name} {self.complaint}: what it would have told is left out.")
+        return self.record
+
+
+def parse(kind: type[Record], path: Path, most: int = untrusted.MOST) -> ParsedFile[Record]:
+    """The file at `path`, of at most `most` bytes."""
+    try:
+        return ParsedFile(typed(kind, read_object(path, most)))
+    except UnreadableJson as error:
+        return ParsedFile(kind(), str(error))
+
+
+def read(
+    kind: type[Record], path: Path, problems: Problems, name: str, most: int = untrusted.MOST
+) -> Record:
+    """The file at `path`, after noting under `name` what is wrong with it."""
+    return parse(kind, path, most).noted(problems, name)
+
+
+def read_object(path: Path, most: int = untrusted.MOST) -> dict[str, Any]:
+    """The JSON object in a file of at most `most` bytes. Raises UnreadableJson."""
+    try:
+        content = json.loads(untrusted.text(path.parent, path.name, most))
+    except FileNotFoundError:
+        raise UnreadableJson("is missing") from None
+    except (OSError, untrusted.StrangeFile) as error:
+        raise UnreadableJson(f"cannot be read ({why_not(error)})") from None
+    except (ValueError, RecursionError) as error:
+        raise UnreadableJson(f"is no valid JSON, perhaps cut short ({error})") from None
+    if not isinstance(content, dict):
+        raise UnreadableJson("holds no JSON object")
+    return content
+
+
+def why_not(error: OSError | untrusted.StrangeFile) -> str:
+    """Why a file cannot be read, in words."""
+    return str(error.strerror) if isinstance(error, OSError) else error.reason
+
+
+def read_main(kind: type[Record], path: Path, name: str, command: str, newest: int) -> Record:
+    """The file `path/name`, which makes a folder what `command` printed.
+
+    Raises UsageError if it is not such a folder, TcplabError if the file is broken or of a format
+    above `newest`.
+    """
+    if not path.is_dir():
+        raise UsageError(
+            f"There is no folder '{path}'.", f"Name the folder that {command} printed."
+        )
+    if not (path / name).exists():
+        raise UsageError(f"'{path}' has no {name}.", f"Name the folder that {command} printed.")
+    try:
+        content = read_object(path / name)
+        if not content:
+            raise UnreadableJson("is empty")
+    except UnreadableJson as error:
+        raise TcplabError(
+            printable(f"{name} {error}."),
+            f"Run {command} again: finished points are taken from the store.",
+        ) from None
+    written = number(content.get("format"))
+    if written is not None and written > newest:
+        raise TcplabError(
+            f"The folder was written in format {written:g}; this tcplab reads formats up to"
+            f" {newest}.",
+            "Update tcplab (git pull) and try again.",
+        )
+    return typed(kind, content)
+
+
+def typed(kind: type[Record], content: object) -> Record:
+    """What `content` says, as a record; of defaults only if it is no object."""
+    record = _struct(kind, content)
+    return kind() if isinstance(record, UnsetType) else record
+
+
+def text(value: object) -> str | None:
+    """A text without control characters; a number is written out, anything else is None."""
+    return printable(value) if isinstance(value, str | int | float) else None
+
+
+def number(value: object) -> float | None:
+    """A finite number, or None."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if -_GREATEST < value < _GREATEST else None
+
+
+@cache
+def _reader(kind: Any) -> _Reader:
+    """Whatever reads a field of this type."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if isinstance(kind, type) and issubclass(kind, Struct):
+        return partial(_struct, kind)
+    if origin is tuple:
+        return printables if arguments[0] is str else partial(_entries, _reader(arguments[0]))
+    if origin is dict:
+        return partial(_values, _reader(arguments[1]))
+    if NoneType in arguments:
+        return _reader(next(argument for argument in arguments if argument is not NoneType))
+    return _OF_VALUES[kind]
+
+
+@cache
+def _fields(kind: type[Struct]) -> tuple[tuple[str, _Reader], ...]:
+    return tuple((field.name, _reader(field.type)) for field in fields(kind))
+
+
+def _struct(kind: type[Record], content: object) -> Record | UnsetType:
+    if not isinstance(content, dict):
+        return UNSET
+    values = {name: reader(content[name]) for name, reader in _fields(kind) if name in content}
+    return kind(**{name: value for name, value in values.items() if value is not UNSET})
+
+
+def _entries(reader: _Reader, content: object) -> tuple[Any, ...] | UnsetType:
+    if not isinstance(content, list):
+        return UNSET
+    return tuple(value for entry in content if (value := reader(entry)) is not UNSET)
+
+
+def printables(content: object) -> tuple[str, ...] | UnsetType:
+    """The entries of a list, each as printable text."""
+    return tuple(map(printable, content)) if isinstance(content, list) else UNSET
+
+
+def _values(reader: _Reader, content: object) -> dict[str, Any] | UnsetType:
+    if not isinstance(content, dict):
+        return UNSET
+    values = {name: reader(value) for name, value in content.items()}
+    return {name: value for name, value in values.items() if value is not UNSET}
+
+
+def _or_unset(value: object) -> Any:
+    return UNSET if value is None else value
+
+
+_OF_VALUES: dict[Any, _Reader] = {
+    str: lambda value: _or_unset(text(value)),
+    float: lambda value: _or_unset(number(value)),
+    int: lambda value: value if type(value) is int else UNSET,
+    bool: lambda value: value if isinstance(value, bool) else UNSET,
+    Any: lambda value: value,
+}

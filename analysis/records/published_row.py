@@ -1,0 +1,93 @@
+"""A published number and ours, as spec.json, sweep.json and reproduction.json hold it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec import Struct
+
+from analysis.records.json_reader import number, text
+from analysis.records.problems import Problems
+
+
+class RowEntry(Struct, frozen=True):
+    """A row as it was written; what of its numbers can be used, `checked_row` tells."""
+
+    where: str = "unnamed"
+    quantity: str = "value"
+    unit: str = ""
+    series: str = ""
+    x: float | None = None
+    published: Any = None
+    published_low: float | None = None
+    published_high: float | None = None
+    published_note: str = ""
+    period: Any = None
+    today: Any = None
+    seeds: tuple[str, ...] = ()
+    why: str = ""
+    command: str = ""
+
+
+@dataclass(frozen=True)
+class PublishedRow:
+    """One published number, and ours for each seed: with the settings of its time and with today's.
+
+    `published` is None if the source does not state it; `printed` are its digits. `low` and
+    `high` are the least and greatest of the published repetitions, None if there are none.
+    All are in `unit`.
+    """
+
+    where: str
+    quantity: str
+    unit: str
+    series: str
+    x: float | None
+    published: float | None
+    printed: str
+    low: float | None
+    high: float | None
+    note: str
+    period: tuple[float, ...]
+    today: tuple[float, ...]
+    seeds: tuple[str, ...]
+    why: str
+    command: str
+
+
+def checked_row(entry: RowEntry, study: str, problems: Problems) -> PublishedRow:
+    """The row that an entry describes; what of it cannot be used is a problem."""
+    published = number(entry.published)
+    if published is None and entry.published is not None:
+        problems.add(
+            f"The published number of '{entry.where}' in study {study} is no finite number; it"
+            " counts as not stated."
+        )
+    return PublishedRow(
+        entry.where,
+        entry.quantity,
+        entry.unit,
+        entry.series,
+        entry.x,
+        published,
+        "" if published is None else text(entry.published) or "",
+        entry.published_low,
+        entry.published_high,
+        entry.published_note,
+        _values(entry.period, entry.where, problems),
+        _values(entry.today, entry.where, problems),
+        entry.seeds,
+        entry.why,
+        entry.command,
+    )
+
+
+def _values(content: object, where: str, problems: Problems) -> tuple[float, ...]:
+    """The finite numbers of a list, null for a seed that gave none."""
+    listed = content if isinstance(content, list) else []
+    values = tuple(value for entry in listed if (value := number(entry)) is not None)
+    given = sum(entry is not None for entry in listed)
+    if len(values) < given or not isinstance(content, list | None):
+        problems.add(f"Some values of '{where}' are no finite numbers: they are left out.")
+    return values
