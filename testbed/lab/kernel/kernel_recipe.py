@@ -1,7 +1,8 @@
 """The lab kernel and its first process: patch, configure, compile, strip.
 
 The same sources give the same bytes in any folder on any machine with the same compiler: the
-build is sealed (testbed.recipes.building) and sees a fixed path, environment and date.
+build is sealed (testbed.recipes.building) and sees a fixed path, a fixed environment and a fixed
+date.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ FIXED = {
     "KBUILD_BUILD_HOST": "tcplab",
     "KBUILD_BUILD_VERSION": "1",
     # programs of the build that are kept for modules (module_tree.py) run on other machines too
-    "HOSTLDFLAGS": ("-static"),
+    "HOSTLDFLAGS": "-static",
 }
 MAKE = ("make", "ARCH=um")
 
@@ -51,9 +52,7 @@ def kernel_recipe(given: Path | None = None) -> Recipe:
 
 
 def init_recipe() -> Recipe:
-    """The recipe for `init`, the guest's first process, and `confine`, the host's last program
-    before the kernel.
-    """
+    """The recipe for `init`, the guest's first process, and `confine`, which starts the kernel."""
     return Recipe("init", (HERE / "init.c", HERE / "confine.c"), ("init", "confine"), build_init)
 
 
@@ -119,9 +118,7 @@ def apply(workshop: Workshop, patch: Path, source: ObtainedSource) -> None:
 
 
 def configure(workshop: Workshop) -> str:
-    """Write .config, check that it has every line of lab.config, and return the kernel's
-    release.
-    """
+    """Write .config and return the kernel's release; every line of lab.config must be in it."""
     fragment = HERE / "lab.config"
     wanted = [line for line in fragment.read_text().splitlines() if line.startswith("CONFIG_")]
     (workshop.folder / "lab.config").write_bytes(fragment.read_bytes())

@@ -11,9 +11,7 @@ from testbed.recipes.building import Workshop
 from testbed.recipes.cache import Facts
 
 MODULE_TREE = "modules.tar.gz"
-"""5800 files, 45 MB, 10 MB compressed; unpacked in 0.3 s (xz would have 7 MB and take 18 s to
-make).
-"""
+"""5800 files, 45 MB, 10 MB compressed; unpacked in 0.3 s (xz: 7 MB, and 18 s to make)."""
 
 # As the kernel's own scripts/package/install-extmod-build chooses, without the headers of drivers.
 # The order of names, owners and times are fixed: the same tree gives the same file.
