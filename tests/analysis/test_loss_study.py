@@ -24,7 +24,7 @@ from analysis.pages.sweep.sweep_page import SweepReport, make_sweep_report
 from analysis.records.run_directory import run_of
 from experiments.sack_loss_sweep import loss_summary
 from experiments.sack_loss_sweep.statistics_file import file_name, statistics
-from experiments.sweep.point import _statistics
+from experiments.sweep.measured_rows import _statistics
 
 DATA = Path(__file__).parent / "data" / "loss"
 SPEC: dict[str, Any] = {
