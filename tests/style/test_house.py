@@ -19,7 +19,7 @@ from testbed.host.naming import HOME, PACKAGES, as_in_checkout, as_installed
 ROOT = Path(__file__).resolve().parents[2]
 CONVENTIONAL = {"__init__", "__main__", "report", "targets", "reasons", "statistics_file", "key"}
 """Names of modules that one folder of a kind has as the next: of a study, of a lab."""
-TO_BE_MOVED_CLASSES: set[str] = set()
+TO_BE_MOVED_CLASSES = {"InterfaceSetting"}
 TO_BE_MOVED_MODULES = {"spec", "matching", "comparing"}
 TO_BE_PARTED = {
     frozenset(("analysis.measures", "analysis.records")),
