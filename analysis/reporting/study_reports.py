@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from analysis.reporting.swept_runs import SweptCell
     from analysis.statistics.sweep_samples import SweepSamples
 
-_CATALOGUE = "experiments.definition.catalogue"  # by name: analysis works without experiments
+# By name: the analysis works without the experiments.
+_PREFIX = __name__.removesuffix("analysis.reporting.study_reports")
+_CATALOGUE = f"{_PREFIX}experiments.definition.catalogue"
 
 
 @dataclass(frozen=True)

@@ -129,7 +129,7 @@ def part(study: str, name: str) -> ModuleType | None:
     file = next((named.file for named in catalogue() if named.name == study), None)
     if file is None or file.name != "__init__.py":
         return None
-    module = f"experiments.{study}.{name}"
+    module = f"{experiments.__name__}.{study}.{name}"
     return importlib.import_module(module) if importlib.util.find_spec(module) else None
 
 
