@@ -27,8 +27,8 @@ class _LazyCommands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in self.ELSEWHERE:
-            found: click.Command = getattr(import_module(self.ELSEWHERE[cmd_name]), cmd_name)
-            return found
+            command: click.Command = getattr(import_module(self.ELSEWHERE[cmd_name]), cmd_name)
+            return command
         return super().get_command(ctx, cmd_name)
 
 

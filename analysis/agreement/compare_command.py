@@ -42,7 +42,7 @@ def compare(path: Path, engine: Engine, differing: bool) -> None:
 def _compare(path: Path, engine: Engine, differing: bool) -> int:
     problems, console = Problems(), Console()
     run = read_run(path, problems) if path.is_dir() else None
-    found = truths(run, problems, engine) if run else ()
+    counts = truths(run, problems, engine) if run else ()
     captures = (
         sorted(file for trial in run.trials for file in trial.folder.glob("*.pcap"))
         if run
@@ -51,7 +51,7 @@ def _compare(path: Path, engine: Engine, differing: bool) -> int:
     comparisons = [compare_capture(capture, engine) for capture in captures]
     _print_disagreements(console, comparisons)
     if run:
-        _print_truths(console, found)
+        _print_truths(console, counts)
     for comparison in comparisons:
         _print_fields(console, comparison, differing)
     for comparison in comparisons:
@@ -62,7 +62,7 @@ def _compare(path: Path, engine: Engine, differing: bool) -> int:
     for sentence in problems.found:
         console.print(f"warning: {sentence}", markup=False)
     return (
-        0 if all(one.sound for one in comparisons) and all(truth.agrees for truth in found) else 1
+        0 if all(one.sound for one in comparisons) and all(truth.agrees for truth in counts) else 1
     )
 
 
@@ -117,7 +117,7 @@ def _print_disagreements(console: Console, comparisons: list[CaptureComparison])
         )
 
 
-def _print_truths(console: Console, found: Iterable[Truth]) -> None:
+def _print_truths(console: Console, counts: Iterable[Truth]) -> None:
     rows = [
         (
             truth.trial,
@@ -128,7 +128,7 @@ def _print_truths(console: Console, found: Iterable[Truth]) -> None:
             "yes" if truth.agrees else "NO",
             truth.policy.kind,
         )
-        for truth in found
+        for truth in counts
     ]
     names = ("trial", "figure", "counted by", "counted", "captures", "agrees", "policy")
     console.print(_table("What the kernel and the tools counted", rows, *names))

@@ -149,10 +149,10 @@ def _faults(theirs: str, compatible: str, ours: str, judged: Policy) -> Iterable
         yield "it is not tcptrace's value"
 
 
-def _close(one: str, other: str, allowed: float) -> bool:
-    if one == other:
+def _close(value: str, other: str, allowed: float) -> bool:
+    if value == other:
         return True
     try:
-        return abs(float(one) - float(other)) <= allowed * 1.0001
+        return abs(float(value) - float(other)) <= allowed * 1.0001
     except ValueError:
         return False

@@ -130,7 +130,7 @@ def _path(
         return  # a path of one switch has two ports: one each way
     other = qdiscs.port_loss(next(name for name in ports if name != port.port))
     for way, seen in (("forward", port), ("back", other)):
-        lost = sum(getattr(one, way).packets["lost"].fill_null(True).sum() for one in matched)
+        lost = sum(getattr(pair, way).packets["lost"].fill_null(True).sum() for pair in matched)
         towards = run.flow.receiver if way == "forward" else run.flow.sender
         counted = seen.lost + seen.dropped
         yield Truth(

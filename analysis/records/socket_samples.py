@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from analysis.records.json_reader import typed
 
@@ -65,7 +65,7 @@ def read_samples(lines: Iterable[str], port: int) -> list[SocketSample]:
 
 def by_port(lines: Iterable[str]) -> dict[str, list[SocketSample]]:
     """All samples by the remote port of their socket. Raises ValueError on a broken line."""
-    samples: dict[str, list[SocketSample]] = field(default_factory=dict)
+    samples: dict[str, list[SocketSample]] = {}
     for line in lines:
         for port, sample in _samples(json.loads(line)) if line.strip() else ():
             samples.setdefault(port, []).append(sample)

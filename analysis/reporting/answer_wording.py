@@ -51,18 +51,19 @@ def each(
     No names where the run has one condition, or where all figures are the same.
     """
     every = results.run.conditions
-    found = [
-        (middle(results, quantity, one), one)
-        for one in (every if conditions is None else conditions)
+    medians = [
+        (middle(results, quantity, condition), condition)
+        for condition in (every if conditions is None else conditions)
     ]
-    said = [
-        (figure(value, quantity.unit), called(results, one))
-        for value, one in found
+    figures = [
+        (figure(value, quantity.unit), called(results, condition))
+        for value, condition in medians
         if value is not None
     ]
-    if len(every) == 1 or (len(said) == len(every) and len({text for text, _ in said}) == 1):
-        return said[0][0] if said else ""
-    return listed([f"{text} ({name})" for text, name in said])
+    alike = len(figures) == len(every) and len({text for text, _ in figures}) == 1
+    if len(every) == 1 or alike:
+        return figures[0][0] if figures else ""
+    return listed([f"{text} ({name})" for text, name in figures])
 
 
 def listed(words: Sequence[str]) -> str:
@@ -82,7 +83,9 @@ def side_by_side(results: RunResults) -> list[list[Measured]]:
     """The first seed's trials in groups that fit into one picture: all, or by their time."""
     groups = in_the_same_time(results)
     together = groups if len(results.run.conditions) > _BESIDE else [list(results.run.conditions)]
-    return [[one for one in results.first if one.trial.condition in group] for group in together]
+    return [
+        [trial for trial in results.first if trial.trial.condition in group] for group in together
+    ]
 
 
 def compared(
@@ -101,7 +104,7 @@ def compared(
     pairs = [(pair[0], pair[1]) for pair in quantity.pairs(results, (first, second))]
     if not pairs or min(min(pair) for pair in pairs) <= 0:
         return ""
-    above, below = [one for one, _ in pairs], [other for _, other in pairs]
+    above, below = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     interval = ratio(below, above)
     times = median(above) / median(below)
     if interval is None:

@@ -22,7 +22,7 @@ def rates_of_flows(results: RunResults, group: str = "flows") -> Listing | None:
     if len(results.run.flows) < 2:
         return None
     head = ("Condition", "Flows", "Sum", "Jain's index", "Slowest", "Fastest", "Every flow")
-    rows = tuple(_row(results, one, group) for one in results.first)
+    rows = tuple(_row(results, trial, group) for trial in results.first)
     notes = ["Mbit/s at the receivers, from the last lines of all flows' .server.txt."]
     if len(results.run.seeds) > 1:
         notes.append(
@@ -32,8 +32,8 @@ def rates_of_flows(results: RunResults, group: str = "flows") -> Listing | None:
     return Listing(title, head, rows, tuple(notes))
 
 
-def _row(results: RunResults, one: Measured, group: str) -> tuple[str, ...]:
-    condition, keys = one.trial.condition, _GROUPS[group]
+def _row(results: RunResults, trial: Measured, group: str) -> tuple[str, ...]:
+    condition, keys = trial.trial.condition, _GROUPS[group]
     cells = [
         spread([scale * value for value in results.values(key, condition)])
         for key, scale in (
@@ -43,7 +43,7 @@ def _row(results: RunResults, one: Measured, group: str) -> tuple[str, ...]:
             (keys.most, 1e-3),
         )
     ]
-    meant = [flow for flow in one.flows if group == "flows" or flow.flow.protocol == group]
+    meant = [flow for flow in trial.flows if group == "flows" or flow.flow.protocol == group]
     rates = sorted(
         (flow.goodput / 1000 for flow in meant if flow.goodput is not None), reverse=True
     )

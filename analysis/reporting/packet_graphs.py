@@ -16,14 +16,14 @@ _FILES = {"time_sequence": "tsg", "rtt": "rtt"}
 """Our names of the files, and tcptrace's of the graphs: what its options -S and -R write."""
 
 
-def page(title: str, one: Measured) -> str:
+def page(title: str, trial: Measured) -> str:
     """Both ends' captures with all flows, and the congestion windows of the senders' sockets."""
-    return graphs.page(title, [_capture(end) for end in one.ends], _samples(one))
+    return graphs.page(title, [_capture(end) for end in trial.ends], _samples(trial))
 
 
-def xplot(one: Measured) -> Iterator[tuple[str, bytes]]:
+def xplot(trial: Measured) -> Iterator[tuple[str, bytes]]:
     """File names and contents: the first flow's data in each capture."""
-    for end in one.ends:
+    for end in trial.ends:
         way = _data(end)
         if way:
             yield from (
@@ -31,9 +31,9 @@ def xplot(one: Measured) -> Iterator[tuple[str, bytes]]:
             )
 
 
-def drawn(one: Measured) -> tuple[tcptrace_lines.TimeSequence | None, list[tuple[float, float]]]:
+def drawn(trial: Measured) -> tuple[tcptrace_lines.TimeSequence | None, list[tuple[float, float]]]:
     """The data's time-sequence lines at the sender, and round trips as (seconds since 1970, ms)."""
-    at_sender = next((end for end in one.ends if end.role == "sender"), None)
+    at_sender = next((end for end in trial.ends if end.role == "sender"), None)
     way = _data(at_sender) if at_sender else None
     return (tcptrace_lines.time_sequence(way), tcptrace_lines.rtts(way)) if way else (None, [])
 
@@ -51,15 +51,21 @@ def _flow(end: End) -> graphs.Capture:
     return graphs.Capture(end.interface, end.packets, end.reading.connections)
 
 
-def _samples(one: Measured) -> Samples:
+def _samples(trial: Measured) -> Samples:
     """The sockets' samples by the connection's number in the first capture."""
-    if not one.ends:
+    if not trial.ends:
         return {}
-    rows = one.ends[0].reading.connections
-    found = {flow.flow.port: at_port(rows, flow.flow.port) for flow in one.flows if flow.samples}
-    numbers = {port: int(some["connection"][0]) for port, some in found.items() if some.height}
+    rows = trial.ends[0].reading.connections
+    connections = {
+        flow.flow.port: at_port(rows, flow.flow.port) for flow in trial.flows if flow.samples
+    }
+    numbers = {
+        port: int(matches["connection"][0])
+        for port, matches in connections.items()
+        if matches.height
+    }
     return {
         numbers[flow.flow.port]: flow.samples
-        for flow in one.flows
+        for flow in trial.flows
         if flow.flow.port in numbers and flow.samples
     }

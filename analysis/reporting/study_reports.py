@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from analysis.reporting.swept_runs import SweptCell
     from analysis.statistics.sweep_samples import SweepSamples
 
-# By name: the analysis works without the experiments.
-_PREFIX = __name__.removesuffix("analysis.reporting.study_reports")
-_CATALOGUE = f"{_PREFIX}experiments.definition.catalogue"
+_EXPERIMENTS = f"{__name__.partition('analysis')[0]}experiments"
+"""Imported by name: the experiments may import the analysis, not the analysis them."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ def report_of(experiment: str) -> StudyReport:
     The name comes from a stranger's folder: nothing is imported but a part of a known study.
     Raises TcplabError if its module has no `REPORT`.
     """
-    module = import_module(_CATALOGUE).part(experiment, "report")
+    module = import_module(f"{_EXPERIMENTS}.definition.catalogue").part(experiment, "report")
     if module is None:
         return StudyReport()
     report = getattr(module, "REPORT", None)

@@ -123,7 +123,8 @@ def build_row(
     cells = tuple(NOTHING if figure is None else spread([figure]) for figure in theirs)
     mark = "†" if quantity.total else ""
     differences = tuple(
-        _difference(one, measured, mark) for one, measured in zip(theirs, values, strict=True)
+        _difference(original, measured, mark)
+        for original, measured in zip(theirs, values, strict=True)
     )
     return TableRow(quantity.name, quantity.unit, quantity.source, ours, cells, differences)
 

@@ -53,9 +53,14 @@ def compare(sweep: SweepRecord, samples: SweepSamples) -> list[LevelComparison]:
     """All comparisons, in the order of the grid; none if nothing is compared or has a value."""
     if sweep.compare is None or samples.is_empty:
         return []
-    found = list(_pairs(sweep, samples, sweep.compare))
-    corrected = paired_tests.holm([one.paired.p if one.paired else 1.0 for one in found])
-    return [replace(one, corrected=p) for one, p in zip(found, corrected, strict=True)]
+    comparisons = list(_pairs(sweep, samples, sweep.compare))
+    corrected = paired_tests.holm(
+        [comparison.paired.p if comparison.paired else 1.0 for comparison in comparisons]
+    )
+    return [
+        replace(comparison, corrected=p)
+        for comparison, p in zip(comparisons, corrected, strict=True)
+    ]
 
 
 def _pairs(sweep: SweepRecord, samples: SweepSamples, axis: int) -> Iterator[LevelComparison]:
@@ -89,11 +94,11 @@ def sentence(comparison: LevelComparison, sweep: SweepRecord, samples: SweepSamp
             " be compared."
         )
     if comparison.verdict == UNSHOWN:
-        said = f"{UNSHOWN} between {comparison.second} and {comparison.first}"
+        claim = f"{UNSHOWN} between {comparison.second} and {comparison.first}"
     else:
-        said = f"{comparison.verdict} with {comparison.second} than with {comparison.first}"
-    found = _evidence(comparison, comparison.paired, samples.unit)
-    return f"{where}{called(sweep.metric)} {verb(sweep.metric)} {said}: {found}."
+        claim = f"{comparison.verdict} with {comparison.second} than with {comparison.first}"
+    evidence = _evidence(comparison, comparison.paired, samples.unit)
+    return f"{where}{called(sweep.metric)} {verb(sweep.metric)} {claim}: {evidence}."
 
 
 def _evidence(comparison: LevelComparison, paired: Paired, unit: str) -> str:
@@ -148,7 +153,7 @@ def overall(
         return [_capital(sentence(comparisons[0], sweep, samples)), *too_few(comparisons)]
     if nothing := too_few(comparisons):
         return nothing
-    shown = sum(one.verdict != UNSHOWN for one in comparisons)
+    shown = sum(comparison.verdict != UNSHOWN for comparison in comparisons)
     first = f"{called(sweep.metric)} {verb(sweep.metric)} shown to differ."
     return [f"In {shown} of {len(comparisons)} comparisons {first}", *_balances(comparisons)]
 
@@ -159,23 +164,29 @@ def _capital(text: str) -> str:
 
 def _balances(comparisons: Sequence[LevelComparison]) -> list[str]:
     """One sentence for each pair of levels."""
-    counted = Counter((one.first, one.second, one.verdict) for one in comparisons)
+    counted = Counter(
+        (comparison.first, comparison.second, comparison.verdict) for comparison in comparisons
+    )
     verdicts: tuple[Verdict, ...] = ("larger", "smaller", UNSHOWN)
     return [
         f"{second} against {first}: "
         + ", ".join(
-            f"{one} in {counted[first, second, one]}"
-            for one in verdicts
-            if counted[first, second, one]
+            f"{verdict} in {counted[first, second, verdict]}"
+            for verdict in verdicts
+            if counted[first, second, verdict]
         )
         + "."
-        for first, second in dict.fromkeys((one.first, one.second) for one in comparisons)
+        for first, second in dict.fromkeys(
+            (comparison.first, comparison.second) for comparison in comparisons
+        )
     ]
 
 
 def too_few(comparisons: Sequence[LevelComparison]) -> list[str]:
     """If the test can show nothing whatever the values are, that must not look like agreement."""
-    seeds = max((one.paired.count for one in comparisons if one.paired), default=0)
+    seeds = max(
+        (comparison.paired.count for comparison in comparisons if comparison.paired), default=0
+    )
     needed = paired_tests.fewest_seeds(len(comparisons))
     if seeds >= needed:
         return []
@@ -195,32 +206,67 @@ def csv_text(
     with StringIO() as text:
         rows = csv.writer(text, lineterminator="\n")
         rows.writerow([*others, "first", "second", *figures])
-        rows.writerows(_csv_row(one, sweep, samples.unit) for one in comparisons)
+        rows.writerows(_csv_row(comparison, sweep, samples.unit) for comparison in comparisons)
         return text.getvalue()
 
 
-def _csv_row(one: LevelComparison, sweep: SweepRecord, unit: str) -> list[str | float | None]:
-    placed = zip(sweep.factors, one.place, strict=True)
+def _csv_row(
+    comparison: LevelComparison, sweep: SweepRecord, unit: str
+) -> list[str | float | None]:
+    placed = zip(sweep.factors, comparison.place, strict=True)
     others = [
         factor.values[level] for axis, (factor, level) in enumerate(placed) if axis != sweep.compare
     ]
-    paired = one.paired
+    paired = comparison.paired
     if paired is None:
-        return [*others, one.first, one.second, *[None] * 5, 0, None, one.corrected, one.verdict]
-    figures = (paired.estimate, paired.low, paired.high, paired.count, paired.p, one.corrected)
-    shown = "" if paired.scale == "ratio" else unit
-    return [*others, one.first, one.second, paired.scale, shown, *figures, one.verdict]
-
-
-def row(one: LevelComparison, unit: str) -> tuple[str, ...]:
-    """The cells of the table: place, the levels, estimate, interval, seeds, p and verdict."""
-    if one.paired is None:
-        return (one.where, one.first, one.second, NOTHING, NOTHING, "0", NOTHING, one.verdict)
-    ends = interval(one.paired).removeprefix("95 % interval ") or NOTHING
+        return [
+            *others,
+            comparison.first,
+            comparison.second,
+            *[None] * 5,
+            0,
+            None,
+            comparison.corrected,
+            comparison.verdict,
+        ]
     figures = (
-        estimate(one.paired, unit),
-        ends,
-        written(one.paired.count),
-        probability(one.corrected).removeprefix("= "),
+        paired.estimate,
+        paired.low,
+        paired.high,
+        paired.count,
+        paired.p,
+        comparison.corrected,
     )
-    return (one.where, one.first, one.second, *figures, one.verdict)
+    shown = "" if paired.scale == "ratio" else unit
+    return [
+        *others,
+        comparison.first,
+        comparison.second,
+        paired.scale,
+        shown,
+        *figures,
+        comparison.verdict,
+    ]
+
+
+def row(comparison: LevelComparison, unit: str) -> tuple[str, ...]:
+    """The cells of the table: place, the levels, estimate, interval, seeds, p and verdict."""
+    if comparison.paired is None:
+        return (
+            comparison.where,
+            comparison.first,
+            comparison.second,
+            NOTHING,
+            NOTHING,
+            "0",
+            NOTHING,
+            comparison.verdict,
+        )
+    ends = interval(comparison.paired).removeprefix("95 % interval ") or NOTHING
+    figures = (
+        estimate(comparison.paired, unit),
+        ends,
+        written(comparison.paired.count),
+        probability(comparison.corrected).removeprefix("= "),
+    )
+    return (comparison.where, comparison.first, comparison.second, *figures, comparison.verdict)

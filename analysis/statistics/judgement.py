@@ -71,11 +71,11 @@ class JudgedRows:
     @property
     def has_period(self) -> bool:
         """Whether a number was measured with the settings of its time."""
-        return any(one.period for one in self.rows)
+        return any(row.period for row in self.rows)
 
     @property
     def has_today(self) -> bool:
-        return any(one.today for one in self.rows)
+        return any(row.today for row in self.rows)
 
 
 @dataclass(frozen=True)
@@ -99,9 +99,9 @@ def judge_row(row: PublishedRow) -> Judged:
 
 
 def count(rows: Sequence[Judged]) -> Counts:
-    words = [one.outcome.word for one in rows]
-    period = sum(one.period_verdict.word == AGREES for one in rows)
-    today = sum(one.today_verdict.word == AGREES for one in rows)
+    words = [row.outcome.word for row in rows]
+    period = sum(row.period_verdict.word == AGREES for row in rows)
+    today = sum(row.today_verdict.word == AGREES for row in rows)
     return Counts(
         len(rows),
         period,

@@ -29,14 +29,14 @@ def labelled(metric: Metric, unit: str) -> str:
 
 def decimals(low: float, high: float, neutral: float | None = None) -> int:
     """The decimals that show two digits of the width, and no end as `neutral` that is not."""
-    found = max(0, min(_MOST_DECIMALS, 1 - floor(log10(high - low))))
+    places = max(0, min(_MOST_DECIMALS, 1 - floor(log10(high - low))))
     while (
-        found < _MOST_DECIMALS
-        and neutral in (round(low, found), round(high, found))
+        places < _MOST_DECIMALS
+        and neutral in (round(low, places), round(high, places))
         and neutral not in (low, high)
     ):
-        found += 1
-    return found
+        places += 1
+    return places
 
 
 def fixed(value: float, places: int) -> str:

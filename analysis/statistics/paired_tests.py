@@ -243,17 +243,17 @@ def signed_rank(differences: Sequence[float] | Numbers) -> float:
     which iperf's three digits make common: scipy.stats.wilcoxon approximates it there, or tries
     all signs, 0.25 s for 13 pairs.
     """
-    found = np.asarray(differences, dtype=np.float64)
-    found = found[found != 0]
-    if not len(found):
+    nonzero = np.asarray(differences, dtype=np.float64)
+    nonzero = nonzero[nonzero != 0]
+    if not len(nonzero):
         return 1.0
-    if len(found) > EXACT_UP_TO:
+    if len(nonzero) > EXACT_UP_TO:
         from scipy.stats import wilcoxon  # here, because it takes 0.8 s to load
 
-        return float(wilcoxon(found).pvalue)
-    _, places, counts = np.unique(np.abs(found), return_inverse=True, return_counts=True)
+        return float(wilcoxon(nonzero).pvalue)
+    _, places, counts = np.unique(np.abs(nonzero), return_inverse=True, return_counts=True)
     doubled = (2 * np.cumsum(counts) - counts + 1)[places]  # a mean rank may end in a half
-    null, total = _null(tuple(sorted(doubled.tolist()))), int(doubled[found > 0].sum())
+    null, total = _null(tuple(sorted(doubled.tolist()))), int(doubled[nonzero > 0].sum())
     return float(min(1.0, 2 * min(null[: total + 1].sum(), null[total:].sum())))
 
 

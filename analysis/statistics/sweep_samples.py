@@ -64,10 +64,10 @@ class SweepSamples:
     def median(self) -> Numbers:
         """The median of each cell, NaN where there is no value."""
         counts = (~np.isnan(self.values)).sum(axis=-1)
-        found = np.full(counts.shape, np.nan)
+        medians = np.full(counts.shape, np.nan)
         if counts.any():
-            found[counts > 0] = np.nanmedian(self.values[counts > 0], axis=-1)
-        return found
+            medians[counts > 0] = np.nanmedian(self.values[counts > 0], axis=-1)
+        return medians
 
     @property
     def counts(self) -> np.ndarray[tuple[int, ...], np.dtype[np.intp]]:
@@ -204,12 +204,12 @@ def _medians(
     sweep: SweepRecord, runs: pl.DataFrame, units: dict[str, tuple[str, float]]
 ) -> dict[str, Numbers]:
     cells = runs.group_by("cell").agg(pl.col(metric.name).median() for metric in METRICS)
-    found = {}
+    medians = {}
     for name, (_, divisor) in units.items():
         values = np.full(prod(sweep.shape), np.nan)
         values[cells["cell"].to_numpy()] = cells[name].fill_null(float("nan")).to_numpy() / divisor
-        found[name] = values.reshape(sweep.shape)
-    return found
+        medians[name] = values.reshape(sweep.shape)
+    return medians
 
 
 def _amounts(rows: pl.DataFrame, factor: SweptFactor, place: int) -> tuple[float | None, ...]:

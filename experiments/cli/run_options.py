@@ -84,7 +84,7 @@ class RunOptions:
         return "virtual" if self.testbed == "auto" and in_guest else choose(self.testbed)
 
     def _published(self) -> tuple[dict[str, Any], ...]:
-        from experiments.published.matching import (
+        from experiments.published.same_settings import (
             published_beside,  # a tenth of a second that --help can do without
         )
 

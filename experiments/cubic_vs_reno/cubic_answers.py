@@ -50,9 +50,9 @@ SLOWEST = ReportQuantity(
 FASTEST = ReportQuantity(
     "Fastest flow", "Mbit/s", metric_keys.FLOWS.most, "last lines of .server.txt", scale=1e-3
 )
-AGAIN = counter("Segments sent again", "TcpRetransSegs")
+AGAIN = counter("Retransmitted segments", "TcpRetransSegs")
 RESENT = ReportQuantity(
-    "Share of segments sent again",
+    "Share of segments retransmitted",
     "%",
     metric_keys.of_metric(row_columns.RETRANSMITTED_SHARE),
     "counters.json, all senders",
@@ -102,11 +102,11 @@ def _faster(results: RunResults) -> Answer:
     rates = each(results, RATE)
     if not rates:
         return Answer(question, ("No condition has a rate, so this cannot be answered.",))
-    said = [f"The rates are {rates}.", *_ratios(results, RATE), *_limits(results)]
+    sentences = [f"The rates are {rates}.", *_ratios(results, RATE), *_limits(results)]
     return Answer(
         question,
-        (*said, *more_repetitions(results)),
-        tuple(fact(results, one) for one in (RATE, GOODPUT)),
+        (*sentences, *more_repetitions(results)),
+        tuple(fact(results, quantity) for quantity in (RATE, GOODPUT)),
     )
 
 
@@ -114,16 +114,18 @@ def _ratios(results: RunResults, quantity: ReportQuantity) -> list[str]:
     """The first condition against each other of the same time."""
     groups = in_the_same_time(results)
     return [
-        said
+        sentence
         for first, *others in groups
-        for one in others
-        if (said := compared(results, quantity, "rate", first, one))
+        for other in others
+        if (sentence := compared(results, quantity, "rate", first, other))
     ]
 
 
 def _limits(results: RunResults) -> list[str]:
     """For each condition what kept it from more, as far as the figures tell."""
-    return [said for condition in results.run.conditions if (said := _limit(results, condition))]
+    return [
+        sentence for condition in results.run.conditions if (sentence := _limit(results, condition))
+    ]
 
 
 def _limit(results: RunResults, condition: RunCondition) -> str:
@@ -165,46 +167,44 @@ def _when(results: RunResults) -> Answer:
         " after a loss on a long path. In slow start both double."
     )
     events = [_recoveries(results, condition) for condition in results.run.conditions]
-    known = [event for event in events if event is not None]
-    if not known:
+    counted = [event for event in events if event is not None]
+    if not counted:
         return Answer("When does CUBIC outperform Reno?", (standard,))
-    found = zip(events, results.run.conditions, strict=True)
+    pairs = zip(events, results.run.conditions, strict=True)
     counts = listed(
-        [f"{written(event)} ({one.label})" for event, one in found if event is not None]
+        [f"{written(event)} ({condition.label})" for event, condition in pairs if event is not None]
     )
-    here = (
+    sentence = (
         f"The windows were cut after a loss this often: {counts}. What that did to the rates is in"
         " the first answer."
-        if any(known)
+        if any(counted)
         else "This run has no loss, so what distinguishes them was never used."
     )
     return Answer(
         "When does CUBIC outperform Reno?",
-        (standard, here),
-        tuple(fact(results, one) for one in (SACKED, COUNTED, TIMEOUTS, DROPS)),
+        (standard, sentence),
+        tuple(fact(results, quantity) for quantity in (SACKED, COUNTED, TIMEOUTS, DROPS)),
     )
 
 
 def _recoveries(results: RunResults, condition: RunCondition) -> float | None:
-    found = [middle(results, one, condition) for one in (SACKED, COUNTED, TIMEOUTS)]
-    known = [value for value in found if value is not None]
-    return sum(known) if known else None
+    counts = [middle(results, quantity, condition) for quantity in (SACKED, COUNTED, TIMEOUTS)]
+    measured = [value for value in counts if value is not None]
+    return sum(measured) if measured else None
 
 
 def _start(results: RunResults) -> Answer:
-    said = [
+    sentences = [
         sentence
-        for one in results.first
-        if (sentence := _up_to_speed(one.trial.condition, one.flows[0].intervals))
+        for measured in results.first
+        if (sentence := _up_to_speed(measured.trial.condition, measured.flows[0].intervals))
     ]
-    kept = said or ["iperf printed too few lines to tell."]
+    kept = sentences or ["iperf printed too few lines to tell."]
     return Answer("What happens in the first seconds?", tuple(kept))
 
 
 def _up_to_speed(condition: RunCondition, lines: Sequence[IperfInterval]) -> str:
-    """When the first flow came near the median rate of the second half of its time, and what slow
-    start means.
-    """
+    """When the first flow came near the median rate of the second half of its time."""
     later = [line.rate for line in lines[len(lines) // 2 : -1]]
     if not later or not median(later):
         return ""
@@ -221,10 +221,10 @@ def _up_to_speed(condition: RunCondition, lines: Sequence[IperfInterval]) -> str
 
 def _many(results: RunResults) -> Answer:
     count = len(results.run.flows)
-    said = [
+    sentences = [
         f"The rates of the {count} connections add up to {each(results, RATE)}.",
         (
-            "Jain's fairness index, which is 1 where all have the same, is"
+            "Jain's fairness index, which is 1 if all have the same, is"
             f" {each(results, FAIRNESS)}. The slowest has {each(results, SLOWEST)}, the fastest"
             f" {each(results, FASTEST)}."
         ),
@@ -233,14 +233,14 @@ def _many(results: RunResults) -> Answer:
             " start, and a loss cuts only the window of the connection that has it."
         ),
     ]
-    facts = tuple(fact(results, one) for one in (RATE, FAIRNESS, SLOWEST, FASTEST))
+    facts = tuple(fact(results, quantity) for quantity in (RATE, FAIRNESS, SLOWEST, FASTEST))
     return Answer(
-        f"What changes with {count} connections, and how do they share?", tuple(said), facts
+        f"What changes with {count} connections, and how do they share?", tuple(sentences), facts
     )
 
 
 def _losses(results: RunResults) -> Answer:
-    said = [
+    sentences = [
         (
             f"The path lost {each(results, LOST)} of the packets at random. Neither algorithm can"
             " tell such a loss from a full queue, and each cuts its window."
@@ -253,6 +253,6 @@ def _losses(results: RunResults) -> Answer:
     ]
     return Answer(
         "What does random loss do?",
-        tuple(said),
-        tuple(fact(results, one) for one in (LOST, AGAIN, TIMEOUTS)),
+        tuple(sentences),
+        tuple(fact(results, quantity) for quantity in (LOST, AGAIN, TIMEOUTS)),
     )

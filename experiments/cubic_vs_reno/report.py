@@ -1,6 +1,4 @@
-"""CUBIC against Reno (section 3.1 of the TCP assignment): rates of all flows, the first seconds,
-and the answers.
-"""
+"""CUBIC against Reno (TCP assignment, 3.1): rates of all flows, first seconds, the answers."""
 
 from __future__ import annotations
 
@@ -31,10 +29,10 @@ SHORT = (RATE, FAIRNESS, AGAIN, SACKED, TIMEOUTS, DROPS)
 
 
 def listings(results: RunResults) -> tuple[Listing, ...]:
-    """The first seconds where they were published, and the rates of all flows."""
+    """The first seconds if they were published, and the rates of all flows."""
     early = published_seconds(results)
-    found = (_seconds(results, early) if early else None, rates_of_flows(results))
-    return tuple(listing for listing in found if listing)
+    tables = (_seconds(results, early) if early else None, rates_of_flows(results))
+    return tuple(listing for listing in tables if listing)
 
 
 def published_seconds(results: RunResults) -> dict[str, list[float]]:
@@ -43,17 +41,19 @@ def published_seconds(results: RunResults) -> dict[str, list[float]]:
         (entry.condition or entry.period_condition, entry.published_note)
         for entry in results.run.spec.published
     )
-    found = ((condition, re.search(r"first seconds: ([\d. ]+)", note)) for condition, note in notes)
+    matches = (
+        (condition, re.search(r"first seconds: ([\d. ]+)", note)) for condition, note in notes
+    )
     return {
         condition: [float(number) for number in match[1].split()]
-        for condition, match in found
+        for condition, match in matches
         if match
     }
 
 
-def first_seconds(one: Measured) -> list[float]:
+def first_seconds(measured: Measured) -> list[float]:
     """What all clients sent in each of the first seconds, in Mbit/s."""
-    lines = [flow.intervals[:FIRST_SECONDS] for flow in one.flows]
+    lines = [flow.intervals[:FIRST_SECONDS] for flow in measured.flows]
     shortest = min(map(len, lines), default=0)
     return [sum(flow[second].rate for flow in lines) / 1000 for second in range(shortest)]
 
@@ -77,19 +77,21 @@ def _seconds(results: RunResults, published: dict[str, list[float]]) -> Listing 
 
 def _by_second(results: RunResults, condition: str) -> list[list[float]]:
     """For each of the first seconds the values of all repetitions."""
-    runs = [first_seconds(one) for one in results.measured if one.trial.condition.name == condition]
+    runs = [
+        first_seconds(measured)
+        for measured in results.measured
+        if measured.trial.condition.name == condition
+    ]
     return [[run[second] for run in runs if second < len(run)] for second in range(FIRST_SECONDS)]
 
 
 def _cells(name: str, cells: Iterable[str]) -> tuple[str, ...]:
-    found = list(cells)
-    return (name, *found, *[NOTHING] * (FIRST_SECONDS - len(found)))
+    filled = list(cells)
+    return (name, *filled, *[NOTHING] * (FIRST_SECONDS - len(filled)))
 
 
 def pictures(results: RunResults) -> list[Picture]:
-    """Rates and windows over time, the first seconds beside the published ones, and how flows
-    share.
-    """
+    """Rates and windows over time, the first seconds beside those published, and the shares."""
     groups = side_by_side(results)
     drawn = [_early(results), *map(_over_time, groups, repeat(results)), *map(sharing, groups)]
     over_time = [picture for picture in drawn[1:] if picture]
@@ -99,10 +101,13 @@ def pictures(results: RunResults) -> list[Picture]:
 def _over_time(trials: list[Measured], results: RunResults) -> Picture | None:
     from analysis.figures import all_flows
 
-    shown = [one for one in trials if any(flow.intervals for flow in one.flows)]
+    shown = [measured for measured in trials if any(flow.intervals for flow in measured.flows)]
     if not shown:
         return None
-    panels = [all_flows.ConditionPanel(one.trial.condition.label, one.flows) for one in shown]
+    panels = [
+        all_flows.ConditionPanel(measured.trial.condition.label, measured.flows)
+        for measured in shown
+    ]
     several = (
         "Each flow is a band, and their upper edge is the sum. "
         if len(results.run.flows) > 1
@@ -130,7 +135,8 @@ def _early(results: RunResults) -> Picture | None:
     if not published or not results.first:
         return None
     ours = [
-        drawing.RateLine(one.trial.condition.label, first_seconds(one)) for one in results.first
+        drawing.RateLine(measured.trial.condition.label, first_seconds(measured))
+        for measured in results.first
     ]
     theirs = [
         drawing.RateLine(name.removesuffix("_period"), rates) for name, rates in published.items()

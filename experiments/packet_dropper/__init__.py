@@ -55,15 +55,15 @@ class PacketDropperParameters(LinkParameters):
 
 def experiment(parameters: PacketDropperParameters) -> ExperimentSpec:
     """One transfer of all requests; its time is the sender's."""
-    there = parameters.channel()
-    back = replace(there, loss=Share(0))
+    forward = parameters.channel()
+    back = replace(forward, loss=Share(0))
     flow = Flow(
         "flow1", "h1", "h2", parameters.duration, amount=Size(parameters.requests.base * REQUEST)
     )
     return ExperimentSpec(
         name="packet_dropper",
         claim=claim_of(__doc__),
-        topology=chain(1, there, back),
+        topology=chain(1, forward, back),
         flows=(flow,),
         conditions=under(PROFILE, parameters.period, (Condition("dropping", "dropping"),)),
     )

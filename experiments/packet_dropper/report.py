@@ -1,6 +1,4 @@
-"""The packet dropper: elapsed times in the columns of the original, and what dropping does to
-them.
-"""
+"""The packet dropper: elapsed times in the columns of the original, and what dropping does."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ from analysis.reporting.quantities import counter
 from analysis.reporting.run_pictures import Picture
 from analysis.reporting.study_reports import StudyReport
 from analysis.reporting.tables import Listing, ReportQuantity
-from experiments.packet_dropper.elapsed_times import (
+from experiments.packet_dropper.original_columns import (
     HEAD,
     NOTES,
     as_published,
@@ -46,8 +44,8 @@ ELAPSED = ReportQuantity(
 DROPPED = ReportQuantity(
     "Share of packets that the router dropped", "%", metric_keys.PATH_SHARE, "qdiscs.json, netem"
 )
-AGAIN = counter("Segments sent again", "TcpRetransSegs")
-FAST = counter("Segments sent again in fast recovery", "TcpExtTCPFastRetrans")
+AGAIN = counter("Retransmitted segments", "TcpRetransSegs")
+FAST = counter("Segments retransmitted in fast recovery", "TcpExtTCPFastRetrans")
 TIMEOUTS = counter("Retransmission time-outs", "TcpExtTCPTimeouts")
 PROBES = counter("Tail loss probes", "TcpExtTCPLossProbes")
 TRIP = ReportQuantity(
@@ -60,9 +58,7 @@ SHORT = (ELAPSED, DROPPED, AGAIN, TIMEOUTS)
 
 
 def listings(results: RunResults) -> tuple[Listing, ...]:
-    """The original's line for what was dropped here, and its own where the settings are the
-    published ones.
-    """
+    """Our line in the original's columns, and the published one if the settings are the same."""
     requests = _requests(results)
     ours = [
         (called(results, condition), *cells(ELAPSED.of(results, condition), requests))
@@ -75,7 +71,7 @@ def listings(results: RunResults) -> tuple[Listing, ...]:
 
 
 def _published(results: RunResults) -> list[float]:
-    """The published times for what was dropped here, where all else is the same; else none."""
+    """The published times for what was dropped here if all else is the same; else none."""
     dropped = percent(parameter(results, "loss"))
     return (
         published_times(dropped)
@@ -85,20 +81,20 @@ def _published(results: RunResults) -> list[float]:
 
 
 def _requests(results: RunResults) -> float:
-    found = parameter(results, "requests")
-    return float(found) if found.isdigit() else 0.0
+    requests = parameter(results, "requests")
+    return float(requests) if requests.isdigit() else 0.0
 
 
 def pictures(results: RunResults) -> list[Picture]:
     """Elapsed times as dots, with the published ones beside them."""
     from analysis.figures import elapsed_times
 
-    known = _published(results)
+    published = _published(results)
     ours = [
         (called(results, condition), ELAPSED.of(results, condition))
         for condition in results.run.conditions
     ]
-    groups = [*([("published", known)] if known else []), *ours][:MOST_COLUMNS]
+    groups = [*([("published", published)] if published else []), *ours][:MOST_COLUMNS]
     if not any(values for _, values in ours):
         return []
     caption = "Every dot is one repetition, the bar is the average."
@@ -115,27 +111,27 @@ def _time(results: RunResults) -> Answer:
     question = f"How long do {requests} requests take when {loss} is dropped?"
     if not each(results, ELAPSED):
         return Answer(question, ("No repetition has a time, so this cannot be answered.",))
-    said = [
+    sentences = [
         f"The transfer took {each(results, ELAPSED)}.",
         *_spreads(results),
         *_against_the_link(results),
     ]
     return Answer(
         question,
-        (*said, *more_repetitions(results)),
+        (*sentences, *more_repetitions(results)),
         (fact(results, ELAPSED), fact(results, DROPPED)),
     )
 
 
 def _spreads(results: RunResults) -> list[str]:
-    found = []
+    sentences = []
     for condition in results.run.conditions:
         times = ELAPSED.of(results, condition)
         if len(times) > 1:
             share = 100 * spread_of(times) / fmean(times)
             words = f"{len(times)} repetitions are {share:.2g} % from their average"
-            found.append(f"{called(results, condition)}: {words} in the mean.")
-    return found
+            sentences.append(f"{called(results, condition)}: {words} in the mean.")
+    return sentences
 
 
 def _against_the_link(results: RunResults) -> list[str]:
@@ -148,23 +144,24 @@ def _against_the_link(results: RunResults) -> list[str]:
         (called(results, condition), middle(results, ELAPSED, condition))
         for condition in results.run.conditions
     ]
-    said = " and ".join(
+    multiples = " and ".join(
         f"{value / least:.3g} times that ({label})" for label, value in times if value
     )
     alone = (
         f"The link alone needs {written(least)} s for {written(requests)} frames of {ON_THE_LINK}"
         " bytes"
     )
-    return [f"{alone}; it took {said}."]
+    return [f"{alone}; it took {multiples}."]
 
 
 def _why(results: RunResults) -> Answer:
-    said = [
+    costs = (_cost(results, condition) for condition in results.run.conditions)
+    sentences = [
         (
             f"Sent again were {each(results, AGAIN)} segments, of these {each(results, FAST)} in"
             f" fast recovery; there were {each(results, TIMEOUTS)} time-outs."
         ),
-        *(said for condition in results.run.conditions if (said := _cost(results, condition))),
+        *filter(None, costs),
         (
             "A loss that is found by what arrives after it costs about a round trip; one that is"
             " not waits for the retransmission time-out, which is at least 200 ms and doubles each"
@@ -174,7 +171,9 @@ def _why(results: RunResults) -> Answer:
     ]
     facts = (AGAIN, FAST, TIMEOUTS, PROBES)
     return Answer(
-        "Why does the time grow so fast?", tuple(said), tuple(fact(results, one) for one in facts)
+        "Why does the time grow so fast?",
+        tuple(sentences),
+        tuple(fact(results, one) for one in facts),
     )
 
 

@@ -20,13 +20,15 @@ TIMES: tuple[Time, ...] = ("today", "period")
 
 def combinations(targets: Iterable[Target]) -> dict[Target, dict[Time, Combination]]:
     """What each target runs, today and under the profile of its time; both may be in one."""
-    there = {named.name for named in catalogue()}
-    return {target: _combinations(target) for target in targets if target.experiment in there}
+    names = {named.name for named in catalogue()}
+    return {target: _combinations(target) for target in targets if target.experiment in names}
 
 
 def specs(targets: Iterable[Target]) -> Iterator[ExperimentSpec]:
     """The spec of everything that the targets run."""
-    return (one.spec for both in combinations(targets).values() for one in both.values())
+    return (
+        combination.spec for both in combinations(targets).values() for combination in both.values()
+    )
 
 
 @cache
@@ -45,7 +47,7 @@ def times(experiment: str) -> tuple[Time, ...]:
 def asked(target: Target, time: Time) -> dict[str, str]:
     """What `--set` is given for a target, whose own settings stay under a profile.
 
-    Where the network was another one, each time has a run of its own.
+    If the network was another one, each time has a run of its own.
     """
     profile, settings = profile_of(target.experiment), dict(target.settings)
     if profile is None:
@@ -53,7 +55,7 @@ def asked(target: Target, time: Time) -> dict[str, str]:
     if not profile.path:
         return settings | {"period": "today+period"}
     network = (
-        {one.name: one.value for one in profile.path} | dict(target.then)
+        {setting.name: setting.value for setting in profile.path} | dict(target.then)
         if time == "period"
         else {}
     )
@@ -61,7 +63,7 @@ def asked(target: Target, time: Time) -> dict[str, str]:
 
 
 def command(target: Target) -> str:
-    """How to run it as then, where there is a then."""
+    """How to run it with the settings of its time, if it has such."""
     chosen = asked(target, times(target.experiment)[-1])
     return f"./tcplab run {target.experiment} " + " ".join(
         f"--set {name}={value}" for name, value in chosen.items()

@@ -23,8 +23,13 @@ def published_study(experiment: str) -> PublishedStudy:
 def targets(quick: bool) -> tuple[Target, ...]:
     """Every target: all published numbers, study by study."""
     published = (target for name in _in_order() for target in _of_study(name, quick))
-    rows = ((one, f"{one.where}: {one.quantity}") for one in _with_repetitions(tuple(published)))
-    return tuple(replace(one, why=one.why or reason(one.experiment, row)) for one, row in rows)
+    rows = (
+        (target, f"{target.where}: {target.quantity}")
+        for target in _with_repetitions(tuple(published))
+    )
+    return tuple(
+        replace(target, why=target.why or reason(target.experiment, row)) for target, row in rows
+    )
 
 
 def _in_order() -> list[str]:

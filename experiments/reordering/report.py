@@ -1,6 +1,4 @@
-"""Reordering (section 3.3 of the TCP assignment): how late packets came, what TCP made of it, and
-the answers.
-"""
+"""Reordering (TCP assignment, 3.3): how late packets came, what TCP made of it, the answers."""
 
 from __future__ import annotations
 
@@ -80,8 +78,8 @@ DELAY_LEAST = ReportQuantity("One-way delay, least", "ms", metric_keys.DELAY_LEA
 DELAY_MOST = ReportQuantity(
     "One-way delay, greatest", "ms", metric_keys.DELAY_MOST, "both captures"
 )
-AGAIN = counter("Segments sent again", "TcpRetransSegs")
-DSACKS = counter("Segments sent again that had arrived (DSACK)", "TcpExtTCPDSACKRecv")
+AGAIN = counter("Retransmitted segments", "TcpRetransSegs")
+DSACKS = counter("Retransmitted segments that had arrived (DSACK)", "TcpExtTCPDSACKRecv")
 BY_SACK = counter("Reordering seen by SACK", "TcpExtTCPSACKReorder")
 BY_RENO = counter("Reordering seen by duplicate ACKs", "TcpExtTCPRenoReorder")
 BY_TIME = counter("Reordering seen by timestamps", "TcpExtTCPTSReorder")
@@ -158,8 +156,8 @@ def _listing(
     conditions = results.run.conditions
     head = ("", *(called(results, condition) for condition in conditions))
     rows = tuple(
-        (one.title, *(spread(one.of(results, condition)) for condition in conditions))
-        for one in quantities
+        (quantity.title, *(spread(quantity.of(results, condition)) for condition in conditions))
+        for quantity in quantities
     )
     return Listing(title, head, rows, notes)
 
@@ -174,14 +172,18 @@ def _lateness(results: RunResults) -> Picture | None:
 
     curves = [
         lateness.LatenessCurve(
-            one.trial.condition.label, one.late, one.value(metric_keys.ORDER_ARRIVED) or 0.0
+            measured.trial.condition.label,
+            measured.late,
+            measured.value(metric_keys.ORDER_ARRIVED) or 0.0,
         )
-        for one in results.first
-        if one.late is not None and one.late.height
+        for measured in results.first
+        if measured.late is not None and measured.late.height
     ]
     if not curves:
         return None
-    trips = [trip for one in results.first if (trip := one.value(metric_keys.SOCKET_LEAST_RTT))]
+    trips = [
+        trip for measured in results.first if (trip := measured.value(metric_keys.SOCKET_LEAST_RTT))
+    ]
     caption = (
         f"Seed {results.first[0].trial.seed}, from the captures at both ends. A curve says which"
         " share of all packets was overtaken and came at least that late. Right of the left line a"
@@ -209,22 +211,24 @@ def _rate(results: RunResults) -> Answer:
     question = f"Which rate is reached with {path}?"
     if not each(results, RATE):
         return Answer(question, ("No condition has a rate, so this cannot be answered.",))
-    said = [f"The rate is {each(results, RATE)}.", *_ratios(results)]
+    sentences = [f"The rate is {each(results, RATE)}.", *_ratios(results)]
     if not varied:
-        said.append("Compare it with a delay that varies: --jitter 75ms.")
+        sentences.append("Compare it with a delay that varies: --jitter 75ms.")
     return Answer(
         question,
-        (*said, *more_repetitions(results)),
+        (*sentences, *more_repetitions(results)),
         (fact(results, RATE), fact(results, SMOOTHED)),
     )
 
 
 def _ratios(results: RunResults) -> list[str]:
     groups = in_the_same_time(results)
-    found = (
-        compared(results, RATE, "rate", first, one) for first, *others in groups for one in others
+    sentences = (
+        compared(results, RATE, "rate", first, other)
+        for first, *others in groups
+        for other in others
     )
-    return [said for said in found if said]
+    return [sentence for sentence in sentences if sentence]
 
 
 def _harm(results: RunResults) -> Answer:
@@ -233,32 +237,32 @@ def _harm(results: RunResults) -> Answer:
         return Answer(
             question, ("The captures of both ends are missing, so the order cannot be told.",)
         )
-    said = [f"Of the packets that arrived {each(results, SHARE)} were overtaken by later ones."]
+    sentences = [
+        f"Of the packets that arrived {each(results, SHARE)} were overtaken by later ones."
+    ]
     if each(results, EXTENT):
-        said += [
+        sentences += [
             (
                 f"They came late by {each(results, EXTENT)} and {each(results, TIME)} in the"
                 f" median, by {each(results, EXTENT_MOST)} and {each(results, TIME_MOST)} at most"
                 " (RFC 4737)."
             ),
             *(
-                found
+                sentence
                 for condition in results.run.conditions
-                if (found := _needless(results, condition))
+                if (sentence := _needless(results, condition))
             ),
         ]
     else:
-        said.append("So there was no reordering that TCP could take for loss.")
+        sentences.append("So there was no reordering that TCP could take for loss.")
     facts = (SHARE, SHARE_3, EXTENT, TIME, AGAIN, DSACKS, RECOVERIES)
-    return Answer(question, tuple(said), tuple(fact(results, one) for one in facts))
+    return Answer(question, tuple(sentences), tuple(fact(results, quantity) for quantity in facts))
 
 
 def _needless(results: RunResults, condition: RunCondition) -> str:
-    """What of the retransmissions was needless, by the losses of the path and by the receiver's
-    DSACKs.
-    """
+    """What was retransmitted in vain, by the losses of the path and by the receiver's DSACKs."""
     again, lost, dsacks, cuts = (
-        middle(results, one, condition) for one in (AGAIN, MISSING, DSACKS, RECOVERIES)
+        middle(results, quantity, condition) for quantity in (AGAIN, MISSING, DSACKS, RECOVERIES)
     )
     if again is None or lost is None or dsacks is None:
         return ""
@@ -267,35 +271,37 @@ def _needless(results: RunResults, condition: RunCondition) -> str:
     told = f"{name}: {path}, yet {figure(again)} segments were sent again"
     if not again:
         return f"{name}: {path}, and no segment was sent again."
-    found = f"DSACKs (RFC 2883) report {figure(dsacks)} that had arrived before"
-    return f"{told}. {found}; fast recovery, which cuts the window, began {figure(cuts)} times."
+    reported = f"DSACKs (RFC 2883) report {figure(dsacks)} that had arrived before"
+    return f"{told}. {reported}; fast recovery, which cuts the window, began {figure(cuts)} times."
 
 
 def _threshold(results: RunResults) -> Answer:
     asked = parameter(results, "threshold")
-    said = [
+    sentences = [
         f"tcp_reordering was set to {asked}: by how many packets one may be late before it"
         " counts as lost, where TCP counts duplicate ACKs. A low value takes reordering for"
         " loss; a huge one lets real losses wait for the retransmission time-out."
     ]
     if each(results, THRESHOLD):
-        said.append(
+        sentences.append(
             f"The kernel raises it when it sees reordering: up to {each(results, THRESHOLD)} here."
             f" It saw reordering {each(results, BY_SACK)} times by SACK, {each(results, BY_RENO)}"
             f" times by duplicate ACKs and {each(results, BY_TIME)} times by timestamps."
         )
-    said += [
+    sentences += [
         sentence
         for condition in results.run.conditions
         if (sentence := _detection(results, condition))
     ]
-    said.append(
+    sentences.append(
         "Compare: ./tcplab sweep reordering --set threshold=3,10,100,1000 --set"
         " net.ipv4.tcp_sack=0,1 --seeds 5"
     )
     facts = (THRESHOLD, BY_SACK, BY_RENO, BY_TIME, UNDONE, LEAST_RTT)
     return Answer(
-        "What does tcp_reordering change?", tuple(said), tuple(fact(results, one) for one in facts)
+        "What does tcp_reordering change?",
+        tuple(sentences),
+        tuple(fact(results, quantity) for quantity in facts),
     )
 
 
@@ -313,8 +319,10 @@ def _detection(results: RunResults, condition: RunCondition) -> str:
 
 
 def _rack(results: RunResults, condition: RunCondition) -> str:
-    """How long RACK waits against how late packets came; nothing where no packet was late."""
-    least, smoothed, late = (middle(results, one, condition) for one in (LEAST_RTT, SMOOTHED, TIME))
+    """How long RACK waits against how late packets came; nothing if no packet was late."""
+    least, smoothed, late = (
+        middle(results, quantity, condition) for quantity in (LEAST_RTT, SMOOTHED, TIME)
+    )
     if not least or not smoothed or late is None:
         return ""
     return (

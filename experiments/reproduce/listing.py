@@ -8,7 +8,7 @@ from typing import Any
 
 from experiments.definition.catalogue import catalogue
 from experiments.definition.grid import Combination
-from experiments.published.matching import taken
+from experiments.published.same_settings import taken
 from experiments.published.target import Target
 from experiments.published.target_points import TIMES, Time, command, described, profile_of
 from experiments.published.targets import published_study
@@ -40,7 +40,7 @@ def studies(
     """The studies in the order of their targets."""
     names = list(dict.fromkeys(target.experiment for target in targets))
     return [
-        _study(name, [one for one in targets if one.experiment == name], carried, quick)
+        _study(name, [target for target in targets if target.experiment == name], carried, quick)
         for name in names
     ]
 
@@ -48,17 +48,18 @@ def studies(
 def _study(
     name: str, targets: Sequence[Target], carried: ReproducedRuns, quick: bool
 ) -> dict[str, Any]:
-    known = next((named for named in catalogue() if named.name == name), None)
-    profile = profile_of(name) if known else None
+    named = next((named for named in catalogue() if named.name == name), None)
+    profile = profile_of(name) if named else None
     settings = (*profile.settings, *profile.path) if profile else ()
     return {
         "name": name,
-        "claim": known.claim if known else "",
+        "claim": named.claim if named else "",
         "source": published_study(name).source,
         "profile": [
-            {"name": one.name, "value": one.value, "reason": one.reason} for one in settings
+            {"name": setting.name, "value": setting.value, "reason": setting.reason}
+            for setting in settings
         ],
-        "notes": _notes(name, known is not None, quick),
+        "notes": _notes(name, named is not None, quick),
         "plot": published_study(name).plot,
         "rows": [_row(target, carried) for target in targets],
         "failures": list(_failures(targets, carried)),
@@ -75,15 +76,15 @@ def _row(target: Target, carried: ReproducedRuns) -> dict[str, Any]:
     }
 
 
-def _proved(found: Iterable[tuple[int, Record]]) -> list[tuple[int, Record]]:
-    return [(seed, record) for seed, record in found if record["status"] == "complete"]
+def _proved(runs: Iterable[tuple[int, Record]]) -> list[tuple[int, Record]]:
+    return [(seed, record) for seed, record in runs if record["status"] == "complete"]
 
 
 def _failures(targets: Iterable[Target], carried: ReproducedRuns) -> Iterable[dict[str, Any]]:
     """One line for each target and problem, with its seeds."""
     seeds: dict[tuple[str, str], set[int]] = {}
     for target in targets:
-        for seed, record in [one for time in TIMES for one in carried.of(target, time)]:
+        for seed, record in [run for time in TIMES for run in carried.of(target, time)]:
             if record["status"] != "complete":
                 seeds.setdefault((target.where, record["problem"]), set()).add(seed)
     for (where, problem), failed in seeds.items():
@@ -94,8 +95,8 @@ def _failures(targets: Iterable[Target], carried: ReproducedRuns) -> Iterable[di
         }
 
 
-def _notes(name: str, known: bool, quick: bool) -> list[str]:
-    if not known:
+def _notes(name: str, is_experiment: bool, quick: bool) -> list[str]:
+    if not is_experiment:
         return [
             "This study is not an experiment of this version yet: its published numbers are listed,"
             " ours are not."

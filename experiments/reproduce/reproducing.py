@@ -1,6 +1,4 @@
-"""All targets carried out: one point for each setting and seed, under today's kernel and the
-period's profile.
-"""
+"""All targets carried out: a point for each setting and seed, as today and under the profile."""
 
 from __future__ import annotations
 
@@ -92,17 +90,17 @@ def _points(
     carried.combinations = combinations(targets)
     sources = {False: origin(lab, ROWS), True: origin(lab, CAPTURES)}
     unique = {
-        one.digest: (one, target)
+        combination.digest: (combination, target)
         for target, both in carried.combinations.items()
-        for one in both.values()
+        for combination in both.values()
     }
     seeds = {
         digest: published_study(target.experiment).seeds[not quick]
         for digest, (_, target) in unique.items()
     }
     return [
-        sources[target.captured].point(one, seed)
+        sources[target.captured].point(combination, seed)
         for seed in range(1, max(seeds.values(), default=0) + 1)
-        for digest, (one, target) in unique.items()
+        for digest, (combination, target) in unique.items()
         if seed <= seeds[digest]
     ]

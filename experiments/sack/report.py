@@ -1,6 +1,4 @@
-"""The study of selective acknowledgement: SACK off against SACK on, beside the figures that were
-published in 2014.
-"""
+"""SACK off against SACK on, beside the figures that were published in 2014."""
 
 from __future__ import annotations
 
@@ -38,8 +36,9 @@ def is_sack(results: RunResults) -> bool:
 
 
 def differing(parameters: dict[str, str]) -> list[str]:
-    """The parameters that are not the published ones, as `name value`; an absent or unreadable one
-    differs.
+    """The parameters that are not the published ones, as `name value`.
+
+    An absent or unreadable one differs.
     """
     return [
         f"{name} {parameters.get(name) or 'unknown'}"
@@ -115,10 +114,10 @@ def _factor_note(results: RunResults) -> list[str]:
 
 
 def _window_note(results: RunResults) -> list[str]:
-    found = _median(results, metric_keys.RECEIVER.back_max_win_adv)
+    window = _median(results, metric_keys.RECEIVER.back_max_win_adv)
     return (
-        [f"The largest window that our receiver advertised is {written(found)} bytes."]
-        if found
+        [f"The largest window that our receiver advertised is {written(window)} bytes."]
+        if window
         else []
     )
 

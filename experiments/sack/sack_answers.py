@@ -39,7 +39,7 @@ def _throughput(results: RunResults) -> Answer:
 
 
 def headline(results: RunResults) -> str:
-    """The result in one sentence, or an empty string where it was not measured."""
+    """The result in one sentence, or an empty string if it was not measured."""
     pairs = _pairs(results, q.THROUGHPUT)
     if not pairs:
         return ""
@@ -197,8 +197,9 @@ def _share(part: float, rest: float) -> float:
 
 
 def _link(results: RunResults) -> list[str]:
-    """Whether the time-outs go with the throughput: said only where both were measured, and in
-    either direction.
+    """Whether the time-outs go with the throughput, in either direction.
+
+    Nothing is said unless both were measured.
     """
     timeouts, rates = _pairs(results, q.TIMEOUTS), _pairs(results, q.THROUGHPUT)
     if not timeouts or not rates:

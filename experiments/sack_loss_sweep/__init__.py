@@ -82,7 +82,7 @@ def experiment(parameters: SackLossSweepParameters) -> ExperimentSpec:
 
     Nothing is captured: the sockets prove the condition.
     """
-    there = parameters.channel()
+    forward = parameters.channel()
     back = Channel(
         parameters.bw, parameters.delay, jitter=parameters.jitter, queue=parameters.queue
     )
@@ -91,7 +91,7 @@ def experiment(parameters: SackLossSweepParameters) -> ExperimentSpec:
         name="sack_loss_sweep",
         claim=claim_of(__doc__),
         topology=replace(
-            two_hosts(there, back), segmentation="on" if parameters.tso == "on" else "off"
+            two_hosts(forward, back), segmentation="on" if parameters.tso == "on" else "off"
         ),
         flows=(flow,),
         conditions=under(PROFILE, parameters.period, (sack(on=False), sack(on=True))),

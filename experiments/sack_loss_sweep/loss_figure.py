@@ -1,4 +1,4 @@
-"""The rate against the share of segments that were really sent again, ours and published."""
+"""The rate against the share of segments that were really retransmitted, ours and published."""
 
 from __future__ import annotations
 
@@ -63,14 +63,12 @@ def _draw(ours: Sequence[LossLine], published: Sequence[LossLine]) -> bytes:
         value_axis(made.axes[1], "y", shown)
         made.axes[0].set_ylim(bottom=0)
         _shares(made.axes, [line.resent for line in (*ours, *published)])
-        made.label("Rate (Mbit/s)", "Segments sent again (% of all segments sent)")
+        made.label("Rate (Mbit/s)", "Segments retransmitted (% of all segments sent)")
         return png(made.figure)
 
 
 def _shares(shown: Sequence[Axes], values: Sequence[float]) -> None:
-    """The horizontal axis: logarithmic, with a place for the runs in which nothing was sent
-    again.
-    """
+    """The horizontal axis: logarithmic, with a place for runs without a retransmission."""
     value_axis(shown[0], "x", [ValueMark(0, value, None) for value in values])
     least = min(value for value in values if value > 0)
     shown[0].set_xlim(-least / 20 if min(values) == 0 else least / 2, 1.6 * max(values))

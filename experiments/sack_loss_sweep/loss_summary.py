@@ -1,8 +1,4 @@
-"""The loss sweep of 2017: its summary table, and from which loss on each way of acknowledging is
-slower.
-
-The published figures are in published.csv.
-"""
+"""The loss sweep of 2017: its summary table, and from which loss on SACK off and on are slower."""
 
 from __future__ import annotations
 
@@ -30,7 +26,7 @@ _NOTES = (
         " all that it sent (TcpRetransSegs, TcpOutSegs). Min, Average and Max are of the rates that"
         " iperf prints each second, in Mbit/s."
     ),
-    "Ours are medians where there are several seeds.",
+    "Ours are medians if there are several seeds.",
 )
 
 
@@ -49,7 +45,7 @@ class LossLine:
     def cells(self) -> Cells:
         """As awk printed them: six digits at most, and no powers of ten."""
         figures = (self.loss, self.resent, self.slowest, self.mean, self.fastest)
-        return (str(int(self.sack)), *(_plain(one, 6) for one in figures))
+        return (str(int(self.sack)), *(_plain(figure, 6) for figure in figures))
 
 
 def published() -> tuple[LossLine, ...]:
@@ -59,9 +55,7 @@ def published() -> tuple[LossLine, ...]:
 
 
 def ours(sweep: SweepRecord, samples: SweepSamples) -> tuple[LossLine, ...]:
-    """The sweep's lines, SACK off first and by loss; none where it varies other things than the
-    study.
-    """
+    """The sweep's lines, SACK off first and by loss; none if it varies more than the study did."""
     varied = {
         factor.name: axis for axis, factor in enumerate(sweep.factors) if len(factor.values) > 1
     }
@@ -79,7 +73,7 @@ def ours(sweep: SweepRecord, samples: SweepSamples) -> tuple[LossLine, ...]:
 
 
 def _level(factor: SweptFactor, label: str) -> int:
-    """Today's condition; where there is none, the one under the settings of its time."""
+    """Today's condition; if there is none, the one under the settings of its time."""
     return min(
         (level for level, value in enumerate(factor.values) if value.startswith(label)), default=0
     )
@@ -95,8 +89,8 @@ def _line(sack: bool, loss: float, samples: SweepSamples, place: tuple[int, ...]
 
 def summary(ours: Sequence[LossLine], published: Sequence[LossLine]) -> PublishedOrder:
     """Our lines with the published ones of the same loss beside them."""
-    known = {(line.sack, line.loss): line.cells[2:] for line in published}
-    beside = tuple(known.get((line.sack, line.loss), (NOTHING,) * 4) for line in ours)
+    lines = {(line.sack, line.loss): line.cells[2:] for line in published}
+    beside = tuple(lines.get((line.sack, line.loss), (NOTHING,) * 4) for line in ours)
     title = "The rate at each loss, in the published columns"
     return PublishedOrder(
         title, _HEAD, tuple(line.cells for line in ours), _HEAD[2:], beside, _NOTES
@@ -126,10 +120,10 @@ def answers(ours: Sequence[LossLine], published: Sequence[LossLine]) -> tuple[An
 def _affected(
     name: str, sack: bool, ours: Sequence[LossLine], published: Sequence[LossLine], rate: str
 ) -> str:
-    here, there = (
+    first_of_ours, first_published = (
         _first([line for line in lines if line.sack == sack], rate) for lines in (ours, published)
     )
-    return f"{name}: {here} Published: {there}"
+    return f"{name}: {first_of_ours} Published: {first_published}"
 
 
 def _first(lines: Sequence[LossLine], rate: str) -> str:
@@ -158,7 +152,7 @@ def _most(lines: Sequence[LossLine]) -> str:
     ]
     if not ratios:
         return "not measured."
-    ratio, line = max(ratios, key=lambda one: one[0])
+    ratio, line = max(ratios, key=lambda pair: pair[0])
     rates = f"{written(line.mean)} and {written(without[line.loss])} Mbit/s"
     return (
         f"at {_percent(line.loss)}, where the rate with SACK is {written(ratio)} times that without"

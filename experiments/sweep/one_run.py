@@ -7,7 +7,7 @@ from pathlib import Path
 
 from experiments.definition.catalogue import find
 from experiments.definition.single_run import single
-from experiments.published.matching import published_beside
+from experiments.published.same_settings import published_beside
 from experiments.running.seed import limits_for, refuse_modules
 from experiments.running.session import RunRequest, carry_out, choose, reporter
 from testbed.jobs.following import Progress

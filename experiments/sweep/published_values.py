@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from analysis.records.row_columns import Row
-from experiments.published.matching import published_beside, taken
+from experiments.published.same_settings import published_beside, taken
 from experiments.published.target import Target
 from experiments.published.target_points import command, described
 from experiments.published.targets import published_study

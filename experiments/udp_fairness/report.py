@@ -1,6 +1,4 @@
-"""UDP beside TCP (section 3.2 of the TCP assignment): what each got, how even TCP's flows are, and
-the answers.
-"""
+"""UDP beside TCP (TCP assignment, 3.2): what each got, how even TCP's flows are, the answers."""
 
 from __future__ import annotations
 
@@ -51,7 +49,7 @@ TIMEOUTS = ReportQuantity(
     "counters.json, all senders",
 )
 RESENT = ReportQuantity(
-    "TCP segments sent again",
+    "TCP segments retransmitted",
     "%",
     metric_keys.of_metric(row_columns.RETRANSMITTED_SHARE),
     "counters.json, all senders",
@@ -82,7 +80,7 @@ def _both(results: RunResults) -> Listing:
     rows = tuple(
         (
             f"{queue}, {called(results, condition)}",
-            *(spread(one.of(results, condition)) for one in columns),
+            *(spread(column.of(results, condition)) for column in columns),
         )
         for condition in results.run.conditions
     )
@@ -90,7 +88,7 @@ def _both(results: RunResults) -> Listing:
         "UDP's figures are those of its server; the jitter is that of RFC 1889 (iperf's server"
         " report)."
     )
-    return Listing("UDP and TCP", ("Queue", *(one.title for one in columns)), rows, (note,))
+    return Listing("UDP and TCP", ("Queue", *(column.title for column in columns)), rows, (note,))
 
 
 def pictures(results: RunResults) -> list[Picture]:
@@ -107,7 +105,7 @@ def _beside(results: RunResults) -> Answer:
     question = f"What do UDP and TCP get with {parameter(results, 'queueing')} in the queue?"
     if not each(results, RECEIVED):
         return Answer(question, ("The UDP flow has no result, so this cannot be answered.",))
-    said = [
+    sentences = [
         (
             f"The UDP flow sent {each(results, SENT)}, and {each(results, RECEIVED)} arrived. Of"
             f" its datagrams {each(results, LOST_SHARE)} were lost; the jitter is"
@@ -121,12 +119,14 @@ def _beside(results: RunResults) -> Answer:
     ]
     facts = (SENT, RECEIVED, LOST_SHARE, JITTER, TCP, RESENT, DROPS)
     return Answer(
-        question, (*said, *more_repetitions(results)), tuple(fact(results, one) for one in facts)
+        question,
+        (*sentences, *more_repetitions(results)),
+        tuple(fact(results, quantity) for quantity in facts),
     )
 
 
 def _fair(results: RunResults) -> Answer:
-    said = [
+    sentences = [
         sentence for condition in results.run.conditions if (sentence := _share(results, condition))
     ]
     ways = (
@@ -136,14 +136,14 @@ def _fair(results: RunResults) -> Answer:
         " udp_fairness --set queueing=fifo,sfq,fq_codel,fq,cake,pie"
     )
     question = "Is that fair, and what enforces fairness among the flows?"
-    return Answer(question, (*said, ways), (fact(results, RECEIVED), fact(results, TCP)))
+    return Answer(question, (*sentences, ways), (fact(results, RECEIVED), fact(results, TCP)))
 
 
 def _share(results: RunResults, condition: RunCondition) -> str:
-    """What the UDP flow has of an even share of all that arrived, which is less where it does not
-    ask for so much.
-    """
-    received, sent, tcp = (middle(results, one, condition) for one in (RECEIVED, SENT, TCP))
+    """What the UDP flow has of an even share of all that arrived, unless it asks for less."""
+    received, sent, tcp = (
+        middle(results, quantity, condition) for quantity in (RECEIVED, SENT, TCP)
+    )
     if received is None or sent is None or tcp is None:
         return ""
     even = (received + tcp) / len(results.run.flows)
@@ -164,17 +164,17 @@ def _share(results: RunResults, condition: RunCondition) -> str:
 
 
 def _tcp(results: RunResults) -> Answer:
-    said = (
+    sentences = (
         (
-            "Jain's index of the TCP flows, which is 1 where all have the same, is"
+            "Jain's index of the TCP flows, which is 1 if all have the same, is"
             f" {each(results, JAIN)}. The slowest has {each(results, SLOWEST)}, the fastest"
             f" {each(results, FASTEST)}."
         ),
     )
     return Answer(
         "How evenly do the TCP flows share the rest?",
-        said,
-        tuple(fact(results, one) for one in (JAIN, SLOWEST, FASTEST)),
+        sentences,
+        tuple(fact(results, quantity) for quantity in (JAIN, SLOWEST, FASTEST)),
     )
 
 

@@ -93,7 +93,7 @@ class WanReorderingParameters:
         delay, share = CASES[self.case]
         correlation = WHOLE if self.correlation == "on" else Share(0)
         gap = Packets(2 if self.netem == "old" else 1)
-        here = HostReordering(
+        first = HostReordering(
             "h1",
             "h2",
             Duration.parse(delay),
@@ -102,7 +102,7 @@ class WanReorderingParameters:
             gap,
             self.netem_limit,
         )
-        return here, replace(here, host="h2", peer="h1")
+        return first, replace(first, host="h2", peer="h1")
 
     def sysctls(self) -> tuple[tuple[str, str], ...]:
         """What this study sets beside the baseline."""

@@ -13,9 +13,10 @@ import pytest
 
 from labs.definition.assignment import ANSWERS
 from labs.definition.handed_in_pictures import picture_kind
+from labs.grading.archives import Refusal
 from labs.grading.authenticity import differences, inconsistencies
 from labs.grading.inspection import inspect
-from labs.grading.unpacking import Refusal, unpack
+from labs.grading.unpacking import unpack
 from labs.measuring.contained import Allowance, NotContained, contained
 from topologies.errors import TcplabError
 

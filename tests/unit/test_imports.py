@@ -73,7 +73,7 @@ def test_the_analysis_names_no_study_and_finds_them_in_one_place() -> None:
         for node in ast.walk(ast.parse(file.read_text()))
         if isinstance(node, ast.Constant)
         and isinstance(node.value, str)
-        and node.value.startswith("experiments.")
+        and node.value.startswith("experiments")
     ]
     assert naming == ["analysis/reporting/study_reports.py"]
 

@@ -24,7 +24,7 @@ from experiments.definition.profiles import (
     under,
 )
 from experiments.definition.single_run import single
-from experiments.published.matching import published_beside
+from experiments.published.same_settings import published_beside
 from experiments.published.target import Target
 from experiments.published.target_points import asked, combinations, times
 from experiments.published.targets import chosen, targets

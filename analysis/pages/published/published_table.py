@@ -23,7 +23,7 @@ class PublishedNumbers(JudgedRows):
 
     @cached_property
     def lines(self) -> list[TableLine]:
-        return [line(one, self.reasons) for one in self.rows]
+        return [line(row, self.reasons) for row in self.rows]
 
     @cached_property
     def reasons(self) -> list[str]:
@@ -50,14 +50,16 @@ class PublishedNumbers(JudgedRows):
         ]
         for at, name in enumerate(("Where", "Published", *(f"Ours, {way}" for way in ways))):
             table.add_column(name, justify="right" if at == 1 else "left")
-        for one in self.lines[:most]:
+        for shown in self.lines[:most]:
             cells = [
                 cell
-                for cell, has in ((one.period, self.has_period), (one.today, self.has_today))
+                for cell, has in ((shown.period, self.has_period), (shown.today, self.has_today))
                 if has
             ]
-            said = (Text(f"{cell.median} ({cell.verdict})") for cell in cells)
-            table.add_row(Text(f"{one.where}, {one.quantity}"), Text(one.published), *said)
+            verdicts = (Text(f"{cell.median} ({cell.verdict})") for cell in cells)
+            table.add_row(
+                Text(f"{shown.where}, {shown.quantity}"), Text(shown.published), *verdicts
+            )
         if len(self.lines) > most:
             table.add_row(Text(f"... and {len(self.lines) - most} more on the page"))
         return table

@@ -32,7 +32,7 @@ class ReproductionReport:
 
     @cached_property
     def counts(self) -> Counts:
-        return count([judged for one in self.studies for judged in one.rows])
+        return count([judged for study in self.studies for judged in study.rows])
 
     @property
     def remarks(self) -> list[str]:
@@ -65,8 +65,8 @@ class ReproductionReport:
         return headline(self.counts, self.reproduction.mode)
 
 
-def _numbered(count: int, one: str, several: str) -> str:
-    return f"1 {one}" if count == 1 else f"{count} {several}"
+def _numbered(count: int, single: str, several: str) -> str:
+    return f"1 {single}" if count == 1 else f"{count} {several}"
 
 
 def headline(counts: Counts, mode: str) -> str:
@@ -85,10 +85,10 @@ def headline(counts: Counts, mode: str) -> str:
     ]
     if counts.unstated:
         parts.append(f"{_numbered(counts.unstated, 'is', 'are')} not stated in the source")
-    said = f"{', '.join(parts[:-1])}, and {parts[-1]}"
+    counted = f"{', '.join(parts[:-1])}, and {parts[-1]}"
     return (
         f"Of {_numbered(counts.rows, 'published number', 'published numbers')}"
-        f" {said}{f' ({mode} mode)' * bool(mode)}."
+        f" {counted}{f' ({mode} mode)' * bool(mode)}."
     )
 
 
@@ -139,17 +139,17 @@ def _context(report: ReproductionReport, drawn: list[Picture | None]) -> dict[st
     }
 
 
-def _shown(one: JudgedStudy, drawn: Picture | None) -> dict[str, Any]:
-    study, listed = one.study, reasons(one.rows)
+def _shown(judged: JudgedStudy, drawn: Picture | None) -> dict[str, Any]:
+    study, listed = judged.study, reasons(judged.rows)
     return {
         "study": study,
-        "counts": one.counts,
+        "counts": judged.counts,
         "picture": drawn,
         "reasons": listed,
-        "lines": [line(row, listed) for row in one.rows[:MOST_ROWS]],
-        "left": len(one.rows[MOST_ROWS:]),
-        "has_period": one.has_period,
-        "has_today": one.has_today,
+        "lines": [line(row, listed) for row in judged.rows[:MOST_ROWS]],
+        "left": len(judged.rows[MOST_ROWS:]),
+        "has_period": judged.has_period,
+        "has_today": judged.has_today,
         "source": study.source if study.year in study.source else f"{study.source} ({study.year})",
         "failures": study.failures[:MOST_ROWS],
         "failures_left": len(study.failures[MOST_ROWS:]),

@@ -40,12 +40,12 @@ def picture(one: JudgedStudy, number: int) -> Picture | None:
 
 def _is_drawable(judged: Judged) -> bool:
     """Whether there is a number, and none that an axis would not hold."""
-    row, ours = judged.row, [one for one in (judged.period, judged.today) if one]
+    row, ours = judged.row, [sample for sample in (judged.period, judged.today) if sample]
     numbers = [
         row.published,
         row.low,
         row.high,
-        *(end for one in ours for end in (one.runs.low, one.runs.high)),
+        *(end for sample in ours for end in (sample.runs.low, sample.runs.high)),
     ]
     sizes = [abs(number) for number in (*numbers, row.x) if number]
     return any(number is not None for number in numbers) and all(
@@ -53,7 +53,7 @@ def _is_drawable(judged: Judged) -> bool:
     )
 
 
-def _curves(one: JudgedStudy, with_x: Sequence[Judged], name: str) -> Picture:
+def _curves(study: JudgedStudy, with_x: Sequence[Judged], name: str) -> Picture:
     from analysis.figures import published_curves
     from analysis.figures.swept_axis import swept
 
@@ -74,18 +74,18 @@ def _curves(one: JudgedStudy, with_x: Sequence[Judged], name: str) -> Picture:
         )
         for (quantity, series), group in shown
     ]
-    left = len(one.rows) - sum(len(group) for _, group in shown)
+    left = len(study.rows) - sum(len(group) for _, group in shown)
     return Picture(
-        name, _title(one), _caption(left, ""), published_curves.draw(panels, axis, _below(one))
+        name, _title(study), _caption(left, ""), published_curves.draw(panels, axis, _below(study))
     )
 
 
-def _below(one: JudgedStudy) -> str:
-    plot = one.study.plot
+def _below(study: JudgedStudy) -> str:
+    plot = study.study.plot
     return f"{plot.x} ({plot.x_unit})" if plot.x and plot.x_unit else plot.x or plot.x_unit
 
 
-def _lines(one: JudgedStudy, rows: Sequence[Judged], name: str) -> Picture | None:
+def _lines(study: JudgedStudy, rows: Sequence[Judged], name: str) -> Picture | None:
     from analysis.figures import published_rows
 
     is_ratio = len({judged.row.unit for judged in rows}) > 1
@@ -109,18 +109,18 @@ def _lines(one: JudgedStudy, rows: Sequence[Judged], name: str) -> Picture | Non
         else ""
     )
     made = published_rows.draw(labels, marks, below or f"value ({shown[0].row.unit})", is_ratio)
-    return Picture(name, _title(one), _caption(len(one.rows) - len(shown), how), made)
+    return Picture(name, _title(study), _caption(len(study.rows) - len(shown), how), made)
 
 
 def _has_ratio(judged: Judged) -> bool:
     """Whether ours, divided by the published number, can be shown on a logarithmic axis."""
-    one = judged.row.published or 0.0
+    published = judged.row.published or 0.0
     medians = [ours.median for ours in (judged.period, judged.today) if ours]
     return (
-        one > 0
+        published > 0
         and bool(medians)
-        and one / _WIDEST <= min(medians)
-        and max(medians) / _WIDEST <= one
+        and published / _WIDEST <= min(medians)
+        and max(medians) / _WIDEST <= published
     )
 
 
@@ -139,32 +139,34 @@ def _marks(
 
     marks: dict[ValueSource, list[ValueMark]] = {PUBLISHED: [], PERIOD: [], TODAY: []}
     for judged, at in zip(rows, places, strict=True):
-        one = judged.row.published if is_ratio and judged.row.published else 1.0
-        marks[PUBLISHED] += _published(judged, at, one)
-        marks[PERIOD] += _ours(judged.period, at, one)
-        marks[TODAY] += _ours(judged.today, at, one)
+        unit = judged.row.published if is_ratio and judged.row.published else 1.0
+        marks[PUBLISHED] += _published(judged, at, unit)
+        marks[PERIOD] += _ours(judged.period, at, unit)
+        marks[TODAY] += _ours(judged.today, at, unit)
     return marks
 
 
-def _published(judged: Judged, at: float, one: float) -> list[ValueMark]:
+def _published(judged: Judged, at: float, unit: float) -> list[ValueMark]:
     from analysis.figures.published_marks import ValueMark
 
     row = judged.row
-    runs = None if row.low is None or row.high is None else (row.low / one, row.high / one)
-    return [] if row.published is None else [ValueMark(at, row.published / one, runs)]
+    runs = None if row.low is None or row.high is None else (row.low / unit, row.high / unit)
+    return [] if row.published is None else [ValueMark(at, row.published / unit, runs)]
 
 
-def _ours(ours: Ours | None, at: float, one: float) -> list[ValueMark]:
+def _ours(ours: Ours | None, at: float, unit: float) -> list[ValueMark]:
     from analysis.figures.published_marks import ValueMark
 
     if ours is None:
         return []
-    interval = (ours.interval.low / one, ours.interval.high / one) if ours.interval else None
-    return [ValueMark(at, ours.median / one, (ours.runs.low / one, ours.runs.high / one), interval)]
+    interval = (ours.interval.low / unit, ours.interval.high / unit) if ours.interval else None
+    return [
+        ValueMark(at, ours.median / unit, (ours.runs.low / unit, ours.runs.high / unit), interval)
+    ]
 
 
-def _title(one: JudgedStudy) -> str:
-    return f"Published and ours: {one.study.name}"
+def _title(study: JudgedStudy) -> str:
+    return f"Published and ours: {study.study.name}"
 
 
 def _caption(left_out: int, how: str) -> str:

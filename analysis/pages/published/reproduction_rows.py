@@ -74,7 +74,9 @@ UNEXPLAINED = "Not explained."
 def reasons(rows: Sequence[Judged]) -> list[str]:
     """Why rows differ, each once, in the order of the rows."""
     return list(
-        dict.fromkeys(one.row.why for one in rows if one.row.why and one.outcome.word == DIFFERS)
+        dict.fromkeys(
+            judged.row.why for judged in rows if judged.row.why and judged.outcome.word == DIFFERS
+        )
     )
 
 
@@ -129,7 +131,9 @@ def csv_text(studies: Sequence[JudgedStudy]) -> str:
         lines = csv.writer(text, lineterminator="\n")
         ours = (f"{way}_{column}" for way in ("period", "today") for column in _OURS)
         lines.writerow([*_HEAD, *ours, "seeds", "why", "command"])
-        lines.writerows(_csv_line(one.study.name, judged) for one in studies for judged in one.rows)
+        lines.writerows(
+            _csv_line(study.study.name, judged) for study in studies for judged in study.rows
+        )
         return text.getvalue()
 
 
@@ -159,5 +163,5 @@ def _csv_ours(
     if ours is None:
         return [verdict.word, *[None] * 6, 0, ""]
     interval = (ours.interval.low, ours.interval.high) if ours.interval else (None, None)
-    known = [ours.median, *interval, ours.runs.low, ours.runs.high, ours.count]
-    return [verdict.word, verdict.factor, *known, " ".join(map(str, values))]
+    figures = [ours.median, *interval, ours.runs.low, ours.runs.high, ours.count]
+    return [verdict.word, verdict.factor, *figures, " ".join(map(str, values))]

@@ -52,5 +52,5 @@ def _table(report: ReproductionReport) -> Table:
 
 def _cells(counts: Counts, total: Counts) -> list[str]:
     """The numbers of a line; rows without a published number have a column if there are any."""
-    found = [counts.rows, counts.agree, counts.within, counts.differ, counts.unrun]
-    return [str(number) for number in (*found, *[counts.unstated] * bool(total.unstated))]
+    numbers = [counts.rows, counts.agree, counts.within, counts.differ, counts.unrun]
+    return [str(number) for number in (*numbers, *[counts.unstated] * bool(total.unstated))]

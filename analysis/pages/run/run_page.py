@@ -102,16 +102,18 @@ def _packet_graphs(report: RunReport) -> Iterator[tuple[str, bytes]]:
     """Of the first seed: a page for each condition, and the files for xplot."""
     from analysis.reporting import packet_graphs
 
-    for one in report.results.first:
-        if one.ends:
-            title = f"{report.run.experiment}: {one.trial.condition.label}, seed {one.trial.seed}"
-            yield _page_name(one), packet_graphs.page(title, one).encode()
-        place = f"graphs/seed-{one.trial.seed}/{one.trial.condition.name}"
-        yield from ((f"{place}/{name}", content) for name, content in packet_graphs.xplot(one))
+    for trial in report.results.first:
+        if trial.ends:
+            title = (
+                f"{report.run.experiment}: {trial.trial.condition.label}, seed {trial.trial.seed}"
+            )
+            yield _page_name(trial), packet_graphs.page(title, trial).encode()
+        place = f"graphs/seed-{trial.trial.seed}/{trial.trial.condition.name}"
+        yield from ((f"{place}/{name}", content) for name, content in packet_graphs.xplot(trial))
 
 
-def _page_name(one: Measured) -> str:
-    return f"graphs/seed-{one.trial.seed}/{one.trial.condition.name}/graphs.html"
+def _page_name(trial: Measured) -> str:
+    return f"graphs/seed-{trial.trial.seed}/{trial.trial.condition.name}/graphs.html"
 
 
 def _context(report: RunReport, pictures: list[Picture]) -> dict[str, Any]:
@@ -138,7 +140,9 @@ def _context(report: RunReport, pictures: list[Picture]) -> dict[str, Any]:
         "command": repeat_command(run),
         "version": manifest.tcplab,
         "packet_pages": [
-            (one.trial.condition.label, _page_name(one)) for one in report.results.first if one.ends
+            (trial.trial.condition.label, _page_name(trial))
+            for trial in report.results.first
+            if trial.ends
         ],
         "labels": [condition.label for condition in run.conditions],
     }

@@ -37,8 +37,10 @@ def map_of_medians(sweep: SweepRecord, samples: SweepSamples) -> Picture | None:
 def map_of_ratios(sweep: SweepRecord, comparisons: Sequence[LevelComparison]) -> Picture | None:
     """None where no difference to the baseline is shown, or where there are no ratios."""
     shape, axis = layout.for_maps(sweep), sweep.compare
-    against = [one for one in comparisons if axis is not None and one.place[axis] == 0]
-    if shape is None or axis is None or not any(_is_shown(one) for one in against):
+    against = [
+        comparison for comparison in comparisons if axis is not None and comparison.place[axis] == 0
+    ]
+    if shape is None or axis is None or not any(_is_shown(comparison) for comparison in against):
         return None
     ratios, unshown = _by_level(sweep, axis, against)
     baseline = sweep.factors[axis].values[0]
@@ -69,8 +71,12 @@ def _against(shape: Layout, axis: int, levels: Levels) -> str:
     return f"{names[levels[axis]]} against {names[0]}" + (f", {where}" if where else "")
 
 
-def _is_shown(one: LevelComparison) -> bool:
-    return one.verdict != UNSHOWN and one.paired is not None and one.paired.scale == "ratio"
+def _is_shown(comparison: LevelComparison) -> bool:
+    return (
+        comparison.verdict != UNSHOWN
+        and comparison.paired is not None
+        and comparison.paired.scale == "ratio"
+    )
 
 
 def _by_level(
@@ -78,10 +84,13 @@ def _by_level(
 ) -> tuple[Numbers, Numbers]:
     """For each cell the ratio to the baseline, NaN for none, and 1 where no difference is shown."""
     ratios, unshown = np.full(sweep.shape, np.nan), np.zeros(sweep.shape)
-    for one in against:
-        place = (*one.place[:axis], one.second_level, *one.place[axis + 1 :])
-        if one.paired is not None and one.paired.scale == "ratio":
-            ratios[place], unshown[place] = one.paired.estimate, one.verdict == UNSHOWN
+    for comparison in against:
+        place = (*comparison.place[:axis], comparison.second_level, *comparison.place[axis + 1 :])
+        if comparison.paired is not None and comparison.paired.scale == "ratio":
+            ratios[place], unshown[place] = (
+                comparison.paired.estimate,
+                comparison.verdict == UNSHOWN,
+            )
     return ratios, unshown
 
 

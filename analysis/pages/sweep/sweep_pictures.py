@@ -39,8 +39,8 @@ def pictures(
         else _runs(sweep, samples)
     )
     maps = (map_of_ratios(sweep, comparisons), map_of_medians(sweep, samples))
-    found = (main, *maps, _distribution(sweep, samples), _flows(sweep, samples))
-    return [picture for picture in found if picture]
+    drawn = (main, *maps, _distribution(sweep, samples), _flows(sweep, samples))
+    return [picture for picture in drawn if picture]
 
 
 def _seeds(samples: SweepSamples) -> str:

@@ -58,9 +58,9 @@ def _print_sentences(report: SweepReport, console: Console) -> None:
     """All in the order of the grid; of too many, first those that show a difference."""
     ordered = list(report.comparisons)
     if len(ordered) > MOST_LINES:
-        ordered.sort(key=lambda one: one.verdict == UNSHOWN)
-    for one in ordered[:MOST_LINES]:
-        console.print(Text(f"- {sentence(one, report.sweep, report.samples)}"))
+        ordered.sort(key=lambda comparison: comparison.verdict == UNSHOWN)
+    for comparison in ordered[:MOST_LINES]:
+        console.print(Text(f"- {sentence(comparison, report.sweep, report.samples)}"))
     more = len(report.comparisons) - MOST_LINES
     if more > 0:
         console.print(Text(f"... and {more} more in comparisons.csv"))

@@ -108,20 +108,20 @@ impl Connection {
     /// end.
     #[inline(always)]
     fn shake(&mut self, segment: &Segment, flags: u16, forward: bool) {
-        let known = &mut self.handshake;
-        if known.inner.is_some() {
+        let handshake = &mut self.handshake;
+        if handshake.inner.is_some() {
             return;
         }
         match (flags & (SYN | ACK), forward) {
-            (SYN, true) => known.syn_time = Some(segment.time),
-            (flags, false) if flags == SYN | ACK && known.syn_time.is_some() => {
-                known.syn_ack_time = Some(segment.time);
-                known.outer = known.syn_time.map(|time| (segment.time - time).max(0));
+            (SYN, true) => handshake.syn_time = Some(segment.time),
+            (flags, false) if flags == SYN | ACK && handshake.syn_time.is_some() => {
+                handshake.syn_ack_time = Some(segment.time);
+                handshake.outer = handshake.syn_time.map(|time| (segment.time - time).max(0));
             }
             (ACK, true) => {
-                known.inner = known.syn_ack_time.map(|time| (segment.time - time).max(0));
-                if let (Some(outer), Some(inner)) = (known.outer, known.inner) {
-                    known.vantage = vantage(outer, inner);
+                handshake.inner = handshake.syn_ack_time.map(|time| (segment.time - time).max(0));
+                if let (Some(outer), Some(inner)) = (handshake.outer, handshake.inner) {
+                    handshake.vantage = vantage(outer, inner);
                     self.a.smoothed.add(outer + inner);
                     self.b.smoothed.add(outer + inner);
                 }

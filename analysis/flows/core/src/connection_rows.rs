@@ -236,8 +236,8 @@ impl Part<'_> {
         self.frame.float_or_none("goodput", self.ending, goodput);
         self.frame.float_or_none("rate", self.ending, until(this.last_data, this.data_bytes));
         self.unsigned("rtt_samples", rtts.ours.count);
-        let known = rtts.ours.count > 0;
-        let present = |value: i64| if known { Some(value) } else { None };
+        let measured = rtts.ours.count > 0;
+        let present = |value: i64| if measured { Some(value) } else { None };
         self.frame.integer_or_none("rtt_min", self.ending, present(rtts.ours.min));
         self.frame.integer_or_none("rtt_max", self.ending, present(rtts.ours.max));
         let mean = rtts.ours.sum.checked_div(i128::from(rtts.ours.count)).map(|mean| mean as i64);

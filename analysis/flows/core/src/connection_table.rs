@@ -12,7 +12,7 @@ const KEPT: usize = 6;
 const NONE: u32 = u32::MAX;
 
 /// A connection as the table has it: its pair of ends, and whether a is the second of them.
-pub struct Known {
+pub struct TableEntry {
     pub pair: u32,
     pub turned: bool,
     opening: Option<Opening>,
@@ -26,11 +26,11 @@ enum State {
     Counted(Box<Connection>),
 }
 
-impl Known {
-    fn new(segment: &Segment, keep: bool) -> Known {
+impl TableEntry {
+    fn new(segment: &Segment, keep: bool) -> TableEntry {
         let counted = || State::Counted(Box::new(Connection::new(segment.time)));
         let state = if keep { State::Kept(Vec::with_capacity(KEPT / 2)) } else { counted() };
-        Known { pair: segment.pair, turned: segment.turned, opening: None, state }
+        TableEntry { pair: segment.pair, turned: segment.turned, opening: None, state }
     }
 
     /// What is counted of the connection, with the packets that were only kept so far.
@@ -55,7 +55,7 @@ fn replay(turned: bool, segments: &[Segment], compatible: bool) -> Box<Connectio
 
 /// All connections, and with `packets` a row for each segment.
 pub struct Table {
-    pub connections: Vec<Known>,
+    pub connections: Vec<TableEntry>,
     /// The newest connection of each pair.
     current: Vec<u32>,
     pub compatible: bool,
@@ -76,16 +76,16 @@ impl Table {
             segment.time -= segment.time.rem_euclid(1000);
         }
         let at = self.find(segment);
-        let known = &mut self.connections[at as usize];
-        let forward = segment.turned == known.turned;
-        if let State::Kept(segments) = &mut known.state {
+        let entry = &mut self.connections[at as usize];
+        let forward = segment.turned == entry.turned;
+        if let State::Kept(segments) = &mut entry.state {
             if segments.len() < KEPT {
                 segments.push(segment.clone());
                 return;
             }
-            known.state = State::Counted(replay(known.turned, segments, compatible));
+            entry.state = State::Counted(replay(entry.turned, segments, compatible));
         }
-        if let State::Counted(connection) = &mut known.state {
+        if let State::Counted(connection) = &mut entry.state {
             let place = Place { number, connection: at + 1, compatible, rows: self.rows.as_mut() };
             connection.segment(segment, forward, place);
         }
@@ -112,13 +112,13 @@ impl Table {
     #[inline(always)]
     fn marked(&mut self, at: u32, segment: &Segment) -> u32 {
         let begins = self.begins_anew(at, segment);
-        let known = &mut self.connections[at as usize];
+        let entry = &mut self.connections[at as usize];
         if begins {
-            let before = known.opening.map_or(Some(at), |opening| opening.before);
+            let before = entry.opening.map_or(Some(at), |opening| opening.before);
             return self.begin(segment, before);
         }
-        if segment.turned != known.turned {
-            known.opening = None;
+        if segment.turned != entry.turned {
+            entry.opening = None;
         }
         at
     }
@@ -127,11 +127,11 @@ impl Table {
     /// older one.
     #[cold]
     fn answered(&mut self, at: u32, segment: &Segment) -> u32 {
-        let known = &mut self.connections[at as usize];
-        let forward = segment.turned == known.turned;
-        match known.opening.filter(|opening| opening.passes(segment, forward)) {
+        let entry = &mut self.connections[at as usize];
+        let forward = segment.turned == entry.turned;
+        match entry.opening.filter(|opening| opening.passes(segment, forward)) {
             None => {
-                known.opening = None;
+                entry.opening = None;
                 at
             }
             Some(opening) => opening.before.unwrap_or_else(|| self.add_before(at, segment)),
@@ -165,19 +165,19 @@ impl Table {
     fn add(&mut self, segment: &Segment) -> u32 {
         let at = self.connections.len() as u32;
         // A row of a packet is made when the packet comes.
-        self.connections.push(Known::new(segment, self.rows.is_none()));
+        self.connections.push(TableEntry::new(segment, self.rows.is_none()));
         at
     }
 
     #[inline(always)]
     fn begins_anew(&self, at: u32, segment: &Segment) -> bool {
-        let known = &self.connections[at as usize];
-        let forward = segment.turned == known.turned;
-        match &known.state {
+        let entry = &self.connections[at as usize];
+        let forward = segment.turned == entry.turned;
+        match &entry.state {
             State::Counted(connection) => {
                 connection.ended_before(segment, forward, self.compatible)
             }
-            State::Kept(segments) => replay(known.turned, segments, self.compatible).ended_before(
+            State::Kept(segments) => replay(entry.turned, segments, self.compatible).ended_before(
                 segment,
                 forward,
                 self.compatible,

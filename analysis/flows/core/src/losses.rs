@@ -105,8 +105,8 @@ impl SenderSituation {
     /// tells the sender that a retransmission was lost.
     fn prompted(&self) -> bool {
         let soon = self.rtt.map_or(MILLISECOND, |rtt| rtt >> 3);
-        let told = self.sacked_top > self.first || (self.again == 0 && self.sign());
-        told && self.now - self.last_received < soon
+        let acknowledged = self.sacked_top > self.first || (self.again == 0 && self.sign());
+        acknowledged && self.now - self.last_received < soon
     }
 
     fn head(&self) -> bool {

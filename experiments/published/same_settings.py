@@ -1,6 +1,4 @@
-"""The published numbers that were measured with the very settings of a run, to be shown beside its
-own.
-"""
+"""The published numbers that were measured with the very settings of a run."""
 
 from __future__ import annotations
 
@@ -31,9 +29,7 @@ class MatchingTarget:
     period: str | None
 
     def described(self) -> dict[str, Any]:
-        """The row of a run's spec.json: what was published, the conditions, and how their value is
-        taken.
-        """
+        """The row of a run's spec.json: what was published, and how the run's value is taken."""
         return described(self.target) | {
             "condition": self.today,
             "period_condition": self.period,
@@ -45,17 +41,17 @@ class MatchingTarget:
 
 
 def published_beside(spec: ExperimentSpec, quick: bool = False) -> list[MatchingTarget]:
-    """One for each published number of the spec's study. Everything but captures and other
-    conditions must be the same.
+    """One for each published number of the spec's study that was measured with its settings.
 
-    `quick` compares with the short forms of the published runs.
+    Everything but captures and other conditions must be the same. `quick` compares with the short
+    forms of the published runs.
     """
-    here = _what_matters(spec)
+    measured = _what_matters(spec)
     rows = (
         MatchingTarget(
             target,
-            _shared(target.condition, today, spec, here),
-            _shared(target.period_condition, period, spec, here),
+            _shared(target.condition, today, spec, measured),
+            _shared(target.period_condition, period, spec, measured),
         )
         for target, today, period in _of_study(spec.name, quick)
     )
@@ -63,8 +59,9 @@ def published_beside(spec: ExperimentSpec, quick: bool = False) -> list[Matching
 
 
 def taken(target: Target, condition: str | None, runs: Iterable[Iterable[Row]]) -> list[float]:
-    """What the runs' rows of this condition give for a target, in its unit; a run that has no value
-    is left out.
+    """What the runs' rows of this condition give for a target, in its unit.
+
+    A run that has no value is left out.
     """
     chosen = ([row for row in rows if row["condition"] == condition] for rows in runs)
     values = (value_of(rows, target.metric, target.flow) for rows in chosen)
@@ -85,13 +82,15 @@ def _published(asked: Combination | None) -> _Published | None:
     return None if asked is None else (asked.spec, _what_matters(asked.spec))
 
 
-def _shared(name: str, published: _Published | None, spec: ExperimentSpec, here: Any) -> str | None:
-    """The name of the condition where the run has it, the same and over the same network."""
-    if published is None or published[1] != here:
+def _shared(
+    name: str, published: _Published | None, spec: ExperimentSpec, measured: Any
+) -> str | None:
+    """The name of the condition if the run has it, the same and over the same network."""
+    if published is None or published[1] != measured:
         return None
-    there = set(published[0].conditions) & set(spec.conditions)
+    shared = set(published[0].conditions) & set(spec.conditions)
     with_modules = set(published[0].modules) <= set(spec.modules)
-    return name if with_modules and name in {condition.name for condition in there} else None
+    return name if with_modules and name in {condition.name for condition in shared} else None
 
 
 def _what_matters(spec: ExperimentSpec) -> Any:
