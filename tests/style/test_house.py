@@ -20,11 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 CONVENTIONAL = {"__init__", "__main__", "report", "targets", "reasons", "statistics_file", "key"}
 """Names of modules that one folder of a kind has as the next: of a study, of a lab."""
 TO_BE_MOVED_CLASSES = {"InterfaceSetting"}
-TO_BE_MOVED_MODULES = {"spec", "matching", "elapsed_times"}
-TO_BE_PARTED = {
-    frozenset(("analysis.measures", "analysis.records")),
-    frozenset(("labs.definition", "labs.templates")),
-}
+TO_BE_MOVED_MODULES = {"spec"}
+TO_BE_PARTED: set[frozenset[str]] = set()
 """What is not in order yet. Nothing is added here; what has been put in order is taken away."""
 
 
