@@ -95,12 +95,8 @@ def wide_lines(name: str) -> Iterator[int]:
     fenced = False
     for number, line in enumerate(text.splitlines(), 1):
         fenced ^= line.startswith("```")
-        markdown = (
-            fenced
-            or name.endswith(".md")
-            and (line.startswith(("|", "    ", "![")) or " " not in line)
-        )
-        if len(line) > WIDTH and not markdown:
+        apart = fenced or line.startswith(("|", "    ", "![")) or " " not in line
+        if len(line) > WIDTH and not (name.endswith(".md") and apart):
             yield number
 
 
