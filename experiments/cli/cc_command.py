@@ -213,7 +213,7 @@ class _Silent:
         """Seconds later all is over."""
 
     def note(self, text: str) -> None:
-        """The only worker is we."""
+        """This process is the only worker."""
 
 
 def _outcome(name: str, record: Record) -> Outcome:

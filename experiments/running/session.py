@@ -166,7 +166,7 @@ def _at_once(
             progress(places[key])(phase, elapsed)
 
         def note(self, text: str) -> None:
-            """Nothing can be new: the only worker is we."""
+            """This process is the only worker."""
 
     data, places = (
         to_data(request.spec),

@@ -119,7 +119,7 @@ def _kept(row: tuple[Any, ...]) -> Kept:
 
 @contextmanager
 def results(out: Path) -> Iterator[PointStore]:
-    """The memory in the folder that keeps the runs, made where there is none. Raises
+    """The memory in the folder that keeps the runs, made if there is none. Raises
     TcplabError.
     """
     file = out / FILE

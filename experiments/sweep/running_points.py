@@ -32,7 +32,7 @@ class Watch(Listener, Protocol):
 
 @dataclass(frozen=True)
 class PointRunner:
-    """How to carry a plan out. `engine` opens one; it is not called where nothing has to be run."""
+    """How to carry a plan out. `engine` opens one; it is not called if nothing has to be run."""
 
     lab: Lab
     engine: Callable[[Listener], AbstractContextManager[Engine]]

@@ -15,9 +15,10 @@ from experiments.definition.grid import Combination
 from experiments.sweep.point import Origin, Point, Record, origin
 from experiments.sweep.point_store import PointStore
 from experiments.sweep.running_points import PointRunner, Watch, run_points
-from labs.measuring import lab_measures
 from labs.measuring.repeating import carry, carry_kept
 from testbed.engine.engine import Task
+
+_MEASURES = "labs.measuring.lab_measures"
 
 
 @dataclass
@@ -31,7 +32,7 @@ class References:
 
     @cached_property
     def source(self) -> Origin:
-        return origin(self.way.lab, lab_measures.__name__)
+        return origin(self.way.lab, _MEASURES)
 
     def point(self, combination: Combination, seed: int) -> Point:
         return self.source.point(combination, seed)

@@ -10,6 +10,7 @@ from running twice.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import time
@@ -19,17 +20,22 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from itertools import count, islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import dask
 from distributed import Client, Future, LocalCluster, as_completed
+from distributed.utils import LoopRunner, sync
 
 from testbed.engine.workers import PROGRESS, WORKERS, entrance, identity, perform, resource
 from testbed.host.scratch import scratch
 from testbed.lab.ready import Lab
 from topologies.errors import TcplabError
 
+if TYPE_CHECKING:
+    from tornado.ioloop import IOLoop
+
 _PATIENCE = 10.0  # seconds in which a scheduler must answer
+_REST = 0.05  # seconds; the sender of messages waits for 10 ms at most
 _LOOK = 0.1  # seconds between two looks for a worker
 _GRACE = 10  # seconds in which a worker of use may follow those that are refused
 PAGES = "127.0.0.1:0"
@@ -196,8 +202,9 @@ def local_engine(lab: Lab, slots: int, listener: Listener) -> Iterator[Engine]:
     """An engine on this machine with `slots` guests at once. Its workers are threads: guests are
     processes anyway.
     """
-    with _quiet(), scratch() as folder, configured(folder):
+    with _quiet(), scratch() as folder, configured(folder), _event_loop() as loop:
         cluster = LocalCluster(
+            loop=loop,
             processes=False,
             n_workers=1,
             threads_per_worker=slots,
@@ -216,13 +223,37 @@ def cluster_engine(address: str, lab: Lab, listener: Listener) -> Iterator[Engin
 
     Raises TcplabError where none answers.
     """
+    with (
+        _quiet(),
+        _event_loop() as loop,
+        _client(address, loop) as client,
+        _engine(client, lab, listener) as engine,
+    ):
+        yield engine
+
+
+def _client(address: str, loop: IOLoop) -> Client:
     try:
-        client = Client(address, timeout=_PATIENCE, name=f"tcplab-{os.getpid()}")
+        return Client(address, timeout=_PATIENCE, name=f"tcplab-{os.getpid()}", loop=loop)
     except (OSError, ValueError) as error:
         remedy = "Start one with ./tcplab scheduler; its first lines say its address."
         raise TcplabError(f"No Dask scheduler answers at {address}: {error}.", remedy) from error
-    with _quiet(), client, _engine(client, lab, listener) as engine:
-        yield engine
+
+
+@contextmanager
+def _event_loop() -> Iterator[IOLoop]:
+    """The event loop of a client and a cluster, which ends a moment after both are closed.
+
+    They would end theirs at once, in the middle of a wait of the sender of messages
+    (distributed/batched.py): its time-out has nobody left to hear it, which asyncio prints.
+    """
+    runner = LoopRunner()
+    runner.start()
+    try:
+        yield runner.loop
+    finally:
+        sync(runner.loop, asyncio.sleep, _REST)
+        runner.stop()
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from testbed.host.naming import PACKAGES, as_in_checkout
 
 _OURS = re.compile(rf"({'|'.join(PACKAGES)})(\.\w+)*")
 _DATA = (".csv", ".txt")
+_FILE = re.compile(r"\w{1,50}\.\w{1,10}")
 _MODULE = re.compile(r"\w+(\.\w+)*")
 
 
@@ -40,12 +41,19 @@ def fingerprint_of(contents: Mapping[str, bytes]) -> str:
     return digest.hexdigest()
 
 
+def _content(file: Path) -> bytes:
+    """A checkout and an installed copy of the same code are alike."""
+    content = file.read_bytes()
+    return as_in_checkout(content) if file.suffix == ".py" else content
+
+
 @cache
 def files_of(*modules: str) -> tuple[Path, ...]:
     """The files of these modules and of all of ours that they import, in the order of their paths.
 
-    A module that is named as a text, to be imported when it is needed, counts as imported. The
-    packages around a module are files of it too, but what they import for others is not followed.
+    A module that is named as a text, to be imported when it is needed, counts as imported, and so
+    does a file beside a module that it names, such as a table to be read. The packages around a
+    module are files of it too, but what they import for others is not followed.
     Raises ModuleNotFoundError for a name that leads to no file.
     """
     if missing := [name for name in modules if not _own_files(name)]:
@@ -59,14 +67,11 @@ def files_of(*modules: str) -> tuple[Path, ...]:
         followed.add(name)
         own = _own_files(name)
         files.update(own, _packages_around(own))
-        waiting += [other for file in own if file.suffix == ".py" for other in _imported(file)]
+        for file in own:
+            names = _names_in(file) if file.suffix == ".py" else set[str]()
+            waiting += filter(_OURS.fullmatch, names)
+            files.update(file.with_name(name) for name in names if _is_beside(file, name))
     return tuple(sorted(files))
-
-
-def _content(file: Path) -> bytes:
-    """A module has the same names, installed or not."""
-    content = file.read_bytes()
-    return as_in_checkout(content) if file.suffix == ".py" else content
 
 
 def _own_files(name: str) -> list[Path]:
@@ -94,12 +99,16 @@ def _packages_around(files: list[Path]) -> Iterator[Path]:
             yield CODE / folder / "__init__.py"
 
 
-def _imported(file: Path) -> Iterator[str]:
-    """The modules of ours that a file names."""
-    for node in ast.walk(ast.parse(_content(file))):
-        for name in _names(node):
-            if _OURS.fullmatch(name):
-                yield name
+def _is_beside(file: Path, name: str) -> bool:
+    return bool(_FILE.fullmatch(name)) and file.with_name(name).is_file()
+
+
+def _names_in(file: Path) -> set[str]:
+    """The modules that a file imports, and the texts that may name a module or a file."""
+    tree = ast.parse(as_in_checkout(file.read_bytes()))
+    names = {name for node in ast.walk(tree) for name in _names(node)}
+    package = ".".join(file.relative_to(CODE).parent.parts)  # f"{__package__}._core"
+    return names | {package + name for name in names if name.startswith(".")}
 
 
 def _names(node: ast.AST) -> list[str]:
@@ -115,11 +124,10 @@ def _names(node: ast.AST) -> list[str]:
 
 
 def _all_files() -> list[Path]:
-    """Every module of all packages, and every compiled library."""
-    found: list[Path] = []
+    """Every module of all packages, their tables and the compiled engine."""
+    files: list[Path] = []
     for folder in (CODE / package for package in PACKAGES):
-        sources = list(folder.rglob("*.py"))
-        compiled = [file for file in folder.rglob("*.so") if file.is_file()]
-        rust = [] if compiled else folder.glob("*/core/src/*.rs")
-        found += [*sources, *compiled, *rust]
-    return sorted(found)
+        compiled = [*folder.rglob("*.so")] or [*folder.glob("*/core/src/*.rs")]
+        read = [file for ending in (".py", *_DATA) for file in folder.rglob(f"*{ending}")]
+        files += [*read, *compiled]
+    return sorted(files)

@@ -57,7 +57,7 @@ class Recipe:
         """SHA-256 over name, variant and every source file, as they are when a build begins."""
         digest = hashlib.sha256(f"{FORMAT} {self.name} {self.variant}\n".encode())
         for source in self.sources:
-            digest.update(f"{source.name} {_source_sha256(source)}\n".encode())
+            digest.update(f"{source.name} {_source_digest(source)}\n".encode())
         return digest.hexdigest()
 
     @property
@@ -87,7 +87,7 @@ def folder() -> Path:
     return (home if os.access(home, os.W_OK) else _CHECKOUT).absolute() / ".cache" / "tcplab"
 
 
-def _source_sha256(source: Path) -> str:
+def _source_digest(source: Path) -> str:
     """Of a recipe's source. A module of an installed copy counts as it is in a checkout."""
     if source.suffix == ".py":
         return hashlib.sha256(as_in_checkout(source.read_bytes())).hexdigest()

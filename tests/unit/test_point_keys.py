@@ -19,8 +19,9 @@ from experiments.definition.grid import combinations
 from experiments.running.seed import PROCEDURE
 from experiments.sweep.point import CAPTURES, ROWS, origin
 from testbed.host.code import CODE
+from testbed.host.naming import PACKAGES
 from testbed.jobs.archive import job_archive
-from testbed.jobs.fingerprint import PACKAGES, files_of, fingerprint
+from testbed.jobs.fingerprint import files_of, fingerprint
 from tests.unit.made_sweeps import LAB
 
 COMPILED = sorted((CODE / "analysis/flows").glob("_core*.so"))
@@ -76,6 +77,7 @@ def test_what_measuring_needs_is_in_the_key() -> None:
     assert not any(name.startswith("analysis/flows") for name in names(ROWS))
     assert names(ROWS) < names(CAPTURES)
     assert {"analysis/flows/reader.py", "analysis/flows/plain/losses.py"} <= names(CAPTURES)
+    assert {"analysis/flows/columns.csv", "analysis/flows/kinds.csv"} <= names(CAPTURES)
 
 
 def test_who_reads_captures_has_the_engine_in_the_key() -> None:

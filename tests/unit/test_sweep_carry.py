@@ -12,13 +12,14 @@ from typing import Any
 import polars
 import pytest
 
+from experiments.definition.single_run import settings_from
 from experiments.sweep.carrying_out import carry_out
 from experiments.sweep.plan import plan
 from experiments.sweep.point import Record, origin
 from experiments.sweep.point_store import FILE, results
 from experiments.sweep.python import SilentWatch
 from experiments.sweep.running_points import PointRunner
-from experiments.sweep.sweep_definition import SweepDefinition, settings
+from experiments.sweep.sweep_definition import SweepDefinition
 from testbed.lab.ready import Lab
 from tests.unit.made_sweeps import LAB, Engine, asked, carry, content, record, steady
 from topologies.errors import TcplabError
@@ -65,7 +66,7 @@ def test_a_resumed_sweep_has_all_statistics_files(tmp_path: Path) -> None:
     def made(data: Any, seed: int) -> Record:
         return record(200.0) | {"statistics": {"sack_off": f"seed {seed}\n", "sack_on": "on\n"}}
 
-    varied = settings(["loss=1%,5%", "duration=2s"])
+    varied = settings_from(["loss=1%,5%", "duration=2s"])
     wanted = plan(SweepDefinition("sack_loss_sweep", varied, (1, 2)))
     with pytest.raises(KeyboardInterrupt):
         carry(wanted, tmp_path, Engine(made, stop_after=3))
