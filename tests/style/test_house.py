@@ -134,6 +134,7 @@ NAMED = {
     "experiments.running.seed": "what runs in a guest has the names of a checkout there",
     "testbed.jobs.terminal": "the same",
     "experiments.sweep.point": "fingerprints are of files by the names of a checkout",
+    "labs.measuring.references": "the same",
     "analysis.flows.reader": "its own, from which the prefix follows",
     "testbed.host.naming": "its own, from which the prefix follows",
 }

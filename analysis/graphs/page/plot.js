@@ -98,7 +98,7 @@ class Plot {
     const extents = (layers) => layers.filter((layer) => !layer.hidden).map((layer) => extent(layer, left, right))
       .filter(Boolean);
     let visibleExtents = extents(this.layers.filter((layer) => layer.look.fit));
-    if (!visibleExtents.length) shown = extents(this.layers);
+    if (!visibleExtents.length) visibleExtents = extents(this.layers);
     if (this.graph.y.zero) visibleExtents.push([0, 0]);
     const low = Math.min(...visibleExtents.map((edges) => edges[0]));
     const high = Math.max(...visibleExtents.map((edges) => edges[1]));
