@@ -25,8 +25,8 @@ from testbed.virtual.virtual_run import run_in_guest
 from topologies.chain import chain
 from topologies.dumbbell import dumbbell
 from topologies.parking_lot import parking_lot
-from topologies.spec import Channel, TopologySpec
 from topologies.star import star
+from topologies.topology_spec import Channel, TopologySpec
 from topologies.two_hosts import two_hosts
 from topologies.units import Duration, Rate, Share
 

@@ -23,8 +23,8 @@ from experiments.spec import (
     words,
 )
 from topologies.errors import UsageError
-from topologies.spec import Channel
 from topologies.star import star
+from topologies.topology_spec import Channel
 from topologies.units import Count, Duration, Rate, Share
 
 PROFILE = LINUX_2_6

@@ -26,8 +26,8 @@ from experiments.spec import (
 )
 from testbed.guest.kernel_modules import KernelModule, module_from
 from topologies.errors import UsageError
-from topologies.spec import Channel
 from topologies.star import star
+from topologies.topology_spec import Channel
 from topologies.units import Count, Duration, Rate, Share
 
 PROFILE = LINUX_2_6_FULL_LINE

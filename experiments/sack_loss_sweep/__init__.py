@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from experiments.definition.profiles import LINUX_3_10, under
 from experiments.spec import ExperimentSpec, Flow, LinkParameters, claim_of, parameter, sack, word
 from topologies.errors import UsageError
-from topologies.spec import Channel
+from topologies.topology_spec import Channel
 from topologies.two_hosts import two_hosts
 from topologies.units import Duration, Packets, Rate, Share
 

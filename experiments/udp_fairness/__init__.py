@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from experiments.definition.profiles import LINUX_2_6, under
 from experiments.spec import Condition, ExperimentSpec, Flow, Proof, claim_of, parameter, word
 from topologies.errors import UsageError
-from topologies.spec import Channel, Discipline
 from topologies.star import star
+from topologies.topology_spec import Channel, Discipline
 from topologies.units import Count, Duration, Packets, Rate
 
 DISCIPLINES: tuple[Discipline, ...] = typing.get_args(Discipline)

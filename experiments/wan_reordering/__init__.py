@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from experiments.definition.profiles import LINUX_2_6_32, under
 from experiments.spec import Condition, ExperimentSpec, Flow, Proof, claim_of, parameter, word
 from topologies.errors import UsageError
-from topologies.spec import Channel, HostReordering
+from topologies.topology_spec import Channel, HostReordering
 from topologies.two_hosts import two_hosts
 from topologies.units import WHOLE, Duration, Packets, Rate, Share, Size
 
