@@ -1,9 +1,8 @@
 """Delay that varies reorders packets, and TCP takes reordering for loss until its threshold is
 raised.
 
-After section 3.3 of the TCP assignment (published.csv): 100 ms
-towards the receiver, then with a variation of 75 ms, then with tcp_reordering raised, for CUBIC
-and Reno.
+After section 3.3 of the TCP assignment (published.csv): 100 ms towards the receiver, then with a
+variation of 75 ms, then with tcp_reordering raised, for CUBIC and Reno.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 runs/points.sqlite.
 
 Each record is on the disk as soon as it is known (a transaction of its own), so whatever ends a
-sweep loses the runs that were going on and nothing else. Several sweeps may use the file at
-once.
+sweep loses the runs that were going on and nothing else. Several sweeps may use the file at once.
 """
 
 from __future__ import annotations
