@@ -2,8 +2,9 @@
 
 import tcplab
 
-grid = {"delay": ["10ms", "50ms"], "cc": ["cubic", "bbr"]} found = tcplab.sweep("cubic_vs_reno",
-grid, seeds=30) found.table.group_by("delay", "cc").agg(polars.col("goodput_kbit_s").median())
+grid = {"delay": ["10ms", "50ms"], "cc": ["cubic", "bbr"]}
+found = tcplab.sweep("cubic_vs_reno", grid, seeds=30)
+found.table.group_by("delay", "cc").agg(polars.col("goodput_kbit_s").median())
 """
 
 from __future__ import annotations
