@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from analysis.records.run_directory import RunRecord
     from analysis.records.sweep_folder import SweepRecord
     from analysis.reporting.sweep_summary import SweepStudy
-    from analysis.reporting.swept_runs import SweptCell
+    from analysis.reporting.swept_runs import MakeListings
     from analysis.statistics.sweep_samples import SweepSamples
 
 _EXPERIMENTS = f"{__name__.partition('analysis')[0]}experiments"
@@ -47,7 +47,7 @@ class StudyReport:
     pictures: Callable[[RunResults], list[Picture]] = run_pictures.pictures
     short: tuple[ReportQuantity, ...] = ()
     extra_files: Callable[[RunRecord], Iterable[tuple[str, bytes]]] = lambda _: ()
-    sweep_listings: Callable[[SweepRecord, list[SweptCell]], tuple[Listing, ...]] | None = None
+    sweep_listings: MakeListings | None = None
     sweep_study: Callable[[SweepRecord, SweepSamples], SweepStudy | None] = lambda *_: None
 
 

@@ -12,7 +12,6 @@ import polars as pl
 from analysis.measures.flow_rows import value_of
 from analysis.measures.run_results import spread
 from analysis.records.sweep_folder import SweepRecord
-from analysis.reporting.study_reports import StudyReport
 from analysis.reporting.tables import Listing
 
 Row = dict[str, Any]
@@ -26,15 +25,19 @@ class SweptCell:
     runs: list[list[Row]]
 
 
-def sweep_listings(sweep: SweepRecord, report: StudyReport) -> tuple[Listing, ...]:
+MakeListings = Callable[[SweepRecord, list[SweptCell]], tuple[Listing, ...]]
+"""How a study makes its own tables from the runs of each cell."""
+
+
+def sweep_listings(sweep: SweepRecord, make: MakeListings | None) -> tuple[Listing, ...]:
     """The experiment's own tables; none if it has none or its rows cannot be read.
 
     That rows cannot be read is said by analysis.statistics.sweep_samples.
     """
-    if report.sweep_listings is None:
+    if make is None:
         return ()
     try:
-        return report.sweep_listings(sweep, _cells(sweep))
+        return make(sweep, _cells(sweep))
     except (OSError, KeyError, ValueError, TypeError, pl.exceptions.PolarsError):
         return ()
 

@@ -262,7 +262,7 @@ def swept(
         "status": "complete",
     }
     (folder / "sweep.json").write_text(json.dumps(facts))
-    return sweep_listings(read_sweep(folder, Problems()), report_of(experiment))
+    return sweep_listings(read_sweep(folder, Problems()), report_of(experiment).sweep_listings)
 
 
 def test_a_sweep_of_queues_has_a_row_for_each(tmp_path: Path) -> None:
@@ -301,7 +301,7 @@ def test_broken_rows_give_no_table(tmp_path: Path) -> None:
     assert swept(tmp_path, "udp_fairness", [{"level": "a", "seed": 1, "flow": "udp"}], {})
     (tmp_path / "rows.parquet").write_bytes(b"PAR1")
     sweep = read_sweep(tmp_path, Problems())
-    assert sweep_listings(sweep, report_of("udp_fairness")) == ()
+    assert sweep_listings(sweep, report_of("udp_fairness").sweep_listings) == ()
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,7 @@ def _context(report: SweepReport, drawn: list[Picture]) -> dict[str, Any]:
         "has_places": any(comparison.where for comparison in kept),
         "failures": sweep.failures[:MOST_ROWS],
         "failures_left": len(sweep.failures[MOST_ROWS:]),
-        "listings": sweep_listings(sweep, report_of(sweep.experiment)),
+        "listings": sweep_listings(sweep, report_of(sweep.experiment).sweep_listings),
         **_cells(report),
         **_making(sweep, report.samples),
     }
