@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from experiments.cli.messages import one_clear_message, ready_lab
-from experiments.running.session import make_page
+from experiments.running.report_process import make_page
 
 _LONGEST = 3600.0  # wall seconds of one point
 

@@ -15,15 +15,17 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from experiments.cli.cc_command import cc
 from experiments.cli.machine_commands import clean_up, doctor
 from experiments.cli.messages import one_clear_message, ready_lab
+from experiments.cli.options_of_run import common_options, options_from
 from experiments.cli.parameter_options import parameter_options
 from experiments.cli.reproduce_command import reproduce
-from experiments.cli.run_options import RunOptions, common_options, options_from
 from experiments.cli.runs_command import runs
 from experiments.cli.shell_command import shell
 from experiments.cli.studies_option import studies_option
 from experiments.cli.sweep_command import run_study, scheduler, sweep, worker
 from experiments.definition.catalogue import Experiment, catalogue, find
-from experiments.running.session import RunRequest, carry_out, choose, reporter
+from experiments.running.report_process import reporter
+from experiments.running.run_options import RunOptions
+from experiments.running.session import RunRequest, carry_out, choose
 from testbed.host.naming import command
 from testbed.lab.ready import commands as lab_commands
 from testbed.modules.module_build import build_all

@@ -14,8 +14,8 @@ import click
 from experiments.cli.messages import one_clear_message, ready_lab
 from experiments.cli.parameter_options import QuantityType
 from experiments.definition.single_run import settings_from
+from experiments.running.report_process import make_page
 from experiments.running.seed import GUEST_MIB
-from experiments.running.session import make_page
 from testbed.host.capacity import guests_at_once
 from topologies.units import Duration
 

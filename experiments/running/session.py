@@ -8,15 +8,11 @@ import datetime
 import json
 import os
 import platform
-import signal
-import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-import experiments
 import testbed
 from experiments.running.seed import (
     SeedVerdict,
@@ -28,13 +24,11 @@ from experiments.running.seed import (
 from experiments.running.store import RunFolder, give_to, new_run, point_latest
 from experiments.spec import ExperimentSpec
 from testbed.host.capacity import guests_at_once
-from testbed.host.naming import PLACE, command
 from testbed.host.sudo_user import invoking_user
 from testbed.jobs.archive import code_digest
 from testbed.jobs.following import Limits, Progress, Usage
 from testbed.lab.ready import Lab
 from testbed.native.native_run import obstacles
-from testbed.recipes import cache
 from topologies.data import digest, to_data
 from topologies.errors import TcplabError
 
@@ -289,75 +283,3 @@ def hand_over(folder: Path) -> None:
     if caller := invoking_user():
         give_to(folder.parent, *caller)
         os.chown(folder.parent.parent, *caller)
-
-
-def _as_caller() -> list[str]:
-    """What to put before a command so that it runs as who typed sudo."""
-    caller = invoking_user()
-    return (
-        [
-            "setpriv",
-            "--reuid",
-            str(caller[0]),
-            "--regid",
-            str(caller[1]),
-            "--init-groups",
-            "--reset-env",
-            "env",
-            f"{experiments.STUDIES}={os.environ.get(experiments.STUDIES, '')}",
-        ]
-        if caller
-        else []
-    )
-
-
-def make_page(kind: str, folder: Path) -> int:
-    """Have the analysis make the page of a finished `sweep` or `reproduction`: its exit status."""
-    command = _analysis(kind, str(folder.resolve()))
-    return subprocess.run(command, cwd=PLACE, env=_with_fonts(), check=False).returncode
-
-
-def _analysis(*words: str) -> list[str]:
-    """The analysis, a process of its own: it reads a folder as anyone's, never as root where
-    someone typed sudo.
-    """
-    return [*_as_caller(), *command("analysis", *words)]
-
-
-def _with_fonts() -> dict[str, str]:
-    """Fonts are listed once, in a place that can be written to; a home folder may not be there."""
-    return os.environ | {"MPLCONFIGDIR": str(cache.folder() / "matplotlib")}
-
-
-@contextmanager
-def reporter() -> Iterator[Callable[[Path], int]]:
-    """The analysis, loading while the experiment runs. Call the result once with the run directory:
-    its exit status.
-    """
-    process = subprocess.Popen(
-        _analysis("report", "--wait"),
-        stdin=subprocess.PIPE,
-        text=True,
-        cwd=PLACE,
-        env=_with_fonts(),
-        process_group=0,
-    )
-
-    def report(run: Path) -> int:
-        process.communicate(f"{run.resolve()}\n")
-        if process.returncode < 0:
-            problem = (
-                f"The analysis was ended by {signal.Signals(-process.returncode).name}; {run} has"
-                " no report."
-            )
-            raise TcplabError(
-                problem, "./tcplab doctor says whether this processor lacks instructions."
-            )
-        return int(process.returncode)
-
-    try:
-        yield report
-    finally:
-        if process.poll() is None:
-            process.kill()
-        process.wait()

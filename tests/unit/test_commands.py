@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from experiments.cli.options_of_run import options_from
 from experiments.cli.run_command import command_of, tcplab
-from experiments.cli.run_options import RunOptions, options_from
 from experiments.definition.catalogue import catalogue, find
+from experiments.running.run_options import RunOptions
 from testbed.host.interpreter import in_virtual_environment
 from topologies.units import Duration, Share
 
@@ -90,7 +91,7 @@ def test_what_is_typed_replaces_the_form() -> None:
 PLAIN_RUN = """
 import sys
 from experiments.cli.run_command import command_of
-from experiments.cli.run_options import options_from
+from experiments.cli.options_of_run import options_from
 from experiments.definition.catalogue import find
 named = find("sack")
 words = ["--testbed", "virtual", "--delay", "30ms", "--set", "loss=1%"]
