@@ -1,6 +1,6 @@
 """What a trial's kernels and tools counted, beside what its captures show, in the order of trust.
 
-First the sender's own count of segments sent again, then the bytes that the sending program
+First the sender's own count of retransmissions, then the bytes that the sending program
 handed over, then the switch's drops and the duplicates that the receiver reported.
 """
 
@@ -97,7 +97,12 @@ def _sender(
     )
     source = f"{run.flow.sender} TcpRetransSegs"
     yield Truth(
-        trial.name, "segments sent again", source, counted.get("TcpRetransSegs", 0.0), shown, EXACT
+        trial.name,
+        "segments retransmitted",
+        source,
+        counted.get("TcpRetransSegs", 0.0),
+        shown,
+        EXACT,
     )
 
 

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     import polars
 
 Engine = Literal["auto", "compiled", "plain"]
+_PREFIX = __name__.removesuffix("analysis.flows.reader")
 ENGINES: dict[Engine, str] = {
-    "compiled": f"{__package__}._core",
-    "plain": f"{__package__}.plain",
+    "compiled": f"{_PREFIX}analysis.flows._core",
+    "plain": f"{_PREFIX}analysis.flows.plain",
 }
 """The module of each engine, in the order in which `auto` takes them."""
 

@@ -21,8 +21,8 @@ class Metric:
 GOODPUT = Metric("goodput_kbit_s", "Goodput at the receiver", "kbit/s")
 TRANSFER = Metric("transfer_kbyte", "Data received", "KByte")
 SECONDS = Metric("seconds", "Time from the first to the last byte at the receiver", "s")
-RETRANSMITTED_BYTES = Metric("retransmitted_percent", "Bytes sent again", "%")
-RETRANSMITTED_SEGMENTS = Metric("retransmitted_segments", "Segments sent again", "")
+RETRANSMITTED_BYTES = Metric("retransmitted_percent", "Bytes retransmitted", "%")
+RETRANSMITTED_SEGMENTS = Metric("retransmitted_segments", "Segments retransmitted", "")
 RTT_MEDIAN = Metric("rtt_median_ms", "Smoothed round-trip time, median over time", "ms")
 RTT_P95 = Metric("rtt_p95_ms", "Smoothed round-trip time, 95th percentile over time", "ms")
 CWND_MEDIAN = Metric("cwnd_median_segments", "Congestion window, median over time", "segments")
@@ -38,14 +38,14 @@ TOTAL_GOODPUT = Metric(
 )
 JAIN_INDEX = Metric("jain_index", "Jain's fairness index of the flows' goodput", "", of_run=True)
 RETRANSMITTED_SHARE = Metric(
-    "resent_percent", "Segments sent again, of all senders' segments", "%", of_run=True
+    "resent_percent", "Segments retransmitted, of all senders' segments", "%", of_run=True
 )
 TIMEOUTS = Metric("timeouts", "Retransmission time-outs of all senders", "", of_run=True)
 LOST = Metric("lost_percent", "Packets lost at random on all links", "%", of_run=True)
 QUEUE_DROPS = Metric("queue_drops", "Packets dropped by full queues", "", of_run=True)
 REORDERINGS = Metric("reorderings", "Reorderings that the senders' TCP saw", "", of_run=True)
 OUT_OF_ORDER = Metric("out_of_order", "Segments that came out of order", "", of_run=True)
-DSACKS = Metric("dsacks", "Segments sent again that had arrived (DSACK)", "", of_run=True)
+DSACKS = Metric("dsacks", "Needless retransmissions (DSACK)", "", of_run=True)
 HOST_DROPS = Metric("host_drops", "Packets dropped by hosts' own netem", "", of_run=True)
 
 METRICS = (

@@ -167,8 +167,8 @@ RENO_FAILED = counter(
     "Recoveries of the first kind that ended in a time-out", "TcpExtTCPRenoRecoveryFail"
 )
 SACK_FAILED = counter("Recoveries by SACK that ended in a time-out", "TcpExtTCPSackRecoveryFail")
-FAST = counter("Segments sent again in fast recovery", "TcpExtTCPFastRetrans")
-SLOW = counter("Segments sent again in slow start, after a time-out", "TcpExtTCPSlowStartRetrans")
+FAST = counter("Retransmissions in fast recovery", "TcpExtTCPFastRetrans")
+SLOW = counter("Retransmissions in slow start, after a time-out", "TcpExtTCPSlowStartRetrans")
 LOST_AGAIN = counter(
     "Retransmissions that were lost again, as the kernel noticed", "TcpExtTCPLostRetransmit"
 )

@@ -16,6 +16,7 @@ from typing import Any
 from distributed import Worker, WorkerPlugin, get_worker
 from distributed.core import Status
 
+from testbed.host.naming import PREFIX
 from testbed.jobs.fingerprint import fingerprint
 from testbed.jobs.following import Progress
 from testbed.lab.ready import Lab, lab_if_ready
@@ -32,8 +33,11 @@ class Stopped(Exception):
 
 
 def identity(lab: Lab) -> str:
-    """What results come from here: the lab's kernel and image, and all code with its libraries."""
-    return hashlib.sha256(f"{lab.digests['whole']} {fingerprint()}".encode()).hexdigest()
+    """What results come from here: the lab's kernel and image, and all code with its libraries.
+
+    And what a task calls that code, which an installed copy has by other names than a checkout.
+    """
+    return hashlib.sha256(f"{lab.digests['whole']} {PREFIX}{fingerprint()}".encode()).hexdigest()
 
 
 def resource(identity: str) -> str:

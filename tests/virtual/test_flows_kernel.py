@@ -41,7 +41,7 @@ def test_the_captures_show_what_the_kernels_counted(
     compared = truths(read_run(run, Problems()), Problems())
     names = {truth.name for truth in compared}
     assert {
-        "segments sent again",
+        "segments retransmitted",
         "packets lost towards h2",
         "packets lost towards h1",
         "DSACKs sent",

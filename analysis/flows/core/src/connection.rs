@@ -1,4 +1,5 @@
-//! One connection: what each of its segments changes. The order of the steps is tcptrace's, on which its figures rest.
+//! One connection: what each of its segments changes. The order of the steps is tcptrace's, on
+//! which its figures rest.
 
 use crate::acks::{acknowledge, used};
 use crate::counting::{count, options, outstanding, payload, windows};
@@ -45,8 +46,8 @@ impl Connection {
         }
     }
 
-    /// Nearly all segments are plain: ACK and perhaps PSH. What only other flags, rows and tcptrace's definitions need
-    /// is not compiled into their copy of the steps.
+    /// Nearly all segments are plain: ACK and perhaps PSH. What only other flags, rows and
+    /// tcptrace's definitions need is not compiled into their copy of the steps.
     #[inline(never)]
     fn plain(&mut self, segment: &Segment, forward: bool) {
         self.steps(
@@ -103,7 +104,8 @@ impl Connection {
         }
     }
 
-    /// Where the capture was taken: the two halves of the handshake are its round trips to either end.
+    /// Where the capture was taken: the two halves of the handshake are its round trips to either
+    /// end.
     #[inline(always)]
     fn shake(&mut self, segment: &Segment, flags: u16, forward: bool) {
         let handshake = &mut self.handshake;

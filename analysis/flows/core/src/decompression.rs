@@ -1,4 +1,5 @@
-//! What a gzip or zstd file has inside: all its members (gzip) or frames (zstd), one after the other.
+//! What a gzip or zstd file has inside: all its members (gzip) or frames (zstd), one after the
+//! other.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -56,7 +57,8 @@ impl Unpacker for zstd::stream::raw::Decoder<'_> {
     }
 }
 
-/// The unpacked stream. It ends in an error if the file is damaged or cut, after all that can be unpacked before.
+/// The unpacked stream. It ends in an error if the file is damaged or cut, after all that can be
+/// unpacked before.
 pub struct Unpacked {
     file: File,
     new: New,
@@ -122,8 +124,8 @@ impl Unpacked {
         }
     }
 
-    /// An unpacker that meets damage keeps to itself what it has made of its last portion. So a new one takes the
-    /// member again, and the last portion byte by byte.
+    /// An unpacker that meets damage keeps to itself what it has made of its last portion. So a new
+    /// one takes the member again, and the last portion byte by byte.
     fn go_back(&mut self) -> io::Result<()> {
         self.file.seek(SeekFrom::Start(self.member))?;
         self.unpacker = (self.new)()?;
@@ -147,7 +149,8 @@ impl Read for Unpacked {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         loop {
             if self.ended && self.damage.is_some() {
-                return Err(io::ErrorKind::InvalidData.into()); // byte by byte not every check is made again
+                // Byte by byte not every check is made again.
+                return Err(io::ErrorKind::InvalidData.into());
             }
             if !self.holds_back && !self.fill()? {
                 return if self.ended { Ok(0) } else { Err(io::ErrorKind::UnexpectedEof.into()) };

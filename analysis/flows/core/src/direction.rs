@@ -1,4 +1,5 @@
-//! What is remembered of one direction of a connection. Counters have tcptrace's names if they are tcptrace's.
+//! What is remembered of one direction of a connection. Counters have tcptrace's names if they are
+//! tcptrace's.
 
 use crate::kind;
 use crate::losses::LossRecovery;
@@ -69,7 +70,8 @@ impl Smoothed {
     }
 }
 
-/// Bytes in flight over time, and what limited the sender meanwhile. Summed up only when one of both changes.
+/// Bytes in flight over time, and what limited the sender meanwhile. Summed up only when one of
+/// both changes.
 #[derive(Default)]
 pub struct Usage {
     pub since: i64,
@@ -106,7 +108,8 @@ pub struct Direction {
     pub known: bool,
     /// The highest number sent or acknowledged: what numbers on the wire are unwrapped near to.
     pub reference: i64,
-    /// The end of all that was sent (SYN and FIN count), of its payload, and what the peer has acknowledged.
+    /// The end of all that was sent (SYN and FIN count), of its payload, and what the peer has
+    /// acknowledged.
     pub next: i64,
     pub data_end: i64,
     pub acknowledged: i64,
@@ -126,7 +129,8 @@ pub struct Direction {
     pub fin_end: Option<i64>,
     pub latest_end: i64,
     pub window_end: u64,
-    /// The last ACK this direction carried, relative to the peer's numbers, and whether there was one.
+    /// The last ACK this direction carried, relative to the peer's numbers, and whether there was
+    /// one.
     pub last_ack: Option<i64>,
     pub edge: Option<i64>,
     pub last_window: u64,
@@ -181,7 +185,8 @@ pub struct Direction {
 }
 
 impl Direction {
-    /// A number of this direction as on the wire, made relative and of 64 bit: the one nearest to what is known.
+    /// A number of this direction as on the wire, made relative and of 64 bit: the one nearest to
+    /// what is known.
     #[inline(always)]
     pub fn relative(&self, number: u32) -> i64 {
         let near = self.origin.wrapping_add(self.reference as u32);

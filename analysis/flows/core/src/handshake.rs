@@ -13,7 +13,8 @@ pub enum Vantage {
 /// One half of the handshake must take this many times the other for the capture to be at an end.
 const NEARER: i64 = 5;
 
-/// When the last SYN and the last SYN-ACK passed, the handshake's halves, and what follows from them.
+/// When the last SYN and the last SYN-ACK passed, the handshake's halves, and what follows from
+/// them.
 #[derive(Default)]
 pub struct Handshake {
     pub syn_time: Option<i64>,

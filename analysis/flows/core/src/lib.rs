@@ -1,4 +1,5 @@
-//! The compiled engine of `analysis.flows`: one streaming pass over a capture, and columns for Python.
+//! The compiled engine of `analysis.flows`: one streaming pass over a capture, and columns for
+//! Python.
 
 pub mod acks;
 pub mod column_frame;

@@ -1,5 +1,6 @@
 //! Which kind a repeated segment is, and what gaps and reports say of losses and reordering.
-//! docs/analysis.md has the rules in words; they use whole numbers only, so that every engine decides alike.
+//! docs/analysis.md has the rules in words; they use whole numbers only, so that every engine
+//! decides alike.
 
 use crate::kind;
 use std::collections::VecDeque;
@@ -9,7 +10,8 @@ const MILLISECOND: i64 = 1_000_000;
 const SHORTEST_TIMER: i64 = 10 * MILLISECOND;
 /// The same if no round trip was measured.
 const TIMER_UNMEASURED: i64 = 200 * MILLISECOND;
-/// What a tail loss probe waits beyond two round trips for a peer that delays its ACK (RFC 8985, section 7.2), and slack.
+/// What a tail loss probe waits beyond two round trips for a peer that delays its ACK (RFC 8985,
+/// section 7.2), and slack.
 const PROBE_DELAY: i64 = 210 * MILLISECOND;
 /// How long an overtaken packet takes at most if no round trip is known.
 const OVERTAKEN: i64 = 3 * MILLISECOND;
@@ -99,8 +101,8 @@ impl SenderSituation {
         self.sacked_top > self.first || self.duplicates >= 3 || (few && self.duplicates >= 1)
     }
 
-    /// An ACK that just came explains a repetition better than a timer does. Without SACK none tells the sender that
-    /// a retransmission was lost.
+    /// An ACK that just came explains a repetition better than a timer does. Without SACK none
+    /// tells the sender that a retransmission was lost.
     fn prompted(&self) -> bool {
         let soon = self.rtt.map_or(MILLISECOND, |rtt| rtt >> 3);
         let acknowledged = self.sacked_top > self.first || (self.again == 0 && self.sign());
@@ -165,8 +167,8 @@ impl LossRecovery {
         self.resent.push_back(resent);
     }
 
-    /// The newest retransmission that a duplicate report names: the peer had these bytes before. Each is named once;
-    /// None too if an echo showed the same before.
+    /// The newest retransmission that a duplicate report names: the peer had these bytes before.
+    /// Each is named once; None too if an echo showed the same before.
     pub fn reported(&mut self, left: i64, right: i64) -> Option<Retransmission> {
         let named = |resent: &&mut Retransmission| {
             !resent.reported && resent.first < right && resent.end > left
@@ -181,8 +183,9 @@ impl LossRecovery {
         }
     }
 
-    /// The retransmissions of the first byte that an ACK newly covers whose timestamps are later than the ACK's echo: an
-    /// earlier transmission arrived. Of the bytes behind it a delayed ACK tells nothing (RFC 7323, section 4.3).
+    /// The retransmissions of the first byte that an ACK newly covers whose timestamps are later
+    /// than the ACK's echo: an earlier transmission arrived. Of the bytes behind it a delayed ACK
+    /// tells nothing (RFC 7323, section 4.3).
     pub fn echoed(&mut self, from: i64, echo: u32) -> Vec<Retransmission> {
         let mut found = Vec::new();
         if from >= self.resent_top {
@@ -207,7 +210,8 @@ impl LossRecovery {
         self.gaps.push(gap);
     }
 
-    /// A packet fills bytes passed over before: was it overtaken, or retransmitted after a loss that was not seen?
+    /// A packet fills bytes passed over before: was it overtaken, or retransmitted after a loss
+    /// that was not seen?
     pub fn fill(
         &mut self,
         first: i64,

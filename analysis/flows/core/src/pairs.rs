@@ -29,7 +29,8 @@ impl Default for Pairs {
 }
 
 impl Pairs {
-    /// The pair's number, from 0, and whether the ends are the other way round than in its first packet.
+    /// The pair's number, from 0, and whether the ends are the other way round than in its first
+    /// packet.
     #[inline(always)]
     pub fn find(&mut self, ends: &Ends) -> (u32, bool) {
         let place = (ends.ports ^ ends.ports >> 16) as usize % RECENT;

@@ -1,4 +1,5 @@
-//! Reading and parsing in one thread, the analysis in another; segments go over in batches that are used again.
+//! Reading and parsing in one thread, the analysis in another; segments go over in batches that are
+//! used again.
 
 use crate::connection_table::Table;
 use crate::link_layer::{Ignored, NAMES};
@@ -50,7 +51,8 @@ pub struct Parser<'a> {
     go_on: &'a mut dyn FnMut() -> bool,
 }
 
-/// Lets `read` feed a parser while `connection_table` takes the segments; `go_on` is asked now and then, in the caller's thread.
+/// Lets `read` feed a parser while `connection_table` takes the segments; `go_on` is asked now and
+/// then, in the caller's thread.
 pub fn run<T>(
     table: &mut Table,
     go_on: &mut dyn FnMut() -> bool,

@@ -47,8 +47,9 @@ impl Samples {
 /// Bits of a value that a bucket keeps: its width is at most 1/64 of its value.
 const BITS: u32 = 6;
 
-/// How often each bucket was met, ordered by bucket. The rule: below 128 each value is a bucket of its own; above, the
-/// highest bit and the six after it choose the bucket. It stands for its middle, `low + width / 2`.
+/// How often each bucket was met, ordered by bucket. The rule: below 128 each value is a bucket of
+/// its own; above, the highest bit and the six after it choose the bucket. It stands for its
+/// middle, `low + width / 2`.
 #[derive(Clone, Default, Debug)]
 pub struct Histogram {
     counts: Vec<(u16, u32)>,
@@ -78,7 +79,8 @@ impl Histogram {
         }
     }
 
-    /// The value that `percent` of `rtt_samples` do not exceed: of the bucket with the `ceil(percent * n / 100)`-th sample.
+    /// The value that `percent` of `rtt_samples` do not exceed: of the bucket with the
+    /// `ceil(percent * n / 100)`-th sample.
     pub fn percentile(&self, percent: u64) -> Option<i64> {
         let total: u64 = self.counts.iter().map(|entry| u64::from(entry.1)).sum();
         let wanted = (percent * total + 99) / 100;

@@ -1,6 +1,7 @@
-//! What one direction has sent: a list of segments ordered by sequence, each with when it was last sent, how often it
-//! was retransmitted, and whether it was acknowledged. Acknowledged neighbours at the front become one.
-//! The rules of counting are tcptrace's (its manual, and its behaviour); numbers are relative and of 64 bit.
+//! What one direction has sent: a list of segments ordered by sequence, each with when it was last
+//! sent, how often it was retransmitted, and whether it was acknowledged. Acknowledged neighbours
+//! at the front become one. The rules of counting are tcptrace's (its manual, and its behaviour);
+//! numbers are relative and of 64 bit.
 
 use crate::queue::Queue;
 
@@ -79,7 +80,8 @@ impl Sent {
         None
     }
 
-    /// What the time until its ACK is worth; `latest` is when the newest that is covered with it was sent.
+    /// What the time until its ACK is worth; `latest` is when the newest that is covered with it
+    /// was sent.
     #[inline(always)]
     fn worth(&self, latest: i64) -> Worth {
         if latest > self.time {
@@ -93,9 +95,10 @@ impl Sent {
 }
 
 impl Scoreboard {
-    /// `resent` takes the time since the last transmission and the count of each retransmitted unacknowledged segment.
-    /// `added` stays as it is if nothing is repeated. What is sent comes in parts, so that it is made where it
-    /// stays: what was just written word by word stalls the processor when it is copied in larger pieces.
+    /// `resent` takes the time since the last transmission and the count of each retransmitted
+    /// unacknowledged segment. `added` stays as it is if nothing is repeated. What is sent comes in
+    /// parts, so that it is made where it stays: what was just written word by word stalls the
+    /// processor when it is copied in larger pieces.
     #[inline(always)]
     pub fn add(
         &mut self,

@@ -1,4 +1,5 @@
-//! The file as a stream of bytes: unpacked if it is gzip (RFC 1952) or zstd (RFC 8878), read in large pieces.
+//! The file as a stream of bytes: unpacked if it is gzip (RFC 1952) or zstd (RFC 8878), read in
+//! large pieces.
 
 use crate::decompression::{gzip, zstd, Unpacked};
 use std::fs::File;
@@ -25,7 +26,8 @@ impl Compression {
 /// Small enough for the processor's cache to hold what was read until it is used.
 const PIECE: usize = 1 << 18;
 
-/// A window over the stream: what was read and not yet used. It never maps the file, which may shrink meanwhile.
+/// A window over the stream: what was read and not yet used. It never maps the file, which may
+/// shrink meanwhile.
 pub struct Source {
     input: Box<dyn Read + Send>,
     buffer: Vec<u8>,
@@ -39,7 +41,8 @@ pub struct Source {
 }
 
 impl Source {
-    /// Opens `path`. Only opening and reading the first four bytes can fail; a later fault ends the stream.
+    /// Opens `path`. Only opening and reading the first four bytes can fail; a later fault ends the
+    /// stream.
     pub fn open(path: &std::path::Path) -> io::Result<(Source, Compression)> {
         let mut file = File::open(path)?;
         let mut magic = [0u8; 4];
@@ -86,7 +89,8 @@ impl Source {
         self.offset += length as u64;
     }
 
-    /// Memory grows only with bytes that are there: a length that a damaged file claims allocates nothing.
+    /// Memory grows only with bytes that are there: a length that a damaged file claims allocates
+    /// nothing.
     #[cold]
     fn fill(&mut self, length: usize) -> bool {
         self.buffer.copy_within(self.start..self.end, 0);
