@@ -41,9 +41,7 @@ _LONGEST = 3600.0  # wall seconds of one point
 def reproduce(
     quick: bool, names: tuple[str, ...], workers: int | None, scheduler: str | None, out: Path
 ) -> None:
-    """Run every published study and put the published numbers beside ours. Goes on where it was
-    stopped.
-    """
+    """Run every published study and put its numbers beside ours. Goes on after a stop."""
     with one_clear_message():
         raise SystemExit(_run(quick, names, workers, scheduler, out))
 

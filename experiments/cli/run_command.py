@@ -77,9 +77,9 @@ def _callback(named: Experiment) -> Callable[..., None]:
 
 def _run_study(options: RunOptions) -> int:
     """The experiment is a sweep by itself, whose grid takes texts."""
-    asked = {name: str(value) for name, value in {**options.form, **options.typed}.items()}
+    values = {name: str(value) for name, value in {**options.form, **options.typed}.items()}
     return run_study(
-        options.named, asked, options.settings, options.seeds, options.out, options.limit
+        options.named, values, options.settings, options.seeds, options.out, options.limit
     )
 
 
@@ -87,11 +87,11 @@ def _describe(request: RunRequest) -> int:
     click.echo(
         json.dumps({"parameters": to_data(request.parameters), **to_data(request.spec)}, indent=2)
     )
-    where = (
+    testbed = (
         "the lab kernel, virtual time" if request.testbed == "virtual" else "this kernel, real time"
     )
     click.echo(
-        f"Would run on {where}: seeds {', '.join(map(str, request.seeds))}, "
+        f"Would run on {testbed}: seeds {', '.join(map(str, request.seeds))}, "
         f"about {request.expected_seconds():.0f} s of the run's own clock each. Nothing was run.",
         err=True,
     )
@@ -110,9 +110,7 @@ def _run(request: RunRequest) -> int:
 
 @contextmanager
 def _progress(request: RunRequest) -> Iterator[Callable[[int], Callable[[str, float], None]]]:
-    """A bar of the run's own clock on a terminal, which goes when the run is over; nothing
-    elsewhere.
-    """
+    """A bar of the run's own clock on a terminal, which goes at the end; nothing elsewhere."""
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),
@@ -195,9 +193,7 @@ tcplab.add_command(experiments)
 )
 @click.pass_context
 def bench(context: click.Context, times: int) -> None:
-    """What runs cost on this machine: virtual seconds per CPU second, CPU microseconds per
-    packet.
-    """
+    """What runs cost here: virtual seconds per CPU second, CPU microseconds per packet."""
     if context.invoked_subcommand:
         return
     from experiments.bench import measure, table
@@ -231,9 +227,7 @@ def bench_analysis(arguments: tuple[str, ...]) -> None:
 @tcplab.command(context_settings={"ignore_unknown_options": True}, add_help_option=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def analyze(arguments: tuple[str, ...]) -> None:
-    """What TCP did in any capture: analyze trace.pcap; with --out FOLDER also its graphs and
-    tables.
-    """
+    """What TCP did in any capture: analyze trace.pcap; --out FOLDER adds graphs and tables."""
     os.execv(sys.executable, command("analysis", "analyze", *arguments))
 
 

@@ -1,6 +1,4 @@
-"""`tcplab shell TOPOLOGY`: Mininet's command line in a network of one's own, in real time on either
-testbed.
-"""
+"""`tcplab shell TOPOLOGY`: Mininet's command line in a network of one's own, in real time."""
 
 from __future__ import annotations
 
