@@ -47,13 +47,13 @@ if TYPE_CHECKING:  # the one list of what is here: `_places` reads it too
     from topologies.errors import TcplabError as TcplabError
     from topologies.errors import UsageError as UsageError
     from topologies.parking_lot import parking_lot as parking_lot
-    from topologies.spec import Channel as Channel
-    from topologies.spec import HostReordering as HostReordering
-    from topologies.spec import Link as Link
-    from topologies.spec import Node as Node
-    from topologies.spec import Port as Port
-    from topologies.spec import TopologySpec as TopologySpec
     from topologies.star import star as star
+    from topologies.topology_spec import Channel as Channel
+    from topologies.topology_spec import HostReordering as HostReordering
+    from topologies.topology_spec import Link as Link
+    from topologies.topology_spec import Node as Node
+    from topologies.topology_spec import Port as Port
+    from topologies.topology_spec import TopologySpec as TopologySpec
     from topologies.two_hosts import two_hosts as two_hosts
     from topologies.units import Count as Count
     from topologies.units import Duration as Duration

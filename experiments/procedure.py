@@ -35,7 +35,7 @@ from testbed.guest.socket_sampling import CONNECTED, LISTEN, sampled, sampling_i
 from topologies.addresses import address_of
 from topologies.data import from_data
 from topologies.errors import TcplabError
-from topologies.spec import Port
+from topologies.topology_spec import Port
 
 _READY = 10.0  # seconds a server or capture may take to be ready
 # Seconds that buffered data may take to arrive after a client's last write. Virtual seconds cost

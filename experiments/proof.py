@@ -13,7 +13,7 @@ from experiments.reordering_proof import reorderings
 from experiments.spec import Condition, ExperimentSpec, Flow, Proof
 from testbed.guest.programs import run
 from topologies.addresses import address_of
-from topologies.spec import MOST_PACKETS, Port
+from topologies.topology_spec import MOST_PACKETS, Port
 
 _SYNS = "tcp[tcpflags] & tcp-syn != 0"
 _PORTS = re.compile(r"\.(\d+) > \S+\.(\d+): Flags")

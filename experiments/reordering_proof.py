@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.spec import ExperimentSpec
-from topologies.spec import HostReordering
+from topologies.topology_spec import HostReordering
 from topologies.units import WHOLE
 
 NETEM = "10:"

@@ -11,7 +11,7 @@ from typing import Literal, TypeVar
 
 from testbed.guest.kernel_modules import KernelModule
 from topologies.errors import UsageError
-from topologies.spec import Channel, TopologySpec
+from topologies.topology_spec import Channel, TopologySpec
 from topologies.units import Duration, Packets, Quantity, Rate, Share, Size
 
 Q = TypeVar("Q", bound=Quantity)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from topologies.errors import UsageError
-from topologies.spec import Channel, Link, Node, TopologySpec
+from topologies.topology_spec import Channel, Link, Node, TopologySpec
 
 DIAGRAM = """\
 h1 ------ r1 ====== r2 ====== rn ====== h2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from topologies.errors import UsageError
-from topologies.spec import Channel, Link, Node, TopologySpec
+from topologies.topology_spec import Channel, Link, Node, TopologySpec
 
 DIAGRAM = """\
 h1 ---+                        +--- r1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from topologies.spec import Channel, Link, Node, TopologySpec
+from topologies.topology_spec import Channel, Link, Node, TopologySpec
 
 DIAGRAM = """\
 h1 ------------- s1 ============= h2

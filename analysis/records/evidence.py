@@ -13,7 +13,7 @@ from topologies import untrusted
 
 
 @dataclass(frozen=True)
-class InterfaceSetting:
+class RecordedSetting:
     """One setting of an interface: as asked for and as the kernel had it."""
 
     interface: str
@@ -44,7 +44,7 @@ class HeldProof:
 class Evidence:
     """Settings and tools of the first seed, and the proofs of every condition."""
 
-    settings: tuple[InterfaceSetting, ...]
+    settings: tuple[RecordedSetting, ...]
     tools: tuple[tuple[str, str], ...]
     proofs: tuple[HeldProof, ...]
 
@@ -74,19 +74,19 @@ def _environment(run: RunRecord, seed: int, problems: Problems) -> EnvironmentFi
     return read(EnvironmentFile, run.path / name, problems, name)
 
 
-def _settings(environment: EnvironmentFile) -> tuple[InterfaceSetting, ...]:
+def _settings(environment: EnvironmentFile) -> tuple[RecordedSetting, ...]:
     return tuple(
-        InterfaceSetting(entry.interface, entry.field, entry.asked, entry.found)
+        RecordedSetting(entry.interface, entry.field, entry.asked, entry.found)
         for entry in environment.asked_and_found
     )
 
 
-def _sysctls(run: RunRecord, problems: Problems) -> tuple[InterfaceSetting, ...]:
+def _sysctls(run: RunRecord, problems: Problems) -> tuple[RecordedSetting, ...]:
     """The sysctls of the first seed's conditions, as asked for and as each host had them."""
-    settings: list[InterfaceSetting] = []
+    settings: list[RecordedSetting] = []
     for trial in run.trials:
         rows = [
-            InterfaceSetting(
+            RecordedSetting(
                 f"{host}, {trial.condition.label}", name, asked, values.get(name, "unknown")
             )
             for host, values in trial.files.evidence(problems).sysctls.items()
@@ -97,7 +97,7 @@ def _sysctls(run: RunRecord, problems: Problems) -> tuple[InterfaceSetting, ...]
     return tuple(settings)
 
 
-def _note_differences(settings: Sequence[InterfaceSetting], problems: Problems) -> None:
+def _note_differences(settings: Sequence[RecordedSetting], problems: Problems) -> None:
     for setting in settings:
         if not setting.agrees:
             problems.add(

@@ -25,7 +25,7 @@ from testbed.lab.ready import Lab
 from testbed.virtual.virtual_run import run_in_guest
 from topologies.data import to_data
 from topologies.dumbbell import dumbbell
-from topologies.spec import Channel
+from topologies.topology_spec import Channel
 from topologies.units import Duration, Packets, Rate
 
 _TICKS = os.sysconf("SC_CLK_TCK")

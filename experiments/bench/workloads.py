@@ -22,7 +22,7 @@ from testbed.lab.ready import Lab, lab
 from testbed.native.native_run import obstacles, run_natively
 from testbed.virtual.virtual_run import run_in_guest
 from topologies.data import to_data
-from topologies.spec import Channel
+from topologies.topology_spec import Channel
 from topologies.two_hosts import two_hosts
 from topologies.units import Duration, Packets, Rate
 

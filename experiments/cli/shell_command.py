@@ -23,8 +23,8 @@ from testbed.virtual.virtual_run import run_in_guest
 from topologies.chain import chain
 from topologies.dumbbell import dumbbell
 from topologies.parking_lot import parking_lot
-from topologies.spec import Channel, TopologySpec
 from topologies.star import star
+from topologies.topology_spec import Channel, TopologySpec
 from topologies.two_hosts import two_hosts
 from topologies.units import Duration, Rate, Share
 
@@ -39,7 +39,7 @@ SHAPES: dict[str, Callable[[int, Channel], TopologySpec]] = {
 
 @dataclass(frozen=True)
 class ShellLink(LinkParameters):
-    """Without loss until somebody asks for it."""
+    """A link without loss, unless it is asked for."""
 
     bw: Rate = parameter("10mbit", Rate, "Rate of the link, each way.")
     delay: Duration = parameter(

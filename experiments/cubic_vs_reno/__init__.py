@@ -1,9 +1,8 @@
 """CUBIC and Reno fill a short path alike, and on a long one CUBIC is back to full speed sooner
 after a loss.
 
-After sections 3.1 and 3.4 of the TCP assignment (published.csv):
-three hosts around a router, 100 Mbit/s each, delay and loss on what the router sends to the
-receiver; one stream or thirty.
+After sections 3.1 and 3.4 of the TCP assignment (published.csv): three hosts around a router, 100
+Mbit/s each, delay and loss on what the router sends to the receiver; one stream or thirty.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ from experiments.spec import (
     words,
 )
 from topologies.errors import UsageError
-from topologies.spec import Channel
 from topologies.star import star
+from topologies.topology_spec import Channel
 from topologies.units import Count, Duration, Rate, Share
 
 PROFILE = LINUX_2_6

@@ -1,9 +1,8 @@
 """Delay that varies reorders packets, and TCP takes reordering for loss until its threshold is
 raised.
 
-After section 3.3 of the TCP assignment (published.csv): 100 ms
-towards the receiver, then with a variation of 75 ms, then with tcp_reordering raised, for CUBIC
-and Reno.
+After section 3.3 of the TCP assignment (published.csv): 100 ms towards the receiver, then with a
+variation of 75 ms, then with tcp_reordering raised, for CUBIC and Reno.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ from experiments.spec import (
     words,
 )
 from topologies.errors import UsageError
-from topologies.spec import Channel
 from topologies.star import star
+from topologies.topology_spec import Channel
 from topologies.units import Count, Duration, Rate, Share
 
 PROFILE = LINUX_2_6

@@ -1,8 +1,8 @@
 """Run directories, `runs/<experiment>/<id>/`: written under another name, then renamed in one step.
 
-While a run is written its folder is `<id>.in-progress` and holds a lock that the kernel frees
-when we die. Whoever opens the store next keeps such an orphan as an interrupted run. Nothing is
-ever overwritten.
+While a run is written its folder is `<id>.in-progress` and holds a lock that the kernel frees when
+we die. Whoever opens the store next keeps such an orphan as an interrupted run. Nothing is ever
+overwritten.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A fast short path with SACK keeps its throughput at losses that slow it down without.
 
-After the measurement of 2017 (published.csv): two hosts at
-1 Gbit/s, 28 loss rates from 0.000001 % to 10 % on what the sender sends, each with and without
-SACK for 300 s. README.md has what was found.
+After the measurement of 2017 (published.csv): two hosts at 1 Gbit/s, 28 loss rates from 0.000001 %
+to 10 % on what the sender sends, each with and without SACK for 300 s. README.md has what was
+found.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from experiments.definition.profiles import LINUX_3_10, under
 from experiments.spec import ExperimentSpec, Flow, LinkParameters, claim_of, parameter, sack, word
 from topologies.errors import UsageError
-from topologies.spec import Channel
+from topologies.topology_spec import Channel
 from topologies.two_hosts import two_hosts
 from topologies.units import Duration, Packets, Rate, Share
 

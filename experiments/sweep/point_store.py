@@ -1,8 +1,7 @@
 """The memory of sweeps, runs/points.sqlite: what every point that was ever run gave, by its key.
 
 Each record is on the disk as soon as it is known (a transaction of its own), so whatever ends a
-sweep loses the runs that were going on and nothing else. Several sweeps may use the file at
-once.
+sweep loses the runs that were going on and nothing else. Several sweeps may use the file at once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sweeps from Python:
+"""Sweeps from Python.
 
 import tcplab
 

@@ -21,7 +21,7 @@ _CARRIES = {ROWS: carry_rows, CAPTURES: carry_captured}
 
 
 class Watch(Listener, Protocol):
-    """Who is told how the sweep goes on."""
+    """A listener that hears how the sweep goes on."""
 
     def wanted(self, points: int, known: int) -> None:
         """So many points are wanted now, of which so many were known already."""

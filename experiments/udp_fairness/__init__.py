@@ -1,10 +1,9 @@
 """A UDP flow keeps its rate beside ten TCP flows in one FIFO queue; a fair queue cuts it down to
 their share.
 
-After section 3.2 of the TCP assignment (published.csv): ten TCP
-flows from right and a UDP flow of 20 Mbit/s from top meet at the router's port of 100 Mbit/s
-towards left. The assignment compared FIFO with sfq; fq_codel, fq, cake, pie and red are beside
-them here.
+After section 3.2 of the TCP assignment (published.csv): ten TCP flows from right and a UDP flow of
+20 Mbit/s from top meet at the router's port of 100 Mbit/s towards left. The assignment compared
+FIFO with sfq; fq_codel, fq, cake, pie and red are beside them here.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from dataclasses import dataclass
 from experiments.definition.profiles import LINUX_2_6, under
 from experiments.spec import Condition, ExperimentSpec, Flow, Proof, claim_of, parameter, word
 from topologies.errors import UsageError
-from topologies.spec import Channel, Discipline
 from topologies.star import star
+from topologies.topology_spec import Channel, Discipline
 from topologies.units import Count, Duration, Packets, Rate
 
 DISCIPLINES: tuple[Discipline, ...] = typing.get_args(Discipline)

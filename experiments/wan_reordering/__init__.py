@@ -1,9 +1,8 @@
 """A packet 1 ms late on a path of 70 ms is sent again by a TCP that counts packets, not by one that
 keeps time.
 
-After the study of reordering on a path of 10 Gbit/s and 70 ms
-(published.csv): both hosts send their packets to each other
-through a netem of their own. README.md has the results.
+After the study of reordering on a path of 10 Gbit/s and 70 ms (published.csv): both hosts send
+their packets to each other through a netem of their own. README.md has the results.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from dataclasses import dataclass, replace
 from experiments.definition.profiles import LINUX_2_6_32, under
 from experiments.spec import Condition, ExperimentSpec, Flow, Proof, claim_of, parameter, word
 from topologies.errors import UsageError
-from topologies.spec import Channel, HostReordering
+from topologies.topology_spec import Channel, HostReordering
 from topologies.two_hosts import two_hosts
 from topologies.units import WHOLE, Duration, Packets, Rate, Share, Size
 

@@ -70,7 +70,7 @@ class Done:
 
 
 class Listener(Protocol):
-    """Who is told how tasks go on."""
+    """It hears how tasks go on."""
 
     def running(self, key: str, phase: str, elapsed: float) -> None:
         """A task is at this phase, and this many seconds on its own clock."""
@@ -161,7 +161,7 @@ class Engine:
             )
 
     def _hear_early_words(self) -> bool:
-        """What workers said before we subscribed; whether one of all has been let in."""
+        """Handle messages from before we subscribed; whether a worker has been let in."""
         for event in self.client.get_events(WORKERS):
             self._hear_worker(event)
         return bool(self.slots)
@@ -169,7 +169,7 @@ class Engine:
     def _hear_worker(self, event: tuple[float, dict[str, Any]]) -> None:
         address = event[1]["address"]
         if event[1]["offer"] != resource(self.identity):
-            return  # said to somebody else, whose lab is another
+            return  # meant for another client, whose lab is another
         if not event[1]["refused"]:
             self.slots[address] = event[1]["slots"]
         elif address not in self.refused:

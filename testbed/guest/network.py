@@ -24,7 +24,7 @@ from testbed.guest.programs import run
 from testbed.guest.shaping import InterfaceSetting
 from topologies.addresses import PREFIX, address_of, interfaces, neighbours, routes
 from topologies.errors import TcplabError
-from topologies.spec import ETHERNET, Port, TopologySpec
+from topologies.topology_spec import ETHERNET, Port, TopologySpec
 
 try:
     from testbed.guest import nodes

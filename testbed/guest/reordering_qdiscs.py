@@ -20,7 +20,7 @@ from testbed.guest.shaping import (
     options_of,
 )
 from topologies.errors import TcplabError
-from topologies.spec import HostReordering
+from topologies.topology_spec import HostReordering
 from topologies.units import Duration, Share
 
 NETEM = "10:"

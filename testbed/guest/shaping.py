@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from topologies.errors import TcplabError
-from topologies.spec import Channel
+from topologies.topology_spec import Channel
 from topologies.units import Duration, Rate, Share
 
 FRAME = 1514  # bytes that tc counts for a full Ethernet frame

@@ -17,7 +17,7 @@ from testbed.guest.job_entry import JobContext
 from testbed.guest.mailbox import INTERVAL, Mailbox
 from testbed.guest.network import LiveNetwork, network
 from topologies.data import from_data
-from topologies.spec import TopologySpec
+from topologies.topology_spec import TopologySpec
 
 _HELP = """\
 {diagram}

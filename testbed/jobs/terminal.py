@@ -19,7 +19,7 @@ from testbed.guest.mailbox import INTERVAL, Mailbox
 from testbed.jobs.following import Limits, Progress, Usage
 from topologies.data import to_data
 from topologies.errors import UsageError
-from topologies.spec import TopologySpec
+from topologies.topology_spec import TopologySpec
 
 MODULE = "testbed.guest.typed_shell"
 ESCAPE = b"\x1d"  # Ctrl-], as telnet(1) has it

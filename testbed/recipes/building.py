@@ -37,7 +37,7 @@ PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy")
 
 
 class BuildReport:
-    """What is told while something is built: nothing. Subclasses show it."""
+    """The progress of a build, which this class does not show; subclasses do."""
 
     def note(self, text: str) -> None:
         """Say something that stays to be read."""

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from scipy.stats import wilcoxon
 
+from analysis.statistics import paired_tests
 from analysis.statistics.paired_tests import holm, median_interval, paired, precision, signed_rank
 
 Draw = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
@@ -26,7 +27,7 @@ def test_the_bootstrap_of_six_values_is_what_counting_all_resamples_gives() -> N
     values = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
     resamples = np.array(list(itertools.product(range(6), repeat=6)))
     medians = np.median(values[resamples], axis=1)
-    first, second, weights = paired._middle_pairs(6)
+    first, second, weights = paired_tests._middle_pairs(6)
     means = (values[first] + values[second]) / 2
     for mean in np.unique(np.concatenate((medians, means))):
         assert weights[means == mean].sum() == pytest.approx((medians == mean).mean(), abs=1e-12)
@@ -39,7 +40,7 @@ def test_the_interval_ends_where_drawn_resamples_end_it(count: int) -> None:
     found = median_interval(values)
     assert found is not None
     drawn = np.median(values[chance.integers(0, count, (30_000, count))], axis=1)
-    tail = paired._tail(count)
+    tail = paired_tests._tail(count)
     slack = 5 * sqrt(tail / len(drawn))
     assert (
         (drawn < found.low - 1e-12).mean() - slack
@@ -176,7 +177,7 @@ def test_holm_gives_the_tabulated_corrections() -> None:
 
 def test_the_fewest_seeds_are_those_whose_smallest_p_survives_holm() -> None:
     for comparisons in (1, 2, 12, 900):
-        seeds = paired.fewest_seeds(comparisons)
+        seeds = paired_tests.fewest_seeds(comparisons)
         assert holm([signed_rank([1.0] * seeds)] + [1.0] * (comparisons - 1))[0] < 0.05
         assert (
             seeds == 6

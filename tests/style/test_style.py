@@ -21,8 +21,6 @@ WIDE = {
     "*.lock": "written by cargo",
     "*/templates/*": "white space of a template is white space of a page",
     "analysis/graphs/page/page.html": "the same",
-    "analysis/graphs/page/*.js": "still to be wrapped",
-    "analysis/graphs/page/*.css": "still to be wrapped",
     "*.j2": "white space of a template is white space of a handout",
     "labs/*/lab.toml": "a text of a lab is one line",
     "labs/grading/moodle_headings.toml": "a language is a line",

@@ -10,7 +10,7 @@ import pytest
 
 from experiments.proof import evidence
 from experiments.spec import Condition, ExperimentSpec, Flow, Proof
-from topologies.spec import Channel
+from topologies.topology_spec import Channel
 from topologies.two_hosts import two_hosts
 from topologies.units import Duration, Rate, Share
 

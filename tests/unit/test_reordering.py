@@ -17,7 +17,7 @@ from experiments.wan_reordering import WanReorderingParameters, experiment
 from testbed.guest.reordering_qdiscs import commands, compare
 from topologies.data import from_data, to_data
 from topologies.errors import TcplabError, UsageError
-from topologies.spec import HostReordering
+from topologies.topology_spec import HostReordering
 from topologies.two_hosts import two_hosts
 from topologies.units import WHOLE, Duration, Packets, Share, Size
 

@@ -17,7 +17,7 @@ from testbed.jobs.following import Usage
 from topologies.addresses import address_of
 from topologies.data import from_data, to_data
 from topologies.dumbbell import dumbbell
-from topologies.spec import Channel
+from topologies.topology_spec import Channel
 from topologies.units import Duration, Rate
 
 FLOWS = 60

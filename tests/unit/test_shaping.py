@@ -10,7 +10,7 @@ import pytest
 
 from testbed.guest.shaping import commands, compare
 from topologies.errors import TcplabError
-from topologies.spec import Channel
+from topologies.topology_spec import Channel
 from topologies.units import Duration, Packets, Rate, Share
 
 CHANNEL = Channel(

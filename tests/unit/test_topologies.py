@@ -12,8 +12,8 @@ from topologies.data import digest, from_data, to_data
 from topologies.dumbbell import dumbbell
 from topologies.errors import UsageError
 from topologies.parking_lot import parking_lot
-from topologies.spec import Channel, Link, Node, TopologySpec
 from topologies.star import star
+from topologies.topology_spec import Channel, Link, Node, TopologySpec
 from topologies.two_hosts import two_hosts
 from topologies.units import Duration, Packets, Rate, Share
 

@@ -11,7 +11,7 @@ from testbed.jobs.archive import job_archive
 ORDER = """
 testbed testbed.guest testbed.guest.background topologies topologies.errors testbed.guest.programs
 testbed.guest.openvswitch testbed.guest.job_entry experiments testbed.guest.algorithms
-testbed.guest.kernel_modules topologies.units topologies.spec experiments.spec
+testbed.guest.kernel_modules topologies.units topologies.topology_spec experiments.spec
 experiments.reordering_proof topologies.addresses experiments.proof testbed.guest.baseline
 testbed.guest.namespaces testbed.guest.shaping testbed.guest.offloads
 testbed.guest.reordering_qdiscs testbed.guest.rtnetlink testbed.guest.mtu testbed.guest.nodes

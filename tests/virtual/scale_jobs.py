@@ -12,7 +12,7 @@ from testbed.guest.network import LiveNetwork, network
 from testbed.guest.programs import run
 from topologies.data import from_data
 from topologies.errors import CommandError, TcplabError
-from topologies.spec import TopologySpec
+from topologies.topology_spec import TopologySpec
 
 
 def perform(data: Any, job: JobContext) -> None:

@@ -16,8 +16,8 @@ from topologies.chain import chain
 from topologies.dumbbell import dumbbell
 from topologies.errors import TcplabError
 from topologies.parking_lot import parking_lot
-from topologies.spec import Channel, TopologySpec
 from topologies.star import star
+from topologies.topology_spec import Channel, TopologySpec
 from topologies.two_hosts import two_hosts
 from topologies.units import Duration, Packets, Rate
 

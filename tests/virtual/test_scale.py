@@ -13,7 +13,7 @@ from topologies.chain import chain
 from topologies.data import to_data
 from topologies.dumbbell import dumbbell
 from topologies.parking_lot import parking_lot
-from topologies.spec import Channel, TopologySpec
+from topologies.topology_spec import Channel, TopologySpec
 from topologies.units import Duration, Packets, Rate
 
 pytestmark = pytest.mark.virtual

@@ -7,7 +7,8 @@ function nearest(layers, frame, x, y) {
   let best = null;
   for (const layer of layers) {
     const candidate = SEARCH[layer.shape](layer, frame, x, y);
-    if (!candidate || candidate.distance > NEAR || (best && best.distance <= candidate.distance)) continue;
+    if (!candidate || candidate.distance > NEAR || (best && best.distance <= candidate.distance))
+      continue;
     best = { layer, ...candidate };
   }
   return best;
@@ -20,7 +21,11 @@ function nearestMark(layer, frame, x, y) {
     const distance = layer.top ? toStroke(layer, frame, at, x, y) : toPoint(layer, frame, at, x, y);
     if (!best || distance <= best.distance) best = { at, distance };
   }
-  if (best) Object.assign(best, { x: frame.X(layer.x[best.at]), y: frame.Y((layer.top || layer.y)[best.at]) });
+  if (best)
+    Object.assign(best, {
+      x: frame.X(layer.x[best.at]),
+      y: frame.Y((layer.top || layer.y)[best.at]),
+    });
   return best;
 }
 
@@ -30,8 +35,14 @@ function toPoint(layer, frame, at, x, y) {
 
 function toStroke(layer, frame, at, x, y) {
   const [x1, y1] = [frame.X(layer.x[at]), frame.Y(layer.y[at])];
-  const [dx, dy] = [frame.X(layer.end ? layer.end[at] : layer.x[at]) - x1, frame.Y(layer.top[at]) - y1];
-  const along = Math.max(0, Math.min(1, ((x - x1) * dx + (y - y1) * dy) / (dx * dx + dy * dy || 1)));
+  const [dx, dy] = [
+    frame.X(layer.end ? layer.end[at] : layer.x[at]) - x1,
+    frame.Y(layer.top[at]) - y1,
+  ];
+  const along = Math.max(
+    0,
+    Math.min(1, ((x - x1) * dx + (y - y1) * dy) / (dx * dx + dy * dy || 1)),
+  );
   return Math.hypot(x1 + along * dx - x, y1 + along * dy - y);
 }
 
@@ -52,7 +63,12 @@ function nearestRate(layer, frame, x, y) {
 }
 
 const SEARCH = {
-  bars: nearestMark, dots: nearestMark, line: nearestMark, arrows: nearestMark, stairs: nearestStep, rate: nearestRate,
+  bars: nearestMark,
+  dots: nearestMark,
+  line: nearestMark,
+  arrows: nearestMark,
+  stairs: nearestStep,
+  rate: nearestRate,
 };
 
 // The lines of text on a mark, which `nearest` gives.
@@ -61,22 +77,30 @@ function description(mark, graph, frame) {
   const span = frame.right - frame.left;
   if (layer.shape === "rate") {
     const rate = valueText(graph.y, mark.rate, span);
-    const [time, duration] = [valueText(graph.x, frame.time(mark.x), span), valueText(graph.x, mark.bin, mark.bin)];
+    const [time, duration] = [
+      valueText(graph.x, frame.time(mark.x), span),
+      valueText(graph.x, mark.bin, mark.bin),
+    ];
     return [layer.words, rate, `at ${time}, over ${duration}`];
   }
   const preposition = graph.overTime ? "at" : graph.x.label;
   const lines = [layer.words, `${preposition} ${valueText(graph.x, layer.x[at], span / 1000)}`];
   if (layer.shape === "bars") lines.push(bytesText(layer, at));
   else if (layer.shape === "arrows") lines.push(...travelText(layer, graph, at, span));
-  else lines.push(`${graph.y.label} ${valueText(graph.y, layer.y[at], (frame.high - frame.low) / 100)}`);
-  for (const [name, values] of layer.fields) lines.push(`${name} ${values[at].toLocaleString("en")}`);
+  else
+    lines.push(
+      `${graph.y.label} ${valueText(graph.y, layer.y[at], (frame.high - frame.low) / 100)}`,
+    );
+  for (const [name, values] of layer.fields)
+    lines.push(`${name} ${values[at].toLocaleString("en")}`);
   if (layer.run > 1) lines.push(`stands for up to ${layer.run} neighbours`);
   return lines;
 }
 
 function bytesText(layer, at) {
   const [low, high] = [layer.y[at], layer.top[at]];
-  return `bytes ${low.toLocaleString("en")} to ${high.toLocaleString("en")} (${(high - low).toLocaleString("en")})`;
+  const [from, to, size] = [low, high, high - low].map((bytes) => bytes.toLocaleString("en"));
+  return `bytes ${from} to ${to} (${size})`;
 }
 
 function travelText(layer, graph, at, span) {

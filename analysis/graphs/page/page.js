@@ -5,14 +5,17 @@ const columns = new ColumnStore(data.columns);
 const state = { plots: [], span: null, drawnAfter: null, turn: 0 };
 const choices = ["capture", "connection", "direction"].map((name) => document.getElementById(name));
 
-const watcher = new IntersectionObserver((entries) => {
-  for (const entry of entries) {
-    const plot = state.plots.find((candidate) => candidate.box === entry.target);
-    if (!plot) continue;
-    plot.shown = entry.isIntersecting;
-    if (plot.shown) plot.drawSoon();
-  }
-}, { rootMargin: "200px" });
+const watcher = new IntersectionObserver(
+  (entries) => {
+    for (const entry of entries) {
+      const plot = state.plots.find((candidate) => candidate.box === entry.target);
+      if (!plot) continue;
+      plot.shown = entry.isIntersecting;
+      if (plot.shown) plot.drawSoon();
+    }
+  },
+  { rootMargin: "200px" },
+);
 
 const tooltip = {
   box: document.getElementById("tooltip"),
@@ -27,8 +30,10 @@ const tooltip = {
     Object.assign(plot.ring.style, { left: `${mark.x}px`, top: `${mark.y}px` });
     this.box.textContent = description(mark, plot.graph, plot.current).join("\n");
     const beside = event.clientX + 16 + this.box.offsetWidth < window.innerWidth;
-    this.box.style.left = `${Math.max(4, beside ? event.clientX + 16 : event.clientX - this.box.offsetWidth - 16)}px`;
-    this.box.style.top = `${Math.min(event.clientY + 16, window.innerHeight - this.box.offsetHeight - 4)}px`;
+    const left = beside ? event.clientX + 16 : event.clientX - this.box.offsetWidth - 16;
+    const lowest = window.innerHeight - this.box.offsetHeight - 4;
+    this.box.style.left = `${Math.max(4, left)}px`;
+    this.box.style.top = `${Math.min(event.clientY + 16, lowest)}px`;
   },
 
   // The same moment in every graph over time.
@@ -47,7 +52,9 @@ const tooltip = {
 
 // The views that agree with the first `depth` choices.
 function agreeing(depth) {
-  return data.views.filter((view) => choices.slice(0, depth).every((box) => view[box.id] === box.value));
+  return data.views.filter((view) =>
+    choices.slice(0, depth).every((box) => view[box.id] === box.value),
+  );
 }
 
 function offer(depth) {
@@ -55,7 +62,9 @@ function offer(depth) {
     if (at < depth) return;
     const names = [...new Set(agreeing(at).map((view) => view[box.id]))];
     const kept = box.value;
-    box.replaceChildren(...names.map((name) => element("option", { textContent: name, value: name })));
+    box.replaceChildren(
+      ...names.map((name) => element("option", { textContent: name, value: name })),
+    );
     if (names.includes(kept)) box.value = kept;
     box.parentElement.hidden = at === 0 && names.length < 2;
   });
@@ -63,7 +72,7 @@ function offer(depth) {
 
 async function show() {
   const [view] = agreeing(choices.length);
-  const turn = state.turn += 1;
+  const turn = (state.turn += 1);
   const main = document.getElementById("graphs");
   const links = document.getElementById("links");
   watcher.disconnect();
@@ -71,7 +80,9 @@ async function show() {
   links.replaceChildren();
   state.plots = [];
   if (!view) {
-    main.append(element("p", { textContent: "The capture has no TCP connection that could be drawn." }));
+    main.append(
+      element("p", { textContent: "The capture has no TCP connection that could be drawn." }),
+    );
     return;
   }
   state.span = new SharedRange(...view.span);
@@ -98,13 +109,18 @@ async function prepare(plot) {
 
 function ownSpan(plot) {
   const extents = plot.layers.map((layer) => extentOf(layer.x)).filter(Boolean);
-  return new SharedRange(Math.min(...extents.map(([low]) => low)), Math.max(...extents.map(([, high]) => high)));
+  return new SharedRange(
+    Math.min(...extents.map(([low]) => low)),
+    Math.max(...extents.map(([, high]) => high)),
+  );
 }
 
-choices.forEach((box, at) => box.addEventListener("change", () => {
-  offer(at + 1);
-  window.tcplabGraphs.ready = show();
-}));
+choices.forEach((box, at) =>
+  box.addEventListener("change", () => {
+    offer(at + 1);
+    window.tcplabGraphs.ready = show();
+  }),
+);
 window.addEventListener("resize", () => state.plots.forEach((plot) => plot.drawSoon()));
 window.addEventListener("beforeprint", () => state.plots.forEach((plot) => plot.draw()));
 

@@ -14,8 +14,14 @@ class SharedRange {
 
   set(left, right) {
     const [least, most] = this.whole;
-    const width = Math.min(Math.max(right - left, (most - least) * 1e-9, 1e-6), (most - least) * 1.1);
-    this.left = Math.max(least - 0.05 * (most - least), Math.min(left, most + 0.05 * (most - least) - width));
+    const width = Math.min(
+      Math.max(right - left, (most - least) * 1e-9, 1e-6),
+      (most - least) * 1.1,
+    );
+    this.left = Math.max(
+      least - 0.05 * (most - least),
+      Math.min(left, most + 0.05 * (most - least) - width),
+    );
     this.right = this.left + width;
     for (const plot of this.plots) plot.drawSoon();
   }
@@ -37,7 +43,14 @@ class SharedRange {
 
 class Plot {
   constructor(graph, looks, series) {
-    Object.assign(this, { graph, span: null, height: null, drawn: {}, shown: true, waiting: false });
+    Object.assign(this, {
+      graph,
+      span: null,
+      height: null,
+      drawn: {},
+      shown: true,
+      waiting: false,
+    });
     this.layers = graph.layers.map((layer, at) => withLook(layer, looks, series, at));
     this.build();
   }
@@ -59,10 +72,16 @@ class Plot {
 
   async load(columns) {
     for (const layer of this.layers) {
-      for (const [name, place] of Object.entries(layer.columns)) layer[name] = await columns.get(place);
-      layer.fields = await Promise.all(layer.fields.map(async ([name, place]) => [name, await columns.get(place)]));
+      for (const [name, place] of Object.entries(layer.columns))
+        layer[name] = await columns.get(place);
+      layer.fields = await Promise.all(
+        layer.fields.map(async ([name, place]) => [name, await columns.get(place)]),
+      );
       layer.reach = 0;
-      if (layer.end) layer.end.forEach((end, at) => { layer.reach = Math.max(layer.reach, end - layer.x[at]); });
+      if (layer.end)
+        layer.end.forEach((end, at) => {
+          layer.reach = Math.max(layer.reach, end - layer.x[at]);
+        });
     }
     this.loaded = true;
   }
@@ -87,7 +106,8 @@ class Plot {
     // Far outside values are held near the frame: canvases lose precision with huge coordinates.
     const X = (value) => x + Math.max(-1e5, Math.min(1e5, (value - left) * across));
     const Y = (value) => y + height - Math.max(-1e5, Math.min(1e5, (value - low) * up));
-    const column = (value) => Math.max(x - 2, Math.floor(x + (value - left) * across)); // fast: asked of every mark
+    // Fast: called for every mark.
+    const column = (value) => Math.max(x - 2, Math.floor(x + (value - left) * across));
     const time = (px) => left + (px - x) / across;
     const value = (py) => low + (y + height - py) / up;
     return { x, y, width, height, left, right, low, high, X, Y, column, time, value, letters: [] };
@@ -95,10 +115,13 @@ class Plot {
 
   fitted(left, right) {
     if (this.graph.y.ticks.length) return [-0.3, 2.3];
-    const extents = (layers) => layers.filter((layer) => !layer.hidden).map((layer) => extent(layer, left, right))
-      .filter(Boolean);
+    const extents = (layers) =>
+      layers
+        .filter((layer) => !layer.hidden)
+        .map((layer) => extent(layer, left, right))
+        .filter(Boolean);
     let visibleExtents = extents(this.layers.filter((layer) => layer.look.fit));
-    if (!visibleExtents.length) shown = extents(this.layers);
+    if (!visibleExtents.length) visibleExtents = extents(this.layers);
     if (this.graph.y.zero) visibleExtents.push([0, 0]);
     const low = Math.min(...visibleExtents.map((edges) => edges[0]));
     const high = Math.max(...visibleExtents.map((edges) => edges[1]));
@@ -109,7 +132,7 @@ class Plot {
 
   draw() {
     if (!this.loaded) return;
-    const frame = this.current = this.frame();
+    const frame = (this.current = this.frame());
     const pen = this.pen(frame);
     drawAxes(pen, this.graph, frame);
     pen.save();
@@ -119,13 +142,19 @@ class Plot {
     this.drawn = {};
     const shown = this.layers.filter((layer) => !layer.hidden);
     for (const layer of shown) {
-      Object.assign(pen, { strokeStyle: layer.colour, fillStyle: layer.colour, lineWidth: layer.look.width });
+      Object.assign(pen, {
+        strokeStyle: layer.colour,
+        fillStyle: layer.colour,
+        lineWidth: layer.look.width,
+      });
       pen.lineJoin = "round";
       pen.setLineDash(layer.dash ? [5, 4] : []);
-      this.drawn[layer.name] = (this.drawn[layer.name] || 0) + SHAPES[layer.shape](pen, layer, frame);
+      this.drawn[layer.name] =
+        (this.drawn[layer.name] || 0) + SHAPES[layer.shape](pen, layer, frame);
     }
     Object.assign(pen, { font: `bold ${FONT}`, textAlign: "center" });
-    for (const layer of shown.reverse()) { // the last layers, the retransmissions, have the first choice of places
+    for (const layer of shown.reverse()) {
+      // the last layers, the retransmissions, have the first choice of places
       pen.fillStyle = layer.colour;
       drawLetters(pen, layer, frame);
     }
@@ -151,7 +180,9 @@ class Plot {
       return !layer.hidden && layer.run > 1 && to - from < frame.width;
     });
     const most = Math.max(...coarse.map((layer) => layer.run));
-    this.finest.textContent = coarse.length ? `Beyond this zoom, one mark stands for up to ${most} segments.` : "";
+    this.finest.textContent = coarse.length
+      ? `Beyond this zoom, one mark stands for up to ${most} segments.`
+      : "";
   }
 }
 
@@ -159,13 +190,24 @@ function withLook(layer, looks, series, at) {
   const look = looks[layer.look];
   const several = layer.look === "connection";
   return {
-    ...layer, look, name: layer.look, words: layer.words || look.words, hidden: false,
-    colour: several ? series[at % series.length] : look.colour, dash: look.dash || (several && at >= series.length),
+    ...layer,
+    look,
+    name: layer.look,
+    words: layer.words || look.words,
+    hidden: false,
+    colour: several ? series[at % series.length] : look.colour,
+    dash: look.dash || (several && at >= series.length),
   };
 }
 
 function drawAxes(pen, graph, frame) {
-  Object.assign(pen, { font: FONT, fillStyle: "#333", strokeStyle: "#dde2e7", lineWidth: 1, textAlign: "right" });
+  Object.assign(pen, {
+    font: FONT,
+    fillStyle: "#333",
+    strokeStyle: "#dde2e7",
+    lineWidth: 1,
+    textAlign: "right",
+  });
   pen.textBaseline = "middle";
   const up = ticks(graph.y, frame.low, frame.high, frame.height / 45);
   for (const { value, label } of up) {
@@ -178,7 +220,11 @@ function drawAxes(pen, graph, frame) {
   for (const { value, label } of across) {
     line(pen, frame.X(value), frame.y, frame.X(value), bottom);
     const half = pen.measureText(label).width / 2;
-    pen.fillText(label, Math.min(frame.X(value), frame.x + frame.width + MARGIN.right - half), bottom + 10);
+    pen.fillText(
+      label,
+      Math.min(frame.X(value), frame.x + frame.width + MARGIN.right - half),
+      bottom + 10,
+    );
   }
   pen.strokeStyle = "#666";
   line(pen, frame.x, frame.y, frame.x, bottom);
@@ -226,7 +272,8 @@ function legend(plot) {
     list.append(button);
   }
   const rest = words.length - 12;
-  if (rest > 0) list.append(element("span", { className: "small", textContent: `and ${rest} more` }));
+  if (rest > 0)
+    list.append(element("span", { className: "small", textContent: `and ${rest} more` }));
   return list;
 }
 

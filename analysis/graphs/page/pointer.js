@@ -39,9 +39,13 @@ function onWheel(plot, event) {
 function onKey(plot, event) {
   const middle = (plot.span.left + plot.span.right) / 2;
   const actions = {
-    ArrowLeft: () => plot.span.move(-0.2), ArrowRight: () => plot.span.move(0.2),
-    "+": () => plot.span.zoom(0.6, middle), "=": () => plot.span.zoom(0.6, middle),
-    "-": () => plot.span.zoom(1 / 0.6, middle), 0: () => showAll(plot), Home: () => showAll(plot),
+    ArrowLeft: () => plot.span.move(-0.2),
+    ArrowRight: () => plot.span.move(0.2),
+    "+": () => plot.span.zoom(0.6, middle),
+    "=": () => plot.span.zoom(0.6, middle),
+    "-": () => plot.span.zoom(1 / 0.6, middle),
+    0: () => showAll(plot),
+    Home: () => showAll(plot),
   };
   if (!actions[event.key] || event.ctrlKey || event.metaKey) return;
   event.preventDefault();
@@ -64,7 +68,7 @@ function onMove(plot, fingers, event, tooltip) {
 function drag(plot, right, down) {
   const { width, height } = plot.current;
   if (plot.height) {
-    const by = down / height * (plot.height[1] - plot.height[0]);
+    const by = (down / height) * (plot.height[1] - plot.height[0]);
     plot.height = plot.height.map((value) => value + by);
   }
   plot.span.move(-right / width);
@@ -73,5 +77,8 @@ function drag(plot, right, down) {
 // The finger at `still` stays on its time.
 function pinch(plot, before, now, still) {
   if (Math.abs(now - still) < 10) return;
-  plot.span.zoom(Math.min(2, Math.max(0.5, (before - still) / (now - still) || 1)), plot.current.time(still));
+  plot.span.zoom(
+    Math.min(2, Math.max(0.5, (before - still) / (now - still) || 1)),
+    plot.current.time(still),
+  );
 }

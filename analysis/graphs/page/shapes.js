@@ -1,5 +1,6 @@
-// Draws layers into a frame. If there are more marks than pixels, each column of pixels gets the lowest and the
-// highest; looks of which every mark counts (retransmissions) are never thinned. Each returns how many it drew.
+// Draws layers into a frame. If there are more marks than pixels, each column of pixels gets the
+// lowest and the highest; looks of which every mark counts (retransmissions) are never thinned.
+// Each returns how many it drew.
 
 // The first place in the sorted `values` that is at least `bound`.
 function lowerBound(values, bound) {
@@ -24,7 +25,8 @@ function visible(layer, left, right) {
 function extent(layer, left, right) {
   if (layer.shape === "rate") return extentOf(rates(layer, left, right).values);
   let [from, to] = visible(layer, left, right);
-  if (layer.shape === "stairs" && to < layer.x.length) to -= 1; // the next step lies beyond the right edge
+  // The next step lies beyond the right edge.
+  if (layer.shape === "stairs" && to < layer.x.length) to -= 1;
   const low = extentOf(layer.y.subarray(from, to));
   if (!low || !layer.top) return low;
   const top = extentOf(layer.top.subarray(from, to));
@@ -62,7 +64,8 @@ function sumAt(layer, x) {
 
 function drawBars(pen, layer, frame) {
   const [from, to] = visible(layer, frame.left, frame.right);
-  if (!layer.look.every && to - from > 2 * frame.width) return drawColumns(pen, layer, frame, from, to);
+  if (!layer.look.every && to - from > 2 * frame.width)
+    return drawColumns(pen, layer, frame, from, to);
   pen.beginPath();
   for (let at = from; at < to; at += 1) {
     const end = layer.end ? frame.X(layer.end[at]) : frame.X(layer.x[at]);
@@ -106,7 +109,8 @@ function drawSigns(pen, layer, frame, from, to) {
   }
 }
 
-// Letters are drawn if they do not cover one another, nor those of other layers, and only if most of them fit.
+// Letters are drawn if they do not cover one another, nor those of other layers, and only if most
+// of them fit.
 function drawLetters(pen, layer, frame) {
   const [from, to] = visible(layer, frame.left, frame.right);
   if (layer.shape !== "bars" || !layer.look.letter || to - from > frame.width / 3) return;
@@ -115,7 +119,8 @@ function drawLetters(pen, layer, frame) {
   for (let at = from; at < to; at += 1) {
     const x = frame.X(layer.x[at]);
     const y = frame.Y(below ? layer.y[at] : layer.top[at]) + (below ? 3 : -5);
-    if (frame.letters.some(([left, top]) => Math.abs(left - x) < 12 && Math.abs(top - y) < 13)) continue;
+    if (frame.letters.some(([left, top]) => Math.abs(left - x) < 12 && Math.abs(top - y) < 13))
+      continue;
     frame.letters.push([x, y]);
     pen.fillText(layer.look.letter, x, y);
   }
@@ -201,7 +206,14 @@ function drawArrows(pen, layer, frame) {
     if (thin && Math.floor(x) === column) continue;
     column = Math.floor(x);
     drawn += 1;
-    drawArrow(pen, x, frame.Y(layer.y[at]), frame.X(layer.end[at]), frame.Y(layer.top[at]), to - from < 400);
+    drawArrow(
+      pen,
+      x,
+      frame.Y(layer.y[at]),
+      frame.X(layer.end[at]),
+      frame.Y(layer.top[at]),
+      to - from < 400,
+    );
   }
   pen.stroke();
   pen.globalAlpha = 1;
@@ -221,5 +233,10 @@ function drawArrow(pen, x, y, toX, toY, withHead) {
 }
 
 const SHAPES = {
-  bars: drawBars, stairs: drawPath, line: drawPath, dots: drawDots, rate: drawRate, arrows: drawArrows,
+  bars: drawBars,
+  stairs: drawPath,
+  line: drawPath,
+  dots: drawDots,
+  rate: drawRate,
+  arrows: drawArrows,
 };
