@@ -47,15 +47,15 @@ class PrintedProgress:
     going: dict[str, float] = field(default_factory=dict)
     printed_at: float = field(default_factory=time.monotonic)
 
-    def wanted(self, points: int, known: int) -> None:
+    def wanted(self, points: int, reused: int) -> None:
         if not self.points:
-            self.note(f"{points:,} points to know, {known:,} of them known already.")
-            if self.metrics and known < points:
+            self.note(f"{points:,} points to know, {reused:,} of them known already.")
+            if self.metrics and reused < points:
                 self.note(
                     "Each run as it ends:"
                     f" {'; '.join(called(_METRICS[name]) for name in self.metrics)}."
                 )
-        self.points, self.done = points, max(self.done, known)
+        self.points, self.done = points, max(self.done, reused)
         # Not an update: points that were known would count for the speed, and the time left would
         # be far too short.
         self.bar.reset(self.task, total=points, completed=self.done, clock=self._virtual())

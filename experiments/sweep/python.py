@@ -1,10 +1,12 @@
 """Sweeps from Python.
 
-import tcplab
+The table of a sweep is a Polars frame:
 
-grid = {"delay": ["10ms", "50ms"], "cc": ["cubic", "bbr"]}
-result = tcplab.sweep("cubic_vs_reno", grid, seeds=30)
-result.table.group_by("delay", "cc").agg(polars.col("goodput_kbit_s").median())
+    import tcplab
+
+    grid = {"delay": ["10ms", "50ms"], "cc": ["cubic", "bbr"]}
+    result = tcplab.sweep("cubic_vs_reno", grid, seeds=30)
+    result.table.group_by("delay", "cc").agg(polars.col("goodput_kbit_s").median())
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ class SweepResult:
 class SilentWatch:
     """A Watch that shows nothing."""
 
-    def wanted(self, points: int, known: int) -> None:
+    def wanted(self, points: int, reused: int) -> None:
         pass
 
     def running(self, key: str, phase: str, elapsed: float) -> None:

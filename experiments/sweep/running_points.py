@@ -23,7 +23,7 @@ _CARRIES = {ROWS: carry_rows, CAPTURES: carry_captured}
 class Watch(Listener, Protocol):
     """A listener that hears how the sweep goes on."""
 
-    def wanted(self, points: int, known: int) -> None:
+    def wanted(self, points: int, reused: int) -> None:
         """So many points are wanted now, of which so many were known already."""
 
     def ended(self, point: Point, record: Record) -> None:

@@ -196,10 +196,10 @@ def test_a_sweep_has_a_row_where_a_point_was_published() -> None:
         swept("cubic_vs_reno", cc="reno", delay="300ms"),
         swept("cubic_vs_reno", cc="reno", delay="200ms"),
     )
-    found = published_of(
+    content = published_of(
         [(other, {1: sent("reno", 9e3)}), (reno, {1: sent("reno", 3e4), 2: sent("reno", 29e3)})]
     )
-    (row,) = found["rows"]
+    (row,) = content["rows"]
     assert (row["published"], row["today"], row["period"], row["seeds"]) == (
         29.8,
         [30, 29],
