@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import Struct, field
 
 
@@ -43,7 +45,10 @@ class Provenance(Struct, frozen=True):
 
 
 class RunManifest(Provenance, frozen=True):
-    """manifest.json. `files` are the SHA-256 of the run's files by their paths."""
+    """manifest.json. `files` are the SHA-256 of the run's files by their paths.
+
+    What is no digest there agrees with no file.
+    """
 
     experiment: str = ""
     claim: str = ""
@@ -55,4 +60,4 @@ class RunManifest(Provenance, frozen=True):
     lab_digest: str | None = None
     image: ImageFacts | None = None
     tools: dict[str, str] = field(default_factory=dict)
-    files: dict[str, str] = field(default_factory=dict)
+    files: dict[str, Any] = field(default_factory=dict)

@@ -206,7 +206,7 @@ def test_a_sweep_has_a_row_where_a_point_was_published() -> None:
         [],
         [1, 2],
     )
-    assert found["note"] == ""
+    assert content["note"] == ""
 
 
 def test_a_short_sweep_says_that_it_is_short() -> None:
