@@ -35,7 +35,7 @@ load_modules() {
     printf '%s\n' $modules >/etc/modules-load.d/tcplab.conf
     for module in $modules; do
         modprobe "$module" ||
-            say "this kernel has no $module: native runs cannot be. See ./tcplab doctor."
+            say "this kernel has no $module: native runs are not possible. See ./tcplab doctor."
     done
 }
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # the one list of what is here: `_places` reads it too
     from analysis.measures.run_results import RunResults as RunResults
     from analysis.pages.run.run_page import RunReport as RunReport
     from analysis.pages.run.run_page import make_report as report  # noqa: F401
+    from experiments.running.python_run import run as run
     from experiments.spec import Condition as Condition
     from experiments.spec import ExperimentSpec as ExperimentSpec
     from experiments.spec import Flow as Flow
@@ -37,7 +38,6 @@ if TYPE_CHECKING:  # the one list of what is here: `_places` reads it too
     from experiments.spec import sack as sack
     from experiments.spec import sending_with as sending_with
     from experiments.spec import word as word
-    from experiments.sweep.one_run import run as run
     from experiments.sweep.python import SweepResult as SweepResult
     from experiments.sweep.python import sweep as sweep
     from labs.student import python_api as lab  # noqa: F401

@@ -1,5 +1,4 @@
-"""Units as types: every quantity is an exact integer of its base unit, parsed from text at the
-edge.
+"""Units as types: every quantity is an exact integer of its base unit, parsed from text once.
 
 `Rate.parse("10mbit")`, `Duration.parse("40ms")`, `Share.parse("10%")`, `Size.parse("128KiB")`,
 `Packets.parse("1000")`. `str()` gives back the shortest exact text, which parses to the same
@@ -57,12 +56,12 @@ class Quantity:
     @classmethod
     def parse(cls, text: str) -> Self:
         """The quantity that `text` names. Raises UsageError with the units there are."""
-        found = _NUMBER.fullmatch(text) if len(text) <= _LONGEST else None
-        unit = (found[2] or cls.default_unit) if found else None
+        match = _NUMBER.fullmatch(text) if len(text) <= _LONGEST else None
+        unit = (match[2] or cls.default_unit) if match else None
         factor = cls.units.get(unit) or cls._folded().get(unit.lower()) if unit else None
-        if not found or factor is None:
+        if not match or factor is None:
             raise cls._misspelt(text)
-        mantissa, _, exponent = found[1].lower().partition("e")
+        mantissa, _, exponent = match[1].lower().partition("e")
         if exponent and abs(int(exponent)) > 30:
             raise cls._misspelt(text)
         amount = Fraction(mantissa) * Fraction(10) ** int(exponent or 0) * factor

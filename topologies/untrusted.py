@@ -206,7 +206,7 @@ def _openat2(base: int, name: PurePath) -> int:
 
 
 def _each_component(base: int, name: PurePath) -> int:
-    """The same where the kernel has no openat2: one component after the other."""
+    """The same if the kernel has no openat2: one component after the other."""
     if name.is_absolute() or ".." in name.parts:
         raise StrangeFile(name, "it leads elsewhere")
     *folders, last = name.parts

@@ -1,5 +1,6 @@
-"""`tcplab cc`: a congestion control of one's own, built, tried and compared with Reno. Never loaded
-into this kernel.
+"""`tcplab cc`: a congestion control of one's own, built, tried and compared with Reno.
+
+It is never loaded into this computer's kernel.
 
 A try is a smoke test (it loads, proves that it is in use, its window moves, it survives loss, it
 unloads), then experiments.custom_cc under the three published conditions, each in a guest of its
@@ -52,15 +53,13 @@ PUBLISHED = {
     "500 ms and 5 % loss": CustomCcParameters(duration=_DURATION, delay=_HALF_A_SECOND, loss=_LOSS),
 }
 """The conditions of section 3.5 of the TCP assignment, for a third of its time."""
-_MOST_CONSOLE = 1 << 20  # bytes of what a guest's kernel said, from its end
+_MOST_CONSOLE = 1 << 20  # bytes of a guest's kernel messages, from their end
 _LIKE = 0.05  # a smaller difference in one run is none
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Goodput in Mbit/s of Reno and of the module under one condition; None where iperf measured
-    none.
-    """
+    """Goodput in Mbit/s of Reno and the module under a condition; None if iperf measured none."""
 
     condition: str
     reno: float | None
@@ -80,9 +79,7 @@ class Outcome:
 
 @click.group("cc")
 def cc() -> None:
-    """Your own congestion control: build it, try it against Reno. It is never loaded into this
-    kernel.
-    """
+    """Your own congestion control: build it, try it against Reno. This kernel never loads it."""
 
 
 _file = click.argument("file", type=click.Path(path_type=Path))
@@ -129,8 +126,9 @@ def _nobody(_phase: str, _elapsed: float) -> None:
 
 
 def smoke(file: Path, lab: Lab, wall_seconds: float = SPIN_SECONDS) -> str:
-    """One short run of the module alone; a sentence on what it did. Raises TcplabError for what it
-    did not.
+    """One short run of the module alone; a sentence on what it did.
+
+    Raises TcplabError for what it did not do.
 
     That the run ended says that the module was loaded, was taken out again, and that nothing
     crashed.
@@ -152,7 +150,7 @@ def smoke(file: Path, lab: Lab, wall_seconds: float = SPIN_SECONDS) -> str:
 
 @contextmanager
 def _console_kept(raw: Path, name: str) -> Iterator[None]:
-    """What the guest's kernel said, kept where the run failed."""
+    """The messages of the guest's kernel are kept if the run fails."""
     try:
         yield
     except TcplabError as error:
@@ -163,7 +161,7 @@ def _console_kept(raw: Path, name: str) -> Iterator[None]:
 
 
 def _windows(raw: Path, samples: str) -> Iterator[tuple[int, int]]:
-    """Congestion window and segments sent again so far of the sender, sample by sample."""
+    """Congestion window and retransmitted segments so far of the sender, sample by sample."""
     for line in untrusted.text(raw, samples).splitlines():
         for socket in json.loads(line)["sockets"]:
             yield int(socket["cwnd"]), int(socket["total_retrans"])
@@ -171,7 +169,8 @@ def _windows(raw: Path, samples: str) -> Iterator[tuple[int, int]]:
 
 def _moved(spec: ExperimentSpec, samples: list[tuple[int, int]]) -> str:
     algorithm = spec.conditions[0].name
-    windows, again = [window for window, _ in samples], max(again for _, again in samples)
+    windows = [window for window, _ in samples]
+    retransmitted = max(total for _, total in samples)
     if len(set(windows)) == 1:
         raise TcplabError(
             f"The congestion window of {algorithm} stayed at {windows[0]} segments all the time.",
@@ -179,7 +178,7 @@ def _moved(spec: ExperimentSpec, samples: list[tuple[int, int]]) -> str:
         )
     return (
         f"{algorithm} works: loaded, proved in use, window from {min(windows)} to {max(windows)}"
-        f" segments, {again} segments sent again, unloaded."
+        f" segments, {retransmitted} segments retransmitted, unloaded."
     )
 
 
@@ -189,10 +188,8 @@ def _spec(file: Path, parameters: CustomCcParameters) -> ExperimentSpec:
 
 
 def compared(file: Path, lab: Lab) -> Iterator[Outcome]:
-    """Reno and the module under the published conditions, as many guests at once as there are
-    processors.
-    """
-    from experiments.sweep.carrying_point import carry_rows  # here: it takes a third of a second
+    """Reno and the module under the published conditions, a guest at once for each processor."""
+    from experiments.sweep.carrying_point import carry_rows  # late: it takes a third of a second
     from testbed.engine.engine import Task, local_engine
 
     specs = {name: _spec(file, parameters) for name, parameters in PUBLISHED.items()}
@@ -207,7 +204,7 @@ def compared(file: Path, lab: Lab) -> Iterator[Outcome]:
 
 
 class _Silent:
-    """Nobody is told how the guests of a comparison go on."""
+    """A Listener that shows nothing of the guests of a comparison."""
 
     def running(self, key: str, phase: str, elapsed: float) -> None:
         """Seconds later all is over."""
@@ -228,13 +225,14 @@ def _show(algorithm: str, outcomes: list[Outcome]) -> None:
     table = Table(
         "Condition", "Reno", algorithm, title="Throughput at the receiver, Mbit/s, one run each"
     )
-    for one in outcomes:
+    for outcome in outcomes:
         table.add_row(
-            one.condition, *(f"{rate:.3g}" if rate else "-" for rate in (one.reno, one.own))
+            outcome.condition,
+            *(f"{rate:.3g}" if rate else "-" for rate in (outcome.reno, outcome.own)),
         )
     Console(file=sys.stdout).print(table)
-    for one in outcomes:
-        click.echo(one.sentence(algorithm))
+    for outcome in outcomes:
+        click.echo(outcome.sentence(algorithm))
     click.echo(
         "One run is one throw of the dice; for intervals: ./tcplab sweep custom_cc --set"
         " module=FILE.c --seeds 30"

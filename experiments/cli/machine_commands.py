@@ -1,5 +1,6 @@
-"""The commands about this computer: `tcplab doctor`, `tcplab clean`. ./tcplab starts them without
-these libraries.
+"""The commands about this computer: `tcplab doctor`, `tcplab clean`.
+
+./tcplab starts them without these libraries.
 """
 
 from __future__ import annotations

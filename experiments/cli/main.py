@@ -1,6 +1,4 @@
-"""Where every command line of the package starts. Finds the right Python first, then loads the
-commands.
-"""
+"""The start of every command line: finds the right Python first, then loads the commands."""
 
 from __future__ import annotations
 

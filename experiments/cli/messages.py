@@ -1,6 +1,4 @@
-"""What people are told: failures as one message, and the building of the lab with a line that says
-how far it is.
-"""
+"""Messages for people: failures as one message, and the progress of building the lab."""
 
 from __future__ import annotations
 
@@ -17,9 +15,7 @@ from topologies.errors import TcplabError
 
 @contextmanager
 def one_clear_message() -> Iterator[None]:
-    """Our own errors as one message and their exit code; anything else is a bug and keeps its
-    traceback.
-    """
+    """Our own errors as one message and their exit code; a bug keeps its traceback."""
     try:
         yield
     except TcplabError as error:
@@ -41,5 +37,5 @@ def one_clear_message() -> Iterator[None]:
 
 def ready_lab() -> Lab:
     """Kernel and image, built the first time."""
-    with shown(sys.stderr) as told:
-        return lab(told)
+    with shown(sys.stderr) as report:
+        return lab(report)

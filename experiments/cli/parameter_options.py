@@ -1,6 +1,4 @@
-"""Fields of an experiment's parameters as options of the command line, each checked when it is
-typed.
-"""
+"""Fields of an experiment's parameters as command-line options, each checked when it is typed."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from experiments.cli.messages import one_clear_message, ready_lab
-from experiments.running.session import make_page
+from experiments.running.report_process import make_page
 
 _LONGEST = 3600.0  # wall seconds of one point
 
@@ -41,9 +41,7 @@ _LONGEST = 3600.0  # wall seconds of one point
 def reproduce(
     quick: bool, names: tuple[str, ...], workers: int | None, scheduler: str | None, out: Path
 ) -> None:
-    """Run every published study and put the published numbers beside ours. Goes on where it was
-    stopped.
-    """
+    """Run every published study and put its numbers beside ours. Goes on after a stop."""
     with one_clear_message():
         raise SystemExit(_run(quick, names, workers, scheduler, out))
 

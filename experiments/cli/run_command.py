@@ -15,15 +15,17 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from experiments.cli.cc_command import cc
 from experiments.cli.machine_commands import clean_up, doctor
 from experiments.cli.messages import one_clear_message, ready_lab
+from experiments.cli.options_of_run import common_options, options_from
 from experiments.cli.parameter_options import parameter_options
 from experiments.cli.reproduce_command import reproduce
-from experiments.cli.run_options import RunOptions, common_options, options_from
 from experiments.cli.runs_command import runs
 from experiments.cli.shell_command import shell
 from experiments.cli.studies_option import studies_option
 from experiments.cli.sweep_command import run_study, scheduler, sweep, worker
 from experiments.definition.catalogue import Experiment, catalogue, find
-from experiments.running.session import RunRequest, carry_out, choose, reporter
+from experiments.running.report_process import reporter
+from experiments.running.run_options import RunOptions
+from experiments.running.session import RunRequest, carry_out, choose
 from testbed.host.naming import command
 from testbed.lab.ready import commands as lab_commands
 from testbed.modules.module_build import build_all
@@ -75,9 +77,9 @@ def _callback(named: Experiment) -> Callable[..., None]:
 
 def _run_study(options: RunOptions) -> int:
     """The experiment is a sweep by itself, whose grid takes texts."""
-    asked = {name: str(value) for name, value in {**options.form, **options.typed}.items()}
+    values = {name: str(value) for name, value in {**options.form, **options.typed}.items()}
     return run_study(
-        options.named, asked, options.settings, options.seeds, options.out, options.limit
+        options.named, values, options.settings, options.seeds, options.out, options.limit
     )
 
 
@@ -85,11 +87,11 @@ def _describe(request: RunRequest) -> int:
     click.echo(
         json.dumps({"parameters": to_data(request.parameters), **to_data(request.spec)}, indent=2)
     )
-    where = (
+    testbed = (
         "the lab kernel, virtual time" if request.testbed == "virtual" else "this kernel, real time"
     )
     click.echo(
-        f"Would run on {where}: seeds {', '.join(map(str, request.seeds))}, "
+        f"Would run on {testbed}: seeds {', '.join(map(str, request.seeds))}, "
         f"about {request.expected_seconds():.0f} s of the run's own clock each. Nothing was run.",
         err=True,
     )
@@ -108,9 +110,7 @@ def _run(request: RunRequest) -> int:
 
 @contextmanager
 def _progress(request: RunRequest) -> Iterator[Callable[[int], Callable[[str, float], None]]]:
-    """A bar of the run's own clock on a terminal, which goes when the run is over; nothing
-    elsewhere.
-    """
+    """A bar of the run's own clock on a terminal, which goes at the end; nothing elsewhere."""
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),
@@ -193,9 +193,7 @@ tcplab.add_command(experiments)
 )
 @click.pass_context
 def bench(context: click.Context, times: int) -> None:
-    """What runs cost on this machine: virtual seconds per CPU second, CPU microseconds per
-    packet.
-    """
+    """What runs cost here: virtual seconds per CPU second, CPU microseconds per packet."""
     if context.invoked_subcommand:
         return
     from experiments.bench import measure, table
@@ -229,9 +227,7 @@ def bench_analysis(arguments: tuple[str, ...]) -> None:
 @tcplab.command(context_settings={"ignore_unknown_options": True}, add_help_option=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def analyze(arguments: tuple[str, ...]) -> None:
-    """What TCP did in any capture: analyze trace.pcap; with --out FOLDER also its graphs and
-    tables.
-    """
+    """What TCP did in any capture: analyze trace.pcap; --out FOLDER adds graphs and tables."""
     os.execv(sys.executable, command("analysis", "analyze", *arguments))
 
 

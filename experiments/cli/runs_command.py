@@ -82,10 +82,10 @@ def _points_table(out: Path) -> Table:
         kept = memory.listed()
     usable = _usable(kept)
     table = Table("points of sweeps", "complete", "unproved", "failed", "of this tcplab and lab")
-    for experiment in sorted({one.experiment for one in kept}):
-        mine = [one for one in kept if one.experiment == experiment]
-        states = Counter(one.status for one in mine)
-        now = sum(one.key in usable for one in mine)
+    for experiment in sorted({point.experiment for point in kept}):
+        mine = [point for point in kept if point.experiment == experiment]
+        states = Counter(point.status for point in mine)
+        now = sum(point.key in usable for point in mine)
         table.add_row(
             experiment,
             *(f"{states[state]:,}" for state in ("complete", "unproved", "failed")),
@@ -121,9 +121,7 @@ def _is_current(origin: Origin, ready: Lab) -> bool:
 @click.argument("which", metavar="FOLDER|KEY")
 @_out
 def show_command(which: str, out: Path) -> None:
-    """A run's manifest without its list of files, or a point of a sweep by the beginning of its
-    key.
-    """
+    """A run's manifest without its files, or the point of a sweep whose key begins like this."""
     with one_clear_message():
         folder = Path(which)
         if (folder / "manifest.json").exists():
@@ -145,14 +143,14 @@ def _point(beginning: str, out: Path) -> str:
             f"There is no run '{beginning[:60]}'.", "Name a folder that ./tcplab runs list shows."
         )
     with results(out) as memory:
-        found = memory.found(beginning)
-    if len(found) != 1:
-        known = ", ".join(kept.key[:_FINGERPRINT] for kept, _ in found[:5])
+        matches = memory.found(beginning)
+    if len(matches) != 1:
+        keys = ", ".join(kept.key[:_FINGERPRINT] for kept, _ in matches[:5])
         raise UsageError(
-            f"{len(found)} points begin with '{beginning[:60]}'{': ' if known else '.'}{known}",
+            f"{len(matches)} points begin with '{beginning[:60]}'{': ' if keys else '.'}{keys}",
             "Keys are in the column `point` of rows.csv; type enough of one.",
         )
-    kept, record = found[0]
+    kept, record = matches[0]
     head = {
         "key": kept.key,
         "experiment": kept.experiment,
@@ -167,9 +165,7 @@ def _point(beginning: str, out: Path) -> str:
 @click.option("--yes", is_flag=True, help="Remove without asking.")
 @_out
 def gc_command(yes: bool, out: Path) -> None:
-    """Forget points that failed, or that another version of tcplab or of its lab made: nothing uses
-    them again.
-    """
+    """Forget points that are of no more use: failed ones, those of another tcplab or lab."""
     from experiments.sweep.point_store import results
 
     with one_clear_message():
@@ -177,8 +173,8 @@ def gc_command(yes: bool, out: Path) -> None:
             raise TcplabError(f"{out} keeps no points of sweeps.", "Nothing was removed.")
         with results(out) as memory:
             kept = memory.listed()
-            usable = _usable([one for one in kept if one.status != "failed"])
-            useless = [one.key for one in kept if one.key not in usable]
+            usable = _usable([point for point in kept if point.status != "failed"])
+            useless = [point.key for point in kept if point.key not in usable]
             click.echo(f"Points known: {len(kept):,}. Of no use any more: {len(useless):,}.")
             if useless and (yes or click.confirm("Forget these?")):
                 memory.forget(useless)

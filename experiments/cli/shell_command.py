@@ -1,6 +1,4 @@
-"""`tcplab shell TOPOLOGY`: Mininet's command line in a network of one's own, in real time on either
-testbed.
-"""
+"""`tcplab shell TOPOLOGY`: Mininet's command line in a network of one's own, in real time."""
 
 from __future__ import annotations
 
@@ -41,7 +39,7 @@ SHAPES: dict[str, Callable[[int, Channel], TopologySpec]] = {
 
 @dataclass(frozen=True)
 class ShellLink(LinkParameters):
-    """Without loss until somebody asks for it."""
+    """A link without loss, unless it is asked for."""
 
     bw: Rate = parameter("10mbit", Rate, "Rate of the link, each way.")
     delay: Duration = parameter(

@@ -14,8 +14,8 @@ import click
 from experiments.cli.messages import one_clear_message, ready_lab
 from experiments.cli.parameter_options import QuantityType
 from experiments.definition.single_run import settings_from
+from experiments.running.report_process import make_page
 from experiments.running.seed import GUEST_MIB
-from experiments.running.session import make_page
 from testbed.host.capacity import guests_at_once
 from topologies.units import Duration
 
@@ -99,38 +99,42 @@ def sweep(
         from experiments.sweep import sweep_definition
         from experiments.sweep.plan import plan
 
-        asked = sweep_definition.from_options(what, settings, seeds, until, metric, compare)
-        found = plan(asked)
+        planned = plan(sweep_definition.from_options(what, settings, seeds, until, metric, compare))
         if dry_run:
-            _describe(found, out)
+            _describe(planned, out)
             return
-        raise SystemExit(_run(found, out, workers, scheduler, limit.seconds, force))
+        raise SystemExit(_run(planned, out, workers, scheduler, limit.seconds, force))
 
 
-def _describe(found: Plan, out: Path) -> None:
+def _describe(planned: Plan, out: Path) -> None:
     """How large the sweep is, and what of it is known."""
     from experiments.sweep.point import origin
     from experiments.sweep.point_store import results
 
-    source, seeds = origin(ready_lab()), found.sweep.seeds
+    source, seeds = origin(ready_lab()), planned.sweep.seeds
     with results(out) as memory:
-        known = len(
-            memory.done(source.point(one, seed).key for one in found.combinations for seed in seeds)
+        reused = len(
+            memory.done(
+                source.point(combination, seed).key
+                for combination in planned.combinations
+                for seed in seeds
+            )
         )
-    for one in found.combinations[:20]:
-        click.echo(str(one))
-    if len(found.combinations) > 20:
-        click.echo(f"... and {len(found.combinations) - 20} more combinations")
-    number = len(found.combinations) * len(seeds)
+    for combination in planned.combinations[:20]:
+        click.echo(str(combination))
+    if len(planned.combinations) > 20:
+        click.echo(f"... and {len(planned.combinations) - 20} more combinations")
+    number = len(planned.combinations) * len(seeds)
     click.echo(
-        f"{number:,} points: {len(found.combinations):,} combinations under {len(seeds):,} seeds"
-        f"{' at most' if found.sweep.until else ''}. {known:,} of them are known. Nothing was run.",
+        f"{number:,} points: {len(planned.combinations):,} combinations under {len(seeds):,} seeds"
+        f"{' at most' if planned.sweep.until else ''}. {reused:,} of them are known."
+        " Nothing was run.",
         err=True,
     )
 
 
 def _run(
-    found: Plan,
+    planned: Plan,
     out: Path,
     workers: int | None,
     scheduler: str | None,
@@ -141,12 +145,12 @@ def _run(
     from experiments.sweep.progress import watching
     from experiments.sweep.running_points import way_to_workers
 
-    specs = [one.spec for one in found.combinations]
+    specs = [combination.spec for combination in planned.combinations]
     way = way_to_workers(ready_lab(), specs, workers, scheduler, wall_seconds, force)
-    varied = tuple(one.name for one in found.factors)
-    with watching(found.named.name, found.named.progress(), varied) as watch:
+    varied = tuple(factor.name for factor in planned.factors)
+    with watching(planned.named.name, planned.named.progress(), varied) as watch:
         try:
-            folder = carry_out(found, out, way, watch)
+            folder = carry_out(planned, out, way, watch)
         except KeyboardInterrupt:
             watch.note(
                 f"{watch.done:,} of {watch.points:,} points are known; the same command goes on"
@@ -158,36 +162,33 @@ def _run(
 
 def run_study(
     named: Experiment,
-    asked: dict[str, str],
+    values: dict[str, str],
     texts: tuple[str, ...],
     seeds: Sequence[int],
     out: Path,
     limit: Duration | None,
 ) -> int:
-    """`run` of an experiment that is a sweep by itself: its own grid, and what was asked for beside
-    it.
-    """
+    """`run` of an experiment that is a sweep by itself: its grid, and what else was asked for."""
     from experiments.sweep.plan import plan
     from experiments.sweep.sweep_definition import SweepDefinition
 
-    values = (
-        {name: (value,) for name, value in asked.items()}
+    settings = (
+        {name: (value,) for name, value in values.items()}
         | named.grid()
         | dict(settings_from(texts))
     )
-    found = plan(
-        SweepDefinition(named.name, tuple(values.items()), tuple(seeds), metric=named.metric())
+    planned = plan(
+        SweepDefinition(named.name, tuple(settings.items()), tuple(seeds), metric=named.metric())
     )
-    return _run(found, out, None, None, limit.seconds if limit else _patience(found), force=False)
+    wall_seconds = limit.seconds if limit else _patience(planned)
+    return _run(planned, out, None, None, wall_seconds, force=False)
 
 
-def _patience(found: Plan) -> float:
-    """Wall seconds that a point may take: ten minutes, or twice its own clock where that is
-    longer.
-    """
+def _patience(planned: Plan) -> float:
+    """Wall seconds that a point may take: ten minutes, or twice its own clock if that is longer."""
     clocks = (
-        len(one.spec.conditions) * max(flow.duration.seconds for flow in one.spec.flows)
-        for one in found.combinations
+        len(spec.conditions) * max(flow.duration.seconds for flow in spec.flows)
+        for spec in (combination.spec for combination in planned.combinations)
     )
     return max(600.0, 2 * max(clocks))
 

@@ -83,9 +83,7 @@ class Combination:
 
     @cached_property
     def digest(self) -> str:
-        """The same for combinations that ask the same of a network, whatever sentences describe
-        them.
-        """
+        """The same for combinations that ask the same of a network, however they are described."""
         return digest({**self.data, "claim": ""})
 
     def __str__(self) -> str:
@@ -136,17 +134,17 @@ def combinations(named: Experiment, factors: Sequence[Factor]) -> list[Combinati
 
     Raises UsageError that names those which are impossible.
     """
-    number = math.prod(len(one.values) for one in factors)
+    number = math.prod(len(factor.values) for factor in factors)
     if number > _MOST:
         raise UsageError(
             f"These are {number:,} combinations.",
             f"Name fewer values: at most {_MOST:,} are possible.",
         )
-    found, impossible = [], []
-    for values in itertools.product(*(one.values for one in factors)):
-        chosen = dict(zip((one.name for one in factors), values, strict=True))
+    possible, impossible = [], []
+    for values in itertools.product(*(factor.values for factor in factors)):
+        chosen = dict(zip((factor.name for factor in factors), values, strict=True))
         try:
-            found.append(combination(named, chosen))
+            possible.append(combination(named, chosen))
         except UsageError as error:
             impossible.append(
                 f"{', '.join(f'{name}={value}' for name, value in chosen.items())}: {error.problem}"
@@ -156,7 +154,7 @@ def combinations(named: Experiment, factors: Sequence[Factor]) -> list[Combinati
         listed = "\n  ".join([*impossible[:_SHOWN], *more])
         problem = f"{len(impossible)} of {number} combinations are impossible:\n  {listed}\n"
         raise UsageError(problem, "Nothing was run; leave those values out.")
-    return found
+    return possible
 
 
 def combination(named: Experiment, chosen: Mapping[str, Quantity | str]) -> Combination:

@@ -78,8 +78,10 @@ def _of_study(name: str, quick: bool) -> list[tuple[Target, _Published | None, _
     ]
 
 
-def _published(asked: Combination | None) -> _Published | None:
-    return None if asked is None else (asked.spec, _what_matters(asked.spec))
+def _published(combination: Combination | None) -> _Published | None:
+    if combination is None:
+        return None
+    return combination.spec, _what_matters(combination.spec)
 
 
 def _shared(

@@ -10,7 +10,7 @@ Row = dict[str, str]
 SOURCE = "TCP assignment of the GENI project, solutions for instructors (2013)"
 LATE = (
     "The published flows did not start together: their lines cover 57, 54, 51, 48, 42 or 39 of the"
-    " 60 s. A SYN was sent again after 3, 9 and 21 s then (before Linux 3.1; now after 1). Ours"
+    " 60 s. A SYN was retransmitted after 3, 9 and 21 s then (before Linux 3.1; now after 1). Ours"
     " start together, with a server each. "
 )
 """A reason of every row with several flows."""
@@ -20,12 +20,12 @@ def assigned(
     row: Row, experiment: str, settings: dict[str, str], condition: str, flow: str = ""
 ) -> Target:
     """The target of a row of the assignment; the rate of TCP is taken at the sender."""
-    where = f"section {row['section']}: {row['condition']}, {row['congestion_control']}"
+    place = f"section {row['section']}: {row['condition']}, {row['congestion_control']}"
     repeat = f", run {row['repeat']}" if row["section"] == "3.4" else ""
     metric = "client_kbit_s" if row["flow"] == "tcp" else "goodput_kbit_s"
     return Target(
         experiment,
-        f"{where}, {_streams(row)}, {row['duration_s']} s{repeat}",
+        f"{place}, {_streams(row)}, {row['duration_s']} s{repeat}",
         "rate",
         "Mbit/s",
         float(row["reported_mbit_s"]) if row["reported_mbit_s"] else None,

@@ -24,13 +24,13 @@ class ReproducedRuns:
 
     def of(self, target: Target, time: Time) -> list[tuple[int, Record]]:
         """The seeds of a target in order, with their records."""
-        asked = self.combinations.get(target, {}).get(time)
-        if asked is None:
+        combination = self.combinations.get(target, {}).get(time)
+        if combination is None:
             return []
         return [
             (seed, record)
             for (digest, seed), record in sorted(self.records.items())
-            if digest == asked.digest
+            if digest == combination.digest
         ]
 
 
@@ -87,9 +87,9 @@ def _failures(targets: Iterable[Target], carried: ReproducedRuns) -> Iterable[di
         for seed, record in [run for time in TIMES for run in carried.of(target, time)]:
             if record["status"] != "complete":
                 seeds.setdefault((target.where, record["problem"]), set()).add(seed)
-    for (where, problem), failed in seeds.items():
+    for (place, problem), failed in seeds.items():
         yield {
-            "where": f"{where}, seed {', '.join(map(str, sorted(failed)))}",
+            "where": f"{place}, seed {', '.join(map(str, sorted(failed)))}",
             "problem": problem,
             "log": None,
         }

@@ -36,12 +36,12 @@ def carry_out(
     ):
         try:
             points = _points(targets, quick, carried, way.lab)
-            known = memory.done(point.key for point in points)
-            watch.wanted(len(points), len(known))
+            kept = memory.done(point.key for point in points)
+            watch.wanted(len(points), len(kept))
             for point in points:
-                if point.key in known:
-                    carried.records[point.combination.digest, point.seed] = known[point.key]
-            missing = [point for point in points if point.key not in known]
+                if point.key in kept:
+                    carried.records[point.combination.digest, point.seed] = kept[point.key]
+            missing = [point for point in points if point.key not in kept]
             for point, record in run_points(missing, way, memory, watch):
                 carried.records[point.combination.digest, point.seed] = record
             status = "complete"

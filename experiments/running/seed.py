@@ -1,6 +1,4 @@
-"""One seed of an experiment, carried out in a guest of its own, and what its own evidence says of
-it.
-"""
+"""One seed of an experiment: carried out in a guest of its own, and judged by its own evidence."""
 
 from __future__ import annotations
 
@@ -49,7 +47,7 @@ def needed_mib(spec: ExperimentSpec) -> int:
 def _buffers_mib(spec: ExperimentSpec) -> int:
     """MiB with which the kernel does not run short of TCP memory while every flow fills its path.
 
-    Counted only where windows reach that far. A flow holds about two windows: in flight, and
+    Counted only if windows reach that far. A flow holds about two windows: in flight, and
     written but not sent.
     """
     ways = [
@@ -89,34 +87,31 @@ def limits_for(spec: ExperimentSpec, wall_seconds: float) -> Limits:
 
 @dataclass(frozen=True)
 class SeedVerdict:
-    """What the evidence of a seed's conditions says: sentences about what is not proved, and what
-    to check.
-    """
+    """What the evidence of a seed's conditions says: what is not proved, and what to check."""
 
     failures: tuple[str, ...]
     warnings: tuple[str, ...]
 
 
 def judge(spec: ExperimentSpec, seed: int, raw: Path) -> SeedVerdict:
-    """Read evidence.json of each condition in `raw`: proofs that did not hold, transfers that were
-    cut off.
+    """Read evidence.json of each condition in `raw`: failed proofs, transfers that were cut off.
 
     And realtime.json of a native run: how late its timers were.
     """
     failures: list[str] = []
-    warnings = [f"Seed {seed}: {said}" for said in _untimely(raw)]
+    warnings = [f"Seed {seed}: {warning}" for warning in _untimely(raw)]
     for condition in spec.conditions:
-        where = f"Seed {seed}, {condition.label}:"
+        place = f"Seed {seed}, {condition.label}:"
         try:
-            warned, failed = _told_by(raw, condition.name)
+            warned, failed = _judged(raw, condition.name)
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             warned, failed = [], [f"its evidence cannot be read ({type(error).__name__})."]
-        warnings += [f"{where} {warning}" for warning in warned]
-        failures += [f"{where} {failure}" for failure in failed]
+        warnings += [f"{place} {warning}" for warning in warned]
+        failures += [f"{place} {failure}" for failure in failed]
     return SeedVerdict(tuple(failures), tuple(warnings))
 
 
-def _told_by(raw: Path, condition: str) -> tuple[list[str], list[str]]:
+def _judged(raw: Path, condition: str) -> tuple[list[str], list[str]]:
     """Warnings, and sentences about what is not proved, of a condition's evidence."""
     evidence = json.loads(untrusted.content(raw, f"{condition}/evidence.json"))
     failures = [
@@ -136,9 +131,7 @@ def _untimely(raw: Path) -> list[str]:
 def carry_seed(
     data: Any, seed: int, out: str, limits: Limits, lab: Lab, progress: Progress
 ) -> Usage:
-    """Run the spec that `data` describes once; its raw files are in the empty folder `out`
-    afterwards.
-    """
+    """Run the spec that `data` describes once, with its raw files into the empty folder `out`."""
     modules = build_all(from_data(ExperimentSpec, data).modules, lab)
     try:
         return run_in_guest(
@@ -171,9 +164,7 @@ def _algorithms(spec: ExperimentSpec) -> list[str]:
 
 
 def refuse_modules(spec: ExperimentSpec, load_modules: bool) -> None:
-    """Raises UsageError where modules would become part of this computer's kernel and nobody has
-    said that they may.
-    """
+    """Raises UsageError if modules would enter this computer's kernel without `load_modules`."""
     if spec.modules and not load_modules:
         raise UsageError(
             f"Natively, {spec.modules[0].name}.c becomes part of this computer's kernel, which its"

@@ -1,6 +1,4 @@
-"""A run from outside: the testbed chosen, every seed carried out, the run directory finished, the
-report made.
-"""
+"""A run from outside: testbed chosen, every seed carried out, run directory finished."""
 
 from __future__ import annotations
 
@@ -8,15 +6,11 @@ import datetime
 import json
 import os
 import platform
-import signal
-import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-import experiments
 import testbed
 from experiments.running.seed import (
     SeedVerdict,
@@ -28,26 +22,23 @@ from experiments.running.seed import (
 from experiments.running.store import RunFolder, give_to, new_run, point_latest
 from experiments.spec import ExperimentSpec
 from testbed.host.capacity import guests_at_once
-from testbed.host.naming import PLACE, command
 from testbed.host.sudo_user import invoking_user
 from testbed.jobs.archive import code_digest
 from testbed.jobs.following import Limits, Progress, Usage
 from testbed.lab.ready import Lab
 from testbed.native.native_run import obstacles
-from testbed.recipes import cache
 from topologies.data import digest, to_data
 from topologies.errors import TcplabError
 
 Testbed = Literal["native", "virtual"]
 _START = 11.0  # seconds until Open vSwitch may be started in a guest
-_CONDITION_OVERHEAD = (
-    6.0  # seconds; a condition's servers, captures and the drain of buffers, as a guess for the bar
-)
+_CONDITION_OVERHEAD = 6.0
+"""Seconds; a condition's servers, captures and the drain of buffers, as a guess for the bar."""
 
 
 @dataclass(frozen=True)
 class RunRequest:
-    """What to run: a spec, the parameters it was made from, seeds, and where."""
+    """What to run: a spec, the parameters it was made from, seeds, and a testbed."""
 
     spec: ExperimentSpec
     parameters: Any
@@ -55,10 +46,9 @@ class RunRequest:
     testbed: Testbed
     out: Path
     limits: Limits = field(default_factory=Limits)
-    load_modules: bool = False  # into the kernel of this computer, where the run is native
-    published: tuple[
-        dict[str, Any], ...
-    ] = ()  # numbers with these very settings, for the report (published.beside)
+    load_modules: bool = False  # into the kernel of this computer, if the run is native
+    published: tuple[dict[str, Any], ...] = ()
+    """Numbers with these very settings, for the report (experiments.published.same_settings)."""
 
     def expected_seconds(self) -> float:
         """About how long one seed takes on its own clock."""
@@ -66,15 +56,15 @@ class RunRequest:
         return _START + len(self.spec.conditions) * (1.3 * longest + _CONDITION_OVERHEAD)
 
 
-def choose(asked: str) -> Testbed:
+def choose(name: str) -> Testbed:
     """The testbed that `auto`, `native` or `virtual` means here.
 
-    Raises TcplabError where native cannot be.
+    Raises TcplabError if native runs are not possible.
     """
-    if asked == "virtual":
+    if name == "virtual":
         return _virtual()
     problems = obstacles()
-    if asked == "native" and problems:
+    if name == "native" and problems:
         raise problems[0]
     return _virtual() if problems else "native"
 
@@ -89,11 +79,12 @@ def _virtual() -> Testbed:
 
 
 def carry_out(request: RunRequest, ready: Lab | None, progress: Callable[[int], Progress]) -> Path:
-    """Run all seeds and return the finished run directory, whose manifest says whether its
-    conditions held.
+    """Run all seeds and return the finished run directory.
+
+    Its manifest says whether its conditions held.
 
     `ready` is the lab of the virtual testbed. `progress(index)` gives the progress callback of
-    the seed at that place. Raises TcplabError where a seed failed, after the others; what was
+    the seed at that place. Raises TcplabError if a seed failed, after the others; what was
     measured is kept and marked.
     """
     with new_run(request.out / request.spec.name, f"seed{request.seeds[0]}") as run:
@@ -127,9 +118,7 @@ Ended = Usage | TcplabError
 def _carried(
     request: RunRequest, ready: Lab | None, raw: Path, progress: Callable[[int], Progress]
 ) -> Iterator[tuple[int, Ended]]:
-    """All seeds as they end: one at a time in real time or where there is one, else on all
-    processors.
-    """
+    """All seeds as they end: one at a time in real time or if there is one, else in parallel."""
     for seed in request.seeds:
         (raw / f"seed-{seed}").mkdir()
     if ready and len(request.seeds) > 1:
@@ -156,10 +145,8 @@ def _alone(
 def _at_once(
     request: RunRequest, ready: Lab, raw: Path, progress: Callable[[int], Progress]
 ) -> Iterator[tuple[int, Ended]]:
-    from testbed.engine.engine import (
-        Task,
-        local_engine,
-    )  # here: it takes a third of a second, and one run has no use
+    # Imported late: it takes a third of a second, and a single run has no use for it.
+    from testbed.engine.engine import Task, local_engine
 
     class Followed:
         def running(self, key: str, phase: str, elapsed: float) -> None:
@@ -168,10 +155,8 @@ def _at_once(
         def note(self, text: str) -> None:
             """This process is the only worker."""
 
-    data, places = (
-        to_data(request.spec),
-        {f"seed-{seed}": index for index, seed in enumerate(request.seeds)},
-    )
+    data = to_data(request.spec)
+    places = {f"seed-{seed}": index for index, seed in enumerate(request.seeds)}
     tasks = [
         Task(key, carry_seed, (data, request.seeds[index], str(raw / key), request.limits))
         for key, index in places.items()
@@ -216,9 +201,7 @@ class _Record:
         self.status = "failed" if self.failures else "complete"
 
     def fail(self, error: TcplabError) -> None:
-        """Take down what ended the run: every seed's own error, else the one that was not a
-        seed's.
-        """
+        """Take down what ended the run: every seed's own error, else one that is no seed's."""
         self.failures += [f"Seed {seed}: {why}" for seed, why in sorted(self.errors.items())] or [
             str(error)
         ]
@@ -284,80 +267,8 @@ def for_page(ready: Lab) -> dict[str, Any]:
 
 
 def hand_over(folder: Path) -> None:
-    """Point `latest` at the run; under sudo everything that was written belongs to who typed it."""
+    """Point `latest` at the run; under sudo, what was written goes to the user who typed it."""
     point_latest(folder)
     if caller := invoking_user():
         give_to(folder.parent, *caller)
         os.chown(folder.parent.parent, *caller)
-
-
-def _as_caller() -> list[str]:
-    """What to put before a command so that it runs as who typed sudo."""
-    caller = invoking_user()
-    return (
-        [
-            "setpriv",
-            "--reuid",
-            str(caller[0]),
-            "--regid",
-            str(caller[1]),
-            "--init-groups",
-            "--reset-env",
-            "env",
-            f"{experiments.STUDIES}={os.environ.get(experiments.STUDIES, '')}",
-        ]
-        if caller
-        else []
-    )
-
-
-def make_page(kind: str, folder: Path) -> int:
-    """Have the analysis make the page of a finished `sweep` or `reproduction`: its exit status."""
-    command = _analysis(kind, str(folder.resolve()))
-    return subprocess.run(command, cwd=PLACE, env=_with_fonts(), check=False).returncode
-
-
-def _analysis(*words: str) -> list[str]:
-    """The analysis, a process of its own: it reads a folder as anyone's, never as root where
-    someone typed sudo.
-    """
-    return [*_as_caller(), *command("analysis", *words)]
-
-
-def _with_fonts() -> dict[str, str]:
-    """Fonts are listed once, in a place that can be written to; a home folder may not be there."""
-    return os.environ | {"MPLCONFIGDIR": str(cache.folder() / "matplotlib")}
-
-
-@contextmanager
-def reporter() -> Iterator[Callable[[Path], int]]:
-    """The analysis, loading while the experiment runs. Call the result once with the run directory:
-    its exit status.
-    """
-    process = subprocess.Popen(
-        _analysis("report", "--wait"),
-        stdin=subprocess.PIPE,
-        text=True,
-        cwd=PLACE,
-        env=_with_fonts(),
-        process_group=0,
-    )
-
-    def report(run: Path) -> int:
-        process.communicate(f"{run.resolve()}\n")
-        if process.returncode < 0:
-            problem = (
-                f"The analysis was ended by {signal.Signals(-process.returncode).name}; {run} has"
-                " no report."
-            )
-            raise TcplabError(
-                problem, "./tcplab doctor says whether this processor lacks instructions."
-            )
-        return int(process.returncode)
-
-    try:
-        yield report
-    finally:
-        if process.poll() is None:
-            process.kill()
-        process.wait()

@@ -1,5 +1,4 @@
-"""Run directories: `runs/<experiment>/<id>/`, written under another name and put in place in one
-step.
+"""Run directories, `runs/<experiment>/<id>/`: written under another name, then renamed in one step.
 
 While a run is written its folder is `<id>.in-progress` and holds a lock that the kernel frees when
 we die. Whoever opens the store next keeps such an orphan as an interrupted run. Nothing is ever
@@ -37,22 +36,21 @@ class RunFolder:
 
     @property
     def place(self) -> Path:
-        """Where the run will be when it is finished."""
+        """The place of the run when it is finished."""
         return self.folder.with_name(self.identifier)
 
     def finish(self, manifest: dict[str, Any]) -> Path:
-        """Write the manifest with the digests of all files, put the run in its place and return
-        that.
-        """
+        """Write the manifest with the digests of all files; the run in its final place."""
         return _settle(self.folder, manifest)
 
 
 @contextmanager
 def new_run(shelf: Path, label: str) -> Iterator[RunFolder]:
-    """A new run on a `shelf` of the store, such as runs/sack, named by the time and a `label`;
-    locked meanwhile.
+    """A new run on a `shelf` of the store, such as runs/sack; it is locked meanwhile.
 
-    Raises TcplabError where nothing can be written there.
+    Its name is made of the time and the `label`.
+
+    Raises TcplabError if nothing can be written there.
     """
     try:
         shelf.mkdir(parents=True, exist_ok=True)
@@ -128,7 +126,7 @@ def _digests(folder: Path) -> dict[str, str]:
 def point_latest(run: Path) -> None:
     """Let `latest` beside the run lead to it, in one step.
 
-    Where the file system has no links there is none.
+    There is none if the file system has no links.
     """
     link = run.with_name("latest")
     fresh = run.with_name(f".latest-{os.getpid()}")

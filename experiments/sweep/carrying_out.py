@@ -1,6 +1,4 @@
-"""A plan carried out: points that are not known yet go to the engine, all results into one folder
-of the store.
-"""
+"""A plan carried out: unknown points go to the engine, all results into one folder of the store."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ from experiments.sweep.published_values import Cell, published_of
 from experiments.sweep.running_points import PointRunner, Watch, run_points
 
 FOLDER = "sweeps"
-_BATCH = 10  # seeds between two looks at the intervals, where --until decides
+_BATCH = 10  # seeds between two looks at the intervals, if --until decides
 
 
 @dataclass
@@ -48,27 +46,28 @@ class _Progress:
 
     def runs(self) -> dict[int, list[list[Any]]]:
         """The rows of every run that is known, by the identity of its combination."""
-        found: dict[int, list[list[Any]]] = {
+        runs: dict[int, list[list[Any]]] = {
             id(combination): [] for combination in self.plan.combinations
         }
         for key, point in self.points.items():
             if key in self.records:
-                found[id(point.combination)].append(self.records[key]["rows"])
-        return found
+                runs[id(point.combination)].append(self.records[key]["rows"])
+        return runs
 
     def in_order(self) -> Iterator[tuple[Point, Record]]:
         """By combination and seed, whatever the order in which the points ended."""
         place = {id(combination): index for index, combination in enumerate(self.plan.combinations)}
-        known = [point for key, point in self.points.items() if key in self.records]
-        for point in sorted(known, key=lambda point: (place[id(point.combination)], point.seed)):
+        measured = [point for key, point in self.points.items() if key in self.records]
+        for point in sorted(measured, key=lambda point: (place[id(point.combination)], point.seed)):
             yield point, self.records[point.key]
 
 
 def carry_out(plan: Plan, out: Path, way: PointRunner, watch: Watch) -> Path:
-    """Run what is not known, and return the finished folder with rows.parquet, rows.csv and
-    sweep.json.
+    """Run what is not known, and return the finished folder.
 
-    Raises TcplabError where nothing can be run or written. What was run is kept in any case: the
+    It holds rows.parquet, rows.csv and sweep.json.
+
+    Raises TcplabError if nothing can be run or written. What was run is kept in any case: the
     same plan goes on.
     """
     begun, progress, status = time.monotonic(), _Progress(plan), "interrupted"
@@ -117,18 +116,20 @@ def _fill(
             source.point(combination, seed) for seed in chosen for combination in open_combinations
         ]
         progress.points |= {point.key: point for point in points}
-        known = {} if way.force else memory.done(point.key for point in points)
-        progress.records |= known
-        progress.reused += len(known)
+        reused = {} if way.force else memory.done(point.key for point in points)
+        progress.records |= reused
+        progress.reused += len(reused)
         watch.wanted(len(progress.points), progress.reused)
-        missing = [point for point in points if point.key not in known]
+        missing = [point for point in points if point.key not in reused]
         for point, record in run_points(missing, way, memory, watch):
             progress.records[point.key] = record
         if plan.sweep.until is None:
             return
         runs = progress.runs()
         open_combinations = [
-            one for one in open_combinations if _too_wide(plan, one, runs[id(one)])
+            combination
+            for combination in open_combinations
+            if _too_wide(plan, combination, runs[id(combination)])
         ]
 
 
@@ -149,23 +150,23 @@ def _values(runs: list[list[Any]], condition: str, metric: str) -> list[float]:
 
 def _write(folder: Path, progress: _Progress, facts: dict[str, Any]) -> None:
     plan = progress.plan
-    found = list(progress.in_order())
-    proved = [(point, record) for point, record in found if record["status"] == "complete"]
+    ended = list(progress.in_order())
+    proved = [(point, record) for point, record in ended if record["status"] == "complete"]
     row_table.write(row_table.table(plan.factors, proved), folder)
-    for point, record in found:
+    for point, record in ended:
         _keep_statistics(folder, plan, point, record)
     failures = [
         _failure(folder, plan, point, record)
-        for point, record in found
+        for point, record in ended
         if record["status"] != "complete"
     ]
     content = {
         "format": 1,
         **described(plan),
         **facts,
-        "seeds": sorted({point.seed for point, _ in found}),
+        "seeds": sorted({point.seed for point, _ in ended}),
         "failures": failures,
-        "warnings": [warning for _, record in found for warning in record["warnings"]],
+        "warnings": [warning for _, record in ended for warning in record["warnings"]],
         "points": {
             "wanted": len(progress.points),
             "done": progress.count("complete"),
@@ -181,10 +182,12 @@ def _write(folder: Path, progress: _Progress, facts: dict[str, Any]) -> None:
 
 
 def _by_combination(plan: Plan, proved: list[tuple[Point, Record]]) -> list[Cell]:
-    found: dict[int, Cell] = {id(one): (one.spec, {}) for one in plan.combinations}
+    cells: dict[int, Cell] = {
+        id(combination): (combination.spec, {}) for combination in plan.combinations
+    }
     for point, record in proved:
-        found[id(point.combination)][1][point.seed] = record["rows"]
-    return list(found.values())
+        cells[id(point.combination)][1][point.seed] = record["rows"]
+    return list(cells.values())
 
 
 def _keep_statistics(folder: Path, plan: Plan, point: Point, record: Record) -> None:
@@ -193,7 +196,7 @@ def _keep_statistics(folder: Path, plan: Plan, point: Point, record: Record) -> 
     if module is None:
         return
     values = dict(point.combination.values)
-    varied = {one.name: values[one.name] for one in plan.factors}
+    varied = {factor.name: values[factor.name] for factor in plan.factors}
     for condition, content in record.get("statistics", {}).items():
         file = folder / module.file_name(condition, varied, point.seed)
         file.parent.mkdir(exist_ok=True)

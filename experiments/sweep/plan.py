@@ -1,15 +1,14 @@
-"""A sweep with everything looked up and checked: nothing that a plan holds can turn out misspelt or
-impossible.
-"""
+"""A sweep with everything looked up and checked: nothing in a plan is misspelt or impossible."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from experiments.definition import grid
 from experiments.definition.catalogue import Experiment, find
-from experiments.definition.grid import Combination, Factor, combinations, factor
+from experiments.definition.grid import Combination, Factor
 from experiments.spec import Condition
 from experiments.sweep.sweep_definition import SweepDefinition
 from topologies.data import to_data
@@ -18,8 +17,9 @@ from topologies.errors import UsageError
 
 @dataclass(frozen=True)
 class Plan:
-    """`factors` have several values each, `fixed` one. `compare` is the factor whose values are
-    compared, or empty.
+    """A checked sweep: `factors` have several values each, `fixed` have one.
+
+    `compare` is the factor whose values are compared, "condition", or empty.
     """
 
     sweep: SweepDefinition
@@ -31,22 +31,23 @@ class Plan:
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
-        """Those that all combinations have; none where a factor decides on the condition."""
+        """Those that all combinations have; none if a factor decides on the condition."""
         sets = [combination.spec.conditions for combination in self.combinations]
         names = {tuple(condition.name for condition in conditions) for conditions in sets}
         return sets[0] if len(names) == 1 else ()
 
     def parameters(self) -> dict[str, str]:
         """What is the same for all points, as text by name."""
-        varied = {one.name.replace("-", "_") for one in self.factors}
+        varied = {factor.name.replace("-", "_") for factor in self.factors}
         own = to_data(self.combinations[0].parameters)
         return {name: str(value) for name, value in own.items() if name not in varied} | {
-            one.name: one.values[0] for one in self.fixed
+            factor.name: factor.values[0] for factor in self.fixed
         }
 
     def command(self) -> str:
         """The command that makes this sweep."""
-        sets = [f"--set {one.name}={','.join(one.values)}" for one in (*self.fixed, *self.factors)]
+        factors = (*self.fixed, *self.factors)
+        sets = [f"--set {factor.name}={','.join(factor.values)}" for factor in factors]
         until = [f"--until {100 * self.sweep.until:g}%"] if self.sweep.until else []
         chosen = (
             [f"--metric {self.sweep.metric}"] if self.sweep.metric != SweepDefinition.metric else []
@@ -57,45 +58,49 @@ class Plan:
 
     def repeat(self, combination: Combination, seed: int) -> str:
         """The command that runs one point again, with its captures and a report."""
-        everything = {one.name: one.values[0] for one in self.fixed} | dict(combination.values)
-        sets = [f"--set {name}={value}" for name, value in everything.items()]
+        fixed = {factor.name: factor.values[0] for factor in self.fixed}
+        values = fixed | dict(combination.values)
+        sets = [f"--set {name}={value}" for name, value in values.items()]
         return " ".join(["./tcplab run", self.named.name, *sets, f"--seed {seed}"])
 
 
 def plan(sweep: SweepDefinition) -> Plan:
     """Look everything up. Raises UsageError that says which name or combination is wrong."""
     named = find(sweep.experiment)
-    chosen = [factor(named, name, values) for name, values in sweep.settings]
-    varied = tuple(one for one in chosen if len(one.values) > 1)
-    found = Plan(
+    chosen = [grid.factor(named, name, values) for name, values in sweep.settings]
+    varied = tuple(factor for factor in chosen if len(factor.values) > 1)
+    planned = Plan(
         sweep,
         named,
         varied,
-        tuple(one for one in chosen if len(one.values) == 1),
-        tuple(combinations(named, chosen)),
+        tuple(factor for factor in chosen if len(factor.values) == 1),
+        tuple(grid.combinations(named, chosen)),
         "",
     )
-    if len({one.digest for one in found.combinations}) < len(found.combinations):
+    digests = {combination.digest for combination in planned.combinations}
+    if len(digests) < len(planned.combinations):
         raise UsageError(
             "Two combinations make the same run.", "Sweep each field under one name only."
         )
-    return Plan(found.sweep, named, varied, found.fixed, found.combinations, _compared(found))
+    return replace(planned, compare=_compared(planned))
 
 
-def _compared(found: Plan) -> str:
-    """What was asked for; else the experiment's own conditions, else the first word, else the last
-    factor.
+def _compared(planned: Plan) -> str:
+    """What is compared: what was asked for, or else what the sweep itself suggests.
+
+    These are the experiment's own conditions, the first factor of words, the last factor, in this
+    order.
     """
-    names = [one.name for one in found.factors]
-    possible = ["condition", *names] if len(found.conditions) > 1 else names
-    if found.sweep.compare:
-        if found.sweep.compare not in possible:
+    names = [factor.name for factor in planned.factors]
+    possible = ["condition", *names] if len(planned.conditions) > 1 else names
+    if planned.sweep.compare:
+        if planned.sweep.compare not in possible:
             raise UsageError(
-                f"'{found.sweep.compare[:40]}' cannot be compared.",
+                f"'{planned.sweep.compare[:40]}' cannot be compared.",
                 f"Choose from {', '.join(possible) or 'nothing'}.",
             )
-        return found.sweep.compare
-    words = [one.name for one in found.factors if one.kind is str]
+        return planned.sweep.compare
+    words = [factor.name for factor in planned.factors if factor.kind is str]
     return next(iter([*possible[: len(possible) - len(names)], *words, *names[-1:]]), "")
 
 
@@ -107,16 +112,18 @@ def _written(seeds: Sequence[int]) -> str:
     return ",".join(map(str, seeds))
 
 
-def described(found: Plan) -> dict[str, Any]:
+def described(planned: Plan) -> dict[str, Any]:
     """The part of sweep.json that is known before the first run."""
     return {
-        "experiment": found.named.name,
-        "claim": found.named.claim,
-        "command": found.command(),
-        "metric": found.sweep.metric,
-        "compare": found.compare or None,
-        "until": found.sweep.until,
-        "factors": [one.described() for one in found.factors],
-        "conditions": [{"name": one.name, "label": one.label} for one in found.conditions],
-        "parameters": found.parameters(),
+        "experiment": planned.named.name,
+        "claim": planned.named.claim,
+        "command": planned.command(),
+        "metric": planned.sweep.metric,
+        "compare": planned.compare or None,
+        "until": planned.sweep.until,
+        "factors": [factor.described() for factor in planned.factors],
+        "conditions": [
+            {"name": condition.name, "label": condition.label} for condition in planned.conditions
+        ],
+        "parameters": planned.parameters(),
     }

@@ -77,5 +77,5 @@ def _statistics_digest(study: str) -> tuple[str, ...]:
 
 
 def origin(lab: Lab, measures: str = ROWS) -> Origin:
-    """Where records come from now, if this module measures. Raises ModuleNotFoundError."""
+    """The origin of records that this module measures now. Raises ModuleNotFoundError."""
     return Origin(lab.digests["whole"], code_digest(), measures, fingerprint(measures))

@@ -1,5 +1,4 @@
-"""The memory of sweeps: what every point that was ever run gave, by its key. One SQLite file,
-runs/points.sqlite.
+"""The memory of sweeps, runs/points.sqlite: what every point that was ever run gave, by its key.
 
 Each record is on the disk as soon as it is known (a transaction of its own), so whatever ends a
 sweep loses the runs that were going on and nothing else. Several sweeps may use the file at once.
@@ -52,21 +51,19 @@ class PointStore:
     connection: sqlite3.Connection
 
     def done(self, keys: Iterable[str]) -> dict[str, Record]:
-        """The records of those of these points that need not be run again: complete ones, and
-        unproved ones.
-        """
+        """The records of those points that need no further run: complete and unproved ones."""
         with self.connection:
             self.connection.execute("create temporary table wanted (key text primary key)")
             self.connection.executemany(
                 "insert or ignore into wanted values (?)", ((key,) for key in keys)
             )
-        found = self.connection.execute(
+        rows = self.connection.execute(
             "select key, record from points join wanted using (key) where status in ('complete',"
             " 'unproved')"
         ).fetchall()
         self.connection.execute("drop table wanted")
-        records = json.loads(f"[{','.join(record for _, record in found)}]")
-        return {key: record for (key, _), record in zip(found, records, strict=True)}
+        records = json.loads(f"[{','.join(record for _, record in rows)}]")
+        return {key: record for (key, _), record in zip(rows, records, strict=True)}
 
     def add(self, experiment: str, point: Point, record: Record) -> None:
         """Keep a record; one that is there already under this key is replaced."""
@@ -118,9 +115,7 @@ def _kept(row: tuple[Any, ...]) -> Kept:
 
 @contextmanager
 def results(out: Path) -> Iterator[PointStore]:
-    """The memory in the folder that keeps the runs, made if there is none. Raises
-    TcplabError.
-    """
+    """The memory in the folder that keeps the runs, made if there is none. Raises TcplabError."""
     file = out / FILE
     try:
         out.mkdir(parents=True, exist_ok=True)

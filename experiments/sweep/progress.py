@@ -1,5 +1,6 @@
-"""How a sweep goes on, for people: a bar on a terminal, a line now and then elsewhere, a line for
-each failed point.
+"""How a sweep goes on, for people.
+
+A bar on a terminal, a line now and then elsewhere, and a line for each failed point.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from analysis.records.row_columns import METRICS, Metric
 from analysis.statistics.metric_wording import called
 from experiments.sweep.point import Point, Record
 
-_BETWEEN = 30.0  # seconds between two lines where the output is no terminal
+_BETWEEN = 30.0  # seconds between two lines if the output is no terminal
 _PROBLEM = 200  # characters of a failed point's problem; all of it is in its log
 
 
@@ -44,17 +45,17 @@ class PrintedProgress:
     points: int = 0
     done: int = 0
     going: dict[str, float] = field(default_factory=dict)
-    said: float = field(default_factory=time.monotonic)
+    printed_at: float = field(default_factory=time.monotonic)
 
-    def wanted(self, points: int, known: int) -> None:
+    def wanted(self, points: int, reused: int) -> None:
         if not self.points:
-            self.note(f"{points:,} points to know, {known:,} of them known already.")
-            if self.metrics and known < points:
+            self.note(f"{points:,} points to know, {reused:,} of them known already.")
+            if self.metrics and reused < points:
                 self.note(
                     "Each run as it ends:"
                     f" {'; '.join(called(_METRICS[name]) for name in self.metrics)}."
                 )
-        self.points, self.done = points, max(self.done, known)
+        self.points, self.done = points, max(self.done, reused)
         # Not an update: points that were known would count for the speed, and the time left would
         # be far too short.
         self.bar.reset(self.task, total=points, completed=self.done, clock=self._virtual())
@@ -80,9 +81,9 @@ class PrintedProgress:
         if (
             not self.metrics
             and not self.console.is_terminal
-            and time.monotonic() - self.said > _BETWEEN
+            and time.monotonic() - self.printed_at > _BETWEEN
         ):
-            self.said = time.monotonic()
+            self.printed_at = time.monotonic()
             self.note(f"{self.done:,} of {self.points:,} points, {self._virtual()}")
 
     def note(self, text: str) -> None:
@@ -98,9 +99,7 @@ class PrintedProgress:
 def _lines(
     point: Point, record: Record, metrics: tuple[str, ...], varied: tuple[str, ...]
 ) -> Iterator[str]:
-    """A line for each condition and flow of a run that has ended: what of it varies, and these
-    metrics of its rows.
-    """
+    """A line for each condition and flow of an ended run: its varied values and these metrics."""
     labels = {condition.name: condition.label for condition in point.combination.spec.conditions}
     several = len(point.combination.spec.flows) > 1
     values = "".join(
@@ -108,8 +107,8 @@ def _lines(
     )
     for row in record["rows"] if metrics else ():
         flow = f", {row['flow']}" if several else ""
-        found = ", ".join(_written(_METRICS[name], row.get(name)) for name in metrics)
-        yield f"{values}{labels[row['condition']]}{flow}, seed {point.seed}: {found}"
+        measured = ", ".join(_written(_METRICS[name], row.get(name)) for name in metrics)
+        yield f"{values}{labels[row['condition']]}{flow}, seed {point.seed}: {measured}"
 
 
 def _written(metric: Metric, value: float | None) -> str:
@@ -124,8 +123,9 @@ def _written(metric: Metric, value: float | None) -> str:
 def watching(
     name: str, metrics: tuple[str, ...] = (), varied: tuple[str, ...] = ()
 ) -> Iterator[PrintedProgress]:
-    """Progress on standard error, which goes when the sweep is over; with `metrics`, a line for
-    each run stays.
+    """Progress on standard error, which goes when the sweep is over.
+
+    With `metrics`, a line for each run stays.
     """
     console = Console(stderr=True)
     columns = (

@@ -17,30 +17,30 @@ Cell = tuple[ExperimentSpec, dict[int, list[Row]]]
 
 
 def published_of(cells: Iterable[Cell]) -> dict[str, Any]:
-    """The `published` of sweep.json: rows as a reproduction has them; of the short forms where
-    nothing is as published.
+    """The `published` of sweep.json: rows as a reproduction has them.
+
+    The rows are of the short forms if nothing was run as published, and there are none if no point
+    has the settings of a published number.
 
     Empty where no point has the settings of a published number.
     """
-    known = list(cells)
+    measured = list(cells)
     for quick in (False, True):
-        rows = [row for row in _rows(known, quick).values() if row["today"] or row["period"]]
+        rows = [row for row in _rows(measured, quick).values() if row["today"] or row["period"]]
         if rows:
-            note = published_study(known[0][0].name).short_form if quick else ""
+            note = published_study(measured[0][0].name).short_form if quick else ""
             return {"note": note, "rows": rows}
     return {}
 
 
 def _rows(cells: Iterable[Cell], quick: bool) -> dict[Target, dict[str, Any]]:
-    """One row a target: its time and ours may be points of their own, where their networks
-    differ.
-    """
+    """One row a target, whose two times may be points of their own, if their networks differ."""
     rows: dict[Target, dict[str, Any]] = {}
     for spec, runs in cells:
-        for one in published_beside(spec, quick):
-            empty = {"today": [], "period": [], "seeds": [], "command": command(one.target)}
-            row = rows.setdefault(one.target, described(one.target) | empty)
-            row["today"] += taken(one.target, one.today, runs.values())
-            row["period"] += taken(one.target, one.period, runs.values())
+        for match in published_beside(spec, quick):
+            empty = {"today": [], "period": [], "seeds": [], "command": command(match.target)}
+            row = rows.setdefault(match.target, described(match.target) | empty)
+            row["today"] += taken(match.target, match.today, runs.values())
+            row["period"] += taken(match.target, match.period, runs.values())
             row["seeds"] = sorted({*row["seeds"], *runs})
     return rows

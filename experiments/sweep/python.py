@@ -1,10 +1,12 @@
-"""Sweeps from Python:
+"""Sweeps from Python.
 
-import tcplab
+The table of a sweep is a Polars frame:
 
-grid = {"delay": ["10ms", "50ms"], "cc": ["cubic", "bbr"]}
-found = tcplab.sweep("cubic_vs_reno", grid, seeds=30)
-found.table.group_by("delay", "cc").agg(polars.col("goodput_kbit_s").median())
+    import tcplab
+
+    grid = {"delay": ["10ms", "50ms"], "cc": ["cubic", "bbr"]}
+    result = tcplab.sweep("cubic_vs_reno", grid, seeds=30)
+    result.table.group_by("delay", "cc").agg(polars.col("goodput_kbit_s").median())
 """
 
 from __future__ import annotations
@@ -33,9 +35,9 @@ class SweepResult:
 
 
 class SilentWatch:
-    """A Watch for whom nobody looks."""
+    """A Watch that shows nothing."""
 
-    def wanted(self, points: int, known: int) -> None:
+    def wanted(self, points: int, reused: int) -> None:
         pass
 
     def running(self, key: str, phase: str, elapsed: float) -> None:
@@ -62,11 +64,11 @@ def sweep(
 ) -> SweepResult:
     """Run a sweep; `until`, `metric` and `compare` are further arguments, as in a TOML file.
 
-    Raises UsageError before the first run where a name or a combination is impossible.
+    Raises UsageError before the first run if a name or a combination is impossible.
     """
     content = {"experiment": experiment, "set": dict(settings or {}), "seeds": seeds, **more}
-    found, out = plan(from_mapping(content, "The sweep")), Path(out)
-    specs = [one.spec for one in found.combinations]
+    planned, out = plan(from_mapping(content, "The sweep")), Path(out)
+    specs = [combination.spec for combination in planned.combinations]
     way = way_to_workers(lab(), specs, workers, scheduler, force=force)
-    folder = carry_out(found, out, way, watch or SilentWatch())
+    folder = carry_out(planned, out, way, watch or SilentWatch())
     return SweepResult(folder, polars.read_parquet(folder / "rows.parquet"))

@@ -12,10 +12,10 @@ from experiments.definition.grid import Factor
 from experiments.sweep.point import Point, Record
 
 
-def table(factors: Sequence[Factor], found: Iterable[tuple[Point, Record]]) -> polars.DataFrame:
-    """All rows of proved points, in the order of `found`.
+def table(factors: Sequence[Factor], points: Iterable[tuple[Point, Record]]) -> polars.DataFrame:
+    """All rows of proved points, in the order of `points`.
 
-    Factors are text and, where they are quantities, a number.
+    Factors are text and, if they are quantities, a number.
     """
     schema: dict[str, type[polars.DataType]] = {"point": polars.String}
     for factor in factors:
@@ -29,7 +29,7 @@ def table(factors: Sequence[Factor], found: Iterable[tuple[Point, Record]]) -> p
         if factor.column != factor.name
     }
     columns: dict[str, list[object]] = {name: [] for name in schema}
-    for point, record in found:
+    for point, record in points:
         chosen = _chosen(factors, dict(point.combination.values), numbers)
         for row in record["rows"]:
             values = {"point": point.key, "seed": point.seed, **chosen, **row}

@@ -21,9 +21,9 @@ _CARRIES = {ROWS: carry_rows, CAPTURES: carry_captured}
 
 
 class Watch(Listener, Protocol):
-    """Who is told how the sweep goes on."""
+    """A listener that hears how the sweep goes on."""
 
-    def wanted(self, points: int, known: int) -> None:
+    def wanted(self, points: int, reused: int) -> None:
         """So many points are wanted now, of which so many were known already."""
 
     def ended(self, point: Point, record: Record) -> None:
@@ -49,8 +49,9 @@ def way_to_workers(
     wall_seconds: float = 600.0,
     force: bool = False,
 ) -> PointRunner:
-    """On this machine with `workers` guests at once, by default as many as it has room for, or
-    through a scheduler.
+    """The way to guests of this machine, or through a scheduler to those of a cluster.
+
+    `workers` guests run at once on this machine, by default as many as it has room for.
     """
     if scheduler:
         return PointRunner(
@@ -73,8 +74,9 @@ def run_points(
     watch: Watch,
     carry: Callable[..., Record] | None = None,
 ) -> Iterator[tuple[Point, Record]]:
-    """Run these points, in about this order. The engine starts with the first; without a point
-    there is none.
+    """Run these points, in about this order.
+
+    The engine starts with the first point; without a point there is none.
 
     `carry(data, seed, wall_seconds, lab, progress)` is what a worker does for a point.
     """
@@ -95,8 +97,6 @@ def _task(point: Point, way: PointRunner, carry: Callable[..., Record] | None) -
 
 
 def _broken(done: Done) -> Record:
-    """What is kept of a point that ended in a way that it does not know itself, such as a worker
-    lost three times.
-    """
+    """The record of a point that left none, such as one whose worker was lost three times."""
     problem = f"{type(done.error).__name__}: {done.error}"
     return {"status": "failed", "problem": problem, "log": done.trace, "rows": [], "warnings": []}

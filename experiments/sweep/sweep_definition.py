@@ -17,7 +17,7 @@ from topologies.units import Share
 _SEEDS = re.compile(r"(\d+)(?:-(\d+))?")
 _MOST_SEEDS = 1_000_000
 _HIGHEST_SEED = 2**63 - 1
-_UNTIL_SEEDS = 200  # seeds at most where --until decides and nothing was said
+_UNTIL_SEEDS = 200  # seeds at most if --until decides and no seeds are given
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,9 @@ class SweepDefinition:
 
 
 def seeds(text: str | None, until: float | None) -> tuple[int, ...]:
-    """`30` is 1 to 30, `7-36` a range, `1,5,9` a list; without a word 1, or with `until` as many as
-    it takes.
+    """`30` is 1 to 30, `7-36` a range, `1,5,9` a list. Raises UsageError.
+
+    None is seed 1, or with `until` as many seeds as it takes.
     """
     if text is None:
         return tuple(range(1, _UNTIL_SEEDS + 1)) if until else (1,)
@@ -97,9 +98,7 @@ def from_options(
     metric: str | None,
     compare: str | None,
 ) -> SweepDefinition:
-    """What the command line asks for: an experiment, or a TOML file of which the options replace
-    parts.
-    """
+    """The sweep that is typed: an experiment, or a TOML file with parts replaced by options."""
     base = from_file(Path(what)) if what.endswith(".toml") else SweepDefinition(what)
     width = share(until) if until is not None else base.until
     chosen = dict(base.settings) | dict(settings_from(texts))
@@ -135,11 +134,11 @@ def from_file(file: Path) -> SweepDefinition:
 
 def from_mapping(content: Mapping[str, Any], place: str) -> SweepDefinition:
     """The sweep that a file's content describes; `place` is its name in messages."""
-    known = ("experiment", "seeds", "until", "metric", "compare", "set")
-    if unknown := sorted(set(content) - set(known)):
+    names = ("experiment", "seeds", "until", "metric", "compare", "set")
+    if unknown := sorted(set(content) - set(names)):
         raise UsageError(
             f"{place}: there is no '{unknown[0][:40]}' in a sweep.",
-            f"There are {', '.join(known)}.",
+            f"There are {', '.join(names)}.",
         )
     if not isinstance(content.get("experiment"), str):
         raise UsageError(f"{place}: it names no experiment.", 'Write experiment = "cubic_vs_reno".')

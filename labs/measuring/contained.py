@@ -1,5 +1,6 @@
-"""Strangers' files are read in processes of their own, with limits of time, memory and output; they
-answer in JSON.
+"""Strangers' files are read in processes with limited time, memory and output.
+
+They answer in JSON.
 
 The processes are forked from a server that has loaded what they need, so each costs some hundredths
 of a second, and whatever crashes, loops or eats memory ends alone.
@@ -46,8 +47,7 @@ Tell = Callable[[str, float], None]
 
 @dataclass(frozen=True)
 class Allowance:
-    """What a process may take: wall and CPU seconds, bytes of address space, bytes of a file that
-    it writes.
+    """What a process may take: wall and CPU seconds, bytes of address space, bytes of a file.
 
     NumPy's thread pools alone take a GiB of address space.
     """

@@ -91,48 +91,47 @@ def values_of(folder: str) -> dict[str, Any]:
     """`values` by seed and condition, and `problems`, of the run directory at `folder`."""
     problems = Problems()
     run = read_run(Path(folder), problems)
-    found: dict[str, Values] = {}
+    values: dict[str, Values] = {}
     for trial in run.trials:
-        found.setdefault(str(trial.seed), {})[trial.condition.name] = _values(run, trial, problems)
-    return {"values": found, "problems": problems.found[:20]}
+        values.setdefault(str(trial.seed), {})[trial.condition.name] = _values(run, trial, problems)
+    return {"values": values, "problems": problems.found[:20]}
 
 
 def _values(run: RunRecord, trial: Trial, problems: Problems) -> dict[str, float]:
     # One flow is what analysis.measures.trial_measures follows; a study of many is in its rows.
-    found = measure(run, trial, problems, draw=False).by_name
+    values = measure(run, trial, problems, draw=False).by_name
     try:
-        found |= _rows(run, trial) | _witnesses(run, trial)
+        values |= _rows(run, trial) | _witnesses(run, trial)
     except (ValueError, RecursionError, OSError) as error:
         problems.add(f"{trial.name}: the samples of the sockets are broken ({error}).")
-    return {key: round(value, 9) for key, value in found.items()}
+    return {key: round(value, 9) for key, value in values.items()}
 
 
 def _rows(run: RunRecord, trial: Trial) -> dict[str, float]:
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     for row in rows_of_trial(run, trial):
         for name, value in row.items():
             if isinstance(value, float | int):
-                found["run." + name if name in _OF_RUN else f"{row['flow']}.{name}"] = float(value)
-    return found
+                key = f"run.{name}" if name in _OF_RUN else f"{row['flow']}.{name}"
+                values[key] = float(value)
+    return values
 
 
 def _witnesses(run: RunRecord, trial: Trial) -> dict[str, float]:
-    """What others than the capture say of what was sent: the sender's socket, and tcpdump's own
-    count.
-    """
-    found: dict[str, float] = {}
+    """What the sender's socket and tcpdump's own count say of what was sent."""
+    counts: dict[str, float] = {}
     lines = untrusted.text_if_any(trial.folder, f"{run.flow.sender}.sockets.jsonl").splitlines()
     samples = by_port(lines).get(str(run.flow.port), [])
     if samples:
-        found |= {
+        counts |= {
             "ss.bytes_sent": samples[-1].bytes_sent,
             "ss.bytes_retrans": samples[-1].bytes_retrans,
         }
     for role, host in (("sender", run.flow.sender), ("receiver", run.flow.receiver)):
-        said = untrusted.text_if_any(trial.folder, f"{run.capture_of(host)}.tcpdump.txt")
-        if count := _CAPTURED.search(said):
-            found[f"tcpdump.{role}"] = float(count[1])
-    return found
+        messages = untrusted.text_if_any(trial.folder, f"{run.capture_of(host)}.tcpdump.txt")
+        if count := _CAPTURED.search(messages):
+            counts[f"tcpdump.{role}"] = float(count[1])
+    return counts
 
 
 def as_run_directory(folder: Path, spec: Any, seeds: Sequence[int]) -> None:

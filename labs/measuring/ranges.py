@@ -1,6 +1,4 @@
-"""A lab's runs for any variant: an instructor's key, and whether the lesson shows in all of the
-ranges.
-"""
+"""A lab's runs for any variant: an instructor's key, and whether all ranges show the lesson."""
 
 from __future__ import annotations
 
@@ -35,18 +33,18 @@ class VariantRuns:
     problem: str = ""
 
     def key(self, lab: LabSpec) -> Key:
-        """The answers. Raises TcplabError where the runs do not tell."""
+        """The answers. Raises TcplabError if the runs do not tell."""
         if self.problem:
             raise TcplabError(self.problem, "Look at it with ./tcplab run.")
         try:
-            found: Key = lab_catalogue.key_module(lab.name).key(
+            key: Key = lab_catalogue.key_module(lab.name).key(
                 self.runs, lab_runs.variables_of(lab, self.variant)
             )
         except (KeyError, ZeroDivisionError) as error:
             raise TcplabError(
                 f"The key cannot be computed: {error!r}.", "Correct the lab's key.py."
             ) from None
-        return found
+        return key
 
 
 @dataclass(frozen=True)
@@ -65,26 +63,24 @@ def carry_out(
     workers: int | None = None,
     module: Path | None = None,
 ) -> list[VariantRuns]:
-    """Run these variants, with `module` or the package's own; what was run is remembered in
-    `out`.
-    """
+    """Run these variants, with `module` or the package's own; `out` remembers what was run."""
     with scratch() as folder, results(out) as memory, watching(lab.name) as watch:
         loaded = module or lab_runs.example_module(folder)
         specs = [lab_runs.combination_of(run, variants[0], loaded).spec for run in lab.runs]
         references = References(way_to_workers(ready_lab(), specs, workers, None), memory, watch)
         points = {
-            (one, run.name): [
-                references.point(lab_runs.combination_of(run, one, loaded), seed)
-                for seed in lab_runs.seeds_of(run, one)
+            (variant, run.name): [
+                references.point(lab_runs.combination_of(run, variant, loaded), seed)
+                for seed in lab_runs.seeds_of(run, variant)
             ]
-            for one in variants
+            for variant in variants
             for run in lab.runs
         }
         references.ask(point for listed in points.values() for point in listed)
         keys = {which: [point.key for point in listed] for which, listed in points.items()}
         return [
-            _carried(one, {run.name: keys[one, run.name] for run in lab.runs}, references)
-            for one in variants
+            _carried(variant, {run.name: keys[variant, run.name] for run in lab.runs}, references)
+            for variant in variants
         ]
 
 
@@ -98,7 +94,7 @@ def _carried(variant: Variant, keys: dict[str, list[str]], references: Reference
     return VariantRuns(
         variant,
         {
-            name: MeasuredRun(tuple(one["values"] for one in listed))
+            name: MeasuredRun(tuple(record["values"] for record in listed))
             for name, listed in records.items()
         },
     )
@@ -107,10 +103,10 @@ def _carried(variant: Variant, keys: dict[str, list[str]], references: Reference
 def corners(lab: LabSpec) -> list[Values]:
     """The ends of every range combined, and the middle of all."""
     ends = [
-        [(one.name, value) for value in dict.fromkeys((one.values[0], one.values[-1]))]
-        for one in lab.varies
+        [(span.name, value) for value in dict.fromkeys((span.values[0], span.values[-1]))]
+        for span in lab.varies
     ]
-    middle = tuple((one.name, one.values[len(one.values) // 2]) for one in lab.varies)
+    middle = tuple((span.name, span.values[len(span.values) // 2]) for span in lab.varies)
     return [*itertools.product(*ends), middle]
 
 
@@ -132,16 +128,16 @@ def check_ranges(
 
 
 def _shown(lab: LabSpec, carried: Sequence[VariantRuns]) -> Iterator[LessonResult]:
-    for one in carried:
+    for variant_runs in carried:
         try:
-            key = one.key(lab)
+            key = variant_runs.key(lab)
         except TcplabError as error:
-            yield LessonResult(one.variant, False, str(error))
+            yield LessonResult(variant_runs.variant, False, str(error))
             continue
         odd = [
             f"{name} of {value:.4g} would not be plausible"
             for name, value in key.numbers.items()
             if not lab.question(name).low <= value <= lab.question(name).high
         ]
-        lesson = bool(lab_catalogue.key_module(lab.name).lesson(one.runs))
-        yield LessonResult(one.variant, lesson and not odd, "; ".join(odd))
+        lesson = bool(lab_catalogue.key_module(lab.name).lesson(variant_runs.runs))
+        yield LessonResult(variant_runs.variant, lesson and not odd, "; ".join(odd))

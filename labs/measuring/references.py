@@ -1,6 +1,4 @@
-"""A student's run repeated: what it measures and the digests of its files, remembered by what it is
-made of.
-"""
+"""A student's run repeated: its measures and digests, remembered by what the run is made of."""
 
 from __future__ import annotations
 
@@ -47,9 +45,7 @@ class References:
             self.records[point.key] = record
 
     def keep(self, points: Iterable[Point], folder: Path) -> None:
-        """Run these once more with their files kept below `folder`, to compare them packet by
-        packet.
-        """
+        """Run these again and keep their files below `folder`, for a comparison of packets."""
         again = {point.key: point for point in points}
         if not again:
             return

@@ -1,5 +1,6 @@
-"""`python -m labs.notebooks` writes LAB.ipynb for every lab, in the notebook format 4.5
-(nbformat.readthedocs.io).
+"""`python -m labs.notebooks` writes LAB.ipynb for every lab, in the notebook format 4.5.
+
+See nbformat.readthedocs.io.
 """
 
 from __future__ import annotations
@@ -66,9 +67,9 @@ def notebook(lab: LabSpec) -> str:
 
 def _line(question: Question) -> str:
     empty = "[]" if question.kind == "choices" else json.dumps("")
-    asked = textwrap.wrap(question.ask, 100)
+    lines = textwrap.wrap(question.ask, 100)
     return (
-        "".join(f"    # {line}\n" for line in asked) + f"    {json.dumps(question.id)}: {empty},\n"
+        "".join(f"    # {line}\n" for line in lines) + f"    {json.dumps(question.id)}: {empty},\n"
     )
 
 

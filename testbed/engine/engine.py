@@ -1,5 +1,4 @@
-"""The engine: tasks in, results out as they come, each task on a worker that is known to be like
-us.
+"""The engine: tasks in, results out as they come, from workers whose lab and code are ours.
 
     with local_engine(lab, slots, listener) as engine:
         for done in engine.run(tasks): ...
@@ -39,7 +38,7 @@ _REST = 0.05  # seconds; the sender of messages waits for 10 ms at most
 _LOOK = 0.1  # seconds between two looks for a worker
 _GRACE = 10  # seconds in which a worker of use may follow those that are refused
 PAGES = "127.0.0.1:0"
-"""Where Dask's HTTP servers listen: each member starts one, even with --no-dashboard."""
+"""The address of Dask's HTTP servers: each member starts one, even with --no-dashboard."""
 _ROUTES = ("distributed.scheduler.http.routes", "distributed.worker.http.routes")
 _NO_PAGES: dict[str, Any] = {name: [] for name in _ROUTES}
 """Dask's configuration for no page there: nobody asks for them, and one is a proxy to elsewhere."""
@@ -71,7 +70,7 @@ class Done:
 
 
 class Listener(Protocol):
-    """Who is told how tasks go on."""
+    """It hears how tasks go on."""
 
     def running(self, key: str, phase: str, elapsed: float) -> None:
         """A task is at this phase, and this many seconds on its own clock."""
@@ -92,11 +91,12 @@ class Engine:
     order: Iterator[int] = field(default_factory=count)
 
     def run(self, tasks: Iterable[Task]) -> Iterator[Done]:
-        """The results in the order in which they come. Only a few tasks for each slot are with the
-        scheduler.
+        """The results in the order in which they come.
 
-        What is still running is cancelled where the caller goes away. Raises TcplabError where
-        all workers there are had to be refused.
+        Only a few tasks for each slot are with the scheduler.
+
+        What is still running is cancelled if the caller goes away. Raises TcplabError if all
+        workers had to be refused.
         """
         self._wait_for_worker()
         waiting, futures = iter(tasks), as_completed(loop=self.client.loop)
@@ -113,9 +113,7 @@ class Engine:
                 self.client.cancel(list(pending), force=True)
 
     def _require_scheduler(self, future: Future[Any]) -> None:
-        """Nobody else cancels our tasks: where one is, the scheduler has gone and its tasks with
-        it.
-        """
+        """A task that we did not cancel was lost with the scheduler. Raises TcplabError."""
         if future.status in ("cancelled", "lost"):
             raise TcplabError(
                 "The connection to the Dask scheduler was lost.",
@@ -140,22 +138,20 @@ class Engine:
 
     def _wait_for_worker(self) -> None:
         """Until one worker is let in: on a cluster the first may come hours later."""
-        begun, said, hopeful = time.monotonic(), False, time.monotonic()
+        begun, noted, hopeful = time.monotonic(), False, time.monotonic()
         while not self._hear_early_words():
             if not self.refused or set(self.client.nthreads()) - set(self.refused):
                 hopeful = time.monotonic()
             self._require_hope(hopeful)
-            if time.monotonic() - begun > 1 and not said:
+            if time.monotonic() - begun > 1 and not noted:
                 self.listener.note(
                     "No worker has come yet; waiting. Ctrl-C ends this, and loses nothing."
                 )
-                said = True
+                noted = True
             time.sleep(_LOOK)
 
     def _require_hope(self, since: float) -> None:
-        """Workers of a cluster come one by one: that the first few are of no use says nothing
-        yet.
-        """
+        """Raises TcplabError if all workers were refused for a while: others may come later."""
         if time.monotonic() - since > _GRACE:
             raise TcplabError(
                 "No worker can be used:"
@@ -165,7 +161,7 @@ class Engine:
             )
 
     def _hear_early_words(self) -> bool:
-        """What workers said before we subscribed; whether one of all has been let in."""
+        """Handle messages from before we subscribed; whether a worker has been let in."""
         for event in self.client.get_events(WORKERS):
             self._hear_worker(event)
         return bool(self.slots)
@@ -173,7 +169,7 @@ class Engine:
     def _hear_worker(self, event: tuple[float, dict[str, Any]]) -> None:
         address = event[1]["address"]
         if event[1]["offer"] != resource(self.identity):
-            return  # said to somebody else, whose lab is another
+            return  # meant for another client, whose lab is another
         if not event[1]["refused"]:
             self.slots[address] = event[1]["slots"]
         elif address not in self.refused:
@@ -199,8 +195,9 @@ def configured(folder: Path) -> AbstractContextManager[Any]:
 
 @contextmanager
 def local_engine(lab: Lab, slots: int, listener: Listener) -> Iterator[Engine]:
-    """An engine on this machine with `slots` guests at once. Its workers are threads: guests are
-    processes anyway.
+    """An engine on this machine with `slots` guests at once.
+
+    Its workers are threads: guests are processes anyway.
     """
     with _quiet(), scratch() as folder, configured(folder), _event_loop() as loop:
         cluster = LocalCluster(
@@ -221,7 +218,7 @@ def local_engine(lab: Lab, slots: int, listener: Listener) -> Iterator[Engine]:
 def cluster_engine(address: str, lab: Lab, listener: Listener) -> Iterator[Engine]:
     """An engine on the workers of the Dask scheduler at `address`, such as tcp://10.0.0.1:8786.
 
-    Raises TcplabError where none answers.
+    Raises TcplabError if none answers.
     """
     with (
         _quiet(),
@@ -258,8 +255,9 @@ def _event_loop() -> Iterator[IOLoop]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """No word of Dask's own: what ends a task is in its result, and a line here would tear the
-    progress bar.
+    """Without Dask's own messages, which would tear the progress bar.
+
+    What ends a task is in its result.
     """
     loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
     levels = [logger.level for logger in loggers]

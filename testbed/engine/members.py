@@ -38,8 +38,7 @@ def run_scheduler(host: str, port: int) -> None:
 
 
 def run_worker(scheduler: str, slots: int, host: str, port: int) -> None:
-    """Work for the scheduler at tcp://HOST:PORT with `slots` guests at once, until it ends or a
-    signal does.
+    """Work for the scheduler at tcp://HOST:PORT, `slots` guests at once, until it or a signal ends.
 
     The worker listens on `host`, at any free port if `port` is 0, since the scheduler calls
     back. Raises TcplabError if it cannot listen there.
@@ -66,18 +65,15 @@ def _run(command: Command, words: list[str], place: str) -> None:
 
 
 def warning(host: str, kind: str) -> str:
-    """A sentence for people if others than this machine's users reach a member on `host`; else
-    empty.
-    """
+    """A warning if others than this machine's users reach a member on `host`; else empty."""
     if _is_loopback(host):
         return ""
-    told = f"Warning: the {kind} listens on {host} without authentication"
-    return f"{told}: whoever reaches it runs code as you."
+    listening = f"Warning: the {kind} listens on {host} without authentication"
+    return f"{listening}: whoever reaches it runs code as you."
 
 
 def towards(scheduler: str) -> str:
-    """This machine's address as the scheduler at tcp://HOST:PORT sees it; loopback for one on
-    loopback.
+    """This machine's address as the scheduler at tcp://HOST:PORT sees it; loopback for loopback.
 
     Raises UsageError if the address is none, TcplabError if there is no way to it.
     """
@@ -99,11 +95,11 @@ def towards(scheduler: str) -> str:
 def _is_loopback(host: str) -> bool:
     """Whether all addresses of that name are. Raises UsageError if it has none."""
     try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         problem = f"'{host[:80]}' is no address: {error}."
         raise UsageError(problem, "Write one of this machine, such as 10.0.0.1.") from None
-    return all(ip_address(place[0]).is_loopback for *_, place in found)
+    return all(ip_address(place[0]).is_loopback for *_, place in addresses)
 
 
 def _in_brackets(host: str) -> str:

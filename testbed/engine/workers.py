@@ -51,8 +51,9 @@ def _own_lab() -> Lab | None:
 
 
 def entrance(wanted: str) -> WorkerPlugin:
-    """Lets a worker in whose identity is `wanted`, now or when it comes later; of any other it says
-    why not.
+    """A plugin that lets workers of the identity `wanted` in, now or later, and refuses all others.
+
+    A worker that is refused says why.
 
     A class of this function travels as a whole, so that a worker without this package can say
     that it has none.
@@ -69,17 +70,22 @@ def entrance(wanted: str) -> WorkerPlugin:
             offered = 0 if problem else worker.state.nthreads
             if offered:
                 await worker.set_resources(**{offer: offered})
-            said = {"slots": offered, "refused": problem, "address": worker.address, "offer": offer}
+            message = {
+                "slots": offered,
+                "refused": problem,
+                "address": worker.address,
+                "offer": offer,
+            }
             # By a call: the stream of a worker that is just coming, which log_event uses, is not
             # open yet.
-            await worker.scheduler.log_event(topic=topic, msg=said)
+            await worker.scheduler.log_event(topic=topic, msg=message)
 
     offer, topic = resource(wanted), WORKERS
     return Entrance()
 
 
 def problem_with_us(wanted: str) -> str:
-    """Why this worker cannot take tasks of that identity; empty where it can."""
+    """Why this worker cannot take tasks of that identity; empty if it can."""
     lab = _own_lab()
     if lab is None:
         return "it has no lab kernel and image of its code's recipes (./tcplab image import FILE)"
@@ -101,15 +107,15 @@ def perform(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
 
 def _progress(worker: Worker, key: str) -> Progress:
     """Tells the client how far the task is; ends it if it is cancelled or the worker closes."""
-    told = 0.0
+    last = 0.0
 
     def tell(phase: str, elapsed: float) -> None:
-        nonlocal told
+        nonlocal last
         state = worker.state.tasks.get(key)
         if state is None or state.state == "cancelled" or worker.status not in _AT_WORK:
             raise Stopped(key)
-        if time.monotonic() - told > _BETWEEN:
-            told = time.monotonic()
+        if time.monotonic() - last > _BETWEEN:
+            last = time.monotonic()
             worker.log_event(PROGRESS, {"key": key, "phase": phase, "elapsed": elapsed})
 
     return tell

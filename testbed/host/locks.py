@@ -32,10 +32,10 @@ def lock_if_free(file: IO[str] | int, *, shared: bool = False) -> bool:
 
 @contextmanager
 def gate(place: Path) -> Iterator[None]:
-    """Nobody else is behind the gate meanwhile: `place` is a folder, or a file, made if need be.
+    """A lock on `place`, a folder, or a file that is made if need be.
 
-    Who makes something and then locks it does both behind a gate, and so does who looks for what
-    was left: nobody takes for an orphan what is not locked yet.
+    A process that makes something and then locks it does both behind a gate, and so does a process
+    that looks for orphans: else it would take for one what is not locked yet.
     """
     flags = os.O_RDONLY | os.O_DIRECTORY if place.is_dir() else os.O_RDWR | os.O_CREAT
     descriptor = os.open(place, flags | os.O_CLOEXEC, 0o666)

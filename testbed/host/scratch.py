@@ -57,8 +57,8 @@ def _base() -> Path:
     """One folder for each user, which nobody else could have made."""
     base = _place()
     base.mkdir(mode=0o700, exist_ok=True)
-    found = base.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+    status = base.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
         raise TcplabError(
             f"{base} belongs to somebody else.", "Set TMPDIR to a folder of your own."
         )

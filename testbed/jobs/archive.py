@@ -1,5 +1,4 @@
-"""The code and data of a job as one Python archive that is the same, byte for byte, for the same
-content.
+"""The code and data of a job as one Python archive, byte for byte the same for the same content.
 
 File times and owners would be a way for the host to move packets in the guest.
 """
@@ -36,8 +35,7 @@ _START = "import sys\nfrom testbed.guest.job_entry import main\nsys.exit(main(sy
 
 
 def job_archive(module: str, data: Any, files: Mapping[str, bytes] | None = None) -> bytes:
-    """A zip that Python runs (zipapp): calls `perform(data, job)` of `module` in the folder it is
-    started in.
+    """A zip that Python runs (zipapp): it calls `perform(data, job)` of `module` where it starts.
 
     The job finds `files` by their names as `job.attached(name)`.
     """

@@ -65,9 +65,7 @@ What it raises ends the job.
 
 @dataclass(frozen=True)
 class Usage:
-    """What a run took: seconds of its own clock, wall and CPU seconds of this machine, peak memory
-    in bytes.
-    """
+    """What a run took: seconds of its own clock, wall and CPU seconds, peak memory in bytes."""
 
     clock_seconds: float
     wall_seconds: float
@@ -159,7 +157,7 @@ def follow(
     Raises TcplabError at the wall-clock limit, and what `check` raises.
     """
     begun = time.monotonic()
-    told, taken = _Told(out, progress), ProcessUsage()
+    news, taken = _JobNews(out, progress), ProcessUsage()
     while not wait_until_ended(process, _POLL):
         if time.monotonic() - begun > limits.wall_seconds:
             raise TcplabError(
@@ -167,11 +165,11 @@ def follow(
                 " program spins.",
                 f"Look at {LOG} in the run's folder; raise the limit with --limit.",
             )
-        told.again()
+        news.again()
         latest = taken_by(process.pid)
         check(latest)
         taken = ProcessUsage(max(taken.cpu, latest.cpu), max(taken.peak, latest.peak))
-    told.again()
+    news.again()
     return JobEnd(process.returncode, time.monotonic() - begun, taken)
 
 
@@ -184,7 +182,7 @@ def usage_of(ended: JobEnd, out: Path) -> Usage:
 
 
 @dataclass
-class _Told:
+class _JobNews:
     """The job's events, as far as they have been read and handed on."""
 
     out: Path
@@ -251,9 +249,7 @@ def _object(text: bytes, name: str) -> dict[str, Any]:
 
 
 def _sentence(value: object, otherwise: str = "") -> str:
-    """A text of a job, of a length that a message can have and without control characters but ends
-    of lines.
-    """
+    """A text of a job, cut to a message's length, without control characters but ends of lines."""
     text = value if isinstance(value, str) else otherwise
     return untrusted.plain(text[:_LONGEST])
 

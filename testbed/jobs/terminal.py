@@ -1,6 +1,4 @@
-"""Our side of a network that somebody types into (testbed.guest.typed_shell): the user's terminal,
-key by key.
-"""
+"""Our side of an interactive network (testbed.guest.typed_shell): the user's terminal."""
 
 from __future__ import annotations
 
@@ -36,8 +34,8 @@ class TerminalClosed(Exception):
 def interact(topology: TopologySpec, start: Start, out: Path) -> None:
     """Let the user type into the topology until they end it. `out` is an empty folder.
 
-    Raises UsageError where standard input and output are no terminal, TcplabError where the
-    network cannot be.
+    Raises UsageError if standard input and output are no terminal, TcplabError if the network
+    cannot be built.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(
@@ -60,13 +58,13 @@ def interact(topology: TopologySpec, start: Start, out: Path) -> None:
         start(MODULE, data, out, progress, Limits(wall_seconds=float("inf")))
 
 
-_said: list[str] = []
+_phases: list[str] = []
 
 
 def _say(phase: str) -> None:
     """A line on standard error when something else is being done."""
-    if _said[-1:] != [phase]:
-        _said.append(phase)
+    if _phases[-1:] != [phase]:
+        _phases.append(phase)
         more = " (Open vSwitch needs a kernel that is 11 s old)" if phase == "starting" else ""
         print(f"{phase}{more} ...", file=sys.stderr, flush=True)
 

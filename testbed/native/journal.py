@@ -98,9 +98,7 @@ def _created() -> Journal:
 
 
 def _put_away(journal: Journal) -> None:
-    """Remove a journal that holds nothing any more, what is beside it, and the folder with the last
-    of them.
-    """
+    """Remove an empty journal, the files beside it, and with the last of them the folder."""
     if journal.changes:
         return
     with gate():
@@ -112,7 +110,7 @@ def _put_away(journal: Journal) -> None:
 
 @contextmanager
 def gate() -> Iterator[None]:
-    """Nobody else makes, undoes or counts a change meanwhile.
+    """A lock: no other process makes, undoes or counts a change meanwhile.
 
     The lock is on /run: no file of ours need stay there.
     """
@@ -129,9 +127,7 @@ def others_made(change: Change, mine: Journal) -> bool:
 
 @contextmanager
 def taken_over() -> Iterator[list[Journal]]:
-    """The journals whose runs died, locked by us. Those with nothing left in them at the end are
-    removed.
-    """
+    """The journals whose runs died, locked by us; those that are empty at the end are removed."""
     journals: list[Journal] = []
     try:
         for path in _paths():
@@ -154,7 +150,7 @@ def _paths() -> list[Path]:
 
 
 def _adopted(path: Path) -> Journal | None:
-    """The journal with its lock; None where its run lives, or somebody else took it first."""
+    """The journal with its lock; None if its run lives, or another process took it first."""
     file = locks.adopted(path, "a")
     return Journal(path, file, _read(path)) if file else None
 

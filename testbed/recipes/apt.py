@@ -1,5 +1,6 @@
-"""Debian packages fetched as an ordinary user: apt with a configuration of its own, nothing on the
-machine changes.
+"""Debian packages fetched as an ordinary user, by apt with a configuration of its own.
+
+Nothing on the machine changes.
 
 The mirror is the one this machine's apt uses; signatures are checked against the distribution's
 keyring.
@@ -82,25 +83,24 @@ class Apt:
 
 
 def mirror(suite: str) -> str:
-    """The URI this machine's apt has for the suite, else the one of its Debian release;
-    $TCPLAB_MIRROR goes first.
+    """The mirror of a suite: $TCPLAB_MIRROR, else what this machine's apt has.
+
+    If its apt has none for the suite, the one of its Debian release is taken.
     """
-    known = repositories()
-    releases = [uri for name, uri in known.items() if "-" not in name]
-    found = os.environ.get("TCPLAB_MIRROR") or known.get(suite) or next(iter(releases), "")
-    if not found or (suite.endswith("-security") and suite not in known):
+    uris = repositories()
+    releases = [uri for name, uri in uris.items() if "-" not in name]
+    chosen = os.environ.get("TCPLAB_MIRROR") or uris.get(suite) or next(iter(releases), "")
+    if not chosen or (suite.endswith("-security") and suite not in uris):
         remedy = (
             "Name one in TCPLAB_MIRROR, or bring kernel and image over with `tcplab image import"
             " FILE`."
         )
         raise TcplabError(f"This machine's apt knows no Debian mirror for {suite}.", remedy)
-    return found
+    return chosen
 
 
 def repositories() -> dict[str, str]:
-    """Code name of a Debian suite (bookworm, bookworm-security) -> URI, as this machine's apt is
-    configured.
-    """
+    """Code name of a Debian suite (bookworm, bookworm-security) -> URI, of this machine's apt."""
     listed = output(
         "apt-get",
         "indextargets",
@@ -113,9 +113,7 @@ def repositories() -> dict[str, str]:
 
 
 def download_settings() -> str:
-    """How this machine's apt reaches the network: proxies, certificates, time-outs; none of its
-    hooks.
-    """
+    """How this machine's apt reaches the network: proxies, certificates, time-outs, no hooks."""
     lines = output("apt-config", "dump", "Acquire").splitlines()
     return "".join(f"{line}\n" for line in lines if not line.startswith("Acquire::IndexTargets"))
 

@@ -1,5 +1,4 @@
-"""Build steps that show what they do: each command runs sealed off from the machine, with its
-output in a log.
+"""Build steps that show what they do: each command runs sealed off, with its output in a log.
 
 The seal is bubblewrap: a command sees the machine read-only and one folder to write to, always
 under the same path (so no path of this machine enters a binary), with a fixed environment, and
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 FOLDER = "/tmp/tcplab"
-"""Where a sealed command finds its workshop's folder."""
+"""The workshop's folder as a sealed command finds it."""
 
 ENVIRONMENT = {
     "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
@@ -38,19 +37,17 @@ PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy")
 
 
 class BuildReport:
-    """What is told while something is built: nothing. Subclasses show it."""
+    """The progress of a build, which this class does not show; subclasses do."""
 
     def note(self, text: str) -> None:
         """Say something that stays to be read."""
 
     def step(self, text: str, share: float | None = None) -> None:
-        """Say what is going on now, and which share of it (0 to 1) is done where that is known."""
+        """Say what is going on now, and which share of it (0 to 1) is done if that is known."""
 
 
 class LineReport(BuildReport):
-    """For a file or a pipe: a line when a step begins and one every `interval` seconds after
-    that.
-    """
+    """For a file or a pipe: a line when a step begins, then one every `interval` seconds."""
 
     def __init__(self, stream: TextIO, interval: float = 15.0) -> None:
         self.stream, self.interval = stream, interval
@@ -96,7 +93,7 @@ def progress_text(elapsed: float, share: float | None) -> str:
 
 @contextmanager
 def shown(stream: TextIO) -> Iterator[BuildReport]:
-    """A report on `stream`: a bar where that is a terminal, else lines."""
+    """A report on `stream`: a bar if that is a terminal, else lines."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -151,9 +148,7 @@ class _ProcessGroup:
 
 @dataclass(frozen=True)
 class Workshop:
-    """A folder to build in, the log of what is run there (it outlives the folder), and who is
-    told.
-    """
+    """A folder to build in, the log of its commands, which outlives the folder, and a report."""
 
     folder: Path
     log: Path
@@ -209,9 +204,7 @@ def finished(process: subprocess.Popen[bytes]) -> bool:
 
 
 def outside(folder: Path, network: bool) -> list[str]:
-    """bubblewrap's arguments for a command that sees this machine, and may write to `folder`
-    only.
-    """
+    """bubblewrap's arguments for a command that sees this machine and writes to `folder` only."""
     places = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]
     shared = ["--share-net"] if network else []
     return [*SEAL, *shared, *places, "--bind", str(folder), FOLDER, "--chdir", FOLDER]
@@ -236,10 +229,9 @@ def inside(root: Path) -> list[str]:
 
 
 def hidden(folder: Path) -> list[str]:
-    """bubblewrap's arguments for a command that reads what nobody trusts: it sees /usr, `folder`,
-    and nothing else.
+    """bubblewrap's arguments for a command that reads untrusted files: it sees /usr and `folder`.
 
-    No /proc: what is mounted where would tell paths of this machine.
+    No /proc: the list of mounts would tell paths of this machine.
     """
     roots = [Path("/", name) for name in ("bin", "sbin", "lib", "lib32", "lib64")]
     links = [
@@ -275,9 +267,7 @@ SEAL = ("bwrap", "--unshare-all", "--die-with-parent", "--clearenv")
 
 
 def variables(environment: Mapping[str, str], network: bool) -> list[str]:
-    """bubblewrap's arguments for the environment: fixed, and the proxies of this machine for the
-    network.
-    """
+    """bubblewrap's arguments for the environment: fixed, with proxies if `network` is wanted."""
     names = [
         name
         for lower in PROXIES

@@ -1,5 +1,6 @@
-"""The folder of what is built once: each entry is named by a digest of its recipe and checked when
-it is used.
+"""The folder of what is built once, each entry named by the digest of its recipe.
+
+Entries are checked when they are used.
 
 An entry is a folder with its files and a manifest.json of their sizes and SHA-256. It is built
 in a temporary folder beside its place and renamed there in one step, under a lock that ends with
@@ -40,8 +41,9 @@ class DamagedEntry(Exception):
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to make an entry: `build` leaves `outputs` in the workshop's folder and returns facts for
-    the manifest.
+    """How to make an entry: `build` leaves `outputs` in the workshop's folder and returns facts.
+
+    The facts are for the manifest.
 
     Whatever changes the result is in `sources` (files) or `variant` (a choice the user made).
     """
@@ -76,9 +78,7 @@ class Entry:
 
 
 def folder() -> Path:
-    """$TCPLAB_CACHE, else tcplab in $XDG_CACHE_HOME, else in ~/.cache; beside the code for a user
-    without a home.
-    """
+    """$TCPLAB_CACHE, else tcplab in $XDG_CACHE_HOME or ~/.cache; beside the code without a home."""
     if chosen := os.environ.get("TCPLAB_CACHE"):
         return Path(chosen).absolute()
     if chosen := os.environ.get("XDG_CACHE_HOME"):
@@ -134,9 +134,7 @@ def verify(recipe: Recipe, place: Path) -> Entry:
 
 
 def check_file(file: Path, expected: tuple[int, str]) -> None:
-    """Raises DamagedEntry unless the file has this size and SHA-256; the size is looked at
-    first.
-    """
+    """Raises DamagedEntry unless the file has this size, which is looked at first, and SHA-256."""
     try:
         whole = file.stat().st_size == expected[0] and digest_of(file) == expected[1]
     except OSError as error:
@@ -161,9 +159,7 @@ def build(recipe: Recipe, report: BuildReport) -> Entry:
 
 
 def write_manifest(recipe: Recipe, place: Path, facts: Facts) -> None:
-    """Write manifest.json for the files in `place`, and have all of it on the disk before it is
-    renamed.
-    """
+    """Write manifest.json for the files in `place`, and flush all of it to the disk."""
     files = {
         name: {"size": (place / name).stat().st_size, "sha256": digest_of(place / name)}
         for name in recipe.outputs
@@ -182,9 +178,7 @@ def write_manifest(recipe: Recipe, place: Path, facts: Facts) -> None:
 
 
 def install(finished: Path, place: Path) -> None:
-    """Rename a finished folder to its place; what was there before goes away with the temporary
-    folder.
-    """
+    """Rename a finished folder to its place; what it replaces goes with a temporary folder."""
     if place.exists():
         with tempfile.TemporaryDirectory(
             prefix=f".{place.name.split('-')[0]}-", dir=folder()
@@ -198,9 +192,7 @@ def install(finished: Path, place: Path) -> None:
 
 @contextmanager
 def temporary(name: str) -> Iterator[Path]:
-    """A folder in the cache that is gone at the end; `locked` removes it should this process be
-    killed.
-    """
+    """A folder in the cache that is gone at the end; `locked` removes it after a kill."""
     path = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=folder()))
     try:
         yield path

@@ -75,12 +75,12 @@ def steady(_data: Any, seed: int) -> Record:
     return record(200.0 + seed)
 
 
-def asked(*sets: str, **more: Any) -> Plan:
+def sack_plan(*sets: str, **more: Any) -> Plan:
     return plan(SweepDefinition("sack", settings_from(sets), **more))
 
 
-def carry(found: Plan, out: Path, engine: Any, force: bool = False) -> Path:
-    return carry_out(found, out, PointRunner(LAB, engine, "two", 600.0, force), SilentWatch())
+def carry(planned: Plan, out: Path, engine: Any, force: bool = False) -> Path:
+    return carry_out(planned, out, PointRunner(LAB, engine, "two", 600.0, force), SilentWatch())
 
 
 def content(folder: Path) -> Any:

@@ -1,6 +1,4 @@
-"""The command line: options from the parameters, one clear message for what is wrong, nothing
-started by mistake.
-"""
+"""The command line: options from parameters, one clear message, nothing started by mistake."""
 
 from __future__ import annotations
 
@@ -12,9 +10,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from experiments.cli.options_of_run import options_from
 from experiments.cli.run_command import command_of, tcplab
-from experiments.cli.run_options import RunOptions, options_from
 from experiments.definition.catalogue import catalogue, find
+from experiments.running.run_options import RunOptions
 from testbed.host.interpreter import in_virtual_environment
 from topologies.units import Duration, Share
 
@@ -26,14 +25,14 @@ def invoke(*words: str) -> Result:
 
 
 def test_the_list_names_every_experiment_with_its_claim() -> None:
-    said = invoke("--list").output
+    listing = invoke("--list").output
     for named in catalogue():
-        assert named.name in said and named.claim in said
+        assert named.name in listing and named.claim in listing
         assert named.claim.endswith(".") and named.spec(named.parameters()()).name == named.name
 
 
 def test_help_names_each_parameter_with_its_default() -> None:
-    said = " ".join(CliRunner().invoke(command_of(find("sack")), ["--help"]).output.split())
+    help_text = " ".join(CliRunner().invoke(command_of(find("sack")), ["--help"]).output.split())
     for part in (
         "--bw 10mbit",
         "[default: 1mbit]",
@@ -42,7 +41,7 @@ def test_help_names_each_parameter_with_its_default() -> None:
         "--queue 1000",
         "--window 128KiB",
     ):
-        assert part in said
+        assert part in help_text
 
 
 def test_a_dry_run_prints_the_spec_and_runs_nothing(tmp_path: Path) -> None:
@@ -89,8 +88,9 @@ def test_what_is_typed_replaces_the_form() -> None:
 
 PLAIN_RUN = """
 import sys
+import experiments.running.python_run
 from experiments.cli.run_command import command_of
-from experiments.cli.run_options import options_from
+from experiments.cli.options_of_run import options_from
 from experiments.definition.catalogue import find
 named = find("sack")
 words = ["--testbed", "virtual", "--delay", "30ms", "--set", "loss=1%"]
@@ -109,7 +109,7 @@ def test_a_plain_run_knows_nothing_of_sweeps() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["run", "sack", "--bw", "2mbti"], "is not a rate"),
         (["run", "sack", "--delay", "40"], "is not a duration"),
@@ -126,11 +126,11 @@ def test_a_plain_run_knows_nothing_of_sweeps() -> None:
     ],
 )
 def test_what_is_misspelt_or_impossible_is_one_message_and_exit_status_2(
-    words: list[str], said: str
+    words: list[str], message: str
 ) -> None:
     done = invoke(*words)
     assert done.exit_code == 2
-    assert said in done.output and "Traceback" not in done.output
+    assert message in done.output and "Traceback" not in done.output
 
 
 def test_native_without_root_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,9 +165,7 @@ def test_module_and_command_take_the_same_words() -> None:
 def test_a_python_without_the_libraries_goes_on_in_ours(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """`sudo python3` is another Python: it has not our libraries, and must not fail because of
-    that.
-    """
+    """`sudo python3` is another Python, without our libraries; it must not fail for that."""
     started: list[list[str]] = []
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
     monkeypatch.setattr("os.execv", lambda path, words: started.append([str(path), *words]))

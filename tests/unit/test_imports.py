@@ -31,14 +31,14 @@ TRAVELLING = [
 
 
 def imported(file: Path) -> set[str]:
-    found = set()
+    names = set()
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{file}: relative import"
-            found.add(node.module or "")
-    return found
+            names.add(node.module or "")
+    return names
 
 
 def files(*places: str) -> list[Path]:

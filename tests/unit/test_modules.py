@@ -133,8 +133,10 @@ def test_where_auto_would_be_native_a_module_runs_in_a_guest(
         raise TcplabError("far enough")
 
     monkeypatch.setattr("experiments.running.session.obstacles", list)
-    monkeypatch.setattr("experiments.cli.run_options.choose", chosen)
-    monkeypatch.setattr("experiments.cli.run_options.guests_at_once", lambda *_: chosen("virtual"))
+    monkeypatch.setattr("experiments.running.run_options.choose", chosen)
+    monkeypatch.setattr(
+        "experiments.running.run_options.guests_at_once", lambda *_: chosen("virtual")
+    )
     assert CliRunner().invoke(tcplab, ["run", "custom_cc"]).exit_code == 1
     assert (
         CliRunner().invoke(tcplab, ["run", "custom_cc", "--load-module-into-this-kernel"]).exit_code

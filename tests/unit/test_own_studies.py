@@ -81,7 +81,9 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield folder
     for name in ("alone", "room"):
         vars(experiments).pop(name, None)
-        for module in [one for one in sys.modules if one.startswith(f"experiments.{name}")]:
+        for module in [
+            module for module in sys.modules if module.startswith(f"experiments.{name}")
+        ]:
             del sys.modules[module]
     catalogue.cache_clear()
     targets.cache_clear()
@@ -143,7 +145,7 @@ def test_only_a_folder_has_parts(own: Path) -> None:
 def test_both_kinds_can_be_swept(own: Path, name: str) -> None:
     add_studies([own])
     made = plan(SweepDefinition(name, (("loss", ("1%", "5%")),), (1, 2)))
-    assert [one.spec.name for one in made.combinations] == [name, name]
+    assert [combination.spec.name for combination in made.combinations] == [name, name]
 
 
 def test_a_study_with_targets_is_reproduced_after_ours(own: Path, tmp_path: Path) -> None:

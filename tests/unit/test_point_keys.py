@@ -114,8 +114,10 @@ def test_imports_are_followed_in_every_form(tree: Path) -> None:
         topologies__four="",
         topologies__five="",
     )
-    found = {name for name in names("testbed.start", root=tree) if not name.endswith("__init__.py")}
-    assert found == {"testbed/start.py", "testbed/one.py", "analysis/two.py", "labs/three.py"} | {
+    modules = {
+        name for name in names("testbed.start", root=tree) if not name.endswith("__init__.py")
+    }
+    assert modules == {"testbed/start.py", "testbed/one.py", "analysis/two.py", "labs/three.py"} | {
         "topologies/four.py"
     }
 

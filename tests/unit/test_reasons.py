@@ -16,7 +16,7 @@ REASONS = [
     if (module := part(named.name, "reasons"))
     for pattern, text in module.REASONS
 ]
-ROWS = [(one.experiment, f"{one.where}: {one.quantity}") for one in targets(quick=True)]
+ROWS = [(target.experiment, f"{target.where}: {target.quantity}") for target in targets(quick=True)]
 
 
 @pytest.mark.parametrize("entry", REASONS, ids=lambda entry: f"{entry[0]}, {entry[1]}")

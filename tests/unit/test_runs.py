@@ -16,7 +16,7 @@ from experiments.sweep.point_store import FILE, results
 from experiments.sweep.progress import watching
 from experiments.sweep.running_points import PointRunner
 from labs.measuring.references import References
-from tests.unit.made_sweeps import LAB, Engine, asked, carry, record, steady
+from tests.unit.made_sweeps import LAB, Engine, carry, record, sack_plan, steady
 
 
 def call(*words: object) -> Result:
@@ -27,7 +27,7 @@ def call(*words: object) -> Result:
 def store(tmp_path: Path) -> Path:
     """A sweep of two points, one of which failed."""
     carry(
-        asked(seeds=(1, 2)),
+        sack_plan(seeds=(1, 2)),
         tmp_path,
         Engine(lambda data, seed: record(200.0, "failed") if seed == 2 else steady(data, seed)),
     )
@@ -35,10 +35,10 @@ def store(tmp_path: Path) -> Path:
 
 
 def test_list_names_sweeps_and_counts_points(store: Path) -> None:
-    said = call("list", "--out", store).output
-    assert "sweeps/2" in said
-    assert "complete" in said
-    (line,) = (line for line in said.splitlines() if line.startswith("│ sack"))
+    output = call("list", "--out", store).output
+    assert "sweeps/2" in output
+    assert "complete" in output
+    (line,) = (line for line in output.splitlines() if line.startswith("│ sack"))
     assert line.split()[3:8:2] == ["1", "0", "1"]
 
 
@@ -46,7 +46,7 @@ def test_show_prints_a_manifest_or_a_point(store: Path) -> None:
     shown = json.loads(call("show", store / "sweeps/latest").output)
     assert (shown["kind"], shown["seeds"]) == ("sweep", [1, 2])
     with results(store) as memory:
-        key = next(one.key for one in memory.listed() if one.seed == 1)
+        key = next(point.key for point in memory.listed() if point.seed == 1)
     point = json.loads(call("show", key[:10], "--out", store).output)
     assert (point["key"], point["seed"], point["rows"][0]["goodput_kbit_s"]) == (key, 1, 201.0)
 
@@ -65,7 +65,7 @@ def test_gc_forgets_failed_points_and_those_of_other_versions(
     result = call("gc", "--yes", "--out", store)
     assert "Points known: 2. Of no use any more: 1." in result.output
     with results(store) as memory:
-        assert [one.seed for one in memory.listed()] == [1]
+        assert [point.seed for point in memory.listed()] == [1]
     another = replace(LAB, digests={**LAB.digests, "whole": "another"})
     monkeypatch.setattr("testbed.lab.ready.lab_if_ready", lambda: another)
     assert "Points known: 1. Of no use any more: 1." in call("gc", "--yes", "--out", store).output
@@ -75,7 +75,7 @@ def test_gc_keeps_what_labs_measured_with_this_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Labs measure with modules of their own, and keep their points in the same file."""
-    (combination,) = asked().combinations
+    (combination,) = sack_plan().combinations
     with results(tmp_path) as memory, watching("lab") as watch:
         references = References(PointRunner(LAB, Engine(steady), "two"), memory, watch)
         references.ask([references.point(combination, 1)])
@@ -97,7 +97,7 @@ def test_points_of_the_first_format_are_read_and_belong_to_another_version(
         old.execute(f"insert into points values ({', '.join('?' * len(row))})", row)
     monkeypatch.setattr("testbed.lab.ready.lab_if_ready", lambda: LAB)
     assert json.loads(call("show", "key", "--out", tmp_path).output)["seed"] == 1
-    carry(asked(seeds=(2,)), tmp_path, Engine(steady))
+    carry(sack_plan(seeds=(2,)), tmp_path, Engine(steady))
     assert "Points known: 2. Of no use any more: 1." in call("gc", "--out", tmp_path).output
 
 

@@ -100,11 +100,13 @@ def test_studies_are_reproduced_in_the_order_that_they_say() -> None:
 
 @pytest.mark.parametrize("quick", [True, False])
 def test_every_published_number_has_a_target(quick: bool) -> None:
-    found = targets(quick)
+    every = targets(quick)
     rows = sum(len(published(named.name)) for named in catalogue() if named.name != "sack")
     pairs = [row[word] for row in published("sack") for word in ("sack_off", "sack_on")]
-    assert len(found) == rows + len([number for number in pairs if number]) == 125 + 33
-    assert len({(one.where, one.quantity, one.experiment) for one in found}) == len(found)
+    assert len(every) == rows + len([number for number in pairs if number]) == 125 + 33
+    assert len({(target.where, target.quantity, target.experiment) for target in every}) == len(
+        every
+    )
 
 
 def test_every_target_can_be_run_as_today_and_as_then() -> None:
@@ -112,18 +114,18 @@ def test_every_target_can_be_run_as_today_and_as_then() -> None:
     for target, both in combinations(targets(quick=False)).items():
         assert target.metric in metrics
         assert set(both) == set(times(target.experiment))
-        for time, one in both.items():
+        for time, timed in both.items():
             name = f"{target.condition}_period" if time == "period" else target.condition
-            assert name in [condition.name for condition in one.spec.conditions], target.where
-            assert not target.captured or one.spec.captures
+            assert name in [condition.name for condition in timed.spec.conditions], target.where
+            assert not target.captured or timed.spec.captures
 
 
 def test_a_network_of_its_time_is_in_the_runs_of_its_time_only() -> None:
     (target,) = (
-        one for one in targets(True) if one.where.startswith("section 3.1: 5 % loss, reno")
+        target for target in targets(True) if target.where.startswith("section 3.1: 5 % loss, reno")
     )
     both = combinations([target])[target]
-    back = {time: one.spec.topology.links[1].rightward for time, one in both.items()}
+    back = {time: timed.spec.topology.links[1].rightward for time, timed in both.items()}
     assert back["today"] and back["period"]
     assert back["today"].delay < back["period"].delay
     assert [condition.name for condition in both["today"].spec.conditions] == ["reno"]
@@ -144,7 +146,7 @@ def test_a_run_finds_the_published_numbers_of_its_very_settings() -> None:
         ("29.7", "cubic", None),
         ("29.8", "reno", None),
     ]
-    path = [f"{one.name}={one.value}" for one in LINUX_2_6.path]
+    path = [f"{setting.name}={setting.value}" for setting in LINUX_2_6.path]
     then = {"delay": "0.3s", "cc": "reno", "period": "today+period"}
     assert beside("cubic_vs_reno", **then) == [("29.8", "reno", None)]  # the network is today's
     assert beside("cubic_vs_reno", *path, **then) == [("29.8", None, "reno_period")]
@@ -174,8 +176,8 @@ def test_a_sysctl_of_ones_own_has_no_published_number() -> None:
 
 def test_the_metric_of_a_row_is_one_that_a_run_has() -> None:
     names = {metric.name for metric in METRICS}
-    (found,) = published_beside(single(find("packet_dropper"), ["loss=1%"]).spec)
-    row = found.described()
+    (match,) = published_beside(single(find("packet_dropper"), ["loss=1%"]).spec)
+    row = match.described()
     assert row["metric"] in names and row["published_low"] == 30.21
 
 
@@ -194,17 +196,17 @@ def test_a_sweep_has_a_row_where_a_point_was_published() -> None:
         swept("cubic_vs_reno", cc="reno", delay="300ms"),
         swept("cubic_vs_reno", cc="reno", delay="200ms"),
     )
-    found = published_of(
+    content = published_of(
         [(other, {1: sent("reno", 9e3)}), (reno, {1: sent("reno", 3e4), 2: sent("reno", 29e3)})]
     )
-    (row,) = found["rows"]
+    (row,) = content["rows"]
     assert (row["published"], row["today"], row["period"], row["seeds"]) == (
         29.8,
         [30, 29],
         [],
         [1, 2],
     )
-    assert found["note"] == ""
+    assert content["note"] == ""
 
 
 def test_a_short_sweep_says_that_it_is_short() -> None:
@@ -224,14 +226,18 @@ def test_a_sweep_of_other_settings_has_no_published_row() -> None:
 
 def test_the_row_without_the_dropping_module_has_a_faster_router() -> None:
     rates = [
-        asked(one, "period")[DROPPER] for one in targets(True) if one.experiment == "packet_dropper"
+        asked(target, "period")[DROPPER]
+        for target in targets(True)
+        if target.experiment == "packet_dropper"
     ]
     assert rates == ["98.44mbit"] + 7 * ["43.5mbit"]
 
 
 def test_repetitions_of_the_same_stand_for_their_range() -> None:
     ranges = {
-        one.where: (one.low, one.high) for one in targets(True) if "loss with SACK" in one.where
+        target.where: (target.low, target.high)
+        for target in targets(True)
+        if "loss with SACK" in target.where
     }
     assert len(ranges) == 5
     assert set(ranges.values()) == {(1.97, 2.7)}
@@ -304,7 +310,10 @@ def test_what_captures_tell_fills_the_sack_table(tmp_path: Path) -> None:
 
     def captured(data: Any, seed: int) -> Record:
         values = {quantity.key.name: float(place) for place, quantity in enumerate(TRANSFER)}
-        rows = [{"condition": one["name"], "flow": "flow1", **values} for one in data["conditions"]]
+        rows = [
+            {"condition": condition["name"], "flow": "flow1", **values}
+            for condition in data["conditions"]
+        ]
         return {
             "status": "complete",
             "problem": "",

@@ -1,6 +1,4 @@
-"""How a plan is carried out, with an engine that makes up its records: order, memory, failures,
---until.
-"""
+"""How a plan is carried out, with an engine that makes up its records."""
 
 from __future__ import annotations
 
@@ -21,13 +19,13 @@ from experiments.sweep.python import SilentWatch
 from experiments.sweep.running_points import PointRunner
 from experiments.sweep.sweep_definition import SweepDefinition
 from testbed.lab.ready import Lab
-from tests.unit.made_sweeps import LAB, Engine, asked, carry, content, record, steady
+from tests.unit.made_sweeps import LAB, Engine, carry, content, record, sack_plan, steady
 from topologies.errors import TcplabError
 
 
 def test_the_table_is_in_order_whatever_the_order_of_the_results(tmp_path: Path) -> None:
-    found = asked("loss=1%,5%", seeds=(3, 1, 2))
-    folders = [carry(found, tmp_path / name, Engine(steady, None)) for name in "ab"]
+    planned = sack_plan("loss=1%,5%", seeds=(3, 1, 2))
+    folders = [carry(planned, tmp_path / name, Engine(steady, None)) for name in "ab"]
     table = polars.read_parquet(folders[0] / "rows.parquet")
     assert table.select("loss", "seed", "condition").rows() == [
         (loss, seed, condition)
@@ -42,8 +40,8 @@ def test_the_table_is_in_order_whatever_the_order_of_the_results(tmp_path: Path)
 
 def test_what_is_known_is_not_run_again(tmp_path: Path) -> None:
     engine = Engine(steady)
-    first = carry(asked("loss=1%,5%", seeds=(1, 2)), tmp_path, engine)
-    second = carry(asked("loss=1%,5%", seeds=(1, 2)), tmp_path, engine)
+    first = carry(sack_plan("loss=1%,5%", seeds=(1, 2)), tmp_path, engine)
+    second = carry(sack_plan("loss=1%,5%", seeds=(1, 2)), tmp_path, engine)
     assert (len(engine.ran), engine.opened) == (4, 1)
     assert (first / "rows.csv").read_bytes() == (second / "rows.csv").read_bytes()
     assert content(second)["points"] == {
@@ -57,8 +55,8 @@ def test_what_is_known_is_not_run_again(tmp_path: Path) -> None:
 
 def test_more_seeds_and_values_run_only_what_is_new(tmp_path: Path) -> None:
     engine = Engine(steady)
-    carry(asked("loss=1%", seeds=(1, 2)), tmp_path, engine)
-    carry(asked("loss=1%,5%", seeds=(1, 2, 3)), tmp_path, engine)
+    carry(sack_plan("loss=1%", seeds=(1, 2)), tmp_path, engine)
+    carry(sack_plan("loss=1%,5%", seeds=(1, 2, 3)), tmp_path, engine)
     assert len(engine.ran) == 2 + 4
 
 
@@ -83,16 +81,16 @@ def test_a_resumed_sweep_has_all_statistics_files(tmp_path: Path) -> None:
 
 def test_force_runs_everything_again(tmp_path: Path) -> None:
     engine = Engine(steady)
-    carry(asked(seeds=(1, 2)), tmp_path, engine)
-    carry(asked(seeds=(1, 2)), tmp_path, engine, force=True)
+    carry(sack_plan(seeds=(1, 2)), tmp_path, engine)
+    carry(sack_plan(seeds=(1, 2)), tmp_path, engine, force=True)
     assert sorted(engine.ran) == [1, 1, 2, 2]
 
 
 def test_an_interrupted_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
-    found = asked("loss=1%,5%", seeds=(1, 2, 3))
+    planned = sack_plan("loss=1%,5%", seeds=(1, 2, 3))
     stopped = Engine(steady, stop_after=4)
     with pytest.raises(KeyboardInterrupt):
-        carry(found, tmp_path, stopped)
+        carry(planned, tmp_path, stopped)
     (kept,) = (
         folder
         for folder in (tmp_path / "sweeps").iterdir()
@@ -101,31 +99,31 @@ def test_an_interrupted_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     assert (content(kept)["status"], content(kept)["points"]["done"]) == ("interrupted", 4)
     assert polars.read_parquet(kept / "rows.parquet").height == 8
     engine = Engine(steady)
-    folder = carry(found, tmp_path, engine)
+    folder = carry(planned, tmp_path, engine)
     assert len(engine.ran) == 2
     assert (folder / "rows.csv").read_bytes() == (
-        carry(found, tmp_path / "fresh", Engine(steady)) / "rows.csv"
+        carry(planned, tmp_path / "fresh", Engine(steady)) / "rows.csv"
     ).read_bytes()
 
 
 def test_another_lab_makes_other_points(tmp_path: Path) -> None:
     engine = Engine(steady)
-    found = asked(seeds=(1,))
-    carry(found, tmp_path, engine)
+    planned = sack_plan(seeds=(1,))
+    carry(planned, tmp_path, engine)
     other = Lab(
         Path(), Path(), Path(), Path(), "7.0", True, {**LAB.digests, "whole": "another"}, {}
     )
-    carry_out(found, tmp_path, PointRunner(other, engine, "two"), SilentWatch())
+    carry_out(planned, tmp_path, PointRunner(other, engine, "two"), SilentWatch())
     assert len(engine.ran) == 2
 
 
 def test_points_differ_by_seed_and_spec_and_not_by_words(tmp_path: Path) -> None:
     source = origin(LAB)
-    one, other = asked("loss=1%,5%").combinations
+    one, other = sack_plan("loss=1%,5%").combinations
     assert (
         len({source.point(one, 1).key, source.point(one, 2).key, source.point(other, 1).key}) == 3
     )
-    assert source.point(one, 1).key == source.point(asked("loss=1%,2%").combinations[0], 1).key
+    assert source.point(one, 1).key == source.point(sack_plan("loss=1%,2%").combinations[0], 1).key
 
 
 def test_failed_points_are_listed_with_their_log_and_tried_again(tmp_path: Path) -> None:
@@ -143,25 +141,25 @@ def test_failed_points_are_listed_with_their_log_and_tried_again(tmp_path: Path)
         return steady(_data, seed)
 
     engine = Engine(made)
-    folder = carry(asked(seeds=(1, 2, 3)), tmp_path, engine)
-    found = content(folder)
-    assert found["points"] == {"wanted": 3, "done": 1, "reused": 0, "failed": 2, "unproved": 0}
-    broke, bug = found["failures"]
+    folder = carry(sack_plan(seeds=(1, 2, 3)), tmp_path, engine)
+    sweep = content(folder)
+    assert sweep["points"] == {"wanted": 3, "done": 1, "reused": 0, "failed": 2, "unproved": 0}
+    broke, bug = sweep["failures"]
     assert (broke["seed"], broke["problem"]) == (2, "It broke.")
     assert broke["repeat"] == "./tcplab run sack --seed 2"
     assert "last words" in (folder / broke["log"]).read_text()
     assert "a bug" in bug["problem"]
     assert "Traceback of it" in (folder / bug["log"]).read_text()
-    carry(asked(seeds=(1, 2, 3)), tmp_path, engine)
+    carry(sack_plan(seeds=(1, 2, 3)), tmp_path, engine)
     assert sorted(engine.ran) == [1, 2, 2, 3, 3]
 
 
 def test_unproved_points_are_listed_left_out_and_not_tried_again(tmp_path: Path) -> None:
     engine = Engine(lambda _data, seed: record(200.0, "unproved" if seed == 2 else "complete"))
-    folder = carry(asked(seeds=(1, 2)), tmp_path, engine)
+    folder = carry(sack_plan(seeds=(1, 2)), tmp_path, engine)
     assert polars.read_parquet(folder / "rows.parquet")["seed"].unique().to_list() == [1]
-    assert [one["seed"] for one in content(folder)["failures"]] == [2]
-    carry(asked(seeds=(1, 2)), tmp_path, engine)
+    assert [failure["seed"] for failure in content(folder)["failures"]] == [2]
+    carry(sack_plan(seeds=(1, 2)), tmp_path, engine)
     assert sorted(engine.ran) == [1, 2]
 
 
@@ -172,7 +170,9 @@ def test_until_stops_where_the_interval_is_narrow_enough(tmp_path: Path) -> None
         return record(1000.0 + (random.Random(seed).gauss(0, 300) if wild else seed % 3))
 
     engine = Engine(made)
-    folder = carry(asked("loss=1%,5%", seeds=tuple(range(1, 101)), until=0.05), tmp_path, engine)
+    folder = carry(
+        sack_plan("loss=1%,5%", seeds=tuple(range(1, 101)), until=0.05), tmp_path, engine
+    )
     runs = (
         polars.read_parquet(folder / "rows.parquet")
         .group_by("loss")
@@ -186,22 +186,24 @@ def test_until_stops_where_the_interval_is_narrow_enough(tmp_path: Path) -> None
 
 def test_until_ends_with_the_seeds(tmp_path: Path) -> None:
     engine = Engine(lambda _data, seed: record(1000.0 * (1 + seed % 2)))
-    carry(asked(seeds=tuple(range(1, 16)), until=0.001), tmp_path, engine)
+    carry(sack_plan(seeds=tuple(range(1, 16)), until=0.001), tmp_path, engine)
     assert sorted(engine.ran) == list(range(1, 16))
 
 
 def test_the_memory_lists_finds_and_forgets(tmp_path: Path) -> None:
-    carry(asked("loss=1%,5%", seeds=(1, 2)), tmp_path, Engine(steady))
+    carry(sack_plan("loss=1%,5%", seeds=(1, 2)), tmp_path, Engine(steady))
     with results(tmp_path) as memory:
         listed = memory.listed()
-        assert {(one.experiment, one.combination["loss"], one.seed) for one in listed} == {
+        assert {(kept.experiment, kept.combination["loss"], kept.seed) for kept in listed} == {
             ("sack", loss, seed) for loss in ("1%", "5%") for seed in (1, 2)
         }
-        ((kept, found),) = memory.found(listed[0].key[:12])
-        assert (kept, found["rows"][0]["condition"]) == (listed[0], "sack_off")
+        ((kept, record),) = memory.found(listed[0].key[:12])
+        assert (kept, record["rows"][0]["condition"]) == (listed[0], "sack_off")
         memory.forget([listed[0].key])
         assert len(memory.listed()) == 3
-        assert memory.done([one.key for one in listed]).keys() == {one.key for one in listed[1:]}
+        assert memory.done([kept.key for kept in listed]).keys() == {
+            kept.key for kept in listed[1:]
+        }
 
 
 def test_a_damaged_memory_is_one_sentence(tmp_path: Path) -> None:

@@ -27,16 +27,21 @@ def sweep(experiment: str, *sets: str, **more: object) -> SweepDefinition:
 
 
 def test_a_grid_has_every_combination_in_the_order_of_the_values() -> None:
-    found = plan(sweep("sack", "loss=1%,5%", "delay=10ms,0.05s"))
-    assert [str(one) for one in found.combinations] == [
+    planned = plan(sweep("sack", "loss=1%,5%", "delay=10ms,0.05s"))
+    assert [str(combination) for combination in planned.combinations] == [
         "loss 1%, delay 10ms",
         "loss 1%, delay 50ms",
         "loss 5%, delay 10ms",
         "loss 5%, delay 50ms",
     ]
-    assert [str(one.parameters.delay) for one in found.combinations] == ["10ms", "50ms"] * 2
-    channels = [one.spec.topology.bottleneck("h1", "h2") for one in found.combinations]
-    assert [(str(one.loss), str(one.delay)) for one in channels] == [
+    assert [str(combination.parameters.delay) for combination in planned.combinations] == [
+        "10ms",
+        "50ms",
+    ] * 2
+    channels = [
+        combination.spec.topology.bottleneck("h1", "h2") for combination in planned.combinations
+    ]
+    assert [(str(channel.loss), str(channel.delay)) for channel in channels] == [
         ("1%", "10ms"),
         ("1%", "50ms"),
         ("5%", "10ms"),
@@ -45,43 +50,44 @@ def test_a_grid_has_every_combination_in_the_order_of_the_values() -> None:
 
 
 def test_a_single_value_holds_for_all_points_and_is_no_factor() -> None:
-    found = plan(sweep("sack", "bw=2mbit", "loss=1%,5%"))
-    assert [one.name for one in found.factors] == ["loss"]
-    assert found.parameters()["bw"] == "2mbit"
-    assert "loss" not in found.parameters()
+    planned = plan(sweep("sack", "bw=2mbit", "loss=1%,5%"))
+    assert [factor.name for factor in planned.factors] == ["loss"]
+    assert planned.parameters()["bw"] == "2mbit"
+    assert "loss" not in planned.parameters()
     assert {
-        str(one.spec.topology.bottleneck("h1", "h2").bandwidth) for one in found.combinations
+        str(combination.spec.topology.bottleneck("h1", "h2").bandwidth)
+        for combination in planned.combinations
     } == {"2mbit"}
 
 
 def test_a_field_of_the_spec_is_swept_by_its_path() -> None:
-    found = plan(sweep("sack", "topology.links.1.rightward.queue=5,10"))
-    queues = [one.spec.topology.links[1].rightward for one in found.combinations]
+    planned = plan(sweep("sack", "topology.links.1.rightward.queue=5,10"))
+    queues = [combination.spec.topology.links[1].rightward for combination in planned.combinations]
     assert [str(channel.queue) for channel in queues if channel] == ["5", "10"]
-    assert found.factors[0].column == "topology.links.1.rightward.queue_packets"
+    assert planned.factors[0].column == "topology.links.1.rightward.queue_packets"
 
 
 def test_a_star_sets_every_item_that_has_the_field() -> None:
-    (one,) = plan(sweep("sack", "topology.links.*.leftward.queue=7")).combinations
+    (combination,) = plan(sweep("sack", "topology.links.*.leftward.queue=7")).combinations
     before = find("sack").spec(find("sack").parameters()()).topology.links
-    shaped = [link.leftward for link in one.spec.topology.links if link.leftward]
+    shaped = [link.leftward for link in combination.spec.topology.links if link.leftward]
     assert [str(channel.queue) for channel in shaped] == ["7"] * len(shaped)
-    assert [link.leftward is None for link in one.spec.topology.links] == [
+    assert [link.leftward is None for link in combination.spec.topology.links] == [
         link.leftward is None for link in before
     ]
 
 
 def test_a_sysctl_is_set_in_every_condition() -> None:
-    found = plan(sweep("sack", "net.ipv4.tcp_reordering=3,10"))
-    for combination, expected in zip(found.combinations, ("3", "10"), strict=True):
+    planned = plan(sweep("sack", "net.ipv4.tcp_reordering=3,10"))
+    for combination, expected in zip(planned.combinations, ("3", "10"), strict=True):
         for condition in combination.spec.conditions:
             assert dict(condition.sysctls)["net.ipv4.tcp_reordering"] == expected
 
 
 def test_a_sysctl_of_the_condition_itself_is_replaced() -> None:
-    (one,) = plan(sweep("sack", "net.ipv4.tcp_sack=1")).combinations
-    names = [name for condition in one.spec.conditions for name, _ in condition.sysctls]
-    assert names.count("net.ipv4.tcp_sack") == len(one.spec.conditions)
+    (combination,) = plan(sweep("sack", "net.ipv4.tcp_sack=1")).combinations
+    names = [name for condition in combination.spec.conditions for name, _ in condition.sysctls]
+    assert names.count("net.ipv4.tcp_sack") == len(combination.spec.conditions)
 
 
 @pytest.mark.parametrize(
@@ -126,16 +132,16 @@ def test_the_same_run_under_two_names_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sets", "asked", "expected"),
+    ("sets", "compare", "expected"),
     [(["loss=1%,2%"], "", "condition"), (["loss=1%,2%"], "loss", "loss")],
 )
-def test_what_is_compared(sets: list[str], asked: str, expected: str) -> None:
-    assert plan(sweep("sack", *sets, compare=asked)).compare == expected
+def test_what_is_compared(sets: list[str], compare: str, expected: str) -> None:
+    assert plan(sweep("sack", *sets, compare=compare)).compare == expected
 
 
 def test_words_are_compared_where_they_decide_on_the_condition() -> None:
-    found = plan(sweep("cubic_vs_reno", "cc=cubic,reno,bbr", "delay=10ms,20ms"))
-    assert (found.compare, found.conditions) == ("cc", ())
+    planned = plan(sweep("cubic_vs_reno", "cc=cubic,reno,bbr", "delay=10ms,20ms"))
+    assert (planned.compare, planned.conditions) == ("cc", ())
     with pytest.raises(UsageError, match="cannot be compared"):
         plan(sweep("cubic_vs_reno", "cc=cubic,reno", compare="condition"))
 
@@ -209,7 +215,7 @@ net.ipv4.tcp_reordering = [3, 10]
 def test_a_file_says_what_the_command_line_says(tmp_path: Path) -> None:
     file = tmp_path / "sweep.toml"
     file.write_text(TOML)
-    asked = sweep(
+    definition = sweep(
         "sack",
         "loss=1%,5%",
         "bw=2mbit",
@@ -219,15 +225,15 @@ def test_a_file_says_what_the_command_line_says(tmp_path: Path) -> None:
         until=0.05,
         compare="loss",
     )
-    assert from_file(file) == asked
+    assert from_file(file) == definition
 
 
 def test_options_replace_parts_of_a_file(tmp_path: Path) -> None:
     file = tmp_path / "sweep.toml"
     file.write_text(TOML)
-    found = sweep_definition.from_options(str(file), ["loss=3%"], "2", None, None, None)
-    assert dict(found.settings)["loss"] == ("3%",)
-    assert (found.seeds, found.until) == ((1, 2), 0.05)
+    definition = sweep_definition.from_options(str(file), ["loss=3%"], "2", None, None, None)
+    assert dict(definition.settings)["loss"] == ("3%",)
+    assert (definition.seeds, definition.until) == ((1, 2), 0.05)
 
 
 @pytest.mark.parametrize(
@@ -253,7 +259,7 @@ def test_a_file_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
 
 
 def test_the_command_of_a_plan_makes_the_same_plan() -> None:
-    asked = sweep(
+    definition = sweep(
         "sack",
         "loss=1%,5%",
         "bw=2mbit",
@@ -262,7 +268,7 @@ def test_the_command_of_a_plan_makes_the_same_plan() -> None:
         metric="timeouts",
         compare="loss",
     )
-    words = shlex.split(plan(asked).command())[3:]
+    words = shlex.split(plan(definition).command())[3:]
     options = dict(zip(words[::2], words[1::2], strict=True))
     sets = [value for name, value in zip(words[::2], words[1::2], strict=True) if name == "--set"]
     again = sweep_definition.from_options(
@@ -273,19 +279,21 @@ def test_the_command_of_a_plan_makes_the_same_plan() -> None:
         options["--metric"],
         options["--compare"],
     )
-    assert to_data(plan(again).combinations[1].spec) == to_data(plan(asked).combinations[1].spec)
+    assert to_data(plan(again).combinations[1].spec) == to_data(
+        plan(definition).combinations[1].spec
+    )
     assert (again.seeds, again.until, again.metric, again.compare) == (
-        asked.seeds,
-        asked.until,
-        asked.metric,
-        asked.compare,
+        definition.seeds,
+        definition.until,
+        definition.metric,
+        definition.compare,
     )
 
 
 def test_the_command_of_a_point_makes_its_spec() -> None:
-    found = plan(sweep("sack", "loss=1%,5%", "topology.links.1.rightward.queue=5,10"))
-    point = found.combinations[2]
-    words = shlex.split(found.repeat(point, 4))
+    planned = plan(sweep("sack", "loss=1%,5%", "topology.links.1.rightward.queue=5,10"))
+    point = planned.combinations[2]
+    words = shlex.split(planned.repeat(point, 4))
     sets = [words[index + 1] for index, word in enumerate(words) if word == "--set"]
     assert words[:3] == ["./tcplab", "run", "sack"]
     assert words[-2:] == ["--seed", "4"]
@@ -293,10 +301,13 @@ def test_the_command_of_a_point_makes_its_spec() -> None:
 
 
 def test_sweep_json_describes_the_factors() -> None:
-    found = described(
+    content = described(
         plan(sweep("cubic_vs_reno", "delay=10ms,300ms", "loss=0.5%,1%", "cc=cubic,bbr"))
     )
-    assert [(one["name"], one["kind"], one["column"], one["unit"]) for one in found["factors"]] == [
+    assert [
+        (factor["name"], factor["kind"], factor["column"], factor["unit"])
+        for factor in content["factors"]
+    ] == [
         ("delay", "duration", "delay_s", "s"),
         ("loss", "share", "loss_percent", "%"),
         ("cc", "word", "cc", ""),
@@ -309,8 +320,10 @@ def test_sweep_json_describes_the_factors() -> None:
 
 
 def test_a_mapping_takes_plain_values() -> None:
-    asked = from_mapping({"experiment": "sack", "set": {"loss": ["1%"]}, "seeds": 3}, "The sweep")
-    assert asked == sweep("sack", "loss=1%", seeds=(1, 2, 3))
+    definition = from_mapping(
+        {"experiment": "sack", "set": {"loss": ["1%"]}, "seeds": 3}, "The sweep"
+    )
+    assert definition == sweep("sack", "loss=1%", seeds=(1, 2, 3))
 
 
 def test_a_run_takes_one_value() -> None:

@@ -15,7 +15,7 @@ from experiments.sweep.point import Record
 from experiments.sweep.progress import PrintedProgress
 from experiments.sweep.running_points import PointRunner
 from experiments.sweep.sweep_definition import SweepDefinition
-from tests.unit.made_sweeps import LAB, Engine, asked, record
+from tests.unit.made_sweeps import LAB, Engine, record, sack_plan
 
 
 def said(tmp_path: Path, metrics: tuple[str, ...], made: Record) -> list[str]:
@@ -25,7 +25,7 @@ def said(tmp_path: Path, metrics: tuple[str, ...], made: Record) -> list[str]:
             shown = PrintedProgress(
                 console, bar, bar.add_task("sack", total=None, clock=""), metrics, ("loss",)
             )
-            wanted = asked("loss=1%", "duration=2s")
+            wanted = sack_plan("loss=1%", "duration=2s")
             carry_out(
                 wanted, tmp_path, PointRunner(LAB, Engine(lambda _data, _seed: made), "two"), shown
             )

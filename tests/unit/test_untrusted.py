@@ -1,6 +1,4 @@
-"""What a stranger left is read only if it is a regular file, below its folder and no larger than
-wanted.
-"""
+"""A stranger's file is read only if it is regular, below its folder and not too large."""
 
 from __future__ import annotations
 

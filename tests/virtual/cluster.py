@@ -94,7 +94,7 @@ class Killer:
         self.victim = victim
         self.count = 0
 
-    def wanted(self, points: int, known: int) -> None:
+    def wanted(self, points: int, reused: int) -> None:
         pass
 
     def running(self, key: str, phase: str, elapsed: float) -> None:

@@ -6,14 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from experiments.definition.catalogue import find
-from experiments.definition.single_run import single
-from experiments.published.same_settings import published_beside
-from experiments.running.seed import limits_for, refuse_modules
-from experiments.running.session import RunRequest, carry_out, choose, reporter
+from experiments.running.report_process import reporter
+from experiments.running.run_options import RunOptions
+from experiments.running.session import carry_out
 from testbed.jobs.following import Progress
 from testbed.lab.ready import lab
-
-_SECONDS = 600.0  # of wall time for a seed
 
 
 def run(
@@ -30,21 +27,15 @@ def run(
     `{"loss": "2%"}`. `seeds` counts from 1 or names them. Raises UsageError before anything runs
     if a name or a value is impossible, TcplabError if a seed failed.
     """
-    named, place = find(experiment), choose(testbed)
-    made = single(named, [f"{name}={value}" for name, value in (settings or {}).items()])
-    if place == "native":
-        refuse_modules(made.spec, load_modules=False)
-    request = RunRequest(
-        made.spec,
-        made.parameters,
-        tuple(range(1, seeds + 1) if isinstance(seeds, int) else seeds),
-        place,
-        Path(out),
-        limits_for(made.spec, _SECONDS),
-        published=tuple(number.described() for number in published_beside(made.spec)),
-    )
+    request = RunOptions(
+        find(experiment),
+        settings=tuple(f"{name}={value}" for name, value in (settings or {}).items()),
+        seeds=tuple(range(1, seeds + 1) if isinstance(seeds, int) else seeds),
+        testbed=testbed,
+        out=Path(out),
+    ).request()
     with reporter() as report:
-        folder = carry_out(request, lab() if place == "virtual" else None, _unwatched)
+        folder = carry_out(request, lab() if request.testbed == "virtual" else None, _unwatched)
         report(folder)
     return folder
 

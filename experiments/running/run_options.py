@@ -1,0 +1,92 @@
+"""What a run was asked for, by the command line or from Python, and the request that it makes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from experiments.definition.catalogue import Experiment
+from experiments.definition.grid import Combination
+from experiments.definition.single_run import single
+from experiments.running.seed import limits_for, needed_mib, refuse_modules
+from experiments.running.session import RunRequest, Testbed, choose
+from testbed.host.capacity import guests_at_once
+from topologies.units import Duration, Quantity
+
+_WALL_SECONDS = 600.0  # that a run may take if no limit was given
+
+Value = Quantity | str
+"""What an option of an experiment takes: a quantity or a word."""
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """A run as it was asked for.
+
+    `settings` are texts NAME=VALUE, as --set takes them, and `testbed` is auto, native or virtual.
+    `parameters` are the experiment's own if None; a command line makes them of `typed`, its
+    options, and `form`, the values of --quick or --full.
+    """
+
+    named: Experiment
+    settings: tuple[str, ...]
+    seeds: tuple[int, ...]
+    testbed: str
+    out: Path
+    parameters: Any = None
+    typed: Mapping[str, Value] = field(default_factory=dict)
+    form: Mapping[str, Value] = field(default_factory=dict)
+    limit: Duration | None = None
+    load_modules: bool = False
+    dry_run: bool = False
+
+    @cached_property
+    def run(self) -> Combination:
+        """The run with its spec. Raises UsageError if its values are impossible together."""
+        return single(self.named, self.settings, self.parameters)
+
+    def is_whole_study(self) -> bool:
+        """Whether no value was given for what the study itself varies."""
+        names = {*self.typed, *(text.partition("=")[0] for text in self.settings)}
+        return bool(self.named.grid()) and not names & self.named.grid().keys()
+
+    def request(self) -> RunRequest:
+        """What experiments.running.session carries out. Raises TcplabError, UsageError."""
+        spec = self.run.spec
+        testbed = self._testbed()
+        if testbed == "virtual":
+            guests_at_once(needed_mib(spec), 1)
+        request = RunRequest(
+            spec,
+            self.run.parameters,
+            self.seeds,
+            testbed,
+            self.out,
+            load_modules=self.load_modules,
+            published=() if self.dry_run else self._published(),
+        )
+        return dataclasses.replace(request, limits=limits_for(spec, self._wall_seconds(request)))
+
+    def _testbed(self) -> Testbed:
+        """A module goes into the lab kernel, unless the user says that this one may load it."""
+        if self.testbed == "native":
+            refuse_modules(self.run.spec, self.load_modules)
+        in_guest = self.dry_run or (self.run.spec.modules and not self.load_modules)
+        return "virtual" if self.testbed == "auto" and in_guest else choose(self.testbed)
+
+    def _published(self) -> tuple[dict[str, Any], ...]:
+        from experiments.published.same_settings import (
+            published_beside,  # a tenth of a second that --help can do without
+        )
+
+        return tuple(match.described() for match in published_beside(self.run.spec))
+
+    def _wall_seconds(self, request: RunRequest) -> float:
+        if self.limit:
+            return self.limit.seconds
+        real_time = 2 * request.expected_seconds() if request.testbed == "native" else 0.0
+        return max(_WALL_SECONDS, real_time)
