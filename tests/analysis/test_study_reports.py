@@ -311,7 +311,9 @@ def test_a_strangers_name_gets_the_plain_report_and_imports_nothing_else(name: s
     before = set(sys.modules)
     assert report_of(name) == StudyReport()
     assert {
-        new for new in set(sys.modules) - before if not new.startswith("experiments.custom")
+        new
+        for new in set(sys.modules) - before
+        if not new.startswith(("experiments.custom", "topologies."))
     } <= ({"experiments.definition.catalogue"})
 
 
