@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "experiments" / "modules" / "exp.c"
+EXAMPLE = Path(__file__).resolve().parents[2] / "experiments/custom_cc/exp.c"
 _BEGINNING = r"""
 #include <linux/delay.h>
 #include <linux/kmod.h>

@@ -24,7 +24,7 @@ from topologies.units import Duration
 
 pytestmark = pytest.mark.virtual
 ROOT = Path(__file__).resolve().parents[2]
-EXP = ROOT / "experiments" / "modules" / "exp.c"
+EXP = ROOT / "experiments/custom_cc/exp.c"
 SSTHRESH = "	return max(tcp_snd_cwnd(tcp_sk(sk)) * 3 / 4, 2U);"
 
 

@@ -23,7 +23,7 @@ from topologies.units import Duration
 
 pytestmark = pytest.mark.virtual
 ROOT = Path(__file__).resolve().parents[2]
-EXP = ROOT / "experiments" / "modules" / "exp.c"
+EXP = ROOT / "experiments/custom_cc/exp.c"
 RESTRICTED = "vegas"  # hosts, as namespaces, may not choose it until it is allowed
 
 

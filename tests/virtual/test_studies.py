@@ -191,7 +191,7 @@ def test_what_captures_tell_is_kept_with_the_point(ready_lab: Lab, tmp_path: Pat
     record = carry_captured(point.data, 1, 100.0, ready_lab, lambda phase, elapsed: None)
     assert record["status"] == "complete"
     for row in record["rows"]:
-        assert {quantity.key for quantity in TRANSFER} <= row.keys()
+        assert {quantity.key.name for quantity in TRANSFER} <= row.keys()
         assert (
             row["receiver.total_packets"] + row["receiver.back.total_packets"]
             == row["receiver.both.total_packets"]
@@ -218,7 +218,7 @@ def test_a_report_tells_the_order_of_packets_and_the_published_number(
         point.spec, point.parameters, (1,), "virtual", tmp_path, published=(number,)
     )
     report = make_report(carry_out(request, ready_lab, lambda _: lambda phase, elapsed: None))
-    values = report.results.measured[0].values
+    values = report.results.measured[0].by_name
     assert values["order.lost"] == 0
     assert values["order.sent"] == values["order.arrived"] > 100
     assert 10 <= values["order.delay_least"] < values["order.delay_most"] < 55
