@@ -6,8 +6,8 @@ import signal
 
 import pytest
 
-# A shell starts what it puts into the background with Ctrl-C ignored, and that is inherited; programs
-# under test are to have signals as a person's terminal gives them.
+# A shell starts what it puts into the background with Ctrl-C ignored, and that is inherited: the
+# programs under test are to have signals as a person's terminal gives them.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
