@@ -1,8 +1,8 @@
 """A stranger's JSON as typed records: what is absent or broken becomes a problem, not a traceback.
 
 A record has a schema (a `msgspec.Struct`), and what it holds is of its types. A field of another
-type has its default, like one that is absent; an entry of a list that does not fit is passed over
-(a list of whole numbers then tells nothing), and so are fields that the schema does not name.
+type has its default, like one that is absent; an entry of a list that does not fit is passed over,
+and so are fields that the schema does not name.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def _reader(kind: Any) -> _Reader:
     if isinstance(kind, type) and issubclass(kind, Struct):
         return partial(_struct, kind)
     if origin is tuple:
-        return _LISTS.get(arguments[0]) or partial(_entries, _reader(arguments[0]))
+        return printables if arguments[0] is str else partial(_entries, _reader(arguments[0]))
     if origin is dict:
         return partial(_values, _reader(arguments[1]))
     if NoneType in arguments:
@@ -168,15 +168,6 @@ def _entries(reader: _Reader, content: object) -> tuple[Any, ...] | UnsetType:
 def printables(content: object) -> tuple[str, ...] | UnsetType:
     """The entries of a list, each as printable text."""
     return tuple(map(printable, content)) if isinstance(content, list) else UNSET
-
-
-def _whole_numbers(content: object) -> tuple[int, ...] | UnsetType:
-    """The entries of a list of whole numbers; a list with anything else in it tells nothing."""
-    fits = isinstance(content, list) and all(type(value) is int for value in content)
-    return tuple(content) if isinstance(content, list) and fits else UNSET
-
-
-_LISTS: dict[Any, _Reader] = {str: printables, int: _whole_numbers}
 
 
 def _values(reader: _Reader, content: object) -> dict[str, Any] | UnsetType:

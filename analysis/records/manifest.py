@@ -47,13 +47,13 @@ class Provenance(Struct, frozen=True):
 class RunManifest(Provenance, frozen=True):
     """manifest.json. `files` are the SHA-256 of the run's files by their paths.
 
-    What is no digest there agrees with no file.
+    What is no digest there agrees with no file. `seeds` are as they are written.
     """
 
     experiment: str = ""
     claim: str = ""
     testbed: str = ""
-    seeds: tuple[int, ...] = ()
+    seeds: tuple[Any, ...] = ()
     failures: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     code_digest: str = ""

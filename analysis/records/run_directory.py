@@ -186,8 +186,8 @@ def _require_known_format(manifest: RunManifest) -> None:
 
 
 def _seeds(path: Path, manifest: RunManifest) -> tuple[int, ...]:
-    """The seeds that the manifest lists, or those that have a folder."""
-    if manifest.seeds:
+    """The seeds that the manifest lists, or if it lists anything else, those with a folder."""
+    if manifest.seeds and all(type(seed) is int for seed in manifest.seeds):
         return tuple(dict.fromkeys(manifest.seeds))
     matches = (
         re.fullmatch(r"seed-(\d{1,18})", entry.name)

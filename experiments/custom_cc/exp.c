@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * exp: Reno, but bolder. Section 3.5 of the TCP assignment (analysis/published) describes it in two lines:
+ * exp: Reno, but bolder. Section 3.5 of the TCP assignment (published.csv) describes it in two lines:
  *
  *     a slow start exponential factor of 3 instead of 2 in Reno;
  *     ssthresh x 3 / 4 when entering loss recovery instead of ssthresh / 2 as in Reno.

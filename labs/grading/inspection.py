@@ -157,7 +157,7 @@ def _run(folder: Path, name: str, problems: Problems) -> dict[str, Any] | None:
         "parameters": {
             key[:_SHOWN]: value[:_SHOWN] for key, value in list(spec.parameters.items())[:50]
         },
-        "seeds": list(manifest.seeds[:50]),
+        "seeds": [seed for seed in manifest.seeds if type(seed) is int][:50],
         "origin": _origin(manifest),
         "files": files,
         "misfits": _misfits(files, manifest.files)[:20],

@@ -27,7 +27,6 @@ WIDE = {
     "testbed/lab/*": "a recipe's text is in the name of what it makes: all would be built anew",
     "experiments/custom_cc/exp.c": "its text is in the name of the module that it makes",
     "LICENSE": "as it is published",
-    "docs/studies/*": "logs, as they were written",
     "tests/analysis/data/*": "recorded",
     "tests/labs/worksheets/*": "as Moodle writes them",
     "tests/native/*.sh": "commands of one line",
