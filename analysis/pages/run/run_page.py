@@ -9,6 +9,7 @@ from typing import Any
 
 from analysis.measures.run_results import RunResults, measure_all
 from analysis.measures.trial_measures import Measured
+from analysis.network.network_verdict import NetworkVerdict, judge_network
 from analysis.pages.published.published_table import PublishedNumbers
 from analysis.pages.published.run_values import published_beside
 from analysis.records.evidence import Evidence, read_evidence
@@ -36,6 +37,7 @@ class RunReport:
     evidence: Evidence
     problems: tuple[str, ...]
     page: Path
+    network: NetworkVerdict
 
     @property
     def sound(self) -> bool:
@@ -47,8 +49,12 @@ class RunReport:
         )
 
 
-def make_report(path: Path, out: Path | None = None) -> RunReport:
+def make_report(
+    path: Path, out: Path | None = None, network: NetworkVerdict | None = None
+) -> RunReport:
     """Analyses the run in `path` and writes the report into `out` (by default into the run itself).
+
+    `network` is the verdict on its network, if there is one already.
 
     Raises UsageError where there is no run, TcplabError where it cannot be read at all or
     nothing can be written. Whatever else is missing or broken is told in the report and in
@@ -76,6 +82,7 @@ def make_report(path: Path, out: Path | None = None) -> RunReport:
         evidence,
         tuple(problems.found),
         folder / "report.html",
+        network or judge_network(run),
     )
     write_report(report, folder)
     return report
@@ -126,6 +133,7 @@ def _context(report: RunReport, pictures: list[Picture]) -> dict[str, Any]:
         "answers": report.answers,
         "listings": report.listings,
         "published": report.published,
+        "network": report.network,
         "headline": report.answers[0].paragraphs[:2] if report.answers else (),
         "pictures": pictures,
         "claim": manifest.claim or run.spec.claim,

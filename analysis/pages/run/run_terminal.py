@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from analysis.measures.run_results import spread
+from analysis.network.network_verdict import CARE, GOOD, NetworkVerdict
 from analysis.pages.run.run_page import RunReport
 from analysis.reporting import quantities
 from analysis.reporting.tables import Listing, ReportQuantity
@@ -43,6 +44,7 @@ def print_report(report: RunReport) -> None:
         console.print(report.published.table(_MOST_LINES))
     if report.answers:
         console.print(Text(" ".join(report.answers[0].paragraphs[:MOST_SENTENCES])))
+    print_network(report.network, console)
     if report.run.status != "complete":
         console.print(
             Text(
@@ -50,6 +52,14 @@ def print_report(report: RunReport) -> None:
             )
         )
     console.print(Text(f"Report: {report.page}"))
+
+
+def print_network(network: NetworkVerdict, console: Console) -> None:
+    """The verdict and its reasons."""
+    style = {GOOD: "green", CARE: "yellow"}.get(network.verdict, "bold red")
+    console.print(Text(f"The network of this run: {network.verdict}.", style=style))
+    for reason in network.reasons:
+        console.print(Text(f"  {reason}"))
 
 
 def _table(report: RunReport) -> Table:
