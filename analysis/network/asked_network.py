@@ -20,7 +20,7 @@ from topologies.units import Duration
 Way = tuple[str, str]
 """A host that sends packets, and the host they are for."""
 
-SHORTEST_DELAY = Duration.parse("10us")
+SHORTEST_DELAY = Duration.parse("100ns")
 """A delay line's least delay, which detaches packets from their sockets (docs/design.md)."""
 FRAME_HEADER = 14
 """Bytes of Ethernet before IP, which a link carries too."""
@@ -58,7 +58,16 @@ class TrialNetwork:
         return self.trial.files.qdiscs(Problems())  # whoever reads the trial tells them
 
     def samples(self, host: str) -> dict[str, list[SocketSample]]:
-        """The samples of a host's sockets by the remote port; none if they cannot be read."""
+        """The samples of a sender's sockets by the remote port; none if they cannot be read."""
+        return self._samples.get(host, {})
+
+    @cached_property
+    def _samples(self) -> dict[str, dict[str, list[SocketSample]]]:
+        """Each file is read once: there may be many flows."""
+        senders = dict.fromkeys(flow.sender for flow in self.run.flows)
+        return {host: self._sampled(host) for host in senders}
+
+    def _sampled(self, host: str) -> dict[str, list[SocketSample]]:
         try:
             return self.trial.files.samples(host)
         except (OSError, ValueError, RecursionError, untrusted.StrangeFile):
