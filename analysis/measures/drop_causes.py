@@ -113,6 +113,4 @@ def values_of(run: RunRecord, trial: Trial) -> dict[MetricKey, float]:
         metric_keys.DROPS_MANAGED: causes.managed,
         metric_keys.DROPS_HOSTS: sum(causes.hosts.values()),
     }
-    return values | (
-        {} if causes.unasked is None else {metric_keys.DROPS_UNASKED: causes.unasked}
-    )
+    return values | ({} if causes.unasked is None else {metric_keys.DROPS_UNASKED: causes.unasked})

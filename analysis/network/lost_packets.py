@@ -42,9 +42,7 @@ def _unasked(network: TrialNetwork, traffic: TrialTraffic, causes: DropCauses) -
     return Finding(UNASKED, network.label, "none", measured, outcome, sentence, excess)
 
 
-def _uncounted(
-    network: TrialNetwork, traffic: TrialTraffic, causes: DropCauses
-) -> float | None:
+def _uncounted(network: TrialNetwork, traffic: TrialTraffic, causes: DropCauses) -> float | None:
     if not traffic.whole:
         return causes.unasked
     return traffic.missing - causes.random - causes.full_queue - causes.managed

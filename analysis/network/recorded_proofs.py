@@ -55,7 +55,9 @@ def _captures(network: TrialNetwork) -> list[Finding]:
         return []
     drops = capture_drops(network.run, network.trial)
     if len(drops) < len(network.run.captures):
-        return [unmeasured(CAPTURES, network.label, "no packet lost", "tcpdump's own count is gone")]
+        return [
+            unmeasured(CAPTURES, network.label, "no packet lost", "tcpdump's own count is gone")
+        ]
     gaps = [f"{lost} on {interface}" for interface, lost in drops.items() if lost != "0"]
     sentence = f"tcpdump missed packets ({', '.join(gaps)}): what it missed looks lost."
     measured = ", ".join(gaps) or "no packet lost"

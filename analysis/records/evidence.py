@@ -12,7 +12,6 @@ from analysis.records.problems import Problems
 from analysis.records.run_directory import RunRecord, Trial, changed_files
 from topologies import untrusted
 
-
 _CAPTURE_DROPS = re.compile(r"^(\d{1,18}) packets dropped by kernel$", re.MULTILINE)
 
 

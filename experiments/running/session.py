@@ -32,7 +32,7 @@ from topologies.errors import TcplabError
 
 Testbed = Literal["native", "virtual"]
 NetworkJudge = Callable[[Path], dict[str, Any] | None]
-"""Gives the verdict on the network of a run that is whole but for its manifest (docs/verdict.md)."""
+"""Gives the verdict on the network of a run that lacks only its manifest (docs/verdict.md)."""
 _START = 11.0  # seconds until Open vSwitch may be started in a guest
 _CONDITION_OVERHEAD = 6.0
 """Seconds; a condition's servers, captures and the drain of buffers, as a guess for the bar."""
@@ -102,7 +102,7 @@ def carry_out(
         )
         try:
             _prepare(run, request)
-            for seed, ended in _carried(request, ready, run.folder / "raw", progress):
+            for seed, ended in carried(request, ready, run.folder / "raw", progress):
                 record.take(seed, ended, run.folder / "raw" / f"seed-{seed}")
             record.finish()
             record.network = judged(run.folder) if judged else None
@@ -124,7 +124,7 @@ Ended = Usage | TcplabError
 """What a seed took, or why it failed."""
 
 
-def _carried(
+def carried(
     request: RunRequest, ready: Lab | None, raw: Path, progress: Callable[[int], Progress]
 ) -> Iterator[tuple[int, Ended]]:
     """All seeds as they end: one at a time in real time or if there is one, else in parallel."""

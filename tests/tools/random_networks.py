@@ -74,7 +74,9 @@ def network(number: int) -> tuple[str, ExperimentSpec]:
 
 def _channel(draw: random.Random) -> Channel:
     rate = exp(draw.uniform(log(_SLOWEST), log(_FASTEST)))
-    delay = draw.choice((0.0, draw.uniform(0, _LONGEST), exp(draw.uniform(log(1e4), log(_LONGEST)))))
+    delay = draw.choice(
+        (0.0, draw.uniform(0, _LONGEST), exp(draw.uniform(log(1e4), log(_LONGEST))))
+    )
     jitter = draw.choice((0.0, 0.0, 0.0, draw.uniform(0, delay)))
     loss = draw.choice((0.0, draw.uniform(0, 0.1), exp(draw.uniform(log(1e-4), log(0.1)))))
     queue, discipline = _queue(draw)
