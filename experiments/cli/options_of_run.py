@@ -15,6 +15,7 @@ from topologies.errors import UsageError
 from topologies.units import Duration
 
 _SEEDS = 1000
+STRICT = "Fail unless the network is good: all that was measured of it is as asked for."
 
 
 def options_from(context: click.Context, named: Experiment) -> RunOptions:
@@ -40,7 +41,7 @@ def options_from(context: click.Context, named: Experiment) -> RunOptions:
     )
 
 
-_COMMON = ("settings", "testbed", "out", "limit", "load_modules", "dry_run")
+_COMMON = ("settings", "testbed", "out", "limit", "load_modules", "dry_run", "strict")
 
 
 def _form(named: Experiment, quick: bool, full: bool) -> dict[str, Value]:
@@ -110,5 +111,6 @@ def common_options(named: Experiment) -> list[click.Parameter]:
                 " crash."
             ),
         ),
+        click.Option(["--strict"], is_flag=True, help=STRICT),
         click.Option(["--dry-run"], is_flag=True, help="Print what would be run, and run nothing."),
     ]

@@ -25,6 +25,7 @@ from experiments.definition.catalogue import Experiment, catalogue, find
 from experiments.running.report_process import reporter
 from experiments.running.run_options import RunOptions
 from experiments.running.session import RunRequest, carry_out, choose
+from experiments.running.strictness import require_good_network
 from testbed.host.naming import command
 from testbed.lab.ready import commands as lab_commands
 from testbed.modules.module_build import build_all
@@ -69,7 +70,8 @@ def _callback(named: Experiment) -> Callable[..., None]:
             if study and choose(options.testbed) == "virtual":
                 raise SystemExit(_run_study(options))
             request = options.request()
-            raise SystemExit(_describe(request) if options.dry_run else _run(request))
+            run = _describe(request) if options.dry_run else _run(request, options.strict)
+            raise SystemExit(run)
 
     return call
 
@@ -96,14 +98,17 @@ def _describe(request: RunRequest) -> int:
     return 0
 
 
-def _run(request: RunRequest) -> int:
+def _run(request: RunRequest, strict: bool) -> int:
     with reporter() as report:
         ready = ready_lab() if request.testbed == "virtual" else None
         if ready:
             build_all(request.spec.modules, ready)  # an error in a module is no failed run
         with progress_of(request) as progress:
-            folder = carry_out(request, ready, progress)
-        return report(folder)
+            folder = carry_out(request, ready, progress, report.judge)
+        status = report(folder)
+    if strict:
+        require_good_network(folder)
+    return status
 
 
 def _print_list(context: click.Context, _option: click.Parameter, wanted: bool) -> None:

@@ -36,7 +36,8 @@ def run(
         out=Path(out),
     ).request()
     with reporter() as report:
-        folder = carry_out(request, lab() if request.testbed == "virtual" else None, _unwatched)
+        ready = lab() if request.testbed == "virtual" else None
+        folder = carry_out(request, ready, _unwatched, report.judge)
         report(folder)
     return folder
 

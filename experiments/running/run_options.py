@@ -45,6 +45,7 @@ class RunOptions:
     limit: Duration | None = None
     load_modules: bool = False
     dry_run: bool = False
+    strict: bool = False
 
     @cached_property
     def run(self) -> Combination:
