@@ -33,6 +33,9 @@ TIMES = {
 """Units of time to nanoseconds, in rising order."""
 
 
+Doubts = dict[str, tuple[str, tuple[int | Fraction, ...]]]
+
+
 @dataclass(frozen=True, order=True)
 class Quantity:
     """A non-negative amount of `base`, the unit whose factor is 1."""
@@ -47,7 +50,7 @@ class Quantity:
     """
     words: ClassVar[dict[str, int]] = {}
     """Units that are the same in small and large letters, by their small ones."""
-    doubtful: ClassVar[dict[str, tuple[str, tuple[int | Fraction, ...]]]] = {}
+    doubtful: ClassVar[Doubts] = {}
     """Spellings that are refused: what is open about each, and the factors that it may mean."""
     default_unit: ClassVar[str | None] = None
 
@@ -136,14 +139,15 @@ class Rate(Quantity):
         for unit in ("bit", "bit/s", "bits/s", "b/s")
     } | {f"{prefix.upper()}bps": factor for prefix, factor in DECIMAL.items() if prefix}
     words = {name: factor for name, factor in units.items() if "bit" in name}
-    doubtful = {
-        f"{letter}{unit}": ("bits or bytes", (factor, 8 * factor))
+    doubtful: ClassVar[Doubts] = {
+        f"{letter}{unit}": (question, (factor, 8 * factor))
         for prefix, factor in DECIMAL.items()
-        for letter in (prefix.lower(), prefix.upper())
-        for unit in ("Bps", "B/s", "BPS", "B", "b", "")
-    } | {  # bits to most people, but bytes in tc(8)
-        f"{prefix.lower()}bps": ("bits, or bytes as for tc", (factor, 8 * factor))
-        for prefix, factor in DECIMAL.items()
+        for question, letters, names in (
+            ("bits or bytes", prefix.lower() + prefix.upper(), ("Bps", "B/s", "BPS", "B", "b", "")),
+            ("bits, or bytes as for tc", prefix.lower(), ("bps",)),  # tc(8), UNITS
+        )
+        for letter in letters or ("",)
+        for unit in names
     }
 
 
@@ -159,7 +163,7 @@ class Duration(Quantity):
         **{f"{prefix}sec{plural}": TIMES[f"{prefix}s"] for prefix in "num" for plural in ("", "s")},
     }
     words = {"sec": TIMES["s"], "secs": TIMES["s"], "min": TIMES["min"]}
-    doubtful = {
+    doubtful: ClassVar[Doubts] = {
         **dict.fromkeys(
             ("Ms", "MS", "mS", "Msec"),
             ("milliseconds or megaseconds", (TIMES["ms"], 10**6 * TIMES["s"])),
@@ -232,7 +236,7 @@ class Size(Quantity):
         "G": BINARY["Gi"],
     }
     words = {"byte": 1, "bytes": 1}
-    doubtful = {
+    doubtful: ClassVar[Doubts] = {
         "KB": ("thousands or 1024s", (DECIMAL["k"], BINARY["Ki"])),
         **{  # iperf 2 reads small letters as powers of 1000, large ones as powers of 1024
             prefix.lower(): ("powers of 1000 or of 1024", (DECIMAL[prefix], binary))

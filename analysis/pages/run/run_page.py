@@ -17,7 +17,7 @@ from analysis.records.evidence import Evidence, read_evidence
 from analysis.records.problems import Problems
 from analysis.records.run_directory import RunRecord, read_run
 from analysis.rendering import page_files
-from analysis.reporting.answers import Answer
+from analysis.reporting.answers import Answer, in_comparison
 from analysis.reporting.repeat_command import repeat_command
 from analysis.reporting.run_pictures import Picture
 from analysis.reporting.study_reports import StudyReport, report_of
@@ -160,5 +160,12 @@ def _context(report: RunReport, pictures: list[Picture]) -> dict[str, Any]:
             for trial in report.results.first
             if trial.ends
         ],
+        "comparison": _comparison(report.results),
         "labels": [condition.label for condition in run.conditions],
     }
+
+
+def _comparison(results: RunResults) -> str:
+    """What heads the column of differences."""
+    conditions = in_comparison(results)
+    return f"{conditions[1].label} against {conditions[0].label}" if conditions else ""
