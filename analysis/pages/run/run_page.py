@@ -12,6 +12,7 @@ from analysis.measures.trial_measures import Measured
 from analysis.network.network_verdict import NetworkVerdict, judge_network
 from analysis.pages.published.published_table import PublishedNumbers
 from analysis.pages.published.run_values import published_beside
+from analysis.pages.run import page_sentences
 from analysis.pages.run.claim_lines import claim_file, first_lines, title, verdict_on_claim
 from analysis.records.evidence import Evidence, read_evidence
 from analysis.records.problems import Problems
@@ -160,8 +161,23 @@ def _context(report: RunReport, pictures: list[Picture]) -> dict[str, Any]:
             for trial in report.results.first
             if trial.ends
         ],
+        "says": _sentences(report, pictures),
         "comparison": _comparison(report.results),
         "labels": [condition.label for condition in run.conditions],
+    }
+
+
+def _sentences(report: RunReport, pictures: list[Picture]) -> dict[str, Any]:
+    """Those that hold for some runs only, by the names of the functions that make them."""
+    run, results = report.run, report.results
+    return {
+        "asked": page_sentences.asked(run),
+        "shared_luck": page_sentences.shared_luck(run),
+        "packets_to_see": page_sentences.packets_to_see(results),
+        "no_picture": page_sentences.no_picture(results),
+        "how_figures_are_written": page_sentences.how_figures_are_written(run),
+        "same_again": page_sentences.same_again(run),
+        "files_beside": page_sentences.files_beside(results, pictures),
     }
 
 
