@@ -164,9 +164,10 @@ def _why(results: RunResults) -> Answer:
         *filter(None, costs),
         (
             "A loss that is found by what arrives after it costs about a round trip; one that is"
-            " not waits for the retransmission time-out, which is at least 200 ms and doubles each"
-            " time (RFC 6298): many round trips of a short path. The more is dropped, the smaller"
-            " the window and the more often nothing arrives after a loss."
+            " not waits for the retransmission time-out, which Linux makes at least 200 ms"
+            " (TCP_RTO_MIN; RFC 6298 says 1 s) and doubles each time: many round trips of a short"
+            " path. The more is dropped, the smaller the window and the more often nothing arrives"
+            " after a loss."
         ),
     ]
     facts = (AGAIN, FAST, TIMEOUTS, PROBES)

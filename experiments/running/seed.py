@@ -39,7 +39,7 @@ def needed_mib(spec: ExperimentSpec) -> int:
     """
     hosts, flows = len(spec.topology.named("host")), len(spec.flows)
     captures = spec.capture_bytes() // len(spec.conditions)
-    longest = max(flow.duration.seconds for flow in spec.flows)
+    longest = max(flow.end.seconds for flow in spec.flows)
     samples = 640 * min(20 * flows, _SAMPLES) * 1.5 * longest
     return 256 + hosts + 3 * flows + int(3 * captures + samples) // 2**20 + _buffers_mib(spec)
 
