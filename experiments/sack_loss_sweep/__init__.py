@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from experiments.definition.profiles import LINUX_3_10, under
 from experiments.spec import ExperimentSpec, Flow, LinkParameters, claim_of, parameter, sack, word
 from topologies.errors import UsageError
-from topologies.topology_spec import Channel
+from topologies.topology_spec import Channel, TopologySpec
 from topologies.two_hosts import two_hosts
 from topologies.units import Duration, Packets, Rate, Share
 
@@ -51,6 +51,9 @@ GRID = {"loss": LOSSES}
 QUICK, FULL = {"duration": "30s"}, {"duration": "300s"}
 PROFILE = LINUX_3_10
 METRIC = "mean_second_kbit_s"
+_SWITCHES = {"tso": ("on", "off"), "place": ("path", "host")}
+_OWN_LINE = Packets(1000)
+"""What a netem holds by default; the published `tc qdisc` names no other limit."""
 PROGRESS = (METRIC, "resent_percent")
 
 
@@ -68,13 +71,34 @@ class SackLossSweepParameters(LinkParameters):
         "on or off: segmentation offloads; on, as the published counts show, a loss takes up to"
         " 64 KB.",
     )
+    place: str = word(
+        "path",
+        "Where packets are lost and wait: path, at a switch; host, in the sender's own netem, as"
+        " published.",
+    )
     period: str = word(
         "today", "The kernel's settings: today, period (as Linux 3.10), or today+period."
     )
 
     def __post_init__(self) -> None:
-        if self.tso not in ("on", "off"):
-            raise UsageError(f"tso cannot be '{self.tso[:40]}'.", "Choose on or off.")
+        for name, choices in _SWITCHES.items():
+            if getattr(self, name) not in choices:
+                raise UsageError(
+                    f"{name} cannot be '{getattr(self, name)[:40]}'.",
+                    f"Choose {' or '.join(choices)}.",
+                )
+
+    def network(self) -> TopologySpec:
+        """Two hosts; the losses are the path's, or those of the sender's own port."""
+        forward = self.channel()
+        plain = two_hosts(forward, replace(forward, loss=Share(0)))
+        if self.place == "path":
+            return plain
+        own = Channel(self.bw, loss=self.loss, queue=self.queue, line=_OWN_LINE)
+        lossless = two_hosts(replace(forward, loss=Share(0)))
+        sender, *others = lossless.links
+        links = (replace(sender, rightward=own), *others)
+        return replace(lossless, links=links, shaping_hosts=("h1",))
 
 
 def experiment(parameters: SackLossSweepParameters) -> ExperimentSpec:
@@ -82,16 +106,12 @@ def experiment(parameters: SackLossSweepParameters) -> ExperimentSpec:
 
     Nothing is captured: the sockets prove the condition.
     """
-    forward = parameters.channel()
-    back = Channel(
-        parameters.bw, parameters.delay, jitter=parameters.jitter, queue=parameters.queue
-    )
     flow = Flow("flow1", "h1", "h2", parameters.duration, interval=Duration.parse("1s"))
     return ExperimentSpec(
         name="sack_loss_sweep",
         claim=claim_of(__doc__),
         topology=replace(
-            two_hosts(forward, back), segmentation="on" if parameters.tso == "on" else "off"
+            parameters.network(), segmentation="on" if parameters.tso == "on" else "off"
         ),
         flows=(flow,),
         conditions=under(PROFILE, parameters.period, (sack(on=False), sack(on=True))),

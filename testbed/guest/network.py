@@ -127,14 +127,19 @@ class LiveNetwork:
             ]
             frame = self.topology.mtu.base + shaping.FRAME - ETHERNET.base
             shaped = [(port.name, port.channel) for port in ports if port.channel]
+            detaching = self.topology.kind(node) != "host"
             lines = [
-                line for name, channel in shaped for line in shaping.commands(name, channel, frame)
+                line
+                for name, channel in shaped
+                for line in shaping.commands(name, channel, frame, detaching=detaching)
             ]
             self.output(node, ["tc", "-batch", "-"], "\n".join(lines))
             rows = self._qdisc_rows(node)
             for port in ports:
                 if port.channel:
-                    self.settings += shaping.compare(port.name, port.channel, rows)
+                    self.settings += shaping.compare(
+                        port.name, port.channel, rows, detaching=detaching
+                    )
 
     def reorder(self) -> None:
         """Give reordering hosts their qdiscs and filter, and check what the kernel made of them."""

@@ -38,10 +38,15 @@ class InterfaceSetting:
     found: str
 
 
-def commands(interface: str, channel: Channel, frame: int = FRAME) -> list[str]:
-    """Lines for `tc -batch` that give `interface` the channel. Full frames have `frame` bytes."""
+def commands(
+    interface: str, channel: Channel, frame: int = FRAME, *, detaching: bool = True
+) -> list[str]:
+    """Lines for `tc -batch` that give `interface` the channel. Full frames have `frame` bytes.
+
+    A line that is not `detaching` leaves packets to their sockets, as a host's own must.
+    """
     device = f"dev {interface}"
-    delay = max(channel.delay, SHORTEST_DELAY)
+    delay = _delay(channel, detaching)
     line = f"delay {microseconds(delay)}" + (
         f" {microseconds(channel.jitter)}" if channel.jitter.base else ""
     )
@@ -55,6 +60,10 @@ def commands(interface: str, channel: Channel, frame: int = FRAME) -> list[str]:
         f"qdisc add {device} parent 1:1 handle 2: tbf {rate}",
         f"qdisc add {device} parent 2:1 handle 3: {_queue(channel)}",
     ]
+
+
+def _delay(channel: Channel, detaching: bool) -> Duration:
+    return max(channel.delay, SHORTEST_DELAY) if detaching else channel.delay
 
 
 def microseconds(value: Duration) -> str:
@@ -108,7 +117,9 @@ def _limit(queue: dict[str, Any], channel: Channel) -> int:
     return int(queue.get("limit", 0)) // (FRAME if channel.discipline == "red" else 1)
 
 
-def compare(interface: str, channel: Channel, rows: list[dict[str, Any]]) -> list[InterfaceSetting]:
+def compare(
+    interface: str, channel: Channel, rows: list[dict[str, Any]], *, detaching: bool = True
+) -> list[InterfaceSetting]:
     """Each field of the channel beside what `tc -j qdisc show` says of the interface.
 
     If they differ, raises TcplabError, which names the interface, what was asked for and what the
@@ -129,7 +140,7 @@ def compare(interface: str, channel: Channel, rows: list[dict[str, Any]]) -> lis
         ),
         (
             "delay",
-            *as_duration(max(channel.delay, SHORTEST_DELAY)),
+            *as_duration(_delay(channel, detaching)),
             *as_duration(Duration(round(delay * 1e9))),
             TICK,
         ),
