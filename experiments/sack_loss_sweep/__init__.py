@@ -52,6 +52,10 @@ QUICK, FULL = {"duration": "30s"}, {"duration": "300s"}
 PROFILE = LINUX_3_10
 METRIC = "mean_second_kbit_s"
 _SWITCHES = {"tso": ("on", "off"), "place": ("path", "host")}
+_FASTER = 10
+"""How many times the path is faster than a port of the sender's own: no buffer is cut there, so the
+receiver gets it whole, as from a network card that puts frames together again (GRO).
+"""
 _OWN_LINE = Packets(1000)
 """What a netem holds by default; the published `tc qdisc` names no other limit."""
 PROGRESS = (METRIC, "resent_percent")
@@ -89,16 +93,16 @@ class SackLossSweepParameters(LinkParameters):
                 )
 
     def network(self) -> TopologySpec:
-        """Two hosts; the losses are the path's, or those of the sender's own port."""
-        forward = self.channel()
-        plain = two_hosts(forward, replace(forward, loss=Share(0)))
+        """Two hosts; the path loses and queues packets, or the sender's own port."""
+        path = self.channel()
+        lossless = replace(path, loss=Share(0))
         if self.place == "path":
-            return plain
+            return two_hosts(path, lossless)
+        network = two_hosts(replace(lossless, bandwidth=Rate(_FASTER * self.bw.base)), lossless)
+        cable, *others = network.links
         own = Channel(self.bw, loss=self.loss, queue=self.queue, line=_OWN_LINE)
-        lossless = two_hosts(replace(forward, loss=Share(0)))
-        sender, *others = lossless.links
-        links = (replace(sender, rightward=own), *others)
-        return replace(lossless, links=links, shaping_hosts=("h1",))
+        links = (replace(cable, rightward=own), *others)
+        return replace(network, links=links, shaping_hosts=("h1",))
 
 
 def experiment(parameters: SackLossSweepParameters) -> ExperimentSpec:
