@@ -52,10 +52,6 @@ QUICK, FULL = {"duration": "30s"}, {"duration": "300s"}
 PROFILE = LINUX_3_10
 METRIC = "mean_second_kbit_s"
 _SWITCHES = {"tso": ("on", "off"), "place": ("path", "host")}
-_FASTER = 10
-"""How many times the path is faster than a port of the sender's own: no buffer is cut there, so the
-receiver gets it whole, as from a network card that puts frames together again (GRO).
-"""
 _OWN_LINE = Packets(1000)
 """What a netem holds by default; the published `tc qdisc` names no other limit."""
 PROGRESS = (METRIC, "resent_percent")
@@ -95,13 +91,19 @@ class SackLossSweepParameters(LinkParameters):
     def network(self) -> TopologySpec:
         """Two hosts; the path loses and queues packets, or the sender's own port."""
         path = self.channel()
-        lossless = replace(path, loss=Share(0))
-        if self.place == "path":
-            return two_hosts(path, lossless)
-        network = two_hosts(replace(lossless, bandwidth=Rate(_FASTER * self.bw.base)), lossless)
-        cable, *others = network.links
+        network = two_hosts(path, replace(path, loss=Share(0)))
+        return network if self.place == "path" else self._of_host(network)
+
+    def _of_host(self, network: TopologySpec) -> TopologySpec:
+        """The same round trip, all of its delay on the way back.
+
+        No port behind the sender's own has a rate: each would cut buffers into frames. So the
+        receiver gets them whole, as from a card that puts frames together again (GRO).
+        """
         own = Channel(self.bw, loss=self.loss, queue=self.queue, line=_OWN_LINE)
-        links = (replace(cable, rightward=own), *others)
+        back = replace(self.channel(), delay=self.delay + self.delay, loss=Share(0))
+        cable, other = network.links
+        links = (replace(cable, rightward=own, leftward=back), replace(other, rightward=None))
         return replace(network, links=links, shaping_hosts=("h1",))
 
 

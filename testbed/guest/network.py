@@ -163,7 +163,7 @@ class LiveNetwork:
             ]
             of_host = self.topology.kind(node) == "host"
             has_buffers = of_host and self.topology.segmentation == "on"
-            frame = shaping.BUFFER if has_buffers else self._frame()
+            frame = shaping.buffer(self._frame()) if has_buffers else self._frame()
             is_line = self.has_lines and not has_buffers
             shaped = [(port.name, port.channel) for port in ports if port.channel]
             lines = [

@@ -26,7 +26,8 @@ from topologies.topology_spec import Channel
 from topologies.units import Duration, Rate, Share
 
 FRAME = 1514  # bytes that tc counts for a full Ethernet frame
-BUFFER = 65549  # the same of the largest that TCP hands down with segmentation on: 64 KiB of IP
+_BUFFER = 65535  # bytes of IP that TCP hands down at once if segmentation is on
+_HEADERS = 66  # bytes of Ethernet, IP, and TCP with timestamps in front of each segment
 # netem without delay, jitter or rate does not detach packets.
 SHORTEST_DELAY = Duration.parse("100ns")
 _LINE = 1  # bytes of burst that make a line of the lab kernel's tbf
@@ -92,6 +93,14 @@ def burst(channel: Channel, frame: int = FRAME, of_host: bool = False) -> int:
     """
     least = frame if of_host else 2 * frame
     return max(least, channel.bandwidth.base * _BURST_TIME.base // (8 * 10**9))
+
+
+def buffer(frame: int) -> int:
+    """What tc counts for the largest buffer of segments in frames of `frame` bytes.
+
+    Each segment has headers of its own (qdisc_pkt_len_init in net/core/dev.c).
+    """
+    return _BUFFER // (frame - _HEADERS) * frame
 
 
 def _queue(channel: Channel, frame: int) -> str:
