@@ -56,7 +56,7 @@ class RunRequest:
 
     def expected_seconds(self) -> float:
         """About how long one seed takes on its own clock."""
-        longest = max(flow.duration.seconds for flow in self.spec.flows)
+        longest = max(flow.end.seconds for flow in self.spec.flows)
         return _START + len(self.spec.conditions) * (1.3 * longest + _CONDITION_OVERHEAD)
 
 
