@@ -15,11 +15,6 @@ REASONS = (
         " at 5 %. " + NO_FACK,
     ),
     (
-        "300 ms delay, .*1 stream, 1800 s",
-        "The short form sends for 120 s, and slow start weighs more in it: 29.9 Mbit/s in 60 s,"
-        " 30.4 in 120, 30.7 in 300.",
-    ),
-    (
         "30 streams, 60 s",
         LATE
         + "Here 16 of 30 (CUBIC) and 16 (Reno) began 3 s late, in which the others had not filled"

@@ -10,19 +10,19 @@ from analysis.reporting.tables import published_rows
 from experiments.published.target import PublishedStudy, Target
 from experiments.published.tcp_assignment import SOURCE, Row, assigned, duration
 
-STUDY = PublishedStudy(SOURCE, order=5)
+STUDY = PublishedStudy(SOURCE, order=5, processor_seconds=(36.0, 36.0))
 _HIGHEST = {"10^14": "2147483647", "10^15": "2147483647"}
 """What a kernel takes for thresholds that do not fit into its integers."""
 
 
-def targets(quick: bool) -> Iterator[Target]:
+def targets(_quick: bool) -> Iterator[Target]:
     """A target for each rate."""
     for row in published_rows(Path(__file__).with_name("published.csv")):
         settings = {
             "cc": row["congestion_control"],
             "jitter": "75ms" if "75 ms" in row["condition"] else "0s",
             "threshold": _threshold(row),
-            "duration": duration(row, quick),
+            "duration": duration(row),
         }
         yield assigned(row, "reordering", settings, row["congestion_control"])
 
