@@ -10,6 +10,9 @@ from msgspec import Struct
 from analysis.records.json_reader import number, text
 from analysis.records.problems import Problems
 
+_LARGEST = 1e300
+"""What is still added up without an overflow; no measurement is larger."""
+
 
 class RowEntry(Struct, frozen=True):
     """A row as it was written; what of its numbers can be used, `checked_row` tells."""
@@ -100,7 +103,8 @@ def checked_row(entry: RowEntry, study: str, problems: Problems) -> PublishedRow
 def _values(content: object, where: str, problems: Problems) -> tuple[float, ...]:
     """The finite numbers of a list, null for a seed that gave none."""
     listed = content if isinstance(content, list) else []
-    values = tuple(value for entry in listed if (value := number(entry)) is not None)
+    numbers = (number(entry) for entry in listed)
+    values = tuple(value for value in numbers if value is not None and abs(value) <= _LARGEST)
     given = sum(entry is not None for entry in listed)
     if len(values) < given or not isinstance(content, list | None):
         problems.add(f"Some values of '{where}' are no finite numbers: they are left out.")

@@ -16,6 +16,8 @@ from analysis.statistics.intervals import CONFIDENCE
 
 RANKED_FROM = 39
 """Runs from which the order alone gives 95 %: a further one lies outside their ends in 2 of 40."""
+_LARGEST = 700.0
+"""Logarithm of what is still a number; a stranger's values may scatter further."""
 _ROUNDING = 1e-9
 """Share of an end by which two floating-point numbers may miss each other and still be the same."""
 
@@ -65,7 +67,7 @@ def next_mean(values: Sequence[float], further: int) -> ValueSpan:
 
 def _on_logarithms(values: Sequence[float]) -> ValueSpan:
     span = _students([log(value) for value in values], 1.0)
-    return ValueSpan(exp(span.low), exp(span.high))
+    return ValueSpan(exp(span.low), exp(min(span.high, _LARGEST)))
 
 
 def _students(values: Sequence[float], share: float) -> ValueSpan:

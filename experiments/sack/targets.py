@@ -25,7 +25,8 @@ STUDY = PublishedStudy(
         " beside our runs without SACK, of which it is one more.",
         "Lines of iperf and captures are of different calls of the script: iperf's connections came"
         " from the ports 41225 (SACK off) and 41226 (on), the captured ones from 41230, at 10:42,"
-        " and 41234, at 11:11. So only the four lines of iperf can tell anything of SACK.",
+        " and 41234, at 11:11. So only the three lines of iperf, seven numbers, can tell anything"
+        " of SACK.",
         "No rows are the lines of tcptrace that follow from others (packets with ACK, without data)"
         " or are zero or the same in every transfer, such as urgent data and the requested MSS.",
     ),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from analysis.figures.published_marks import ValueMark, ValueSource
 
 MOST_PANELS = 8
-MOST_LINES = 60
+MOST_LINES = 32
 _LEAST, _GREATEST = 1e-12, 1e15
 """Sizes that are drawn, in any unit; a number beyond is no measurement."""
 _WIDEST = 1e9

@@ -186,9 +186,10 @@ def as_printed(printed: str) -> str:
 
 
 def _published_range(judged: Judged) -> str:
-    if judged.row.low is None or judged.row.high is None:
+    low, high = judged.row.low, judged.row.high
+    if low is None or high is None or low == high:
         return "" if judged.row.published is not None else UNSTATED
-    return f"{signed(judged.row.low)} to {signed(judged.row.high)}"
+    return _span(ValueSpan(low, high))
 
 
 def _cell(ours: Ours | None, verdict: Agreement, unit: str) -> Cell:
