@@ -11,13 +11,21 @@ import json
 import os
 import resource
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from testbed.guest import baseline, offloads, reordering_qdiscs, rtnetlink, shaping
+from testbed.guest import (
+    baseline,
+    first_packets,
+    netem_draws,
+    offloads,
+    reordering_qdiscs,
+    rtnetlink,
+    shaping,
+)
 from testbed.guest.mtu import set_mtu
 from testbed.guest.namespaces import has_sysctl, network_namespace, set_sysctl
 from testbed.guest.programs import run
@@ -36,11 +44,18 @@ _DESCRIPTORS = 4096  # the most that the kernel grants to root of a guest
 
 @dataclass
 class LiveNetwork:
-    """A running network. `settings` is what was asked for and found of every interface."""
+    """A running network. `settings` is what was asked for and found of every interface.
+
+    With `has_lines` its kernel is the lab's, where a shaped port is a line (testbed.guest.shaping).
+    `rewindings` are the requests that rewind the chance of each shaped port, by the node whose
+    namespace it is in; None for one whose kernel cannot.
+    """
 
     topology: TopologySpec
     mininet: Any
+    has_lines: bool = False
     settings: list[InterfaceSetting] = field(default_factory=list)
+    rewindings: dict[str, list[rtnetlink.NetlinkRequest | None]] = field(default_factory=dict)
 
     def pid(self, node: str) -> int:
         """The process whose network namespace the node lives in."""
@@ -128,13 +143,28 @@ class LiveNetwork:
             frame = self.topology.mtu.base + shaping.FRAME - ETHERNET.base
             shaped = [(port.name, port.channel) for port in ports if port.channel]
             lines = [
-                line for name, channel in shaped for line in shaping.commands(name, channel, frame)
+                line
+                for name, channel in shaped
+                for line in shaping.commands(name, channel, frame, self.has_lines)
             ]
             self.output(node, ["tc", "-batch", "-"], "\n".join(lines))
             rows = self._qdisc_rows(node)
-            for port in ports:
-                if port.channel:
-                    self.settings += shaping.compare(port.name, port.channel, rows)
+            for name, channel in shaped:
+                self.settings += shaping.compare(name, channel, rows, frame)
+            with network_namespace(self.pid(node)):
+                self.rewindings[node] = netem_draws.rewindings([name for name, _ in shaped])
+
+    @property
+    def can_rewind(self) -> bool:
+        """Whether every shaped port can meet the same chance again."""
+        return all(all(requests) for requests in self.rewindings.values())
+
+    def rewind(self) -> None:
+        """Start the chance of all delay lines anew, if their kernel can: the same draws again."""
+        for node, requests in self.rewindings.items():
+            if self.can_rewind:
+                with network_namespace(self.pid(node)):
+                    rtnetlink.apply(request for request in requests if request)
 
     def reorder(self) -> None:
         """Give reordering hosts their qdiscs and filter, and check what the kernel made of them."""
@@ -180,26 +210,35 @@ class LiveNetwork:
 
 @contextmanager
 def network(
-    topology: TopologySpec, *, disposable: bool = False, shells: bool = False
+    topology: TopologySpec,
+    *,
+    disposable: bool = False,
+    shells: bool = False,
+    has_lines: bool = False,
+    ways: Iterable[tuple[str, str]] = (),
 ) -> Iterator[LiveNetwork]:
     """The topology, running and equal to its spec. Raises TcplabError if it is not.
 
     Needs root, Open vSwitch (testbed.guest.openvswitch) and a network namespace in which no
     interface has one of its names. A `disposable` network is left standing: it vanishes with the
     namespaces of the job, or the whole guest, and removing two hundred hosts one by one takes
-    longer than making them. With `shells` commands can be typed into nodes.
+    longer than making them. With `shells` commands can be typed into nodes; `has_lines` is true in
+    the lab kernel. Along `ways`, pairs of hosts, the switches have decided what to do.
     """
     if nodes is None:
         raise TcplabError(
             "Mininet is not installed for this Python.", "Install it: sudo apt-get install mininet"
         )
     _prepare()
-    live = LiveNetwork(topology, nodes.empty_network(shells))
+    live = LiveNetwork(topology, nodes.empty_network(shells), has_lines)
     try:
         _assemble(live)
         nodes.lay(live.mininet)
         live.mininet.start()
+        nodes.forward(topology)
         live.configure()
+        for source, target in ways:
+            first_packets.send(topology, live.pid, source, target)
         live.shape()
         live.reorder()
         yield live
