@@ -14,16 +14,15 @@ from analysis.records import row_columns
 from analysis.records.iperf import IperfInterval
 from analysis.records.run_directory import RunCondition
 from analysis.reporting.answer_wording import (
-    compared,
     each,
     figure,
-    in_the_same_time,
     listed,
     middle,
     more_repetitions,
     parameter,
+    ratios,
 )
-from analysis.reporting.answers import Answer, fact
+from analysis.reporting.answers import Answer, facts
 from analysis.reporting.quantities import counter
 from analysis.reporting.tables import ReportQuantity
 
@@ -102,23 +101,12 @@ def _faster(results: RunResults) -> Answer:
     rates = each(results, RATE)
     if not rates:
         return Answer(question, ("No condition has a rate, so this cannot be answered.",))
-    sentences = [f"The rates are {rates}.", *_ratios(results, RATE), *_limits(results)]
+    sentences = [f"The rates are {rates}.", *ratios(results, RATE, "rate"), *_limits(results)]
     return Answer(
         question,
         (*sentences, *more_repetitions(results)),
-        tuple(fact(results, quantity) for quantity in (RATE, GOODPUT)),
+        facts(results, RATE, GOODPUT),
     )
-
-
-def _ratios(results: RunResults, quantity: ReportQuantity) -> list[str]:
-    """The first condition against each other of the same time."""
-    groups = in_the_same_time(results)
-    return [
-        sentence
-        for first, *others in groups
-        for other in others
-        if (sentence := compared(results, quantity, "rate", first, other))
-    ]
 
 
 def _limits(results: RunResults) -> list[str]:
@@ -183,7 +171,7 @@ def _when(results: RunResults) -> Answer:
     return Answer(
         "When does CUBIC outperform Reno?",
         (standard, sentence),
-        tuple(fact(results, quantity) for quantity in (SACKED, COUNTED, TIMEOUTS, DROPS)),
+        facts(results, SACKED, COUNTED, TIMEOUTS, DROPS),
     )
 
 
@@ -233,9 +221,10 @@ def _many(results: RunResults) -> Answer:
             " start, and a loss cuts only the window of the connection that has it."
         ),
     ]
-    facts = tuple(fact(results, quantity) for quantity in (RATE, FAIRNESS, SLOWEST, FASTEST))
     return Answer(
-        f"What changes with {count} connections, and how do they share?", tuple(sentences), facts
+        f"What changes with {count} connections, and how do they share?",
+        tuple(sentences),
+        facts(results, RATE, FAIRNESS, SLOWEST, FASTEST),
     )
 
 
@@ -249,10 +238,10 @@ def _losses(results: RunResults) -> Answer:
             f"Sent again was {each(results, RESENT)} of all segments; there were"
             f" {each(results, TIMEOUTS)} time-outs."
         ),
-        *_ratios(results, RATE),
+        *ratios(results, RATE, "rate"),
     ]
     return Answer(
         "What does random loss do?",
         tuple(sentences),
-        tuple(fact(results, quantity) for quantity in (LOST, AGAIN, TIMEOUTS)),
+        facts(results, LOST, AGAIN, TIMEOUTS),
     )

@@ -17,11 +17,12 @@ from analysis.reporting.answer_wording import (
     more_repetitions,
     parameter,
 )
-from analysis.reporting.answers import Answer, fact
+from analysis.reporting.answers import Answer, facts
 from analysis.reporting.quantities import counter
 from analysis.reporting.run_pictures import Picture
 from analysis.reporting.study_reports import StudyReport
 from analysis.reporting.tables import Listing, ReportQuantity
+from experiments.packet_dropper import ON_THE_LINK
 from experiments.packet_dropper.original_columns import (
     HEAD,
     NOTES,
@@ -33,8 +34,6 @@ from experiments.packet_dropper.original_columns import (
     spread_of,
 )
 
-ON_THE_LINK = 1514
-"""Bytes of such a frame as the lab's link counts it: without preamble and checksum."""
 ELAPSED = ReportQuantity(
     "Elapsed time",
     "s",
@@ -119,7 +118,7 @@ def _time(results: RunResults) -> Answer:
     return Answer(
         question,
         (*sentences, *more_repetitions(results)),
-        (fact(results, ELAPSED), fact(results, DROPPED)),
+        facts(results, ELAPSED, DROPPED),
     )
 
 
@@ -169,11 +168,11 @@ def _why(results: RunResults) -> Answer:
             " the window and the more often nothing arrives after a loss."
         ),
     ]
-    facts = (AGAIN, FAST, TIMEOUTS, PROBES)
+    used = (AGAIN, FAST, TIMEOUTS, PROBES)
     return Answer(
         "Why does the time grow so fast?",
         tuple(sentences),
-        tuple(fact(results, one) for one in facts),
+        facts(results, *used),
     )
 
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from analysis.measures.metric_keys import metric
 from experiments.definition.catalogue import Experiment
 from experiments.definition.grid import Combination
 from experiments.definition.single_run import single
@@ -57,6 +58,8 @@ class RunOptions:
     def request(self) -> RunRequest:
         """What experiments.running.session carries out. Raises TcplabError, UsageError."""
         spec = self.run.spec
+        if spec.headline:
+            metric(spec.headline.metric)
         testbed = self._testbed()
         if testbed == "virtual":
             guests_at_once(needed_mib(spec), 1)

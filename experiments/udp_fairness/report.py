@@ -15,7 +15,7 @@ from analysis.reporting.answer_wording import (
     parameter,
     side_by_side,
 )
-from analysis.reporting.answers import Answer, fact
+from analysis.reporting.answers import Answer, facts
 from analysis.reporting.flow_tables import rates_of_flows, sharing
 from analysis.reporting.run_pictures import Picture
 from analysis.reporting.study_reports import StudyReport
@@ -117,11 +117,11 @@ def _beside(results: RunResults) -> Answer:
             f" cuts its window (RFC 5681). TCP sent {each(results, RESENT)} of its segments again."
         ),
     ]
-    facts = (SENT, RECEIVED, LOST_SHARE, JITTER, TCP, RESENT, DROPS)
+    used = (SENT, RECEIVED, LOST_SHARE, JITTER, TCP, RESENT, DROPS)
     return Answer(
         question,
         (*sentences, *more_repetitions(results)),
-        tuple(fact(results, quantity) for quantity in facts),
+        facts(results, *used),
     )
 
 
@@ -136,7 +136,7 @@ def _fair(results: RunResults) -> Answer:
         " udp_fairness --set queueing=fifo,sfq,fq_codel,fq,cake,pie"
     )
     question = "Is that fair, and what enforces fairness among the flows?"
-    return Answer(question, (*sentences, ways), (fact(results, RECEIVED), fact(results, TCP)))
+    return Answer(question, (*sentences, ways), facts(results, RECEIVED, TCP))
 
 
 def _share(results: RunResults, condition: RunCondition) -> str:
@@ -174,7 +174,7 @@ def _tcp(results: RunResults) -> Answer:
     return Answer(
         "How evenly do the TCP flows share the rest?",
         sentences,
-        tuple(fact(results, quantity) for quantity in (JAIN, SLOWEST, FASTEST)),
+        facts(results, JAIN, SLOWEST, FASTEST),
     )
 
 

@@ -11,6 +11,7 @@ from analysis.measures.run_results import RunResults, measure_all
 from analysis.measures.trial_measures import Measured
 from analysis.pages.published.published_table import PublishedNumbers
 from analysis.pages.published.run_values import published_beside
+from analysis.pages.run.claim_lines import claim_file, first_lines, title, verdict_on_claim
 from analysis.records.evidence import Evidence, read_evidence
 from analysis.records.problems import Problems
 from analysis.records.run_directory import RunRecord, read_run
@@ -20,6 +21,7 @@ from analysis.reporting.repeat_command import repeat_command
 from analysis.reporting.run_pictures import Picture
 from analysis.reporting.study_reports import StudyReport, report_of
 from analysis.reporting.tables import Listing, ReportTable
+from analysis.statistics.claims import ClaimVerdict
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,7 @@ class RunReport:
     run: RunRecord
     results: RunResults
     study: StudyReport
+    claim: ClaimVerdict | None
     published: PublishedNumbers
     table: ReportTable
     listings: tuple[Listing, ...]
@@ -69,6 +72,7 @@ def make_report(path: Path, out: Path | None = None) -> RunReport:
         run,
         results,
         study,
+        verdict_on_claim(study.verdict(results), run, evidence),
         published,
         table,
         study.listings(results),
@@ -92,6 +96,7 @@ def _files(report: RunReport) -> Iterator[tuple[str, bytes]]:
     yield from report.study.extra_files(report.run)
     pictures = report.study.pictures(report.results)
     yield from ((f"plots/{picture.name}", picture.png) for picture in pictures)
+    yield "claim.json", claim_file(report.run, report.claim)
     context = _context(report, pictures)
     yield from (
         (name, page_files.render(name, context).encode()) for name in ("answers.md", "report.html")
@@ -126,7 +131,9 @@ def _context(report: RunReport, pictures: list[Picture]) -> dict[str, Any]:
         "answers": report.answers,
         "listings": report.listings,
         "published": report.published,
-        "headline": report.answers[0].paragraphs[:2] if report.answers else (),
+        "title": title(run),
+        "first_lines": first_lines(run, report.claim),
+        "verdict": report.claim.word.replace(" ", "-") if report.claim else "undeclared",
         "pictures": pictures,
         "claim": manifest.claim or run.spec.claim,
         "identity": manifest.id or run.path.name,

@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from analysis.measures.run_results import spread
+from analysis.pages.run.claim_lines import first_lines, title
 from analysis.pages.run.run_page import RunReport
 from analysis.reporting import quantities
 from analysis.reporting.tables import Listing, ReportQuantity
@@ -19,8 +20,6 @@ SHORT = (
     quantities.LOSS_SHARE,
 )
 
-MOST_SENTENCES = 3
-"""Paragraphs of the first answer; the page has all."""
 _WIDEST = 40
 """Characters of a cell that still fits beside others."""
 _MOST_LINES = 10
@@ -31,6 +30,9 @@ _BETWEEN = 3
 def print_report(report: RunReport) -> None:
     """Prints the verdict, five quantities and the report's path to standard output."""
     console = Console(highlight=False, soft_wrap=True)
+    console.print(Text(title(report.run), style="bold"))
+    for line in first_lines(report.run, report.claim):
+        console.print(Text(line))
     for sentence in (*report.run.failures, *report.run.warnings, *report.problems):
         console.print(Text(f"Check: {sentence}", style="yellow"))
     if report.results.measured:
@@ -41,8 +43,6 @@ def print_report(report: RunReport) -> None:
         console.print(table)
     if report.published:
         console.print(report.published.table(_MOST_LINES))
-    if report.answers:
-        console.print(Text(" ".join(report.answers[0].paragraphs[:MOST_SENTENCES])))
     if report.run.status != "complete":
         console.print(
             Text(
