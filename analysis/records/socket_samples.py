@@ -24,6 +24,10 @@ class SocketEntry(Struct, frozen=True):
     bytes_retrans: float = 0.0
     total_retrans: float = 0.0
     reordering: float = 0.0
+    rto_us: float = 0.0
+    snd_wnd: float = 0.0
+    lost: float = 0.0
+    retrans: float = 0.0
 
 
 class InstantEntry(Struct, frozen=True):
@@ -40,7 +44,9 @@ class SocketSample:
     `time` is in seconds since 1970, `rtt` and `least_rtt` in seconds, cwnd and ssthresh in
     segments; `ssthresh` is None until the first loss (the kernel's infinity). Bytes count payload,
     `bytes_sent` with its retransmissions. `reordering` is the threshold in segments, which the
-    kernel raises when it sees reordering.
+    kernel raises when it sees reordering. `timeout` is the one for retransmissions, in seconds;
+    `peer_window` what the other end advertised, in bytes; `repairing` the segments that are taken
+    for lost or are on their way a second time.
     """
 
     time: float
@@ -53,6 +59,9 @@ class SocketSample:
     segments_retrans: float
     reordering: float
     least_rtt: float
+    timeout: float = 0.0
+    peer_window: float = 0.0
+    repairing: float = 0.0
 
 
 def read_samples(lines: Iterable[str], port: int) -> list[SocketSample]:
@@ -94,4 +103,7 @@ def _sample(time: float, cwnd: float, socket: SocketEntry) -> SocketSample:
         socket.total_retrans,
         socket.reordering,
         socket.min_rtt_us / 1e6,
+        socket.rto_us / 1e6,
+        socket.snd_wnd,
+        socket.lost + socket.retrans,
     )

@@ -1,14 +1,21 @@
-"""In slow start the sender sends twice as many segments in each round trip as in the one before.
+"""In slow start a sender sends twice as many segments in each round trip as in the one before.
 
-A lone Reno flow over a path so fast that it is never full while the sender starts. README.md has
-the law, its source, and what was found.
+A lone Reno flow over a path that is so fast that slow start does not fill it. README.md has the
+law, its source, and what was found.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from experiments.spec import ExperimentSpec, Flow, LinkParameters, claim_of, congestion_control, parameter
+from experiments.spec import (
+    ExperimentSpec,
+    Flow,
+    LinkParameters,
+    claim_of,
+    congestion_control,
+    parameter,
+)
 from topologies.two_hosts import two_hosts
 from topologies.units import Duration, Packets, Rate, Share
 
@@ -23,14 +30,12 @@ class SlowStartParameters(LinkParameters):
 
 
 def experiment(parameters: SlowStartParameters) -> ExperimentSpec:
-    """One flow with Reno, which leaves slow start at a loss only; buffers do not limit it."""
-    reno = congestion_control("reno")
-    condition = replace(reno, label="Reno")
+    """One flow with Reno, which leaves slow start at a loss only."""
     return ExperimentSpec(
         name="slow_start",
         claim=claim_of(__doc__),
         topology=two_hosts(parameters.channel()),
         flows=(Flow("flow1", "h1", "h2", parameters.duration),),
-        conditions=(condition,),
-        captures=("h1-eth0",),
+        conditions=(congestion_control("reno"),),
+        captures=("h1-eth0", "h2-eth0"),
     )

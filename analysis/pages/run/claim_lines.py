@@ -17,10 +17,11 @@ UNDECLARED = (
 )
 
 
-def title(run: RunRecord) -> str:
+def title(run: RunRecord, verdict: ClaimVerdict | None) -> str:
     """The question that the run is about."""
     headline = run.spec.headline
-    return (headline.question if headline else "") or f"What happened in {run.experiment}?"
+    asked = headline.question if headline else verdict.question if verdict else ""
+    return asked or f"What happened in {run.experiment}?"
 
 
 def verdict_on_claim(

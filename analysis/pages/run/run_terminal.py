@@ -30,7 +30,7 @@ _BETWEEN = 3
 def print_report(report: RunReport) -> None:
     """Prints the verdict, five quantities and the report's path to standard output."""
     console = Console(highlight=False, soft_wrap=True)
-    console.print(Text(title(report.run), style="bold"))
+    console.print(Text(title(report.run, report.claim), style="bold"))
     for line in first_lines(report.run, report.claim):
         console.print(Text(line))
     for sentence in (*report.run.failures, *report.run.warnings, *report.problems):

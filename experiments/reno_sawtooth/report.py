@@ -1,0 +1,89 @@
+"""Reno's sawtooth: the time between its halvings beside that of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+
+from analysis.measures.run_results import RunResults
+from analysis.records.socket_samples import SocketSample
+from analysis.reporting.law_reports import LawComparison, law_report
+from analysis.theory.law import Law, LawPoint
+from analysis.theory.law_graph import LawGraph, LawLine
+from analysis.theory.measured_path import loss_times, path_of, samples_of
+from analysis.theory.window_laws import FilledPath, climbing_time, sawtooth_period
+
+LAW = Law(
+    question="Does Reno's window rise and fall with the period that the path sets?",
+    what="the time from one halving of the window to the next",
+    formula="Reno climbs from half the full window to the full one by a segment a round trip; the"
+    " full window is what path and queue hold, and each round trip is as long as the window makes"
+    " it. Two round trips more pass until the loss is noticed and repaired",
+    source="RFC 5681, section 3.1; RFC 6582, section 3.2; the sum is worked out in README.md",
+    tolerance=0.05,
+    reason="The socket is looked at every 0.1 s; one or two segments more are dropped or not, and"
+    " one more takes another round trip to repair.",
+)
+_APART = 4
+"""Round trips with a full queue within which retransmissions belong to one loss."""
+
+
+def compare(results: RunResults) -> LawComparison:
+    """The teeth after slow start's own loss, of each repetition; the first is drawn."""
+    path = path_of(results)
+    period, apart = sawtooth_period(path), _APART * path.round_trip_at(path.full_window)
+    courses = [samples_of(measured) for measured in results.measured]
+    losses = [loss_times(course, apart)[1:] for course in courses]
+    points = tuple(
+        LawPoint(f"{number}", start - times[0], end - start, period)
+        for times in losses
+        for number, (start, end) in enumerate(pairwise(times), 1)
+    )
+    return LawComparison(
+        LAW,
+        points,
+        ("Tooth", "Seconds to the next halving"),
+        _graph(courses[0], losses[0], path) if points else None,
+        "Each dot is the congestion window of the socket, read every 0.1 s. The line is the model"
+        " from the first loss after slow start on; it is not fitted.",
+        _assumptions(path),
+    )
+
+
+def _graph(course: Sequence[SocketSample], losses: Sequence[float], path: FilledPath) -> LawGraph:
+    begin = losses[0]
+    shown = [sample for sample in course if begin <= sample.time <= losses[-1]]
+    times, windows = _teeth(path, len(losses) - 1)
+    return LawGraph(
+        ("seconds since the first loss after slow start", "congestion window (segments)"),
+        (LawLine("the law", times, windows),),
+        ([sample.time - begin for sample in shown], [sample.cwnd for sample in shown]),
+    )
+
+
+def _teeth(path: FilledPath, number: int) -> tuple[list[float], list[float]]:
+    """The model's window over time, from the moment at which a loss is noticed."""
+    full = path.full_window
+    climbed = list(range(full // 2, full + 1))
+    steps = [path.round_trip_at(window) for window in (full, *climbed)]
+    times, windows = [0.0, *accumulate(steps)], [full, *climbed, full]
+    period = sawtooth_period(path)
+    every = [tooth * period + time for tooth in range(number) for time in times]
+    return every, [float(window) for _ in range(number) for window in windows]
+
+
+def _assumptions(path: FilledPath) -> tuple[str, ...]:
+    trips = [1000 * path.round_trip_at(window) for window in (0, path.full_window)]
+    return (
+        f"Path and queue hold {path.full_window} segments: {path.product:.1f} on the way and"
+        f" {path.queue:g} in the queue. The round trip is {trips[0]:.0f} ms without a queue and"
+        f" {trips[1]:.0f} ms when it is full.",
+        f"The climb takes {climbing_time(path):.2f} s, the two further round trips"
+        f" {2 * trips[1] / 1000:.2f} s.",
+        "Linux adds a segment for each window of acknowledged segments, not of ACKs, so that a"
+        " receiver that delays its ACKs does not slow the climb (tcp_cong_avoid_ai in"
+        " net/ipv4/tcp_cong.c).",
+    )
+
+
+REPORT = law_report(compare)
