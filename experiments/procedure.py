@@ -54,7 +54,10 @@ def perform(data: Any, job: JobContext) -> None:
     """Carry out the experiment that `data` describes. Each condition's results come as it ends."""
     spec: ExperimentSpec = from_data(ExperimentSpec, data)
     job.enter("building the network")
-    with network(spec.topology, disposable=True) as live, loaded(spec.modules, job) as modules:
+    with (
+        network(spec.topology, disposable=True, has_lines=job.virtual, ways=_ways(spec)) as live,
+        loaded(spec.modules, job) as modules,
+    ):
         _write(job.work / "environment.json", _environment(spec, live, job) | {"modules": modules})
         job.deliver("environment.json")
         for condition in spec.conditions:
@@ -78,6 +81,8 @@ def _environment(spec: ExperimentSpec, live: LiveNetwork, job: JobContext) -> di
         "receiver_kib": _receive_kib(len(spec.flows)) if job.preload else None,
         "socket_sample_seconds": sampling_interval(len(spec.flows)),
         "baseline": baseline.HOST,
+        "lines": live.has_lines,
+        "same_draws": live.can_rewind,
         "asked_and_found": [asdict(setting) for setting in live.settings],
     }
 
@@ -90,6 +95,7 @@ def _measure(
     hosts = _hosts(spec)
     settings = baseline.HOST | dict(condition.sysctls)
     sysctls = {host: live.set_sysctls(host, settings) for host in hosts}
+    live.rewind()
     before = _readout(live, hosts)
     reordered = live.reorderings()
     warnings: list[str] = []
@@ -111,6 +117,12 @@ def _measure(
 def _hosts(spec: ExperimentSpec) -> list[str]:
     """Every host that sends or receives."""
     return sorted({end for flow in spec.flows for end in (flow.sender, flow.receiver)})
+
+
+def _ways(spec: ExperimentSpec) -> list[tuple[str, str]]:
+    """Every pair of hosts between which packets go, both ways."""
+    ends = dict.fromkeys((flow.sender, flow.receiver) for flow in spec.flows)
+    return [way for pair in ends for way in (pair, pair[::-1])]
 
 
 def _readout(live: LiveNetwork, hosts: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -7,12 +7,21 @@ import signal
 import hypothesis
 import pytest
 
-# A shell starts what it puts into the background with Ctrl-C ignored, and that is inherited: the
-# programs under test are to have signals as a person's terminal gives them.
-signal.signal(signal.SIGINT, signal.default_int_handler)
 # No example fails because the machine is slow.
 hypothesis.settings.register_profile("any_machine", deadline=None)
 hypothesis.settings.load_profile("any_machine")
+
+
+@pytest.fixture(autouse=True)
+def signals_of_a_terminal() -> None:
+    """Give the programs under test their signals as a person's terminal gives them.
+
+    A shell starts what it puts into the background with Ctrl-C ignored, nohup with SIGHUP, and
+    that is inherited. In each test, since what starts the workers of the tests sets signals too.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -67,6 +67,22 @@ def neighbours(topology: TopologySpec, interface: Interface) -> tuple[tuple[str,
     )
 
 
+def forwarding(topology: TopologySpec, switch: str) -> tuple[tuple[str, str], ...]:
+    """(MAC, port of the switch) of every interface that can be reached through it.
+
+    Nothing for a switch with two ports, which has no choice.
+    """
+    macs = {interface.port.name: interface.mac for interface in interfaces(topology)}
+    ports = [port for port in topology.ports if port.node == switch]
+    return tuple(
+        (macs[name], port.name)
+        for port in ports
+        if len(ports) > 2
+        for name in sorted(_behind(topology, port))
+        if name in macs
+    )
+
+
 def routes(topology: TopologySpec, node: str) -> tuple[Route, ...]:
     """The shortest routes of a host or router to the segments that it is not part of."""
     everything = interfaces(topology)
@@ -107,6 +123,28 @@ def _segments(topology: TopologySpec) -> dict[str, int]:
             number = len(set(numbers.values()))
             numbers.update(dict.fromkeys(members, number))
     return numbers
+
+
+def _behind(topology: TopologySpec, port: Port) -> set[str]:
+    """The names of all interfaces that what leaves through a port of a switch can get to."""
+    names: set[str] = set()
+    passed, waiting = {port.node}, [port]
+    while waiting:
+        current = waiting.pop()
+        far_ends = [
+            other
+            for other in topology.ports
+            if other.node == current.peer and other.peer == current.node
+        ]
+        names.update(other.name for other in far_ends)
+        if topology.kind(current.peer) == "switch" and current.peer not in passed:
+            passed.add(current.peer)
+            waiting += [
+                other
+                for other in topology.ports
+                if other.node == current.peer and other.peer not in passed
+            ]
+    return names
 
 
 def _joined(topology: TopologySpec, port: Port) -> set[str]:

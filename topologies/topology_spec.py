@@ -30,6 +30,7 @@ _LONGEST_NAME = 9
 class Channel:
     """One direction: a delay line (delay, jitter, loss), then `queue` packets for `bandwidth`.
 
+    `queue` are those that wait, without the one that is being sent.
     A packet is lost before it waits, as in Mininet's TCLink, whose HTB drops in its netem leaf.
     Jitter reorders packets, as netem's does. `line` is how many packets the delay line holds at
     once: by default more than any path has on its way; netem's own default is 1000. Packets that a

@@ -10,19 +10,20 @@ from __future__ import annotations
 import json
 import os
 import resource
+import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from testbed.guest import baseline, offloads, reordering_qdiscs, rtnetlink, shaping
+from testbed.guest import baseline, netem_draws, offloads, reordering_qdiscs, rtnetlink, shaping
 from testbed.guest.mtu import set_mtu
 from testbed.guest.namespaces import has_sysctl, network_namespace, set_sysctl
 from testbed.guest.programs import run
 from testbed.guest.shaping import InterfaceSetting
-from topologies.addresses import PREFIX, address_of, interfaces, neighbours, routes
+from topologies.addresses import PREFIX, address_of, forwarding, interfaces, neighbours, routes
 from topologies.errors import TcplabError
 from topologies.topology_spec import ETHERNET, Port, TopologySpec
 
@@ -31,16 +32,24 @@ try:
 except ImportError:  # no Mininet: reported when a network is built, not when this is imported
     nodes = None  # type: ignore[assignment]
 
+_READY = 10.0  # seconds in which a datagram crosses the network that nothing delays
 _DESCRIPTORS = 4096  # the most that the kernel grants to root of a guest
 
 
 @dataclass
 class LiveNetwork:
-    """A running network. `settings` is what was asked for and found of every interface."""
+    """A running network. `settings` is what was asked for and found of every interface.
+
+    With `has_lines` its kernel is the lab's, where a shaped port is a line (testbed.guest.shaping).
+    `rewindings` are the requests that rewind the chance of each shaped port, by the node whose
+    namespace it is in; None for one whose kernel cannot.
+    """
 
     topology: TopologySpec
     mininet: Any
+    has_lines: bool = False
     settings: list[InterfaceSetting] = field(default_factory=list)
+    rewindings: dict[str, list[rtnetlink.NetlinkRequest | None]] = field(default_factory=dict)
 
     def pid(self, node: str) -> int:
         """The process whose network namespace the node lives in."""
@@ -116,6 +125,33 @@ class LiveNetwork:
         )
         return rows
 
+    def forward(self) -> None:
+        """Tell the switches who is behind which port.
+
+        A switch that has never heard of a host sends what is for it to all its ports, for as long
+        as the host says nothing: a flow of UDP is not answered.
+        """
+        for switch in self.topology.named("switch"):
+            if ways := forwarding(self.topology, switch):
+                nodes.forward(switch, ways)
+
+    def introduce(self, ways: Iterable[tuple[str, str]]) -> None:
+        """Have a datagram go from the first host of each pair to the second.
+
+        The first packet of a way is decided by the switches' daemon, which takes 5 us of the
+        guest's time; that of a flow shall not be the first. For a network that is not shaped yet.
+        """
+        for source, target in ways:
+            with network_namespace(self.pid(target)):
+                receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            with network_namespace(self.pid(source)):
+                sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            with receiver, sender:
+                receiver.settimeout(_READY)
+                receiver.bind((address_of(self.topology, target), 0))
+                sender.sendto(b"", receiver.getsockname())
+                receiver.recv(1)
+
     def shape(self) -> None:
         """Give every port its channel, and check what the kernel made of it."""
         switches = self.topology.named("switch")
@@ -128,13 +164,28 @@ class LiveNetwork:
             frame = self.topology.mtu.base + shaping.FRAME - ETHERNET.base
             shaped = [(port.name, port.channel) for port in ports if port.channel]
             lines = [
-                line for name, channel in shaped for line in shaping.commands(name, channel, frame)
+                line
+                for name, channel in shaped
+                for line in shaping.commands(name, channel, frame, self.has_lines)
             ]
             self.output(node, ["tc", "-batch", "-"], "\n".join(lines))
             rows = self._qdisc_rows(node)
-            for port in ports:
-                if port.channel:
-                    self.settings += shaping.compare(port.name, port.channel, rows)
+            for name, channel in shaped:
+                self.settings += shaping.compare(name, channel, rows, frame)
+            with network_namespace(self.pid(node)):
+                self.rewindings[node] = netem_draws.rewindings([name for name, _ in shaped])
+
+    @property
+    def can_rewind(self) -> bool:
+        """Whether every shaped port can meet the same chance again."""
+        return all(all(requests) for requests in self.rewindings.values())
+
+    def rewind(self) -> None:
+        """Start the chance of all delay lines anew, if their kernel can: the same draws again."""
+        for node, requests in self.rewindings.items():
+            if self.can_rewind:
+                with network_namespace(self.pid(node)):
+                    rtnetlink.apply(request for request in requests if request)
 
     def reorder(self) -> None:
         """Give reordering hosts their qdiscs and filter, and check what the kernel made of them."""
@@ -180,26 +231,34 @@ class LiveNetwork:
 
 @contextmanager
 def network(
-    topology: TopologySpec, *, disposable: bool = False, shells: bool = False
+    topology: TopologySpec,
+    *,
+    disposable: bool = False,
+    shells: bool = False,
+    has_lines: bool = False,
+    ways: Iterable[tuple[str, str]] = (),
 ) -> Iterator[LiveNetwork]:
     """The topology, running and equal to its spec. Raises TcplabError if it is not.
 
     Needs root, Open vSwitch (testbed.guest.openvswitch) and a network namespace in which no
     interface has one of its names. A `disposable` network is left standing: it vanishes with the
     namespaces of the job, or the whole guest, and removing two hundred hosts one by one takes
-    longer than making them. With `shells` commands can be typed into nodes.
+    longer than making them. With `shells` commands can be typed into nodes; `has_lines` is true in
+    the lab kernel. Along `ways`, pairs of hosts, the switches have decided what to do.
     """
     if nodes is None:
         raise TcplabError(
             "Mininet is not installed for this Python.", "Install it: sudo apt-get install mininet"
         )
     _prepare()
-    live = LiveNetwork(topology, nodes.empty_network(shells))
+    live = LiveNetwork(topology, nodes.empty_network(shells), has_lines)
     try:
         _assemble(live)
         nodes.lay(live.mininet)
         live.mininet.start()
+        live.forward()
         live.configure()
+        live.introduce(ways)
         live.shape()
         live.reorder()
         yield live

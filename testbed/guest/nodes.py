@@ -12,6 +12,7 @@ import os
 import shlex
 import socket
 import subprocess
+from collections.abc import Iterable
 from contextlib import ExitStack
 from typing import Any
 
@@ -145,6 +146,15 @@ def lay(mininet: Any) -> None:
     lines = [cable.line() for cable in mininet.links]
     ends = [end for switch in mininet.switches for end in switch.intfList() if end.link]
     _ip(lines + [f"link set {end.name} up" for end in ends])
+
+
+def forward(switch: str, ways: Iterable[tuple[str, str]]) -> None:
+    """Have a switch send what is for each MAC address through its port. Raises CommandError.
+
+    ovs-ofctl(8); whatever else comes is still switched as it was.
+    """
+    flows = "".join(f'dl_dst={mac},actions=output:"{port}"\n' for mac, port in ways)
+    run(["ovs-ofctl", "add-flows", switch, "-"], flows)
 
 
 def take_down(mininet: Any) -> None:

@@ -17,6 +17,7 @@ _SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 # Seconds of uptime. Before 10, ovs-vswitchd counts no CPU, takes no handler thread and drops all
 # upcalls.
 _SETTLED = 11.0
+_LONGEST_IDLE = 24 * 3600 * 1000  # ms that a flow which nobody uses stays decided; usually 10 s
 
 
 def start_open_vswitch() -> None:
@@ -38,7 +39,8 @@ def start_open_vswitch() -> None:
     database, control = _RUN / "conf.db", _RUN / "db.sock"
     run(["ovsdb-tool", "create", str(database), str(_SCHEMA)])
     _start("ovsdb-server", str(database), f"--remote=punix:{control}")
-    run(["ovs-vsctl", "--no-wait", "init"])
+    idle = f"other_config:max-idle={_LONGEST_IDLE}"
+    run(["ovs-vsctl", "--no-wait", "init", "--", "set", "Open_vSwitch", ".", idle])
     _start("ovs-vswitchd", f"unix:{control}")
 
 

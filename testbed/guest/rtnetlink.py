@@ -22,6 +22,9 @@ _UP = 0x1
 _PERMANENT = 0x80  # NUD_PERMANENT
 _MAIN, _BOOT, _UNICAST = 254, 3, 1  # the main table, RTPROT_BOOT, RTN_UNICAST
 _HEADER = struct.Struct("=IHHII")
+_ATTRIBUTE = struct.Struct("=HH")
+_DUMP, _ERROR, _DONE = 0x300, 2, 3  # NLM_F_DUMP, NLMSG_ERROR, NLMSG_DONE
+_LONGEST_ANSWER = 1 << 16  # bytes; a dump comes in pieces that are shorter (af_netlink.c)
 # Messages in one system call: every one may be answered, and the answers must fit the buffer.
 _TOGETHER = 200
 
@@ -45,7 +48,7 @@ def address(interface: str, at: str, prefix: int) -> NetlinkRequest:
     """Give an interface an IPv4 address."""
     body = struct.pack("=BBBBI", socket.AF_INET, prefix, 0, 0, socket.if_nametoindex(interface))
     for kind in (1, 2):  # IFA_ADDRESS, IFA_LOCAL
-        body += _attribute(kind, socket.inet_aton(at))
+        body += attribute(kind, socket.inet_aton(at))
     return NetlinkRequest(f"address add {at}/{prefix} dev {interface}", _NEW_ADDRESS, body)
 
 
@@ -65,14 +68,14 @@ def neighbours(interface: str, pairs: Iterable[tuple[str, str]]) -> Iterator[Net
 @cache
 def _neighbour(at: str, mac: str) -> bytes:
     """NDA_DST and NDA_LLADDR; the same for every host that knows this neighbour."""
-    return _attribute(1, socket.inet_aton(at)) + _attribute(2, bytes.fromhex(mac.replace(":", "")))
+    return attribute(1, socket.inet_aton(at)) + attribute(2, bytes.fromhex(mac.replace(":", "")))
 
 
 def route(network: str, prefix: int, gateway: str) -> NetlinkRequest:
     """A route to an IPv4 network through a gateway in a network of the node's own."""
     body = struct.pack("=BBBBBBBBI", socket.AF_INET, prefix, 0, 0, _MAIN, _BOOT, 0, _UNICAST, 0)
-    body += _attribute(1, socket.inet_aton(network))  # RTA_DST
-    body += _attribute(5, socket.inet_aton(gateway))  # RTA_GATEWAY
+    body += attribute(1, socket.inet_aton(network))  # RTA_DST
+    body += attribute(5, socket.inet_aton(gateway))  # RTA_GATEWAY
     return NetlinkRequest(f"route add {network}/{prefix} via {gateway}", _NEW_ROUTE, body)
 
 
@@ -113,6 +116,30 @@ def _together(control: socket.socket, requests: list[NetlinkRequest]) -> None:
             )
 
 
+def dump(kind: int, body: bytes) -> Iterator[bytes]:
+    """What the kernel lists for a request of that kind, a message each, without their headers."""
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as control:
+        control.send(_HEADER.pack(_HEADER.size + len(body), kind, _REQUEST | _DUMP, 0, 0) + body)
+        while True:
+            answer = control.recv(_LONGEST_ANSWER)
+            while answer:
+                length, answered, *_ = _HEADER.unpack_from(answer)
+                if answered in (_ERROR, _DONE):
+                    return
+                yield answer[_HEADER.size : length]
+                answer = answer[length:]
+
+
+def attributes(content: bytes) -> dict[int, bytes]:
+    """Attributes in a row, as netlink(7) has them: number to value."""
+    values: dict[int, bytes] = {}
+    while len(content) >= _ATTRIBUTE.size:
+        length, kind = _ATTRIBUTE.unpack_from(content)
+        values[kind] = content[_ATTRIBUTE.size : length]
+        content = content[length + -length % 4 :]
+    return values
+
+
 def _message(request: NetlinkRequest, number: int, answered: bool) -> bytes:
     flags = (
         _REQUEST | (_ACKNOWLEDGE if answered else 0) | (0 if request.kind == _NEW_LINK else _CREATE)
@@ -123,5 +150,6 @@ def _message(request: NetlinkRequest, number: int, answered: bool) -> bytes:
     )
 
 
-def _attribute(kind: int, value: bytes) -> bytes:
-    return struct.pack("=HH", 4 + len(value), kind) + value + b"\0" * (-len(value) % 4)
+def attribute(kind: int, value: bytes) -> bytes:
+    """One attribute, filled up to a multiple of four bytes."""
+    return _ATTRIBUTE.pack(_ATTRIBUTE.size + len(value), kind) + value + b"\0" * (-len(value) % 4)

@@ -9,6 +9,11 @@
 Rate, queue and delay line are apart, so the queue holds waiting packets only and not those in
 flight; in Mininet's TCLink one netem holds both, and HTB over netem falls far short at high
 rates.
+
+In the lab kernel the rate is a line: each packet takes its own time on it, and the next one leaves
+the queue when it is through (testbed/lab/kernel/lab.patch: tbf with a burst below the MTU). A stock
+kernel has a token bucket only, which lets a lone packet and a burst through at once; it needs one,
+since its timers may be late.
 """
 
 from __future__ import annotations
@@ -22,8 +27,10 @@ from topologies.units import Duration, Rate, Share
 
 FRAME = 1514  # bytes that tc counts for a full Ethernet frame
 # netem without delay, jitter or rate does not detach packets.
-SHORTEST_DELAY = Duration.parse("10us")
+SHORTEST_DELAY = Duration.parse("100ns")
+_LINE = 1  # bytes of burst that make a line of the lab kernel's tbf
 _BURST_TIME = Duration.parse("250us")  # how late a timer may fire in real time without losing rate
+_FQ_FLOW, _FQ_LEAST = 100, 10  # packets
 _TOLERANCE = 1e-3  # relative; netem keeps probabilities in 32 bits and tc prints six digits
 TICK = 1001  # nanoseconds; tc prints whole microseconds and rounds down: 99us for 100us
 
@@ -38,8 +45,13 @@ class InterfaceSetting:
     found: str
 
 
-def commands(interface: str, channel: Channel, frame: int = FRAME) -> list[str]:
-    """Lines for `tc -batch` that give `interface` the channel. Full frames have `frame` bytes."""
+def commands(
+    interface: str, channel: Channel, frame: int = FRAME, is_line: bool = False
+) -> list[str]:
+    """Lines for `tc -batch` that give `interface` the channel. Full frames have `frame` bytes.
+
+    With `is_line`, which only the lab kernel can, every packet takes its own time at the rate.
+    """
     device = f"dev {interface}"
     delay = max(channel.delay, SHORTEST_DELAY)
     line = f"delay {microseconds(delay)}" + (
@@ -47,13 +59,13 @@ def commands(interface: str, channel: Channel, frame: int = FRAME) -> list[str]:
     )
     loss = f" loss {channel.loss}" if channel.loss.base else ""
     rate = (
-        f"rate {channel.bandwidth.base}bit burst {burst(channel, frame)} limit"
-        f" {channel.queue.base * frame}"
+        f"rate {channel.bandwidth.base}bit burst {_LINE if is_line else burst(channel, frame)}"
+        f" limit {channel.queue.base * frame}"
     )
     return [
         f"qdisc add {device} root handle 1: netem limit {channel.line} {line}{loss}",
         f"qdisc add {device} parent 1:1 handle 2: tbf {rate}",
-        f"qdisc add {device} parent 2:1 handle 3: {_queue(channel)}",
+        f"qdisc add {device} parent 2:1 handle 3: {_queue(channel, frame)}",
     ]
 
 
@@ -67,26 +79,26 @@ def burst(channel: Channel, frame: int = FRAME) -> int:
     return max(2 * frame, channel.bandwidth.base * _BURST_TIME.base // (8 * 10**9))
 
 
-def _queue(channel: Channel) -> str:
+def _queue(channel: Channel, frame: int) -> str:
     """The discipline of the queue, limited to `channel.queue` packets in its own unit (tc(8)).
 
-    sfq's own default is 127 packets a flow, so that a long queue would have no effect. cake is
-    given the bytes of that many full frames. red marks between a sixth and half of its queue, as
-    its manual page advises.
+    What is not named has its default. sfq's own default is 127 packets a flow, so that a long queue
+    would have no effect. cake and red are given the bytes of that many full frames. red marks
+    between a sixth and half of its queue, as tc-red(8) advises.
     """
-    packets, octets = channel.queue.base, channel.queue.base * FRAME
+    packets, octets = channel.queue.base, channel.queue.base * frame
     match channel.discipline:
         case "fifo":
             return f"pfifo limit {packets}"
         case "sfq":
             return f"sfq limit {packets} depth {min(packets, 127)}"
         case "fq":
-            return f"fq limit {packets} flow_limit {packets}"
+            return f"fq limit {packets} flow_limit {_flow_limit(packets)}"
         case "cake":
             return f"cake unlimited memlimit {octets}"
         case "red":
             average = (
-                f"min {octets // 6} max {octets // 2} avpkt {FRAME} burst {_red_burst(packets)}"
+                f"min {octets // 6} max {octets // 2} avpkt {frame} burst {_red_burst(packets)}"
             )
             return (
                 f"red limit {octets} {average} probability 0.02 bandwidth"
@@ -96,19 +108,30 @@ def _queue(channel: Channel) -> str:
             return f"{discipline} limit {packets}"
 
 
+def _flow_limit(packets: int) -> int:
+    """Packets of one flow in fq: its default of 100 (tc-fq(8)), but a tenth of a shorter queue.
+
+    fq drops what comes to a full queue, whichever flow it is of: a flow that may fill the queue
+    keeps all others out. Ten are an initial window.
+    """
+    return min(packets, max(_FQ_LEAST, min(_FQ_FLOW, packets // 10)))
+
+
 def _red_burst(packets: int) -> int:
     """(2 min + max) / (3 avpkt), tc-red(8)."""
     return max(1, (2 * packets // 6 + packets // 2) // 3 + 1)
 
 
-def _limit(queue: dict[str, Any], channel: Channel) -> int:
+def _limit(queue: dict[str, Any], channel: Channel, frame: int) -> int:
     """The queue's length in packets as tc reads it back."""
     if channel.discipline == "cake":
-        return int(queue.get("memlimit", 0)) // FRAME
-    return int(queue.get("limit", 0)) // (FRAME if channel.discipline == "red" else 1)
+        return int(queue.get("memlimit", 0)) // frame
+    return int(queue.get("limit", 0)) // (frame if channel.discipline == "red" else 1)
 
 
-def compare(interface: str, channel: Channel, rows: list[dict[str, Any]]) -> list[InterfaceSetting]:
+def compare(
+    interface: str, channel: Channel, rows: list[dict[str, Any]], frame: int = FRAME
+) -> list[InterfaceSetting]:
     """Each field of the channel beside what `tc -j qdisc show` says of the interface.
 
     If they differ, raises TcplabError, which names the interface, what was asked for and what the
@@ -116,7 +139,7 @@ def compare(interface: str, channel: Channel, rows: list[dict[str, Any]]) -> lis
     """
     netem, tbf, queue = (options_of(interface, rows, handle) for handle in ("1:", "2:", "3:"))
     delay, jitter = (float(netem.get("delay", {}).get(name, 0)) for name in ("delay", "jitter"))
-    limit, line_length = _limit(queue, channel), int(netem.get("limit", 0))
+    limit, line_length = _limit(queue, channel, frame), int(netem.get("limit", 0))
     loss = float(netem.get("loss-random", {}).get("loss", 0))
     pairs: list[tuple[str, str, float, str, float, float]] = [
         (

@@ -41,7 +41,7 @@ def perform(data: Any, job: JobContext) -> None:
     """
     topology: TopologySpec = from_data(TopologySpec, data["topology"])
     job.enter("building the network")
-    with network(topology, disposable=True, shells=True) as live:
+    with network(topology, disposable=True, shells=True, has_lines=job.virtual) as live:
         _tell_mininet(live)
         job.enter("ready")
         with _terminal(Mailbox(job.delivery), *data["size"]):

@@ -10,7 +10,7 @@ import pytest
 
 from testbed.guest.shaping import commands, compare
 from topologies.errors import TcplabError
-from topologies.topology_spec import Channel
+from topologies.topology_spec import Channel, Discipline
 from topologies.units import Duration, Packets, Rate, Share
 
 CHANNEL = Channel(
@@ -38,7 +38,7 @@ def test_the_commands_keep_delay_line_rate_and_queue_apart() -> None:
 
 
 def test_a_channel_without_delay_still_detaches_packets_from_their_socket() -> None:
-    assert "delay 10.000us" in commands("s1-eth2", Channel(Rate.parse("1gbit")))[0]
+    assert "delay 0.100us" in commands("s1-eth2", Channel(Rate.parse("1gbit")))[0]
 
 
 def test_what_the_kernel_has_is_the_channel() -> None:
@@ -90,3 +90,31 @@ def test_a_loss_near_the_end_of_netems_32_bits_still_compares() -> None:
     rows = copy.deepcopy(REAL)
     rows[1]["options"]["loss-random"]["loss"] = 1.00117e-08
     compare("s1-eth2", dataclasses.replace(CHANNEL, loss=Share.parse("0.000001%")), rows)
+
+
+def test_a_line_is_a_bucket_that_holds_nothing() -> None:
+    tbf = commands("s1-eth2", CHANNEL, is_line=True)[1]
+    assert tbf == (
+        "qdisc add dev s1-eth2 parent 1:1 handle 2: tbf rate 1000000bit burst 1 limit 1514000"
+    )
+
+
+@pytest.mark.parametrize(
+    ("packets", "limit"), [(5, 5), (50, 10), (200, 20), (1000, 100), (10_000, 100)]
+)
+def test_no_flow_may_fill_the_queue_of_fq(packets: int, limit: int) -> None:
+    channel = dataclasses.replace(CHANNEL, queue=Packets(packets), discipline="fq")
+    assert commands("s1-eth2", channel)[2].endswith(f"fq limit {packets} flow_limit {limit}")
+
+
+@pytest.mark.parametrize(("discipline", "field"), [("red", "limit"), ("cake", "memlimit")])
+def test_queues_of_bytes_hold_that_many_full_frames_of_their_network(
+    discipline: Discipline, field: str
+) -> None:
+    channel = dataclasses.replace(CHANNEL, queue=Packets(50), discipline=discipline)
+    jumbo = commands("s1-eth2", channel, frame=9014)[2]
+    assert f"{field} {50 * 9014}" in jumbo
+    rows = copy.deepcopy(REAL)
+    rows[3]["options"] = {field: 50 * 1514}
+    with pytest.raises(TcplabError, match="50 packets was asked for, the kernel has 8 packets"):
+        compare("s1-eth2", channel, rows, frame=9014)

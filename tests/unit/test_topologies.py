@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from topologies.addresses import address_of, interfaces, neighbours, routes
+from topologies.addresses import address_of, forwarding, interfaces, neighbours, routes
 from topologies.chain import chain
 from topologies.data import digest, from_data, to_data
 from topologies.dumbbell import dumbbell
@@ -165,3 +165,17 @@ def test_sizes_of_shapes_are_bounded(count: int) -> None:
     for shape in (dumbbell, chain, parking_lot):
         with pytest.raises(UsageError):
             shape(count, CHANNEL)
+
+
+@EACH
+def test_a_switch_with_a_choice_knows_the_port_of_everybody_behind_it(
+    topology: TopologySpec,
+) -> None:
+    for switch in topology.named("switch"):
+        ways = forwarding(topology, switch)
+        ports = [port.name for port in topology.ports if port.node == switch]
+        assert {port for _, port in ways} == (set(ports) if len(ports) > 2 else set())
+        hosts = {end.mac: end.port.node for end in interfaces(topology)}
+        for mac, port in ways:
+            if topology.kind(hosts[mac]) == "host":
+                assert topology.path(switch, hosts[mac])[0].name == port
