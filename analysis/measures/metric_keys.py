@@ -105,6 +105,13 @@ PATH_LOST = _declare("path.lost", "packets", _QDISCS)
 PATH_DROPPED = _declare("path.dropped", "packets", _QDISCS)
 PATH_SHARE = _declare("path.share", "%", _QDISCS)
 
+_CAUSES = "qdiscs.json, all ports, and counters.json, all hosts"
+DROPS_RANDOM = _declare("drops.random", "packets", _CAUSES)
+DROPS_FULL = _declare("drops.full_queue", "packets", _CAUSES)
+DROPS_MANAGED = _declare("drops.active_queue_management", "packets", _CAUSES)
+DROPS_HOSTS = _declare("drops.hosts", "packets", _CAUSES)
+DROPS_UNASKED = _declare("drops.unasked", "packets", _CAUSES)
+
 _GAPS = "gaps between data segments in the sender's .pcap"
 PAUSE_COUNT = _declare("pauses.count", "", _GAPS)
 PAUSE_TOTAL = _declare("pauses.total", "s", _GAPS)

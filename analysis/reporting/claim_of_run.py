@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from math import nan
+from typing import Literal
 
 from analysis.measures import metric_keys
 from analysis.measures.metric_keys import MetricKey, UnknownMetric
 from analysis.measures.run_results import RunResults
 from analysis.measures.trial_measures import Measured
+from analysis.records.problems import printable
 from analysis.records.run_directory import RunRecord
 from analysis.records.spec_file import HeadlineEntry, SubjectEntry
 from analysis.statistics.claims import (
@@ -26,30 +28,32 @@ _OF_FLOW = "metric."
 
 
 def claim_of_run(results: RunResults) -> ClaimVerdict | None:
-    """The verdict; None if the spec declares no claim, or one that cannot be read."""
+    """The verdict; None if the spec declares no claim. One that cannot be judged is not shown."""
     headline = results.run.spec.headline
     if headline is None:
         return None
     try:
-        key = metric_keys.metric(headline.metric)
-        margin = Share.parse(headline.margin).fraction
-    except (UnknownMetric, UsageError):
-        return None
+        return _judged(results, headline, metric_keys.metric(headline.metric))
+    except (UnknownMetric, UsageError) as error:
+        return ClaimVerdict(headline.question, headline.question, "not shown", printable(error))
+
+
+def _judged(results: RunResults, headline: HeadlineEntry, key: MetricKey) -> ClaimVerdict:
+    """The verdict by the claim's direction. Raises UsageError if that is none."""
     if headline.direction == "within":
         return _within(results, headline, key)
-    if headline.against is None:
-        return None
+    if headline.against is None or headline.direction not in ("larger", "smaller", "equal"):
+        raise UsageError("The claim of spec.json compares nothing.", "Run the experiment again.")
     subjects = (headline.subject, headline.against)
     first, second = (_name(results, subject, subjects) for subject in subjects)
     of_first, of_second = (_samples(results, key, subject) for subject in subjects)
     compared = ComparedSamples(headline.what, key.unit, (first, second), (of_first, of_second))
     if headline.direction == "equal":
-        return judge_equal(headline.question, compared, margin)
-    if headline.direction in ("larger", "smaller"):
-        return judge_direction(
-            headline.question, compared, "larger" if headline.direction == "larger" else "smaller"
-        )
-    return None
+        return judge_equal(headline.question, compared, Share.parse(headline.margin).fraction)
+    direction: Literal["larger", "smaller"] = (
+        "larger" if headline.direction == "larger" else "smaller"
+    )
+    return judge_direction(headline.question, compared, direction)
 
 
 def enough(run: RunRecord) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from analysis.network.network_verdict import UNUSABLE, NetworkVerdict
 from analysis.records.evidence import Evidence
 from analysis.records.run_directory import RunRecord
 from analysis.reporting.claim_of_run import enough
@@ -25,15 +26,17 @@ def title(run: RunRecord, verdict: ClaimVerdict | None) -> str:
 
 
 def verdict_on_claim(
-    verdict: ClaimVerdict | None, run: RunRecord, evidence: Evidence
+    verdict: ClaimVerdict | None, run: RunRecord, evidence: Evidence, network: NetworkVerdict
 ) -> ClaimVerdict | None:
-    """The verdict, withheld if the run is not whole or a condition was not proved."""
+    """The verdict, withheld if the run is not whole, not proved, or its network not as asked."""
     if verdict is None:
         return None
     if run.status != "complete" or run.failures:
         return withheld(verdict, f"this run is marked {run.status}, and its figures show nothing.")
     if not evidence.held:
         return withheld(verdict, "that the conditions held is not proved, so nothing is.")
+    if network.verdict == UNUSABLE:
+        return withheld(verdict, "the network was not what was asked for, so nothing is shown.")
     return verdict
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from analysis.measures.run_results import RunResults, measure_all
 from analysis.measures.trial_measures import Measured
+from analysis.network.network_verdict import NetworkVerdict, judge_network
 from analysis.pages.published.published_table import PublishedNumbers
 from analysis.pages.published.run_values import published_beside
 from analysis.pages.run.claim_lines import claim_file, first_lines, title, verdict_on_claim
@@ -39,6 +40,7 @@ class RunReport:
     evidence: Evidence
     problems: tuple[str, ...]
     page: Path
+    network: NetworkVerdict
 
     @property
     def sound(self) -> bool:
@@ -50,8 +52,12 @@ class RunReport:
         )
 
 
-def make_report(path: Path, out: Path | None = None) -> RunReport:
+def make_report(
+    path: Path, out: Path | None = None, network: NetworkVerdict | None = None
+) -> RunReport:
     """Analyses the run in `path` and writes the report into `out` (by default into the run itself).
+
+    `network` is the verdict on its network, if there is one already.
 
     Raises UsageError where there is no run, TcplabError where it cannot be read at all or
     nothing can be written. Whatever else is missing or broken is told in the report and in
@@ -68,11 +74,12 @@ def make_report(path: Path, out: Path | None = None) -> RunReport:
     published = (
         PublishedNumbers(()) if table.compares else published_beside(results, problems)
     )  # its table has them
+    network = network or judge_network(run)
     report = RunReport(
         run,
         results,
         study,
-        verdict_on_claim(study.verdict(results), run, evidence),
+        verdict_on_claim(study.verdict(results), run, evidence, network),
         published,
         table,
         study.listings(results),
@@ -80,6 +87,7 @@ def make_report(path: Path, out: Path | None = None) -> RunReport:
         evidence,
         tuple(problems.found),
         folder / "report.html",
+        network,
     )
     write_report(report, folder)
     return report
@@ -134,6 +142,7 @@ def _context(report: RunReport, pictures: list[Picture]) -> dict[str, Any]:
         "title": title(run, report.claim),
         "first_lines": first_lines(run, report.claim),
         "verdict": report.claim.word.replace(" ", "-") if report.claim else "undeclared",
+        "network": report.network,
         "pictures": pictures,
         "claim": manifest.claim or run.spec.claim,
         "identity": manifest.id or run.path.name,

@@ -1,0 +1,28 @@
+"""What `--strict` asks of a run: a network that did what was asked of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from topologies.errors import TcplabError
+
+GOOD = "good"
+_REMEDY = "Its page has a table of what was asked and what was measured; docs/verdict.md explains."
+
+
+def require_good_network(run: Path) -> None:
+    """Raises TcplabError with the first reason unless the manifest of `run` calls it good."""
+    network = json.loads((run / "manifest.json").read_text()).get("network")
+    if not network:
+        raise TcplabError("Nothing could be said about the network of this run.", _REMEDY)
+    if not is_good(network):
+        reason = next(iter(network["reasons"]), "")
+        raise TcplabError(f"The network is {network['verdict']}: {reason}", _REMEDY)
+
+
+def is_good(network: Mapping[str, Any]) -> bool:
+    """Whether a verdict, as manifests and records of points have it, calls the network good."""
+    return bool(network["verdict"] == GOOD)
