@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import MaxNLocator
 
-from analysis.figures.panels import plain, scale
+from analysis.figures.panels import scale
 from analysis.rendering.figure_style import BLUE, GREY, VERMILLION, grid, png, settings
 from analysis.theory.law_graph import LawGraph, LawLine
 
@@ -22,14 +22,16 @@ def draw(graph: LawGraph) -> bytes:
             _line(axes, line)
         if graph.tolerance:
             _band(axes, graph)
-        small = len(graph.dots[0]) > _MANY
+        small = len(graph.dots[0]) > _MANY  # then the line is seen on them
         axes.plot(
             *graph.dots,
             "o",
             color=VERMILLION,
-            markersize=3 if small else 8,
-            label=graph.measured,
-            zorder=3,
+            markersize=6 if small else 8,
+            alpha=0.4 if small else 1,
+            markeredgewidth=0,
+            label="measured",
+            zorder=1.5 if small else 3,
         )
         _axes(axes, graph)
         axes.legend(loc="best", fontsize=11)
@@ -57,10 +59,5 @@ def _axes(axes: Axes, graph: LawGraph) -> None:
     scale(axes, "y", "y" in graph.logarithmic)
     if "y" not in graph.logarithmic:
         axes.set_ylim(bottom=0)
-    if graph.names:
-        axes.xaxis.set_major_locator(FixedLocator(list(graph.dots[0])))
-        axes.xaxis.set_minor_locator(NullLocator())
-        names = dict(zip(graph.dots[0], graph.names, strict=True))
-        axes.xaxis.set_major_formatter(
-            FuncFormatter(lambda value, _: names.get(value, plain(value)))
-        )
+    if all(value == int(value) for value in graph.dots[0]):
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))

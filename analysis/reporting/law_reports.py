@@ -10,9 +10,9 @@ from analysis.reporting.answers import Answer
 from analysis.reporting.run_pictures import Picture
 from analysis.reporting.study_reports import StudyReport
 from analysis.reporting.tables import Listing
-from analysis.statistics.claims import ClaimVerdict
 from analysis.theory.law import Law, LawPoint, ratios, verdict_of
 from analysis.theory.law_graph import LawGraph
+from topologies.errors import UsageError
 
 
 @dataclass(frozen=True)
@@ -62,22 +62,27 @@ class LawComparison:
         return (stated, held) if self.assumptions else (stated,)
 
 
-def law_report(compare: Callable[[RunResults], LawComparison]) -> StudyReport:
-    """The report of a study whose run `compare` puts beside its law."""
+def law_report(law: Law, compare: Callable[[RunResults], LawComparison]) -> StudyReport:
+    """The report of a study whose run `compare` puts beside `law`.
 
-    def verdict(results: RunResults) -> ClaimVerdict:
-        compared = compare(results)
-        return verdict_of(compared.law, compared.points, len(results.run.seeds))
+    A run that does not say what its path was, or whose samples are broken, has nothing to compare.
+    """
+
+    def compared(results: RunResults) -> LawComparison:
+        try:
+            return compare(results)
+        except (UsageError, ValueError):
+            return LawComparison(law, (), ("", ""), None, "")
 
     def listings(results: RunResults) -> tuple[Listing, ...]:
-        compared = compare(results)
-        return (compared.listing, *compared.more) if compared.points else ()
+        beside = compared(results)
+        return (beside.listing, *beside.more) if beside.points else ()
 
     return StudyReport(
-        verdict=verdict,
+        verdict=lambda results: verdict_of(law, compared(results).points),
         listings=listings,
-        pictures=lambda results: _pictures(compare(results)),
-        answers=lambda results: compare(results).answers,
+        pictures=lambda results: _pictures(compared(results)),
+        answers=lambda results: compared(results).answers,
     )
 
 

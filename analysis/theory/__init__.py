@@ -1,1 +1,1 @@
-"""What the literature says TCP does: formulas with units and sources, and runs held against them."""
+"""What the literature says that TCP does: formulas with their sources, and runs beside them."""

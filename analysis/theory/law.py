@@ -53,7 +53,7 @@ class LawPoint:
         return self.measured / self.theory
 
 
-def verdict_of(law: Law, points: Sequence[LawPoint], seeds: int = 1) -> ClaimVerdict:
+def verdict_of(law: Law, points: Sequence[LawPoint]) -> ClaimVerdict:
     """Whether a run shows the law: its points are the repetitions, so fewer than six show nothing.
 
     Shown if all points but one in twenty are within the tolerance, contradicted if most are not.
@@ -61,7 +61,7 @@ def verdict_of(law: Law, points: Sequence[LawPoint], seeds: int = 1) -> ClaimVer
     claim = f"{law.what} is what the law gives, {law.allowed}"
     if len(points) < FEWEST:
         sentence = f"{len(points)} points cannot show whether {claim}; {FEWEST} can."
-        return ClaimVerdict(law.question, claim, "not shown", sentence, repetitions=seeds)
+        return ClaimVerdict(law.question, claim, "not shown", sentence, repetitions=len(points))
     outside = sum(not law.admits(point) for point in points)
     word = _word(outside / len(points))
     beginnings = {
@@ -71,7 +71,9 @@ def verdict_of(law: Law, points: Sequence[LawPoint], seeds: int = 1) -> ClaimVer
     }
     sentence = f"{beginnings[word]}: {_evidence(points, outside)}."
     middle = median(point.ratio for point in points)
-    return ClaimVerdict(law.question, claim, word, sentence, estimate=middle, repetitions=seeds)
+    return ClaimVerdict(
+        law.question, claim, word, sentence, estimate=middle, repetitions=len(points)
+    )
 
 
 def _word(outside: float) -> ClaimWord:

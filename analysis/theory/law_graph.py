@@ -21,14 +21,11 @@ class LawGraph:
     """Lines, and the measured `dots` (across, up).
 
     `labels` are those of the axes; `logarithmic` names the axes that are so: "", "x", "y" or "xy".
-    `tolerance` is the share of the first line's value that is shaded around it. A graph of more
-    than some ten dots has small ones.
+    `tolerance` is the share of the first line's value that is shaded around it.
     """
 
     labels: tuple[str, str]
     lines: tuple[LawLine, ...]
     dots: tuple[Sequence[float], Sequence[float]]
-    measured: str = "measured"
     logarithmic: str = ""
     tolerance: float = 0.0
-    names: Sequence[str] = ()

@@ -45,7 +45,7 @@ class FilledPath:
 
     @property
     def full_window(self) -> int:
-        """The window with which path and queue are full; one segment more and one is dropped."""
+        """The largest window that path and queue hold; with one segment more, one is dropped."""
         return int(self.product + self.queue)
 
     def round_trip_at(self, window: float) -> float:
@@ -53,20 +53,24 @@ class FilledPath:
         return max(self.round_trip, window * self.serialization)
 
 
-def climbing_time(path: FilledPath) -> float:
-    """How long Reno takes from half the full window to the full one: a segment each round trip.
+def climb(path: FilledPath) -> range:
+    """The windows at which Reno spends a round trip each, from a halving to the next drop.
 
-    RFC 5681, section 3.1: in congestion avoidance about one segment a round trip, whose time grows
-    with the window as the queue fills.
+    RFC 5681, section 3.1: in congestion avoidance the window grows by a segment a round trip. The
+    drop comes at a window of one segment more than path and queue hold, of which half is left.
     """
-    windows = range(path.full_window // 2, path.full_window)
-    return sum(path.round_trip_at(window) for window in windows)
+    return range((path.full_window + 1) // 2, path.full_window + 1)
+
+
+def climbing_time(path: FilledPath) -> float:
+    """The seconds of the climb: each round trip is as long as its window makes it."""
+    return sum(map(path.round_trip_at, climb(path)))
 
 
 def sawtooth_period(path: FilledPath) -> float:
     """The time between two halvings of a lone Reno flow, in seconds.
 
-    The climb, and two round trips with a full queue: one until the ACKs tell of the loss, one until
-    the retransmission is acknowledged and growth begins again (RFC 6582, section 3.2).
+    The climb, and two round trips with a full queue: one until the ACKs tell of the drop, one until
+    the retransmission is acknowledged and the window grows again (RFC 6582, section 3.2).
     """
-    return climbing_time(path) + 2 * path.round_trip_at(path.full_window)
+    return climbing_time(path) + 2 * path.round_trip_at(path.full_window + 1)

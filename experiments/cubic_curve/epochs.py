@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from analysis.records.socket_samples import SocketSample
-from analysis.theory.cubic_law import cubic_window, reno_friendly_growth, remembered_window
+from analysis.theory.cubic_law import cubic_window, remembered_window, reno_friendly_growth
 
 
 @dataclass(frozen=True)

@@ -87,4 +87,4 @@ def _assumptions(epochs: Sequence[Epoch]) -> tuple[str, ...]:
     )
 
 
-REPORT = law_report(compare)
+REPORT = law_report(LAW, compare)

@@ -71,4 +71,4 @@ def _assumptions(results: RunResults) -> tuple[str, ...]:
     )
 
 
-REPORT = law_report(compare)
+REPORT = law_report(LAW, compare)

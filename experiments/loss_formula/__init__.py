@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.spec import Condition, ExperimentSpec, Flow, Proof, claim_of, parameter, word, words
+from experiments.spec import (
+    Condition,
+    ExperimentSpec,
+    Flow,
+    Proof,
+    claim_of,
+    parameter,
+    word,
+    words,
+)
 from topologies.separate_pairs import separate_pairs
 from topologies.topology_spec import Channel
 from topologies.units import Duration, Packets, Rate, Share
@@ -20,10 +29,13 @@ _AS_IN_THE_PAPER = (
     ("net.ipv4.tcp_recovery", "0"),
     ("net.ipv4.tcp_early_retrans", "0"),
     ("net.ipv4.tcp_frto", "0"),
+    ("net.ipv4.tcp_rmem", "4096 524288 524288"),
 )
 """Reno as the formula has it: losses are told by three duplicate ACKs or a time-out.
 
-No SACK, no tail loss probes, and no time-out that is taken back.
+No SACK, no tail loss probes, and no time-out that is taken back; a receiver's window of
+some 228 segments from the beginning: more than the losses leave, and little enough that slow start
+does not fill the queue.
 """
 
 

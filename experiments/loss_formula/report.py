@@ -25,8 +25,8 @@ LAW = Law(
     " and T the first time-out",
     source="Padhye and others, SIGCOMM 1998, equation 30, with b = 1; RFC 5348, section 3.1",
     tolerance=0.15,
-    reason="The formula takes each p for regular; random losses, independent of each other, give 7 %"
-    " more where p is small (the constant is 1.31 there and not 1.22: Mathis and others, 1997,"
+    reason="The formula takes losses for regular; random ones, independent of each other, give 7 %"
+    " more if p is small (the constant is 1.31 there and not 1.22: Mathis and others, 1997,"
     " section 2), and the rates of about a hundred losses vary by some percent.",
 )
 _EVENTS = ("TcpExtTCPRenoRecovery", "TcpExtTCPSackRecovery", "TcpExtTCPTimeouts")
@@ -104,7 +104,9 @@ def _flows(results: RunResults, measured: Measured) -> list[LossyFlow]:
 
 def _graph(flows: Sequence[LossyFlow]) -> LawGraph:
     """Both formulas at the mean round trip and time-out of all flows."""
-    trip, timeout = (fmean(values) for values in zip(*((f.round_trip, f.timeout) for f in flows), strict=True))
+    trip, timeout = (
+        fmean(values) for values in zip(*((f.round_trip, f.timeout) for f in flows), strict=True)
+    )
     least, most = min(flow.loss for flow in flows) / 1.5, max(flow.loss for flow in flows) * 1.5
     across = [least * (most / least) ** (step / 60) for step in range(61)]
     percent = [100 * loss for loss in across]
@@ -160,4 +162,4 @@ def _assumptions(flows: Sequence[LossyFlow]) -> tuple[str, ...]:
     )
 
 
-REPORT = law_report(compare)
+REPORT = law_report(LAW, compare)

@@ -77,4 +77,4 @@ def _assumptions(results: RunResults, product: float) -> tuple[str, ...]:
     )
 
 
-REPORT = law_report(compare)
+REPORT = law_report(LAW, compare)

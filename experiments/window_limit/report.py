@@ -20,8 +20,8 @@ LAW = Law(
     " advertises",
     source="RFC 7323, section 1.1",
     tolerance=0.05,
-    reason="A window of 6.2 segments may be used for six (RFC 9293, section 3.8.6.2.1), and the"
-    " receiver lets the first of two segments wait for the second before it acknowledges both.",
+    reason="The receiver lets the first of two segments wait for the second before it acknowledges"
+    " both, and what is left of a window beyond whole segments is not always used.",
 )
 _STEADY = (0.4, 0.9)
 """The part of the time in which the rate is taken: after slow start, before the end."""
@@ -91,4 +91,4 @@ def _assumptions(path: FilledPath) -> tuple[str, ...]:
     )
 
 
-REPORT = law_report(compare)
+REPORT = law_report(LAW, compare)

@@ -45,7 +45,7 @@ def first_lines(run: RunRecord, verdict: ClaimVerdict | None) -> list[str]:
     if verdict is None:
         return [UNDECLARED]
     sound = run.status == "complete" and not run.failures
-    if sound and verdict.word == "not shown" and len(run.seeds) < max(FEWEST, enough(run)):
+    if sound and verdict.word == "not shown" and verdict.repetitions < max(FEWEST, enough(run)):
         return [verdict.line, f"Enough repetitions: {repeat_command(run, enough(run))}"]
     return [verdict.line]
 
