@@ -122,6 +122,11 @@ _SOCKET = "sockets.jsonl of the sender, as ss -ti"
 SOCKET_REORDERING = _declare("socket.reordering", "segments", _SOCKET)
 SOCKET_LEAST_RTT = _declare("socket.least_rtt", "ms", _SOCKET)
 
+_SOCKETS = "sockets.jsonl of all senders, as ss -ti"
+TRIP_TYPICAL = _declare("trips.typical", "ms", f"{_SOCKETS}: rtt")
+TRIP_LEAST = _declare("trips.least", "ms", f"{_SOCKETS}: minrtt")
+TRIP_ABOVE = _declare("trips.above_least", "ms", f"{_SOCKETS}: rtt less minrtt")
+
 _UDP = "server.txt of the UDP flow"
 UDP_SENT = _declare("udp.sent", "kbit/s", "client.txt of the UDP flow, last line")
 UDP_RATE = _declare("udp.rate", "kbit/s", _UDP)

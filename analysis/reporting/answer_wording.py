@@ -8,7 +8,7 @@ from statistics import median
 from analysis.measures.run_results import NOTHING, RunResults, written
 from analysis.measures.trial_measures import Measured
 from analysis.records.run_directory import RunCondition
-from analysis.reporting.claim_of_run import enough
+from analysis.reporting.claim_of_run import enough, oriented
 from analysis.reporting.repeat_command import repeat_command
 from analysis.reporting.tables import ReportQuantity
 from analysis.statistics.paired_tests import FEWEST, Paired, paired
@@ -89,30 +89,30 @@ def side_by_side(results: RunResults) -> list[list[Measured]]:
 
 
 def ratios(results: RunResults, quantity: ReportQuantity, what: str) -> list[str]:
-    """The first condition of each time against every other: how many times its value, how sure.
+    """The conditions of each time against their first: how many times its value, how sure.
 
     `what` is the quantity inside a sentence, such as "rate". The sentences are one family of
     comparisons. There is none for a value that is missing or zero.
     """
     compared = [
-        (first, other, _against(results, quantity, first, other))
+        (*pair, _against(results, quantity, *pair))
         for first, *others in in_the_same_time(results)
-        for other in others
+        for pair in (oriented(results, first, other) for other in others)
     ]
     verdicts = family([pair for _, _, pair in compared])
     return [
-        f"{first.label} has {estimate(pair, quantity.unit)} the {what} of {other.label}"
+        f"{second.label} has {estimate(pair, quantity.unit)} the {what} of {first.label}"
         f"{_certainty(pair, verdict)}."
-        for (first, other, pair), verdict in zip(compared, verdicts, strict=True)
+        for (first, second, pair), verdict in zip(compared, verdicts, strict=True)
         if pair is not None and pair.scale == "ratio"
     ]
 
 
 def _against(
-    results: RunResults, quantity: ReportQuantity, first: RunCondition, other: RunCondition
+    results: RunResults, quantity: ReportQuantity, first: RunCondition, second: RunCondition
 ) -> Paired | None:
-    rows = quantity.pairs(results, (first, other))
-    return paired([row[1] for row in rows], [row[0] for row in rows])
+    rows = quantity.pairs(results, (first, second))
+    return paired([row[0] for row in rows], [row[1] for row in rows])
 
 
 def _certainty(pair: Paired, verdict: str) -> str:

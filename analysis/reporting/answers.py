@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from analysis.measures.run_results import NOTHING, RunResults, spread
+from analysis.records.run_directory import RunCondition
+from analysis.reporting.claim_of_run import oriented
 from analysis.reporting.tables import ReportQuantity
 from analysis.statistics.paired_tests import FEWEST, Paired, paired
 from analysis.statistics.paired_wording import estimate, family, interval
@@ -12,7 +14,7 @@ from analysis.statistics.paired_wording import estimate, family, interval
 
 @dataclass(frozen=True)
 class Fact:
-    """One figure: a cell per condition, how the second differs from the first, and the source."""
+    """One figure: a cell per condition, how two of them differ, and the source."""
 
     what: str
     cells: tuple[str, ...]
@@ -30,12 +32,12 @@ class Answer:
 
 
 def facts(results: RunResults, *quantities: ReportQuantity) -> tuple[Fact, ...]:
-    """The figures of each quantity that was measured, and how the second condition differs.
+    """The figures of each quantity that was measured, and how one condition differs from another.
 
     The quantities are one family of comparisons, for which each p is corrected.
     """
     measured = [quantity for quantity in quantities if _cells(results, quantity)]
-    pairs = [_second_against_first(results, quantity) for quantity in measured]
+    pairs = [_compared(results, quantity) for quantity in measured]
     return tuple(
         Fact(quantity.title, _cells(results, quantity), change, quantity.source)
         for quantity, change in zip(measured, _changes(measured, pairs), strict=True)
@@ -48,9 +50,16 @@ def _cells(results: RunResults, quantity: ReportQuantity) -> tuple[str, ...]:
     return tuple(map(spread, values)) if any(values) else ()
 
 
-def _second_against_first(results: RunResults, quantity: ReportQuantity) -> Paired | None:
-    rows = [row for row in quantity.pairs(results, results.run.conditions[:2]) if len(row) == 2]
-    return paired([first for first, _ in rows], [second for _, second in rows])
+def in_comparison(results: RunResults) -> tuple[RunCondition, RunCondition] | None:
+    """Which two of the conditions facts compare: the second with the first. None of one."""
+    conditions = results.run.conditions
+    return oriented(results, *conditions[:2]) if len(conditions) > 1 else None
+
+
+def _compared(results: RunResults, quantity: ReportQuantity) -> Paired | None:
+    conditions = in_comparison(results)
+    rows = quantity.pairs(results, conditions) if conditions else []
+    return paired([row[0] for row in rows], [row[1] for row in rows])
 
 
 def _changes(quantities: list[ReportQuantity], pairs: list[Paired | None]) -> list[str]:

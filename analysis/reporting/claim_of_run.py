@@ -10,7 +10,7 @@ from analysis.measures.metric_keys import MetricKey, UnknownMetric
 from analysis.measures.run_results import RunResults
 from analysis.measures.trial_measures import Measured
 from analysis.records.problems import printable
-from analysis.records.run_directory import RunRecord
+from analysis.records.run_directory import RunCondition, RunRecord
 from analysis.records.spec_file import HeadlineEntry, SubjectEntry
 from analysis.statistics.claims import (
     ClaimedRange,
@@ -54,6 +54,19 @@ def _judged(results: RunResults, headline: HeadlineEntry, key: MetricKey) -> Cla
         "larger" if headline.direction == "larger" else "smaller"
     )
     return judge_direction(headline.question, compared, direction)
+
+
+def oriented(
+    results: RunResults, first: RunCondition, second: RunCondition
+) -> tuple[RunCondition, RunCondition]:
+    """The two in the order in which all sentences of a page compare them: the second by the first.
+
+    What the claim is about is compared with the other, so that no page has a factor and its
+    inverse.
+    """
+    headline = results.run.spec.headline
+    is_subject = headline and headline.against and headline.subject.condition == first.name
+    return (second, first) if is_subject else (first, second)
 
 
 def enough(run: RunRecord) -> int:

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from analysis.measures.run_results import RunResults
-from analysis.reporting import plain_table, run_pictures
+from analysis.reporting import plain_answers, plain_table, run_pictures
 from analysis.reporting.answers import Answer
 from analysis.reporting.claim_of_run import claim_of_run
 from analysis.reporting.run_pictures import Picture
@@ -47,7 +47,7 @@ class StudyReport:
 
     verdict: Callable[[RunResults], ClaimVerdict | None] = claim_of_run
     table: Callable[[RunResults], ReportTable] = plain_table.table
-    answers: Callable[[RunResults], tuple[Answer, ...]] = lambda _: ()
+    answers: Callable[[RunResults], tuple[Answer, ...]] = plain_answers.answers
     listings: Callable[[RunResults], tuple[Listing, ...]] = lambda _: ()
     pictures: Callable[[RunResults], list[Picture]] = run_pictures.pictures
     short: tuple[ReportQuantity, ...] = ()

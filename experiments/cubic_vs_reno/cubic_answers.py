@@ -23,6 +23,7 @@ from analysis.reporting.answer_wording import (
     ratios,
 )
 from analysis.reporting.answers import Answer, facts
+from analysis.reporting.drop_wording import causes
 from analysis.reporting.quantities import counter
 from analysis.reporting.tables import ReportQuantity
 
@@ -138,12 +139,14 @@ def _limit(results: RunResults, condition: RunCondition) -> str:
         return f"{condition.label}: {100 * share:.0f} % of the link's rate, with losses ({how})."
     trip = middle(results, TRIP, condition)
     window = (
-        f" {written(rate * trip / 8)} KB in each round trip of {written(trip)} ms" if trip else ""
+        f" On average {written(rate * trip / 8)} KB were under way in a round trip of"
+        f" {written(trip)} ms."
+        if trip
+        else ""
     )
     return (
-        f"{condition.label}: {100 * share:.0f} % of the link's rate, and nothing was sent again. So"
-        " no loss slowed it down, but how fast it started and how much may be under"
-        f" way:{window or ' its window'}."
+        f"{condition.label}: {100 * share:.0f} % of the link's rate, and nothing was sent again, so"
+        f" no loss slowed it down.{window}"
     )
 
 
@@ -163,10 +166,9 @@ def _when(results: RunResults) -> Answer:
         [f"{written(event)} ({condition.label})" for event, condition in pairs if event is not None]
     )
     sentence = (
-        f"The windows were cut after a loss this often: {counts}. What that did to the rates is in"
-        " the first answer."
+        f"The windows were cut after a loss this often: {counts}."
         if any(counted)
-        else "This run has no loss, so what distinguishes them was never used."
+        else "No window was cut in this run, so what they do after a loss was not tried."
     )
     return Answer(
         "When does CUBIC outperform Reno?",
@@ -216,10 +218,7 @@ def _many(results: RunResults) -> Answer:
             f" {each(results, FAIRNESS)}. The slowest has {each(results, SLOWEST)}, the fastest"
             f" {each(results, FASTEST)}."
         ),
-        (
-            "Many connections fill a long path sooner than one: each begins with its own slow"
-            " start, and a loss cuts only the window of the connection that has it."
-        ),
+        "Compare it with one connection: --streams 1.",
     ]
     return Answer(
         f"What changes with {count} connections, and how do they share?",
@@ -230,18 +229,16 @@ def _many(results: RunResults) -> Answer:
 
 def _losses(results: RunResults) -> Answer:
     sentences = [
+        f"The path lost {each(results, LOST)} of the packets at random.",
+        *causes(results),
         (
-            f"The path lost {each(results, LOST)} of the packets at random. Neither algorithm can"
-            " tell such a loss from a full queue, and each cuts its window."
+            f"TCP retransmitted {each(results, RESENT)} of all segments and had"
+            f" {each(results, TIMEOUTS)} time-outs. It cannot tell a random loss from a drop of a"
+            " full queue, and both are in these figures."
         ),
-        (
-            f"Sent again was {each(results, RESENT)} of all segments; there were"
-            f" {each(results, TIMEOUTS)} time-outs."
-        ),
-        *ratios(results, RATE, "rate"),
     ]
     return Answer(
-        "What does random loss do?",
+        "What was lost, and why?",
         tuple(sentences),
-        facts(results, LOST, AGAIN, TIMEOUTS),
+        facts(results, LOST, DROPS, AGAIN, TIMEOUTS),
     )

@@ -162,15 +162,15 @@ def _why(results: RunResults) -> Answer:
         ),
         *filter(None, costs),
         (
-            "A loss that is found by what arrives after it costs about a round trip; one that is"
-            " not waits for the retransmission time-out, which is at least 200 ms and doubles each"
-            " time (RFC 6298): many round trips of a short path. The more is dropped, the smaller"
-            " the window and the more often nothing arrives after a loss."
+            "What the standards say: a loss that is found by what arrives after it is repaired in"
+            " about a round trip (RFC 5681). One that is not waits for the retransmission time-out,"
+            " which doubles each time (RFC 6298 asks for 1 s at least, Linux takes 200 ms): many"
+            " round trips of a short path."
         ),
     ]
     used = (AGAIN, FAST, TIMEOUTS, PROBES)
     return Answer(
-        "Why does the time grow so fast?",
+        "Where did the time go?",
         tuple(sentences),
         facts(results, *used),
     )

@@ -243,7 +243,7 @@ def _harm(results: RunResults) -> Answer:
             ),
         ]
     else:
-        sentences.append("So there was no reordering that TCP could take for loss.")
+        sentences.append("So no packet was late.")
     used = (SHARE, SHARE_3, EXTENT, TIME, AGAIN, DSACKS, RECOVERIES)
     return Answer(question, tuple(sentences), facts(results, *used))
 
@@ -284,7 +284,7 @@ def _threshold(results: RunResults) -> Answer:
     ]
     sentences.append(
         "Compare: ./tcplab sweep reordering --set threshold=3,10,100,1000 --set"
-        " net.ipv4.tcp_sack=0,1 --seeds 5"
+        " net.ipv4.tcp_sack=0,1 --seeds 10"
     )
     used = (THRESHOLD, BY_SACK, BY_RENO, BY_TIME, UNDONE, LEAST_RTT)
     return Answer(
@@ -319,7 +319,8 @@ def _rack(results: RunResults, condition: RunCondition) -> str:
         " waits for a late packet a quarter of the least round trip at first,"
         f" {written(least / _WAIT)} ms, and after DSACKs longer, but never more than the smoothed"
         f" round trip, {written(smoothed)} ms. Half of the late packets came more than"
-        f" {written(late)} ms late, so the threshold in packets decides little."
+        f" {written(late)} ms late: {'more' if late > least / _WAIT else 'less'} than it waits at"
+        " first."
     )
 
 

@@ -53,8 +53,8 @@ def _repeated(results: RunResults) -> list[str]:
         return []
     shares = [_shares(every, once) for every, once in zip(sent, unique, strict=True)]
     return [
-        f"Of the bytes that it sent, {_from_to(shares, ' %')} were repeats. Where the two"
-        " conditions carry different amounts, this share and not the number is what compares."
+        f"Of the bytes that it sent, {_from_to(shares, ' %')} were repeats: the share compares,"
+        " because the two conditions carry different amounts."
     ]
 
 
@@ -142,18 +142,17 @@ def _link(results: RunResults) -> list[str]:
     timeouts, rates = _pairs(results, q.TIMEOUTS), _pairs(results, q.THROUGHPUT)
     if not timeouts or not rates:
         return []
-    fewer, faster = _falls(timeouts), _rises(rates)
-    if fewer and faster:
+    if not _rises(rates):
+        return ["The median throughput did not rise, so there is no gain to explain here."]
+    if _falls(timeouts):
         return [
             "Each time-out costs a pause and brings the congestion window back to one segment."
             " Fewer time-outs and the higher throughput go together here."
         ]
-    if faster:
-        return [
-            "The throughput rose although the time-outs did not become fewer: they do not explain"
-            " the gain."
-        ]
-    return ["The throughput did not rise, so there is no gain to explain in these repetitions."]
+    return [
+        "The median throughput rose although the time-outs did not become fewer: they do not"
+        " explain the gain."
+    ]
 
 
 def _falls(pairs: list[Pair]) -> bool:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import resource
-import socket
 import subprocess
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -18,12 +17,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from testbed.guest import baseline, netem_draws, offloads, reordering_qdiscs, rtnetlink, shaping
+from testbed.guest import (
+    baseline,
+    first_packets,
+    netem_draws,
+    offloads,
+    reordering_qdiscs,
+    rtnetlink,
+    shaping,
+)
 from testbed.guest.mtu import set_mtu
 from testbed.guest.namespaces import has_sysctl, network_namespace, set_sysctl
 from testbed.guest.programs import run
 from testbed.guest.shaping import InterfaceSetting
-from topologies.addresses import PREFIX, address_of, forwarding, interfaces, neighbours, routes
+from topologies.addresses import PREFIX, address_of, interfaces, neighbours, routes
 from topologies.errors import TcplabError
 from topologies.topology_spec import ETHERNET, Port, TopologySpec
 
@@ -32,7 +39,6 @@ try:
 except ImportError:  # no Mininet: reported when a network is built, not when this is imported
     nodes = None  # type: ignore[assignment]
 
-_READY = 10.0  # seconds in which a datagram crosses the network that nothing delays
 _DESCRIPTORS = 4096  # the most that the kernel grants to root of a guest
 
 
@@ -124,33 +130,6 @@ class LiveNetwork:
             self.output(node, ["tc", "-s", "-j", "qdisc", "show"])
         )
         return rows
-
-    def forward(self) -> None:
-        """Tell the switches who is behind which port.
-
-        A switch that has never heard of a host sends what is for it to all its ports, for as long
-        as the host says nothing: a flow of UDP is not answered.
-        """
-        for switch in self.topology.named("switch"):
-            if ways := forwarding(self.topology, switch):
-                nodes.forward(switch, ways)
-
-    def introduce(self, ways: Iterable[tuple[str, str]]) -> None:
-        """Have a datagram go from the first host of each pair to the second.
-
-        The first packet of a way is decided by the switches' daemon, which takes 5 us of the
-        guest's time; that of a flow shall not be the first. For a network that is not shaped yet.
-        """
-        for source, target in ways:
-            with network_namespace(self.pid(target)):
-                receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-            with network_namespace(self.pid(source)):
-                sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-            with receiver, sender:
-                receiver.settimeout(_READY)
-                receiver.bind((address_of(self.topology, target), 0))
-                sender.sendto(b"", receiver.getsockname())
-                receiver.recv(1)
 
     def shape(self) -> None:
         """Give every port its channel, and check what the kernel made of it."""
@@ -256,9 +235,10 @@ def network(
         _assemble(live)
         nodes.lay(live.mininet)
         live.mininet.start()
-        live.forward()
+        nodes.forward(topology)
         live.configure()
-        live.introduce(ways)
+        for source, target in ways:
+            first_packets.send(topology, live.pid, source, target)
         live.shape()
         live.reorder()
         yield live

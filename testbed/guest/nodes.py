@@ -12,7 +12,6 @@ import os
 import shlex
 import socket
 import subprocess
-from collections.abc import Iterable
 from contextlib import ExitStack
 from typing import Any
 
@@ -21,7 +20,9 @@ from mininet.net import Mininet
 from mininet.node import Host, OVSBridge
 
 from testbed.guest.programs import run
+from topologies.addresses import forwarding
 from topologies.errors import TcplabError
+from topologies.topology_spec import TopologySpec
 
 
 class QuietHost(Host):  # type: ignore[misc]  # Mininet has no types
@@ -148,13 +149,19 @@ def lay(mininet: Any) -> None:
     _ip(lines + [f"link set {end.name} up" for end in ends])
 
 
-def forward(switch: str, ways: Iterable[tuple[str, str]]) -> None:
-    """Have a switch send what is for each MAC address through its port. Raises CommandError.
+def forward(topology: TopologySpec) -> None:
+    """Tell each switch that has a choice who is behind which of its ports. Raises CommandError.
 
-    ovs-ofctl(8); whatever else comes is still switched as it was.
+    A switch that has never heard of a host sends what is for it to all its ports, for as long as
+    the host says nothing: a flow of UDP is not answered. Whatever else comes is switched as ever
+    (ovs-ofctl(8)).
     """
-    flows = "".join(f'dl_dst={mac},actions=output:"{port}"\n' for mac, port in ways)
-    run(["ovs-ofctl", "add-flows", switch, "-"], flows)
+    for switch in topology.named("switch"):
+        flows = "".join(
+            f'dl_dst={mac},actions=output:"{port}"\n' for mac, port in forwarding(topology, switch)
+        )
+        if flows:
+            run(["ovs-ofctl", "add-flows", switch, "-"], flows)
 
 
 def take_down(mininet: Any) -> None:

@@ -12,12 +12,13 @@ from analysis.measures.trial_measures import Measured
 from analysis.network.network_verdict import NetworkVerdict, judge_network
 from analysis.pages.published.published_table import PublishedNumbers
 from analysis.pages.published.run_values import published_beside
+from analysis.pages.run import page_sentences
 from analysis.pages.run.claim_lines import claim_file, first_lines, title, verdict_on_claim
 from analysis.records.evidence import Evidence, read_evidence
 from analysis.records.problems import Problems
 from analysis.records.run_directory import RunRecord, read_run
 from analysis.rendering import page_files
-from analysis.reporting.answers import Answer
+from analysis.reporting.answers import Answer, in_comparison
 from analysis.reporting.repeat_command import repeat_command
 from analysis.reporting.run_pictures import Picture
 from analysis.reporting.study_reports import StudyReport, report_of
@@ -160,5 +161,27 @@ def _context(report: RunReport, pictures: list[Picture]) -> dict[str, Any]:
             for trial in report.results.first
             if trial.ends
         ],
+        "says": _sentences(report, pictures),
+        "comparison": _comparison(report.results),
         "labels": [condition.label for condition in run.conditions],
     }
+
+
+def _sentences(report: RunReport, pictures: list[Picture]) -> dict[str, Any]:
+    """Those that hold for some runs only, by the names of the functions that make them."""
+    run, results = report.run, report.results
+    return {
+        "asked": page_sentences.asked(run),
+        "shared_luck": page_sentences.shared_luck(run),
+        "packets_to_see": page_sentences.packets_to_see(results),
+        "no_picture": page_sentences.no_picture(results),
+        "how_figures_are_written": page_sentences.how_figures_are_written(run),
+        "same_again": page_sentences.same_again(run),
+        "files_beside": page_sentences.files_beside(results, pictures),
+    }
+
+
+def _comparison(results: RunResults) -> str:
+    """What heads the column of differences."""
+    conditions = in_comparison(results)
+    return f"{conditions[1].label} against {conditions[0].label}" if conditions else ""
