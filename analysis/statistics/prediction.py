@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import exp, floor, log, sqrt
 from statistics import fmean, stdev
 
-from analysis.statistics.intervals import CONFIDENCE
+from analysis.statistics.signed_ranks import CONFIDENCE
 
 RANKED_FROM = 39
 """Runs from which the order alone gives 95 %: a further one lies outside their ends in 2 of 40."""
