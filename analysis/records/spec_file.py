@@ -66,24 +66,52 @@ class ConditionEntry(Struct, frozen=True):
 class MeasuredEntry(RowEntry, frozen=True):
     """A published number, and which measure of which condition and flow it is compared with.
 
-    `flow` is as in analysis.measures.flow_rows.value_of; `scale` brings the measure to the unit.
+    `flow` and `among` are as in analysis.measures.flow_rows.value_of; `scale` brings the measure to
+    the unit.
     """
 
     metric: str = ""
     flow: str = ""
+    among: str = ""
     scale: float | None = None
     condition: str = ""
     period_condition: str = ""
 
 
+class SubjectEntry(Struct, frozen=True):
+    """Whose value of a measure is meant: a condition's, or that of one flow under it."""
+
+    condition: str = ""
+    flow: str = ""
+
+
+class HeadlineEntry(Struct, frozen=True):
+    """The claim that is judged; experiments.spec.Headline says what the fields mean."""
+
+    question: str = ""
+    metric: str = ""
+    what: str = ""
+    subject: SubjectEntry = SubjectEntry()
+    direction: str = ""
+    against: SubjectEntry | None = None
+    margin: str = "5%"
+    low: float | None = None
+    high: float | None = None
+    expected: float = 1.0
+    expectation: str = ""
+    repetitions: int = 1
+
+
 class SpecFile(Struct, frozen=True):
-    """spec.json."""
+    """spec.json. `settings` are what `--set` was given for anything but a parameter."""
 
     name: str = ""
     claim: str = ""
     parameters: dict[str, str] = field(default_factory=dict)
+    settings: tuple[str, ...] = ()
     topology: TopologyEntry = TopologyEntry()
     flows: tuple[FlowEntry, ...] = ()
     conditions: tuple[ConditionEntry, ...] = ()
     captures: tuple[str, ...] = ()
     published: tuple[MeasuredEntry, ...] = ()
+    headline: HeadlineEntry | None = None

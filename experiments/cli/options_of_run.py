@@ -35,7 +35,8 @@ def options_from(context: click.Context, named: Experiment) -> RunOptions:
         parameters=parameters,
         typed=typed,
         form=form,
-        seeds=tuple(range(first, first + times)),
+        seeds=tuple(range(first, first + times)) if times else None,
+        first=first,
         **common,
     )
 
@@ -71,10 +72,12 @@ def common_options(named: Experiment) -> list[click.Parameter]:
         click.Option(
             ["--repeat"],
             type=click.IntRange(1, _SEEDS),
-            default=1,
-            show_default=True,
+            default=None,
             metavar="TIMES",
-            help="Run that many times, with seeds counted up.",
+            help=(
+                "Run that many times, with seeds counted up.  [default: as often as the"
+                " experiment's claim needs; once in real time]"
+            ),
         ),
         click.Option(
             ["--set", "settings"],

@@ -16,7 +16,7 @@ from experiments.cli.messages import one_clear_message, ready_lab
 from experiments.cli.options_of_run import common_options, options_from
 from experiments.cli.parameter_options import parameter_options
 from experiments.cli.reproduce_command import reproduce
-from experiments.cli.run_progress import run_progress
+from experiments.cli.run_progress import progress_of
 from experiments.cli.runs_command import runs
 from experiments.cli.shell_command import shell
 from experiments.cli.studies_option import studies_option
@@ -80,11 +80,12 @@ def _callback(named: Experiment) -> Callable[..., None]:
 def _run_study(options: RunOptions) -> int:
     """The experiment is a sweep by itself, whose grid takes texts."""
     values = {name: str(value) for name, value in {**options.form, **options.typed}.items()}
+    seeds = options.seeds or (options.first,)
     return run_study(
         options.named,
         values,
         options.settings,
-        options.seeds,
+        seeds,
         options.out,
         options.limit,
         options.strict,
@@ -111,7 +112,7 @@ def _run(request: RunRequest, strict: bool) -> int:
         ready = ready_lab() if request.testbed == "virtual" else None
         if ready:
             build_all(request.spec.modules, ready)  # an error in a module is no failed run
-        with run_progress(request) as progress:
+        with progress_of(request) as progress:
             folder = carry_out(request, ready, progress, report.judge)
         status = report(folder)
     if strict:

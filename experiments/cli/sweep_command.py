@@ -196,7 +196,7 @@ def run_study(
 def _patience(planned: Plan) -> float:
     """Wall seconds that a point may take: ten minutes, or twice its own clock if that is longer."""
     clocks = (
-        len(spec.conditions) * max(flow.duration.seconds for flow in spec.flows)
+        len(spec.conditions) * max(flow.end.seconds for flow in spec.flows)
         for spec in (combination.spec for combination in planned.combinations)
     )
     return max(600.0, 2 * max(clocks))

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from experiments.cli.messages import one_clear_message, ready_lab
-from experiments.cli.run_progress import run_progress
+from experiments.cli.run_progress import progress_of
 from experiments.running.repetition import (
     Comparison,
     RunToRepeat,
@@ -33,7 +33,7 @@ def verify(folder: Path) -> None:
         ready = ready_lab()
         require_same_lab(run, ready)
         request = RunRequest(run.spec, None, run.seeds, "virtual", folder)
-        with run_progress(request) as progress:
+        with progress_of(request) as progress:
             comparison = repeat(run, ready, progress)
         click.echo("\n".join(_lines(run, comparison)))
         raise SystemExit(0 if comparison.same else 1)

@@ -51,10 +51,12 @@ class RunRequest:
     load_modules: bool = False  # into the kernel of this computer, if the run is native
     published: tuple[dict[str, Any], ...] = ()
     """Numbers with these very settings, for the report (experiments.published.same_settings)."""
+    settings: tuple[str, ...] = ()
+    """What `--set` was given beside parameters, so that a page can say how to repeat the run."""
 
     def expected_seconds(self) -> float:
         """About how long one seed takes on its own clock."""
-        longest = max(flow.duration.seconds for flow in self.spec.flows)
+        longest = max(flow.end.seconds for flow in self.spec.flows)
         return _START + len(self.spec.conditions) * (1.3 * longest + _CONDITION_OVERHEAD)
 
 
@@ -245,6 +247,7 @@ class _Record:
 def _prepare(run: RunFolder, request: RunRequest) -> None:
     spec = {
         "parameters": to_data(request.parameters),
+        "settings": list(request.settings),
         "published": request.published,
         **to_data(request.spec),
     }
