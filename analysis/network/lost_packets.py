@@ -43,9 +43,11 @@ def _unasked(network: TrialNetwork, traffic: TrialTraffic, causes: DropCauses) -
 
 
 def _uncounted(network: TrialNetwork, traffic: TrialTraffic, causes: DropCauses) -> float | None:
+    """What links lost is counted in packets, what queues of hosts lost in buffers of several."""
     if not traffic.whole:
-        return causes.unasked
-    return traffic.missing - causes.random - causes.full_queue - causes.managed
+        return None if network.host_ports else causes.unasked
+    counted = (network.qdiscs.port_loss(port.name) for port in network.ports)
+    return traffic.missing - sum(port.lost + port.dropped for port in counted)
 
 
 def _judged(lost: float, sent: float) -> CheckOutcome:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from analysis.measures.run_results import MINUS
-from analysis.network.asked_network import FRAME_HEADER, TrialNetwork, Way
+from analysis.network.asked_network import FRAME_HEADER, TrialNetwork, Way, carried, channels
 from analysis.network.findings import CheckFinding, CheckOutcome, duration, outcome_of, unmeasured
 from analysis.network.packet_traffic import TrialTraffic
 from analysis.network.real_time import lateness
@@ -46,7 +46,8 @@ def _finding(network: TrialNetwork, asked: int, measured: int, unknown: int) -> 
     late = 2 * lateness(network)
     ports = max(len(network.shaped(way) + network.shaped(way[::-1])) for way in network.ways)
     own = max(TOLERANCE, A_PORT * ports, late, round(_SHARE * asked) if late else 0)
-    tolerance = own + unknown
+    in_hosts = sum(carried(channel, _SYN_FRAME) for channel in channels(network.host_ports))
+    tolerance = own + unknown + in_hosts
     excess = abs(measured - asked) / tolerance
     outcome = _unless_shared(network, measured > asked, outcome_of(excess, FAR))
     sentence = (

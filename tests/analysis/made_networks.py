@@ -24,6 +24,7 @@ from topologies.units import Duration, Packets, Rate
 
 HOSTS = {"h1": "10.0.0.1", "h2": "10.0.0.2"}
 PORTS = {"h1": (40000, 5001), "h2": (5001, 40000)}
+ASKED = Channel(Rate.parse("10mbit"), Duration.parse("5ms"), queue=Packets(20))
 FULL, SHORT, OPENING = 1514, 66, 74
 COUNT = 400
 GAP = 1_100_000
@@ -61,7 +62,7 @@ class MadeNetwork:
     sender was busy. `asked` is what the run asked for.
     """
 
-    asked: Channel = Channel(Rate.parse("10mbit"), Duration.parse("5ms"), queue=Packets(20))
+    asked: Channel = ASKED
     rate: float = 1.0
     delay: int = 0
     queue: int = 0
@@ -80,9 +81,8 @@ class MadeNetwork:
         self._captures(trial)
         _json(folder / "spec.json", self._spec())
         _json(folder / "manifest.json", {"format": 1, "seeds": [1], "status": "complete"})
-        _json(
-            trial.parent / "environment.json", {"clock": "virtual", "asked_and_found": [_SETTING]}
-        )
+        environment = {"clock": "virtual", "asked_and_found": [_SETTING]}
+        _json(trial.parent / "environment.json", environment)
         _json(trial / "evidence.json", {"held": True, "warnings": [], "proofs": [_PROOF]})
         lines = [self._sample(at) for at in range(11)]
         (trial / "h1.sockets.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n")
@@ -128,10 +128,8 @@ class MadeNetwork:
             ]
             seen.sort(key=lambda record: record.time)
             (trial / f"{host}-eth0.pcap").write_bytes(frames.pcap(seen))
-            counted = (
-                f"{len(seen)} packets captured\n{self.dropped[host]} packets dropped by kernel\n"
-            )
-            (trial / f"{host}-eth0.tcpdump.txt").write_text(counted)
+            lost = f"{self.dropped[host]} packets dropped by kernel\n"
+            (trial / f"{host}-eth0.tcpdump.txt").write_text(lost)
         self._counted(trial, ways, both)
 
     def _line(self, packets: Sequence[MadePacket]) -> tuple[list[int], int]:
@@ -164,15 +162,11 @@ class MadeNetwork:
         for host, port in ports.items():
             lost = len(self.random) if host == "h1" else 0
             passed, dropped = len(ways[host]) - lost, both[host][1]
+            left = {"packets": passed - dropped, "drops": dropped}
             after[port] = [
-                {
-                    "kind": "netem",
-                    "handle": "1:",
-                    "packets": passed - dropped,
-                    "drops": lost + dropped,
-                },
-                {"kind": "tbf", "handle": "2:", "packets": passed - dropped, "drops": dropped},
-                {"kind": "pfifo", "handle": "3:", "packets": passed - dropped, "drops": dropped},
+                {**left, "kind": "netem", "handle": "1:", "drops": lost + dropped},
+                {**left, "kind": "tbf", "handle": "2:"},
+                {**left, "kind": "pfifo", "handle": "3:"},
             ]
         _json(trial / "qdiscs.json", {"before": {}, "after": after})
         arrived = {host: sum(time >= 0 for time in both[host][0]) for host in ports}
