@@ -35,7 +35,7 @@ def _table(report: ReproductionReport) -> Table:
     table = Table(title=Text("Published numbers and ours"))
     table.add_column("study", no_wrap=True)
     for name in (
-        "numbers",
+        "rows",
         "agree",
         "lie within",
         "differ",
