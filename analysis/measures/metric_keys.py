@@ -105,6 +105,13 @@ PATH_LOST = _declare("path.lost", "packets", _QDISCS)
 PATH_DROPPED = _declare("path.dropped", "packets", _QDISCS)
 PATH_SHARE = _declare("path.share", "%", _QDISCS)
 
+_CAUSES = "qdiscs.json, all ports, and counters.json, all hosts"
+DROPS_RANDOM = _declare("drops.random", "packets", _CAUSES)
+DROPS_FULL = _declare("drops.full_queue", "packets", _CAUSES)
+DROPS_MANAGED = _declare("drops.active_queue_management", "packets", _CAUSES)
+DROPS_HOSTS = _declare("drops.hosts", "packets", _CAUSES)
+DROPS_UNASKED = _declare("drops.unasked", "packets", _CAUSES)
+
 _GAPS = "gaps between data segments in the sender's .pcap"
 PAUSE_COUNT = _declare("pauses.count", "", _GAPS)
 PAUSE_TOTAL = _declare("pauses.total", "s", _GAPS)
@@ -114,6 +121,11 @@ SENDER_RESENT = _declare("sender.resent", "segments", "sender's .pcap: nothing b
 _SOCKET = "sockets.jsonl of the sender, as ss -ti"
 SOCKET_REORDERING = _declare("socket.reordering", "segments", _SOCKET)
 SOCKET_LEAST_RTT = _declare("socket.least_rtt", "ms", _SOCKET)
+
+_SOCKETS = "sockets.jsonl of all senders, as ss -ti"
+TRIP_TYPICAL = _declare("trips.typical", "ms", f"{_SOCKETS}: rtt")
+TRIP_LEAST = _declare("trips.least", "ms", f"{_SOCKETS}: minrtt")
+TRIP_ABOVE = _declare("trips.above_least", "ms", f"{_SOCKETS}: rtt less minrtt")
 
 _UDP = "server.txt of the UDP flow"
 UDP_SENT = _declare("udp.sent", "kbit/s", "client.txt of the UDP flow, last line")

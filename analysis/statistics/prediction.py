@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import exp, floor, log, sqrt
 from statistics import fmean, stdev
 
-from analysis.statistics.intervals import CONFIDENCE
+from analysis.statistics.signed_ranks import CONFIDENCE
 
 RANKED_FROM = 39
 """Runs from which the order alone gives 95 %: a further one lies outside their ends in 2 of 40."""
@@ -63,6 +63,11 @@ def next_mean(values: Sequence[float], further: int) -> ValueSpan:
     normal distribution though its runs are not.
     """
     return _students(values, 1 / further)
+
+
+def true_mean(values: Sequence[float]) -> ValueSpan:
+    """Where the mean of all runs lies with a probability of 95 %: Student, from two values on."""
+    return _students(values, 0.0)
 
 
 def _on_logarithms(values: Sequence[float]) -> ValueSpan:

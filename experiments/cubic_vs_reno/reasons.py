@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from experiments.published.reasons import COUNTS, NO_FACK
-from experiments.published.tcp_assignment import LATE
 
 REASONS = (
     (
@@ -13,11 +12,5 @@ REASONS = (
         " % (three seeds), where RACK gave 11.9 and 54.4, 3.2 and 9.3. What is left is not"
         " explained, nor that CUBIC was published as faster than Reno, which without SACK has 8.3"
         " at 5 %. " + NO_FACK,
-    ),
-    (
-        "30 streams, 60 s",
-        LATE
-        + "Here 16 of 30 (CUBIC) and 16 (Reno) began 3 s late, in which the others had not filled"
-        " the path.",
     ),
 )

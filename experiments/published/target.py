@@ -15,8 +15,8 @@ class Target:
     which `_period` is added for the other. `metric` is a column of the sweep's rows, taken of
     `flow`, or of the run if that is empty (the sum over flows if the metric is a flow's); `scale`
     brings it to `unit`. `x` and `series` place it in a plot. If it is `captured`, `metric` is a key
-    of analysis.measures.trial_measures and comes from the captures. `then` is what the network of
-    this row had in the study's time, other than the profile's path says.
+    of analysis.measures.trial_measures and comes from the captures. `then` is what this row had
+    in the study's time, other than its settings and the profile's path say.
 
     With `among` it is the least or the most of the flows. A number that is the mean of several
     published runs has `mean_of`. `group` is the part of the study's table that it is in. A row of

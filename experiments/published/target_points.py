@@ -51,21 +51,20 @@ def times(experiment: str) -> tuple[Time, ...]:
 
 
 def asked(target: Target, time: Time) -> dict[str, str]:
-    """What `--set` is given for a target, whose own settings stay under a profile.
+    """What `--set` is given for a target.
 
-    If the network was another one, each time has a run of its own.
+    Its own settings stay under a profile, but for what the row had `then`. If the network was
+    another one, each time has a run of its own.
     """
     profile, settings = profile_of(target.experiment), dict(target.settings)
     if profile is None:
         return settings
     if not profile.path:
         return settings | {"period": "today+period"}
-    network = (
-        {setting.name: setting.value for setting in profile.path} | dict(target.then)
-        if time == "period"
-        else {}
-    )
-    return network | settings | {"period": time}
+    if time == "today":
+        return settings | {"period": time}
+    path = {setting.name: setting.value for setting in profile.path}
+    return path | settings | dict(target.then) | {"period": time}
 
 
 def command(target: Target) -> str:

@@ -25,7 +25,7 @@ from analysis.pages.sweep.sweep_terminal import print_sweep
 from analysis.records.problems import Problems
 from analysis.records.row_columns import METRICS
 from analysis.records.sweep_folder import SweepRecord, read_sweep
-from analysis.statistics.comparisons import UNSHOWN
+from analysis.statistics.paired_wording import UNSHOWN
 from analysis.statistics.sweep_samples import SweepSamples, read_samples
 from topologies.errors import TcplabError, UsageError
 

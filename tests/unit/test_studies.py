@@ -200,7 +200,7 @@ def test_a_run_finds_the_published_numbers_of_its_very_settings() -> None:
     then = {"delay": "0.3s", "cc": "reno", "period": "today+period"}
     assert beside("cubic_vs_reno", **then) == [("29.8", "reno", None)]  # the network is today's
     assert beside("cubic_vs_reno", *path, **then) == [("29.8", None, "reno_period")]
-    assert beside("udp_fairness", *path, queueing="sfq", period="period") == [
+    assert beside("udp_fairness", *path, queueing="sfq", late="9x3s", period="period") == [
         (number, None, "together_period")
         for number in ("9.4", "52", "2.355", "86.0", "8.44", "12.6")
     ]
