@@ -23,6 +23,7 @@ _QUEUE = (
 )
 
 REASONS = (
+    ("segments sent again", ""),  # what follows speaks of rates
     (
         r"SACK on, loss (0\.5|\d+)%",
         f"{_TOGETHER} {_SACKED}{NO_FACK}",
