@@ -31,8 +31,10 @@ if TYPE_CHECKING:  # the one list of what is here: `_places` reads it too
     from experiments.spec import Condition as Condition
     from experiments.spec import ExperimentSpec as ExperimentSpec
     from experiments.spec import Flow as Flow
+    from experiments.spec import Headline as Headline
     from experiments.spec import LinkParameters as LinkParameters
     from experiments.spec import Proof as Proof
+    from experiments.spec import Subject as Subject
     from experiments.spec import congestion_control as congestion_control
     from experiments.spec import parameter as parameter
     from experiments.spec import sack as sack

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import os
 import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import click
 
 from topologies.errors import TcplabError, UsageError
+
+if TYPE_CHECKING:
+    from analysis.network.network_verdict import NetworkVerdict
 
 
 class _LazyCommands(click.Group):
@@ -48,16 +53,26 @@ def main() -> None:
     help="Load everything first, then read RUN_DIRECTORY as one line from standard input.",
 )
 @click.option(
+    "--network",
+    "descriptor",
+    type=int,
+    help="First judge the network of the run in the line before that, and write it there (JSON).",
+)
+@click.option(
     "--out",
     type=click.Path(path_type=Path),
     help="Write the report into this folder instead of the run's own.",
 )
-def report(run_directory: Path | None, wait: bool, out: Path | None) -> None:
+def report(
+    run_directory: Path | None, wait: bool, descriptor: int | None, out: Path | None
+) -> None:
     """Write report.html, answers.md, plots/ and graphs/ for RUN_DIRECTORY, and print its table."""
-    _end(lambda: _report(run_directory, wait, out))
+    _end(lambda: _report(run_directory, wait, descriptor, out))
 
 
-def _report(run_directory: Path | None, wait: bool, out: Path | None) -> bool:
+def _report(
+    run_directory: Path | None, wait: bool, descriptor: int | None, out: Path | None
+) -> bool:
     if wait == (run_directory is not None):
         raise UsageError(
             "Name one run directory, or give --wait and name it on standard input.",
@@ -66,8 +81,11 @@ def _report(run_directory: Path | None, wait: bool, out: Path | None) -> bool:
     from analysis.pages.run.run_page import make_report
     from analysis.pages.run.run_terminal import print_report
 
+    if wait:
+        _load()
+    network = None if descriptor is None else _judged(descriptor)
     path = _named_on_stdin() if run_directory is None else run_directory
-    made = make_report(path, out)
+    made = make_report(path, out, network)
     print_report(made)
     return made.sound
 
@@ -121,8 +139,20 @@ def _reproduction(folder: Path, out: Path | None) -> bool:
     return made.sound
 
 
-def _named_on_stdin() -> Path:
-    """The run directory, read after all is loaded that takes time: the run goes on meanwhile."""
+def _judged(descriptor: int) -> NetworkVerdict:
+    """The verdict on the run that standard input names, written as one line of JSON."""
+    from analysis.network.network_verdict import judge_network
+    from analysis.records.problems import Problems
+    from analysis.records.run_directory import read_run
+
+    verdict = judge_network(read_run(_named_on_stdin(), Problems()))
+    with os.fdopen(descriptor, "w", encoding="utf-8") as answer:
+        answer.write(json.dumps(verdict.as_data()) + "\n")
+    return verdict
+
+
+def _load() -> None:
+    """Load all that takes time: the run goes on meanwhile."""
     import jinja2  # noqa: F401
     import scipy.special  # noqa: F401
 
@@ -135,6 +165,10 @@ def _named_on_stdin() -> Path:
     figure_style.png(
         figure_style.grid(1, 1, 1.0, share=False)[0]
     )  # the first picture loads the fonts
+
+
+def _named_on_stdin() -> Path:
+    """The run directory in the next line of standard input."""
     name = sys.stdin.readline().rstrip("\n")
     if not name:
         raise UsageError(

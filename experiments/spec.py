@@ -6,7 +6,7 @@ In short: a topology, flows over it, and conditions under which the same flows a
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
 from testbed.guest.kernel_modules import KernelModule
@@ -193,11 +193,73 @@ class Condition:
     proofs: tuple[Proof, ...] = ()
 
 
+Direction = Literal["larger", "smaller", "equal", "within"]
+DEFAULT_REPETITIONS = 10
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Whose value of a measure is meant: a condition's, or that of one flow under it, by name."""
+
+    condition: str
+    flow: str = ""
+
+
+@dataclass(frozen=True)
+class Headline:
+    """A question that a run decides, and the claim that answers it, as data.
+
+    `metric` is the name of a measure that analysis/measures/metric_keys.py declares; of a single
+    flow it is one of those that begin with `metric.`. `what` is its name in a sentence, such as
+    "the throughput". The claim is that the measure of `subject` is `direction`: larger or smaller
+    than that of `against` under the same seed, equal to it but for `margin`, or within `low` to
+    `high` times `expected` (no end if None). `expected` is in the unit of the measure, and
+    `expectation` names it in a sentence, such as "what the link alone needs".
+
+    `repetitions` is how many a run makes unless it is told; six are the least that can decide.
+    """
+
+    question: str
+    metric: str
+    what: str
+    subject: Subject
+    direction: Direction
+    against: Subject | None = None
+    margin: Share = Share.parse("5%")
+    low: float | None = None
+    high: float | None = None
+    expected: float = 1.0
+    expectation: str = ""
+    repetitions: int = DEFAULT_REPETITIONS
+
+    def __post_init__(self) -> None:
+        if (self.direction == "within") is not (self.against is None):
+            raise UsageError(
+                f"The claim '{self.question[:60]}' compares nothing.",
+                "Name a subject to compare `against`; for 'within' none, but `low` or `high`.",
+            )
+        if self.direction == "within" and self.low is self.high is None:
+            raise UsageError(
+                f"The claim '{self.question[:60]}' holds for any value.", "Give `low` or `high`."
+            )
+        if self.expected <= 0 or self.repetitions < 1:
+            raise UsageError(
+                f"The claim '{self.question[:60]}' expects nothing, or has no repetition.",
+                "`expected` and `repetitions` are above zero.",
+            )
+
+    @property
+    def subjects(self) -> tuple[Subject, ...]:
+        """Everything that is compared."""
+        return (self.subject, self.against) if self.against else (self.subject,)
+
+
 @dataclass(frozen=True)
 class ExperimentSpec:
     """A named experiment. `captures` are the interfaces that tcpdump listens on.
 
     `modules` are congestion controls that are built and loaded first; the spec holds their source.
+    `headline` is the claim that a report judges, None if none is declared.
     """
 
     name: str
@@ -208,6 +270,11 @@ class ExperimentSpec:
     captures: tuple[str, ...] = ()
     modules: tuple[KernelModule, ...] = ()
     format: int = FORMAT
+    headline: Headline | None = None
+
+    def for_guest(self) -> ExperimentSpec:
+        """What is carried out: which claim is judged afterwards must not change a packet."""
+        return replace(self, headline=None)
 
     def capture_bytes(self) -> int:
         """Roughly the bytes of a seed's captures: full frames and an ACK for every second one."""
@@ -248,3 +315,15 @@ class ExperimentSpec:
             raise UsageError(
                 f"Experiment {self.name} measures nothing.", "Give it a flow and a condition."
             )
+        self._check_headline()
+
+    def _check_headline(self) -> None:
+        conditions = [condition.name for condition in self.conditions]
+        flows = ["", *(flow.name for flow in self.flows)]
+        for subject in self.headline.subjects if self.headline else ():
+            if subject.condition not in conditions or subject.flow not in flows:
+                raise UsageError(
+                    f"The claim names {subject.condition} {subject.flow}".rstrip()
+                    + ", which is not measured.",
+                    f"Conditions are {', '.join(conditions)}, flows {', '.join(flows[1:])}.",
+                )

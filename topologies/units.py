@@ -2,7 +2,8 @@
 
 `Rate.parse("10mbit")`, `Duration.parse("40ms")`, `Share.parse("10%")`, `Size.parse("128KiB")`,
 `Packets.parse("1000")`. `str()` gives back the shortest exact text, which parses to the same
-value.
+value. Case counts where it means something: a small b is a bit, a large one a byte. A spelling that
+tools read differently is refused with the choices, never guessed.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import ClassVar, Self
 from topologies.errors import UsageError
 
 _NUMBER = re.compile(r"\s*(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*(\S*)\s*")
+_FARTHEST = 30  # power of ten
 _LONGEST = 64  # characters; a longer text is no quantity, and Fraction("1e999999999") would not end
 
 DECIMAL = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
@@ -31,6 +33,9 @@ TIMES = {
 """Units of time to nanoseconds, in rising order."""
 
 
+Doubts = dict[str, tuple[str, tuple[int | Fraction, ...]]]
+
+
 @dataclass(frozen=True, order=True)
 class Quantity:
     """A non-negative amount of `base`, the unit whose factor is 1."""
@@ -43,6 +48,10 @@ class Quantity:
     """Unit to its factor, in rising order; the first spelling of a factor is the one that is
     printed.
     """
+    words: ClassVar[dict[str, int]] = {}
+    """Units that are the same in small and large letters, by their small ones."""
+    doubtful: ClassVar[Doubts] = {}
+    """Spellings that are refused: what is open about each, and the factors that it may mean."""
     default_unit: ClassVar[str | None] = None
 
     def __post_init__(self) -> None:
@@ -55,16 +64,16 @@ class Quantity:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The quantity that `text` names. Raises UsageError with the units there are."""
+        """The quantity that `text` names. Raises UsageError with the units or choices there are."""
         match = _NUMBER.fullmatch(text) if len(text) <= _LONGEST else None
         unit = (match[2] or cls.default_unit) if match else None
-        factor = cls.units.get(unit) or cls._folded().get(unit.lower()) if unit else None
-        if not match or factor is None:
+        number = _exact(match[1]) if match else None
+        if not unit or number is None:
             raise cls._misspelt(text)
-        mantissa, _, exponent = match[1].lower().partition("e")
-        if exponent and abs(int(exponent)) > 30:
-            raise cls._misspelt(text)
-        amount = Fraction(mantissa) * Fraction(10) ** int(exponent or 0) * factor
+        factor = cls.units.get(unit) or cls.words.get(unit.lower())
+        if factor is None:
+            raise cls._doubted(text, number, unit)
+        amount = number * factor
         if amount.denominator != 1:
             raise UsageError(
                 f"'{text[:40]}' is finer than a {cls.kind} can be ({cls(1)}).",
@@ -73,16 +82,22 @@ class Quantity:
         return cls(int(amount))
 
     @classmethod
+    def _doubted(cls, text: str, number: Fraction, unit: str) -> UsageError:
+        """The choices, if the unit may mean several things; else the units that there are."""
+        question, factors = cls.doubtful.get(unit, ("", ()))
+        exact = [number * factor for factor in factors if (number * factor).denominator == 1]
+        if not exact:
+            return cls._misspelt(text)
+        choices = " or ".join(str(cls(int(amount))) for amount in exact)
+        return UsageError(f"{text.strip()[:40]}: {question}?", f"Write {choices}.")
+
+    @classmethod
     def _misspelt(cls, text: str) -> UsageError:
         names = ", ".join(cls._printed())
         return UsageError(
             f"'{text[:40]}' is not a {cls.kind}.",
             f"Write a number and one of {names or 'nothing'}, such as {cls.example}.",
         )
-
-    @classmethod
-    def _folded(cls) -> dict[str, int]:
-        return {unit.lower(): factor for unit, factor in reversed(cls.units.items())}
 
     @classmethod
     def _printed(cls) -> dict[str, int]:
@@ -99,6 +114,14 @@ class Quantity:
         return f"{self.base}{next(iter(self._printed()))}"
 
 
+def _exact(text: str) -> Fraction | None:
+    """The number that a text is; None for one that is beyond any quantity."""
+    mantissa, _, exponent = text.lower().partition("e")
+    if exponent and abs(int(exponent)) > _FARTHEST:
+        return None
+    return Fraction(mantissa) * Fraction(10) ** int(exponent or 0)
+
+
 def _decimal(amount: Fraction) -> str:
     return f"{amount.numerator}" if amount.denominator == 1 else f"{float(amount):.3f}".rstrip("0")
 
@@ -110,9 +133,21 @@ class Rate(Quantity):
     kind = "rate"
     example = "10mbit"
     units = {
-        f"{prefix.lower()}{unit}": factor
+        f"{letter}{unit}": factor
         for prefix, factor in DECIMAL.items()
-        for unit in ("bit", "bit/s", "bps")
+        for letter in (prefix.lower(), prefix.upper())  # nobody means thousandths of a bit
+        for unit in ("bit", "bit/s", "bits/s", "b/s")
+    } | {f"{prefix.upper()}bps": factor for prefix, factor in DECIMAL.items() if prefix}
+    words = {name: factor for name, factor in units.items() if "bit" in name}
+    doubtful: ClassVar[Doubts] = {
+        f"{letter}{unit}": (question, (factor, 8 * factor))
+        for prefix, factor in DECIMAL.items()
+        for question, letters, names in (
+            ("bits or bytes", prefix.lower() + prefix.upper(), ("Bps", "B/s", "BPS", "B", "b", "")),
+            ("bits, or bytes as for tc", prefix.lower(), ("bps",)),  # tc(8), UNITS
+        )
+        for letter in letters or ("",)
+        for unit in names
     }
 
 
@@ -122,7 +157,19 @@ class Duration(Quantity):
 
     kind = "duration"
     example = "40ms"
-    units = TIMES | {"sec": TIMES["s"]}
+    units = TIMES | {
+        "\N{MICRO SIGN}s": TIMES["us"],
+        "\N{GREEK SMALL LETTER MU}s": TIMES["us"],
+        **{f"{prefix}sec{plural}": TIMES[f"{prefix}s"] for prefix in "num" for plural in ("", "s")},
+    }
+    words = {"sec": TIMES["s"], "secs": TIMES["s"], "min": TIMES["min"]}
+    doubtful: ClassVar[Doubts] = {
+        **dict.fromkeys(
+            ("Ms", "MS", "mS", "Msec"),
+            ("milliseconds or megaseconds", (TIMES["ms"], 10**6 * TIMES["s"])),
+        ),
+        **dict.fromkeys("mM", ("minutes or milliseconds", (TIMES["min"], TIMES["ms"]))),
+    }
 
     def __add__(self, other: Duration) -> Duration:
         return Duration(self.base + other.base)
@@ -181,14 +228,28 @@ class Size(Quantity):
     example = "128KiB"
     units = {
         "B": 1,
-        "byte": 1,
         "kB": DECIMAL["k"],
         "KiB": BINARY["Ki"],
         "K": BINARY["Ki"],
         "MB": DECIMAL["M"],
         "MiB": BINARY["Mi"],
         "M": BINARY["Mi"],
+        "GB": DECIMAL["G"],
         "GiB": BINARY["Gi"],
+        "G": BINARY["Gi"],
+    }
+    words = {"byte": 1, "bytes": 1}
+    doubtful: ClassVar[Doubts] = {
+        "KB": ("thousands or 1024s", (DECIMAL["k"], BINARY["Ki"])),
+        **{  # iperf 2 reads small letters as powers of 1000, large ones as powers of 1024
+            prefix.lower(): ("powers of 1000 or of 1024", (DECIMAL[prefix], binary))
+            for prefix, binary in zip("kMG", list(BINARY.values())[1:], strict=True)
+        },
+        **{
+            f"{letters}b": ("bits or bytes", (factor, Fraction(factor, 8)))
+            for prefix, factor in (DECIMAL | BINARY).items()
+            for letters in (prefix, prefix.lower(), prefix.upper())
+        },
     }
     default_unit = "B"
 
@@ -208,7 +269,8 @@ class Packets(Quantity):
 
     kind = "number of packets"
     example = "1000"
-    units = {"": 1, "packets": 1, "packet": 1, "p": 1}
+    units = {"packets": 1, "packet": 1, "p": 1}
+    words = {"packets": 1, "packet": 1}
     default_unit = "packets"
 
     @classmethod
@@ -225,7 +287,8 @@ class Count(Quantity):
 
     kind = "number"
     example = "10"
-    units = {"": 1, "times": 1}
+    units = {"times": 1}
+    words = {"times": 1}
     default_unit = "times"
 
     @classmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from analysis.measures import metric_keys
 from analysis.measures.flow_rows import jain, rows_of_trial, value_of
@@ -125,7 +126,7 @@ def values_of(flows: Sequence[FlowMeasures]) -> _Values:
     """
     if not flows:
         return {}
-    values = _of_metrics(flows) | _together(metric_keys.FLOWS, flows)
+    values = _of_metrics(flows) | _together(metric_keys.FLOWS, flows) | _round_trips(flows)
     values |= flows[0].socket if len(flows) == 1 else {}
     udp = [flow for flow in flows if flow.flow.protocol == "udp"]
     if len(udp) == 1 < len(flows):
@@ -157,6 +158,28 @@ def _together(keys: GroupKeys, flows: Sequence[FlowMeasures]) -> _Values:
         values |= {keys.jain: jain(rates)} if len(rates) > 1 else {}
     sent = value_of([flow.row for flow in flows], row_columns.SENDER_RATE.name)
     return values if sent is None else values | {keys.sent: sent}
+
+
+def _round_trips(flows: Sequence[FlowMeasures]) -> _Values:
+    """The flows' median round trip, their least, and how far the median is above it.
+
+    What is above the least is waiting in queues, and the variation of the delay.
+    """
+    smoothed = [flow.number(row_columns.RTT_MEDIAN) for flow in flows]
+    trips = [trip for trip in smoothed if trip is not None]
+    least = [
+        flow.socket[metric_keys.SOCKET_LEAST_RTT]
+        for flow in flows
+        if metric_keys.SOCKET_LEAST_RTT in flow.socket
+    ]
+    if not trips or not least:
+        return {}
+    typical, shortest = median(trips), min(least)
+    return {
+        metric_keys.TRIP_TYPICAL: typical,
+        metric_keys.TRIP_LEAST: shortest,
+        metric_keys.TRIP_ABOVE: max(0.0, typical - shortest),
+    }
 
 
 def _of_udp(flow: FlowMeasures) -> _Values:

@@ -105,6 +105,13 @@ PATH_LOST = _declare("path.lost", "packets", _QDISCS)
 PATH_DROPPED = _declare("path.dropped", "packets", _QDISCS)
 PATH_SHARE = _declare("path.share", "%", _QDISCS)
 
+_CAUSES = "qdiscs.json, all ports, and counters.json, all hosts"
+DROPS_RANDOM = _declare("drops.random", "packets", _CAUSES)
+DROPS_FULL = _declare("drops.full_queue", "packets", _CAUSES)
+DROPS_MANAGED = _declare("drops.active_queue_management", "packets", _CAUSES)
+DROPS_HOSTS = _declare("drops.hosts", "packets", _CAUSES)
+DROPS_UNASKED = _declare("drops.unasked", "packets", _CAUSES)
+
 _GAPS = "gaps between data segments in the sender's .pcap"
 PAUSE_COUNT = _declare("pauses.count", "", _GAPS)
 PAUSE_TOTAL = _declare("pauses.total", "s", _GAPS)
@@ -114,6 +121,11 @@ SENDER_RESENT = _declare("sender.resent", "segments", "sender's .pcap: nothing b
 _SOCKET = "sockets.jsonl of the sender, as ss -ti"
 SOCKET_REORDERING = _declare("socket.reordering", "segments", _SOCKET)
 SOCKET_LEAST_RTT = _declare("socket.least_rtt", "ms", _SOCKET)
+
+_SOCKETS = "sockets.jsonl of all senders, as ss -ti"
+TRIP_TYPICAL = _declare("trips.typical", "ms", f"{_SOCKETS}: rtt")
+TRIP_LEAST = _declare("trips.least", "ms", f"{_SOCKETS}: minrtt")
+TRIP_ABOVE = _declare("trips.above_least", "ms", f"{_SOCKETS}: rtt less minrtt")
 
 _UDP = "server.txt of the UDP flow"
 UDP_SENT = _declare("udp.sent", "kbit/s", "client.txt of the UDP flow, last line")
@@ -192,17 +204,24 @@ class CaptureKeys:
     rexmt_data_pkts: MetricKey
     rexmt_data_bytes: MetricKey
     outoforder_pkts: MetricKey
+    pushed_data_pkts: MetricKey
     initial_window_bytes: MetricKey
+    initial_window_pkts: MetricKey
     data_xmit_time: MetricKey
     idletime_max: MetricKey
     throughput: MetricKey
     min_segm_size: MetricKey
     max_segm_size: MetricKey
+    avg_segm_size: MetricKey
     RTT_min: MetricKey
     RTT_avg: MetricKey
     RTT_max: MetricKey
     back_total_packets: MetricKey
+    back_sack_pkts_sent: MetricKey
     back_max_win_adv: MetricKey
+    back_min_win_adv: MetricKey
+    back_avg_win_adv: MetricKey
+    back_idletime_max: MetricKey
     both_total_packets: MetricKey
 
     @classmethod
@@ -217,10 +236,10 @@ def _captured(role: str, field: str) -> MetricKey:
 
 
 _UNITS = {
-    "_(packets|pkts)$": "packets",
+    "_(packets|pkts|pkts_sent)$": "packets",
     "_time$": "s",
     "^throughput$": "byte/s",
-    "^(RTT|idletime)_": "ms",
+    "^(RTT|(back_)?idletime)_": "ms",
     "": "bytes",
 }
 """By what the name of a column has in it; the first that fits."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from analysis.measures import arrival_order, flow_measures, metric_keys, trial_captures
+from analysis.measures import arrival_order, drop_causes, flow_measures, metric_keys, trial_captures
 from analysis.measures.flow_measures import FlowMeasures
 from analysis.measures.metric_keys import MetricKey, MetricValues
 from analysis.measures.trial_captures import End
@@ -63,7 +63,7 @@ def measure(run: RunRecord, trial: Trial, problems: Problems, draw: bool) -> Mea
     """All that `trial`'s files tell; with `draw` also what the graphs need."""
     flows = flow_measures.read_flows(run, trial, problems, draw)
     values = _iperf(run, trial, problems) | _counters(run, trial, problems)
-    values |= flow_measures.values_of(flows)
+    values |= flow_measures.values_of(flows) | drop_causes.values_of(run, trial)
     sender = trial_captures.read_end(run, trial, "sender", run.flow.sender, problems)
     receiver = trial_captures.read_end(run, trial, "receiver", run.flow.receiver, problems)
     ends = tuple(end for end in (sender, receiver) if end)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,8 @@ from analysis.records.json_reader import read
 from analysis.records.problems import Problems
 from analysis.records.run_directory import RunRecord, Trial, changed_files
 from topologies import untrusted
+
+_CAPTURE_DROPS = re.compile(r"^(\d{1,18}) packets dropped by kernel$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -59,14 +62,14 @@ def read_evidence(run: RunRecord, problems: Problems) -> Evidence:
     environments = [_environment(run, seed, problems) for seed in seeds]
     first = environments[0] if environments else EnvironmentFile()
     for environment in environments:
-        _note_differences(_settings(environment), problems)
+        _note_differences(settings_of(environment), problems)
     if changed := changed_files(run):
         problems.add(
             "Changed since the run was written (SHA-256):"
             f" {', '.join(changed[:5])}{', ...' if changed[5:] else ''}."
         )
     proofs, sysctls = _proofs(run, problems), _sysctls(run, problems)
-    return Evidence(_settings(first) + sysctls, tuple(first.tools.items()), proofs)
+    return Evidence(settings_of(first) + sysctls, tuple(first.tools.items()), proofs)
 
 
 def _environment(run: RunRecord, seed: int, problems: Problems) -> EnvironmentFile:
@@ -74,7 +77,8 @@ def _environment(run: RunRecord, seed: int, problems: Problems) -> EnvironmentFi
     return read(EnvironmentFile, run.path / name, problems, name)
 
 
-def _settings(environment: EnvironmentFile) -> tuple[RecordedSetting, ...]:
+def settings_of(environment: EnvironmentFile) -> tuple[RecordedSetting, ...]:
+    """What the environment.json of a seed says of interfaces."""
     return tuple(
         RecordedSetting(entry.interface, entry.field, entry.asked, entry.found)
         for entry in environment.asked_and_found
@@ -132,10 +136,20 @@ def _proof(trial: Trial, entry: ProofEntry, problems: Problems) -> HeldProof:
 
 
 def _note_capture_drops(run: RunRecord, trial: Trial, problems: Problems) -> None:
-    for interface in run.captures:
-        name = f"{trial.name}/{interface}.tcpdump.txt"
-        lines = untrusted.text_if_any(run.path, name).splitlines()
-        drops = (line.split()[0] for line in lines if line.endswith("packets dropped by kernel"))
-        lost = next(drops, "0")
+    for interface, lost in capture_drops(run, trial).items():
         if lost != "0":
+            name = f"{trial.name}/{interface}.tcpdump.txt"
             problems.add(f"{name}: tcpdump lost {lost} packets, so the capture has gaps.")
+
+
+def capture_drops(run: RunRecord, trial: Trial) -> dict[str, str]:
+    """How many packets tcpdump lost on each interface, as it wrote them.
+
+    An interface of which it wrote nothing is left out.
+    """
+    texts = {
+        interface: untrusted.text_if_any(trial.folder, f"{interface}.tcpdump.txt")
+        for interface in run.captures
+    }
+    counts = {interface: _CAPTURE_DROPS.search(text) for interface, text in texts.items()}
+    return {interface: count[1] for interface, count in counts.items() if count}

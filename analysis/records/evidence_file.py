@@ -15,9 +15,13 @@ class ProofEntry(Struct, frozen=True):
 
 
 class EvidenceFile(Struct, frozen=True):
-    """evidence.json. `sysctls` are those of each host, as they were read back."""
+    """evidence.json. `sysctls` are those of each host, as they were read back.
+
+    `warnings` are of what was cut off or missed while the condition was measured.
+    """
 
     held: bool | None = None
+    warnings: tuple[str, ...] = ()
     sysctls: dict[str, dict[str, str]] = field(default_factory=dict)
     proofs: tuple[ProofEntry, ...] = ()
 

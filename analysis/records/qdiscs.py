@@ -13,7 +13,11 @@ _OF_HOST = "10:"  # handle of netem on a host's own port
 
 
 class Qdisc(Struct, frozen=True):
-    """One queueing discipline with what it has counted; `options` as tc names them."""
+    """One queueing discipline with what it has counted; `options` as tc names them.
+
+    `early` are red's own drops; `overlimit` (pie) and `drop_overlimit` (fq_codel) those of its
+    `drops` for which it had no room.
+    """
 
     kind: str = ""
     handle: str = ""
@@ -21,6 +25,9 @@ class Qdisc(Struct, frozen=True):
     packets: float | None = None
     drops: float | None = None
     overlimits: float | None = None
+    early: float | None = None
+    overlimit: float | None = None
+    drop_overlimit: float | None = None
     options: dict[str, Any] = field(default_factory=dict)
 
 
@@ -69,6 +76,18 @@ class QdiscsFile(Struct, frozen=True):
         lost = self._grown(port, _LINE, _drops) - dropped
         return PortLoss(port, lost, dropped, self._grown(port, _LINE, _packets))
 
+    def managed_drops(self, port: str) -> float:
+        """Packets that active queue management dropped although there was room.
+
+        tc does not tell them from others of cake: all of its drops are counted here.
+        """
+        queue = next((row for row in self.after.get(port, ()) if row.kind in _MANAGED), None)
+        if queue is None:
+            return 0.0
+        counts = _MANAGED[queue.kind]
+        drops = [self._grown(port, queue.handle, count) for count in counts]
+        return drops[0] - sum(drops[1:])
+
     def host_drops(self, port: str) -> float:
         """Packets that netem on a host's own port dropped during the trial (reordering.json)."""
         return self._grown(port, _OF_HOST, _drops)
@@ -91,3 +110,12 @@ def _packets(qdisc: Qdisc) -> float | None:
 
 def _drops(qdisc: Qdisc) -> float | None:
     return qdisc.drops
+
+
+_MANAGED: dict[str, tuple[_Count, ...]] = {
+    "red": (lambda qdisc: qdisc.early,),
+    "pie": (_drops, lambda qdisc: qdisc.overlimit),
+    "fq_codel": (_drops, lambda qdisc: qdisc.drop_overlimit),
+    "cake": (_drops,),
+}
+"""What each discipline counts: its own drops, and those among them for want of room."""

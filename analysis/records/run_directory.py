@@ -39,13 +39,17 @@ class RunCondition:
 
 @dataclass(frozen=True)
 class RunFlow:
-    """One iperf connection. `port` is the receiver's, `protocol` tcp or udp."""
+    """One iperf connection. `port` is the receiver's, `protocol` tcp or udp.
+
+    A `windowed` one was given socket buffers (iperf -w), which are meant to limit it.
+    """
 
     name: str
     sender: str
     receiver: str
     port: int
     protocol: str = "tcp"
+    windowed: bool = False
 
 
 @dataclass(frozen=True)
@@ -227,7 +231,8 @@ def _flow(entry: FlowEntry) -> RunFlow:
             "Run the experiment again.",
         )
     protocol = "udp" if entry.rate else "tcp"
-    return RunFlow(entry.name, entry.sender, entry.receiver, int(entry.port or 5001), protocol)
+    port, windowed = int(entry.port or 5001), bool(entry.window)
+    return RunFlow(entry.name, entry.sender, entry.receiver, port, protocol, windowed)
 
 
 def _captures(spec: SpecFile) -> tuple[str, ...]:

@@ -24,6 +24,13 @@ class SocketEntry(Struct, frozen=True):
     bytes_retrans: float = 0.0
     total_retrans: float = 0.0
     reordering: float = 0.0
+    busy_us: float = 0.0
+    rwnd_limited_us: float = 0.0
+    sndbuf_limited_us: float = 0.0
+    rto_us: float = 0.0
+    snd_wnd: float = 0.0
+    lost: float = 0.0
+    retrans: float = 0.0
 
 
 class InstantEntry(Struct, frozen=True):
@@ -40,7 +47,11 @@ class SocketSample:
     `time` is in seconds since 1970, `rtt` and `least_rtt` in seconds, cwnd and ssthresh in
     segments; `ssthresh` is None until the first loss (the kernel's infinity). Bytes count payload,
     `bytes_sent` with its retransmissions. `reordering` is the threshold in segments, which the
-    kernel raises when it sees reordering.
+    kernel raises when it sees reordering. `busy` is how long data has been outstanding, in
+    seconds, `window_limited` how long of that the receiver's window and `buffer_limited` how long
+    the send buffer held the sender back (tcp_info: tcpi_busy_time and the two after it). `timeout`
+    is the one for retransmissions, in seconds; `peer_window` what the other end advertised, in
+    bytes; `repairing` the segments that are taken for lost or are on their way a second time.
     """
 
     time: float
@@ -53,6 +64,12 @@ class SocketSample:
     segments_retrans: float
     reordering: float
     least_rtt: float
+    busy: float = 0.0
+    window_limited: float = 0.0
+    buffer_limited: float = 0.0
+    timeout: float = 0.0
+    peer_window: float = 0.0
+    repairing: float = 0.0
 
 
 def read_samples(lines: Iterable[str], port: int) -> list[SocketSample]:
@@ -94,4 +111,10 @@ def _sample(time: float, cwnd: float, socket: SocketEntry) -> SocketSample:
         socket.total_retrans,
         socket.reordering,
         socket.min_rtt_us / 1e6,
+        socket.busy_us / 1e6,
+        socket.rwnd_limited_us / 1e6,
+        socket.sndbuf_limited_us / 1e6,
+        socket.rto_us / 1e6,
+        socket.snd_wnd,
+        socket.lost + socket.retrans,
     )

@@ -2,28 +2,57 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Struct, field
 
 from analysis.records.published_row import RowEntry
+from topologies.data import from_data
+from topologies.errors import UsageError
+from topologies.topology_spec import ETHERNET, TopologySpec
 
 
 class TopologyEntry(Struct, frozen=True):
-    """The network as a diagram; `segmentation` is `on` if hosts leave it to the network card."""
+    """The network as a diagram; `segmentation` is `on` if hosts leave it to the network card.
 
+    `nodes`, `links` and `reordering` are as they are written; `network` understands them.
+    """
+
+    name: str = ""
     diagram: str = ""
     segmentation: str = ""
+    mtu: str = str(ETHERNET)
+    nodes: tuple[Any, ...] = ()
+    links: tuple[Any, ...] = ()
+    reordering: tuple[Any, ...] = ()
+
+    def network(self) -> TopologySpec | None:
+        """The network that was asked for; None if what is written is none."""
+        try:
+            return cast(TopologySpec, from_data(TopologySpec, self._written()))
+        except (UsageError, TypeError, ValueError, IndexError):
+            return None
+
+    def _written(self) -> dict[str, Any]:
+        written = {
+            "name": self.name,
+            "nodes": list(self.nodes),
+            "links": list(self.links),
+            "mtu": self.mtu,
+            "reordering": list(self.reordering),
+        }
+        return written | ({"segmentation": self.segmentation} if self.segmentation else {})
 
 
 class FlowEntry(Struct, frozen=True):
-    """An iperf connection; one with a `rate` is of UDP."""
+    """An iperf connection; one with a `rate` is of UDP, one with a `window` was given buffers."""
 
     name: str = "flow1"
     sender: str = "h1"
     receiver: str = "h2"
     port: float | None = None
     rate: Any = None
+    window: Any = None
 
 
 class ConditionEntry(Struct, frozen=True):
@@ -37,24 +66,52 @@ class ConditionEntry(Struct, frozen=True):
 class MeasuredEntry(RowEntry, frozen=True):
     """A published number, and which measure of which condition and flow it is compared with.
 
-    `flow` is as in analysis.measures.flow_rows.value_of; `scale` brings the measure to the unit.
+    `flow` and `among` are as in analysis.measures.flow_rows.value_of; `scale` brings the measure to
+    the unit.
     """
 
     metric: str = ""
     flow: str = ""
+    among: str = ""
     scale: float | None = None
     condition: str = ""
     period_condition: str = ""
 
 
+class SubjectEntry(Struct, frozen=True):
+    """Whose value of a measure is meant: a condition's, or that of one flow under it."""
+
+    condition: str = ""
+    flow: str = ""
+
+
+class HeadlineEntry(Struct, frozen=True):
+    """The claim that is judged; experiments.spec.Headline says what the fields mean."""
+
+    question: str = ""
+    metric: str = ""
+    what: str = ""
+    subject: SubjectEntry = SubjectEntry()
+    direction: str = ""
+    against: SubjectEntry | None = None
+    margin: str = "5%"
+    low: float | None = None
+    high: float | None = None
+    expected: float = 1.0
+    expectation: str = ""
+    repetitions: int = 1
+
+
 class SpecFile(Struct, frozen=True):
-    """spec.json."""
+    """spec.json. `settings` are what `--set` was given for anything but a parameter."""
 
     name: str = ""
     claim: str = ""
     parameters: dict[str, str] = field(default_factory=dict)
+    settings: tuple[str, ...] = ()
     topology: TopologyEntry = TopologyEntry()
     flows: tuple[FlowEntry, ...] = ()
     conditions: tuple[ConditionEntry, ...] = ()
     captures: tuple[str, ...] = ()
     published: tuple[MeasuredEntry, ...] = ()
+    headline: HeadlineEntry | None = None

@@ -8,14 +8,14 @@ from statistics import median
 from analysis.measures.run_results import NOTHING, RunResults, written
 from analysis.measures.trial_measures import Measured
 from analysis.records.run_directory import RunCondition
+from analysis.reporting.claim_of_run import enough, oriented
 from analysis.reporting.repeat_command import repeat_command
 from analysis.reporting.tables import ReportQuantity
-from analysis.statistics.intervals import ratio
+from analysis.statistics.paired_tests import FEWEST, Paired, paired
+from analysis.statistics.paired_wording import estimate, family, interval
 
 PERIOD = "_period"
 """Ends the name of a condition in the settings of the study's time (definition/profiles.py)."""
-ENOUGH = 10
-"""Repetitions that the reader is advised to run."""
 _BESIDE = 2
 """Conditions that one picture shows large enough."""
 
@@ -88,47 +88,46 @@ def side_by_side(results: RunResults) -> list[list[Measured]]:
     ]
 
 
-def compared(
-    results: RunResults,
-    quantity: ReportQuantity,
-    what: str,
-    first: RunCondition,
-    second: RunCondition,
-) -> str:
-    """How many times `second`'s value is in `first`'s, and how sure that is.
+def ratios(results: RunResults, quantity: ReportQuantity, what: str) -> list[str]:
+    """The conditions of each time against their first: how many times its value, how sure.
 
-    Nothing if one is missing or zero.
-
-    `what` is the quantity inside a sentence, such as "rate".
+    `what` is the quantity inside a sentence, such as "rate". The sentences are one family of
+    comparisons. There is none for a value that is missing or zero.
     """
-    pairs = [(pair[0], pair[1]) for pair in quantity.pairs(results, (first, second))]
-    if not pairs or min(min(pair) for pair in pairs) <= 0:
-        return ""
-    above, below = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-    interval = ratio(below, above)
-    times = median(above) / median(below)
-    if interval is None:
-        return f"{first.label} has {times:.2f} times the {what} of {second.label}{_unsure(pairs)}."
-    words = f"{first.label} has {interval.mean:.2f} times the {what} of {second.label}"
-    certain = (
-        f"(95 % interval {interval.low:.2f} to {interval.high:.2f} over {interval.count}"
-        " repetitions)"
-    )
-    verdict = "beyond chance" if interval.excludes(1) else "which chance can explain"
-    return f"{words} {certain}, {verdict}."
+    compared = [
+        (*pair, _against(results, quantity, *pair))
+        for first, *others in in_the_same_time(results)
+        for pair in (oriented(results, first, other) for other in others)
+    ]
+    verdicts = family([pair for _, _, pair in compared])
+    return [
+        f"{second.label} has {estimate(pair, quantity.unit)} the {what} of {first.label}"
+        f"{_certainty(pair, verdict)}."
+        for (first, second, pair), verdict in zip(compared, verdicts, strict=True)
+        if pair is not None and pair.scale == "ratio"
+    ]
 
 
-def _unsure(pairs: Sequence[tuple[float, float]]) -> str:
-    if len(pairs) > 1:
-        return f" in {len(pairs)} repetitions that are all alike"
-    return "; one repetition does not tell how much of that is chance"
+def _against(
+    results: RunResults, quantity: ReportQuantity, first: RunCondition, second: RunCondition
+) -> Paired | None:
+    rows = quantity.pairs(results, (first, second))
+    return paired([row[0] for row in rows], [row[1] for row in rows])
+
+
+def _certainty(pair: Paired, verdict: str) -> str:
+    if pair.count < FEWEST:
+        times = "one repetition" if pair.count == 1 else f"{pair.count} repetitions"
+        return f" in {times}, which is too few to tell it from chance"
+    return f" ({interval(pair)}, {pair.count} repetitions): {verdict}"
 
 
 def more_repetitions(results: RunResults) -> list[str]:
-    """The command for enough repetitions, where there are fewer."""
-    if len(results.run.seeds) >= ENOUGH:
+    """The command for enough repetitions, if there are fewer."""
+    advised = enough(results.run)
+    if len(results.run.seeds) >= advised:
         return []
-    return [f"More repetitions tell more: {repeat_command(results.run, ENOUGH)}"]
+    return [f"More repetitions tell more: {repeat_command(results.run, advised)}"]
 
 
 def parameter(results: RunResults, name: str) -> str:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analysis.measures.run_results import MINUS, NOTHING, RunResults, spread, written
+from analysis.measures.run_results import NOTHING, RunResults, spread
+from analysis.records.run_directory import RunCondition
+from analysis.reporting.claim_of_run import oriented
 from analysis.reporting.tables import ReportQuantity
-from analysis.statistics.intervals import difference
-
-SAME = "in every repetition, so no interval"
+from analysis.statistics.paired_tests import FEWEST, Paired, paired
+from analysis.statistics.paired_wording import estimate, family, interval
 
 
 @dataclass(frozen=True)
 class Fact:
-    """One figure: a cell per condition, the change from the first to the second, and the source."""
+    """One figure: a cell per condition, how two of them differ, and the source."""
 
     what: str
     cells: tuple[str, ...]
@@ -30,25 +31,44 @@ class Answer:
     facts: tuple[Fact, ...] = ()
 
 
-def fact(results: RunResults, quantity: ReportQuantity) -> Fact:
-    """The figures of `quantity` under every condition, and the change between the first two."""
-    conditions = results.run.conditions
-    cells = tuple(spread(quantity.of(results, condition)) for condition in conditions)
-    return Fact(quantity.title, cells, _change(results, quantity), quantity.source)
+def facts(results: RunResults, *quantities: ReportQuantity) -> tuple[Fact, ...]:
+    """The figures of each quantity that was measured, and how one condition differs from another.
 
-
-def _change(results: RunResults, quantity: ReportQuantity) -> str:
-    pairs = quantity.pairs(results, results.run.conditions[:2])
-    if not pairs or len(pairs[0]) < 2:
-        return NOTHING
-    interval = difference([pair[0] for pair in pairs], [pair[1] for pair in pairs])
-    if interval is None:
-        return signed(pairs[0][1] - pairs[0][0]) + (f" ({SAME})" if len(pairs) > 1 else "")
-    return (
-        f"{signed(interval.mean)} (95 % interval {signed(interval.low)} to {signed(interval.high)})"
+    The quantities are one family of comparisons, for which each p is corrected.
+    """
+    measured = [quantity for quantity in quantities if _cells(results, quantity)]
+    pairs = [_compared(results, quantity) for quantity in measured]
+    return tuple(
+        Fact(quantity.title, _cells(results, quantity), change, quantity.source)
+        for quantity, change in zip(measured, _changes(measured, pairs), strict=True)
     )
 
 
-def signed(value: float) -> str:
-    """A difference with its sign."""
-    return f"+{written(value)}" if value > 0 else written(value).replace("-", MINUS)
+def _cells(results: RunResults, quantity: ReportQuantity) -> tuple[str, ...]:
+    """A cell for each condition; none at all if the quantity has no value."""
+    values = [quantity.of(results, condition) for condition in results.run.conditions]
+    return tuple(map(spread, values)) if any(values) else ()
+
+
+def in_comparison(results: RunResults) -> tuple[RunCondition, RunCondition] | None:
+    """Which two of the conditions facts compare: the second with the first. None of one."""
+    conditions = results.run.conditions
+    return oriented(results, *conditions[:2]) if len(conditions) > 1 else None
+
+
+def _compared(results: RunResults, quantity: ReportQuantity) -> Paired | None:
+    conditions = in_comparison(results)
+    rows = quantity.pairs(results, conditions) if conditions else []
+    return paired([row[0] for row in rows], [row[1] for row in rows])
+
+
+def _changes(quantities: list[ReportQuantity], pairs: list[Paired | None]) -> list[str]:
+    """Such as "1.3 times (95 % interval 1.1 to 1.5; larger)"; below six repetitions no verdict."""
+    return [
+        NOTHING if pair is None else f"{estimate(pair, quantity.unit)}{_certainty(pair, verdict)}"
+        for quantity, pair, verdict in zip(quantities, pairs, family(pairs), strict=True)
+    ]
+
+
+def _certainty(pair: Paired, verdict: str) -> str:
+    return f" ({interval(pair)}; {verdict})" if pair.count >= FEWEST else ""

@@ -7,7 +7,15 @@ from dataclasses import replace
 
 from analysis.measures.run_results import NOTHING, RunResults
 from analysis.records.run_directory import RunFlow
-from analysis.reporting.quantities import FLOWS, KERNEL, TRANSFER
+from analysis.reporting.quantities import (
+    CAUSES,
+    DATAGRAMS_LOST,
+    FLOWS,
+    JITTER,
+    KERNEL,
+    ROUND_TRIPS,
+    TRANSFER,
+)
 from analysis.reporting.tables import ReportQuantity, ReportTable, build_row
 
 
@@ -18,7 +26,8 @@ def table(results: RunResults) -> ReportTable:
     """
     labels = tuple(condition.label for condition in results.run.conditions)
     flow, several = results.run.flow, FLOWS if len(results.run.flows) > 1 else ()
-    rows = (build_row(results, quantity, None) for quantity in (*several, *_of(flow)))
+    quantities = (*several, *_of(flow), *ROUND_TRIPS, *CAUSES)
+    rows = (build_row(results, quantity, None) for quantity in quantities)
     measured = tuple(row for row in rows if set(row.ours) != {NOTHING})
     title = f"What was measured: all flows, then {flow.name}" if several else "What was measured"
     return ReportTable(title, labels, measured, ())
@@ -29,5 +38,6 @@ def _of(flow: RunFlow) -> Iterator[ReportQuantity]:
 
     A UDP sender's TCP counters are those of nobody: 0.
     """
-    for quantity in TRANSFER if flow.protocol == "udp" else (*TRANSFER, *KERNEL):
+    own = (DATAGRAMS_LOST, JITTER) if flow.protocol == "udp" else KERNEL
+    for quantity in (*TRANSFER, *own):
         yield replace(quantity, source=quantity.source.replace("flow1", flow.name))

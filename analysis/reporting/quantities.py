@@ -9,6 +9,7 @@ from analysis.measures import metric_keys
 from analysis.measures.metric_keys import FLOWS as ALL_FLOWS
 from analysis.measures.metric_keys import RECEIVER, SENDER, MetricKey
 from analysis.measures.trial_measures import PAUSE
+from analysis.records import row_columns
 from analysis.reporting.tables import ReportQuantity
 
 CLIENT = "flow1.client.txt, last line"
@@ -113,6 +114,53 @@ FLOWS = (
     ReportQuantity("Jain's fairness index of the flows", "", ALL_FLOWS.jain, _SERVERS),
 )
 THROUGHPUT = ReportQuantity("Throughput at the receiver", "kbit/s", metric_keys.SERVER_RATE, SERVER)
+_SOCKETS = "sockets.jsonl of all senders"
+TRIP = ReportQuantity(
+    "Round trip, median", "ms", metric_keys.TRIP_TYPICAL, f"{_SOCKETS}, rtt as TCP smooths it"
+)
+LEAST_TRIP = ReportQuantity("Least round trip", "ms", metric_keys.TRIP_LEAST, f"{_SOCKETS}, minrtt")
+WAITING = ReportQuantity(
+    "Queueing delay: round trip above the least, median",
+    "ms",
+    metric_keys.TRIP_ABOVE,
+    f"{_SOCKETS}, rtt less minrtt",
+)
+ROUND_TRIPS = (TRIP, LEAST_TRIP, WAITING)
+_DROPS = "qdiscs.json, all ports"
+DROPPED_AT_RANDOM = ReportQuantity(
+    "Packets lost at random", "", metric_keys.DROPS_RANDOM, f"{_DROPS}, netem"
+)
+DROPPED_FULL = ReportQuantity(
+    "Packets dropped by a full queue", "", metric_keys.DROPS_FULL, f"{_DROPS}, queue"
+)
+DROPPED_MANAGED = ReportQuantity(
+    "Packets dropped by a queue before it was full",
+    "",
+    metric_keys.DROPS_MANAGED,
+    f"{_DROPS}, active queue management",
+)
+DROPPED_IN_HOSTS = ReportQuantity(
+    "Packets dropped in hosts", "", metric_keys.DROPS_HOSTS, "counters.json, all hosts"
+)
+CAUSES = (DROPPED_AT_RANDOM, DROPPED_FULL, DROPPED_MANAGED, DROPPED_IN_HOSTS)
+DATAGRAMS_LOST = ReportQuantity(
+    "Datagrams lost", "%", metric_keys.of_metric(row_columns.UDP_LOST), SERVER
+)
+JITTER = ReportQuantity(
+    "Jitter of datagrams", "ms", metric_keys.of_metric(row_columns.UDP_JITTER), SERVER
+)
+RESENT = ReportQuantity(
+    "Segments retransmitted, of all senders' segments",
+    "%",
+    metric_keys.of_metric(row_columns.RETRANSMITTED_SHARE),
+    "counters.json, all senders",
+)
+ALL_TIMEOUTS = ReportQuantity(
+    "Retransmission time-outs of all senders",
+    "",
+    metric_keys.of_metric(row_columns.TIMEOUTS),
+    "counters.json, all senders",
+)
 RETRANSMISSIONS = counter("Retransmitted segments", "TcpRetransSegs")
 SENT_AGAIN = ReportQuantity(
     "The same, counted in the sender's capture",

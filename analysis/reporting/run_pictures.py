@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from analysis.measures.run_results import RunResults
 from analysis.measures.trial_measures import PAUSE, Measured
 
 if TYPE_CHECKING:
+    from analysis.figures.over_time import ConditionCourse
     from analysis.graphs.tcptrace_lines import TimeSequence
 
 
@@ -77,7 +79,7 @@ def _time_sequence(trials: list[DrawnTrial]) -> Picture | None:
 def _over_time(trials: list[DrawnTrial], link: float | None) -> Picture | None:
     from analysis.figures import over_time
 
-    courses = [
+    courses: list[ConditionCourse] = [
         over_time.ConditionCourse(
             trial.label, trial.sequence, trial.round_trips, trial.trial.samples, link
         )
@@ -86,18 +88,34 @@ def _over_time(trials: list[DrawnTrial], link: float | None) -> Picture | None:
     ]
     if not courses:
         return None
-    caption = (
-        f"Seed {trials[0].seed}, at the sender. Throughput counts newly acknowledged"
-        " bytes (from the capture). Round-trip times are samples of segments that were sent once"
-        " (RFC 6298, section 3). The congestion window and the slow-start threshold are the"
-        " socket's own, sampled like ss -ti."
-    )
     return Picture(
         "over_time.png",
         "Throughput, round-trip time and congestion window",
-        caption,
+        f"Seed {trials[0].seed}, at the sender. {' '.join(_sources(courses))}",
         over_time.draw(courses),
     )
+
+
+def _sources(courses: Sequence[ConditionCourse]) -> list[str]:
+    """What each row of the picture is drawn from; of what is missing, that it is empty."""
+    captured = any(course.sequence for course in courses)
+    rtts, sampled = (
+        any(course.rtts for course in courses),
+        any(course.samples for course in courses),
+    )
+    whence = "the capture" if captured else "the socket's samples, without a capture"
+    return [
+        f"Throughput counts newly acknowledged bytes (from {whence}).",
+        "Round-trip times are samples of segments that were sent once (RFC 6298, section 3)."
+        if rtts
+        else "Round-trip times are the socket's smoothed ones."
+        if sampled
+        else "There are no round-trip times.",
+        "The congestion window and the slow-start threshold are the socket's own, sampled like ss"
+        " -ti."
+        if sampled
+        else "The socket was not sampled, so no window is drawn.",
+    ]
 
 
 def _repetitions(results: RunResults) -> Picture | None:

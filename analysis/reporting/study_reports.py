@@ -12,10 +12,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from analysis.measures.run_results import RunResults
-from analysis.reporting import plain_table, run_pictures
+from analysis.reporting import plain_answers, plain_table, run_pictures
 from analysis.reporting.answers import Answer
+from analysis.reporting.claim_of_run import claim_of_run
 from analysis.reporting.run_pictures import Picture
 from analysis.reporting.tables import Listing, ReportQuantity, ReportTable
+from analysis.statistics.claims import ClaimVerdict
 from topologies.errors import TcplabError
 
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ _EXPERIMENTS = f"{__name__.partition('analysis')[0]}experiments"
 class StudyReport:
     """How an experiment's results become its tables, its pictures and its answers.
 
+    `verdict` is that of the claim, which by default is the headline of the spec; None if there is
+    no claim (analysis.statistics.claims has the ways to judge one).
     `listings` are tables that only this experiment has; of these and of `pictures` the clearest
     comes first. `short` are the quantities that the terminal shows; the usual ones if it is empty.
     `extra_files` are names and contents that lie beside the report.
@@ -41,8 +45,9 @@ class StudyReport:
     of the grid; and what the page has if the sweep is the study itself (None if it is not).
     """
 
+    verdict: Callable[[RunResults], ClaimVerdict | None] = claim_of_run
     table: Callable[[RunResults], ReportTable] = plain_table.table
-    answers: Callable[[RunResults], tuple[Answer, ...]] = lambda _: ()
+    answers: Callable[[RunResults], tuple[Answer, ...]] = plain_answers.answers
     listings: Callable[[RunResults], tuple[Listing, ...]] = lambda _: ()
     pictures: Callable[[RunResults], list[Picture]] = run_pictures.pictures
     short: tuple[ReportQuantity, ...] = ()

@@ -8,19 +8,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from io import StringIO
 from itertools import combinations
-from typing import Literal
 
 import numpy as np
 
 from analysis.measures.run_results import NOTHING, written
 from analysis.records.sweep_folder import SweepRecord
 from analysis.statistics import paired_tests
-from analysis.statistics.metric_wording import called, decimals, fixed, probability, signed, verb
-from analysis.statistics.paired_tests import SIGNIFICANT, Paired
+from analysis.statistics.metric_wording import called, probability, verb
+from analysis.statistics.paired_tests import Paired
+from analysis.statistics.paired_wording import (
+    UNSHOWN,
+    Verdict,
+    estimate,
+    interval,
+    verdict_of,
+)
 from analysis.statistics.sweep_samples import Place, SweepSamples
 
-Verdict = Literal["larger", "smaller", "not shown to differ"]
-UNSHOWN: Verdict = "not shown to differ"
 _ALL_PAIRS_UP_TO = 3
 """Levels; of more, each is compared with the first one only, the baseline."""
 
@@ -43,10 +47,8 @@ class LevelComparison:
 
     @property
     def verdict(self) -> Verdict:
-        """Shown is a difference with a corrected p below 5 % and an interval that excludes none."""
-        if self.paired is None or self.corrected >= SIGNIFICANT or not self.paired.clear_of_neutral:
-            return UNSHOWN
-        return "larger" if self.paired.estimate > self.paired.neutral else "smaller"
+        """As `verdict_of` says for the corrected p."""
+        return verdict_of(self.paired, self.corrected)
 
 
 def compare(sweep: SweepRecord, samples: SweepSamples) -> list[LevelComparison]:
@@ -107,36 +109,6 @@ def _evidence(comparison: LevelComparison, paired: Paired, unit: str) -> str:
         f"{estimate(paired, unit)} ({interval(paired) or 'no interval'}, {seeds}, "
         f"p {probability(comparison.corrected)} after Holm)"
     )
-
-
-def estimate(paired: Paired, unit: str) -> str:
-    """The median ratio or difference with its unit, to the digits that the interval supports."""
-    if paired.scale == "ratio":
-        return f"{_figure(paired, paired.estimate)} times"
-    figure = _figure(paired, paired.estimate)
-    return f"{'+' if paired.estimate > 0 else ''}{figure} {unit}".strip()
-
-
-def interval(paired: Paired) -> str:
-    """The interval in words, empty where there is none."""
-    if paired.low is None or paired.high is None:
-        return ""
-    return f"95 % interval {_figure(paired, paired.low)} to {_figure(paired, paired.high)}"
-
-
-def _figure(paired: Paired, value: float) -> str:
-    if paired.low is not None and paired.high is not None and paired.low < paired.high:
-        return fixed(value, decimals(paired.low, paired.high, paired.neutral))
-    if (
-        0 < abs(value - paired.neutral) < 0.1
-    ):  # all seeds alike, and close to no difference: it shall not read as none
-        return fixed(
-            value,
-            max(
-                2, decimals(min(value, paired.neutral), max(value, paired.neutral), paired.neutral)
-            ),
-        )
-    return fixed(value, 2) if paired.scale == "ratio" and 0.1 < value < 1000 else signed(value)
 
 
 def overall(

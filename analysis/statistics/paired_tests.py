@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.statistics.intervals import CONFIDENCE
+from analysis.statistics.signed_ranks import CONFIDENCE, hodges_lehmann, signed_rank
 
 Numbers = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -22,8 +22,6 @@ Indices = NDArray[np.intp]
 FEWEST = 6
 """Values that an interval needs: of five, least to greatest hold the median in only 94 %."""
 SIGNIFICANT = 1 - CONFIDENCE
-EXACT_UP_TO = 100
-"""Pairs up to which the signed-rank test is exact; beyond, the normal distribution is as good."""
 
 _NEGLIGIBLE = 1e-12
 _DIGITS = 12
@@ -47,9 +45,9 @@ class MedianInterval:
 class Paired:
     """How the second of two levels differs from the first over `count` seeds that both have.
 
-    `estimate` is the median of the ratios second / first, or of the differences second - first
-    in their unit; `low` and `high` are its interval, None below `FEWEST` seeds. `p` is that of
-    the signed-rank test, not yet corrected.
+    `estimate` is the typical ratio second / first, or difference second - first in its unit, after
+    Hodges and Lehmann; `low` and `high` are its interval, None below `FEWEST` seeds. `p` is that of
+    the signed-rank test, not yet corrected, which the interval is the inversion of.
     """
 
     scale: Literal["ratio", "difference"]
@@ -63,6 +61,11 @@ class Paired:
     def neutral(self) -> float:
         """The estimate that means no difference."""
         return 1.0 if self.scale == "ratio" else 0.0
+
+    @property
+    def shows_difference(self) -> bool:
+        """Whether test and interval agree that there is a difference, without any correction."""
+        return self.p < SIGNIFICANT and self.clear_of_neutral
 
     @property
     def clear_of_neutral(self) -> bool:
@@ -220,55 +223,16 @@ def paired(first: Sequence[float] | Numbers, second: Sequence[float] | Numbers) 
 def _compared(scale: Literal["ratio", "difference"], unrounded: Numbers) -> Paired:
     """The summary of logarithms of ratios, or of differences."""
     values: Numbers = np.round(unrounded, _DIGITS)
-    interval, p = median_interval(values), signed_rank(values)
     back = _exponential if scale == "ratio" else float
-    if interval is None:
-        return Paired(scale, back(float(np.median(values))), None, None, len(values), p)
-    return Paired(
-        scale, back(interval.median), back(interval.low), back(interval.high), len(values), p
-    )
+    estimate, low, high = map(back, hodges_lehmann(values))
+    count, p = len(values), signed_rank(values)
+    if count < FEWEST:
+        return Paired(scale, estimate, None, None, count, p)
+    return Paired(scale, estimate, low, high, count, p)
 
 
 def _exponential(logarithm: float) -> float:
     return exp(min(logarithm, 700.0))  # above, a float ends
-
-
-def signed_rank(differences: Sequence[float] | Numbers) -> float:
-    """The two-sided p of Wilcoxon's signed-rank test that `differences` are symmetric about zero.
-
-    1 if all are zero.
-
-    Zeros are left out and equal sizes share their mean rank (Wilcoxon, Biometrics Bulletin 1(6),
-    1945, https://doi.org/10.2307/3001968). Up to `EXACT_UP_TO` the p is exact, with ties too,
-    which iperf's three digits make common: scipy.stats.wilcoxon approximates it there, or tries
-    all signs, 0.25 s for 13 pairs.
-    """
-    nonzero = np.asarray(differences, dtype=np.float64)
-    nonzero = nonzero[nonzero != 0]
-    if not len(nonzero):
-        return 1.0
-    if len(nonzero) > EXACT_UP_TO:
-        from scipy.stats import wilcoxon  # here, because it takes 0.8 s to load
-
-        return float(wilcoxon(nonzero).pvalue)
-    _, places, counts = np.unique(np.abs(nonzero), return_inverse=True, return_counts=True)
-    doubled = (2 * np.cumsum(counts) - counts + 1)[places]  # a mean rank may end in a half
-    null, total = _null(tuple(sorted(doubled.tolist()))), int(doubled[nonzero > 0].sum())
-    return float(min(1.0, 2 * min(null[: total + 1].sum(), null[total:].sum())))
-
-
-@lru_cache(maxsize=256)
-def _null(ranks: tuple[int, ...]) -> Numbers:
-    """The probability of each sum of the positive ones of `ranks` if every sign is a coin's.
-
-    The shift algorithm of Streitberg and Roehmel (Statistical Software Newsletter 12(1), 1986).
-    """
-    chances = np.zeros(sum(ranks) + 1)
-    chances[0] = 1.0
-    for rank in ranks:
-        chances[rank:] += chances[:-rank].copy()
-        chances /= 2
-    return chances
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -11,6 +11,7 @@ from experiments.cli.parameter_options import QuantityType
 from experiments.definition.catalogue import Experiment
 from experiments.definition.grid import kind_of, value_of
 from experiments.running.run_options import RunOptions, Value
+from experiments.running.strictness import STRICT
 from topologies.errors import UsageError
 from topologies.units import Duration
 
@@ -34,12 +35,13 @@ def options_from(context: click.Context, named: Experiment) -> RunOptions:
         parameters=parameters,
         typed=typed,
         form=form,
-        seeds=tuple(range(first, first + times)),
+        seeds=tuple(range(first, first + times)) if times else None,
+        first=first,
         **common,
     )
 
 
-_COMMON = ("settings", "testbed", "out", "limit", "load_modules", "dry_run")
+_COMMON = ("settings", "testbed", "out", "limit", "load_modules", "dry_run", "strict")
 
 
 def _form(named: Experiment, quick: bool, full: bool) -> dict[str, Value]:
@@ -70,10 +72,12 @@ def common_options(named: Experiment) -> list[click.Parameter]:
         click.Option(
             ["--repeat"],
             type=click.IntRange(1, _SEEDS),
-            default=1,
-            show_default=True,
+            default=None,
             metavar="TIMES",
-            help="Run that many times, with seeds counted up.",
+            help=(
+                "Run that many times, with seeds counted up.  [default: as often as the"
+                " experiment's claim needs; once in real time]"
+            ),
         ),
         click.Option(
             ["--set", "settings"],
@@ -107,5 +111,6 @@ def common_options(named: Experiment) -> list[click.Parameter]:
                 " crash."
             ),
         ),
+        click.Option(["--strict"], is_flag=True, help=STRICT),
         click.Option(["--dry-run"], is_flag=True, help="Print what would be run, and run nothing."),
     ]

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from experiments.cli.cc_command import cc
 from experiments.cli.machine_commands import clean_up, doctor
@@ -18,14 +16,17 @@ from experiments.cli.messages import one_clear_message, ready_lab
 from experiments.cli.options_of_run import common_options, options_from
 from experiments.cli.parameter_options import parameter_options
 from experiments.cli.reproduce_command import reproduce
+from experiments.cli.run_progress import progress_of
 from experiments.cli.runs_command import runs
 from experiments.cli.shell_command import shell
 from experiments.cli.studies_option import studies_option
 from experiments.cli.sweep_command import run_study, scheduler, sweep, worker
+from experiments.cli.verify_command import verify
 from experiments.definition.catalogue import Experiment, catalogue, find
 from experiments.running.report_process import reporter
 from experiments.running.run_options import RunOptions
 from experiments.running.session import RunRequest, carry_out, choose
+from experiments.running.strictness import require_good_network
 from testbed.host.naming import command
 from testbed.lab.ready import commands as lab_commands
 from testbed.modules.module_build import build_all
@@ -70,7 +71,8 @@ def _callback(named: Experiment) -> Callable[..., None]:
             if study and choose(options.testbed) == "virtual":
                 raise SystemExit(_run_study(options))
             request = options.request()
-            raise SystemExit(_describe(request) if options.dry_run else _run(request))
+            run = _describe(request) if options.dry_run else _run(request, options.strict)
+            raise SystemExit(run)
 
     return call
 
@@ -78,8 +80,15 @@ def _callback(named: Experiment) -> Callable[..., None]:
 def _run_study(options: RunOptions) -> int:
     """The experiment is a sweep by itself, whose grid takes texts."""
     values = {name: str(value) for name, value in {**options.form, **options.typed}.items()}
+    seeds = options.seeds or (options.first,)
     return run_study(
-        options.named, values, options.settings, options.seeds, options.out, options.limit
+        options.named,
+        values,
+        options.settings,
+        seeds,
+        options.out,
+        options.limit,
+        options.strict,
     )
 
 
@@ -98,44 +107,17 @@ def _describe(request: RunRequest) -> int:
     return 0
 
 
-def _run(request: RunRequest) -> int:
+def _run(request: RunRequest, strict: bool) -> int:
     with reporter() as report:
         ready = ready_lab() if request.testbed == "virtual" else None
         if ready:
             build_all(request.spec.modules, ready)  # an error in a module is no failed run
-        with _progress(request) as progress:
-            folder = carry_out(request, ready, progress)
-        return report(folder)
-
-
-@contextmanager
-def _progress(request: RunRequest) -> Iterator[Callable[[int], Callable[[str, float], None]]]:
-    """A bar of the run's own clock on a terminal, which goes at the end; nothing elsewhere."""
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TextColumn("{task.fields[clock]}"),
-    )
-    each = request.expected_seconds()
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
-        task = bar.add_task(request.spec.name, total=each * len(request.seeds), clock="")
-        kind = "virtual" if request.testbed == "virtual" else "real"
-
-        passed: dict[int, float] = {}
-
-        def seeded(index: int) -> Callable[[str, float], None]:
-            def tell(phase: str, elapsed: float) -> None:
-                passed[index] = min(elapsed, each)
-                clock = f"{elapsed:.0f} s of {kind} time, seed {request.seeds[index]}"
-                bar.update(task, description=phase, completed=sum(passed.values()), clock=clock)
-
-            return tell
-
-        yield seeded
+        with progress_of(request) as progress:
+            folder = carry_out(request, ready, progress, report.judge)
+        status = report(folder)
+    if strict:
+        require_good_network(folder)
+    return status
 
 
 def _print_list(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
@@ -245,6 +227,7 @@ tcplab.add_command(worker)
 tcplab.add_command(scheduler)
 tcplab.add_command(reproduce)
 tcplab.add_command(runs)
+tcplab.add_command(verify)
 tcplab.add_command(doctor)
 tcplab.add_command(clean_up)
 tcplab.add_command(shell)

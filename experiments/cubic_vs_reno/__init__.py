@@ -15,7 +15,9 @@ from experiments.spec import (
     Condition,
     ExperimentSpec,
     Flow,
+    Headline,
     LinkParameters,
+    Subject,
     claim_of,
     congestion_control,
     parameter,
@@ -31,6 +33,9 @@ PROFILE = LINUX_2_6
 QUICK, FULL = {"duration": "20s"}, {"duration": "60s"}
 _PORT = 5001
 _MOST_STREAMS = 1000
+_SHORT = Duration.parse("1ms")
+"""Delay up to which the claim counts a path as short: Reno is back before CUBIC has grown."""
+_PAIRS = (("cubic", "reno"), ("cubic_period", "reno_period"))
 
 
 @dataclass(frozen=True)
@@ -83,12 +88,34 @@ def experiment(parameters: CubicVsRenoParameters) -> ExperimentSpec:
     conditions = [
         _condition(cc, sack) for cc in parameters.algorithms for sack in words(parameters.sack)
     ]
+    measured = under(PROFILE, parameters.period, conditions)
     return ExperimentSpec(
         name="cubic_vs_reno",
         claim=claim_of(__doc__),
         topology=star(parameters.channel(), others),
         flows=tuple(flows),
-        conditions=under(PROFILE, parameters.period, conditions),
+        conditions=measured,
+        headline=_headline(parameters, {condition.name for condition in measured}),
+    )
+
+
+def _headline(parameters: CubicVsRenoParameters, conditions: set[str]) -> Headline | None:
+    """Alike on a short path, CUBIC ahead on a long one; none unless both are compared."""
+    pair = next((pair for pair in _PAIRS if set(pair) <= conditions), None)
+    if pair is None:
+        return None
+    short = parameters.delay <= _SHORT
+    path = f"a path of {parameters.bw}, {parameters.delay} and {parameters.loss} loss"
+    return Headline(
+        question=f"Do CUBIC and Reno fill {path} alike?"
+        if short
+        else f"Is CUBIC faster than Reno on {path}?",
+        metric="flows.total",
+        what="the goodput",
+        subject=Subject(pair[0]),
+        direction="equal" if short else "larger",
+        against=Subject(pair[1]),
+        repetitions=6,
     )
 
 

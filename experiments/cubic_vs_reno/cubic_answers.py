@@ -14,16 +14,16 @@ from analysis.records import row_columns
 from analysis.records.iperf import IperfInterval
 from analysis.records.run_directory import RunCondition
 from analysis.reporting.answer_wording import (
-    compared,
     each,
     figure,
-    in_the_same_time,
     listed,
     middle,
     more_repetitions,
     parameter,
+    ratios,
 )
-from analysis.reporting.answers import Answer, fact
+from analysis.reporting.answers import Answer, facts
+from analysis.reporting.drop_wording import causes
 from analysis.reporting.quantities import counter
 from analysis.reporting.tables import ReportQuantity
 
@@ -102,23 +102,12 @@ def _faster(results: RunResults) -> Answer:
     rates = each(results, RATE)
     if not rates:
         return Answer(question, ("No condition has a rate, so this cannot be answered.",))
-    sentences = [f"The rates are {rates}.", *_ratios(results, RATE), *_limits(results)]
+    sentences = [f"The rates are {rates}.", *ratios(results, RATE, "rate"), *_limits(results)]
     return Answer(
         question,
         (*sentences, *more_repetitions(results)),
-        tuple(fact(results, quantity) for quantity in (RATE, GOODPUT)),
+        facts(results, RATE, GOODPUT),
     )
-
-
-def _ratios(results: RunResults, quantity: ReportQuantity) -> list[str]:
-    """The first condition against each other of the same time."""
-    groups = in_the_same_time(results)
-    return [
-        sentence
-        for first, *others in groups
-        for other in others
-        if (sentence := compared(results, quantity, "rate", first, other))
-    ]
 
 
 def _limits(results: RunResults) -> list[str]:
@@ -150,12 +139,14 @@ def _limit(results: RunResults, condition: RunCondition) -> str:
         return f"{condition.label}: {100 * share:.0f} % of the link's rate, with losses ({how})."
     trip = middle(results, TRIP, condition)
     window = (
-        f" {written(rate * trip / 8)} KB in each round trip of {written(trip)} ms" if trip else ""
+        f" On average {written(rate * trip / 8)} KB were under way in a round trip of"
+        f" {written(trip)} ms."
+        if trip
+        else ""
     )
     return (
-        f"{condition.label}: {100 * share:.0f} % of the link's rate, and nothing was sent again. So"
-        " no loss slowed it down, but how fast it started and how much may be under"
-        f" way:{window or ' its window'}."
+        f"{condition.label}: {100 * share:.0f} % of the link's rate, and nothing was sent again, so"
+        f" no loss slowed it down.{window}"
     )
 
 
@@ -175,15 +166,14 @@ def _when(results: RunResults) -> Answer:
         [f"{written(event)} ({condition.label})" for event, condition in pairs if event is not None]
     )
     sentence = (
-        f"The windows were cut after a loss this often: {counts}. What that did to the rates is in"
-        " the first answer."
+        f"The windows were cut after a loss this often: {counts}."
         if any(counted)
-        else "This run has no loss, so what distinguishes them was never used."
+        else "No window was cut in this run, so what they do after a loss was not tried."
     )
     return Answer(
         "When does CUBIC outperform Reno?",
         (standard, sentence),
-        tuple(fact(results, quantity) for quantity in (SACKED, COUNTED, TIMEOUTS, DROPS)),
+        facts(results, SACKED, COUNTED, TIMEOUTS, DROPS),
     )
 
 
@@ -228,31 +218,27 @@ def _many(results: RunResults) -> Answer:
             f" {each(results, FAIRNESS)}. The slowest has {each(results, SLOWEST)}, the fastest"
             f" {each(results, FASTEST)}."
         ),
-        (
-            "Many connections fill a long path sooner than one: each begins with its own slow"
-            " start, and a loss cuts only the window of the connection that has it."
-        ),
+        "Compare it with one connection: --streams 1.",
     ]
-    facts = tuple(fact(results, quantity) for quantity in (RATE, FAIRNESS, SLOWEST, FASTEST))
     return Answer(
-        f"What changes with {count} connections, and how do they share?", tuple(sentences), facts
+        f"What changes with {count} connections, and how do they share?",
+        tuple(sentences),
+        facts(results, RATE, FAIRNESS, SLOWEST, FASTEST),
     )
 
 
 def _losses(results: RunResults) -> Answer:
     sentences = [
+        f"The path lost {each(results, LOST)} of the packets at random.",
+        *causes(results),
         (
-            f"The path lost {each(results, LOST)} of the packets at random. Neither algorithm can"
-            " tell such a loss from a full queue, and each cuts its window."
+            f"TCP retransmitted {each(results, RESENT)} of all segments and had"
+            f" {each(results, TIMEOUTS)} time-outs. It cannot tell a random loss from a drop of a"
+            " full queue, and both are in these figures."
         ),
-        (
-            f"Sent again was {each(results, RESENT)} of all segments; there were"
-            f" {each(results, TIMEOUTS)} time-outs."
-        ),
-        *_ratios(results, RATE),
     ]
     return Answer(
-        "What does random loss do?",
+        "What was lost, and why?",
         tuple(sentences),
-        tuple(fact(results, quantity) for quantity in (LOST, AGAIN, TIMEOUTS)),
+        facts(results, LOST, DROPS, AGAIN, TIMEOUTS),
     )

@@ -13,9 +13,4 @@ REASONS = (
         " explained, nor that CUBIC was published as faster than Reno, which without SACK has 8.3"
         " at 5 %. " + NO_FACK,
     ),
-    (
-        "300 ms delay, .*1 stream, 1800 s",
-        "The short form sends for 120 s, and slow start weighs more in it: 29.9 Mbit/s in 60 s,"
-        " 30.4 in 120, 30.7 in 300.",
-    ),
 )

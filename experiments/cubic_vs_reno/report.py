@@ -114,10 +114,15 @@ def _over_time(trials: list[Measured], results: RunResults) -> Picture | None:
         else ""
     )
     dotted = "" if several else " Dotted: the slow-start threshold, once there is one."
+    sampled = any(flow.samples for measured in shown for flow in measured.flows)
+    windows = (
+        f"Below: the congestion window of each flow, sampled like ss -ti.{dotted}"
+        if sampled
+        else "No socket was sampled, so no window is drawn."
+    )
     caption = (
         f"Seed {shown[0].trial.seed}. Above: what iperf's clients wrote in each second; at first it"
-        f" waits in their own buffers. {several}Below: the congestion window of each flow, sampled"
-        f" like ss -ti.{dotted}"
+        f" waits in their own buffers. {several}{windows}"
     )
     name = f"all_flows_{shown[0].trial.condition.name}.png"
     return Picture(

@@ -17,7 +17,9 @@ from experiments.definition.profiles import LINUX_2_6_FULL_LINE, under
 from experiments.spec import (
     ExperimentSpec,
     Flow,
+    Headline,
     LinkParameters,
+    Subject,
     claim_of,
     congestion_control,
     parameter,
@@ -92,11 +94,33 @@ def experiment(parameters: CustomCcParameters) -> ExperimentSpec:
         )
         for number, start in enumerate(starts, 1)
     )
+    conditions = under(PROFILE, parameters.period, map(sending_with, algorithms))
     return ExperimentSpec(
         name="custom_cc",
         claim=claim_of(__doc__),
         topology=star(parameters.channel(), others),
         flows=tuple(flows),
-        conditions=under(PROFILE, parameters.period, map(sending_with, algorithms)),
+        conditions=conditions,
         modules=(module,) if module.algorithm in algorithms else (),
+        headline=_headline(parameters, module.algorithm, [each.name for each in conditions]),
+    )
+
+
+def _headline(parameters: CustomCcParameters, own: str, conditions: list[str]) -> Headline | None:
+    """The module's algorithm against Reno; none unless both are compared."""
+    pairs = ((own, "reno"), (f"{own}_period", "reno_period"))
+    pair = next((pair for pair in pairs if set(pair) <= {*conditions}), None)
+    if pair is None:
+        return None
+    return Headline(
+        question=(
+            f"Is {own} faster than Reno over {parameters.bw}, {parameters.delay} and"
+            f" {parameters.loss} loss?"
+        ),
+        metric="flows.total",
+        what="the goodput",
+        subject=Subject(pair[0]),
+        direction="larger",
+        against=Subject(pair[1]),
+        repetitions=8,
     )

@@ -84,7 +84,7 @@ class Combination:
     @cached_property
     def digest(self) -> str:
         """The same for combinations that ask the same of a network, however they are described."""
-        return digest({**self.data, "claim": ""})
+        return digest({**self.data, "claim": "", "headline": None})
 
     def __str__(self) -> str:
         return (

@@ -17,11 +17,12 @@ from analysis.reporting.answer_wording import (
     more_repetitions,
     parameter,
 )
-from analysis.reporting.answers import Answer, fact
+from analysis.reporting.answers import Answer, facts
 from analysis.reporting.quantities import counter
 from analysis.reporting.run_pictures import Picture
 from analysis.reporting.study_reports import StudyReport
 from analysis.reporting.tables import Listing, ReportQuantity
+from experiments.packet_dropper import ON_THE_LINK
 from experiments.packet_dropper.original_columns import (
     HEAD,
     NOTES,
@@ -33,8 +34,6 @@ from experiments.packet_dropper.original_columns import (
     spread_of,
 )
 
-ON_THE_LINK = 1514
-"""Bytes of such a frame as the lab's link counts it: without preamble and checksum."""
 ELAPSED = ReportQuantity(
     "Elapsed time",
     "s",
@@ -119,7 +118,7 @@ def _time(results: RunResults) -> Answer:
     return Answer(
         question,
         (*sentences, *more_repetitions(results)),
-        (fact(results, ELAPSED), fact(results, DROPPED)),
+        facts(results, ELAPSED, DROPPED),
     )
 
 
@@ -163,18 +162,17 @@ def _why(results: RunResults) -> Answer:
         ),
         *filter(None, costs),
         (
-            "A loss that is found by what arrives after it costs about a round trip; one that is"
-            " not waits for the retransmission time-out, which Linux makes at least 200 ms"
-            " (TCP_RTO_MIN; RFC 6298 says 1 s) and doubles each time: many round trips of a short"
-            " path. The more is dropped, the smaller the window and the more often nothing arrives"
-            " after a loss."
+            "What the standards say: a loss that is found by what arrives after it is repaired in"
+            " about a round trip (RFC 5681). One that is not waits for the retransmission time-out,"
+            " which doubles each time (RFC 6298 asks for 1 s at least, Linux takes 200 ms): many"
+            " round trips of a short path."
         ),
     ]
-    facts = (AGAIN, FAST, TIMEOUTS, PROBES)
+    used = (AGAIN, FAST, TIMEOUTS, PROBES)
     return Answer(
-        "Why does the time grow so fast?",
+        "Where did the time go?",
         tuple(sentences),
-        tuple(fact(results, one) for one in facts),
+        facts(results, *used),
     )
 
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
+from analysis.measures.flow_rows import Among
 from experiments.published.target import Target
 from topologies.units import Duration
 
 Row = dict[str, str]
+RATES, FLOWS = "rates", "slowest and fastest of parallel flows"
+"""The groups of rows."""
 SOURCE = "TCP assignment of the GENI project, solutions for instructors (2013)"
 _LATE = {
     ("300 ms delay", "cubic"): "16x3s",
@@ -55,6 +60,7 @@ def assigned(
         note=row["note"],
         flow=flow,
         then=(("late", late),) if late and (row["streams"], row["flow"]) != ("1", "tcp") else (),
+        group=RATES,
     )
 
 
@@ -62,9 +68,41 @@ def _streams(row: Row) -> str:
     return "1 stream" if row["streams"] == "1" else f"{row['streams']} streams"
 
 
-def duration(row: Row, quick: bool) -> str:
-    """How long a row is measured. In short half an hour takes 2 min: far longer than slow start."""
-    return "120s" if quick and row["duration_s"] == "1800" else f"{row['duration_s']}s"
+def with_flows(rate: Target, lines: Iterable[Row]) -> Iterator[Target]:
+    """The rate of all flows together, and if their lines were published their slowest and fastest.
+
+    `lines` are those of the study's published_flows.csv that belong to the row.
+    """
+    yield rate
+    rates = [float(line["mbit_s"]) for line in lines]
+    if not rates:
+        return
+    ends: tuple[tuple[str, Among, float], ...] = (
+        ("slowest flow", "least", min(rates)),
+        ("fastest flow", "most", max(rates)),
+    )
+    for quantity, among, published in ends:
+        yield replace(
+            rate,
+            quantity=quantity,
+            published=published,
+            metric="client_kbit_s",
+            scale=1e-3,
+            among=among,
+            note="",
+            group=FLOWS,
+        )
+
+
+def lines_of(row: Row, flows: Iterable[Row]) -> list[Row]:
+    """The lines of the row's own flows."""
+    names = ("condition", "congestion_control", "streams", "duration_s")
+    return [line for line in flows if all(line[name] == row[name] for name in names)]
+
+
+def duration(row: Row) -> str:
+    """How long a row was measured."""
+    return f"{row['duration_s']}s"
 
 
 def path_settings(text: str) -> dict[str, str]:

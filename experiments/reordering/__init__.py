@@ -14,7 +14,9 @@ from experiments.spec import (
     Condition,
     ExperimentSpec,
     Flow,
+    Headline,
     LinkParameters,
+    Subject,
     claim_of,
     congestion_control,
     parameter,
@@ -30,6 +32,10 @@ PROFILE = LINUX_2_6
 GRID = {"threshold": ("3", "10", "30", "100", "300", "1000", "100000", "2147483647")}
 QUICK, FULL = {"duration": "20s"}, {"duration": "60s"}
 _HIGHEST, _DEFAULT_HIGHEST = 2**31 - 1, 300
+_RAISED = Count(100)
+"""From this threshold on the claim is that TCP waits."""
+_SOME = 0.1
+"""Percent of segments from which on TCP counts as retransmitting."""
 
 
 @dataclass(frozen=True)
@@ -63,13 +69,38 @@ def experiment(parameters: ReorderingParameters) -> ExperimentSpec:
     others = Channel(parameters.bw, queue=parameters.queue)
     flow = Flow("flow1", "right", "left", parameters.duration, interval=Duration.parse("1s"))
     conditions = [_condition(algorithm, parameters.threshold) for algorithm in words(parameters.cc)]
+    measured = under(PROFILE, parameters.period, conditions)
     return ExperimentSpec(
         name="reordering",
         claim=claim_of(__doc__),
         topology=star(parameters.channel(), others),
         flows=(flow,),
-        conditions=under(PROFILE, parameters.period, conditions),
+        conditions=measured,
         captures=("right-eth0", "left-eth0"),
+        headline=_headline(parameters, measured[0].name),
+    )
+
+
+def _headline(parameters: ReorderingParameters, condition: str) -> Headline | None:
+    """Retransmissions without a loss, and none with a high threshold; none of a steady delay."""
+    if not parameters.jitter.base or parameters.loss.base:
+        return None
+    raised = parameters.threshold >= _RAISED
+    return Headline(
+        question=(
+            f"Does a threshold of {parameters.threshold} keep TCP from retransmitting packets that"
+            " are only late?"
+            if raised
+            else f"Does TCP retransmit packets that are only late when the delay varies by"
+            f" {parameters.jitter}?"
+        ),
+        metric="metric.resent_percent",
+        what="the share of segments retransmitted",
+        subject=Subject(condition),
+        direction="within",
+        low=None if raised else _SOME,
+        high=_SOME if raised else None,
+        repetitions=6,
     )
 
 

@@ -9,15 +9,14 @@ from analysis.records import row_columns
 from analysis.records.run_directory import RunCondition
 from analysis.reporting.answer_wording import (
     called,
-    compared,
     each,
     figure,
-    in_the_same_time,
     middle,
     more_repetitions,
     parameter,
+    ratios,
 )
-from analysis.reporting.answers import Answer, fact
+from analysis.reporting.answers import Answer, facts
 from analysis.reporting.quantities import counter
 from analysis.reporting.run_pictures import Picture
 from analysis.reporting.run_pictures import pictures as usual
@@ -211,24 +210,14 @@ def _rate(results: RunResults) -> Answer:
     question = f"Which rate is reached with {path}?"
     if not each(results, RATE):
         return Answer(question, ("No condition has a rate, so this cannot be answered.",))
-    sentences = [f"The rate is {each(results, RATE)}.", *_ratios(results)]
+    sentences = [f"The rate is {each(results, RATE)}.", *ratios(results, RATE, "rate")]
     if not varied:
         sentences.append("Compare it with a delay that varies: --jitter 75ms.")
     return Answer(
         question,
         (*sentences, *more_repetitions(results)),
-        (fact(results, RATE), fact(results, SMOOTHED)),
+        facts(results, RATE, SMOOTHED),
     )
-
-
-def _ratios(results: RunResults) -> list[str]:
-    groups = in_the_same_time(results)
-    sentences = (
-        compared(results, RATE, "rate", first, other)
-        for first, *others in groups
-        for other in others
-    )
-    return [sentence for sentence in sentences if sentence]
 
 
 def _harm(results: RunResults) -> Answer:
@@ -254,9 +243,9 @@ def _harm(results: RunResults) -> Answer:
             ),
         ]
     else:
-        sentences.append("So there was no reordering that TCP could take for loss.")
-    facts = (SHARE, SHARE_3, EXTENT, TIME, AGAIN, DSACKS, RECOVERIES)
-    return Answer(question, tuple(sentences), tuple(fact(results, quantity) for quantity in facts))
+        sentences.append("So no packet was late.")
+    used = (SHARE, SHARE_3, EXTENT, TIME, AGAIN, DSACKS, RECOVERIES)
+    return Answer(question, tuple(sentences), facts(results, *used))
 
 
 def _needless(results: RunResults, condition: RunCondition) -> str:
@@ -295,13 +284,13 @@ def _threshold(results: RunResults) -> Answer:
     ]
     sentences.append(
         "Compare: ./tcplab sweep reordering --set threshold=3,10,100,1000 --set"
-        " net.ipv4.tcp_sack=0,1 --seeds 5"
+        " net.ipv4.tcp_sack=0,1 --seeds 10"
     )
-    facts = (THRESHOLD, BY_SACK, BY_RENO, BY_TIME, UNDONE, LEAST_RTT)
+    used = (THRESHOLD, BY_SACK, BY_RENO, BY_TIME, UNDONE, LEAST_RTT)
     return Answer(
         "What does tcp_reordering change?",
         tuple(sentences),
-        tuple(fact(results, quantity) for quantity in facts),
+        facts(results, *used),
     )
 
 
@@ -330,7 +319,8 @@ def _rack(results: RunResults, condition: RunCondition) -> str:
         " waits for a late packet a quarter of the least round trip at first,"
         f" {written(least / _WAIT)} ms, and after DSACKs longer, but never more than the smoothed"
         f" round trip, {written(smoothed)} ms. Half of the late packets came more than"
-        f" {written(late)} ms late, so the threshold in packets decides little."
+        f" {written(late)} ms late: {'more' if late > least / _WAIT else 'less'} than it waits at"
+        " first."
     )
 
 

@@ -17,27 +17,35 @@ def run(
     experiment: str,
     settings: Mapping[str, str] | None = None,
     *,
-    seeds: int | Sequence[int] = 1,
+    seeds: int | Sequence[int] | None = None,
     testbed: str = "auto",
     out: Path | str = "runs",
 ) -> Path:
     """Run an experiment and make its report: the run's directory.
 
     `settings` are parameters, fields of the spec or sysctls, with values as they are typed:
-    `{"loss": "2%"}`. `seeds` counts from 1 or names them. Raises UsageError before anything runs
+    `{"loss": "2%"}`. `seeds` counts from 1 or names them; None is as many as the claim of the
+    experiment needs. Raises UsageError before anything runs
     if a name or a value is impossible, TcplabError if a seed failed.
     """
     request = RunOptions(
         find(experiment),
         settings=tuple(f"{name}={value}" for name, value in (settings or {}).items()),
-        seeds=tuple(range(1, seeds + 1) if isinstance(seeds, int) else seeds),
+        seeds=_named(seeds),
         testbed=testbed,
         out=Path(out),
     ).request()
     with reporter() as report:
-        folder = carry_out(request, lab() if request.testbed == "virtual" else None, _unwatched)
+        ready = lab() if request.testbed == "virtual" else None
+        folder = carry_out(request, ready, _unwatched, report.judge)
         report(folder)
     return folder
+
+
+def _named(seeds: int | Sequence[int] | None) -> tuple[int, ...] | None:
+    if seeds is None:
+        return None
+    return tuple(range(1, seeds + 1) if isinstance(seeds, int) else seeds)
 
 
 def _unwatched(_seed: int) -> Progress:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import experiments
 from testbed.host.naming import PLACE, command
@@ -43,36 +45,63 @@ def _with_fonts() -> dict[str, str]:
     return os.environ | {"MPLCONFIGDIR": str(cache.folder() / "matplotlib")}
 
 
-@contextmanager
-def reporter() -> Iterator[Callable[[Path], int]]:
+class Reporter:
     """The analysis, loading while the experiment runs.
 
-    Call the result once with the run directory: it returns the exit status of the analysis.
+    It judges the network of a run that is not yet in its place, then makes the report of the run in
+    its place; it is asked for either once.
     """
-    process = subprocess.Popen(
-        _analysis("report", "--wait"),
-        stdin=subprocess.PIPE,
-        text=True,
-        cwd=PLACE,
-        env=_with_fonts(),
-        process_group=0,
-    )
 
-    def report(run: Path) -> int:
-        process.communicate(f"{run.resolve()}\n")
-        if process.returncode < 0:
+    def __init__(self) -> None:
+        self._answers, told = os.pipe()
+        self._process = subprocess.Popen(
+            _analysis("report", "--wait", "--network", str(told)),
+            stdin=subprocess.PIPE,
+            text=True,
+            cwd=PLACE,
+            env=_with_fonts(),
+            process_group=0,
+            pass_fds=(told,),
+        )
+        os.close(told)
+
+    def judge(self, folder: Path) -> dict[str, Any] | None:
+        """The verdict on the network (docs/verdict.md); None if the analysis could not tell."""
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError):
+            self._process.stdin.write(f"{folder.resolve()}\n")
+            self._process.stdin.flush()
+        with os.fdopen(os.dup(self._answers), encoding="utf-8") as answers:
+            line = answers.readline()
+        verdict: dict[str, Any] | None = json.loads(line) if line.endswith("\n") else None
+        return verdict
+
+    def __call__(self, run: Path) -> int:
+        """The exit status of the analysis after it made the report. Raises TcplabError."""
+        self._process.communicate(f"{run.resolve()}\n")
+        status = int(self._process.returncode)
+        if status < 0:
             problem = (
-                f"The analysis was ended by {signal.Signals(-process.returncode).name}; {run} has"
-                " no report."
+                f"The analysis was ended by {signal.Signals(-status).name}; {run} has no report."
             )
             raise TcplabError(
                 problem, "./tcplab doctor says whether this processor lacks instructions."
             )
-        return int(process.returncode)
+        return status
 
+    def close(self) -> None:
+        """End the analysis, whatever it does."""
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+        os.close(self._answers)
+
+
+@contextmanager
+def reporter() -> Iterator[Reporter]:
+    """The analysis as a process, which ends with the block."""
+    process = Reporter()
     try:
-        yield report
+        yield process
     finally:
-        if process.poll() is None:
-            process.kill()
-        process.wait()
+        process.close()

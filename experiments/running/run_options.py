@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.definition.catalogue import Experiment
-from experiments.definition.grid import Combination
+from experiments.definition.grid import Combination, field_name
 from experiments.definition.single_run import single
 from experiments.running.seed import limits_for, needed_mib, refuse_modules
 from experiments.running.session import RunRequest, Testbed, choose
@@ -28,21 +28,24 @@ class RunOptions:
     """A run as it was asked for.
 
     `settings` are texts NAME=VALUE, as --set takes them, and `testbed` is auto, native or virtual.
+    Of `seeds` that nobody counted (None) there are as many as the claim needs, from `first` on.
     `parameters` are the experiment's own if None; a command line makes them of `typed`, its
     options, and `form`, the values of --quick or --full.
     """
 
     named: Experiment
     settings: tuple[str, ...]
-    seeds: tuple[int, ...]
+    seeds: tuple[int, ...] | None
     testbed: str
     out: Path
+    first: int = 1
     parameters: Any = None
     typed: Mapping[str, Value] = field(default_factory=dict)
     form: Mapping[str, Value] = field(default_factory=dict)
     limit: Duration | None = None
     load_modules: bool = False
     dry_run: bool = False
+    strict: bool = False
 
     @cached_property
     def run(self) -> Combination:
@@ -63,13 +66,25 @@ class RunOptions:
         request = RunRequest(
             spec,
             self.run.parameters,
-            self.seeds,
+            self.seeds or self._as_claimed(testbed),
             testbed,
             self.out,
             load_modules=self.load_modules,
             published=() if self.dry_run else self._published(),
+            settings=self._beside_parameters(),
         )
         return dataclasses.replace(request, limits=limits_for(spec, self._wall_seconds(request)))
+
+    def _as_claimed(self, testbed: Testbed) -> tuple[int, ...]:
+        """The seeds that the claim needs; in real time one, which takes as long as it says."""
+        headline = self.run.spec.headline
+        times = headline.repetitions if headline and testbed == "virtual" else 1
+        return tuple(range(self.first, self.first + times))
+
+    def _beside_parameters(self) -> tuple[str, ...]:
+        """The settings of fields and sysctls; those of parameters are in the parameters."""
+        names = ((text, text.partition("=")[0].strip()) for text in self.settings)
+        return tuple(text for text, name in names if not field_name(self.named, name))
 
     def _testbed(self) -> Testbed:
         """A module goes into the lab kernel, unless the user says that this one may load it."""

@@ -139,10 +139,12 @@ def carry_seed(
     data: Any, seed: int, out: str, limits: Limits, lab: Lab, progress: Progress
 ) -> Usage:
     """Run the spec that `data` describes once, with its raw files into the empty folder `out`."""
-    modules = build_all(from_data(ExperimentSpec, data).modules, lab)
+    spec: ExperimentSpec = from_data(ExperimentSpec, data)
+    modules = build_all(spec.modules, lab)
+    carried = to_data(spec.for_guest())
     try:
         return run_in_guest(
-            lab, PROCEDURE, data, seed, Path(out), progress, limits, attached(modules)
+            lab, PROCEDURE, carried, seed, Path(out), progress, limits, attached(modules)
         )
     except TcplabError as error:
         raise explained(error, Path(out), modules) from None
@@ -161,7 +163,9 @@ def carry_natively(
     wanted = KernelNeeds(
         {name.removesuffix(".ko"): content for name, content in modules.items()}, _algorithms(spec)
     )
-    return run_natively(PROCEDURE, to_data(spec), out, progress, limits, modules, wanted)
+    return run_natively(
+        PROCEDURE, to_data(spec.for_guest()), out, progress, limits, modules, wanted
+    )
 
 
 def _algorithms(spec: ExperimentSpec) -> list[str]:

@@ -31,6 +31,8 @@ from topologies.data import digest, to_data
 from topologies.errors import TcplabError
 
 Testbed = Literal["native", "virtual"]
+NetworkJudge = Callable[[Path], dict[str, Any] | None]
+"""Gives the verdict on the network of a run that lacks only its manifest (docs/verdict.md)."""
 _START = 11.0  # seconds until Open vSwitch may be started in a guest
 _CONDITION_OVERHEAD = 6.0
 """Seconds; a condition's servers, captures and the drain of buffers, as a guess for the bar."""
@@ -49,6 +51,8 @@ class RunRequest:
     load_modules: bool = False  # into the kernel of this computer, if the run is native
     published: tuple[dict[str, Any], ...] = ()
     """Numbers with these very settings, for the report (experiments.published.same_settings)."""
+    settings: tuple[str, ...] = ()
+    """What `--set` was given beside parameters, so that a page can say how to repeat the run."""
 
     def expected_seconds(self) -> float:
         """About how long one seed takes on its own clock."""
@@ -78,10 +82,16 @@ def _virtual() -> Testbed:
     return "virtual"
 
 
-def carry_out(request: RunRequest, ready: Lab | None, progress: Callable[[int], Progress]) -> Path:
+def carry_out(
+    request: RunRequest,
+    ready: Lab | None,
+    progress: Callable[[int], Progress],
+    judged: NetworkJudge | None = None,
+) -> Path:
     """Run all seeds and return the finished run directory.
 
-    Its manifest says whether its conditions held.
+    Its manifest says whether its conditions held, and if `judged` can tell it, what the network
+    was worth.
 
     `ready` is the lab of the virtual testbed. `progress(index)` gives the progress callback of
     the seed at that place. Raises TcplabError if a seed failed, after the others; what was
@@ -94,9 +104,10 @@ def carry_out(request: RunRequest, ready: Lab | None, progress: Callable[[int], 
         )
         try:
             _prepare(run, request)
-            for seed, ended in _carried(request, ready, run.folder / "raw", progress):
+            for seed, ended in carried(request, ready, run.folder / "raw", progress):
                 record.take(seed, ended, run.folder / "raw" / f"seed-{seed}")
             record.finish()
+            record.network = judged(run.folder) if judged else None
         except TcplabError as error:
             record.fail(error)
             error.remedy = f"{error.remedy} What was measured is kept in {run.place}.".strip()
@@ -115,7 +126,7 @@ Ended = Usage | TcplabError
 """What a seed took, or why it failed."""
 
 
-def _carried(
+def carried(
     request: RunRequest, ready: Lab | None, raw: Path, progress: Callable[[int], Progress]
 ) -> Iterator[tuple[int, Ended]]:
     """All seeds as they end: one at a time in real time or if there is one, else in parallel."""
@@ -182,6 +193,7 @@ class _Record:
     usages: list[Usage] = field(default_factory=list)
     verdicts: dict[int, SeedVerdict] = field(default_factory=dict)
     errors: dict[int, TcplabError] = field(default_factory=dict)
+    network: dict[str, Any] | None = None
 
     def take(self, seed: int, ended: Ended, raw: Path) -> None:
         """Take down how a seed ended and what its own evidence says."""
@@ -228,12 +240,14 @@ class _Record:
             "wall_seconds": round(sum(usage.wall_seconds for usage in self.usages), 3),
             "cpu_seconds": round(sum(usage.cpu_seconds for usage in self.usages), 2),
             "peak_memory_bytes": max((usage.memory for usage in self.usages), default=0),
+            **({"network": self.network} if self.network else {}),
         }
 
 
 def _prepare(run: RunFolder, request: RunRequest) -> None:
     spec = {
         "parameters": to_data(request.parameters),
+        "settings": list(request.settings),
         "published": request.published,
         **to_data(request.spec),
     }

@@ -9,7 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.spec import ExperimentSpec, Flow, LinkParameters, claim_of, parameter, sack
+from experiments.spec import (
+    ExperimentSpec,
+    Flow,
+    Headline,
+    LinkParameters,
+    Subject,
+    claim_of,
+    parameter,
+    sack,
+)
 from topologies.two_hosts import two_hosts
 from topologies.units import Size
 
@@ -28,4 +37,16 @@ def experiment(parameters: SackParameters) -> ExperimentSpec:
         flows=(Flow("flow1", "h1", "h2", parameters.duration, parameters.window),),
         conditions=(sack(on=False), sack(on=True)),
         captures=("h1-eth0", "h2-eth0"),
+        headline=Headline(
+            question=(
+                "Does selective acknowledgement raise the throughput of one TCP flow when the path"
+                f" loses {parameters.loss} of its packets?"
+            ),
+            metric="server.rate",
+            what="the throughput",
+            subject=Subject("sack_on"),
+            direction="larger",
+            against=Subject("sack_off"),
+            repetitions=7,  # of sets of seven seeds 97 in 100 show it
+        ),
     )

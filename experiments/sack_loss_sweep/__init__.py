@@ -10,7 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from experiments.definition.profiles import LINUX_3_10, under
-from experiments.spec import ExperimentSpec, Flow, LinkParameters, claim_of, parameter, sack, word
+from experiments.spec import (
+    ExperimentSpec,
+    Flow,
+    Headline,
+    LinkParameters,
+    Subject,
+    claim_of,
+    parameter,
+    sack,
+    word,
+)
 from topologies.errors import UsageError
 from topologies.topology_spec import Channel, TopologySpec
 from topologies.two_hosts import two_hosts
@@ -113,6 +123,8 @@ def experiment(parameters: SackLossSweepParameters) -> ExperimentSpec:
     Nothing is captured: the sockets prove the condition.
     """
     flow = Flow("flow1", "h1", "h2", parameters.duration, interval=Duration.parse("1s"))
+    conditions = under(PROFILE, parameters.period, (sack(on=False), sack(on=True)))
+    off, on = conditions[0], conditions[len(conditions) // 2]
     return ExperimentSpec(
         name="sack_loss_sweep",
         claim=claim_of(__doc__),
@@ -120,5 +132,14 @@ def experiment(parameters: SackLossSweepParameters) -> ExperimentSpec:
             parameters.network(), segmentation="on" if parameters.tso == "on" else "off"
         ),
         flows=(flow,),
-        conditions=under(PROFILE, parameters.period, (sack(on=False), sack(on=True))),
+        conditions=conditions,
+        headline=Headline(
+            question=f"Is TCP faster with SACK than without when {parameters.loss} is lost?",
+            metric="metric.mean_second_kbit_s",
+            what="the mean rate of the seconds",
+            subject=Subject(on.name),
+            direction="larger",
+            against=Subject(off.name),
+            repetitions=6,
+        ),
     )

@@ -16,7 +16,7 @@ from analysis.reporting.tables import published_rows
 from analysis.statistics.sweep_samples import SweepSamples
 
 SHARE = 0.95
-"""Of the lossless rate: below it the study calls a rate affected."""
+"""Of the rate at the least loss: below it the study calls a rate affected."""
 
 _HEAD = ("SACK", "Loss-Rate", "retrans-%", "Min", "Average", "Max")
 _RATES = ("slowest_second_kbit_s", "mean_second_kbit_s", "fastest_second_kbit_s")
@@ -99,15 +99,15 @@ def summary(ours: Sequence[LossLine], published: Sequence[LossLine]) -> Publishe
 
 def answers(ours: Sequence[LossLine], published: Sequence[LossLine]) -> tuple[Answer, ...]:
     """The questions of the study, answered from our lines and from the published ones."""
-    lost = f"{100 - 100 * SHARE:.0f} %"
+    lost, at_least = f"{100 - 100 * SHARE:.0f} %", f"at the least loss ({_least(ours)})"
     both = (("SACK off", False), ("SACK on", True))
     return (
         Answer(
-            f"From which loss on is the average rate more than {lost} below the lossless one?",
+            f"From which loss on is the average rate more than {lost} below that {at_least}?",
             tuple(_affected(name, sack, ours, published, "mean") for name, sack in both),
         ),
         Answer(
-            f"From which loss on is the slowest second more than {lost} below the lossless run's?",
+            f"From which loss on is the slowest second more than {lost} below that {at_least}?",
             tuple(_affected(name, sack, ours, published, "slowest") for name, sack in both),
         ),
         Answer(
@@ -115,6 +115,10 @@ def answers(ours: Sequence[LossLine], published: Sequence[LossLine]) -> tuple[An
             (f"Ours: {_most(ours)} Published: {_most(published)}",),
         ),
     )
+
+
+def _least(lines: Sequence[LossLine]) -> str:
+    return _percent(min(line.loss for line in lines))
 
 
 def _affected(

@@ -61,7 +61,7 @@ class Plan:
         fixed = {factor.name: factor.values[0] for factor in self.fixed}
         values = fixed | dict(combination.values)
         sets = [f"--set {name}={value}" for name, value in values.items()]
-        return " ".join(["./tcplab run", self.named.name, *sets, f"--seed {seed}"])
+        return " ".join(["./tcplab run", self.named.name, *sets, f"--seed {seed} --repeat 1"])
 
 
 def plan(sweep: SweepDefinition) -> Plan:

@@ -13,13 +13,25 @@ from dataclasses import dataclass
 
 from experiments.definition.late_starts import MEANING, NONE, late_starts
 from experiments.definition.profiles import LINUX_2_6, under
-from experiments.spec import Condition, ExperimentSpec, Flow, Proof, claim_of, parameter, word
+from experiments.spec import (
+    Condition,
+    ExperimentSpec,
+    Flow,
+    Headline,
+    Proof,
+    Subject,
+    claim_of,
+    parameter,
+    word,
+)
 from topologies.errors import UsageError
 from topologies.star import star
 from topologies.topology_spec import Channel, Discipline
 from topologies.units import Count, Duration, Packets, Rate
 
 DISCIPLINES: tuple[Discipline, ...] = typing.get_args(Discipline)
+FAIR = ("sfq", "fq_codel", "fq", "cake")
+"""Those that have a queue for each flow and serve them in turn."""
 GRID = {"queueing": DISCIPLINES}
 METRIC = "jain_index"
 PROFILE = LINUX_2_6
@@ -72,10 +84,35 @@ def experiment(parameters: UdpFairnessParameters) -> ExperimentSpec:
     condition = Condition(
         "together", "TCP and UDP together", (), (Proof("congestion_control", "cubic"),)
     )
+    conditions = under(PROFILE, parameters.period, (condition,))
     return ExperimentSpec(
         name="udp_fairness",
         claim=claim_of(__doc__),
         topology=star(shared, others),
         flows=(udp, *tcp),
-        conditions=under(PROFILE, parameters.period, (condition,)),
+        conditions=conditions,
+        headline=_headline(parameters, conditions[0].name),
+    )
+
+
+def _headline(parameters: UdpFairnessParameters, condition: str) -> Headline:
+    """A fair queue cuts UDP to an even share of the link; any other lets it keep its rate."""
+    even = parameters.bw.base / (parameters.streams.base + 1)
+    cut = parameters.queueing in FAIR and parameters.udp.base > even
+    flows = f"{parameters.streams} TCP flows"
+    return Headline(
+        question=f"Does {parameters.queueing} cut a UDP flow of {parameters.udp} beside {flows}"
+        " down to an even share?"
+        if cut
+        else f"Does a UDP flow of {parameters.udp} keep its rate beside {flows} in"
+        f" {parameters.queueing}?",
+        metric="udp.rate",
+        what="what arrives of UDP",
+        subject=Subject(condition),
+        direction="within",
+        low=None if cut else 0.9,
+        high=1.1 if cut else None,
+        expected=(even if cut else parameters.udp.base) / 1000,
+        expectation="an even share of the link" if cut else "what it sends",
+        repetitions=6,
     )

@@ -15,7 +15,7 @@ from analysis.reporting.answer_wording import (
     parameter,
     side_by_side,
 )
-from analysis.reporting.answers import Answer, fact
+from analysis.reporting.answers import Answer, facts
 from analysis.reporting.flow_tables import rates_of_flows, sharing
 from analysis.reporting.run_pictures import Picture
 from analysis.reporting.study_reports import StudyReport
@@ -113,15 +113,16 @@ def _beside(results: RunResults) -> Answer:
         ),
         f"The TCP flows together got {each(results, TCP)}.",
         (
-            "UDP does not slow down when packets are lost; TCP takes every loss for congestion and"
-            f" cuts its window (RFC 5681). TCP sent {each(results, RESENT)} of its segments again."
+            "What the standards say: TCP takes every loss for congestion and cuts its window (RFC"
+            " 5681); UDP has no such rule (RFC 8085 asks applications for one, which iperf is not)."
+            f" TCP retransmitted {each(results, RESENT)} of its segments."
         ),
     ]
-    facts = (SENT, RECEIVED, LOST_SHARE, JITTER, TCP, RESENT, DROPS)
+    used = (SENT, RECEIVED, LOST_SHARE, JITTER, TCP, RESENT, DROPS)
     return Answer(
         question,
         (*sentences, *more_repetitions(results)),
-        tuple(fact(results, quantity) for quantity in facts),
+        facts(results, *used),
     )
 
 
@@ -130,13 +131,13 @@ def _fair(results: RunResults) -> Answer:
         sentence for condition in results.run.conditions if (sentence := _share(results, condition))
     ]
     ways = (
-        "What enforces fairness is a queue for each flow, served in turn (fair queueing; Demers,"
-        " Keshav, Shenker, 1989): sfq, fq_codel and cake have that. fifo and pie have one queue for"
-        " all, and fq is made for the sockets of its own host. Compare them: ./tcplab sweep"
-        " udp_fairness --set queueing=fifo,sfq,fq_codel,fq,cake,pie"
+        "What can enforce fairness is a queue for each flow, served in turn (fair queueing; Demers,"
+        " Keshav, Shenker, 1989): sfq, fq_codel, fq and cake have that; fifo, pie and red have one"
+        " queue for all. Compare them: ./tcplab sweep udp_fairness --set"
+        " queueing=fifo,sfq,fq_codel,fq,cake,pie,red --seeds 10"
     )
     question = "Is that fair, and what enforces fairness among the flows?"
-    return Answer(question, (*sentences, ways), (fact(results, RECEIVED), fact(results, TCP)))
+    return Answer(question, (*sentences, ways), facts(results, RECEIVED, TCP))
 
 
 def _share(results: RunResults, condition: RunCondition) -> str:
@@ -174,7 +175,7 @@ def _tcp(results: RunResults) -> Answer:
     return Answer(
         "How evenly do the TCP flows share the rest?",
         sentences,
-        tuple(fact(results, quantity) for quantity in (JAIN, SLOWEST, FASTEST)),
+        facts(results, JAIN, SLOWEST, FASTEST),
     )
 
 

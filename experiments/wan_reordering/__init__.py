@@ -10,7 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from experiments.definition.profiles import LINUX_2_6_32, under
-from experiments.spec import Condition, ExperimentSpec, Flow, Proof, claim_of, parameter, word
+from experiments.spec import (
+    Condition,
+    ExperimentSpec,
+    Flow,
+    Headline,
+    Proof,
+    Subject,
+    claim_of,
+    parameter,
+    word,
+)
 from topologies.errors import UsageError
 from topologies.topology_spec import Channel, HostReordering
 from topologies.two_hosts import two_hosts
@@ -32,6 +42,8 @@ CASES = {
 GRID = {"case": tuple(CASES), "correlation": ("on", "off")}
 PROFILE = LINUX_2_6_32
 QUICK, FULL = {"duration": "10s"}, {"duration": "60s"}
+_SOME = 0.01
+"""Percent of segments from which on TCP counts as retransmitting."""
 _SWITCHES = {
     "correlation": ("on", "off"),
     "netem": ("today", "old"),
@@ -124,14 +136,38 @@ def experiment(parameters: WanReorderingParameters) -> ExperimentSpec:
     )
     label = "baseline" if parameters.case == "baseline" else f"case {parameters.case}"
     proofs = (Proof("congestion_control", "cubic"),)
+    conditions = under(
+        PROFILE,
+        parameters.period,
+        [Condition("reordering", label, parameters.sysctls(), proofs)],
+    )
     return ExperimentSpec(
         name="wan_reordering",
         claim=claim_of(__doc__),
         topology=topology,
         flows=(Flow("flow1", "h1", "h2", parameters.duration),),
-        conditions=under(
-            PROFILE,
-            parameters.period,
-            [Condition("reordering", label, parameters.sysctls(), proofs)],
-        ),
+        conditions=conditions,
+        headline=_headline(parameters, [condition.name for condition in conditions]),
+    )
+
+
+def _headline(parameters: WanReorderingParameters, conditions: list[str]) -> Headline | None:
+    """Who keeps time sends nothing again, who counts packets does.
+
+    One repetition unless told: it takes a minute, and packets hardly differ between seeds.
+    """
+    if parameters.case == "baseline":
+        return None
+    late = CASES[parameters.case][0]
+    counts = conditions[0].endswith("_period")
+    return Headline(
+        question=f"Does a TCP that {'counts packets' if counts else 'keeps time'} retransmit"
+        f" packets that come {late} late?",
+        metric="metric.resent_percent",
+        what="the share of segments retransmitted",
+        subject=Subject(conditions[0]),
+        direction="within",
+        low=_SOME if counts else None,
+        high=None if counts else _SOME,
+        repetitions=1,
     )

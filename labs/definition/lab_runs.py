@@ -51,8 +51,8 @@ def seeds_of(run: LabRun, variant: Variant) -> tuple[int, ...]:
 def command_of(run: LabRun, variant: Variant) -> str:
     """The same by hand, outside the lab's folder."""
     words = " ".join(f"--set {text}" for text in settings(run, variant.values, Path(MODULE)))
-    repeat = f" --repeat {run.seeds}" if run.seeds > 1 else ""
-    return f"./tcplab run {run.experiment} {words} --seed {variant.seed}{repeat}"
+    seeds = f"--seed {variant.seed} --repeat {run.seeds}"
+    return f"./tcplab run {run.experiment} {words} {seeds}"
 
 
 def run_folder(folder: Path, name: str) -> Path | None:

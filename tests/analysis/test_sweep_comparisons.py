@@ -10,8 +10,9 @@ from analysis.figures import panels, swept_axis
 from analysis.records.row_columns import METRICS
 from analysis.records.sweep_folder import SweepRecord, SweptFactor
 from analysis.statistics import comparisons
-from analysis.statistics.comparisons import UNSHOWN, compare
+from analysis.statistics.comparisons import compare
 from analysis.statistics.metric_wording import called, decimals, fixed, probability, verb
+from analysis.statistics.paired_wording import UNSHOWN
 from analysis.statistics.sweep_samples import SweepSamples
 
 

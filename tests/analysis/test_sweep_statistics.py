@@ -13,7 +13,8 @@ import pytest
 from scipy.stats import wilcoxon
 
 from analysis.statistics import paired_tests
-from analysis.statistics.paired_tests import holm, median_interval, paired, precision, signed_rank
+from analysis.statistics.paired_tests import holm, median_interval, paired, precision
+from analysis.statistics.signed_ranks import signed_rank
 
 Draw = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
 DISTRIBUTIONS: dict[str, tuple[Draw, float]] = {

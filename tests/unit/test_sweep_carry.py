@@ -146,7 +146,7 @@ def test_failed_points_are_listed_with_their_log_and_tried_again(tmp_path: Path)
     assert sweep["points"] == {"wanted": 3, "done": 1, "reused": 0, "failed": 2, "unproved": 0}
     broke, bug = sweep["failures"]
     assert (broke["seed"], broke["problem"]) == (2, "It broke.")
-    assert broke["repeat"] == "./tcplab run sack --seed 2"
+    assert broke["repeat"] == "./tcplab run sack --seed 2 --repeat 1"
     assert "last words" in (folder / broke["log"]).read_text()
     assert "a bug" in bug["problem"]
     assert "Traceback of it" in (folder / bug["log"]).read_text()

@@ -296,7 +296,7 @@ def test_the_command_of_a_point_makes_its_spec() -> None:
     words = shlex.split(planned.repeat(point, 4))
     sets = [words[index + 1] for index, word in enumerate(words) if word == "--set"]
     assert words[:3] == ["./tcplab", "run", "sack"]
-    assert words[-2:] == ["--seed", "4"]
+    assert words[-4:] == ["--seed", "4", "--repeat", "1"]
     assert single(find("sack"), sets).spec == point.spec
 
 

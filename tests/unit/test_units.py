@@ -27,6 +27,16 @@ KINDS: list[type[Quantity]] = [Rate, Duration, Share, Size, Packets]
         (Size, "131072", 131072),
         (Size, "128KiB", 131072),
         (Size, "1MB", 10**6),
+        (Rate, "10Mbps", 10**7),
+        (Rate, "10Mb/s", 10**7),
+        (Rate, "64Kbit", 64_000),
+        (Duration, "300us", 300_000),
+        (Duration, "300\N{MICRO SIGN}s", 300_000),
+        (Duration, "40msec", 40 * 10**6),
+        (Duration, "2 Sec", 2 * 10**9),
+        (Size, "128K", 131072),
+        (Size, "2GB", 2 * 10**9),
+        (Size, "5 bytes", 5),
         (Packets, "200", 200),
         (Packets, "200 packets", 200),
     ],
@@ -76,3 +86,56 @@ def test_any_text_is_a_quantity_or_a_usage_error(kind: type[Quantity], text: str
         kind.parse(text)
     except UsageError:
         return
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "choices"),
+    [
+        (Rate, "1MBps", ("1mbit", "8mbit")),
+        (Rate, "1mbps", ("1mbit", "8mbit")),
+        (Rate, "10M", ("10mbit", "80mbit")),
+        (Rate, "1.5MB/s", ("1.5mbit", "12mbit")),
+        (Duration, "40Ms", ("40ms", "40000000s")),
+        (Duration, "5m", ("300s", "5ms")),
+        (Size, "1m", ("1MB", "1MiB")),
+        (Size, "16kb", ("16kB", "2kB")),
+        (Size, "3b", ("3B",)),
+    ],
+)
+def test_what_may_mean_several_things_is_refused_with_the_choices(
+    kind: type[Quantity], text: str, choices: tuple[str, ...]
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        kind.parse(text)
+    assert caught.value.problem.startswith(f"{text}: ")
+    assert caught.value.remedy.removeprefix("Write ").removesuffix(".").split(" or ") == [*choices]
+    assert len({kind.parse(choice) for choice in choices}) == len(choices)
+
+
+UNITS = [(kind, unit) for kind in KINDS for unit in {**kind.units, **kind.words, **kind.doubtful}]
+
+
+@given(
+    spelling=st.sampled_from(UNITS), capitals=st.integers(0, 2**8 - 1), amount=st.integers(1, 99)
+)
+def test_no_change_of_case_gives_another_quantity(
+    spelling: tuple[type[Quantity], str], capitals: int, amount: int
+) -> None:
+    """Whatever letters are large: it is refused, or it is what it is in the table."""
+    kind, unit = spelling
+    changed = "".join(
+        letter.upper() if capitals >> at & 1 else letter.lower() for at, letter in enumerate(unit)
+    )
+    try:
+        quantity = kind.parse(f"{amount}{changed}")
+    except UsageError:
+        return
+    known = {**kind.words, **kind.units} | ({"": 1} if kind.default_unit else {})
+    alike = {factor for name, factor in known.items() if name.lower() == changed.lower()}
+    assert {quantity.base} == {amount * factor for factor in alike}
+
+
+@given(text=st.from_regex(r"[0-9]{1,4}[kKmMgG]?B(ps|/s)?", fullmatch=True))
+def test_bytes_are_never_taken_for_bits(text: str) -> None:
+    with pytest.raises(UsageError, match="bits or bytes"):
+        Rate.parse(text)

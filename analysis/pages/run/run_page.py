@@ -9,17 +9,21 @@ from typing import Any
 
 from analysis.measures.run_results import RunResults, measure_all
 from analysis.measures.trial_measures import Measured
+from analysis.network.network_verdict import NetworkVerdict, judge_network
 from analysis.pages.published.published_table import PublishedNumbers
 from analysis.pages.published.run_values import published_beside
+from analysis.pages.run import page_sentences
+from analysis.pages.run.claim_lines import claim_file, first_lines, title, verdict_on_claim
 from analysis.records.evidence import Evidence, read_evidence
 from analysis.records.problems import Problems
 from analysis.records.run_directory import RunRecord, read_run
 from analysis.rendering import page_files
-from analysis.reporting.answers import Answer
+from analysis.reporting.answers import Answer, in_comparison
 from analysis.reporting.repeat_command import repeat_command
 from analysis.reporting.run_pictures import Picture
 from analysis.reporting.study_reports import StudyReport, report_of
 from analysis.reporting.tables import Listing, ReportTable
+from analysis.statistics.claims import ClaimVerdict
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,7 @@ class RunReport:
     run: RunRecord
     results: RunResults
     study: StudyReport
+    claim: ClaimVerdict | None
     published: PublishedNumbers
     table: ReportTable
     listings: tuple[Listing, ...]
@@ -36,6 +41,7 @@ class RunReport:
     evidence: Evidence
     problems: tuple[str, ...]
     page: Path
+    network: NetworkVerdict
 
     @property
     def sound(self) -> bool:
@@ -47,8 +53,12 @@ class RunReport:
         )
 
 
-def make_report(path: Path, out: Path | None = None) -> RunReport:
+def make_report(
+    path: Path, out: Path | None = None, network: NetworkVerdict | None = None
+) -> RunReport:
     """Analyses the run in `path` and writes the report into `out` (by default into the run itself).
+
+    `network` is the verdict on its network, if there is one already.
 
     Raises UsageError where there is no run, TcplabError where it cannot be read at all or
     nothing can be written. Whatever else is missing or broken is told in the report and in
@@ -65,10 +75,12 @@ def make_report(path: Path, out: Path | None = None) -> RunReport:
     published = (
         PublishedNumbers(()) if table.compares else published_beside(results, problems)
     )  # its table has them
+    network = network or judge_network(run)
     report = RunReport(
         run,
         results,
         study,
+        verdict_on_claim(study.verdict(results), run, evidence, network),
         published,
         table,
         study.listings(results),
@@ -76,6 +88,7 @@ def make_report(path: Path, out: Path | None = None) -> RunReport:
         evidence,
         tuple(problems.found),
         folder / "report.html",
+        network,
     )
     write_report(report, folder)
     return report
@@ -92,6 +105,7 @@ def _files(report: RunReport) -> Iterator[tuple[str, bytes]]:
     yield from report.study.extra_files(report.run)
     pictures = report.study.pictures(report.results)
     yield from ((f"plots/{picture.name}", picture.png) for picture in pictures)
+    yield "claim.json", claim_file(report.run, report.claim)
     context = _context(report, pictures)
     yield from (
         (name, page_files.render(name, context).encode()) for name in ("answers.md", "report.html")
@@ -126,7 +140,10 @@ def _context(report: RunReport, pictures: list[Picture]) -> dict[str, Any]:
         "answers": report.answers,
         "listings": report.listings,
         "published": report.published,
-        "headline": report.answers[0].paragraphs[:2] if report.answers else (),
+        "title": title(run, report.claim),
+        "first_lines": first_lines(run, report.claim),
+        "verdict": report.claim.word.replace(" ", "-") if report.claim else "undeclared",
+        "network": report.network,
         "pictures": pictures,
         "claim": manifest.claim or run.spec.claim,
         "identity": manifest.id or run.path.name,
@@ -144,5 +161,27 @@ def _context(report: RunReport, pictures: list[Picture]) -> dict[str, Any]:
             for trial in report.results.first
             if trial.ends
         ],
+        "says": _sentences(report, pictures),
+        "comparison": _comparison(report.results),
         "labels": [condition.label for condition in run.conditions],
     }
+
+
+def _sentences(report: RunReport, pictures: list[Picture]) -> dict[str, Any]:
+    """Those that hold for some runs only, by the names of the functions that make them."""
+    run, results = report.run, report.results
+    return {
+        "asked": page_sentences.asked(run),
+        "shared_luck": page_sentences.shared_luck(run),
+        "packets_to_see": page_sentences.packets_to_see(results),
+        "no_picture": page_sentences.no_picture(results),
+        "how_figures_are_written": page_sentences.how_figures_are_written(run),
+        "same_again": page_sentences.same_again(run),
+        "files_beside": page_sentences.files_beside(results, pictures),
+    }
+
+
+def _comparison(results: RunResults) -> str:
+    """What heads the column of differences."""
+    conditions = in_comparison(results)
+    return f"{conditions[1].label} against {conditions[0].label}" if conditions else ""

@@ -7,6 +7,8 @@ from rich.table import Table
 from rich.text import Text
 
 from analysis.measures.run_results import spread
+from analysis.network.network_verdict import CARE, GOOD, NetworkVerdict
+from analysis.pages.run.claim_lines import first_lines
 from analysis.pages.run.run_page import RunReport
 from analysis.reporting import quantities
 from analysis.reporting.tables import Listing, ReportQuantity
@@ -19,8 +21,6 @@ SHORT = (
     quantities.LOSS_SHARE,
 )
 
-MOST_SENTENCES = 3
-"""Paragraphs of the first answer; the page has all."""
 _WIDEST = 40
 """Characters of a cell that still fits beside others."""
 _MOST_LINES = 10
@@ -31,6 +31,10 @@ _BETWEEN = 3
 def print_report(report: RunReport) -> None:
     """Prints the verdict, five quantities and the report's path to standard output."""
     console = Console(highlight=False, soft_wrap=True)
+    first, *others = first_lines(report.run, report.claim)
+    console.print(Text(first, style="bold"))
+    for line in others:
+        console.print(Text(line))
     for sentence in (*report.run.failures, *report.run.warnings, *report.problems):
         console.print(Text(f"Check: {sentence}", style="yellow"))
     if report.results.measured:
@@ -41,8 +45,7 @@ def print_report(report: RunReport) -> None:
         console.print(table)
     if report.published:
         console.print(report.published.table(_MOST_LINES))
-    if report.answers:
-        console.print(Text(" ".join(report.answers[0].paragraphs[:MOST_SENTENCES])))
+    print_network(report.network, console)
     if report.run.status != "complete":
         console.print(
             Text(
@@ -50,6 +53,14 @@ def print_report(report: RunReport) -> None:
             )
         )
     console.print(Text(f"Report: {report.page}"))
+
+
+def print_network(network: NetworkVerdict, console: Console) -> None:
+    """The verdict and its reasons."""
+    style = {GOOD: "green", CARE: "yellow"}.get(network.verdict, "bold red")
+    console.print(Text(f"The network of this run: {network.verdict}.", style=style))
+    for reason in network.reasons:
+        console.print(Text(f"  {reason}"))
 
 
 def _table(report: RunReport) -> Table:

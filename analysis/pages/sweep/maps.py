@@ -11,9 +11,10 @@ from analysis.pages.sweep import layout
 from analysis.pages.sweep.layout import Layout, Levels
 from analysis.records.sweep_folder import SweepRecord
 from analysis.reporting.run_pictures import Picture
-from analysis.statistics.comparisons import UNSHOWN, LevelComparison
+from analysis.statistics.comparisons import LevelComparison
 from analysis.statistics.metric_wording import labelled
 from analysis.statistics.paired_tests import Numbers
+from analysis.statistics.paired_wording import UNSHOWN
 from analysis.statistics.sweep_samples import SweepSamples
 
 

@@ -9,8 +9,9 @@ from rich.text import Text
 from analysis.pages.sweep.sweep_page import SweepReport
 from analysis.records.sweep_folder import SweepRecord
 from analysis.reporting.sweep_summary import SweepStudy
-from analysis.statistics.comparisons import UNSHOWN, sentence
+from analysis.statistics.comparisons import sentence
 from analysis.statistics.metric_wording import labelled, signed
+from analysis.statistics.paired_wording import UNSHOWN
 
 MOST_LINES = 12
 """Rows of the table, and sentences; the page and comparisons.csv have more."""

@@ -10,4 +10,4 @@ git clone --depth 1 "$TCPLAB" /autograder/tcplab
 
 # The lab kernel is built now, so that no hand-in waits for it.
 /autograder/tcplab/tcplab image build
-/autograder/tcplab/tcplab run sack --set duration=2s --out /tmp/first-run
+/autograder/tcplab/tcplab run sack --set duration=2s --repeat 1 --out /tmp/first-run

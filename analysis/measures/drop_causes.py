@@ -1,0 +1,116 @@
+"""Why packets did not arrive: by chance, at a full queue, by its management, or in a host.
+
+What none of these counts has lost is what nobody was asked to lose, such as the kernel's backlog
+behind a cable (netdev_max_backlog).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from analysis.measures import metric_keys
+from analysis.measures.metric_keys import MetricKey
+from analysis.records.problems import Problems
+from analysis.records.run_directory import RunRecord, Trial
+
+HOST_DROPS = (
+    "IpInDiscards",
+    "IpOutDiscards",
+    "UdpRcvbufErrors",
+    "UdpSndbufErrors",
+    "UdpMemErrors",
+    "TcpInCsumErrors",
+    "TcpExtListenDrops",
+    "TcpExtOfoPruned",
+    "TcpExtPFMemallocDrop",
+    "TcpExtRcvPruned",
+    "TcpExtTCPBacklogDrop",
+    "TcpExtTCPMinTTLDrop",
+    "TcpExtTCPOFODrop",
+    "TcpExtTCPRcvQDrop",
+    "TcpExtTCPReqQFullDrop",
+    "TcpExtTCPWqueueTooBig",
+    "TcpExtTCPZeroWindowDrop",
+)
+"""Counters of packets that a host's own kernel dropped (Documentation/networking/snmp_counter)."""
+_SENT = ("TcpOutSegs", "TcpRetransSegs", "UdpOutDatagrams", "IcmpOutMsgs")
+_ARRIVED, _TWICE = "IpInReceives", "TcpExtTCPSynRetrans"
+
+Counts = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class DropCauses:
+    """The packets of a trial that did not arrive, by cause; `sent` are all that hosts sent.
+
+    `hosts` has the counters of HOST_DROPS that grew, as (host, counter). `unasked` is None if it
+    cannot be counted.
+    """
+
+    sent: float
+    random: float
+    full_queue: float
+    managed: float
+    hosts: Mapping[tuple[str, str], float]
+    unasked: float | None
+
+
+def drop_causes(run: RunRecord, trial: Trial) -> DropCauses | None:
+    """From the trial's qdiscs.json and counters.json; None if one of them tells nothing."""
+    problems = Problems()  # whoever reads the trial tells them
+    qdiscs, counters = trial.files.qdiscs(problems), trial.files.counters(problems)
+    grown = {host: counters.growth(host) for host in counters.after}
+    if not grown or not qdiscs.after or not run.counts_segments:
+        return None
+    ports = [qdiscs.port_loss(port) for port in qdiscs.after]
+    random, dropped = sum(port.lost for port in ports), sum(port.dropped for port in ports)
+    managed = sum(map(qdiscs.managed_drops, qdiscs.after))
+    hosts = {
+        (host, name): counts[name]
+        for host, counts in grown.items()
+        for name in HOST_DROPS
+        if counts.get(name, 0) > 0
+    }
+    sent = sum(_sum(counts, _SENT) for counts in grown.values())
+    unasked = _unasked(list(grown.values()), sent - random - dropped - _reordered(trial))
+    return DropCauses(sent, random, dropped - managed, managed, hosts, unasked)
+
+
+def _reordered(trial: Trial) -> float:
+    """What hosts dropped that were asked to reorder."""
+    hosts = trial.files.reordering()
+    return sum(map(hosts.host_drops, hosts.after)) if hosts else 0.0
+
+
+def _sum(counts: Counts, names: tuple[str, ...]) -> float:
+    return sum(counts.get(name, 0.0) for name in names)
+
+
+def _unasked(grown: list[Counts], due: float) -> float | None:
+    """How many of the packets that were `due` no host received; below 0 for more than were due.
+
+    Linux counts a SYN-ACK that is sent again twice, so as many may seem to be missing. None if a
+    kernel does not count, or if it cut packets up.
+    """
+    if not all(_ARRIVED in counts for counts in grown) or any(
+        counts.get("IpFragCreates", 0) for counts in grown
+    ):
+        return None
+    missing = due - sum(counts[_ARRIVED] for counts in grown)
+    doubtful = sum(counts.get(_TWICE, 0.0) for counts in grown)
+    return max(0.0, missing - doubtful) if missing >= 0 else missing
+
+
+def values_of(run: RunRecord, trial: Trial) -> dict[MetricKey, float]:
+    """The causes as measures of the trial."""
+    causes = drop_causes(run, trial)
+    if causes is None:
+        return {}
+    values = {
+        metric_keys.DROPS_RANDOM: causes.random,
+        metric_keys.DROPS_FULL: causes.full_queue,
+        metric_keys.DROPS_MANAGED: causes.managed,
+        metric_keys.DROPS_HOSTS: sum(causes.hosts.values()),
+    }
+    return values | ({} if causes.unasked is None else {metric_keys.DROPS_UNASKED: causes.unasked})

@@ -1,0 +1,134 @@
+"""What was asked of the network of a trial, and what the trial's folder holds about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from analysis.records.evidence_file import EnvironmentFile
+from analysis.records.json_reader import parse
+from analysis.records.problems import Problems
+from analysis.records.qdiscs import QdiscsFile
+from analysis.records.run_directory import RunFlow, RunRecord, Trial
+from analysis.records.socket_samples import SocketSample
+from topologies import untrusted
+from topologies.addresses import address_of
+from topologies.errors import UsageError
+from topologies.topology_spec import Channel, Port, TopologySpec
+from topologies.units import Duration
+
+Way = tuple[str, str]
+"""A host that sends packets, and the host they are for."""
+
+SHORTEST_DELAY = Duration.parse("100ns")
+"""A delay line's least delay, which detaches packets from their sockets (docs/design.md)."""
+FRAME_HEADER = 14
+"""Bytes of Ethernet before IP, which a link carries too."""
+
+
+@dataclass(frozen=True)
+class TrialNetwork:
+    """A trial and the network that was asked for."""
+
+    run: RunRecord
+    trial: Trial
+    topology: TopologySpec
+
+    @property
+    def label(self) -> str:
+        """The trial as people name it."""
+        return f"{self.trial.condition.label}, seed {self.trial.seed}"
+
+    @cached_property
+    def environment(self) -> EnvironmentFile:
+        """What the seed's environment.json says."""
+        return parse(EnvironmentFile, self.trial.folder.parent / "environment.json").record
+
+    @property
+    def real_time(self) -> bool:
+        return self.environment.clock == "real"
+
+    @property
+    def segmented(self) -> bool:
+        """Whether every packet is a frame: without it, hosts send packets of up to 64 KB."""
+        return self.topology.segmentation == "off"
+
+    @cached_property
+    def qdiscs(self) -> QdiscsFile:
+        return self.trial.files.qdiscs(Problems())  # whoever reads the trial tells them
+
+    def samples(self, host: str) -> dict[str, list[SocketSample]]:
+        """The samples of a sender's sockets by the remote port; none if they cannot be read."""
+        return self._samples.get(host, {})
+
+    @cached_property
+    def _samples(self) -> dict[str, dict[str, list[SocketSample]]]:
+        """Each file is read once: there may be many flows."""
+        senders = dict.fromkeys(flow.sender for flow in self.run.flows)
+        return {host: self._sampled(host) for host in senders}
+
+    def _sampled(self, host: str) -> dict[str, list[SocketSample]]:
+        try:
+            return self.trial.files.samples(host)
+        except (OSError, ValueError, RecursionError, untrusted.StrangeFile):
+            return {}
+
+    @cached_property
+    def ways(self) -> tuple[Way, ...]:
+        """Who sends packets to whom: each flow's data and what answers it."""
+        both = (way for flow in self.run.flows for way in _both(flow))
+        return tuple(dict.fromkeys(way for way in both if self._leads(way)))
+
+    def _leads(self, way: Way) -> bool:
+        try:
+            return bool(self.topology.path(*way)) and all(map(self.address, way))
+        except (UsageError, StopIteration):
+            return False
+
+    def address(self, host: str) -> str:
+        """A host's address. Raises StopIteration if it has none."""
+        return address_of(self.topology, host)
+
+    def shaped(self, way: Way) -> tuple[Port, ...]:
+        """The ports with a channel that a packet leaves through, in order."""
+        return self._shaped[way]
+
+    @cached_property
+    def _shaped(self) -> dict[Way, tuple[Port, ...]]:
+        return {
+            way: tuple(port for port in self.topology.path(*way) if port.channel)
+            for way in self.ways
+        }
+
+    @cached_property
+    def ports(self) -> tuple[Port, ...]:
+        """All ports with a channel."""
+        return tuple(port for port in self.topology.ports if port.channel)
+
+    def lone(self, way: Way, length: int) -> int:
+        """Nanoseconds that a packet of `length` bytes takes which waits for no other."""
+        return sum(
+            delay_of(channel) + carried(channel, length) for channel in channels(self.shaped(way))
+        )
+
+    def jitter(self, way: Way) -> int:
+        """Nanoseconds by which all delays of a way may be shorter or longer."""
+        return sum(channel.jitter.base for channel in channels(self.shaped(way)))
+
+
+def _both(flow: RunFlow) -> tuple[Way, Way]:
+    return (flow.sender, flow.receiver), (flow.receiver, flow.sender)
+
+
+def channels(ports: tuple[Port, ...]) -> list[Channel]:
+    return [port.channel for port in ports if port.channel]
+
+
+def delay_of(channel: Channel) -> int:
+    """Nanoseconds of a channel's delay line."""
+    return max(channel.delay, SHORTEST_DELAY).base
+
+
+def carried(channel: Channel, length: int) -> int:
+    """Nanoseconds for which a packet of `length` bytes occupies the link."""
+    return length * 8 * 10**9 // channel.bandwidth.base

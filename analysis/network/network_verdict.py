@@ -1,0 +1,130 @@
+"""The verdict on a run's network: good, usable with care, or not to be used, with reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from analysis.network import recorded_proofs, round_trip_floor
+from analysis.network.asked_network import TrialNetwork
+from analysis.network.drawn_loss import drawn_loss
+from analysis.network.findings import Finding, Outcome
+from analysis.network.line_spacing import spacing
+from analysis.network.lost_packets import UNASKED, lost_packets
+from analysis.network.packet_traffic import TrialTraffic
+from analysis.network.queue_bound import queue_bound
+from analysis.network.real_time import real_time
+from analysis.network.sender_limits import sender_limits
+from analysis.records.run_directory import RunRecord
+
+GOOD, CARE, UNUSABLE = "good", "usable with care", "not to be used"
+ESSENTIAL = (recorded_proofs.PROOFS, round_trip_floor.KIND, UNASKED)
+"""Without these no network is called good: that its conditions held, that it was as long as asked
+for, and that it lost nothing by itself."""
+_FORGIVEN = {round_trip_floor.KIND: "no handshake had the network for itself"}
+_NOTHING = "spec.json names no network, so nothing can be compared with what was asked for."
+
+
+@dataclass(frozen=True)
+class NetworkCheck:
+    """A line of the table: the worst of all findings of one kind.
+
+    `where` is the port, condition and seed of the worst, `measured_at` at how many places the
+    check was made, `outcome` one of ok, not measured, with care, not as asked.
+    """
+
+    what: str
+    asked: str
+    measured: str
+    where: str
+    measured_at: int
+    outcome: str
+
+
+@dataclass(frozen=True)
+class NetworkVerdict:
+    """One of GOOD, CARE and UNUSABLE, why, and all that was compared."""
+
+    verdict: str
+    reasons: tuple[str, ...]
+    checks: tuple[NetworkCheck, ...]
+
+    @property
+    def good(self) -> bool:
+        return self.verdict == GOOD
+
+    def as_data(self) -> dict[str, Any]:
+        """As manifest.json has it."""
+        return asdict(self)
+
+
+def judge_network(run: RunRecord) -> NetworkVerdict:
+    """The verdict on the network of `run`, from its own files."""
+    topology = run.spec.topology.network()
+    if topology is None or not topology.nodes or not run.trials:
+        return NetworkVerdict(CARE, (_NOTHING,), ())
+    networks = [TrialNetwork(run, trial, topology) for trial in run.trials]
+    findings = [finding for network in networks for finding in _of_trial(network)]
+    return _verdict([*findings, *drawn_loss(networks)])
+
+
+def _of_trial(network: TrialNetwork) -> Iterator[Finding]:
+    """In the order of the table."""
+    traffic = TrialTraffic(network)
+    yield from recorded_proofs.recorded(network)
+    yield from round_trip_floor.round_trip(network, traffic)
+    yield from spacing(network, traffic)
+    yield from queue_bound(network, traffic)
+    yield from lost_packets(network, traffic)
+    yield from sender_limits(network)
+    yield from real_time(network)
+
+
+def _verdict(findings: Sequence[Finding]) -> NetworkVerdict:
+    by_kind: dict[str, list[Finding]] = {}
+    for finding in findings:
+        by_kind.setdefault(finding.kind, []).append(finding)
+    worst = [_worst(same) for same in by_kind.values()]
+    checks = tuple(_check(finding, by_kind[finding.kind]) for finding in worst)
+    level = max((_weight(finding) for finding in worst), default=Outcome.CARE)
+    verdict = {Outcome.CARE: CARE, Outcome.UNUSABLE: UNUSABLE}.get(level, GOOD)
+    return NetworkVerdict(verdict, tuple(_reasons(worst, by_kind)), checks)
+
+
+def _worst(same: Sequence[Finding]) -> Finding:
+    """What was measured counts before what was not, if all that was measured is good."""
+    measured = [finding for finding in same if finding.outcome != Outcome.UNMEASURED]
+    return max(measured or same, key=lambda finding: (finding.outcome, finding.excess))
+
+
+def _weight(finding: Finding) -> Outcome:
+    """What is essential and was not measured is used with care; all else is left out."""
+    if finding.outcome != Outcome.UNMEASURED:
+        return finding.outcome
+    forgiven = _FORGIVEN.get(finding.kind) == finding.sentence
+    return Outcome.CARE if finding.kind in ESSENTIAL and not forgiven else Outcome.GOOD
+
+
+def _check(finding: Finding, same: Sequence[Finding]) -> NetworkCheck:
+    count = sum(each.outcome != Outcome.UNMEASURED for each in same)
+    measured = finding.measured if count else f"not measured: {finding.sentence}"
+    words = finding.kind, finding.asked, measured, finding.place
+    return NetworkCheck(*words, count, finding.outcome.word)
+
+
+def _reasons(worst: Sequence[Finding], by_kind: dict[str, list[Finding]]) -> Iterator[str]:
+    """What is wrong, the worst first; then what was not measured."""
+    wrong = [finding for finding in worst if finding.outcome >= Outcome.CARE]
+    for finding in sorted(wrong, key=lambda finding: -finding.outcome):
+        bad = [each for each in by_kind[finding.kind] if each.outcome >= Outcome.CARE]
+        more = f" So it is at {len(bad)} places; this is the worst." if len(bad) > 1 else ""
+        yield finding.sentence + more
+    if not wrong:
+        yield "All that was measured is as it was asked for."
+    reasons: dict[str, list[str]] = {}
+    for finding in worst:
+        if finding.outcome == Outcome.UNMEASURED:
+            reasons.setdefault(finding.sentence, []).append(finding.kind)
+    for why, kinds in reasons.items():
+        yield f"Not measured, because {why}: {'; '.join(kinds)}."

@@ -1,0 +1,120 @@
+"""Whether no more packets waited than the queue holds, and whether it was full when it dropped."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from analysis.network.asked_network import TrialNetwork, carried, channels, delay_of
+from analysis.network.findings import Finding, Outcome, duration, unmeasured
+from analysis.network.packet_traffic import PortTraffic, TrialTraffic
+from analysis.network.real_time import lateness
+from analysis.network.sightings import Whole
+from topologies.topology_spec import Channel
+
+BOUND, FULL = "Packets that waited for a link", "Drops of a full queue"
+_SLACK = 1_000
+"""Nanoseconds in which two events count as one."""
+_ONE_PACKET_OFF = 1
+"""Packets by which a queue may be off and its figures still be used, with care."""
+
+
+def queue_bound(network: TrialNetwork, traffic: TrialTraffic) -> list[Finding]:
+    """The longest queue at every link whose packets are all seen, and its drops."""
+    if not traffic.whole or not network.segmented:
+        why = "not every host has a whole capture of its packets as they are on links"
+        return [unmeasured(BOUND, network.label, "", why)]
+    findings = []
+    for crossing in traffic.crossing:
+        if crossing.alone:
+            findings += _of_link(network, crossing)
+        elif len(crossing.sent):
+            findings.append(_longest_wait(network, crossing))
+    why = "streams of packets join or part between links"
+    return findings or [unmeasured(BOUND, network.label, "", why)]
+
+
+def _of_link(network: TrialNetwork, traffic: PortTraffic) -> list[Finding]:
+    port, channel = traffic.ports[0], channels(traffic.ports)[0]
+    place, slack = f"{port.name}, {network.label}", _SLACK + lateness(network)
+    findings = [_bound(place, channel, _longest_queue(traffic, channel, slack))]
+    if channel.discipline == "fifo" and not channel.jitter.base and not network.real_time:
+        dropped = round(network.qdiscs.port_loss(port.name).dropped)
+        findings += _full(place, channel, dropped, _met_full(traffic, channel, slack))
+    return findings
+
+
+def _by(packets: int) -> Outcome:
+    """How well a queue is what was asked for that is so many packets off."""
+    if packets <= 0:
+        return Outcome.GOOD
+    return Outcome.CARE if packets <= _ONE_PACKET_OFF else Outcome.UNUSABLE
+
+
+def _bound(place: str, channel: Channel, longest: int) -> Finding:
+    """One packet is on the link; what else is there waits."""
+    waiting, allowed = max(0, longest - 1), channel.queue.base
+    sentence = (
+        f"{waiting} packets waited for {place.partition(',')[0]}, whose queue was to hold"
+        f" {allowed}: losses come later and round trips are longer than asked for."
+    )
+    asked, measured = f"at most {allowed:,}", f"at most {waiting:,}"
+    outcome = _by(waiting - allowed)
+    return Finding(BOUND, place, asked, measured, outcome, sentence, waiting / allowed)
+
+
+def _longest_queue(traffic: PortTraffic, channel: Channel, slack: int) -> int:
+    """The most packets that surely were at the link at once, the one on it among them."""
+    there = traffic.came >= 0
+    due = np.sort(traffic.sent[there] + delay_of(channel) + channel.jitter.base)
+    gone = np.searchsorted(np.sort(traffic.came[there]), due + slack, "right")
+    return int((np.arange(1, len(due) + 1) - gone).max(initial=0))
+
+
+def _met_full(traffic: PortTraffic, channel: Channel, slack: int) -> int:
+    """How many of the packets that did not come may have met a full queue."""
+    due, there = traffic.sent + delay_of(channel), traffic.came >= 0
+    missed = due[~there]
+    entered = np.searchsorted(np.sort(due[there]), missed + slack, "right")
+    gone = np.searchsorted(np.sort(traffic.came[there]), missed - slack, "left")
+    return int((entered - gone > channel.queue.base).sum())
+
+
+def _full(place: str, channel: Channel, dropped: int, full: int) -> list[Finding]:
+    """Nothing to say if the queue dropped nothing."""
+    if not dropped:
+        return []
+    early = max(0, dropped - full)
+    sentence = (
+        f"The queue of {place.partition(',')[0]} dropped {early} of {dropped} packets when fewer"
+        f" than {channel.queue} waited: it was shorter than asked for."
+    )
+    asked = f"all when {channel.queue} packets waited"
+    measured = f"{min(full, dropped):,} of {dropped:,} met a full queue"
+    return [Finding(FULL, place, asked, measured, _by(early), sentence, float(early))]
+
+
+def _longest_wait(network: TrialNetwork, traffic: PortTraffic) -> Finding:
+    """Of a way over several links: no packet may wait longer than all full queues take."""
+    lines, longest = channels(traffic.ports), int(traffic.length.max(initial=0))
+    most = sum(line.queue.base * carried(line, longest) + line.jitter.base for line in lines)
+    worst = int(_waits(traffic).max(initial=0))
+    excess = worst / (most + _SLACK + lateness(network))
+    place = f"{traffic.ports[0].name} to {traffic.ports[-1].name}, {network.label}"
+    sentence = (
+        f"A packet waited {duration(worst)}, longer than all queues on its way could make it wait"
+        f" ({duration(most)}): a queue is longer than asked for."
+    )
+    asked, measured = f"at most {duration(most)} on the way", f"at most {duration(worst)}"
+    outcome = Outcome.GOOD if excess <= 1 else Outcome.UNUSABLE
+    return Finding(BOUND, place, asked, measured, outcome, sentence, excess)
+
+
+def _waits(traffic: PortTraffic) -> Whole:
+    """How long each packet that came waited on its way."""
+    came = traffic.came >= 0
+    lone = sum(
+        delay_of(line) + traffic.length[came] * 8 * 10**9 // line.bandwidth.base
+        for line in channels(traffic.ports)
+    )
+    waits: Whole = traffic.came[came] - traffic.sent[came] - lone
+    return waits

@@ -1,0 +1,160 @@
+"""The packets that a host's capture has, of every protocol, as columns of numbers.
+
+`analysis.flows` tells of TCP's connections. Here a packet is a frame that crosses links: how long
+it is, when it was seen, and by what it is recognised at the other end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from analysis.flows.plain.packet_records import FileHeaders, RecordBatch, read_pcap, recognise
+from analysis.flows.plain.stream import open_source
+from topologies import untrusted
+
+Whole = npt.NDArray[np.int64]
+Keys = npt.NDArray[np.uint64]
+
+_ETHERNET, _IPV4, _TCP, _UDP = 1, 0x0800, 6, 17
+_COMPARED = 56
+"""Bytes from the IP header on by which a packet is recognised: the headers, with TCP's timestamps
+or the number of iperf's datagram."""
+_CHANGED = [8, 10, 11]
+"""What routers change: the TTL and the header's checksum."""
+_CHECKSUM = {_TCP: [36, 37], _UDP: [26, 27]}
+"""Not yet computed as a packet leaves its host, and computed if Open vSwitch asks its daemon."""
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(frozen=True)
+class Sightings:
+    """The IPv4 packets of a capture, in the order of the file.
+
+    `time` in ns since 1970, `length` in bytes with the Ethernet header, addresses as numbers,
+    `flags` TCP's (0 of other protocols), `ports` both of them as one number, `key` a number that
+    is the packet's own.
+    """
+
+    time: Whole
+    length: Whole
+    source: Whole
+    target: Whole
+    flags: Whole
+    ports: Whole
+    key: Keys
+
+    def only(self, chosen: npt.NDArray[np.bool_] | Whole) -> Sightings:
+        return Sightings(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
+
+    def between(self, source: int, target: int) -> Sightings:
+        """The packets from one address to another."""
+        return self.only((self.source == source) & (self.target == target))
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+
+def joined(parts: list[Sightings]) -> Sightings:
+    """All packets of several captures, or of none."""
+    names = Sightings.__dataclass_fields__
+    kinds = {name: np.uint64 if name == "key" else np.int64 for name in names}
+    return Sightings(
+        *(
+            np.concatenate([np.empty(0, kinds[name]), *(getattr(part, name) for part in parts)])
+            for name in names
+        )
+    )
+
+
+def sightings(folder: Path, name: str) -> Sightings | None:
+    """The packets of the capture `name`; None if there is no capture, or a damaged one."""
+    try:
+        with untrusted.opened(folder, name) as file:
+            source, _ = open_source(file)
+            recognised = recognise(source)
+            if recognised is None or recognised[0] == "pcapng":
+                return None
+            batches = read_pcap(source, *recognised, FileHeaders())
+            parts = [_of_batch(batch) for batch in batches]
+            return None if source.window or source.broken else joined(parts)
+    except (OSError, untrusted.StrangeFile):
+        return None
+
+
+def _of_batch(batch: RecordBatch) -> Sightings:
+    rows = np.flatnonzero((batch.captured >= 34) & (batch.link == _ETHERNET))
+    head = _heads(batch, rows)
+    ipv4 = (_number(head, 12, 2) == _IPV4) & (head[:, 14] >> 4 == 4)
+    return _of_heads(head[ipv4], batch.time[rows][ipv4], batch.length[rows][ipv4])
+
+
+def _heads(batch: RecordBatch, rows: Whole) -> npt.NDArray[np.uint8]:
+    """The headers of packets, with 0 behind the end of a short one."""
+    width = 14 + _COMPARED
+    padded = np.concatenate((batch.octets, np.zeros(width, np.uint8)))
+    heads = np.lib.stride_tricks.sliding_window_view(padded, width)[batch.start[rows]]
+    heads[np.arange(width) >= batch.captured[rows, None]] = 0
+    return heads
+
+
+def _of_heads(head: npt.NDArray[np.uint8], time: Whole, length: Whole) -> Sightings:
+    tcp = head[:, 14 + 9] == _TCP
+    return Sightings(
+        time,
+        length,
+        _number(head, 26, 4),
+        _number(head, 30, 4),
+        np.where(tcp, head[:, 14 + 33], 0).astype(np.int64),
+        _number(head, 34, 4),
+        _key(head[:, 14:], length),
+    )
+
+
+def _number(head: npt.NDArray[np.uint8], at: int, octets: int) -> Whole:
+    return reduce(
+        lambda number, column: number << 8 | column,
+        (head[:, at + place].astype(np.int64) for place in range(octets)),
+    )
+
+
+def _key(packet: npt.NDArray[np.uint8], length: Whole) -> Keys:
+    """64 bits of what the network leaves alone (a multiplicative hash, word by word)."""
+    unchanged = packet.copy()
+    unchanged[:, _CHANGED] = 0
+    for protocol, octets in _CHECKSUM.items():
+        unchanged[np.ix_(packet[:, 9] == protocol, octets)] = 0
+    words = np.ascontiguousarray(unchanged).view(np.uint64)
+    key = length.astype(np.uint64)
+    for column in range(words.shape[1]):
+        key = (key ^ words[:, column]) * _FACTOR
+        key ^= key >> np.uint64(29)
+    return key
+
+
+def arrivals(sent: Sightings, arrived: Sightings) -> tuple[Whole, Whole]:
+    """For each sent packet the place of its arrival, -1 if it has none; and what nobody sent.
+
+    Equal packets are paired in the order of their times.
+    """
+    left, right = _numbered(sent), _numbered(arrived)
+    order = np.argsort(right, kind="stable")
+    place = np.minimum(np.searchsorted(right[order], left), max(0, len(right) - 1))
+    came = right[order][place] == left if len(right) else np.zeros(len(left), np.bool_)
+    places = np.where(came, order[place] if len(right) else 0, -1)
+    return places, np.setdiff1d(np.arange(len(right)), places)
+
+
+def _numbered(packets: Sightings) -> Keys:
+    """The keys, those of equal packets counted up."""
+    order = np.lexsort((packets.time, packets.key))
+    ordered = packets.key[order]
+    new = np.concatenate(([True], ordered[1:] != ordered[:-1]))[: len(ordered)]
+    first = np.maximum.accumulate(np.where(new, np.arange(len(ordered)), 0))
+    turn = np.empty(len(ordered), np.int64)
+    turn[order] = np.arange(len(ordered)) - first
+    return packets.key + turn.astype(np.uint64) * _FACTOR

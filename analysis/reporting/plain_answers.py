@@ -1,0 +1,70 @@
+"""The answers of an experiment without a report of its own: what came through, what not, how late.
+
+Each sentence is made of figures of the run; a figure that was not measured is not mentioned.
+"""
+
+from __future__ import annotations
+
+from analysis.measures import metric_keys
+from analysis.measures.run_results import RunResults
+from analysis.reporting import quantities as q
+from analysis.reporting.answer_wording import each, more_repetitions, ratios
+from analysis.reporting.answers import Answer, facts
+from analysis.reporting.drop_wording import causes
+from analysis.reporting.tables import ReportQuantity
+
+GOODPUT = ReportQuantity(
+    "Goodput of all flows", "kbit/s", metric_keys.FLOWS.total, "last lines of all .server.txt"
+)
+
+
+def answers(results: RunResults) -> tuple[Answer, ...]:
+    """Those of the three questions for which something was measured."""
+    asked = (_arrived(results), _missing(results), _waited(results))
+    return tuple(answer for answer in asked if answer.paragraphs)
+
+
+def _arrived(results: RunResults) -> Answer:
+    rates, several = each(results, GOODPUT), len(results.run.flows) > 1
+    sentences = [f"{'All flows together get' if several else 'The goodput is'} {rates}."]
+    fairness = each(results, q.FLOWS[-1])
+    if fairness:
+        sentences.append(
+            f"Jain's fairness index, which is 1 if all flows have the same, is {fairness}."
+        )
+    sentences += [*ratios(results, GOODPUT, "goodput"), *more_repetitions(results)]
+    used = (GOODPUT, *(q.FLOWS[1:] if several else (q.DATAGRAMS_LOST, q.JITTER)))
+    return Answer("How much arrived?", tuple(sentences) if rates else (), facts(results, *used))
+
+
+def _missing(results: RunResults) -> Answer:
+    again, timeouts = each(results, q.RESENT), each(results, q.ALL_TIMEOUTS)
+    sentences = causes(results)
+    if again and timeouts and _has_tcp(results):
+        sentences.append(
+            f"TCP retransmitted {again} of its segments and had {timeouts} retransmission"
+            " time-outs."
+        )
+    tcp = (q.RESENT, q.ALL_TIMEOUTS) if _has_tcp(results) else ()
+    return Answer(
+        "What did not arrive, and what became of it?",
+        tuple(sentences),
+        facts(results, *q.CAUSES, *tcp),
+    )
+
+
+def _has_tcp(results: RunResults) -> bool:
+    return any(flow.protocol == "tcp" for flow in results.run.flows)
+
+
+def _waited(results: RunResults) -> Answer:
+    trips, least, above = (each(results, quantity) for quantity in q.ROUND_TRIPS)
+    sentences = (
+        [
+            f"A round trip takes {trips} in the median, and at least {least}. What is above the"
+            f" least, {above}, packets spend in queues, or the delay itself varies."
+        ]
+        if trips
+        else []
+    )
+    return Answer("How long did packets wait?", tuple(sentences), facts(results, q.TRIP, q.WAITING))

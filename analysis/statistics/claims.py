@@ -1,0 +1,219 @@
+"""Whether repetitions show a claim: shown, not shown, or contradicted.
+
+One method for all pages, that of paired_tests: a comparison is by pairs of one seed, a single
+measure is held against a range with the interval of its median. No claim is shown or contradicted
+by fewer repetitions than `FEWEST`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from math import inf, isnan
+from statistics import median
+from typing import Any, Literal
+
+from analysis.measures.run_results import written
+from analysis.statistics.metric_wording import decimals, fixed, probability, signed
+from analysis.statistics.paired_tests import (
+    FEWEST,
+    MedianInterval,
+    Paired,
+    median_interval,
+    paired,
+)
+from analysis.statistics.paired_wording import estimate, interval
+
+ClaimWord = Literal["shown", "not shown", "contradicted"]
+Samples = Sequence[float]
+"""A value for each seed, NaN for a seed without one."""
+_NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six")
+
+
+@dataclass(frozen=True)
+class ClaimVerdict:
+    """What repetitions say of a claim. `sentence` is for people; the rest is for programs.
+
+    `estimate` is a ratio, or a difference in the measure's unit; `low` and `high` are the ends of
+    its interval, None below `FEWEST` repetitions; `p` is None if nothing was compared.
+    """
+
+    question: str
+    claim: str
+    word: ClaimWord
+    sentence: str
+    scale: Literal["ratio", "difference"] = "ratio"
+    estimate: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    repetitions: int = 0
+
+    @property
+    def line(self) -> str:
+        """The first line of a page."""
+        return f"{self.word.capitalize()}: {self.sentence}"
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """For claim.json."""
+        return asdict(self)
+
+
+def withheld(verdict: ClaimVerdict, reason: str) -> ClaimVerdict:
+    """The verdict of a run whose figures must not be used, which shows nothing."""
+    return replace(verdict, word="not shown", sentence=reason)
+
+
+@dataclass(frozen=True)
+class ComparedSamples:
+    """Two samples of a measure that sentences call `what`, a value for each seed.
+
+    `names` are whose they are, in words: "with SACK on", "of the flow udp".
+    """
+
+    what: str
+    unit: str
+    names: tuple[str, str]
+    values: tuple[Samples, Samples]
+
+    @property
+    def paired(self) -> Paired | None:
+        """How the first differs from the second."""
+        return paired(self.values[1], self.values[0])
+
+    def is_of_first(self, word: str) -> str:
+        """Such as "the throughput is larger with SACK on than with SACK off"."""
+        return f"{self.what} is {word} {self.names[0]} than {self.names[1]}"
+
+
+def judge_direction(
+    question: str, compared: ComparedSamples, direction: Literal["larger", "smaller"]
+) -> ClaimVerdict:
+    """The verdict on the claim that the first sample is larger, or smaller, than the second."""
+    claim, pair = compared.is_of_first(direction), compared.paired
+    if pair is None or pair.count < FEWEST:
+        return _undecided(question, claim, pair)
+    evidence = _evidence(pair, compared.unit)
+    if not pair.shows_difference:
+        sentence = f"it is open whether {claim}: {evidence}. No difference would fit that too."
+        return _decided(question, claim, "not shown", sentence, pair)
+    seen = "larger" if pair.estimate > pair.neutral else "smaller"
+    word: ClaimWord = "shown" if seen == direction else "contradicted"
+    return _decided(question, claim, word, f"{compared.is_of_first(seen)}: {evidence}.", pair)
+
+
+def judge_equal(question: str, compared: ComparedSamples, margin: float) -> ClaimVerdict:
+    """The verdict on the claim that the samples are the same but for `margin`, a share of 1."""
+    alike = f"the same {compared.names[0]} and {compared.names[1]} but for {100 * margin:g} %"
+    claim, pair = f"{compared.what} is {alike}", compared.paired
+    if pair is None or pair.low is None or pair.high is None:
+        return _undecided(question, claim, pair)
+    word = _lies(pair.low, pair.high, *_margins(pair, compared, margin))
+    beginnings = {
+        "shown": claim,
+        "not shown": f"it is open whether {claim}",
+        "contradicted": f"{compared.what} is not {alike}",
+    }
+    sentence = f"{beginnings[word]}: {_evidence(pair, compared.unit)}."
+    return _decided(question, claim, word, sentence, pair)
+
+
+def _margins(pair: Paired, compared: ComparedSamples, margin: float) -> tuple[float, float]:
+    """What still counts as no difference, on the scale of `pair`."""
+    if pair.scale == "ratio":
+        return 1 / (1 + margin), 1 + margin
+    usual = median(abs(value) for value in compared.values[1] if not isnan(value))
+    return -margin * usual, margin * usual
+
+
+@dataclass(frozen=True)
+class ClaimedRange:
+    """From `low` to `high` times what `expectation` names, such as "what the link alone needs".
+
+    There is no end if None. An empty `expectation` means the measure itself, in `unit`.
+    """
+
+    low: float | None
+    high: float | None
+    expectation: str = ""
+    unit: str = ""
+
+    @property
+    def words(self) -> str:
+        """The range in a sentence: "at least 1.05 times what the link alone needs"."""
+        ends = [written(end) for end in (self.low, self.high) if end is not None]
+        beginning = "at least " if self.high is None else "at most " if self.low is None else ""
+        return beginning + self.of(" to ".join(ends))
+
+    def of(self, figure: str) -> str:
+        """A figure as a multiple of the expectation, or in the unit."""
+        return (
+            f"{figure} times {self.expectation}"
+            if self.expectation
+            else (f"{figure} {self.unit}".strip())
+        )
+
+
+def judge_within(question: str, what: str, values: Samples, claimed: ClaimedRange) -> ClaimVerdict:
+    """The verdict on the claim that `values`, one for each seed, lie in a range.
+
+    If there is an expectation, such as what a formula gives, they are measured divided by expected.
+    """
+    claim = f"{what} is {claimed.words}"
+    measured = [value for value in values if not isnan(value)]
+    around = median_interval(measured)
+    if around is None:
+        return _undecided(question, claim, None, len(measured))
+    least = -inf if claimed.low is None else claimed.low
+    most = inf if claimed.high is None else claimed.high
+    word = _lies(around.low, around.high, least, most)
+    ends = f"{_figure(around, around.low)} to {_figure(around, around.high)}"
+    sentence = (
+        f"{what} is {claimed.of(_figure(around, around.median))} (median of {around.count}"
+        f" repetitions, 95 % interval {ends}); the claim is {claimed.words}."
+    )
+    scale: Literal["ratio", "difference"] = "ratio" if claimed.expectation else "difference"
+    figures = (around.median, around.low, around.high, None, around.count)
+    return ClaimVerdict(question, claim, word, sentence, scale, *figures)
+
+
+def _lies(low: float, high: float, least: float, most: float) -> ClaimWord:
+    """What an interval says of the claim that the true value is from `least` to `most`."""
+    if least <= low and high <= most:
+        return "shown"
+    return "contradicted" if high < least or low > most else "not shown"
+
+
+def _undecided(question: str, claim: str, pair: Paired | None, count: int = 0) -> ClaimVerdict:
+    """Too few repetitions for any verdict: what they gave is in the tables."""
+    count = pair.count if pair else count
+    several = f"{_NUMBERS[count]} repetition{'' if count == 1 else 's'}"
+    sentence = (
+        f"{several} cannot show whether {claim}; {_NUMBERS[FEWEST].lower()} can."
+        if count
+        else "no repetition has the figures that the claim is about."
+    )
+    verdict = ClaimVerdict(question, claim, "not shown", sentence, repetitions=count)
+    return replace(verdict, scale=pair.scale, estimate=pair.estimate) if pair else verdict
+
+
+def _decided(
+    question: str, claim: str, word: ClaimWord, sentence: str, pair: Paired
+) -> ClaimVerdict:
+    figures = (pair.estimate, pair.low, pair.high, pair.p, pair.count)
+    return ClaimVerdict(question, claim, word, sentence, pair.scale, *figures)
+
+
+def _evidence(pair: Paired, unit: str) -> str:
+    """Such as "1.3 times (10 repetitions, 95 % interval 1.1 to 1.5, p = 0.02)"."""
+    return (
+        f"{estimate(pair, unit)} ({pair.count} repetitions, {interval(pair)},"
+        f" p {probability(pair.p)})"
+    )
+
+
+def _figure(around: MedianInterval, value: float) -> str:
+    if around.low == around.high:
+        return signed(value)
+    return fixed(value, decimals(around.low, around.high))

@@ -1,0 +1,84 @@
+"""Wilcoxon's signed-rank test, and the estimate and interval of Hodges and Lehmann that go with it.
+
+Both assume only that a difference of two levels which do not differ is as likely up as down by as
+much. The interval holds every shift that the test would not reject, so test and interval agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from math import floor, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.float64]
+
+CONFIDENCE = 0.95
+EXACT_UP_TO = 100
+"""Pairs up to which the test and its interval are exact; beyond, the normal distribution serves."""
+_NORMAL = 1.959964
+"""Its quantile for `CONFIDENCE`, two-sided."""
+
+
+def signed_rank(differences: Sequence[float] | Numbers) -> float:
+    """The two-sided p of Wilcoxon's signed-rank test that `differences` are symmetric about zero.
+
+    1 if all are zero.
+
+    Zeros are left out and equal sizes share their mean rank (Wilcoxon, Biometrics Bulletin 1(6),
+    1945, https://doi.org/10.2307/3001968). Up to `EXACT_UP_TO` the p is exact, with ties too,
+    which iperf's three digits make common: scipy.stats.wilcoxon approximates it there, or tries
+    all signs, 0.25 s for 13 pairs.
+    """
+    nonzero = np.asarray(differences, dtype=np.float64)
+    nonzero = nonzero[nonzero != 0]
+    if not len(nonzero):
+        return 1.0
+    if len(nonzero) > EXACT_UP_TO:
+        from scipy.stats import wilcoxon  # here, because it takes 0.8 s to load
+
+        return float(wilcoxon(nonzero).pvalue)
+    _, places, counts = np.unique(np.abs(nonzero), return_inverse=True, return_counts=True)
+    doubled = (2 * np.cumsum(counts) - counts + 1)[places]  # a mean rank may end in a half
+    null, total = _null(tuple(sorted(doubled.tolist()))), int(doubled[nonzero > 0].sum())
+    return float(min(1.0, 2 * min(null[: total + 1].sum(), null[total:].sum())))
+
+
+@lru_cache(maxsize=256)
+def _null(ranks: tuple[int, ...]) -> Numbers:
+    """The probability of each sum of the positive ones of `ranks` if every sign is a coin's.
+
+    The shift algorithm of Streitberg and Roehmel (Statistical Software Newsletter 12(1), 1986).
+    """
+    chances = np.zeros(sum(ranks) + 1)
+    chances[0] = 1.0
+    for rank in ranks:
+        chances[rank:] += chances[:-rank].copy()
+        chances /= 2
+    return chances
+
+
+def hodges_lehmann(values: Numbers) -> tuple[float, float, float]:
+    """The estimate of the shift of `values` from zero, and the ends of its interval.
+
+    The median of the means of all pairs of values, each also with itself; the ends are the means
+    at the test's critical place from below and from above (Hodges and Lehmann, Annals of
+    Mathematical Statistics 34(2), 1963, https://doi.org/10.1214/aoms/1177704172). Below six values
+    they are the least and the greatest, which hold less than `CONFIDENCE`.
+    """
+    first, second = np.triu_indices(len(values))
+    means = np.sort((values[first] + values[second]) / 2)
+    place = _critical(len(values))
+    return float(np.median(means)), float(means[place]), float(means[-1 - place])
+
+
+@lru_cache(maxsize=4096)
+def _critical(count: int) -> int:
+    """The greatest sum of positive ranks that leaves 2.5 % below it; 0 if there is none."""
+    if count > EXACT_UP_TO:
+        deviation = sqrt(count * (count + 1) * (2 * count + 1) / 24)
+        return floor(count * (count + 1) / 4 - _NORMAL * deviation)
+    below = np.cumsum(_null(tuple(range(2, 2 * count + 1, 2)))[::2])
+    return max(0, int(np.searchsorted(below, (1 - CONFIDENCE) / 2, side="right")) - 1)
