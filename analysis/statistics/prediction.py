@@ -65,6 +65,11 @@ def next_mean(values: Sequence[float], further: int) -> ValueSpan:
     return _students(values, 1 / further)
 
 
+def true_mean(values: Sequence[float]) -> ValueSpan:
+    """Where the mean of all runs lies with a probability of 95 %: Student, from two values on."""
+    return _students(values, 0.0)
+
+
 def _on_logarithms(values: Sequence[float]) -> ValueSpan:
     span = _students([log(value) for value in values], 1.0)
     return ValueSpan(exp(span.low), exp(min(span.high, _LARGEST)))

@@ -16,10 +16,9 @@ from math import isfinite
 from statistics import fmean, median
 from typing import Literal
 
-from analysis.statistics.intervals import student
 from analysis.statistics.metric_wording import signed
 from analysis.statistics.paired_tests import FEWEST, median_interval
-from analysis.statistics.prediction import ValueSpan, next_mean, next_run
+from analysis.statistics.prediction import ValueSpan, next_mean, next_run, true_mean
 
 Word = Literal[
     "agrees", "lies within", "differs", "not judged", "not run", "not stated", "listed only"
@@ -109,7 +108,9 @@ def summarize(values: Sequence[float], mean_of: int = 1) -> Ours | None:
 
 def _middle(values: Sequence[float], is_mean: bool) -> ValueSpan:
     """The 95 % interval of the mean or the median; of equal values the value itself."""
-    interval = student(values) if is_mean else median_interval(values)
+    if is_mean:
+        return true_mean(values)
+    interval = median_interval(values)
     return ValueSpan(interval.low, interval.high) if interval else ValueSpan(values[0], values[0])
 
 
