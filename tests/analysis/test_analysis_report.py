@@ -342,7 +342,7 @@ def test_the_report_can_go_elsewhere(run_directory: Path, tmp_path: Path) -> Non
 def test_an_experiment_without_a_study_gets_table_and_graphs(run_directory: Path) -> None:
     _change(run_directory / "manifest.json", experiment="other")
     report = make_report(run_directory)
-    assert [answer.question for answer in report.answers][0] == "How much arrived?"
+    assert report.answers[0].question == "How much arrived?"
     assert not report.table.compares
     assert (run_directory / "plots/over_time.png").is_file()
 

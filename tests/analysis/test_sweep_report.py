@@ -503,5 +503,5 @@ def test_many_levels_are_rows_of_the_terminals_table(
     pl.DataFrame(rows).write_parquet(folder / "rows.parquet")
     print_sweep(make_sweep_report(folder))
     told = [unfolded(line) for line in capsys.readouterr().out.splitlines()]
-    assert told[2].split()[1::2] == ["delay", "median"]
+    assert any(line.split()[1::2] == ["delay", "median"] for line in told)
     assert "1ms 1,000" in told and "9ms 9,000" in told
