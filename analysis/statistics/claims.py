@@ -216,9 +216,10 @@ def _decided(
 
 
 def _evidence(pair: Paired, unit: str) -> str:
-    """Such as "1.3 times (10 repetitions, 95 % interval 1.1 to 1.5, p = 0.02)"."""
+    """Such as "1.3 times as large (10 repetitions, 95 % interval 1.1 to 1.5, p = 0.02)"."""
+    large = " as large" if pair.scale == "ratio" else ""
     return (
-        f"{estimate(pair, unit)} ({pair.count} repetitions, {interval(pair)},"
+        f"{estimate(pair, unit)}{large} ({pair.count} repetitions, {interval(pair)},"
         f" p {probability(pair.p)})"
     )
 
