@@ -5,15 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from analysis.measures.run_results import MINUS
-from analysis.network.asked_network import FRAME_HEADER, TrialNetwork, Way
-from analysis.network.findings import Finding, Outcome, duration, outcome_of, unmeasured
+from analysis.network.asked_network import FRAME_HEADER, TrialNetwork, Way, carried, channels
+from analysis.network.findings import CheckFinding, CheckOutcome, duration, outcome_of, unmeasured
 from analysis.network.packet_traffic import TrialTraffic
 from analysis.network.real_time import lateness
 from analysis.network.sightings import Sightings
 
 KIND = "Round trip of a lone packet"
-TOLERANCE = 2_000
-"""Nanoseconds: virtual time has no late timers, so only the kernel's own steps remain."""
+TOLERANCE, A_PORT = 2_000, 1_000
+"""Nanoseconds, and at least so many for each shaped port on the way. Virtual time has no late
+timers, so only steps of the kernel remain: up to 0.5 us for each of the two timers of a port."""
 FAR = 10.0
 """Tolerances; beyond them the path is another than the one that was asked for."""
 _SHARE = 1e-3
@@ -21,11 +22,12 @@ _SHARE = 1e-3
 _SYN, _ACK = 2, 16
 _SHORTEST, _SYN_FRAME = FRAME_HEADER + 40, FRAME_HEADER + 60
 """Bytes of a frame with an ACK alone, and of one with a SYN as Linux sends it."""
-_READ = 1_000
-"""Nanoseconds to which tcp_info knows a round trip."""
+_READ, _STAMPED = 1_000, 1_000_000
+"""Nanoseconds to which tcp_info knows a round trip; and one from timestamps (RFC 7323), which is
+all that there is if a segment was sent again."""
 
 
-def round_trip(network: TrialNetwork, traffic: TrialTraffic) -> list[Finding]:
+def round_trip(network: TrialNetwork, traffic: TrialTraffic) -> list[CheckFinding]:
     """The handshake that came closest to the round trip that was asked for."""
     if not any(flow.protocol == "tcp" for flow in network.run.flows):
         return [unmeasured(KIND, network.label, "", "no TCP connection tells a round trip")]
@@ -40,29 +42,32 @@ Floor = tuple[int, int, int]
 """Round trip that was asked for, that was measured, and what is not known of it, in ns."""
 
 
-def _finding(network: TrialNetwork, asked: int, measured: int, unknown: int) -> Finding:
+def _finding(network: TrialNetwork, asked: int, measured: int, unknown: int) -> CheckFinding:
     late = 2 * lateness(network)
-    tolerance = max(TOLERANCE, late, round(_SHARE * asked) if late else 0) + unknown
+    ports = max(len(network.shaped(way) + network.shaped(way[::-1])) for way in network.ways)
+    own = max(TOLERANCE, A_PORT * ports, late, round(_SHARE * asked) if late else 0)
+    in_hosts = sum(carried(channel, _SYN_FRAME) for channel in channels(network.host_ports))
+    tolerance = own + unknown + in_hosts
     excess = abs(measured - asked) / tolerance
     outcome = _unless_shared(network, measured > asked, outcome_of(excess, FAR))
     sentence = (
         f"The shortest round trip was {duration(measured)} instead of {duration(asked)}: delays or"
         " rates are not those that were asked for."
     )
-    if outcome == Outcome.UNMEASURED:
+    if outcome == CheckOutcome.UNMEASURED:
         sentence = "no handshake had the network for itself"
     words = duration(asked), f"{duration(measured)} ({_difference(measured - asked)})"
-    return Finding(KIND, network.label, *words, outcome, sentence, excess)
+    return CheckFinding(KIND, network.label, *words, outcome, sentence, excess)
 
 
 def _difference(nanoseconds: int) -> str:
     return f"{'+' if nanoseconds >= 0 else MINUS}{duration(abs(nanoseconds))}"
 
 
-def _unless_shared(network: TrialNetwork, longer: bool, outcome: Outcome) -> Outcome:
+def _unless_shared(network: TrialNetwork, longer: bool, outcome: CheckOutcome) -> CheckOutcome:
     """Packets of several flows wait for each other, so their round trips may be longer."""
-    waited = longer and len(network.run.flows) > 1 and outcome > Outcome.UNMEASURED
-    return Outcome.UNMEASURED if waited else outcome
+    waited = longer and len(network.run.flows) > 1 and outcome > CheckOutcome.UNMEASURED
+    return CheckOutcome.UNMEASURED if waited else outcome
 
 
 def _handshakes(network: TrialNetwork, traffic: TrialTraffic) -> list[Floor]:
@@ -109,6 +114,7 @@ def _sampled(network: TrialNetwork) -> list[Floor]:
                 network.lone(way, length) + network.lone(back, length)
                 for length in (_SYN_FRAME, _SHORTEST)
             )
-            unknown = asked - least + _READ + network.jitter(way) + network.jitter(back)
+            read = _STAMPED if any(sample.segments_retrans for sample in samples) else _READ
+            unknown = asked - least + read + network.jitter(way) + network.jitter(back)
             floors.append((asked, round(1e9 * trips[-1]), unknown))
     return floors

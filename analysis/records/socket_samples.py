@@ -27,6 +27,10 @@ class SocketEntry(Struct, frozen=True):
     busy_us: float = 0.0
     rwnd_limited_us: float = 0.0
     sndbuf_limited_us: float = 0.0
+    rto_us: float = 0.0
+    snd_wnd: float = 0.0
+    lost: float = 0.0
+    retrans: float = 0.0
 
 
 class InstantEntry(Struct, frozen=True):
@@ -45,7 +49,9 @@ class SocketSample:
     `bytes_sent` with its retransmissions. `reordering` is the threshold in segments, which the
     kernel raises when it sees reordering. `busy` is how long data has been outstanding, in
     seconds, `window_limited` how long of that the receiver's window and `buffer_limited` how long
-    the send buffer held the sender back (tcp_info: tcpi_busy_time and the two after it).
+    the send buffer held the sender back (tcp_info: tcpi_busy_time and the two after it). `timeout`
+    is the one for retransmissions, in seconds; `peer_window` what the other end advertised, in
+    bytes; `repairing` the segments that are taken for lost or are on their way a second time.
     """
 
     time: float
@@ -61,6 +67,9 @@ class SocketSample:
     busy: float = 0.0
     window_limited: float = 0.0
     buffer_limited: float = 0.0
+    timeout: float = 0.0
+    peer_window: float = 0.0
+    repairing: float = 0.0
 
 
 def read_samples(lines: Iterable[str], port: int) -> list[SocketSample]:
@@ -105,4 +114,7 @@ def _sample(time: float, cwnd: float, socket: SocketEntry) -> SocketSample:
         socket.busy_us / 1e6,
         socket.rwnd_limited_us / 1e6,
         socket.sndbuf_limited_us / 1e6,
+        socket.rto_us / 1e6,
+        socket.snd_wnd,
+        socket.lost + socket.retrans,
     )

@@ -26,11 +26,14 @@ from topologies.topology_spec import Channel
 from topologies.units import Duration, Rate, Share
 
 FRAME = 1514  # bytes that tc counts for a full Ethernet frame
+_BUFFER = 65535  # bytes of IP that TCP hands down at once if segmentation is on
+_HEADERS = 66  # bytes of Ethernet, IP, and TCP with timestamps in front of each segment
 # netem without delay, jitter or rate does not detach packets.
 SHORTEST_DELAY = Duration.parse("100ns")
 _LINE = 1  # bytes of burst that make a line of the lab kernel's tbf
 _BURST_TIME = Duration.parse("250us")  # how late a timer may fire in real time without losing rate
 _FQ_FLOW, _FQ_LEAST = 100, 10  # packets
+_CAKE_MORE = 790  # bytes of memory that a packet of TCP takes beyond its frame (skb->truesize)
 _TOLERANCE = 1e-3  # relative; netem keeps probabilities in 32 bits and tc prints six digits
 TICK = 1001  # nanoseconds; tc prints whole microseconds and rounds down: 99us for 100us
 
@@ -46,20 +49,26 @@ class InterfaceSetting:
 
 
 def commands(
-    interface: str, channel: Channel, frame: int = FRAME, is_line: bool = False
+    interface: str,
+    channel: Channel,
+    frame: int = FRAME,
+    is_line: bool = False,
+    of_host: bool = False,
 ) -> list[str]:
     """Lines for `tc -batch` that give `interface` the channel. Full frames have `frame` bytes.
 
-    With `is_line`, which only the lab kernel can, every packet takes its own time at the rate.
+    With `is_line`, which only the lab kernel can, every packet takes its own time at the rate. Port
+    `of_host` leaves packets to the sockets that sent them.
     """
     device = f"dev {interface}"
-    delay = max(channel.delay, SHORTEST_DELAY)
+    delay = _delay(channel, of_host)
     line = f"delay {microseconds(delay)}" + (
         f" {microseconds(channel.jitter)}" if channel.jitter.base else ""
     )
     loss = f" loss {channel.loss}" if channel.loss.base else ""
     rate = (
-        f"rate {channel.bandwidth.base}bit burst {_LINE if is_line else burst(channel, frame)}"
+        f"rate {channel.bandwidth.base}bit"
+        f" burst {_LINE if is_line else burst(channel, frame, of_host)}"
         f" limit {channel.queue.base * frame}"
     )
     return [
@@ -69,22 +78,39 @@ def commands(
     ]
 
 
+def _delay(channel: Channel, of_host: bool) -> Duration:
+    return channel.delay if of_host else max(channel.delay, SHORTEST_DELAY)
+
+
 def microseconds(value: Duration) -> str:
     """For netem, whose parser takes fractions but no nanoseconds."""
     return f"{value.base // 1000}.{value.base % 1000:03d}us"
 
 
-def burst(channel: Channel, frame: int = FRAME) -> int:
-    """Bytes that may leave back to back: two frames, or what the rate carries in _BURST_TIME."""
-    return max(2 * frame, channel.bandwidth.base * _BURST_TIME.base // (8 * 10**9))
+def burst(channel: Channel, frame: int = FRAME, of_host: bool = False) -> int:
+    """Bytes that may leave back to back: two frames, or what the rate carries in _BURST_TIME.
+
+    A host's own port lets out one frame, which is a whole buffer if segmentation is on.
+    """
+    least = frame if of_host else 2 * frame
+    return max(least, channel.bandwidth.base * _BURST_TIME.base // (8 * 10**9))
+
+
+def buffer(frame: int) -> int:
+    """What tc counts for the largest buffer of segments in frames of `frame` bytes.
+
+    Each segment has headers of its own (qdisc_pkt_len_init in net/core/dev.c).
+    """
+    return _BUFFER // (frame - _HEADERS) * frame
 
 
 def _queue(channel: Channel, frame: int) -> str:
     """The discipline of the queue, limited to `channel.queue` packets in its own unit (tc(8)).
 
     What is not named has its default. sfq's own default is 127 packets a flow, so that a long queue
-    would have no effect. cake and red are given the bytes of that many full frames. red marks
-    between a sixth and half of its queue, as tc-red(8) advises.
+    would have no effect. red is given the bytes of that many full frames, and marks between a sixth
+    and half of them, as tc-red(8) advises. cake counts memory (sch_cake.c, buffer_used): it is
+    given that of as many full frames of TCP.
     """
     packets, octets = channel.queue.base, channel.queue.base * frame
     match channel.discipline:
@@ -95,7 +121,7 @@ def _queue(channel: Channel, frame: int) -> str:
         case "fq":
             return f"fq limit {packets} flow_limit {_flow_limit(packets)}"
         case "cake":
-            return f"cake unlimited memlimit {octets}"
+            return f"cake unlimited memlimit {packets * (frame + _CAKE_MORE)}"
         case "red":
             average = (
                 f"min {octets // 6} max {octets // 2} avpkt {frame} burst {_red_burst(packets)}"
@@ -125,12 +151,16 @@ def _red_burst(packets: int) -> int:
 def _limit(queue: dict[str, Any], channel: Channel, frame: int) -> int:
     """The queue's length in packets as tc reads it back."""
     if channel.discipline == "cake":
-        return int(queue.get("memlimit", 0)) // frame
+        return int(queue.get("memlimit", 0)) // (frame + _CAKE_MORE)
     return int(queue.get("limit", 0)) // (frame if channel.discipline == "red" else 1)
 
 
 def compare(
-    interface: str, channel: Channel, rows: list[dict[str, Any]], frame: int = FRAME
+    interface: str,
+    channel: Channel,
+    rows: list[dict[str, Any]],
+    frame: int = FRAME,
+    of_host: bool = False,
 ) -> list[InterfaceSetting]:
     """Each field of the channel beside what `tc -j qdisc show` says of the interface.
 
@@ -152,7 +182,7 @@ def compare(
         ),
         (
             "delay",
-            *as_duration(max(channel.delay, SHORTEST_DELAY)),
+            *as_duration(_delay(channel, of_host)),
             *as_duration(Duration(round(delay * 1e9))),
             TICK,
         ),

@@ -18,10 +18,11 @@ UNDECLARED = (
 )
 
 
-def title(run: RunRecord) -> str:
+def title(run: RunRecord, verdict: ClaimVerdict | None) -> str:
     """The question that the run is about."""
     headline = run.spec.headline
-    return (headline.question if headline else "") or f"What happened in {run.experiment}?"
+    asked = headline.question if headline else verdict.question if verdict else ""
+    return asked or f"What happened in {run.experiment}?"
 
 
 def verdict_on_claim(
@@ -44,7 +45,7 @@ def first_lines(run: RunRecord, verdict: ClaimVerdict | None) -> list[str]:
     if verdict is None:
         return [UNDECLARED]
     sound = run.status == "complete" and not run.failures
-    if sound and verdict.word == "not shown" and len(run.seeds) < max(FEWEST, enough(run)):
+    if sound and verdict.word == "not shown" and verdict.repetitions < max(FEWEST, enough(run)):
         return [verdict.line, f"Enough repetitions: {repeat_command(run, enough(run))}"]
     return [verdict.line]
 

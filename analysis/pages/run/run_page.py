@@ -140,7 +140,7 @@ def _context(report: RunReport, pictures: list[Picture]) -> dict[str, Any]:
         "answers": report.answers,
         "listings": report.listings,
         "published": report.published,
-        "title": title(run),
+        "title": title(run, report.claim),
         "first_lines": first_lines(run, report.claim),
         "verdict": report.claim.word.replace(" ", "-") if report.claim else "undeclared",
         "network": report.network,

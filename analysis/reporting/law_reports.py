@@ -1,0 +1,95 @@
+"""The report of a study that holds a run against a law: verdict, graph, table and answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from analysis.measures.run_results import RunResults, written
+from analysis.reporting.answers import Answer
+from analysis.reporting.run_pictures import Picture
+from analysis.reporting.study_reports import StudyReport
+from analysis.reporting.tables import Listing
+from analysis.theory.law import Law, LawPoint, ratios, verdict_of
+from analysis.theory.law_graph import LawGraph
+from topologies.errors import UsageError
+
+
+@dataclass(frozen=True)
+class LawComparison:
+    """A run beside a law.
+
+    `head` names what a point's name is, and the quantity with its unit; points of one name share a
+    row of the table. `graph` is None if nothing was measured, and `caption` says what to look for.
+    `assumptions` are sentences about what the law takes for granted, true of this run.
+    """
+
+    law: Law
+    points: tuple[LawPoint, ...]
+    head: tuple[str, str]
+    graph: LawGraph | None
+    caption: str
+    assumptions: tuple[str, ...] = ()
+    more: tuple[Listing, ...] = ()
+
+    @property
+    def listing(self) -> Listing:
+        """A row for each name: measured, the law, and their ratio."""
+        what, quantity = self.head
+        names = dict.fromkeys(point.name for point in self.points)
+        groups = [[point for point in self.points if point.name == name] for name in names]
+        titles = (what, f"{quantity}, measured", "by the law", "measured / law", self.law.allowed)
+        return Listing("Measured, and what the law gives", titles, tuple(map(self._row, groups)))
+
+    def _row(self, points: list[LawPoint]) -> tuple[str, ...]:
+        kept = sum(map(self.law.admits, points))
+        first = points[0]
+        if len(points) == 1:
+            figures = (written(first.measured), written(first.theory))
+            return (first.name, *figures, f"{first.ratio:.3f}", "within" if kept else "outside")
+        ends = (f"{len(points)} samples", "")
+        return (first.name, *ends, ratios(points), f"{kept} of {len(points)} within")
+
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        """What the law says, and which of its assumptions hold in this run."""
+        law = self.law
+        stated = Answer(
+            "What does the law say, and how near must a run come?",
+            (f"{law.formula} ({law.source}).", f"Allowed are {law.allowed}: {law.reason}"),
+        )
+        held = Answer("What does it take for granted, and does that hold?", self.assumptions)
+        return (stated, held) if self.assumptions else (stated,)
+
+
+def law_report(law: Law, compare: Callable[[RunResults], LawComparison]) -> StudyReport:
+    """The report of a study whose run `compare` puts beside `law`.
+
+    A run that does not say what its path was, or whose samples are broken, has nothing to compare.
+    """
+
+    def compared(results: RunResults) -> LawComparison:
+        try:
+            return compare(results)
+        except (UsageError, ValueError):
+            return LawComparison(law, (), ("", ""), None, "")
+
+    def listings(results: RunResults) -> tuple[Listing, ...]:
+        beside = compared(results)
+        return (beside.listing, *beside.more) if beside.points else ()
+
+    return StudyReport(
+        verdict=lambda results: verdict_of(law, compared(results).points),
+        listings=listings,
+        pictures=lambda results: _pictures(compared(results)),
+        answers=lambda results: compared(results).answers,
+    )
+
+
+def _pictures(compared: LawComparison) -> list[Picture]:
+    from analysis.figures import law_figure  # matplotlib, which takes a third of a second
+
+    if compared.graph is None:
+        return []
+    png = law_figure.draw(compared.graph)
+    return [Picture("law.png", "The law, and the run", compared.caption, png)]

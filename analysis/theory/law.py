@@ -1,0 +1,94 @@
+"""A law of the literature, the points of a run beside it, and the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from analysis.measures.run_results import written
+from analysis.statistics.claims import ClaimVerdict, ClaimWord
+from analysis.statistics.paired_tests import FEWEST
+
+MOST_OUTSIDE = 0.05
+"""The share of points that may lie outside the tolerance of a law that is shown."""
+
+
+@dataclass(frozen=True)
+class Law:
+    """What is claimed, by whom, and how near to it a run must come.
+
+    `what` is the measured quantity in a sentence, such as "the rate". `tolerance` is a share of
+    the law's value; `reason` says in a sentence why it is that wide.
+    """
+
+    question: str
+    what: str
+    formula: str
+    source: str
+    tolerance: float
+    reason: str
+
+    @property
+    def allowed(self) -> str:
+        """The tolerance in words: `± 5 %`."""
+        return f"\N{PLUS-MINUS SIGN} {written(100 * self.tolerance)} %"
+
+    def admits(self, point: LawPoint) -> bool:
+        """Whether the measured value is as near to the law's as is claimed."""
+        return abs(point.ratio - 1) <= self.tolerance
+
+
+@dataclass(frozen=True)
+class LawPoint:
+    """What was measured at `x` of the law's graph, and what the law gives there, in one unit."""
+
+    name: str
+    x: float
+    measured: float
+    theory: float
+
+    @property
+    def ratio(self) -> float:
+        return self.measured / self.theory
+
+
+def verdict_of(law: Law, points: Sequence[LawPoint]) -> ClaimVerdict:
+    """Whether a run shows the law: its points are the repetitions, so fewer than six show nothing.
+
+    Shown if all points but one in twenty are within the tolerance, contradicted if most are not.
+    """
+    claim = f"{law.what} is what the law gives, {law.allowed}"
+    if len(points) < FEWEST:
+        sentence = f"{len(points)} points cannot show whether {claim}; {FEWEST} can."
+        return ClaimVerdict(law.question, claim, "not shown", sentence, repetitions=len(points))
+    outside = sum(not law.admits(point) for point in points)
+    word = _word(outside / len(points))
+    beginnings = {
+        "shown": claim,
+        "not shown": f"it is open whether {claim}",
+        "contradicted": f"{law.what} is not what the law gives, {law.allowed}",
+    }
+    sentence = f"{beginnings[word]}: {_evidence(points, outside)}."
+    middle = median(point.ratio for point in points)
+    return ClaimVerdict(
+        law.question, claim, word, sentence, estimate=middle, repetitions=len(points)
+    )
+
+
+def _word(outside: float) -> ClaimWord:
+    if outside <= MOST_OUTSIDE:
+        return "shown"
+    return "contradicted" if outside > 1 / 2 else "not shown"
+
+
+def _evidence(points: Sequence[LawPoint], outside: int) -> str:
+    beyond = f", of which {outside} lie outside" if outside else ""
+    return f"measured / law is {ratios(points)} over {len(points)} points{beyond}"
+
+
+def ratios(points: Sequence[LawPoint]) -> str:
+    """Measured / law, the median and the range: `1.01 (0.98 to 1.03)`."""
+    values = [point.ratio for point in points]
+    least, most = f"{min(values):.3f}", f"{max(values):.3f}"
+    return f"{median(values):.3f}" + (f" ({least} to {most})" if least != most else "")

@@ -1,0 +1,40 @@
+"""After a loss CUBIC's window follows a cubic function of time, whatever the round trip is.
+
+A lone CUBIC flow over a long path with a queue that overflows now and then. README.md has the law,
+its source, and what was found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from experiments.spec import (
+    ExperimentSpec,
+    Flow,
+    LinkParameters,
+    claim_of,
+    congestion_control,
+    parameter,
+)
+from topologies.two_hosts import two_hosts
+from topologies.units import Duration, Packets, Rate, Share
+
+
+@dataclass(frozen=True)
+class CubicCurveParameters(LinkParameters):
+    bw: Rate = parameter("20mbit", Rate, "Rate of the link, each way.")
+    delay: Duration = parameter("100ms", Duration, "Delay of the link, each way.")
+    loss: Share = parameter("0%", Share, "Packets that the link loses at random, each way.")
+    queue: Packets = parameter("100", Packets, "Packets that can wait for the link, each way.")
+    duration: Duration = parameter("60s", Duration, "How long the sender sends.")
+
+
+def experiment(parameters: CubicCurveParameters) -> ExperimentSpec:
+    """One flow with CUBIC. Nothing is captured: the window is that of the socket's samples."""
+    return ExperimentSpec(
+        name="cubic_curve",
+        claim=claim_of(__doc__),
+        topology=two_hosts(parameters.channel()),
+        flows=(Flow("flow1", "h1", "h2", parameters.duration),),
+        conditions=(congestion_control("cubic"),),
+    )

@@ -1,0 +1,90 @@
+"""CUBIC's curve: the window of each sample beside W_cubic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from analysis.measures.run_results import RunResults
+from analysis.reporting.law_reports import LawComparison, law_report
+from analysis.theory.cubic_law import plateau_time
+from analysis.theory.law import Law, LawPoint
+from analysis.theory.law_graph import LawGraph, LawLine
+from analysis.theory.measured_path import samples_of
+from experiments.cubic_curve.epochs import Epoch, epochs_of
+
+LAW = Law(
+    question="Does CUBIC's window follow the curve of RFC 9438 after a loss?",
+    what="the congestion window",
+    formula="W(t) = 0.4 (t - K)\N{SUPERSCRIPT THREE} + W_max, t seconds after the window was"
+    " reduced; K is the time to W_max, the window at the loss, or 0.85 times that if the loss"
+    " before came at a larger one (fast convergence)",
+    source="RFC 9438, sections 4.2 and 4.7",
+    tolerance=0.03,
+    reason="The socket is looked at every 0.1 s, so an epoch begins up to 0.1 s before its first"
+    " sample, when the curve is steepest: 2 % of the window in this path.",
+)
+
+
+def compare(results: RunResults) -> LawComparison:
+    """Every sample of every epoch after that of slow start, of each repetition."""
+    courses = [epochs_of(samples_of(measured)) for measured in results.measured]
+    points = tuple(
+        LawPoint(_name(number, epoch), elapsed, sample.cwnd, window)
+        for epochs in courses
+        for number, epoch in enumerate(epochs, 1)
+        for elapsed, sample, window in zip(epoch.elapsed, epoch.samples, epoch.curve, strict=True)
+    )
+    return LawComparison(
+        LAW,
+        points,
+        ("Epoch", "Congestion window (segments)"),
+        _graph(courses[0]) if points else None,
+        "Each dot is the congestion window of the socket, read every 0.1 s. Each line begins at the"
+        " first dot after a recovery, and has W_max from the loss before; it is not fitted. Steep,"
+        " flat near W_max, and steep again beyond it if there is room.",
+        _assumptions([epoch for epochs in courses for epoch in epochs]),
+    )
+
+
+def _name(number: int, epoch: Epoch) -> str:
+    start = epoch.samples[0].cwnd
+    return (
+        f"{number}: from {start:.0f} to W_max {epoch.largest:.0f}, K"
+        f" {plateau_time(epoch.largest, start):.1f} s"
+    )
+
+
+def _graph(epochs: Sequence[Epoch]) -> LawGraph:
+    begin = epochs[0].samples[0].time
+    samples = [sample for epoch in epochs for sample in epoch.samples]
+    lines = tuple(
+        LawLine(
+            "" if number else "the law, W_cubic",
+            [sample.time - begin for sample in epoch.samples],
+            epoch.curve,
+        )
+        for number, epoch in enumerate(epochs)
+    )
+    return LawGraph(
+        ("seconds since the first epoch after slow start's", "congestion window (segments)"),
+        lines,
+        ([sample.time - begin for sample in samples], [sample.cwnd for sample in samples]),
+    )
+
+
+def _assumptions(epochs: Sequence[Epoch]) -> tuple[str, ...]:
+    pairs = [
+        pair for epoch in epochs for pair in zip(epoch.reno_friendly, epoch.curve, strict=True)
+    ]
+    faster = sum(friendly > window for friendly, window in pairs)
+    return (
+        f"CUBIC takes the larger of this curve and of the window that Reno would have on average"
+        f" (W_est, section 4.3). By the round trips of this run W_est is larger in {faster} of"
+        f" {len(pairs)} samples: over a shorter path it is in most, and the curve is not seen.",
+        "How slow start ended (HyStart) does not matter: the first epoch is left out.",
+        "Linux computes with C = 0.4004 and a reduction to 0.7002, and aims at the window of one"
+        " least round trip later, as section 4.4 has it (net/ipv4/tcp_cubic.c).",
+    )
+
+
+REPORT = law_report(LAW, compare)

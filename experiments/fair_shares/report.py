@@ -1,0 +1,74 @@
+"""Fair shares: the rate of each flow beside an even share of the link."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from analysis.measures.flow_rows import jain
+from analysis.measures.run_results import RunResults
+from analysis.reporting.law_reports import LawComparison, law_report
+from analysis.theory.law import Law, LawPoint
+from analysis.theory.law_graph import LawGraph, LawLine
+from analysis.theory.measured_path import path_of, payload_rate
+
+LAW = Law(
+    question="Do Reno flows with the same round trip share a link evenly?",
+    what="the rate of a flow",
+    formula="Rate of each = rate of the link / number of flows: adding a segment a round trip and"
+    " halving at a loss brings any shares towards even ones",
+    source="Chiu, Jain: Analysis of the Increase and Decrease Algorithms for Congestion Avoidance,"
+    " 1989; the index of fairness: Jain, Chiu, Hawe, 1984",
+    tolerance=0.15,
+    reason="The law is about the long run: a full FIFO queue drops of whom it happens to drop, and"
+    " not of all flows at once as the paper assumes.",
+)
+_MBIT = 8e-6
+
+
+def compare(results: RunResults) -> LawComparison:
+    """A point for each flow and repetition."""
+    path, flows = path_of(results), len(results.run.flows)
+    even = _MBIT * payload_rate(path) / flows
+    points = tuple(
+        LawPoint(flow.flow.name, number, flow.goodput / 1000, even)
+        for measured in results.measured
+        for number, flow in enumerate(measured.flows, 1)
+        if flow.goodput is not None
+    )
+    return LawComparison(
+        LAW,
+        points,
+        ("Flow", "Rate (Mbit/s)"),
+        _graph(points, even) if points else None,
+        "Each dot is one flow: what its receiver got over the whole run. The line is the link's"
+        " rate divided by the number of flows.",
+        _assumptions(results),
+    )
+
+
+def _graph(points: Sequence[LawPoint], even: float) -> LawGraph:
+    numbers = [point.x for point in points]
+    ends = [0.5, max(numbers) + 0.5]
+    return LawGraph(
+        ("flow", "rate at its receiver (Mbit/s)"),
+        (LawLine("the law: an even share", ends, [even, even]),),
+        (numbers, [point.measured for point in points]),
+        tolerance=LAW.tolerance,
+    )
+
+
+def _assumptions(results: RunResults) -> tuple[str, ...]:
+    rates = [
+        [flow.goodput for flow in measured.flows if flow.goodput is not None]
+        for measured in results.measured
+    ]
+    indices = [f"{jain(of_trial):.4f}" for of_trial in rates if any(of_trial)]
+    return (
+        f"Jain's index, which is 1 if all have the same and 1/{len(results.run.flows)} if one has"
+        f" all, is {', '.join(indices) or 'not known'}.",
+        "All flows have the same round trip, algorithm and time, and share one queue. With another"
+        " round trip for each the law would say other shares.",
+    )
+
+
+REPORT = law_report(LAW, compare)

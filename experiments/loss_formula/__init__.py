@@ -1,0 +1,80 @@
+"""Under random loss the rate of Reno is what the formula of Padhye and others says.
+
+Pairs of hosts that share nothing but a switch, each with a loss rate of its own: one run gives the
+whole curve. README.md has the law, its source, and what was found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from experiments.spec import (
+    Condition,
+    ExperimentSpec,
+    Flow,
+    Proof,
+    claim_of,
+    parameter,
+    word,
+    words,
+)
+from topologies.separate_pairs import separate_pairs
+from topologies.topology_spec import Channel
+from topologies.units import Duration, Packets, Rate, Share
+
+_AS_IN_THE_PAPER = (
+    ("net.ipv4.tcp_congestion_control", "reno"),
+    ("net.ipv4.tcp_sack", "0"),
+    ("net.ipv4.tcp_dsack", "0"),
+    ("net.ipv4.tcp_recovery", "0"),
+    ("net.ipv4.tcp_early_retrans", "0"),
+    ("net.ipv4.tcp_frto", "0"),
+    ("net.ipv4.tcp_rmem", "4096 524288 524288"),
+)
+"""Reno as the formula has it: losses are told by three duplicate ACKs or a time-out.
+
+No SACK, no tail loss probes, and no time-out that is taken back; a receiver's window of
+some 228 segments from the beginning: more than the losses leave, and little enough that slow start
+does not fill the queue.
+"""
+
+
+@dataclass(frozen=True)
+class LossFormulaParameters:
+    bw: Rate = parameter("100mbit", Rate, "Rate of each link, each way; no flow fills it.")
+    delay: Duration = parameter("25ms", Duration, "Delay of each link, each way.")
+    losses: str = word(
+        "0.1%+0.2%+0.5%+1%+2%+5%", "Packets lost at random towards each receiver; no ACK is lost."
+    )
+    queue: Packets = parameter("1000", Packets, "Packets that can wait for each link.")
+    duration: Duration = parameter("150s", Duration, "How long the senders send.")
+
+    @property
+    def shares(self) -> tuple[Share, ...]:
+        """The loss of each pair. Raises UsageError for what is no percentage."""
+        return tuple(map(Share.parse, words(self.losses)))
+
+    def __post_init__(self) -> None:
+        assert self.shares is not None  # refused here and not later
+
+
+def experiment(parameters: LossFormulaParameters) -> ExperimentSpec:
+    """A Reno flow for each loss rate, all at once and none in the way of another."""
+    forth = [
+        Channel(parameters.bw, parameters.delay, loss, queue=parameters.queue)
+        for loss in parameters.shares
+    ]
+    back = [Channel(parameters.bw, parameters.delay, queue=parameters.queue)] * len(forth)
+    condition = Condition(
+        "reno", "Reno without SACK", _AS_IN_THE_PAPER, (Proof("congestion_control", "reno"),)
+    )
+    return ExperimentSpec(
+        name="loss_formula",
+        claim=claim_of(__doc__),
+        topology=separate_pairs(forth, back),
+        flows=tuple(
+            Flow(f"flow{number}", f"h{number}", f"r{number}", parameters.duration)
+            for number in range(1, len(forth) + 1)
+        ),
+        conditions=(condition,),
+    )

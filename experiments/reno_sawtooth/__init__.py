@@ -1,0 +1,42 @@
+"""The window of a lone Reno flow falls to half and climbs again with a period that the path sets.
+
+A bottleneck whose queue holds one bandwidth-delay product, so that the link is never idle and the
+round trip doubles on the way up. README.md has the law, its source, and what was found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from experiments.spec import (
+    ExperimentSpec,
+    Flow,
+    LinkParameters,
+    claim_of,
+    congestion_control,
+    parameter,
+)
+from topologies.two_hosts import two_hosts
+from topologies.units import Duration, Packets, Rate, Share
+
+
+@dataclass(frozen=True)
+class RenoSawtoothParameters(LinkParameters):
+    bw: Rate = parameter("10mbit", Rate, "Rate of the link, each way.")
+    delay: Duration = parameter("40ms", Duration, "Delay of the link, each way.")
+    loss: Share = parameter("0%", Share, "Packets that the link loses at random, each way.")
+    queue: Packets = parameter(
+        "67", Packets, "Packets that can wait for the link; 67 are one bandwidth-delay product."
+    )
+    duration: Duration = parameter("80s", Duration, "How long the sender sends.")
+
+
+def experiment(parameters: RenoSawtoothParameters) -> ExperimentSpec:
+    """One flow with Reno. Nothing is captured: the window is that of the socket's samples."""
+    return ExperimentSpec(
+        name="reno_sawtooth",
+        claim=claim_of(__doc__),
+        topology=two_hosts(parameters.channel()),
+        flows=(Flow("flow1", "h1", "h2", parameters.duration),),
+        conditions=(congestion_control("reno"),),
+    )

@@ -1,0 +1,89 @@
+"""Reno's sawtooth: the time between its halvings beside that of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+
+from analysis.measures.run_results import RunResults
+from analysis.records.socket_samples import SocketSample
+from analysis.reporting.law_reports import LawComparison, law_report
+from analysis.theory.law import Law, LawPoint
+from analysis.theory.law_graph import LawGraph, LawLine
+from analysis.theory.measured_path import loss_times, path_of, samples_of
+from analysis.theory.window_laws import FilledPath, climb, climbing_time, sawtooth_period
+
+LAW = Law(
+    question="Does Reno's window rise and fall with the period that the path sets?",
+    what="the time from one halving of the window to the next",
+    formula="Period = the sum of the round trips from half the full window to the full one, a"
+    " segment more in each, and two more until the drop is noticed and repaired; the full window is"
+    " what path and queue hold, and a window that the path alone cannot hold makes its round trip"
+    " longer",
+    source="RFC 5681, section 3.1; RFC 6582, section 3.2; the study's README works out the sum",
+    tolerance=0.03,
+    reason="The socket is looked at every 0.1 s, which is 1.2 % of a period here, and a second drop"
+    " takes another round trip to repair, which is 2 %.",
+)
+_APART = 4
+"""Round trips with a full queue within which retransmissions belong to one loss."""
+
+
+def compare(results: RunResults) -> LawComparison:
+    """The teeth after slow start's own loss, of each repetition; the first is drawn."""
+    path = path_of(results)
+    period, apart = sawtooth_period(path), _APART * path.round_trip_at(path.full_window)
+    courses = [samples_of(measured) for measured in results.measured]
+    losses = [loss_times(course, apart)[1:] for course in courses]
+    points = tuple(
+        LawPoint(f"{number}", start - times[0], end - start, period)
+        for times in losses
+        for number, (start, end) in enumerate(pairwise(times), 1)
+    )
+    return LawComparison(
+        LAW,
+        points,
+        ("Tooth", "Seconds to the next halving"),
+        _graph(courses[0], losses[0], path) if points else None,
+        "Each dot is the congestion window of the socket, read every 0.1 s. The line is the model"
+        " from the first loss after slow start on; it is not fitted.",
+        _assumptions(path),
+    )
+
+
+def _graph(course: Sequence[SocketSample], losses: Sequence[float], path: FilledPath) -> LawGraph:
+    begin = losses[0]
+    shown = [sample for sample in course if begin <= sample.time <= losses[-1]]
+    times, windows = _teeth(path, len(losses) - 1)
+    return LawGraph(
+        ("seconds since the first loss after slow start", "congestion window (segments)"),
+        (LawLine("the law", times, windows),),
+        ([sample.time - begin for sample in shown], [sample.cwnd for sample in shown]),
+    )
+
+
+def _teeth(path: FilledPath, number: int) -> tuple[list[float], list[float]]:
+    """The model's window over time, from the moment at which a drop is noticed."""
+    dropping = path.full_window + 1
+    windows = [dropping, *climb(path), dropping]
+    times = [0.0, *accumulate(map(path.round_trip_at, windows))][:-1]
+    period = sawtooth_period(path)
+    every = [tooth * period + time for tooth in range(number) for time in times]
+    return every, [float(window) for _ in range(number) for window in windows]
+
+
+def _assumptions(path: FilledPath) -> tuple[str, ...]:
+    trips = [1000 * path.round_trip_at(window) for window in (0, path.full_window)]
+    return (
+        f"Path and queue hold {path.full_window} segments: {path.product:.1f} on the way and"
+        f" {path.queue:g} in the queue. The round trip is {trips[0]:.0f} ms without a queue and"
+        f" {trips[1]:.0f} ms when it is full.",
+        f"The climb takes {climbing_time(path):.2f} s, the two further round trips"
+        f" {2 * trips[1] / 1000:.2f} s.",
+        "Linux adds a segment for each window of acknowledged segments, not of ACKs, so that a"
+        " receiver that delays its ACKs does not slow the climb (tcp_cong_avoid_ai in"
+        " net/ipv4/tcp_cong.c).",
+    )
+
+
+REPORT = law_report(LAW, compare)

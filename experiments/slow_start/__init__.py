@@ -1,0 +1,41 @@
+"""In slow start a sender sends twice as many segments in each round trip as in the one before.
+
+A lone Reno flow over a path that is so fast that slow start does not fill it. README.md has the
+law, its source, and what was found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from experiments.spec import (
+    ExperimentSpec,
+    Flow,
+    LinkParameters,
+    claim_of,
+    congestion_control,
+    parameter,
+)
+from topologies.two_hosts import two_hosts
+from topologies.units import Duration, Packets, Rate, Share
+
+
+@dataclass(frozen=True)
+class SlowStartParameters(LinkParameters):
+    bw: Rate = parameter("100mbit", Rate, "Rate of the link, each way.")
+    delay: Duration = parameter("100ms", Duration, "Delay of the link, each way.")
+    loss: Share = parameter("0%", Share, "Packets that the link loses at random, each way.")
+    queue: Packets = parameter("10000", Packets, "Packets that can wait for the link, each way.")
+    duration: Duration = parameter("2s", Duration, "How long the sender sends.")
+
+
+def experiment(parameters: SlowStartParameters) -> ExperimentSpec:
+    """One flow with Reno, which leaves slow start at a loss only."""
+    return ExperimentSpec(
+        name="slow_start",
+        claim=claim_of(__doc__),
+        topology=two_hosts(parameters.channel()),
+        flows=(Flow("flow1", "h1", "h2", parameters.duration),),
+        conditions=(congestion_control("reno"),),
+        captures=("h1-eth0", "h2-eth0"),
+    )

@@ -1,0 +1,80 @@
+"""Slow start: the segments of each round trip beside the law's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from analysis.measures import metric_keys
+from analysis.measures.run_results import RunResults
+from analysis.measures.trial_measures import Measured
+from analysis.reporting.law_reports import LawComparison, law_report
+from analysis.theory.law import Law, LawPoint
+from analysis.theory.law_graph import LawGraph, LawLine
+from analysis.theory.measured_path import path_of
+from analysis.theory.window_laws import slow_start_segments
+from experiments.slow_start.rounds import segments_by_round
+
+LAW = Law(
+    question="Does slow start double the window in each round trip?",
+    what="the number of segments that are sent in a round trip",
+    formula="In its n-th round trip slow start sends 10 \N{MULTIPLICATION SIGN} 2^(n - 1) segments",
+    source="RFC 5681, section 3.1; RFC 6928 for the 10; RFC 3465 for counting segments, not ACKs",
+    tolerance=0.02,
+    reason="The law is one of whole segments; an ACK that comes for segments of two round trips"
+    " moves a few from one to the next.",
+)
+_ACK_COUNTING = 1.5
+_AGAIN = metric_keys.counter("TcpRetransSegs")
+
+
+def compare(results: RunResults) -> LawComparison:
+    """The round trips whose window fits the path without a queue, of the first repetition."""
+    path = path_of(results)
+    counted = [segments for measured in results.first for segments in _rounds(measured)]
+    points = tuple(
+        LawPoint(f"{number}", number, segments, expected)
+        for number, segments in enumerate(counted[:-1], 1)
+        if (expected := slow_start_segments(number)) <= path.product
+    )
+    return LawComparison(
+        LAW,
+        points,
+        ("Round trip", "Segments sent"),
+        _graph(points) if points else None,
+        "Each dot is a round trip of the sender's capture, told by the ACKs: so many segments left"
+        " in it. The dashed line is what a sender would send that counts ACKs, of which a receiver"
+        " that delays them sends one for two segments.",
+        _assumptions(results, path.product),
+    )
+
+
+def _rounds(measured: Measured) -> list[int]:
+    ends = (end for end in measured.ends if end.role == "sender")
+    return next((segments_by_round(end.packets, end.by_a) for end in ends), [])
+
+
+def _graph(points: Sequence[LawPoint]) -> LawGraph:
+    trips = [point.x for point in points]
+    doubled = LawLine("the law: doubled", trips, [point.theory for point in points])
+    counting = [slow_start_segments(round(trip), growth=_ACK_COUNTING) for trip in trips]
+    return LawGraph(
+        ("round trip", "segments sent in it"),
+        (doubled, LawLine("if ACKs were counted: half as many more", trips, counting, other=True)),
+        (trips, [point.measured for point in points]),
+        logarithmic="y",
+        tolerance=LAW.tolerance,
+    )
+
+
+def _assumptions(results: RunResults, product: float) -> tuple[str, ...]:
+    again = [value for case in results.run.conditions for value in results.values(_AGAIN, case)]
+    resent = "not recorded" if not again else f"{max(again):g}"
+    return (
+        f"The path holds {product:.0f} segments without a queue: the round trips in which more"
+        " would be sent are left out, since a queue makes them longer.",
+        f"Nothing must be lost, and {resent} segments were sent again. Reno leaves slow start at a"
+        " loss only; CUBIC may leave it at a longer round trip (HyStart, RFC 9406).",
+    )
+
+
+REPORT = law_report(LAW, compare)

@@ -1,0 +1,52 @@
+"""A window of W bytes carries W bytes in a round trip, until the link is full.
+
+The receiver's buffer, and with it the window that it advertises, is the limit: one condition for
+each size. README.md has the law, its source, and what was found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from experiments.spec import (
+    Condition,
+    ExperimentSpec,
+    Flow,
+    LinkParameters,
+    claim_of,
+    congestion_control,
+    parameter,
+)
+from topologies.two_hosts import two_hosts
+from topologies.units import Duration, Packets, Rate, Share, Size
+
+BUFFERS = ("32KiB", "64KiB", "128KiB", "192KiB", "256KiB", "512KiB")
+"""Bytes of memory that a receiver may use; it advertises a bit more than half of that."""
+
+
+@dataclass(frozen=True)
+class WindowLimitParameters(LinkParameters):
+    bw: Rate = parameter("20mbit", Rate, "Rate of the link, each way.")
+    delay: Duration = parameter("50ms", Duration, "Delay of the link, each way.")
+    loss: Share = parameter("0%", Share, "Packets that the link loses at random, each way.")
+    queue: Packets = parameter("1000", Packets, "Packets that can wait for the link, each way.")
+    duration: Duration = parameter("10s", Duration, "How long the sender sends.")
+
+
+def experiment(parameters: WindowLimitParameters) -> ExperimentSpec:
+    """One flow after the other, each with another buffer at the receiver."""
+    return ExperimentSpec(
+        name="window_limit",
+        claim=claim_of(__doc__),
+        topology=two_hosts(parameters.channel()),
+        flows=(Flow("flow1", "h1", "h2", parameters.duration),),
+        conditions=tuple(map(_receiving, BUFFERS)),
+    )
+
+
+def _receiving(buffer: str) -> Condition:
+    """`tcp_rmem` without room to grow: least, default and most are the same."""
+    size = Size.parse(buffer).base
+    reno = congestion_control("reno")
+    sysctls = (*reno.sysctls, ("net.ipv4.tcp_rmem", f"4096 {size} {size}"))
+    return replace(reno, name=buffer, label=f"{buffer} of buffer", sysctls=sysctls)

@@ -1,0 +1,94 @@
+"""A window as the limit: the rate of each condition beside one window a round trip."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from analysis.measures.run_results import RunResults
+from analysis.measures.trial_measures import Measured
+from analysis.records.socket_samples import SocketSample
+from analysis.reporting.law_reports import LawComparison, law_report
+from analysis.theory.law import Law, LawPoint
+from analysis.theory.law_graph import LawGraph, LawLine
+from analysis.theory.measured_path import path_of, payload_rate, samples_of
+from analysis.theory.window_laws import FilledPath, window_limited_rate
+
+LAW = Law(
+    question="Does a flow carry one window in each round trip, until the link is full?",
+    what="the rate",
+    formula="Rate = window / round trip, and at most the link's; the window is what the receiver"
+    " advertises",
+    source="RFC 7323, section 1.1",
+    tolerance=0.05,
+    reason="The receiver lets the first of two segments wait for the second before it acknowledges"
+    " both, and what is left of a window beyond whole segments is not always used.",
+)
+_STEADY = (0.4, 0.9)
+"""The part of the time in which the rate is taken: after slow start, before the end."""
+_MBIT = 8e-6
+
+
+def compare(results: RunResults) -> LawComparison:
+    """A point for each condition and repetition."""
+    path = path_of(results)
+    points = tuple(
+        point for measured in results.measured if (point := _point(measured, path)) is not None
+    )
+    return LawComparison(
+        LAW,
+        points,
+        ("Receiver", "Rate (Mbit/s)"),
+        _graph(points, path) if points else None,
+        "Each dot is a receiver with another buffer, at the window that it advertised. The rate is"
+        " that of the bytes acknowledged after slow start. Beyond the bend the link is full and a"
+        " larger window only waits in the queue.",
+        _assumptions(path),
+    )
+
+
+def _point(measured: Measured, path: FilledPath) -> LawPoint | None:
+    steady = _steady(samples_of(measured))
+    if len(steady) < 2:
+        return None
+    begin, end = steady[0], steady[-1]
+    rate = (end.bytes_acked - begin.bytes_acked) / (end.time - begin.time)
+    window = max(sample.peer_window for sample in steady)
+    law = window_limited_rate(window, path.round_trip, payload_rate(path))
+    return LawPoint(measured.trial.condition.label, window / 1000, _MBIT * rate, _MBIT * law)
+
+
+def _steady(samples: Sequence[SocketSample]) -> list[SocketSample]:
+    if not samples:
+        return []
+    begin, length = samples[0].time, samples[-1].time - samples[0].time
+    early, late = (begin + share * length for share in _STEADY)
+    return [sample for sample in samples if early <= sample.time <= late]
+
+
+def _graph(points: Sequence[LawPoint], path: FilledPath) -> LawGraph:
+    bend = path.round_trip * payload_rate(path) / 1000
+    most = max(bend, *(point.x for point in points)) * 1.1
+    across = [0.0, bend, most]
+    full = _MBIT * payload_rate(path)
+    alone = [0.0, full, full * most / bend]
+    return LawGraph(
+        ("window that the receiver advertises (thousand bytes)", "rate (Mbit/s)"),
+        (
+            LawLine("the law: window / round trip, at most the link's", across, [0.0, full, full]),
+            LawLine("window / round trip alone", across, alone, other=True),
+        ),
+        ([point.x for point in points], [point.measured for point in points]),
+        tolerance=LAW.tolerance,
+    )
+
+
+def _assumptions(path: FilledPath) -> tuple[str, ...]:
+    return (
+        f"The round trip without a queue is {1000 * path.round_trip:.2f} ms, and the link carries"
+        f" {_MBIT * payload_rate(path):.2f} Mbit/s of data (1448 of each 1514 bytes).",
+        "Nothing else may be the limit: nothing is lost, and the sender's buffer holds more than"
+        " the largest window.",
+    )
+
+
+REPORT = law_report(LAW, compare)
