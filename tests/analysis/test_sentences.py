@@ -173,7 +173,8 @@ RULES: tuple[tuple[str, Holds], ...] = (
     (r"(is not complete|is marked) ", lambda run: run.manifest["status"] != "complete"),
     (r"Check this before you trust", ALWAYS),
     (r"There is no proof that the conditions held", lambda run: not run.proved),
-    (r"is missing|cannot be read|is left out|Changed since|holds no repetition", ALWAYS),
+    (r"is missing|cannot be read|is left out|Changed since", ALWAYS),
+    (r"holds no repetition|No repetition has a", lambda run: not run.trials),
     (r"^Failure:|cannot be compared|no iperf summary|a SYN offered SACK", ALWAYS),
     # what does not depend on the run: the network's verdict, standards, published figures, commands
     (r"^(Did the network|All that was measured|The network of this run|Not measured, )", ALWAYS),
