@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from analysis.records.sweep_folder import SweepRecord
 from analysis.statistics.comparisons import LevelComparison, overall, too_few
-from analysis.statistics.metric_wording import called
+from analysis.statistics.metric_wording import called, verb
 from analysis.statistics.paired_wording import UNSHOWN, Verdict
 from analysis.statistics.sweep_samples import SweepSamples
 
@@ -17,11 +17,12 @@ _OPPOSITE: dict[str, Verdict] = {"larger": "smaller", "smaller": "larger"}
 
 
 def question(sweep: SweepRecord) -> str:
-    """What the sweep asks."""
+    """What the sweep asks: the experiment's own question if nothing but its conditions varies."""
     if sweep.compare is None:
-        return f"What is the {called(sweep.metric)} of {sweep.experiment}?"
-    factor = sweep.factors[sweep.compare].name
-    return f"Does the {factor} change the {called(sweep.metric)} of {sweep.experiment}?"
+        return f"How large {verb(sweep.metric)} {called(sweep.metric)}?"
+    if sweep.facts.headline and len(sweep.factors) == 1:
+        return sweep.facts.headline.question
+    return f"Does the {sweep.factors[sweep.compare].name} change {called(sweep.metric)}?"
 
 
 def first_lines(
