@@ -21,6 +21,7 @@ _FAST = (
 )
 
 REASONS = (
+    ("segments sent again", ""),  # what follows speaks of rates
     (r"SACK on, loss (3|4|5|6|7|8|9|10)%", f"{_SLOW}{NO_FACK}{NO_EARLY_RETRANSMIT}"),
     (r"SACK off, loss (3|4|5|6|7|8|9|10)%", f"{_SLOW}{NO_EARLY_RETRANSMIT}"),
     (r"SACK on, loss (0\.5|1|2)%", f"{_FAST}{NO_FACK}{NO_EARLY_RETRANSMIT}"),

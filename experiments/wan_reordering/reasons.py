@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 REASONS = (
+    ("segments sent again", ""),  # what follows speaks of rates
     (
         "baseline",
         "The published baseline lost 9 s at its start: its window doubles every second, which is"
