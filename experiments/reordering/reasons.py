@@ -15,7 +15,7 @@ REASONS = (
     (
         "100 ms delay, cubic",
         "netem held 1000 packets then, on their way and waiting together: beside 833 on their"
-        " way 167 could wait. Ours lets 1000 wait. experiments/reordering/README.md has what fewer"
-        " places give.",
+        " way 167 could wait. Ours lets 1000 wait. With such a line and a queue of 50, 170 and 1000"
+        " it is 75.6, 84.7 and 90.5 Mbit/s (seed 1; experiments/reordering/README.md).",
     ),
 )
