@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
 
 from experiments.cli.messages import one_clear_message, ready_lab
 from experiments.running.report_process import make_page
+from experiments.running.strictness import STRICT, require_good_points
 
 _LONGEST = 3600.0  # wall seconds of one point
 
@@ -31,6 +33,7 @@ _LONGEST = 3600.0  # wall seconds of one point
 @click.option(
     "--scheduler", metavar="tcp://HOST:8786", help="Use the workers of this Dask scheduler instead."
 )
+@click.option("--strict", is_flag=True, help=STRICT)
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
@@ -39,16 +42,25 @@ _LONGEST = 3600.0  # wall seconds of one point
     help="Folder that keeps the runs.",
 )
 def reproduce(
-    quick: bool, names: tuple[str, ...], workers: int | None, scheduler: str | None, out: Path
+    quick: bool,
+    names: tuple[str, ...],
+    workers: int | None,
+    scheduler: str | None,
+    strict: bool,
+    out: Path,
 ) -> None:
     """Run the published studies and put their numbers beside ours. Goes on after a stop."""
     with one_clear_message():
-        raise SystemExit(_run(quick, names, workers, scheduler, out))
+        folder = _run(quick, names, workers, scheduler, out)
+        status = make_page("reproduction", folder)
+        if strict:
+            require_good_points(json.loads((folder / "reproduction.json").read_text())["network"])
+        raise SystemExit(status)
 
 
 def _run(
     quick: bool, names: tuple[str, ...], workers: int | None, scheduler: str | None, out: Path
-) -> int:
+) -> Path:
     from experiments.published.target_points import specs
     from experiments.published.targets import chosen
     from experiments.reproduce.reproducing import carry_out
@@ -58,5 +70,4 @@ def _run(
     wanted = chosen(quick, names)
     way = way_to_workers(ready_lab(), specs(wanted), workers, scheduler, _LONGEST)
     with watching("reproduce") as watch:
-        folder = carry_out(wanted, quick, out, way, watch, names, watch.note)
-    return make_page("reproduction", folder)
+        return carry_out(wanted, quick, out, way, watch, names, watch.note)

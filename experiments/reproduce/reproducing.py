@@ -16,6 +16,7 @@ from experiments.reproduce.duration_estimate import estimated
 from experiments.reproduce.listing import ReproducedRuns, studies
 from experiments.running.session import for_page, hand_over, lab_facts
 from experiments.running.store import new_run
+from experiments.sweep import network_verdicts
 from experiments.sweep.point import CAPTURES, ROWS, Point, origin
 from experiments.sweep.point_store import results
 from experiments.sweep.running_points import PointRunner, Watch, run_points
@@ -69,6 +70,7 @@ def carry_out(
                 **for_page(way.lab),
                 **facts,
                 **_totals(carried),
+                network_verdicts.NETWORK: network_verdicts.counted(carried.records.values()),
                 "studies": studies(targets, carried, quick),
             }
             (run.folder / "reproduction.json").write_text(json.dumps(content, indent=1) + "\n")
