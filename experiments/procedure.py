@@ -194,7 +194,7 @@ def _sampling(
 
 
 def _transfer(spec: ExperimentSpec, live: LiveNetwork, folder: Path, job: JobContext) -> list[str]:
-    """Run all flows at once: wait for servers to listen, clients to end, and buffers to empty.
+    """Run all flows, each from its start: wait for servers, for clients to end, and for buffers.
 
     What has not arrived when patience ends is cut off; the sentences that say so are returned.
     """
@@ -205,9 +205,11 @@ def _transfer(spec: ExperimentSpec, live: LiveNetwork, folder: Path, job: JobCon
             processes.append(_start_server(flow, spec, live, folder, job))
         servers = list(zip(spec.flows, processes, strict=True))
         wait_for("iperf's servers", lambda: _all_listen(servers, live, folder), _READY)
-        for flow in spec.flows:
+        flows, begin = sorted(spec.flows, key=lambda flow: flow.start), time.monotonic()
+        for flow in flows:
+            _sleep_until(begin + flow.start.seconds)
             processes.append(_start_client(flow, spec, live, folder))
-        clients = zip(spec.flows, processes[len(servers) :], strict=True)
+        clients = zip(flows, processes[len(servers) :], strict=True)
         cut += [
             sentence
             for flow, client in clients
@@ -219,6 +221,12 @@ def _transfer(spec: ExperimentSpec, live: LiveNetwork, folder: Path, job: JobCon
                 " was cut off."
             )
     return cut + [sentence for flow in spec.flows if (sentence := _without_result(flow, folder))]
+
+
+def _sleep_until(instant: float) -> None:
+    """Sleep until the guest's monotonic clock has reached `instant`, in seconds."""
+    while (left := instant - time.monotonic()) > 0:
+        time.sleep(left)
 
 
 def _without_result(flow: Flow, folder: Path) -> str:

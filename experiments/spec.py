@@ -123,7 +123,8 @@ class Flow:
     """One iperf transfer of `duration`, or of `amount` bytes, which `duration` then bounds.
 
     `window` is iperf's -w at both ends (bytes asked for; Linux doubles it). A `rate` makes it UDP.
-    With an `interval` the client prints a line that often.
+    With an `interval` the client prints a line that often. It begins `start` after all servers are
+    ready, and `duration` counts from its own start.
     """
 
     name: str
@@ -135,6 +136,12 @@ class Flow:
     rate: Rate | None = None
     amount: Size | None = None
     interval: Duration | None = None
+    start: Duration = Duration(0)
+
+    @property
+    def end(self) -> Duration:
+        """When it has sent for `duration`, counted as `start` is."""
+        return self.start + self.duration
 
     @property
     def protocol(self) -> Literal["tcp", "udp"]:
@@ -145,6 +152,11 @@ class Flow:
             raise UsageError(
                 f"A flow of {self.duration} is not possible.",
                 f"Choose a duration from 1s to {LONGEST}.",
+            )
+        if self.end > LONGEST:
+            raise UsageError(
+                f"A flow that starts after {self.start} would end after {self.end}.",
+                f"All of it must fit into {LONGEST}.",
             )
         if self.window is not None and self.window.base < 2048:
             raise UsageError(

@@ -1,8 +1,9 @@
 """What a network is: nodes, links, and what each direction of a link does to packets. Frozen data.
 
-A `Channel` is one direction of a link. It leaves from a switch or a router, never from a host: a
+A `Channel` is one direction of a link. It leaves from a switch or a router, not from a host: a
 capture on the sending host taps after the host's own queue, so a loss drawn there would never be
-seen as sent, and a queue there would be seen by TCP small queues and never fill.
+seen as sent, and a queue there would be seen by TCP small queues and never fill. Studies whose
+hosts had one name these hosts (`TopologySpec.shaping_hosts`).
 """
 
 from __future__ import annotations
@@ -138,7 +139,8 @@ class TopologySpec:
     """A named network. Raises UsageError if it cannot be built; `diagram` is for people.
 
     `mtu` is that of every interface: bytes of IP in a frame. `segmentation` on leaves TSO, GSO
-    and GRO on everywhere.
+    and GRO on everywhere. What `shaping_hosts` send may have a channel too, without a delay: a
+    delay would detach packets from their sockets, which then see no queue of their own host.
     """
 
     name: str
@@ -148,6 +150,7 @@ class TopologySpec:
     mtu: Size = ETHERNET
     reordering: tuple[HostReordering, ...] = ()
     segmentation: Literal["off", "on"] = "off"
+    shaping_hosts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         names = [node.name for node in self.nodes]
@@ -189,15 +192,24 @@ class TopologySpec:
                 raise UsageError(
                     f"A link of {self.name} leads to {end}, which is not a node.", "Add the node."
                 )
-            if link.channel_from(end) and self._kinds[end] == "host":
-                raise UsageError(
-                    f"The link {link.left}-{link.right} shapes what leaves host {end}.",
-                    "Put the channel on a switch's or router's end: queues on a host change what"
-                    " its TCP does.",
-                )
+            if self._kinds[end] == "host" and (channel := link.channel_from(end)):
+                self._check_of_host(end, channel)
         if link.left == link.right:
             raise UsageError(
                 f"A link of {self.name} connects {link.left} with itself.", "Connect two nodes."
+            )
+
+    def _check_of_host(self, host: str, channel: Channel) -> None:
+        if host not in self.shaping_hosts:
+            raise UsageError(
+                f"A link of {self.name} shapes what leaves host {host}.",
+                "Put the channel on a switch's or router's end: queues on a host change what its"
+                " TCP does. A study that had one names the host in shaping_hosts.",
+            )
+        if channel.delay.base:
+            raise UsageError(
+                f"The channel of host {host} has a delay of {channel.delay}.",
+                "Delay packets on the way: a host's delay line would hide its queue from TCP.",
             )
 
     def _check_connected(self, node: Node) -> None:

@@ -174,6 +174,9 @@ class Duration(Quantity):
     def __add__(self, other: Duration) -> Duration:
         return Duration(self.base + other.base)
 
+    def __sub__(self, other: Duration) -> Duration:
+        return Duration(self.base - other.base)
+
     def __str__(self) -> str:  # 90s, not 1.5min: what iperf and ping print
         seconds = Fraction(self.base, TIMES["s"])
         if not self.base:

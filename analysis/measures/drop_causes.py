@@ -20,7 +20,7 @@ HOST_DROPS = (
     "UdpRcvbufErrors",
     "UdpSndbufErrors",
     "UdpMemErrors",
-    "TcpInErrs",
+    "TcpInCsumErrors",
     "TcpExtListenDrops",
     "TcpExtOfoPruned",
     "TcpExtPFMemallocDrop",

@@ -6,10 +6,10 @@ not read here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean, median, quantiles
-from typing import Any
+from typing import Any, Literal
 
 from analysis.measures import metric_keys
 from analysis.records import iperf, row_columns
@@ -22,6 +22,8 @@ from analysis.records.trial_files import TrialFiles
 
 Samples = Mapping[str, Mapping[str, Sequence[SocketSample]]]
 """The samples of sockets by the sending host and the receiver's port."""
+Among = Literal["", "least", "most"]
+"""Which of several flows is meant, by its value; empty for all of them."""
 _Values = dict[Metric, float]
 
 # A sender may notice reordering by SACK or DSACK, without SACK by the number of duplicate ACKs, or
@@ -161,14 +163,15 @@ _SHARED = {
     column.name for column in (row_columns.GOODPUT, row_columns.SENDER_RATE, row_columns.TRANSFER)
 }
 _COLUMNS = {column.name for column in METRICS}
+_EXTREMES: dict[str, Callable[[Sequence[float]], float]] = {"least": min, "most": max}
 
 
-def value_of(rows: Iterable[Row], metric: str, flow: str = "") -> float | None:
+def value_of(rows: Iterable[Row], metric: str, flow: str = "", among: str = "") -> float | None:
     """A run's value: of one `flow`, or of those whose names begin so (`tcp*`), or of all if empty.
 
     `metric` is the name of a column, or of a measure if captures were read for the rows. Rates and
-    amounts add up; of what does not the mean is meant. None if one of the flows has no value.
-    Raises UnknownMetric.
+    amounts add up; of what does not the mean is meant; `among` takes the least or most instead.
+    None if one of the flows has no value. Raises UnknownMetric.
     """
     if metric not in _COLUMNS:
         metric_keys.metric(metric)
@@ -177,6 +180,8 @@ def value_of(rows: Iterable[Row], metric: str, flow: str = "") -> float | None:
     numbers = [float(value) for value in values if value is not None]
     if not numbers or len(numbers) < len(values):
         return None
+    if among in _EXTREMES:
+        return _EXTREMES[among](numbers)
     return sum(numbers) if metric in _SHARED else fmean(numbers)
 
 

@@ -204,17 +204,24 @@ class CaptureKeys:
     rexmt_data_pkts: MetricKey
     rexmt_data_bytes: MetricKey
     outoforder_pkts: MetricKey
+    pushed_data_pkts: MetricKey
     initial_window_bytes: MetricKey
+    initial_window_pkts: MetricKey
     data_xmit_time: MetricKey
     idletime_max: MetricKey
     throughput: MetricKey
     min_segm_size: MetricKey
     max_segm_size: MetricKey
+    avg_segm_size: MetricKey
     RTT_min: MetricKey
     RTT_avg: MetricKey
     RTT_max: MetricKey
     back_total_packets: MetricKey
+    back_sack_pkts_sent: MetricKey
     back_max_win_adv: MetricKey
+    back_min_win_adv: MetricKey
+    back_avg_win_adv: MetricKey
+    back_idletime_max: MetricKey
     both_total_packets: MetricKey
 
     @classmethod
@@ -229,10 +236,10 @@ def _captured(role: str, field: str) -> MetricKey:
 
 
 _UNITS = {
-    "_(packets|pkts)$": "packets",
+    "_(packets|pkts|pkts_sent)$": "packets",
     "_time$": "s",
     "^throughput$": "byte/s",
-    "^(RTT|idletime)_": "ms",
+    "^(RTT|(back_)?idletime)_": "ms",
     "": "bytes",
 }
 """By what the name of a column has in it; the first that fits."""

@@ -24,18 +24,28 @@ COLUMNS = (
     "rexmt_data_pkts",
     "rexmt_data_bytes",
     "outoforder_pkts",
+    "pushed_data_pkts",
     "initial_window_bytes",
+    "initial_window_pkts",
     "data_xmit_time",
     "idletime_max",
     "throughput",
     "min_segm_size",
     "max_segm_size",
+    "avg_segm_size",
     "RTT_min",
     "RTT_avg",
     "RTT_max",
 )
 """tcptrace's names for what is told of the data; analysis.flows.columns defines them."""
-_BACK = ("total_packets", "max_win_adv")
+_BACK = (
+    "total_packets",
+    "sack_pkts_sent",
+    "max_win_adv",
+    "min_win_adv",
+    "avg_win_adv",
+    "idletime_max",
+)
 Role = Literal["sender", "receiver"]
 _KEYS = {"sender": SENDER, "receiver": RECEIVER}
 

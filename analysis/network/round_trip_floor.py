@@ -12,8 +12,9 @@ from analysis.network.real_time import lateness
 from analysis.network.sightings import Sightings
 
 KIND = "Round trip of a lone packet"
-TOLERANCE = 2_000
-"""Nanoseconds: virtual time has no late timers, so only the kernel's own steps remain."""
+TOLERANCE, A_PORT = 2_000, 1_000
+"""Nanoseconds, and at least so many for each shaped port on the way. Virtual time has no late
+timers, so only steps of the kernel remain: up to 0.5 us for each of the two timers of a port."""
 FAR = 10.0
 """Tolerances; beyond them the path is another than the one that was asked for."""
 _SHARE = 1e-3
@@ -21,8 +22,9 @@ _SHARE = 1e-3
 _SYN, _ACK = 2, 16
 _SHORTEST, _SYN_FRAME = FRAME_HEADER + 40, FRAME_HEADER + 60
 """Bytes of a frame with an ACK alone, and of one with a SYN as Linux sends it."""
-_READ = 1_000
-"""Nanoseconds to which tcp_info knows a round trip."""
+_READ, _STAMPED = 1_000, 1_000_000
+"""Nanoseconds to which tcp_info knows a round trip; and one from timestamps (RFC 7323), which is
+all that there is if a segment was sent again."""
 
 
 def round_trip(network: TrialNetwork, traffic: TrialTraffic) -> list[Finding]:
@@ -42,7 +44,9 @@ Floor = tuple[int, int, int]
 
 def _finding(network: TrialNetwork, asked: int, measured: int, unknown: int) -> Finding:
     late = 2 * lateness(network)
-    tolerance = max(TOLERANCE, late, round(_SHARE * asked) if late else 0) + unknown
+    ports = max(len(network.shaped(way) + network.shaped(way[::-1])) for way in network.ways)
+    own = max(TOLERANCE, A_PORT * ports, late, round(_SHARE * asked) if late else 0)
+    tolerance = own + unknown
     excess = abs(measured - asked) / tolerance
     outcome = _unless_shared(network, measured > asked, outcome_of(excess, FAR))
     sentence = (
@@ -109,6 +113,7 @@ def _sampled(network: TrialNetwork) -> list[Floor]:
                 network.lone(way, length) + network.lone(back, length)
                 for length in (_SYN_FRAME, _SHORTEST)
             )
-            unknown = asked - least + _READ + network.jitter(way) + network.jitter(back)
+            read = _STAMPED if any(sample.segments_retrans for sample in samples) else _READ
+            unknown = asked - least + read + network.jitter(way) + network.jitter(back)
             floors.append((asked, round(1e9 * trips[-1]), unknown))
     return floors

@@ -10,6 +10,9 @@ from msgspec import Struct
 from analysis.records.json_reader import number, text
 from analysis.records.problems import Problems
 
+_LARGEST = 1e300
+"""What is still added up without an overflow; no measurement is larger."""
+
 
 class RowEntry(Struct, frozen=True):
     """A row as it was written; what of its numbers can be used, `checked_row` tells."""
@@ -23,6 +26,10 @@ class RowEntry(Struct, frozen=True):
     published_low: float | None = None
     published_high: float | None = None
     published_note: str = ""
+    mean_of: int = 1
+    group: str = ""
+    needs: str = ""
+    listed: str = ""
     period: Any = None
     today: Any = None
     seeds: tuple[str, ...] = ()
@@ -34,9 +41,11 @@ class RowEntry(Struct, frozen=True):
 class PublishedRow:
     """One published number, and ours for each seed: with the settings of its time and with today's.
 
-    `published` is None if the source does not state it; `printed` are its digits. `low` and
-    `high` are the least and greatest of the published repetitions, None if there are none.
-    All are in `unit`.
+    `published` is None if the source does not state it; `printed` are its digits. It is one run,
+    or the mean of `mean_of`. `low` and `high` are the least and greatest of the published
+    repetitions, None if there are none. All are in `unit`. `needs` says what the full form takes
+    if the short one leaves the row out, `listed` why there is nothing of ours to compare with.
+    Rows of one `group` stand together.
     """
 
     where: str
@@ -49,6 +58,10 @@ class PublishedRow:
     low: float | None
     high: float | None
     note: str
+    mean_of: int
+    group: str
+    needs: str
+    listed: str
     period: tuple[float, ...]
     today: tuple[float, ...]
     seeds: tuple[str, ...]
@@ -75,6 +88,10 @@ def checked_row(entry: RowEntry, study: str, problems: Problems) -> PublishedRow
         entry.published_low,
         entry.published_high,
         entry.published_note,
+        max(entry.mean_of, 1),
+        entry.group,
+        entry.needs,
+        entry.listed,
         _values(entry.period, entry.where, problems),
         _values(entry.today, entry.where, problems),
         entry.seeds,
@@ -86,7 +103,8 @@ def checked_row(entry: RowEntry, study: str, problems: Problems) -> PublishedRow
 def _values(content: object, where: str, problems: Problems) -> tuple[float, ...]:
     """The finite numbers of a list, null for a seed that gave none."""
     listed = content if isinstance(content, list) else []
-    values = tuple(value for entry in listed if (value := number(entry)) is not None)
+    numbers = (number(entry) for entry in listed)
+    values = tuple(value for value in numbers if value is not None and abs(value) <= _LARGEST)
     given = sum(entry is not None for entry in listed)
     if len(values) < given or not isinstance(content, list | None):
         problems.add(f"Some values of '{where}' are no finite numbers: they are left out.")

@@ -64,9 +64,10 @@ class StudyEntry(Struct, frozen=True):
 
 
 class ReproductionFile(Provenance, frozen=True):
-    """reproduction.json."""
+    """reproduction.json; `only` names the studies that were chosen, none for all."""
 
     mode: str = ""
+    only: tuple[str, ...] = ()
     digests: dict[str, str] = field(default_factory=dict)
     studies: tuple[StudyEntry, ...] = ()
 

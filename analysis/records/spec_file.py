@@ -66,11 +66,13 @@ class ConditionEntry(Struct, frozen=True):
 class MeasuredEntry(RowEntry, frozen=True):
     """A published number, and which measure of which condition and flow it is compared with.
 
-    `flow` is as in analysis.measures.flow_rows.value_of; `scale` brings the measure to the unit.
+    `flow` and `among` are as in analysis.measures.flow_rows.value_of; `scale` brings the measure to
+    the unit.
     """
 
     metric: str = ""
     flow: str = ""
+    among: str = ""
     scale: float | None = None
     condition: str = ""
     period_condition: str = ""

@@ -206,7 +206,7 @@ def _factors(facts: SweepFile) -> tuple[SweptFactor, ...]:
 
 
 def _require_distinct_columns(factors: tuple[SweptFactor, ...]) -> None:
-    others = ["point", "flow", "seed", *(metric.name for metric in METRICS)]
+    others = ["point", "flow", "seed", "network", *(metric.name for metric in METRICS)]
     columns = [column for factor in factors for column in (factor.name, factor.column) if column]
     twice = [column for column, count in Counter(columns + others).items() if count > 1]
     if twice:

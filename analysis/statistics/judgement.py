@@ -2,31 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 from analysis.records.published_row import PublishedRow
 from analysis.records.reproduction_folder import ReproducedStudy
+from analysis.statistics.prediction import ValueSpan
 from analysis.statistics.verdict import (
     AGREES,
     DIFFERS,
+    FEW,
+    LISTED,
     UNRUN,
     UNSTATED,
     WITHIN,
     Agreement,
     Ours,
-    ValueSpan,
-    best,
     judge,
     published_span,
     summarize,
 )
 
+Way = Literal["period", "today"]
+"""With the settings of a study's time, or with those of today."""
+
 
 @dataclass(frozen=True)
 class Judged:
-    """A row, what its number stands for, and ours with a verdict for each way of running it."""
+    """A row, what its number stands for, and ours with a verdict for each way of running it.
+
+    It counts by its `headline`, whichever verdict is the better.
+    """
 
     row: PublishedRow
     span: ValueSpan | None
@@ -34,28 +42,30 @@ class Judged:
     today: Ours | None
     period_verdict: Agreement
     today_verdict: Agreement
+    headline: Way
 
     @property
     def outcome(self) -> Agreement:
-        """The better of the two verdicts, by which the row counts."""
-        return best((self.period_verdict, self.today_verdict))
+        """The verdict by which the row counts."""
+        return self.period_verdict if self.headline == "period" else self.today_verdict
 
 
 @dataclass(frozen=True)
 class Counts:
-    """How many rows there are, and with which outcome; each row is in one of the last five.
+    """How many rows there are, and with which verdict; each row is in one of the next seven.
 
-    `agree` splits into `agree_period` and `agree_today`, which overlap.
+    Of the rows that were not run, `later` are of the full form only.
     """
 
     rows: int
-    agree_period: int
-    agree_today: int
     agree: int
     within: int
     differ: int
+    few: int
     unrun: int
     unstated: int
+    listed: int
+    later: int
 
 
 @dataclass(frozen=True)
@@ -67,6 +77,11 @@ class JudgedRows:
     @cached_property
     def counts(self) -> Counts:
         return count(self.rows)
+
+    @cached_property
+    def today_counts(self) -> Counts:
+        """The same by what today's settings gave."""
+        return _counted(self.rows, (row.today_verdict for row in self.rows))
 
     @property
     def has_period(self) -> bool:
@@ -86,25 +101,35 @@ class JudgedStudy(JudgedRows):
 
 
 def judge_study(study: ReproducedStudy) -> JudgedStudy:
-    return JudgedStudy(tuple(judge_row(row) for row in study.rows), study)
+    """By the settings of the study's time, if it has such."""
+    headline: Way = "period" if study.profile else "today"
+    return JudgedStudy(tuple(judge_row(row, headline) for row in study.rows), study)
 
 
-def judge_row(row: PublishedRow) -> Judged:
-    span = (
-        None if row.published is None else published_span(row.printed, row.unit, row.low, row.high)
+def judge_row(row: PublishedRow, headline: Way | None = None) -> Judged:
+    """The row with its verdicts; without a headline by the settings of its time, if it has runs."""
+    span = None if row.published is None else published_span(row.printed, row.unit)
+    period, today = (summarize(values, row.mean_of) for values in (row.period, row.today))
+    of_period, of_today = (
+        Agreement(LISTED) if row.listed else judge(row.published, span, ours)
+        for ours in (period, today)
     )
-    period, today = summarize(row.period), summarize(row.today)
-    verdicts = (judge(row.published, span, ours) for ours in (period, today))
-    return Judged(row, span, period, today, *verdicts)
+    chosen = headline or ("period" if period else "today")
+    return Judged(row, span, period, today, of_period, of_today, chosen)
 
 
-def count(rows: Sequence[Judged]) -> Counts:
-    words = [row.outcome.word for row in rows]
-    period = sum(row.period_verdict.word == AGREES for row in rows)
-    today = sum(row.today_verdict.word == AGREES for row in rows)
-    return Counts(
-        len(rows),
-        period,
-        today,
-        *(words.count(word) for word in (AGREES, WITHIN, DIFFERS, UNRUN, UNSTATED)),
+def count(rows: Iterable[Judged]) -> Counts:
+    """The rows by their outcomes."""
+    counted = tuple(rows)
+    return _counted(counted, (row.outcome for row in counted))
+
+
+def _counted(rows: tuple[Judged, ...], verdicts: Iterable[Agreement]) -> Counts:
+    words = [verdict.word for verdict in verdicts]
+    later = sum(
+        word == UNRUN and bool(judged.row.needs) for word, judged in zip(words, rows, strict=True)
     )
+    agree, within, differ, few, unrun, unstated, listed = (
+        words.count(word) for word in (AGREES, WITHIN, DIFFERS, FEW, UNRUN, UNSTATED, LISTED)
+    )
+    return Counts(len(rows), agree, within, differ, few, unrun, unstated, listed, later)

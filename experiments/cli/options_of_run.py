@@ -11,11 +11,11 @@ from experiments.cli.parameter_options import QuantityType
 from experiments.definition.catalogue import Experiment
 from experiments.definition.grid import kind_of, value_of
 from experiments.running.run_options import RunOptions, Value
+from experiments.running.strictness import STRICT
 from topologies.errors import UsageError
 from topologies.units import Duration
 
 _SEEDS = 1000
-STRICT = "Fail unless the network is good: all that was measured of it is as asked for."
 
 
 def options_from(context: click.Context, named: Experiment) -> RunOptions:

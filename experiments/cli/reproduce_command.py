@@ -17,7 +17,7 @@ _LONGEST = 3600.0  # wall seconds of one point
     "--quick/--full",
     default=True,
     show_default=True,
-    help="Short runs and few seeds, or as published.",
+    help="Short runs and six seeds, or as published.",
 )
 @click.option(
     "--only", "names", multiple=True, metavar="EXPERIMENT", help="Only this study; may be repeated."
@@ -41,7 +41,7 @@ _LONGEST = 3600.0  # wall seconds of one point
 def reproduce(
     quick: bool, names: tuple[str, ...], workers: int | None, scheduler: str | None, out: Path
 ) -> None:
-    """Run every published study and put its numbers beside ours. Goes on after a stop."""
+    """Run the published studies and put their numbers beside ours. Goes on after a stop."""
     with one_clear_message():
         raise SystemExit(_run(quick, names, workers, scheduler, out))
 
@@ -58,5 +58,5 @@ def _run(
     wanted = chosen(quick, names)
     way = way_to_workers(ready_lab(), specs(wanted), workers, scheduler, _LONGEST)
     with watching("reproduce") as watch:
-        folder = carry_out(wanted, quick, out, way, watch)
+        folder = carry_out(wanted, quick, out, way, watch, names, watch.note)
     return make_page("reproduction", folder)

@@ -21,6 +21,7 @@ from experiments.cli.runs_command import runs
 from experiments.cli.shell_command import shell
 from experiments.cli.studies_option import studies_option
 from experiments.cli.sweep_command import run_study, scheduler, sweep, worker
+from experiments.cli.verify_command import verify
 from experiments.definition.catalogue import Experiment, catalogue, find
 from experiments.running.report_process import reporter
 from experiments.running.run_options import RunOptions
@@ -80,7 +81,15 @@ def _run_study(options: RunOptions) -> int:
     """The experiment is a sweep by itself, whose grid takes texts."""
     values = {name: str(value) for name, value in {**options.form, **options.typed}.items()}
     seeds = options.seeds or (options.first,)
-    return run_study(options.named, values, options.settings, seeds, options.out, options.limit)
+    return run_study(
+        options.named,
+        values,
+        options.settings,
+        seeds,
+        options.out,
+        options.limit,
+        options.strict,
+    )
 
 
 def _describe(request: RunRequest) -> int:
@@ -218,6 +227,7 @@ tcplab.add_command(worker)
 tcplab.add_command(scheduler)
 tcplab.add_command(reproduce)
 tcplab.add_command(runs)
+tcplab.add_command(verify)
 tcplab.add_command(doctor)
 tcplab.add_command(clean_up)
 tcplab.add_command(shell)

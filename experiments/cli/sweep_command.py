@@ -5,6 +5,7 @@ What they need is imported when they are called: a single run does not.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from experiments.cli.parameter_options import QuantityType
 from experiments.definition.single_run import settings_from
 from experiments.running.report_process import make_page
 from experiments.running.seed import GUEST_MIB
+from experiments.running.strictness import STRICT, require_good_points
 from testbed.host.capacity import guests_at_once
 from topologies.units import Duration
 
@@ -67,6 +69,7 @@ if TYPE_CHECKING:
     metavar="10min",
     help="Stop a point after that much wall time.",
 )
+@click.option("--strict", is_flag=True, help=STRICT)
 @click.option("--force", is_flag=True, help="Run points again that are known already.")
 @click.option(
     "--dry-run",
@@ -90,6 +93,7 @@ def sweep(
     workers: int | None,
     scheduler: str | None,
     limit: Duration,
+    strict: bool,
     force: bool,
     dry_run: bool,
     out: Path,
@@ -103,7 +107,7 @@ def sweep(
         if dry_run:
             _describe(planned, out)
             return
-        raise SystemExit(_run(planned, out, workers, scheduler, limit.seconds, force))
+        raise SystemExit(_run(planned, out, workers, scheduler, limit.seconds, force, strict))
 
 
 def _describe(planned: Plan, out: Path) -> None:
@@ -140,6 +144,7 @@ def _run(
     scheduler: str | None,
     wall_seconds: float,
     force: bool,
+    strict: bool,
 ) -> int:
     from experiments.sweep.carrying_out import carry_out
     from experiments.sweep.progress import watching
@@ -157,7 +162,10 @@ def _run(
                 " from there."
             )
             raise
-    return make_page("sweep", folder)
+    status = make_page("sweep", folder)
+    if strict:
+        require_good_points(json.loads((folder / "sweep.json").read_text())["network"])
+    return status
 
 
 def run_study(
@@ -167,6 +175,7 @@ def run_study(
     seeds: Sequence[int],
     out: Path,
     limit: Duration | None,
+    strict: bool = False,
 ) -> int:
     """`run` of an experiment that is a sweep by itself: its grid, and what else was asked for."""
     from experiments.sweep.plan import plan
@@ -181,13 +190,13 @@ def run_study(
         SweepDefinition(named.name, tuple(settings.items()), tuple(seeds), metric=named.metric())
     )
     wall_seconds = limit.seconds if limit else _patience(planned)
-    return _run(planned, out, None, None, wall_seconds, force=False)
+    return _run(planned, out, None, None, wall_seconds, force=False, strict=strict)
 
 
 def _patience(planned: Plan) -> float:
     """Wall seconds that a point may take: ten minutes, or twice its own clock if that is longer."""
     clocks = (
-        len(spec.conditions) * max(flow.duration.seconds for flow in spec.flows)
+        len(spec.conditions) * max(flow.end.seconds for flow in spec.flows)
         for spec in (combination.spec for combination in planned.combinations)
     )
     return max(600.0, 2 * max(clocks))

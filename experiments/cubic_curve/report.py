@@ -16,8 +16,8 @@ LAW = Law(
     question="Does CUBIC's window follow the curve of RFC 9438 after a loss?",
     what="the congestion window",
     formula="W(t) = 0.4 (t - K)\N{SUPERSCRIPT THREE} + W_max, t seconds after the window was"
-    " reduced; K is the time to W_max, the window at the loss, or 0.85 times that if the loss before"
-    " came at a larger one (fast convergence)",
+    " reduced; K is the time to W_max, the window at the loss, or 0.85 times that if the loss"
+    " before came at a larger one (fast convergence)",
     source="RFC 9438, sections 4.2 and 4.7",
     tolerance=0.03,
     reason="The socket is looked at every 0.1 s, so an epoch begins up to 0.1 s before its first"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from experiments.definition.late_starts import MEANING, NONE, late_starts
 from experiments.definition.profiles import LINUX_2_6, under
 from experiments.spec import (
     Condition,
@@ -48,6 +49,7 @@ class CubicVsRenoParameters(LinkParameters):
     cc: str = word("cubic+reno", "Congestion controls to compare, joined by +.")
     sack: str = word("on", "Selective acknowledgement: on, off, or off+on.")
     streams: Count = parameter("1", Count, "Connections at once.")
+    late: str = word(NONE, MEANING)
     period: str = word(
         "today", "The kernel's settings: today, period (as Linux 2.6), or today+period."
     )
@@ -68,18 +70,20 @@ class CubicVsRenoParameters(LinkParameters):
 
 
 def experiment(parameters: CubicVsRenoParameters) -> ExperimentSpec:
-    """From right to left through the router; all connections start together and run as long."""
+    """From right to left through the router; all connections end together."""
     others = Channel(parameters.bw, queue=parameters.queue)
+    starts = late_starts(parameters.late, parameters.streams.base, parameters.duration)
     flows = (
         Flow(
             f"flow{number}",
             "right",
             "left",
-            parameters.duration,
+            parameters.duration - start,
             port=_PORT + number - 1,
             interval=Duration.parse("1s"),
+            start=start,
         )
-        for number in range(1, parameters.streams.base + 1)
+        for number, start in enumerate(starts, 1)
     )
     conditions = [
         _condition(cc, sack) for cc in parameters.algorithms for sack in words(parameters.sack)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from experiments.published.reasons import COUNTS, NO_FACK
-from experiments.published.tcp_assignment import LATE
 
 REASONS = (
     (
@@ -13,16 +12,5 @@ REASONS = (
         " % (three seeds), where RACK gave 11.9 and 54.4, 3.2 and 9.3. What is left is not"
         " explained, nor that CUBIC was published as faster than Reno, which without SACK has 8.3"
         " at 5 %. " + NO_FACK,
-    ),
-    (
-        "300 ms delay, .*1 stream, 1800 s",
-        "The short form sends for 120 s, and slow start weighs more in it: 29.9 Mbit/s in 60 s,"
-        " 30.4 in 120, 30.7 in 300.",
-    ),
-    (
-        "30 streams, 60 s",
-        LATE
-        + "Here 16 of 30 (CUBIC) and 16 (Reno) began 3 s late, in which the others had not filled"
-        " the path.",
     ),
 )

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from experiments.definition.late_starts import MEANING, NONE, late_starts
 from experiments.definition.profiles import LINUX_2_6_FULL_LINE, under
 from experiments.spec import (
     ExperimentSpec,
@@ -52,6 +53,7 @@ class CustomCcParameters(LinkParameters):
     module: str = word("exp", "The module: exp, or the path of a .c file.")
     cc: str = word("reno+own", "Congestion controls to compare, joined by +; own is the module's.")
     streams: Count = parameter("1", Count, "Connections at once.")
+    late: str = word(NONE, MEANING)
     period: str = word(
         "today", "The kernel's settings: today, period (as Linux 2.6), or today+period."
     )
@@ -76,13 +78,21 @@ class CustomCcParameters(LinkParameters):
 
 
 def experiment(parameters: CustomCcParameters) -> ExperimentSpec:
-    """From right to left through the router; all connections start together and run as long."""
+    """From right to left through the router; all connections end together."""
     module = parameters.loaded()
     algorithms = parameters.algorithms(module)
     others = Channel(parameters.bw, queue=parameters.queue)
+    starts = late_starts(parameters.late, parameters.streams.base, parameters.duration)
     flows = (
-        Flow(f"flow{number}", "right", "left", parameters.duration, port=_PORT + number - 1)
-        for number in range(1, parameters.streams.base + 1)
+        Flow(
+            f"flow{number}",
+            "right",
+            "left",
+            parameters.duration - start,
+            port=_PORT + number - 1,
+            start=start,
+        )
+        for number, start in enumerate(starts, 1)
     )
     conditions = under(PROFILE, parameters.period, map(sending_with, algorithms))
     return ExperimentSpec(

@@ -102,7 +102,22 @@ LINUX_2_6_32 = Profile(
         ),
     ),
 )
-LINUX_3_10 = Profile("Linux 3.10", (_NO_RACK,))
+_GIGABIT_ETHERNET = PeriodSetting(
+    "bw", "984.4mbit", "1 Gbit/s on the wire, with the same 24 bytes for each frame."
+)
+_OWN_NETEM = PeriodSetting(
+    "place",
+    "host",
+    "The published netem was on the sender's own port, so packets were lost and waited there, where"
+    " TCP small queues see them.",
+)
+_SMALL_QUEUES = PeriodSetting(
+    "net.ipv4.tcp_limit_output_bytes",
+    "262144",
+    "What a connection may have in its own host's queues in Red Hat's 3.10, which was published;"
+    " 4 MiB today.",
+)
+LINUX_3_10 = Profile("Linux 3.10", (_NO_RACK, _SMALL_QUEUES), (_GIGABIT_ETHERNET, _OWN_NETEM))
 DROPPER = "topology.links.1.rightward.bandwidth"
 """The setting of the rate at which the dropping router sends on."""
 LINUX_2_4 = Profile(

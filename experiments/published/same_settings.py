@@ -35,6 +35,7 @@ class MatchingTarget:
             "period_condition": self.period,
             "metric": self.target.metric,
             "flow": self.target.flow,
+            "among": self.target.among,
             "scale": self.target.scale,
             "command": command(self.target),
         }
@@ -64,7 +65,7 @@ def taken(target: Target, condition: str | None, runs: Iterable[Iterable[Row]]) 
     A run that has no value is left out.
     """
     chosen = ([row for row in rows if row["condition"] == condition] for rows in runs)
-    values = (value_of(rows, target.metric, target.flow) for rows in chosen)
+    values = (value_of(rows, target.metric, target.flow, target.among) for rows in chosen)
     return [round(value * target.scale, 6) for value in values if value is not None]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import import_module
 from typing import Any, Literal
@@ -19,9 +19,16 @@ TIMES: tuple[Time, ...] = ("today", "period")
 
 
 def combinations(targets: Iterable[Target]) -> dict[Target, dict[Time, Combination]]:
-    """What each target runs, today and under the profile of its time; both may be in one."""
+    """What each target runs, today and under the profile of its time; both may be in one.
+
+    Without those that are not run.
+    """
     names = {named.name for named in catalogue()}
-    return {target: _combinations(target) for target in targets if target.experiment in names}
+    return {
+        target: _combinations(target)
+        for target in targets
+        if target.is_run and target.experiment in names
+    }
 
 
 def specs(targets: Iterable[Target]) -> Iterator[ExperimentSpec]:
@@ -31,10 +38,9 @@ def specs(targets: Iterable[Target]) -> Iterator[ExperimentSpec]:
     )
 
 
-@cache
 def _combinations(target: Target) -> dict[Time, Combination]:
     return {
-        time: _combination(target.experiment, asked(target, time))
+        time: _combination(target.experiment, tuple(asked(target, time).items()))
         for time in times(target.experiment)
     }
 
@@ -45,21 +51,20 @@ def times(experiment: str) -> tuple[Time, ...]:
 
 
 def asked(target: Target, time: Time) -> dict[str, str]:
-    """What `--set` is given for a target, whose own settings stay under a profile.
+    """What `--set` is given for a target.
 
-    If the network was another one, each time has a run of its own.
+    Its own settings stay under a profile, but for what the row had `then`. If the network was
+    another one, each time has a run of its own.
     """
     profile, settings = profile_of(target.experiment), dict(target.settings)
     if profile is None:
         return settings
     if not profile.path:
         return settings | {"period": "today+period"}
-    network = (
-        {setting.name: setting.value for setting in profile.path} | dict(target.then)
-        if time == "period"
-        else {}
-    )
-    return network | settings | {"period": time}
+    if time == "today":
+        return settings | {"period": time}
+    path = {setting.name: setting.value for setting in profile.path}
+    return path | settings | dict(target.then) | {"period": time}
 
 
 def command(target: Target) -> str:
@@ -82,6 +87,10 @@ def described(target: Target) -> dict[str, Any]:
         "published_low": target.low,
         "published_high": target.high,
         "published_note": target.note,
+        "mean_of": target.mean_of,
+        "group": target.group,
+        "needs": target.needs,
+        "listed": target.listed,
         "why": target.why or None,
     }
 
@@ -93,6 +102,7 @@ def profile_of(experiment: str) -> Profile | None:
     return profile
 
 
-def _combination(experiment: str, chosen: Mapping[str, str]) -> Combination:
-    named = find(experiment)
-    return combination(named, chosen)
+@cache
+def _combination(experiment: str, chosen: tuple[tuple[str, str], ...]) -> Combination:
+    """Several numbers of one run have one combination."""
+    return combination(find(experiment), dict(chosen))

@@ -47,15 +47,16 @@ def _with_repetitions(published: Sequence[Target]) -> Iterator[Target]:
     """If the same was measured several times and each is a row: the range of all in each."""
     groups: dict[object, list[float]] = {}
     for target in published:
-        if target.published is not None:
+        if target.published is not None and not target.listed:
             groups.setdefault(_measured(target), []).append(target.published)
     for target in published:
-        values = groups.get(_measured(target), [])
+        values = [] if target.listed else groups.get(_measured(target), [])
         yield replace(target, low=min(values), high=max(values)) if len(values) > 1 else target
 
 
 def _measured(target: Target) -> object:
-    return target.experiment, target.settings, target.condition, target.metric, target.flow
+    run = target.experiment, target.settings, target.condition
+    return *run, target.metric, target.flow, target.among, target.mean_of
 
 
 def chosen(quick: bool, names: Sequence[str]) -> list[Target]:

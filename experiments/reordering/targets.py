@@ -4,29 +4,37 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from analysis.reporting.tables import published_rows
 from experiments.published.target import PublishedStudy, Target
 from experiments.published.tcp_assignment import SOURCE, Row, assigned, duration
 
-STUDY = PublishedStudy(SOURCE, order=5)
-_HIGHEST = {"10^14": "2147483647", "10^15": "2147483647"}
+STUDY = PublishedStudy(SOURCE, order=5, processor_seconds=(36.0, 36.0))
+_VALUES = {"10^14": 10**14, "10^15": 10**15}
+_HIGHEST = 2**31 - 1
 """What a kernel takes for thresholds that do not fit into its integers."""
+_BYTE = 256
+"""Values of a connection's threshold before Linux 3.19: `u8 reordering` in struct tcp_sock
+(include/linux/tcp.h) takes the lowest byte of the sysctl, of 100000 it is 160, of 10^14 0.
+"""
 
 
-def targets(quick: bool) -> Iterator[Target]:
+def targets(_quick: bool) -> Iterator[Target]:
     """A target for each rate."""
     for row in published_rows(Path(__file__).with_name("published.csv")):
+        threshold = _threshold(row)
         settings = {
             "cc": row["congestion_control"],
             "jitter": "75ms" if "75 ms" in row["condition"] else "0s",
-            "threshold": _threshold(row),
-            "duration": duration(row, quick),
+            "threshold": str(min(threshold, _HIGHEST)),
+            "duration": duration(row),
         }
-        yield assigned(row, "reordering", settings, row["congestion_control"])
+        target = assigned(row, "reordering", settings, row["congestion_control"])
+        yield replace(target, then=(("threshold", str(threshold % _BYTE)),))
 
 
-def _threshold(row: Row) -> str:
+def _threshold(row: Row) -> int:
     match = re.search(r"tcp_reordering=(\S+)", row["condition"])
-    return _HIGHEST.get(match[1], match[1]) if match else "3"
+    return int(_VALUES.get(match[1], match[1])) if match else 3

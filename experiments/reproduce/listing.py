@@ -101,5 +101,5 @@ def _notes(name: str, is_experiment: bool, quick: bool) -> list[str]:
             "This study is not an experiment of this version yet: its published numbers are listed,"
             " ours are not."
         ]
-    short_form = published_study(name).short_form
-    return [short_form] if quick and short_form else []
+    study = published_study(name)
+    return [*([study.short_form] if quick and study.short_form else []), *study.notes]

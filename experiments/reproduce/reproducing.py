@@ -5,13 +5,14 @@ from __future__ import annotations
 import datetime
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import testbed
 from experiments.published.target import Target
 from experiments.published.target_points import combinations
 from experiments.published.targets import published_study
+from experiments.reproduce.duration_estimate import estimated
 from experiments.reproduce.listing import ReproducedRuns, studies
 from experiments.running.session import for_page, hand_over, lab_facts
 from experiments.running.store import new_run
@@ -22,11 +23,18 @@ from testbed.lab.ready import Lab
 
 
 def carry_out(
-    targets: Sequence[Target], quick: bool, out: Path, way: PointRunner, watch: Watch
+    targets: Sequence[Target],
+    quick: bool,
+    out: Path,
+    way: PointRunner,
+    watch: Watch,
+    only: Sequence[str] = (),
+    tell: Callable[[str], None] = lambda _: None,
 ) -> Path:
     """Run what is not known yet, and return the finished folder with reproduction.json.
 
-    What was run is kept in any case: the same call goes on.
+    What was run is kept in any case: the same call goes on. `only` names the studies if some were
+    chosen, and `tell` gets a sentence on how long it may take.
     """
     begun, carried, status = time.monotonic(), ReproducedRuns(), "interrupted"
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
@@ -42,6 +50,7 @@ def carry_out(
                 if point.key in kept:
                     carried.records[point.combination.digest, point.seed] = kept[point.key]
             missing = [point for point in points if point.key not in kept]
+            tell(estimated(points, missing, quick, way.slots))
             for point, record in run_points(missing, way, memory, watch):
                 carried.records[point.combination.digest, point.seed] = record
             status = "complete"
@@ -56,6 +65,7 @@ def carry_out(
                 "format": 1,
                 "id": run.identifier,
                 "mode": "quick" if quick else "full",
+                "only": list(only),
                 **for_page(way.lab),
                 **facts,
                 **_totals(carried),

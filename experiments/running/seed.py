@@ -39,7 +39,7 @@ def needed_mib(spec: ExperimentSpec) -> int:
     """
     hosts, flows = len(spec.topology.named("host")), len(spec.flows)
     captures = spec.capture_bytes() // len(spec.conditions)
-    longest = max(flow.duration.seconds for flow in spec.flows)
+    longest = max(flow.end.seconds for flow in spec.flows)
     samples = 640 * min(20 * flows, _SAMPLES) * 1.5 * longest
     return 256 + hosts + 3 * flows + int(3 * captures + samples) // 2**20 + _buffers_mib(spec)
 
@@ -47,8 +47,9 @@ def needed_mib(spec: ExperimentSpec) -> int:
 def _buffers_mib(spec: ExperimentSpec) -> int:
     """MiB with which the kernel does not run short of TCP memory while every flow fills its path.
 
-    Counted only if windows reach that far. A flow holds about two windows: in flight, and
-    written but not sent.
+    Counted only if buffers are larger than usual. A sender fills its buffer, but for no more than
+    twice what is in flight (tcp_sndbuf_expand in net/ipv4/tcp_input.c); a receiver may hold what is
+    in flight out of order. A tenth more is the kernel's own per segment.
     """
     ways = [
         (
@@ -58,13 +59,19 @@ def _buffers_mib(spec: ExperimentSpec) -> int:
         for flow in spec.flows
     ]
     in_flight = [channel.bandwidth.base * delay.seconds / 8 for channel, delay in ways]
-    settings = [dict(condition.sysctls) for condition in spec.conditions]
-    largest = max(
-        int((baseline.HOST | values)["net.ipv4.tcp_rmem"].split()[2]) for values in settings
-    )
-    if largest <= int(baseline.HOST["net.ipv4.tcp_rmem"].split()[2]):
+    received, sent = (_largest(spec, f"net.ipv4.tcp_{name}") for name in ("rmem", "wmem"))
+    if not received and not sent:
         return 0
-    return int(sum(2.5 * _TCP_SHARE * min(amount, largest) for amount in in_flight)) // 2**20
+    held = sum(min(2 * amount, sent or amount) + min(amount, received) for amount in in_flight)
+    return int(1.1 * _TCP_SHARE * held) // 2**20
+
+
+def _largest(spec: ExperimentSpec, sysctl: str) -> int:
+    """The largest buffer that a condition allows, in bytes; 0 if it is no larger than usual."""
+    usual = baseline.HOST[sysctl]
+    texts = [dict(condition.sysctls).get(sysctl, usual) for condition in spec.conditions]
+    largest = max(int(text.split()[2]) for text in texts)
+    return largest if largest > int(usual.split()[2]) else 0
 
 
 def memory_for(spec: ExperimentSpec) -> int:

@@ -32,7 +32,7 @@ from topologies.errors import TcplabError
 
 Testbed = Literal["native", "virtual"]
 NetworkJudge = Callable[[Path], dict[str, Any] | None]
-"""Gives the verdict on the network of a run that is whole but for its manifest (docs/verdict.md)."""
+"""Gives the verdict on the network of a run that lacks only its manifest (docs/verdict.md)."""
 _START = 11.0  # seconds until Open vSwitch may be started in a guest
 _CONDITION_OVERHEAD = 6.0
 """Seconds; a condition's servers, captures and the drain of buffers, as a guess for the bar."""
@@ -56,7 +56,7 @@ class RunRequest:
 
     def expected_seconds(self) -> float:
         """About how long one seed takes on its own clock."""
-        longest = max(flow.duration.seconds for flow in self.spec.flows)
+        longest = max(flow.end.seconds for flow in self.spec.flows)
         return _START + len(self.spec.conditions) * (1.3 * longest + _CONDITION_OVERHEAD)
 
 
@@ -104,7 +104,7 @@ def carry_out(
         )
         try:
             _prepare(run, request)
-            for seed, ended in _carried(request, ready, run.folder / "raw", progress):
+            for seed, ended in carried(request, ready, run.folder / "raw", progress):
                 record.take(seed, ended, run.folder / "raw" / f"seed-{seed}")
             record.finish()
             record.network = judged(run.folder) if judged else None
@@ -126,7 +126,7 @@ Ended = Usage | TcplabError
 """What a seed took, or why it failed."""
 
 
-def _carried(
+def carried(
     request: RunRequest, ready: Lab | None, raw: Path, progress: Callable[[int], Progress]
 ) -> Iterator[tuple[int, Ended]]:
     """All seeds as they end: one at a time in real time or if there is one, else in parallel."""

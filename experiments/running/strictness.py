@@ -10,6 +10,8 @@ from typing import Any
 from topologies.errors import TcplabError
 
 GOOD = "good"
+STRICT = "Fail unless the network is good: all that was measured of it is as asked for."
+"""What help says of the option."""
 _REMEDY = "Its page has a table of what was asked and what was measured; docs/verdict.md explains."
 
 
@@ -21,6 +23,16 @@ def require_good_network(run: Path) -> None:
     if not is_good(network):
         reason = next(iter(network["reasons"]), "")
         raise TcplabError(f"The network is {network['verdict']}: {reason}", _REMEDY)
+
+
+def require_good_points(counts: Mapping[str, int]) -> None:
+    """Raises TcplabError unless the network of every point is good; `counts` is by verdict."""
+    others = {verdict: number for verdict, number in counts.items() if verdict != GOOD}
+    if others:
+        words = ", ".join(f"{number} {verdict}" for verdict, number in others.items())
+        raise TcplabError(
+            f"The network of {sum(others.values())} points is not good: {words}.", _REMEDY
+        )
 
 
 def is_good(network: Mapping[str, Any]) -> bool:

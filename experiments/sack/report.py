@@ -91,6 +91,10 @@ def _notes(results: RunResults) -> list[str]:
     ]
     return [
         *notes,
+        (
+            "The capture that was published for SACK on has no SACK in it: its figures are left out"
+            " here. ./tcplab reproduce --only sack has them, beside ours without SACK."
+        ),
         *_factor_note(results),
         *_window_note(results),
         *_first_segment_note(results),

@@ -22,7 +22,7 @@ from experiments.spec import (
     word,
 )
 from topologies.errors import UsageError
-from topologies.topology_spec import Channel
+from topologies.topology_spec import Channel, TopologySpec
 from topologies.two_hosts import two_hosts
 from topologies.units import Duration, Packets, Rate, Share
 
@@ -61,6 +61,9 @@ GRID = {"loss": LOSSES}
 QUICK, FULL = {"duration": "30s"}, {"duration": "300s"}
 PROFILE = LINUX_3_10
 METRIC = "mean_second_kbit_s"
+_SWITCHES = {"tso": ("on", "off"), "place": ("path", "host")}
+_OWN_LINE = Packets(1000)
+"""What a netem holds by default; the published `tc qdisc` names no other limit."""
 PROGRESS = (METRIC, "resent_percent")
 
 
@@ -78,13 +81,40 @@ class SackLossSweepParameters(LinkParameters):
         "on or off: segmentation offloads; on, as the published counts show, a loss takes up to"
         " 64 KB.",
     )
+    place: str = word(
+        "path",
+        "Where packets are lost and wait: path, at a switch; host, in the sender's own netem, as"
+        " published.",
+    )
     period: str = word(
         "today", "The kernel's settings: today, period (as Linux 3.10), or today+period."
     )
 
     def __post_init__(self) -> None:
-        if self.tso not in ("on", "off"):
-            raise UsageError(f"tso cannot be '{self.tso[:40]}'.", "Choose on or off.")
+        for name, choices in _SWITCHES.items():
+            if getattr(self, name) not in choices:
+                raise UsageError(
+                    f"{name} cannot be '{getattr(self, name)[:40]}'.",
+                    f"Choose {' or '.join(choices)}.",
+                )
+
+    def network(self) -> TopologySpec:
+        """Two hosts; the path loses and queues packets, or the sender's own port."""
+        path = self.channel()
+        network = two_hosts(path, replace(path, loss=Share(0)))
+        return network if self.place == "path" else self._of_host(network)
+
+    def _of_host(self, network: TopologySpec) -> TopologySpec:
+        """The same round trip, all of its delay on the way back.
+
+        No port behind the sender's own has a rate: each would cut buffers into frames. So the
+        receiver gets them whole, as from a card that puts frames together again (GRO).
+        """
+        own = Channel(self.bw, loss=self.loss, queue=self.queue, line=_OWN_LINE)
+        back = replace(self.channel(), delay=self.delay + self.delay, loss=Share(0))
+        cable, other = network.links
+        links = (replace(cable, rightward=own, leftward=back), replace(other, rightward=None))
+        return replace(network, links=links, shaping_hosts=("h1",))
 
 
 def experiment(parameters: SackLossSweepParameters) -> ExperimentSpec:
@@ -92,10 +122,6 @@ def experiment(parameters: SackLossSweepParameters) -> ExperimentSpec:
 
     Nothing is captured: the sockets prove the condition.
     """
-    forward = parameters.channel()
-    back = Channel(
-        parameters.bw, parameters.delay, jitter=parameters.jitter, queue=parameters.queue
-    )
     flow = Flow("flow1", "h1", "h2", parameters.duration, interval=Duration.parse("1s"))
     conditions = under(PROFILE, parameters.period, (sack(on=False), sack(on=True)))
     off, on = conditions[0], conditions[len(conditions) // 2]
@@ -103,7 +129,7 @@ def experiment(parameters: SackLossSweepParameters) -> ExperimentSpec:
         name="sack_loss_sweep",
         claim=claim_of(__doc__),
         topology=replace(
-            two_hosts(forward, back), segmentation="on" if parameters.tso == "on" else "off"
+            parameters.network(), segmentation="on" if parameters.tso == "on" else "off"
         ),
         flows=(flow,),
         conditions=conditions,

@@ -18,7 +18,7 @@ from experiments.definition.catalogue import part
 from experiments.definition.grid import Combination
 from experiments.running.session import for_page, hand_over, lab_facts
 from experiments.running.store import new_run
-from experiments.sweep import row_table
+from experiments.sweep import network_verdicts, row_table
 from experiments.sweep.plan import Plan, described
 from experiments.sweep.point import Point, Record, origin
 from experiments.sweep.point_store import PointStore, results
@@ -166,7 +166,11 @@ def _write(folder: Path, progress: _Progress, facts: dict[str, Any]) -> None:
         **facts,
         "seeds": sorted({point.seed for point, _ in ended}),
         "failures": failures,
-        "warnings": [warning for _, record in ended for warning in record["warnings"]],
+        "warnings": [
+            *network_verdicts.warnings(ended),
+            *(warning for _, record in ended for warning in record["warnings"]),
+        ],
+        network_verdicts.NETWORK: network_verdicts.counted(record for _, record in ended),
         "points": {
             "wanted": len(progress.points),
             "done": progress.count("complete"),

@@ -9,11 +9,12 @@ import polars
 
 from analysis.records.row_columns import METRICS
 from experiments.definition.grid import Factor
+from experiments.sweep.network_verdicts import NETWORK, verdict_of
 from experiments.sweep.point import Point, Record
 
 
 def table(factors: Sequence[Factor], points: Iterable[tuple[Point, Record]]) -> polars.DataFrame:
-    """All rows of proved points, in the order of `points`.
+    """All rows of proved points, in the order of `points`, each with its network's verdict.
 
     Factors are text and, if they are quantities, a number.
     """
@@ -22,6 +23,7 @@ def table(factors: Sequence[Factor], points: Iterable[tuple[Point, Record]]) -> 
         schema |= {factor.name: polars.String}
         schema |= {factor.column: polars.Float64} if factor.column != factor.name else {}
     schema |= {"condition": polars.String, "flow": polars.String, "seed": polars.Int64}
+    schema |= {NETWORK: polars.String}
     schema |= {metric.name: polars.Float64 for metric in METRICS}
     numbers = {
         factor.name: {value: factor.number(value) for value in factor.values}
@@ -32,7 +34,8 @@ def table(factors: Sequence[Factor], points: Iterable[tuple[Point, Record]]) -> 
     for point, record in points:
         chosen = _chosen(factors, dict(point.combination.values), numbers)
         for row in record["rows"]:
-            values = {"point": point.key, "seed": point.seed, **chosen, **row}
+            own = {"point": point.key, "seed": point.seed, NETWORK: verdict_of(record)}
+            values = {**own, **chosen, **row}
             for name, column in columns.items():
                 column.append(values.get(name))
     return polars.DataFrame(columns, schema=schema)

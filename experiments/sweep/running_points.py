@@ -32,13 +32,17 @@ class Watch(Listener, Protocol):
 
 @dataclass(frozen=True)
 class PointRunner:
-    """How to carry a plan out. `engine` opens one; it is not called if nothing has to be run."""
+    """How to carry a plan out. `engine` opens one; it is not called if nothing has to be run.
+
+    `slots` guests run at once; None for a cluster, which does not say.
+    """
 
     lab: Lab
     engine: Callable[[Listener], AbstractContextManager[Engine]]
     workers: str
     wall_seconds: float = 600.0
     force: bool = False
+    slots: int | None = None
 
 
 def way_to_workers(
@@ -63,7 +67,12 @@ def way_to_workers(
         )
     slots = guests_at_once(max(map(needed_mib, specs)), workers)
     return PointRunner(
-        ready, partial(local_engine, ready, slots), f"{slots} on this machine", wall_seconds, force
+        ready,
+        partial(local_engine, ready, slots),
+        f"{slots} on this machine",
+        wall_seconds,
+        force,
+        slots,
     )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import typing
 from dataclasses import dataclass
 
+from experiments.definition.late_starts import MEANING, NONE, late_starts
 from experiments.definition.profiles import LINUX_2_6, under
 from experiments.spec import (
     Condition,
@@ -47,6 +48,7 @@ class UdpFairnessParameters:
     udp: Rate = parameter("20mbit", Rate, "Rate at which the UDP flow sends.")
     streams: Count = parameter("10", Count, "TCP flows.")
     duration: Duration = parameter("60s", Duration, "How long all of them send.")
+    late: str = word(NONE, MEANING)
     period: str = word(
         "today", "The kernel's settings: today, period (as Linux 2.6), or today+period."
     )
@@ -62,14 +64,22 @@ class UdpFairnessParameters:
 
 
 def experiment(parameters: UdpFairnessParameters) -> ExperimentSpec:
-    """All flows start together and run as long, towards left."""
+    """Towards left; all flows end together, and UDP is there from the start."""
     discipline = typing.cast(Discipline, parameters.queueing)
     shared = Channel(parameters.bw, parameters.delay, queue=parameters.queue, discipline=discipline)
     others = Channel(parameters.bw, parameters.delay, queue=parameters.queue)
     udp = Flow("udp", "top", "left", parameters.duration, port=_UDP_PORT, rate=parameters.udp)
+    starts = late_starts(parameters.late, parameters.streams.base, parameters.duration)
     tcp = (
-        Flow(f"tcp{number}", "right", "left", parameters.duration, port=_TCP_PORT + number - 1)
-        for number in range(1, parameters.streams.base + 1)
+        Flow(
+            f"tcp{number}",
+            "right",
+            "left",
+            parameters.duration - start,
+            port=_TCP_PORT + number - 1,
+            start=start,
+        )
+        for number, start in enumerate(starts, 1)
     )
     condition = Condition(
         "together", "TCP and UDP together", (), (Proof("congestion_control", "cubic"),)

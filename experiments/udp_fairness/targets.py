@@ -3,19 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from analysis.reporting.tables import published_rows
-from experiments.published.target import PublishedStudy, Target
-from experiments.published.tcp_assignment import SOURCE, assigned, duration
+from experiments.published.target import PublishedStudy, Target, as_number
+from experiments.published.tcp_assignment import (
+    SOURCE,
+    Row,
+    assigned,
+    duration,
+    lines_of,
+    with_flows,
+)
 
-STUDY = PublishedStudy(SOURCE, order=4)
+STUDY = PublishedStudy(
+    SOURCE,
+    order=4,
+    notes=(
+        "Of 20 lines of parallel flows (published_flows.csv) the slowest and the fastest of each"
+        " transfer are rows. The amounts that iperf printed beside each rate are none.",
+    ),
+    processor_seconds=(53.0, 53.0),
+)
 
 
-def targets(quick: bool) -> Iterator[Target]:
-    """A target for each rate."""
+def targets(_quick: bool) -> Iterator[Target]:
+    """A target for each rate, for what UDP lost and how it varied, and for TCP's extreme flows."""
+    flows = published_rows(Path(__file__).with_name("published_flows.csv"))
+    datagrams = published_rows(Path(__file__).with_name("published_datagrams.csv"))
     for row in published_rows(Path(__file__).with_name("published.csv")):
-        queueing = "sfq" if "sfq" in row["condition"] else "fifo"
-        settings = {"queueing": queueing, "duration": duration(row, quick)}
-        flow = "udp" if row["flow"] == "udp" else "tcp*"
-        yield assigned(row, "udp_fairness", settings, "together", flow=flow)
+        rate = _rate(row)
+        if row["flow"] == "udp":
+            (line,) = (line for line in datagrams if line["condition"] == row["condition"])
+            yield from _of_datagrams(rate, line)
+        else:
+            yield from with_flows(rate, lines_of(row, flows))
+
+
+def _rate(row: Row) -> Target:
+    queueing = "sfq" if "sfq" in row["condition"] else "fifo"
+    settings = {"queueing": queueing, "duration": duration(row)}
+    flow = "udp" if row["flow"] == "udp" else "tcp*"
+    return assigned(row, "udp_fairness", settings, "together", flow=flow)
+
+
+def _of_datagrams(rate: Target, line: Row) -> Iterator[Target]:
+    yield rate
+    columns = (
+        ("datagrams lost", "%", "udp_lost_percent", "lost_percent"),
+        ("jitter of datagrams", "ms", "udp_jitter_ms", "jitter_ms"),
+    )
+    for quantity, unit, metric, column in columns:
+        yield replace(
+            rate,
+            quantity=quantity,
+            unit=unit,
+            published=as_number(line[column]),
+            metric=metric,
+            scale=1.0,
+            note="",
+            group="datagrams",
+        )

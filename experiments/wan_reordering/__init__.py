@@ -75,7 +75,7 @@ class WanReorderingParameters:
     delay: Duration = parameter("35ms", Duration, "Delay of the path, each way.")
     queue: Packets = parameter("100000", Packets, "Packets that can wait for the path, each way.")
     buffer: Size = parameter(
-        "93MB", Size, "Largest socket buffer, at both ends: a window of 85 MB, as published."
+        "128MiB", Size, "Largest socket buffer, at both ends: README.md says why so much."
     )
     duration: Duration = parameter("60s", Duration, "How long the sender sends.")
     period: str = word(

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from experiments.running.capture_differences import Difference
 from labs.definition.course import Variant
-from labs.grading.authenticity import Difference
 from labs.grading.inspection import InspectedHandIn
 from labs.grading.intake import HandIn
 from labs.grading.marking import AnswerMark

@@ -18,9 +18,10 @@ from analysis.records.evidence_file import EnvironmentFile
 from analysis.records.json_reader import Record as JsonRecord
 from analysis.records.json_reader import parse
 from analysis.records.manifest import RunManifest
+from experiments.running.capture_differences import packets
 from experiments.sweep.point import Record
 from labs.definition.lab_spec import LabRun
-from labs.grading.authenticity import packets, shared_packets
+from labs.grading.authenticity import shared_packets
 from labs.grading.case import Case
 from labs.grading.inspection import HandedInRun
 from labs.measuring.contained import contained

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from experiments.running.capture_differences import Difference, differences
 from experiments.sweep.point import Record
 from labs.definition.course import Course, Variant
 from labs.definition.lab_runs import seeds_of, settings
 from labs.definition.lab_spec import LabRun
-from labs.grading.authenticity import Difference, differences, inconsistencies
+from labs.grading.authenticity import inconsistencies
 from labs.grading.case import Case
 from labs.grading.inspection import HandedInRun
 from labs.grading.real_time_checks import check_label
@@ -111,7 +112,7 @@ def settle(
         bool(differing) and all(difference.cut for difference in differing) and not other_files
     )
     kind = "cut short" if only_cut else "captures" if differing else "files"
-    sentences = [_sentence(difference) for difference in differing[:_SHOWN]] or [
+    sentences = [difference.sentence for difference in differing[:_SHOWN]] or [
         f"{other_files[0]} is another file than the run gives"
     ]
     case.flag(
@@ -119,15 +120,6 @@ def settle(
     )
     if not only_cut:
         _measure(case, run, handed_in)
-
-
-def _sentence(difference: Difference) -> str:
-    if not difference.packet:
-        return f"{difference.file}: {difference.what}"
-    return (
-        f"{difference.file} differs from packet {difference.packet:,} on, {difference.seconds:.3f}"
-        f" s after its first: {difference.what}"
-    )
 
 
 def _measure(case: Case, run: LabRun, handed_in: HandedInRun) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+from analysis.records.problems import Problems
+from analysis.records.run_directory import read_run
 from experiments.running.seed import limits_for
 from experiments.running.session import RunRequest, carry_out, choose
 from labs.definition.assignment import Assignment
@@ -51,4 +54,11 @@ def carry_out_run(
         out,
         limits_for(combination.spec, wall),
     )
-    return carry_out(request, lab, lambda _index: lambda _phase, _elapsed: None)
+    return carry_out(request, lab, lambda _index: lambda _phase, _elapsed: None, _judged)
+
+
+def _judged(run: Path) -> dict[str, Any]:
+    """The verdict on the network, as the manifest keeps it."""
+    from analysis.network.network_verdict import judge_network  # polars: a quarter of a second
+
+    return judge_network(read_run(run, Problems())).as_data()

@@ -140,19 +140,26 @@ class LiveNetwork:
                 for port in self._shaped()
                 if port.node == node or {port.node, node} <= set(switches)
             ]
-            frame = self.topology.mtu.base + shaping.FRAME - ETHERNET.base
+            of_host = self.topology.kind(node) == "host"
+            has_buffers = of_host and self.topology.segmentation == "on"
+            frame = shaping.buffer(self._frame()) if has_buffers else self._frame()
+            is_line = self.has_lines and not has_buffers
             shaped = [(port.name, port.channel) for port in ports if port.channel]
             lines = [
                 line
                 for name, channel in shaped
-                for line in shaping.commands(name, channel, frame, self.has_lines)
+                for line in shaping.commands(name, channel, frame, is_line, of_host)
             ]
             self.output(node, ["tc", "-batch", "-"], "\n".join(lines))
             rows = self._qdisc_rows(node)
             for name, channel in shaped:
-                self.settings += shaping.compare(name, channel, rows, frame)
+                self.settings += shaping.compare(name, channel, rows, frame, of_host)
             with network_namespace(self.pid(node)):
                 self.rewindings[node] = netem_draws.rewindings([name for name, _ in shaped])
+
+    def _frame(self) -> int:
+        """Bytes that tc counts for a full frame on a cable."""
+        return self.topology.mtu.base + shaping.FRAME - ETHERNET.base
 
     @property
     def can_rewind(self) -> bool:

@@ -26,6 +26,8 @@ from topologies.topology_spec import Channel
 from topologies.units import Duration, Rate, Share
 
 FRAME = 1514  # bytes that tc counts for a full Ethernet frame
+_BUFFER = 65535  # bytes of IP that TCP hands down at once if segmentation is on
+_HEADERS = 66  # bytes of Ethernet, IP, and TCP with timestamps in front of each segment
 # netem without delay, jitter or rate does not detach packets.
 SHORTEST_DELAY = Duration.parse("100ns")
 _LINE = 1  # bytes of burst that make a line of the lab kernel's tbf
@@ -46,20 +48,26 @@ class InterfaceSetting:
 
 
 def commands(
-    interface: str, channel: Channel, frame: int = FRAME, is_line: bool = False
+    interface: str,
+    channel: Channel,
+    frame: int = FRAME,
+    is_line: bool = False,
+    of_host: bool = False,
 ) -> list[str]:
     """Lines for `tc -batch` that give `interface` the channel. Full frames have `frame` bytes.
 
-    With `is_line`, which only the lab kernel can, every packet takes its own time at the rate.
+    With `is_line`, which only the lab kernel can, every packet takes its own time at the rate. Port
+    `of_host` leaves packets to the sockets that sent them.
     """
     device = f"dev {interface}"
-    delay = max(channel.delay, SHORTEST_DELAY)
+    delay = _delay(channel, of_host)
     line = f"delay {microseconds(delay)}" + (
         f" {microseconds(channel.jitter)}" if channel.jitter.base else ""
     )
     loss = f" loss {channel.loss}" if channel.loss.base else ""
     rate = (
-        f"rate {channel.bandwidth.base}bit burst {_LINE if is_line else burst(channel, frame)}"
+        f"rate {channel.bandwidth.base}bit"
+        f" burst {_LINE if is_line else burst(channel, frame, of_host)}"
         f" limit {channel.queue.base * frame}"
     )
     return [
@@ -69,14 +77,30 @@ def commands(
     ]
 
 
+def _delay(channel: Channel, of_host: bool) -> Duration:
+    return channel.delay if of_host else max(channel.delay, SHORTEST_DELAY)
+
+
 def microseconds(value: Duration) -> str:
     """For netem, whose parser takes fractions but no nanoseconds."""
     return f"{value.base // 1000}.{value.base % 1000:03d}us"
 
 
-def burst(channel: Channel, frame: int = FRAME) -> int:
-    """Bytes that may leave back to back: two frames, or what the rate carries in _BURST_TIME."""
-    return max(2 * frame, channel.bandwidth.base * _BURST_TIME.base // (8 * 10**9))
+def burst(channel: Channel, frame: int = FRAME, of_host: bool = False) -> int:
+    """Bytes that may leave back to back: two frames, or what the rate carries in _BURST_TIME.
+
+    A host's own port lets out one frame, which is a whole buffer if segmentation is on.
+    """
+    least = frame if of_host else 2 * frame
+    return max(least, channel.bandwidth.base * _BURST_TIME.base // (8 * 10**9))
+
+
+def buffer(frame: int) -> int:
+    """What tc counts for the largest buffer of segments in frames of `frame` bytes.
+
+    Each segment has headers of its own (qdisc_pkt_len_init in net/core/dev.c).
+    """
+    return _BUFFER // (frame - _HEADERS) * frame
 
 
 def _queue(channel: Channel, frame: int) -> str:
@@ -130,7 +154,11 @@ def _limit(queue: dict[str, Any], channel: Channel, frame: int) -> int:
 
 
 def compare(
-    interface: str, channel: Channel, rows: list[dict[str, Any]], frame: int = FRAME
+    interface: str,
+    channel: Channel,
+    rows: list[dict[str, Any]],
+    frame: int = FRAME,
+    of_host: bool = False,
 ) -> list[InterfaceSetting]:
     """Each field of the channel beside what `tc -j qdisc show` says of the interface.
 
@@ -152,7 +180,7 @@ def compare(
         ),
         (
             "delay",
-            *as_duration(max(channel.delay, SHORTEST_DELAY)),
+            *as_duration(_delay(channel, of_host)),
             *as_duration(Duration(round(delay * 1e9))),
             TICK,
         ),

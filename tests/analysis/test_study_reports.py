@@ -142,20 +142,19 @@ def long_path(tmp_path: Path) -> RunReport:
     return make_report(made_run(tmp_path, "cubic_vs_reno", LONG, flows, said, [number]))
 
 
-def test_a_published_number_gets_a_verdict_for_each_way(
+def test_a_published_number_stands_beside_ours_and_one_run_is_no_verdict(
     long_path: RunReport, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (judged,) = long_path.published.rows
     assert (judged.row.period, judged.row.today) == ((29.6,), (59.4,))
-    assert judged.period_verdict.word == "agrees"
-    assert judged.today_verdict.text("Mbit/s") == "differs by a factor of 2.0 (ours is higher)"
+    assert judged.period_verdict.word == judged.today_verdict.word == "not judged"
     print_report(long_path)
     for text in (
         capsys.readouterr().out,
         long_path.page.read_text(),
         (long_path.page.parent / "answers.md").read_text(),
     ):
-        assert "29.7" in text and "agrees" in text and "differs by a" in text
+        assert "29.7" in text and "not judged" in text
 
 
 def test_a_way_that_was_not_run_has_no_column(tmp_path: Path) -> None:

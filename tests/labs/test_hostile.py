@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from experiments.running.capture_differences import differences
 from labs.definition.assignment import ANSWERS
 from labs.definition.handed_in_pictures import picture_kind
 from labs.grading.archives import Refusal
-from labs.grading.authenticity import differences, inconsistencies
+from labs.grading.authenticity import inconsistencies
 from labs.grading.inspection import inspect
 from labs.grading.unpacking import unpack
 from labs.measuring.contained import Allowance, NotContained, contained

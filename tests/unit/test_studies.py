@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+from collections import Counter
 from typing import Any
 
 import pytest
 
+from analysis.measures import metric_keys
 from analysis.records.row_columns import METRICS, Row
-from analysis.reporting.quantities import TRANSFER
 from analysis.reporting.tables import published_rows
-from experiments.definition.catalogue import Experiment, catalogue, find, part
+from experiments.definition.catalogue import Experiment, catalogue, find
 from experiments.definition.grid import combination
-from experiments.definition.grid import combinations as grid_of
 from experiments.definition.profiles import (
     DROPPER,
     LINUX_2_4,
@@ -25,18 +23,12 @@ from experiments.definition.profiles import (
 )
 from experiments.definition.single_run import single
 from experiments.published.same_settings import published_beside
-from experiments.published.target import Target
 from experiments.published.target_points import asked, combinations, times
 from experiments.published.targets import chosen, targets
-from experiments.reproduce.reproducing import carry_out
 from experiments.spec import Condition, ExperimentSpec, Proof, congestion_control
 from experiments.sweep.plan import plan
-from experiments.sweep.point import CAPTURES, Record, origin
 from experiments.sweep.published_values import published_of
-from experiments.sweep.python import SilentWatch
-from experiments.sweep.running_points import PointRunner
 from experiments.sweep.sweep_definition import SweepDefinition
-from tests.unit.made_sweeps import LAB, Engine
 from topologies.errors import UsageError
 
 PUBLISHED_ORDER = (
@@ -49,6 +41,7 @@ PUBLISHED_ORDER = (
     "wan_reordering",
     "packet_dropper",
 )
+SACK_COLUMNS = ("sack_off", "sack_on", "second_capture")
 PROFILES = (LINUX_2_4, LINUX_2_6, LINUX_2_6_FULL_LINE, LINUX_2_6_32, LINUX_3_10)
 
 
@@ -98,22 +91,78 @@ def test_studies_are_reproduced_in_the_order_that_they_say() -> None:
     assert tuple(names) == PUBLISHED_ORDER
 
 
+def _lines(study: str, name: str) -> int:
+    return len(published_rows(find(study).file.with_name(f"{name}.csv")))
+
+
 @pytest.mark.parametrize("quick", [True, False])
-def test_every_published_number_has_a_target(quick: bool) -> None:
-    every = targets(quick)
-    repeating = [named.name for named in catalogue() if part(named.name, "targets")]
-    rows = sum(len(published(name)) for name in repeating if name != "sack")
-    pairs = [row[word] for row in published("sack") for word in ("sack_off", "sack_on")]
-    assert len(every) == rows + len([number for number in pairs if number]) == 125 + 33
-    assert len({(target.where, target.quantity, target.experiment) for target in every}) == len(
-        every
-    )
+def test_every_line_of_the_files_has_its_rows(quick: bool) -> None:
+    """How many rows a study has, counted from its files."""
+    cells = [row[name] for row in published("sack") for name in SACK_COLUMNS]
+    parallel = {"cubic_vs_reno": 3, "custom_cc": 6, "udp_fairness": 2}
+    rows = Counter(target.experiment for target in targets(quick))
+    assert rows == {
+        "sack": sum(map(bool, cells)),
+        "sack_loss_sweep": 4 * _lines("sack_loss_sweep", "published"),
+        "cubic_vs_reno": _lines("cubic_vs_reno", "published") + 2 * parallel["cubic_vs_reno"],
+        "udp_fairness": _lines("udp_fairness", "published") + 2 * parallel["udp_fairness"] + 4,
+        "reordering": _lines("reordering", "published"),
+        "custom_cc": _lines("custom_cc", "published") + 2 * parallel["custom_cc"],
+        "wan_reordering": 3 * _lines("wan_reordering", "published"),
+        "packet_dropper": 11 * _lines("packet_dropper", "published"),
+    }
+    assert sum(rows.values()) == 482
+    assert sum(_lines(study, "published_flows") for study in parallel) == 290
+    assert len({(each.where, each.quantity, each.experiment) for each in targets(quick)}) == 482
+
+
+def test_what_takes_hours_or_is_listed_is_not_run() -> None:
+    left = Counter(target.group for target in targets(True) if not target.is_run)
+    assert left == {
+        "slowest second": 56,
+        "fastest second": 56,
+        "rates": 3,
+        "slowest and fastest of parallel flows": 2,
+        "amounts": 15,
+    }
+    assert {target.group for target in targets(False) if not target.is_run} == {"amounts"}
+
+
+def test_the_second_capture_stands_beside_our_runs_without_sack() -> None:
+    """tcptrace printed for it: sack pkts sent 0, and no line of a SYN that offers SACK."""
+    second = [target for target in targets(True) if target.where.startswith("SACK on (")]
+    assert len(second) == 23
+    assert {target.condition for target in second} == {"sack_off"}
+
+
+def test_the_short_form_of_the_long_path_is_compared_with_its_first_seconds() -> None:
+    rows = {
+        quick: {
+            target.quantity: target.published
+            for target in targets(quick)
+            if target.where == "case 3, run 1"
+        }
+        for quick in (True, False)
+    }
+    assert rows[True] == {
+        "rate at the sender": 3388.5,
+        "segments sent again": 49498,
+        "amount in 60 s": 51.8,
+    }
+    assert rows[False]["segments sent again"] == 733378
+    seconds = published_rows(find("wan_reordering").file.with_name("published_seconds.csv"))
+    for row in published("wan_reordering"):
+        case = "baseline" if row["test_case"] == "0" else row["test_case"]
+        lines = [line for line in seconds if (line["case"], line["run"]) == (case, row["run"])]
+        assert len(lines) == 60
+        again = sum(int(line["retransmissions"]) for line in lines)
+        assert again == int(row["retransmissions"])  # the printed seconds are all there
 
 
 def test_every_target_can_be_run_as_today_and_as_then() -> None:
-    metrics = {metric.name for metric in METRICS} | {quantity.key.name for quantity in TRANSFER}
+    columns = {metric.name for metric in METRICS}
     for target, both in combinations(targets(quick=False)).items():
-        assert target.metric in metrics
+        assert target.metric in columns or metric_keys.metric(target.metric)
         assert set(both) == set(times(target.experiment))
         for time, timed in both.items():
             name = f"{target.condition}_period" if time == "period" else target.condition
@@ -151,9 +200,9 @@ def test_a_run_finds_the_published_numbers_of_its_very_settings() -> None:
     then = {"delay": "0.3s", "cc": "reno", "period": "today+period"}
     assert beside("cubic_vs_reno", **then) == [("29.8", "reno", None)]  # the network is today's
     assert beside("cubic_vs_reno", *path, **then) == [("29.8", None, "reno_period")]
-    assert beside("udp_fairness", *path, queueing="sfq", period="period") == [
-        ("9.4", None, "together_period"),
-        ("86.0", None, "together_period"),
+    assert beside("udp_fairness", *path, queueing="sfq", late="9x3s", period="period") == [
+        (number, None, "together_period")
+        for number in ("9.4", "52", "2.355", "86.0", "8.44", "12.6")
     ]
 
 
@@ -177,9 +226,10 @@ def test_a_sysctl_of_ones_own_has_no_published_number() -> None:
 
 def test_the_metric_of_a_row_is_one_that_a_run_has() -> None:
     names = {metric.name for metric in METRICS}
-    (match,) = published_beside(single(find("packet_dropper"), ["loss=1%"]).spec)
-    row = match.described()
+    mean, *times = published_beside(single(find("packet_dropper"), ["loss=1%"]).spec)
+    row = mean.described()
     assert row["metric"] in names and row["published_low"] == 30.21
+    assert len(times) == 10
 
 
 def sent(condition: str, rate: float) -> list[Row]:
@@ -229,12 +279,12 @@ def test_the_row_without_the_dropping_module_has_a_faster_router() -> None:
     rates = [
         asked(target, "period")[DROPPER]
         for target in targets(True)
-        if target.experiment == "packet_dropper"
+        if target.experiment == "packet_dropper" and target.mean_of == 10
     ]
     assert rates == ["98.44mbit"] + 7 * ["43.5mbit"]
 
 
-def test_repetitions_of_the_same_stand_for_their_range() -> None:
+def test_repetitions_of_the_same_show_their_range() -> None:
     ranges = {
         target.where: (target.low, target.high)
         for target in targets(True)
@@ -247,150 +297,3 @@ def test_repetitions_of_the_same_stand_for_their_range() -> None:
 def test_an_unknown_study_is_refused() -> None:
     with pytest.raises(UsageError, match="No published study is named 'tahoe'"):
         chosen(True, ["tahoe"])
-
-
-def dropped(data: Any, seed: int) -> Record:
-    """Ten seconds and the seed, doubled under the profile."""
-    rows = [
-        {
-            "condition": name,
-            "flow": "flow1",
-            "client_seconds": (10.0 + seed) * (1 + name.endswith("_period")),
-        }
-        for name in (condition["name"] for condition in data["conditions"])
-    ]
-    return {
-        "status": "complete",
-        "problem": "",
-        "log": "",
-        "rows": rows,
-        "warnings": [],
-        "usage": {"clock_seconds": 5.0, "cpu_seconds": 1.0},
-    }
-
-
-def test_a_reproduction_puts_ours_beside_the_published_numbers(tmp_path: Path) -> None:
-    engine = Engine(dropped)
-    folder = carry_out(
-        chosen(True, ["packet_dropper"]),
-        True,
-        tmp_path,
-        PointRunner(LAB, engine, "two"),
-        SilentWatch(),
-    )
-    content = json.loads((folder / "reproduction.json").read_text())
-    (study,) = content["studies"]
-    assert [row["published"] for row in study["rows"]] == [
-        float(row["elapsed_avg_s"]) for row in published("packet_dropper")
-    ]
-    first = study["rows"][0]
-    assert (first["today"], first["period"], first["seeds"]) == (
-        [11.0, 12.0, 13.0],
-        [22.0, 24.0, 26.0],
-        [1, 2, 3],
-    )
-    assert first["published_low"] == 12.33
-    assert {setting["name"] for setting in study["profile"]} >= {
-        "net.ipv4.tcp_frto",
-        "topology.links.1.rightward.bandwidth",
-    }
-    assert (content["mode"], content["status"]) == ("quick", "complete")
-    again = carry_out(
-        chosen(True, ["packet_dropper"]),
-        True,
-        tmp_path,
-        PointRunner(LAB, engine, "two"),
-        SilentWatch(),
-    )
-    assert len(engine.ran) == 48
-    assert json.loads((again / "reproduction.json").read_text())["studies"] == content["studies"]
-
-
-def test_what_captures_tell_fills_the_sack_table(tmp_path: Path) -> None:
-    """Each number is the value at its own key; the row is the flow that was captured."""
-
-    def captured(data: Any, seed: int) -> Record:
-        values = {quantity.key.name: float(place) for place, quantity in enumerate(TRANSFER)}
-        rows = [
-            {"condition": condition["name"], "flow": "flow1", **values}
-            for condition in data["conditions"]
-        ]
-        return {
-            "status": "complete",
-            "problem": "",
-            "log": "",
-            "rows": rows,
-            "warnings": [],
-            "usage": {},
-        }
-
-    engine = Engine(captured)
-    folder = carry_out(
-        chosen(True, ["sack"]), True, tmp_path, PointRunner(LAB, engine, "two"), SilentWatch()
-    )
-    (study,) = json.loads((folder / "reproduction.json").read_text())["studies"]
-    names = [quantity.name for quantity in TRANSFER]
-    assert [row["today"] for row in study["rows"]] == [
-        [float(names.index(row["quantity"]))] * len(engine.ran) for row in study["rows"]
-    ]
-    assert all(row["period"] == [] for row in study["rows"])
-
-
-def test_a_point_whose_captures_are_measured_is_another_one() -> None:
-    (one,) = grid_of(find("sack"), [])
-    assert origin(LAB).point(one, 1).key != origin(LAB, CAPTURES).point(one, 1).key
-
-
-def test_an_interrupted_reproduction_goes_on(tmp_path: Path) -> None:
-    wanted = chosen(True, ["packet_dropper"])
-    with pytest.raises(KeyboardInterrupt):
-        carry_out(
-            wanted,
-            True,
-            tmp_path,
-            PointRunner(LAB, Engine(dropped, stop_after=5), "two"),
-            SilentWatch(),
-        )
-    engine = Engine(dropped)
-    carry_out(wanted, True, tmp_path, PointRunner(LAB, engine, "two"), SilentWatch())
-    assert len(engine.ran) == 43
-
-
-def test_a_study_without_an_experiment_lists_its_published_numbers(tmp_path: Path) -> None:
-    target = Target("not_there", "somewhere", "rate", "Mbit/s", 1.5, (), "c", "client_kbit_s")
-    folder = carry_out(
-        [target], True, tmp_path, PointRunner(LAB, Engine(dropped), "two"), SilentWatch()
-    )
-    (study,) = json.loads((folder / "reproduction.json").read_text())["studies"]
-    (row,) = study["rows"]
-    assert (row["published"], row["today"], row["period"]) == (1.5, [], [])
-    assert "not an experiment of this version" in study["notes"][0]
-
-
-def test_failed_points_are_named(tmp_path: Path) -> None:
-    def made(data: Any, seed: int) -> Record:
-        if seed == 2:
-            return {
-                "status": "failed",
-                "problem": "It broke.",
-                "log": "",
-                "rows": [],
-                "warnings": [],
-            }
-        return dropped(data, seed)
-
-    folder = carry_out(
-        chosen(True, ["packet_dropper"]),
-        True,
-        tmp_path,
-        PointRunner(LAB, Engine(made), "two"),
-        SilentWatch(),
-    )
-    (study,) = json.loads((folder / "reproduction.json").read_text())["studies"]
-    assert len(study["failures"]) == 8
-    assert study["failures"][0] == {
-        "where": "0 % dropped, seed 2",
-        "problem": "It broke.",
-        "log": None,
-    }
-    assert study["rows"][0]["seeds"] == [1, 3]

@@ -8,7 +8,7 @@ from functools import cached_property
 from rich.table import Table
 from rich.text import Text
 
-from analysis.pages.published.reproduction_rows import TableLine, line, reasons
+from analysis.pages.published.reproduction_rows import TableLine, line, numbered, parts, reasons
 from analysis.statistics.judgement import JudgedRows
 
 
@@ -33,14 +33,8 @@ class PublishedNumbers(JudgedRows):
     @property
     def sentence(self) -> str:
         """How many of them agree."""
-        counts, those = (
-            self.counts,
-            ("1 number was" if len(self.rows) == 1 else f"{len(self.rows)} numbers were"),
-        )
-        return (
-            f"With these settings {those} published: {counts.agree} agree, {counts.within} lie"
-            f" within our runs' range, {counts.differ} differ."
-        )
+        those = numbered(len(self.rows), "number was", "numbers were")
+        return f"With these settings {those} published: {', '.join(parts(self.counts))}."
 
     def table(self, most: int) -> Table:
         """For the terminal: the first `most` numbers, ours in both settings, the verdicts."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,16 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from analysis.pages.published.reproduction_pictures import picture
-from analysis.pages.published.reproduction_rows import csv_text, line, reasons
+from analysis.pages.published.reproduction_rows import csv_text, groups, numbered, parts, reasons
 from analysis.records.problems import Problems, printable
 from analysis.records.reproduction_folder import Reproduction, read_reproduction
 from analysis.rendering import page_files
 from analysis.reporting.run_pictures import Picture
 from analysis.statistics.judgement import Counts, JudgedStudy, count, judge_study
+from analysis.statistics.paired_tests import FEWEST
 from analysis.statistics.verdict import TOLERANCE
 
 MOST_ROWS = 400
 """Rows of a study's table on the page, and failures of its list; the files have all."""
+MOST_OPEN = 40
+"""Rows of a study that are shown without a click."""
 
 
 @dataclass(frozen=True)
@@ -37,24 +41,21 @@ class ReproductionReport:
     @property
     def remarks(self) -> list[str]:
         """What a reader must know before all: what could not be run, and what could not be read."""
-        unrun, failed = self.counts.unrun, self.reproduction.failures
-        counted = [
+        counts, failed = self.counts, self.reproduction.failures
+        unrun, few = counts.unrun - counts.later, counts.few
+        told = [
             (
-                f"{_numbered(unrun, 'row was', 'rows were')} not run: no claim is made there."
-                if unrun
-                else ""
+                unrun,
+                f"{numbered(unrun, 'row was', 'rows were')} not run: nothing is claimed there.",
             ),
-            (
-                f"{_numbered(failed, 'run failed and gives', 'runs failed and give')} no value."
-                if failed
-                else ""
-            ),
+            (few, f"{numbered(few, 'row has', 'rows have')} fewer than {FEWEST} runs: not judged."),
+            (failed, f"{numbered(failed, 'run failed', 'runs failed')}, without a value."),
         ]
-        return [sentence for sentence in (*counted, *self.problems) if sentence]
+        return [*(sentence for amount, sentence in told if amount), *self.problems]
 
     @property
     def sound(self) -> bool:
-        """Whether every row was run and all could be read; rows may differ.
+        """Whether every row of this form was run and all could be read; rows may differ.
 
         A row that differs is a result, no failure.
         """
@@ -64,30 +65,57 @@ class ReproductionReport:
     def headline(self) -> str:
         return headline(self.counts, self.reproduction.mode)
 
+    @property
+    def how_whole(self) -> str:
+        """Whether the page has all that was asked for, and all that there is."""
+        only, later = self.reproduction.facts.only, self.counts.later
+        chosen = (
+            f" Only what was chosen is on it: {', '.join(map(printable, only))}." if only else ""
+        )
+        if self.reproduction.status != "complete":
+            return (
+                f"This reproduction is not complete (status: {self.reproduction.status}). It shows"
+                f" what was finished.{chosen}"
+            )
+        if self.remarks:
+            return f"Not everything could be run or read.{chosen}"
+        if later:
+            return f"Every row of the short form was run; {later:,} more are in --full.{chosen}"
+        return f"Every row of this page that a run can give was run.{chosen}"
 
-def _numbered(count: int, single: str, several: str) -> str:
-    return f"1 {single}" if count == 1 else f"{count} {several}"
+    @property
+    def repeat(self) -> str:
+        """The command that makes it again."""
+        mode, only = self.reproduction.mode, self.reproduction.facts.only
+        words = [f"--{mode}"] if mode in ("quick", "full") else []
+        return " ".join(
+            [
+                "./tcplab reproduce",
+                *words,
+                *(f"--only {shlex.quote(printable(one))}" for one in only),
+            ]
+        )
 
 
 def headline(counts: Counts, mode: str) -> str:
     """The one sentence on top, whose numbers add up to all rows."""
     if not counts.rows:
         return "No published number is listed: there is nothing to compare."
-    settings = (
-        f"{counts.agree_period} under the settings of their time, {counts.agree_today} under"
-        " today's"
-    )
-    parts = [
-        f"{_numbered(counts.agree, 'agrees', 'agree')} with ours ({settings})",
-        f"{_numbered(counts.within, 'more lies', 'more lie')} within the range of our runs",
-        _numbered(counts.differ, "differs", "differ"),
-        _numbered(counts.unrun, "was not run", "were not run"),
+    later = f" ({counts.later:,} of them only in --full)" if counts.later else ""
+    listed = [
+        numbered(counts.agree, "agrees with ours", "agree with ours"),
+        numbered(counts.within, "lies within", "lie within") + " what a further run could give",
+        numbered(counts.differ, "differs", "differ"),
+        numbered(counts.few, "is not judged", "are not judged"),
+        numbered(counts.unrun, "was not run", "were not run") + later,
     ]
     if counts.unstated:
-        parts.append(f"{_numbered(counts.unstated, 'is', 'are')} not stated in the source")
-    counted = f"{', '.join(parts[:-1])}, and {parts[-1]}"
+        listed.append(numbered(counts.unstated, "is", "are") + " not stated in the source")
+    if counts.listed:
+        listed.append(numbered(counts.listed, "is", "are") + " listed only")
+    counted = f"{', '.join(listed[:-1])}, and {listed[-1]}"
     return (
-        f"Of {_numbered(counts.rows, 'published number', 'published numbers')}"
+        f"Of {numbered(counts.rows, 'published number', 'published numbers')}"
         f" {counted}{f' ({mode} mode)' * bool(mode)}."
     )
 
@@ -127,6 +155,9 @@ def _context(report: ReproductionReport, drawn: list[Picture | None]) -> dict[st
         "mode": reproduction.mode,
         "headline": report.headline,
         "remarks": report.remarks,
+        "how_whole": report.how_whole,
+        "repeat": report.repeat,
+        "with_period": [one.study.name for one in report.studies if one.study.profile],
         "studies": [_shown(*pair) for pair in zip(report.studies, drawn, strict=True)],
         "total": report.counts,
         "tolerance": f"{100 * TOLERANCE:g} %",
@@ -144,9 +175,12 @@ def _shown(judged: JudgedStudy, drawn: Picture | None) -> dict[str, Any]:
     return {
         "study": study,
         "counts": judged.counts,
+        "today": judged.today_counts if study.profile else None,
+        "sentence": ", ".join(parts(judged.counts)),
         "picture": drawn,
         "reasons": listed,
-        "lines": [line(row, listed) for row in judged.rows[:MOST_ROWS]],
+        "groups": groups(judged.rows[:MOST_ROWS], listed),
+        "is_long": len(judged.rows) > MOST_OPEN,
         "left": len(judged.rows[MOST_ROWS:]),
         "has_period": judged.has_period,
         "has_today": judged.has_today,

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from analysis.pages.published.reproduction_rows import as_printed
 from analysis.reporting.run_pictures import Picture
 from analysis.statistics.judgement import Judged, JudgedStudy
-from analysis.statistics.verdict import Ours
+from analysis.statistics.verdict import LISTED, Ours
 
 if TYPE_CHECKING:
     from analysis.figures.published_marks import ValueMark, ValueSource
 
 MOST_PANELS = 8
-MOST_LINES = 60
+MOST_LINES = 32
 _LEAST, _GREATEST = 1e-12, 1e15
 """Sizes that are drawn, in any unit; a number beyond is no measurement."""
 _WIDEST = 1e9
@@ -28,7 +28,8 @@ _HOW = (
 
 def picture(one: JudgedStudy, number: int) -> Picture | None:
     """The graph of a study, the `number`-th; None where it wants none or nothing can be drawn."""
-    rows = [judged for judged in one.rows if _is_drawable(judged)]
+    rows = [judged for judged in one.rows if judged.outcome.word != LISTED]
+    rows = [judged for judged in rows if not judged.row.needs and _is_drawable(judged)]
     kind = one.study.plot.kind
     with_x = [judged for judged in rows if judged.row.x is not None]
     if kind == "none" or not rows:
@@ -115,7 +116,7 @@ def _lines(study: JudgedStudy, rows: Sequence[Judged], name: str) -> Picture | N
 def _has_ratio(judged: Judged) -> bool:
     """Whether ours, divided by the published number, can be shown on a logarithmic axis."""
     published = judged.row.published or 0.0
-    medians = [ours.median for ours in (judged.period, judged.today) if ours]
+    medians = [ours.center for ours in (judged.period, judged.today) if ours]
     return (
         published > 0
         and bool(medians)
@@ -159,9 +160,9 @@ def _ours(ours: Ours | None, at: float, unit: float) -> list[ValueMark]:
 
     if ours is None:
         return []
-    interval = (ours.interval.low / unit, ours.interval.high / unit) if ours.interval else None
+    interval = (ours.middle.low / unit, ours.middle.high / unit) if ours.middle else None
     return [
-        ValueMark(at, ours.median / unit, (ours.runs.low / unit, ours.runs.high / unit), interval)
+        ValueMark(at, ours.center / unit, (ours.runs.low / unit, ours.runs.high / unit), interval)
     ]
 
 

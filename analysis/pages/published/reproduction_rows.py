@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from io import StringIO
 
 from analysis.measures.run_results import MINUS, NOTHING
-from analysis.statistics.judgement import Judged, JudgedStudy
+from analysis.statistics.judgement import Counts, Judged, JudgedStudy, count
 from analysis.statistics.metric_wording import signed
-from analysis.statistics.verdict import DIFFERS, ORDER, UNRUN, UNSTATED, Agreement, Ours
+from analysis.statistics.prediction import ValueSpan
+from analysis.statistics.verdict import (
+    AGREES,
+    DIFFERS,
+    FEW,
+    LISTED,
+    UNRUN,
+    UNSTATED,
+    WITHIN,
+    Agreement,
+    Ours,
+    Word,
+)
 
-STYLES = dict(zip(ORDER, ("agrees", "within", "apart", "unrun", "unrun"), strict=True))
+STYLES: dict[Word, str] = {AGREES: "agrees", WITHIN: "within", DIFFERS: "apart"} | dict.fromkeys(
+    (FEW, UNRUN, UNSTATED, LISTED), "unrun"
+)
 """The CSS class of each verdict."""
 _HEAD = (
     "study",
@@ -26,14 +40,20 @@ _HEAD = (
     "published_low",
     "published_high",
     "published_note",
+    "mean_of",
+    "group",
+    "needs",
+    "listed",
     "outcome",
 )
 _OURS = (
     "verdict",
     "factor",
-    "median",
+    "center",
     "interval_low",
     "interval_high",
+    "further_low",
+    "further_high",
     "least",
     "greatest",
     "runs",
@@ -43,10 +63,14 @@ _OURS = (
 
 @dataclass(frozen=True)
 class Cell:
-    """Ours under one kind of settings: median, range, the verdict in words and its CSS class."""
+    """Ours under one kind of settings: median or mean, range, the verdict and its CSS class.
+
+    `further` is where a further one would lie, if the number is not our median.
+    """
 
     median: str
     range: str
+    further: str
     verdict: str
     style: str
 
@@ -68,7 +92,51 @@ class TableLine:
     command: str
 
 
+@dataclass(frozen=True)
+class LineGroup:
+    """The lines that stand together, and how many have which verdict."""
+
+    name: str
+    counts: Counts
+    lines: tuple[TableLine, ...]
+
+    @property
+    def sentence(self) -> str:
+        """Such as "56 numbers: 20 agree, 10 lie within, 26 differ"."""
+        return f"{numbered(self.counts.rows, 'number', 'numbers')}: {', '.join(parts(self.counts))}"
+
+
 UNEXPLAINED = "Not explained."
+
+
+def numbered(amount: int, single: str, several: str) -> str:
+    return f"1 {single}" if amount == 1 else f"{amount:,} {several}"
+
+
+def parts(counts: Counts) -> list[str]:
+    """How many rows have which verdict; without those that none has."""
+    later = f" ({counts.later:,} only in --full)" if counts.later else ""
+    named = (
+        (counts.agree, "agrees", "agree"),
+        (counts.within, "lies within", "lie within"),
+        (counts.differ, "differs", "differ"),
+        (counts.few, "is not judged", "are not judged"),
+        (counts.unrun, f"was not run{later}", f"were not run{later}"),
+        (counts.unstated, "is not stated", "are not stated"),
+        (counts.listed, "is listed only", "are listed only"),
+    )
+    return [numbered(*each) for each in named if each[0]] or ["none"]
+
+
+def groups(rows: Iterable[Judged], listed: Sequence[str]) -> list[LineGroup]:
+    """The rows' lines by their group, in the order of the first row of each."""
+    grouped: dict[str, list[Judged]] = {}
+    for judged in rows:
+        grouped.setdefault(judged.row.group, []).append(judged)
+    return [
+        LineGroup(name or "numbers", count(own), tuple(line(judged, listed) for judged in own))
+        for name, own in grouped.items()
+    ]
 
 
 def reasons(rows: Sequence[Judged]) -> list[str]:
@@ -95,9 +163,19 @@ def line(judged: Judged, listed: Sequence[str]) -> TableLine:
         _cell(judged.today, judged.today_verdict, row.unit),
         STYLES[outcome],
         reason,
-        UNEXPLAINED if outcome == DIFFERS and not row.why else "",
+        _remark(judged),
         row.command,
     )
+
+
+def _remark(judged: Judged) -> str:
+    """What stands instead of a reason."""
+    row, outcome = judged.row, judged.outcome.word
+    if outcome == DIFFERS and not row.why:
+        return UNEXPLAINED
+    if outcome == UNRUN and row.needs:
+        return f"Only in --full: {row.needs}."
+    return row.listed if outcome == LISTED else ""
 
 
 def as_printed(printed: str) -> str:
@@ -108,18 +186,26 @@ def as_printed(printed: str) -> str:
 
 
 def _published_range(judged: Judged) -> str:
-    if judged.row.low is None or judged.row.high is None:
+    low, high = judged.row.low, judged.row.high
+    if low is None or high is None or low == high:
         return "" if judged.row.published is not None else UNSTATED
-    return f"{signed(judged.row.low)} to {signed(judged.row.high)}"
+    return _span(ValueSpan(low, high))
 
 
 def _cell(ours: Ours | None, verdict: Agreement, unit: str) -> Cell:
+    style = STYLES[verdict.word]
     if ours is None:
-        return Cell(NOTHING, "", UNRUN, STYLES[UNRUN])
-    runs = "1 run" if ours.count == 1 else f"{ours.count} runs"
-    least, greatest = signed(ours.runs.low), signed(ours.runs.high)
-    spread = runs if least == greatest else f"{least} to {greatest}, {runs}"
-    return Cell(signed(ours.median), spread, verdict.text(unit), STYLES[verdict.word])
+        return Cell(NOTHING, "", "", verdict.word, style)
+    runs = numbered(ours.count, "run", "runs")
+    span = _span(ours.runs)
+    spread = runs if ours.runs.low == ours.runs.high else f"{span}, {runs}"
+    further = verdict.word in (WITHIN, DIFFERS) and ours.further
+    text = f"a further one: {_span(further)}" if further else ""
+    return Cell(signed(ours.center), spread, text, verdict.text(unit), style)
+
+
+def _span(span: ValueSpan) -> str:
+    return f"{signed(span.low)} to {signed(span.high)}"
 
 
 def csv_text(studies: Sequence[JudgedStudy]) -> str:
@@ -140,6 +226,7 @@ def csv_text(studies: Sequence[JudgedStudy]) -> str:
 def _csv_line(study: str, judged: Judged) -> list[str | float | None]:
     row = judged.row
     published = [row.printed, row.low, row.high, row.note]
+    about: list[str | float | None] = [row.mean_of, row.group, row.needs, row.listed]
     return [
         study,
         row.where,
@@ -148,6 +235,7 @@ def _csv_line(study: str, judged: Judged) -> list[str | float | None]:
         row.quantity,
         row.unit,
         *published,
+        *about,
         judged.outcome.word,
         *_csv_ours(judged.period, judged.period_verdict, row.period),
         *_csv_ours(judged.today, judged.today_verdict, row.today),
@@ -161,7 +249,12 @@ def _csv_ours(
     ours: Ours | None, verdict: Agreement, values: Sequence[float]
 ) -> list[str | float | None]:
     if ours is None:
-        return [verdict.word, *[None] * 6, 0, ""]
-    interval = (ours.interval.low, ours.interval.high) if ours.interval else (None, None)
-    figures = [ours.median, *interval, ours.runs.low, ours.runs.high, ours.count]
-    return [verdict.word, verdict.factor, *figures, " ".join(map(str, values))]
+        return [verdict.word, *[None] * 8, 0, ""]
+    spans = (ours.middle, ours.further, ours.runs)
+    ends = [end for span in spans for end in _ends(span)]
+    listed = " ".join(map(str, values))
+    return [verdict.word, verdict.factor, ours.center, *ends, ours.count, listed]
+
+
+def _ends(span: ValueSpan | None) -> tuple[float | None, float | None]:
+    return (span.low, span.high) if span else (None, None)

@@ -14,8 +14,9 @@ MOST_REMARKS = 12
 
 
 def print_reproduction(report: ReproductionReport) -> None:
-    """Prints what to check, how many rows of each study agree, and the page's path."""
+    """Prints how many rows agree, of each study too, what to check, and the page's path."""
     console = Console(highlight=False, soft_wrap=True)
+    console.print(Text(report.headline))
     for remark in report.remarks[:MOST_REMARKS]:
         console.print(Text(f"Check: {remark}", style="yellow"))
     if len(report.remarks) > MOST_REMARKS:
@@ -23,7 +24,6 @@ def print_reproduction(report: ReproductionReport) -> None:
             Text(f"... and {len(report.remarks) - MOST_REMARKS} more on the page", style="yellow")
         )
     console.print(_table(report))
-    console.print(Text(report.headline))
     if report.reproduction.status != "complete":
         console.print(
             Text(f"This is marked {report.reproduction.status}: it is not whole.", style="bold red")
@@ -37,10 +37,12 @@ def _table(report: ReproductionReport) -> Table:
     for name in (
         "numbers",
         "agree",
-        "within our runs' range",
+        "lie within",
         "differ",
+        "not judged",
         "not run",
         *["not stated"] * bool(report.counts.unstated),
+        *["listed"] * bool(report.counts.listed),
     ):
         table.add_column(name, justify="right")
     for one in report.studies:
@@ -51,6 +53,7 @@ def _table(report: ReproductionReport) -> Table:
 
 
 def _cells(counts: Counts, total: Counts) -> list[str]:
-    """The numbers of a line; rows without a published number have a column if there are any."""
-    numbers = [counts.rows, counts.agree, counts.within, counts.differ, counts.unrun]
-    return [str(number) for number in (*numbers, *[counts.unstated] * bool(total.unstated))]
+    """The numbers of a line; the last two columns are there if any row is in them."""
+    numbers = [counts.rows, counts.agree, counts.within, counts.differ, counts.few, counts.unrun]
+    numbers += [counts.unstated] * bool(total.unstated) + [counts.listed] * bool(total.listed)
+    return [str(number) for number in numbers]

@@ -44,7 +44,7 @@ def _values(entry: MeasuredEntry, results: RunResults, condition: str) -> list[f
         for trial in results.measured
         if trial.trial.condition.name == condition and trial.flows
     )
-    values = (value_of(_rows(trial), entry.metric, entry.flow) for trial in trials)
+    values = (value_of(_rows(trial), entry.metric, entry.flow, entry.among) for trial in trials)
     return [(entry.scale or 1.0) * value for value in values if value is not None]
 
 

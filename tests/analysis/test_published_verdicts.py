@@ -1,0 +1,202 @@
+"""Verdicts on published numbers: with a known truth, and how often they err."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from math import exp, log, sqrt
+from statistics import fmean, stdev
+
+import pytest
+
+from analysis.records.problems import Problems
+from analysis.records.published_row import RowEntry, checked_row
+from analysis.statistics.judgement import count, judge_row
+from analysis.statistics.prediction import RANKED_FROM, ValueSpan, next_mean, next_run
+from analysis.statistics.verdict import (
+    AGREES,
+    DIFFERS,
+    FEW,
+    LISTED,
+    UNRUN,
+    UNSTATED,
+    WITHIN,
+    judge,
+    published_span,
+    summarize,
+)
+
+OURS = [2.0 + at / 20 for at in range(13)]
+"""2.0 to 2.6; the interval of the median is 2.1 to 2.5, that of a further run 1.85 to 2.81."""
+Draw = Callable[[random.Random], float]
+
+
+@pytest.mark.parametrize(
+    ("printed", "unit", "span"),
+    [
+        ("9.4", "packets", (9.35, 9.45)),
+        ("9.40", "packets", (9.395, 9.405)),
+        ("538", "packets", (537.5, 538.5)),
+        ("9.3404e-05", "%", (9.34035e-05, 9.34045e-05)),
+        ("1e16", "bytes", (1e16 - 0.5, 1e16 + 0.5)),
+        ("100", "Mbit/s", (98, 102)),
+        ("100", "kbit/s", (98, 102)),
+        ("100", "ms", (98, 102)),
+        ("100", "packets/s of something", (99.5, 100.5)),
+        ("0", "Mbit/s", (-0.5, 0.5)),
+    ],
+)
+def test_what_a_published_number_stands_for(
+    printed: str, unit: str, span: tuple[float, float]
+) -> None:
+    shown = published_span(printed, unit)
+    assert (shown.low, shown.high) == pytest.approx(span)
+
+
+@pytest.mark.parametrize(
+    ("published", "values", "word"),
+    [
+        (2.3, OURS, AGREES),
+        (2.1, OURS, AGREES),
+        (2.0, OURS, WITHIN),
+        (2.75, OURS, WITHIN),
+        (2.95, OURS, DIFFERS),
+        (1.75, OURS, DIFFERS),
+        (2.3, OURS[:5], FEW),
+        (2.0, OURS[:1], FEW),
+        (2.0, [2.0] * 6, AGREES),
+        (2.1, [2.0] * 6, DIFFERS),
+        (0.0, [0.0, 0.0, 1.0, 2.0, 0.0, 3.0], AGREES),
+        (2.0, [], UNRUN),
+        (None, OURS, UNSTATED),
+    ],
+)
+def test_verdicts_with_a_known_truth(
+    published: float | None, values: list[float], word: str
+) -> None:
+    span = None if published is None else published_span(str(published), "Mbit/s")
+    assert judge(published, span, summarize(values)).word == word
+
+
+def test_a_further_run_is_students_on_logarithms_and_never_less_than_all() -> None:
+    values = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    logs = [log(value) for value in values]
+    half = 2.570582 * stdev(logs) * sqrt(1 + 1 / 6)
+    span = next_run(values)
+    assert span.low == pytest.approx(exp(fmean(logs) - half), rel=1e-6)
+    assert span.high == pytest.approx(exp(fmean(logs) + half), rel=1e-6)
+    skewed = [1.0] * 20 + [100.0]
+    assert next_run(skewed).high >= 100.0
+    assert next_run([0.0, 1.0, 2.0, 1.0, 0.0, 2.0]).low < 0  # no logarithm of 0
+
+
+def test_of_many_runs_the_order_alone_decides() -> None:
+    values = [float(at) for at in range(RANKED_FROM + 1)]
+    assert next_run(values) == ValueSpan(0.0, 39.0)
+    assert next_run([float(at) for at in range(100)]) == ValueSpan(1.0, 98.0)
+
+
+def test_the_mean_of_several_scatters_less_than_one() -> None:
+    one, ten = next_run(OURS), next_mean(OURS, 10)
+    assert one.low < ten.low < fmean(OURS) < ten.high < one.high
+    half = 2.178813 * stdev(OURS) * sqrt(1 / 10 + 1 / 13)
+    assert ten.high - ten.low == pytest.approx(2 * half, rel=1e-6)
+
+
+_DISTRIBUTIONS: list[tuple[str, Draw]] = [
+    ("lognormal", lambda chance: chance.lognormvariate(0, 0.5)),
+    ("gamma", lambda chance: chance.gammavariate(2, 1)),
+    ("exponential", lambda chance: chance.expovariate(1)),
+    ("ceiling", lambda chance: 1 - min(0.99, chance.expovariate(10))),
+]
+
+
+@pytest.mark.parametrize("runs", [6, 10, 30])
+@pytest.mark.parametrize("named", _DISTRIBUTIONS, ids=lambda named: str(named[0]))
+def test_a_true_row_rarely_differs(named: tuple[str, Draw], runs: int) -> None:
+    """In 10 % at most, whatever the distribution; docs/statistics.md has the whole table."""
+    chance, (_, draw) = random.Random(runs), named
+    outside = sum(
+        not _holds(next_run([draw(chance) for _ in range(runs)]), draw(chance)) for _ in range(1000)
+    )
+    assert outside <= 110
+
+
+def test_a_row_of_twice_as_much_is_seen() -> None:
+    chance = random.Random(1)
+    seen = sum(
+        not _holds(
+            next_run([chance.lognormvariate(0, 0.15) for _ in range(6)]),
+            2 * chance.lognormvariate(0, 0.15),
+        )
+        for _ in range(500)
+    )
+    assert seen > 400
+
+
+def test_the_mean_of_ten_rarely_differs() -> None:
+    chance = random.Random(2)
+
+    def draw() -> float:
+        return chance.lognormvariate(0, 0.25)
+
+    outside = sum(
+        not _holds(next_mean([draw() for _ in range(6)], 10), fmean(draw() for _ in range(10)))
+        for _ in range(1000)
+    )
+    assert outside <= 80
+
+
+def _holds(span: ValueSpan, value: float) -> bool:
+    return span.low <= value <= span.high
+
+
+@pytest.mark.parametrize(
+    ("published", "ours", "text"),
+    [
+        (1.0, 1.8, "differs by a factor of 1.8 (ours is higher)"),
+        (1.8, 1.0, "differs by a factor of 1.8 (ours is lower)"),
+        (1.0, 1.06, "differs by 6 % (ours is higher)"),
+        (0.01, 12.34, "differs by a factor of 1,234 (ours is higher)"),
+        (0.0, 12.0, "differs by 12 Mbit/s (ours is higher)"),
+        (12.0, 0.0, "differs by 12 Mbit/s (ours is lower)"),
+    ],
+)
+def test_how_far_apart_is_said_with_sensible_digits(
+    published: float, ours: float, text: str
+) -> None:
+    verdict = judge(published, ValueSpan(published, published), summarize([ours] * 6))
+    assert verdict.text("Mbit/s") == text
+
+
+@pytest.mark.parametrize(("runs", "text"), [(1, "not judged: 1 run"), (5, "not judged: 5 runs")])
+def test_few_runs_are_no_verdict(runs: int, text: str) -> None:
+    assert judge(2.0, ValueSpan(2.0, 2.0), summarize([2.0] * runs)).text("s") == text
+
+
+def test_a_row_counts_by_its_headline_and_never_by_the_better() -> None:
+    row = checked_row(RowEntry(published=2, period=[8.0] * 6, today=[2.0] * 6), "study", Problems())
+    assert judge_row(row).outcome.word == DIFFERS
+    assert judge_row(row, "today").outcome.word == AGREES
+    unrun = checked_row(RowEntry(published=2, today=[2.0] * 6), "study", Problems())
+    assert judge_row(unrun, "period").outcome.word == UNRUN
+    assert judge_row(unrun).outcome.word == AGREES
+
+
+def test_what_is_listed_or_of_the_full_form_is_counted_so() -> None:
+    entries = (
+        RowEntry(published=2, listed="It is the rate times 60 s.", today=[2.0] * 6),
+        RowEntry(published=2, needs="300 s"),
+        RowEntry(published=2),
+    )
+    judged = [judge_row(checked_row(entry, "study", Problems())) for entry in entries]
+    assert [row.outcome.word for row in judged] == [LISTED, UNRUN, UNRUN]
+    counts = count(judged)
+    assert (counts.rows, counts.listed, counts.unrun, counts.later) == (3, 1, 2, 1)
+
+
+def test_a_mean_is_compared_with_our_mean() -> None:
+    entry = RowEntry(published=4, mean_of=10, today=[1.0, 1.0, 1.0, 1.0, 1.0, 19.0])
+    judged = judge_row(checked_row(entry, "study", Problems()))
+    assert judged.today and judged.today.center == 4.0
+    assert judged.outcome.word == AGREES

@@ -1,0 +1,184 @@
+"""Random networks, each with a short experiment, and the verdict on each.
+
+    .venv/bin/python -m tests.tools.random_networks --count 200
+
+It is no test: it takes minutes, and what it prints is for people. A verdict on a good lab kernel
+should be good, or with care for a reason that is not the network's: a buffer that was too small for
+the path, or loss by chance in one of a hundred.
+"""
+
+from __future__ import annotations
+
+import random
+from argparse import ArgumentParser, Namespace
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from math import exp, log
+from typing import get_args
+
+from analysis.network.network_verdict import NetworkVerdict, judge_network
+from analysis.records.run_directory import run_of
+from experiments.running.seed import carry_seed, limits_for
+from experiments.spec import ExperimentSpec, Flow, congestion_control
+from testbed.host.scratch import scratch
+from testbed.lab.ready import Lab, lab
+from topologies.chain import chain
+from topologies.data import to_data
+from topologies.dumbbell import dumbbell
+from topologies.errors import TcplabError
+from topologies.parking_lot import parking_lot
+from topologies.star import star
+from topologies.topology_spec import Channel, Discipline, TopologySpec
+from topologies.two_hosts import two_hosts
+from topologies.units import Duration, Packets, Rate, Share
+
+_SLOWEST, _FASTEST = 1e5, 2e9  # bit/s
+_LONGEST = 300e6  # ns each way
+_PACKETS, _FRAME = 15_000, 12_112  # of the link in a run, and bits of one
+_ALGORITHMS = ("cubic", "reno", "bbr")
+_FEWEST_OF_RED = 10
+"""Packets; tc finds no parameters for a shorter queue of red."""
+_WALL_SECONDS = 600.0
+_SHOWN = ("with care", "not as asked")
+Ends = list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class JudgedNetwork:
+    """A network, in words, and what was said of it; `problem` if it could not be run."""
+
+    number: int
+    words: str
+    verdict: NetworkVerdict | None
+    problem: str = ""
+
+
+def network(number: int) -> tuple[str, ExperimentSpec]:
+    """The network of that number, in words and as an experiment."""
+    draw = random.Random(number)
+    channel = _channel(draw)
+    shape, (topology, ends) = _shape(draw, channel)
+    seconds = min(20.0, max(1.0, _PACKETS * _FRAME / channel.bandwidth.base))
+    lasting = Duration(round(seconds * 1e3) * 10**6)
+    flows = tuple(_flow(draw, at, pair, lasting, channel) for at, pair in enumerate(ends))
+    captures = tuple(f"{host}-eth0" for host in dict.fromkeys(sum(ends, ())))
+    algorithm = draw.choice(_ALGORITHMS)
+    spec = ExperimentSpec(
+        f"random{number}", "", topology, flows, (congestion_control(algorithm),), captures
+    )
+    udp = sum(flow.protocol == "udp" for flow in flows)
+    return f"{shape}, {_described(channel)}, {algorithm}, {len(flows)} flows ({udp} UDP)", spec
+
+
+def _channel(draw: random.Random) -> Channel:
+    rate = exp(draw.uniform(log(_SLOWEST), log(_FASTEST)))
+    delay = draw.choice(
+        (0.0, draw.uniform(0, _LONGEST), exp(draw.uniform(log(1e4), log(_LONGEST))))
+    )
+    jitter = draw.choice((0.0, 0.0, 0.0, draw.uniform(0, delay)))
+    loss = draw.choice((0.0, draw.uniform(0, 0.1), exp(draw.uniform(log(1e-4), log(0.1)))))
+    queue, discipline = _queue(draw)
+    return Channel(
+        Rate(round(rate / 1e3) * 1000),
+        Duration(round(delay / 1e3) * 1000),
+        Share(round(loss * 1e6) * 10**4),
+        Duration(round(jitter / 1e3) * 1000),
+        Packets(max(queue, _FEWEST_OF_RED if discipline == "red" else 1)),
+        discipline,
+    )
+
+
+def _queue(draw: random.Random) -> tuple[int, Discipline]:
+    return round(exp(draw.uniform(0, log(1000)))), draw.choice(("fifo", *get_args(Discipline)))
+
+
+def _described(channel: Channel) -> str:
+    words = f"{channel.bandwidth} {channel.delay} loss {channel.loss} queue {channel.queue}"
+    jitter = f" jitter {channel.jitter}" if channel.jitter.base else ""
+    return f"{words}{jitter} {channel.discipline}"
+
+
+def _shape(draw: random.Random, channel: Channel) -> tuple[str, tuple[TopologySpec, Ends]]:
+    count = draw.randint(1, 4)
+    pairs = range(1, count + 1)
+    shapes: list[tuple[str, tuple[TopologySpec, Ends]]] = [
+        ("two hosts", (two_hosts(channel), [("h1", "h2")])),
+        (f"dumbbell {count}", (dumbbell(count, channel), [(f"h{at}", f"r{at}") for at in pairs])),
+        ("star", (star(channel), [("right", "left"), ("top", "left")])),
+        (f"chain {count}", (chain(count, channel), [("h1", "h2")])),
+        (
+            f"parking lot {count}",
+            (parking_lot(count, channel), [("h1", "h2"), *((f"a{at}", f"b{at}") for at in pairs)]),
+        ),
+    ]
+    return draw.choice(shapes)
+
+
+def _flow(
+    draw: random.Random, at: int, ends: tuple[str, str], lasting: Duration, channel: Channel
+) -> Flow:
+    """The first is TCP's, so that there is a round trip."""
+    is_udp = at > 0 and draw.random() < 0.25 and channel.bandwidth.base < 10**8
+    rate = Rate(max(8000, channel.bandwidth.base // 3)) if is_udp else None
+    return Flow(f"flow{at + 1}", *ends, lasting, port=5001 + at, rate=rate)
+
+
+def judged(number: int, ready: Lab) -> JudgedNetwork:
+    """The network of that number, run and judged; its files go."""
+    words, spec = network(number)
+    data = to_data(spec)
+    with scratch() as raw:
+        try:
+            limits = limits_for(spec, _WALL_SECONDS)
+            carry_seed(data, number, str(raw), limits, ready, lambda _phase, _elapsed: None)
+        except TcplabError as error:
+            return JudgedNetwork(number, words, None, str(error))
+        return JudgedNetwork(number, words, judge_network(run_of(raw, data)))
+
+
+def lines(network: JudgedNetwork) -> Iterator[str]:
+    """A line of the table, and one for each check that is not as it should be."""
+    verdict = network.verdict
+    yield f"{network.number:4} {verdict.verdict if verdict else 'FAILED':17} {network.words}"
+    if verdict is None:
+        yield f"       {network.problem}"
+        return
+    for check in verdict.checks:
+        if check.outcome in _SHOWN:
+            yield f"       {check.what}: asked {check.asked}; measured {check.measured}"
+
+
+def summary(networks: list[JudgedNetwork]) -> Iterator[str]:
+    """How many of each verdict, and of each check how many of each outcome."""
+    verdicts = Counter(each.verdict.verdict if each.verdict else "FAILED" for each in networks)
+    yield ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
+    checks = [check for each in networks if each.verdict for check in each.verdict.checks]
+    for what in dict.fromkeys(check.what for check in checks):
+        outcomes = Counter(check.outcome for check in checks if check.what == what)
+        words = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.most_common())
+        yield f"{what}: {words}"
+
+
+def _arguments() -> Namespace:
+    parser = ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--count", type=int, default=200, help="How many networks.")
+    parser.add_argument("--first", type=int, default=1, help="The number of the first.")
+    parser.add_argument("--workers", type=int, default=2, help="Guests at once.")
+    return parser.parse_args()
+
+
+def main() -> None:
+    arguments, ready = _arguments(), lab()
+    numbers = range(arguments.first, arguments.first + arguments.count)
+    networks = []
+    with ThreadPoolExecutor(arguments.workers) as pool:
+        for network in pool.map(lambda number: judged(number, ready), numbers):
+            networks.append(network)
+            print("\n".join(lines(network)), flush=True)
+    print("\n".join(summary(networks)))
+
+
+if __name__ == "__main__":
+    main()
