@@ -146,8 +146,8 @@ def _judged(descriptor: int) -> NetworkVerdict:
     from analysis.records.run_directory import read_run
 
     verdict = judge_network(read_run(_named_on_stdin(), Problems()))
-    with os.fdopen(descriptor, "w", encoding="utf-8") as answer:
-        answer.write(json.dumps(verdict.as_data()) + "\n")
+    os.write(descriptor, f"{json.dumps(verdict.as_data())}\n".encode())
+    os.close(descriptor)
     return verdict
 
 

@@ -61,9 +61,9 @@ def drop_causes(run: RunRecord, trial: Trial) -> DropCauses | None:
     problems = Problems()  # whoever reads the trial tells them
     qdiscs, counters = trial.files.qdiscs(problems), trial.files.counters(problems)
     grown = {host: counters.growth(host) for host in counters.after}
-    if not grown or not qdiscs.after or not run.counts_segments:
-        return None
     ports = [qdiscs.port_loss(port) for port in qdiscs.after]
+    if not grown or not any(port.passed for port in ports) or not run.counts_segments:
+        return None
     random, dropped = sum(port.lost for port in ports), sum(port.dropped for port in ports)
     managed = sum(map(qdiscs.managed_drops, qdiscs.after))
     hosts = {

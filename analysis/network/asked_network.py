@@ -90,20 +90,32 @@ class TrialNetwork:
         return address_of(self.topology, host)
 
     def shaped(self, way: Way) -> tuple[Port, ...]:
-        """The ports with a channel that a packet leaves through, in order."""
+        """The ports with a channel that a packet leaves through behind its host, in order."""
         return self._shaped[way]
 
     @cached_property
     def _shaped(self) -> dict[Way, tuple[Port, ...]]:
         return {
-            way: tuple(port for port in self.topology.path(*way) if port.channel)
+            way: tuple(port for port in self.topology.path(*way) if port in self.ports)
             for way in self.ways
         }
 
     @cached_property
     def ports(self) -> tuple[Port, ...]:
-        """All ports with a channel."""
+        """All ports with a channel but those of hosts: captures are taken behind these."""
+        return tuple(port for port in self._with_channel if not self._of_host(port))
+
+    @cached_property
+    def host_ports(self) -> tuple[Port, ...]:
+        """The ports of hosts that have a channel of their own."""
+        return tuple(port for port in self._with_channel if self._of_host(port))
+
+    @property
+    def _with_channel(self) -> tuple[Port, ...]:
         return tuple(port for port in self.topology.ports if port.channel)
+
+    def _of_host(self, port: Port) -> bool:
+        return self.topology.kind(port.node) == "host"
 
     def lone(self, way: Way, length: int) -> int:
         """Nanoseconds that a packet of `length` bytes takes which waits for no other."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import log
 
 from analysis.network.asked_network import TrialNetwork
-from analysis.network.findings import Finding, Outcome, unmeasured
+from analysis.network.findings import CheckFinding, CheckOutcome, unmeasured
 from topologies.topology_spec import MOST_PACKETS, Port
 from topologies.units import Share
 
@@ -42,7 +42,7 @@ class DrawnLoss:
         return min(1.0, 2 * min(few, many))
 
 
-def drawn_loss(networks: Sequence[TrialNetwork]) -> list[Finding]:
+def drawn_loss(networks: Sequence[TrialNetwork]) -> list[CheckFinding]:
     """Every shaped port of every trial of a run, each at its part of LEVEL (Bonferroni)."""
     losses = [
         loss
@@ -66,21 +66,23 @@ def _of_port(network: TrialNetwork, port: Port) -> DrawnLoss | None:
     return DrawnLoss(f"{port.name}, {network.label}", port.name, port.channel.loss, lost, offered)
 
 
-def _finding(loss: DrawnLoss, level: float) -> Finding:
+def _finding(loss: DrawnLoss, level: float) -> CheckFinding:
     chance = loss.chance
     measured = f"{loss.lost:,} of {loss.offered:,} ({100 * loss.lost / loss.offered:.3g} %)"
     words = f"{loss.share}", f"{measured}; chance {_percent(chance)}"
     if chance >= level:
-        return Finding(KIND, loss.place, *words, Outcome.GOOD, "", _rarity(chance, level))
+        return CheckFinding(KIND, loss.place, *words, CheckOutcome.GOOD, "", _rarity(chance, level))
     if not loss.share.base:
         sentence = f"{loss.port} lost {loss.lost} packets at random, and was to lose none."
-        return Finding(KIND, loss.place, *words, Outcome.UNUSABLE, sentence, 1e6)
+        return CheckFinding(KIND, loss.place, *words, CheckOutcome.UNUSABLE, sentence, 1e6)
     sentence = (
         f"{loss.port} lost {measured} at random where {loss.share} was asked for: chance does that"
         f" in {_percent(chance)} of runs. It is bad luck or a wrong link; of good runs this is said"
         f" of {LEVEL:.0%}. Another seed tells."
     )
-    return Finding(KIND, loss.place, *words, Outcome.CARE, sentence, _rarity(chance, level))
+    return CheckFinding(
+        KIND, loss.place, *words, CheckOutcome.CARE, sentence, _rarity(chance, level)
+    )
 
 
 def _percent(chance: float) -> str:

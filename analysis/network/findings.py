@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 
-class Outcome(IntEnum):
+class CheckOutcome(IntEnum):
     """How a check ended, the worse the greater."""
 
     GOOD = 0
@@ -21,7 +21,7 @@ class Outcome(IntEnum):
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckFinding:
     """What one check of one place found.
 
     `kind` is the check and `place` what it was looked for at, such as a port under a condition.
@@ -34,21 +34,21 @@ class Finding:
     place: str
     asked: str
     measured: str
-    outcome: Outcome
+    outcome: CheckOutcome
     sentence: str = ""
     excess: float = 0.0
 
 
-def unmeasured(kind: str, place: str, asked: str, why: str) -> Finding:
+def unmeasured(kind: str, place: str, asked: str, why: str) -> CheckFinding:
     """A check that could not be made; `why` is a sentence's end, such as "it has no captures"."""
-    return Finding(kind, place, asked, "not measured", Outcome.UNMEASURED, why)
+    return CheckFinding(kind, place, asked, "not measured", CheckOutcome.UNMEASURED, why)
 
 
-def outcome_of(excess: float, far: float) -> Outcome:
+def outcome_of(excess: float, far: float) -> CheckOutcome:
     """Good up to one tolerance, with care up to `far` tolerances, unusable beyond."""
     if excess <= 1:
-        return Outcome.GOOD
-    return Outcome.CARE if excess <= far else Outcome.UNUSABLE
+        return CheckOutcome.GOOD
+    return CheckOutcome.CARE if excess <= far else CheckOutcome.UNUSABLE
 
 
 def duration(nanoseconds: float) -> str:

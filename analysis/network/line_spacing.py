@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.network.asked_network import TrialNetwork, channels, delay_of
-from analysis.network.findings import Finding, duration, outcome_of, unmeasured
+from analysis.network.findings import CheckFinding, duration, outcome_of, unmeasured
 from analysis.network.packet_traffic import PortTraffic, TrialTraffic
 from analysis.network.real_time import lateness
 from analysis.network.sightings import Whole
@@ -62,7 +62,7 @@ class BusyGaps:
         return _STEP * self.stretches / max(1, int(self.gap.sum()))
 
 
-def spacing(network: TrialNetwork, traffic: TrialTraffic) -> list[Finding]:
+def spacing(network: TrialNetwork, traffic: TrialTraffic) -> list[CheckFinding]:
     """Spacing and rate at every link that can be judged, or why none can."""
     why = _why_not(network, traffic)
     links = () if why else traffic.crossing
@@ -78,7 +78,7 @@ def _why_not(network: TrialNetwork, traffic: TrialTraffic) -> str:
     return "" if traffic.whole else "not every host has a whole capture"
 
 
-def _of_link(network: TrialNetwork, traffic: PortTraffic) -> list[Finding]:
+def _of_link(network: TrialNetwork, traffic: PortTraffic) -> list[CheckFinding]:
     slowest = min(channels(traffic.ports), key=lambda channel: channel.bandwidth)
     busy = busy_gaps(traffic, slowest)
     port = next(port.name for port in traffic.ports if port.channel == slowest)
@@ -93,7 +93,7 @@ def _of_link(network: TrialNetwork, traffic: PortTraffic) -> list[Finding]:
     return findings
 
 
-def _spacing(place: str, busy: BusyGaps, tolerance: int) -> Finding:
+def _spacing(place: str, busy: BusyGaps, tolerance: int) -> CheckFinding:
     """The 1st and the 99th percentile of the gaps of the longest packets."""
     gaps, due = busy.gap[busy.full], int(np.median(busy.due[busy.full]))
     low, high = (int(value) for value in np.percentile(gaps - busy.due[busy.full], (1, 99)))
@@ -107,10 +107,10 @@ def _spacing(place: str, busy: BusyGaps, tolerance: int) -> Finding:
     asked = f"{duration(due)}, within {duration(tolerance)}"
     measured = f"{apart} (98 % of {len(gaps):,} gaps)"
     outcome = outcome_of(excess, max(_FAR, _OF_A_PACKET * due / tolerance))
-    return Finding(SPACING, place, asked, measured, outcome, sentence, excess)
+    return CheckFinding(SPACING, place, asked, measured, outcome, sentence, excess)
 
 
-def _rate(place: str, channel: Channel, busy: BusyGaps, tolerance: float) -> Finding:
+def _rate(place: str, channel: Channel, busy: BusyGaps, tolerance: float) -> CheckFinding:
     """Bits that left while packets waited, by the time that took."""
     share = float(busy.due.sum() / max(1, busy.gap.sum()))
     excess, measured = abs(share - 1) / tolerance, _bits(share * channel.bandwidth.base)
@@ -120,7 +120,7 @@ def _rate(place: str, channel: Channel, busy: BusyGaps, tolerance: float) -> Fin
     )
     outcome = outcome_of(excess, max(2.0, RATE_FAR / tolerance))
     asked = f"{channel.bandwidth}, within {100 * tolerance:.2g} %"
-    return Finding(RATE, place, asked, measured, outcome, sentence, excess)
+    return CheckFinding(RATE, place, asked, measured, outcome, sentence, excess)
 
 
 def _bits(rate: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analysis.measures.drop_causes import DropCauses, drop_causes
 from analysis.network.asked_network import TrialNetwork
-from analysis.network.findings import Finding, Outcome, unmeasured
+from analysis.network.findings import CheckFinding, CheckOutcome, unmeasured
 from analysis.network.packet_traffic import TrialTraffic
 
 UNASKED, HOSTS = "Packets lost that nobody asked for", "Packets dropped in hosts"
@@ -13,7 +13,7 @@ FEW = 1e-4
 tenth of a thousandth already holds a flow to 122 segments a round trip."""
 
 
-def lost_packets(network: TrialNetwork, traffic: TrialTraffic) -> list[Finding]:
+def lost_packets(network: TrialNetwork, traffic: TrialTraffic) -> list[CheckFinding]:
     """What is missing beyond all that links, queues and hosts counted, and what hosts dropped."""
     causes = drop_causes(network.run, network.trial)
     if causes is None:
@@ -22,7 +22,7 @@ def lost_packets(network: TrialNetwork, traffic: TrialTraffic) -> list[Finding]:
     return [_unasked(network, traffic, causes), _of_hosts(network, causes)]
 
 
-def _unasked(network: TrialNetwork, traffic: TrialTraffic, causes: DropCauses) -> Finding:
+def _unasked(network: TrialNetwork, traffic: TrialTraffic, causes: DropCauses) -> CheckFinding:
     """By both ends' captures if every host has one, else by the hosts' counters."""
     lost = _uncounted(network, traffic, causes)
     if lost is None:
@@ -39,22 +39,24 @@ def _unasked(network: TrialNetwork, traffic: TrialTraffic, causes: DropCauses) -
         " was not meant for a link took its time."
     )
     excess = abs(lost) / max(1.0, causes.sent)
-    return Finding(UNASKED, network.label, "none", measured, outcome, sentence, excess)
+    return CheckFinding(UNASKED, network.label, "none", measured, outcome, sentence, excess)
 
 
 def _uncounted(network: TrialNetwork, traffic: TrialTraffic, causes: DropCauses) -> float | None:
+    """What links lost is counted in packets, what queues of hosts lost in buffers of several."""
     if not traffic.whole:
-        return causes.unasked
-    return traffic.missing - causes.random - causes.full_queue - causes.managed
+        return None if network.host_ports else causes.unasked
+    counted = (network.qdiscs.port_loss(port.name) for port in network.ports)
+    return traffic.missing - sum(port.lost + port.dropped for port in counted)
 
 
-def _judged(lost: float, sent: float) -> Outcome:
+def _judged(lost: float, sent: float) -> CheckOutcome:
     if not lost:
-        return Outcome.GOOD
-    return Outcome.CARE if lost <= FEW * sent else Outcome.UNUSABLE
+        return CheckOutcome.GOOD
+    return CheckOutcome.CARE if lost <= FEW * sent else CheckOutcome.UNUSABLE
 
 
-def _of_hosts(network: TrialNetwork, causes: DropCauses) -> Finding:
+def _of_hosts(network: TrialNetwork, causes: DropCauses) -> CheckFinding:
     total = sum(causes.hosts.values())
     each = [f"{host} {count:,.0f} ({name})" for (host, name), count in causes.hosts.items()]
     sentence = (
@@ -63,4 +65,4 @@ def _of_hosts(network: TrialNetwork, causes: DropCauses) -> Finding:
     )
     outcome, excess = _judged(total, causes.sent), total / max(1.0, causes.sent)
     measured = ", ".join(each[:3]) or "none"
-    return Finding(HOSTS, network.label, "none", measured, outcome, sentence, excess)
+    return CheckFinding(HOSTS, network.label, "none", measured, outcome, sentence, excess)

@@ -9,7 +9,7 @@ from typing import Any
 from analysis.network import recorded_proofs, round_trip_floor
 from analysis.network.asked_network import TrialNetwork
 from analysis.network.drawn_loss import drawn_loss
-from analysis.network.findings import Finding, Outcome
+from analysis.network.findings import CheckFinding, CheckOutcome
 from analysis.network.line_spacing import spacing
 from analysis.network.lost_packets import UNASKED, lost_packets
 from analysis.network.packet_traffic import TrialTraffic
@@ -69,7 +69,7 @@ def judge_network(run: RunRecord) -> NetworkVerdict:
     return _verdict([*findings, *drawn_loss(networks)])
 
 
-def _of_trial(network: TrialNetwork) -> Iterator[Finding]:
+def _of_trial(network: TrialNetwork) -> Iterator[CheckFinding]:
     """In the order of the table."""
     traffic = TrialTraffic(network)
     yield from recorded_proofs.recorded(network)
@@ -81,50 +81,52 @@ def _of_trial(network: TrialNetwork) -> Iterator[Finding]:
     yield from real_time(network)
 
 
-def _verdict(findings: Sequence[Finding]) -> NetworkVerdict:
-    by_kind: dict[str, list[Finding]] = {}
+def _verdict(findings: Sequence[CheckFinding]) -> NetworkVerdict:
+    by_kind: dict[str, list[CheckFinding]] = {}
     for finding in findings:
         by_kind.setdefault(finding.kind, []).append(finding)
     worst = [_worst(same) for same in by_kind.values()]
     checks = tuple(_check(finding, by_kind[finding.kind]) for finding in worst)
-    level = max((_weight(finding) for finding in worst), default=Outcome.CARE)
-    verdict = {Outcome.CARE: CARE, Outcome.UNUSABLE: UNUSABLE}.get(level, GOOD)
+    level = max((_weight(finding) for finding in worst), default=CheckOutcome.CARE)
+    verdict = {CheckOutcome.CARE: CARE, CheckOutcome.UNUSABLE: UNUSABLE}.get(level, GOOD)
     return NetworkVerdict(verdict, tuple(_reasons(worst, by_kind)), checks)
 
 
-def _worst(same: Sequence[Finding]) -> Finding:
+def _worst(same: Sequence[CheckFinding]) -> CheckFinding:
     """What was measured counts before what was not, if all that was measured is good."""
-    measured = [finding for finding in same if finding.outcome != Outcome.UNMEASURED]
+    measured = [finding for finding in same if finding.outcome != CheckOutcome.UNMEASURED]
     return max(measured or same, key=lambda finding: (finding.outcome, finding.excess))
 
 
-def _weight(finding: Finding) -> Outcome:
+def _weight(finding: CheckFinding) -> CheckOutcome:
     """What is essential and was not measured is used with care; all else is left out."""
-    if finding.outcome != Outcome.UNMEASURED:
+    if finding.outcome != CheckOutcome.UNMEASURED:
         return finding.outcome
     forgiven = _FORGIVEN.get(finding.kind) == finding.sentence
-    return Outcome.CARE if finding.kind in ESSENTIAL and not forgiven else Outcome.GOOD
+    return CheckOutcome.CARE if finding.kind in ESSENTIAL and not forgiven else CheckOutcome.GOOD
 
 
-def _check(finding: Finding, same: Sequence[Finding]) -> NetworkCheck:
-    count = sum(each.outcome != Outcome.UNMEASURED for each in same)
+def _check(finding: CheckFinding, same: Sequence[CheckFinding]) -> NetworkCheck:
+    count = sum(each.outcome != CheckOutcome.UNMEASURED for each in same)
     measured = finding.measured if count else f"not measured: {finding.sentence}"
     words = finding.kind, finding.asked, measured, finding.place
     return NetworkCheck(*words, count, finding.outcome.word)
 
 
-def _reasons(worst: Sequence[Finding], by_kind: dict[str, list[Finding]]) -> Iterator[str]:
+def _reasons(
+    worst: Sequence[CheckFinding], by_kind: dict[str, list[CheckFinding]]
+) -> Iterator[str]:
     """What is wrong, the worst first; then what was not measured."""
-    wrong = [finding for finding in worst if finding.outcome >= Outcome.CARE]
+    wrong = [finding for finding in worst if finding.outcome >= CheckOutcome.CARE]
     for finding in sorted(wrong, key=lambda finding: -finding.outcome):
-        bad = [each for each in by_kind[finding.kind] if each.outcome >= Outcome.CARE]
+        bad = [each for each in by_kind[finding.kind] if each.outcome >= CheckOutcome.CARE]
         more = f" So it is at {len(bad)} places; this is the worst." if len(bad) > 1 else ""
         yield finding.sentence + more
     if not wrong:
         yield "All that was measured is as it was asked for."
     reasons: dict[str, list[str]] = {}
     for finding in worst:
-        if finding.outcome == Outcome.UNMEASURED:
+        if finding.outcome == CheckOutcome.UNMEASURED:
             reasons.setdefault(finding.sentence, []).append(finding.kind)
     for why, kinds in reasons.items():
         yield f"Not measured, because {why}: {'; '.join(kinds)}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from analysis.network.asked_network import TrialNetwork, carried, channels, delay_of
-from analysis.network.findings import Finding, Outcome, duration, unmeasured
+from analysis.network.findings import CheckFinding, CheckOutcome, duration, unmeasured
 from analysis.network.packet_traffic import PortTraffic, TrialTraffic
 from analysis.network.real_time import lateness
 from analysis.network.sightings import Whole
@@ -18,7 +18,7 @@ _ONE_PACKET_OFF = 1
 """Packets by which a queue may be off and its figures still be used, with care."""
 
 
-def queue_bound(network: TrialNetwork, traffic: TrialTraffic) -> list[Finding]:
+def queue_bound(network: TrialNetwork, traffic: TrialTraffic) -> list[CheckFinding]:
     """The longest queue at every link whose packets are all seen, and its drops."""
     if not traffic.whole or not network.segmented:
         why = "not every host has a whole capture of its packets as they are on links"
@@ -33,7 +33,7 @@ def queue_bound(network: TrialNetwork, traffic: TrialTraffic) -> list[Finding]:
     return findings or [unmeasured(BOUND, network.label, "", why)]
 
 
-def _of_link(network: TrialNetwork, traffic: PortTraffic) -> list[Finding]:
+def _of_link(network: TrialNetwork, traffic: PortTraffic) -> list[CheckFinding]:
     port, channel = traffic.ports[0], channels(traffic.ports)[0]
     place, slack = f"{port.name}, {network.label}", _SLACK + lateness(network)
     findings = [_bound(place, channel, _longest_queue(traffic, channel, slack))]
@@ -43,14 +43,14 @@ def _of_link(network: TrialNetwork, traffic: PortTraffic) -> list[Finding]:
     return findings
 
 
-def _by(packets: int) -> Outcome:
+def _by(packets: int) -> CheckOutcome:
     """How well a queue is what was asked for that is so many packets off."""
     if packets <= 0:
-        return Outcome.GOOD
-    return Outcome.CARE if packets <= _ONE_PACKET_OFF else Outcome.UNUSABLE
+        return CheckOutcome.GOOD
+    return CheckOutcome.CARE if packets <= _ONE_PACKET_OFF else CheckOutcome.UNUSABLE
 
 
-def _bound(place: str, channel: Channel, longest: int) -> Finding:
+def _bound(place: str, channel: Channel, longest: int) -> CheckFinding:
     """One packet is on the link; what else is there waits."""
     waiting, allowed = max(0, longest - 1), channel.queue.base
     sentence = (
@@ -59,7 +59,7 @@ def _bound(place: str, channel: Channel, longest: int) -> Finding:
     )
     asked, measured = f"at most {allowed:,}", f"at most {waiting:,}"
     outcome = _by(waiting - allowed)
-    return Finding(BOUND, place, asked, measured, outcome, sentence, waiting / allowed)
+    return CheckFinding(BOUND, place, asked, measured, outcome, sentence, waiting / allowed)
 
 
 def _longest_queue(traffic: PortTraffic, channel: Channel, slack: int) -> int:
@@ -79,7 +79,7 @@ def _met_full(traffic: PortTraffic, channel: Channel, slack: int) -> int:
     return int((entered - gone > channel.queue.base).sum())
 
 
-def _full(place: str, channel: Channel, dropped: int, full: int) -> list[Finding]:
+def _full(place: str, channel: Channel, dropped: int, full: int) -> list[CheckFinding]:
     """Nothing to say if the queue dropped nothing."""
     if not dropped:
         return []
@@ -90,10 +90,10 @@ def _full(place: str, channel: Channel, dropped: int, full: int) -> list[Finding
     )
     asked = f"all when {channel.queue} packets waited"
     measured = f"{min(full, dropped):,} of {dropped:,} met a full queue"
-    return [Finding(FULL, place, asked, measured, _by(early), sentence, float(early))]
+    return [CheckFinding(FULL, place, asked, measured, _by(early), sentence, float(early))]
 
 
-def _longest_wait(network: TrialNetwork, traffic: PortTraffic) -> Finding:
+def _longest_wait(network: TrialNetwork, traffic: PortTraffic) -> CheckFinding:
     """Of a way over several links: no packet may wait longer than all full queues take."""
     lines, longest = channels(traffic.ports), int(traffic.length.max(initial=0))
     most = sum(line.queue.base * carried(line, longest) + line.jitter.base for line in lines)
@@ -105,8 +105,8 @@ def _longest_wait(network: TrialNetwork, traffic: PortTraffic) -> Finding:
         f" ({duration(most)}): a queue is longer than asked for."
     )
     asked, measured = f"at most {duration(most)} on the way", f"at most {duration(worst)}"
-    outcome = Outcome.GOOD if excess <= 1 else Outcome.UNUSABLE
-    return Finding(BOUND, place, asked, measured, outcome, sentence, excess)
+    outcome = CheckOutcome.GOOD if excess <= 1 else CheckOutcome.UNUSABLE
+    return CheckFinding(BOUND, place, asked, measured, outcome, sentence, excess)
 
 
 def _waits(traffic: PortTraffic) -> Whole:

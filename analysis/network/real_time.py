@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from analysis.network.asked_network import TrialNetwork
-from analysis.network.findings import Finding, duration, outcome_of, unmeasured
+from analysis.network.findings import CheckFinding, duration, outcome_of, unmeasured
 from analysis.records.json_reader import parse
 
 KIND = "Timers and processors"
@@ -43,7 +43,7 @@ def _read(network: TrialNetwork) -> RealTimeFile:
     return parse(RealTimeFile, network.trial.folder.parent / _FILE).record
 
 
-def real_time(network: TrialNetwork) -> list[Finding]:
+def real_time(network: TrialNetwork) -> list[CheckFinding]:
     """Late timers and waiting programs of a run in real time; nothing for virtual time."""
     if not network.real_time:
         return []
@@ -59,4 +59,4 @@ def real_time(network: TrialNetwork) -> list[Finding]:
         " time, not when the network would have let them."
     )
     asked = f"1 in 100 later than {duration(LATE)} at most; {100 * WAITED:.3g} %"
-    return [Finding(KIND, place, asked, measured, outcome_of(excess, FAR), sentence, excess)]
+    return [CheckFinding(KIND, place, asked, measured, outcome_of(excess, FAR), sentence, excess)]

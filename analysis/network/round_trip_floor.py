@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from analysis.measures.run_results import MINUS
-from analysis.network.asked_network import FRAME_HEADER, TrialNetwork, Way
-from analysis.network.findings import Finding, Outcome, duration, outcome_of, unmeasured
+from analysis.network.asked_network import FRAME_HEADER, TrialNetwork, Way, carried, channels
+from analysis.network.findings import CheckFinding, CheckOutcome, duration, outcome_of, unmeasured
 from analysis.network.packet_traffic import TrialTraffic
 from analysis.network.real_time import lateness
 from analysis.network.sightings import Sightings
@@ -27,7 +27,7 @@ _READ, _STAMPED = 1_000, 1_000_000
 all that there is if a segment was sent again."""
 
 
-def round_trip(network: TrialNetwork, traffic: TrialTraffic) -> list[Finding]:
+def round_trip(network: TrialNetwork, traffic: TrialTraffic) -> list[CheckFinding]:
     """The handshake that came closest to the round trip that was asked for."""
     if not any(flow.protocol == "tcp" for flow in network.run.flows):
         return [unmeasured(KIND, network.label, "", "no TCP connection tells a round trip")]
@@ -42,31 +42,32 @@ Floor = tuple[int, int, int]
 """Round trip that was asked for, that was measured, and what is not known of it, in ns."""
 
 
-def _finding(network: TrialNetwork, asked: int, measured: int, unknown: int) -> Finding:
+def _finding(network: TrialNetwork, asked: int, measured: int, unknown: int) -> CheckFinding:
     late = 2 * lateness(network)
     ports = max(len(network.shaped(way) + network.shaped(way[::-1])) for way in network.ways)
     own = max(TOLERANCE, A_PORT * ports, late, round(_SHARE * asked) if late else 0)
-    tolerance = own + unknown
+    in_hosts = sum(carried(channel, _SYN_FRAME) for channel in channels(network.host_ports))
+    tolerance = own + unknown + in_hosts
     excess = abs(measured - asked) / tolerance
     outcome = _unless_shared(network, measured > asked, outcome_of(excess, FAR))
     sentence = (
         f"The shortest round trip was {duration(measured)} instead of {duration(asked)}: delays or"
         " rates are not those that were asked for."
     )
-    if outcome == Outcome.UNMEASURED:
+    if outcome == CheckOutcome.UNMEASURED:
         sentence = "no handshake had the network for itself"
     words = duration(asked), f"{duration(measured)} ({_difference(measured - asked)})"
-    return Finding(KIND, network.label, *words, outcome, sentence, excess)
+    return CheckFinding(KIND, network.label, *words, outcome, sentence, excess)
 
 
 def _difference(nanoseconds: int) -> str:
     return f"{'+' if nanoseconds >= 0 else MINUS}{duration(abs(nanoseconds))}"
 
 
-def _unless_shared(network: TrialNetwork, longer: bool, outcome: Outcome) -> Outcome:
+def _unless_shared(network: TrialNetwork, longer: bool, outcome: CheckOutcome) -> CheckOutcome:
     """Packets of several flows wait for each other, so their round trips may be longer."""
-    waited = longer and len(network.run.flows) > 1 and outcome > Outcome.UNMEASURED
-    return Outcome.UNMEASURED if waited else outcome
+    waited = longer and len(network.run.flows) > 1 and outcome > CheckOutcome.UNMEASURED
+    return CheckOutcome.UNMEASURED if waited else outcome
 
 
 def _handshakes(network: TrialNetwork, traffic: TrialTraffic) -> list[Floor]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analysis.network.asked_network import TrialNetwork
-from analysis.network.findings import Finding, Outcome, unmeasured
+from analysis.network.findings import CheckFinding, CheckOutcome, unmeasured
 from analysis.records.run_directory import RunFlow
 from analysis.records.socket_samples import SocketSample
 
@@ -23,7 +23,7 @@ _SHORTEST = 1.0
 """Seconds; what a shorter connection waited for is its beginning."""
 
 
-def sender_limits(network: TrialNetwork) -> list[Finding]:
+def sender_limits(network: TrialNetwork) -> list[CheckFinding]:
     """Each TCP flow whose sender's socket was sampled."""
     flows = [flow for flow in network.run.flows if flow.protocol == "tcp"]
     findings = [
@@ -39,7 +39,7 @@ def sender_limits(network: TrialNetwork) -> list[Finding]:
 
 def _of_flow(
     network: TrialNetwork, flow: RunFlow, samples: Sequence[SocketSample]
-) -> Finding | None:
+) -> CheckFinding | None:
     """None if the flow did not send for long."""
     busy = [sample for sample in samples if sample.busy > 0]
     if not busy or busy[-1].busy < _SHORTEST:
@@ -50,7 +50,7 @@ def _of_flow(
     measured = f"send buffer {_percent(buffer)}, receiver's window {_percent(window)} of the time"
     if flow.windowed:
         asked = "the window that was asked for (iperf -w), or the network"
-        return Finding(KIND, place, asked, measured, Outcome.GOOD)
+        return CheckFinding(KIND, place, asked, measured, CheckOutcome.GOOD)
     idle = _idle(busy)
     what, share = max(shares.items(), key=lambda pair: pair[1])
     sentence = f"{flow.name} was held back by {what} for {_percent(share)} of its time, not by the"
@@ -60,8 +60,8 @@ def _of_flow(
         sentence = f"{flow.name} had nothing to send for {_percent(idle)} of its time: the program"
         sentence += " set its rate, not the network."
     excess = max(share / LIMITED, idle / IDLE)
-    outcome = Outcome.GOOD if excess <= 1 else Outcome.CARE
-    return Finding(KIND, place, "the network", measured, outcome, sentence, excess)
+    outcome = CheckOutcome.GOOD if excess <= 1 else CheckOutcome.CARE
+    return CheckFinding(KIND, place, "the network", measured, outcome, sentence, excess)
 
 
 def _idle(busy: Sequence[SocketSample]) -> float:

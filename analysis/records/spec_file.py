@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any, cast
 
 from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from analysis.records.published_row import RowEntry
 from topologies.data import from_data
 from topologies.errors import UsageError
 from topologies.topology_spec import ETHERNET, TopologySpec
+
+_DRAWN = "diagram"
 
 
 class TopologyEntry(Struct, frozen=True):
@@ -25,6 +28,7 @@ class TopologyEntry(Struct, frozen=True):
     nodes: tuple[Any, ...] = ()
     links: tuple[Any, ...] = ()
     reordering: tuple[Any, ...] = ()
+    shaping_hosts: tuple[str, ...] = ()
 
     def network(self) -> TopologySpec | None:
         """The network that was asked for; None if what is written is none."""
@@ -34,14 +38,8 @@ class TopologyEntry(Struct, frozen=True):
             return None
 
     def _written(self) -> dict[str, Any]:
-        written = {
-            "name": self.name,
-            "nodes": list(self.nodes),
-            "links": list(self.links),
-            "mtu": self.mtu,
-            "reordering": list(self.reordering),
-        }
-        return written | ({"segmentation": self.segmentation} if self.segmentation else {})
+        """What of it was written, but for the diagram."""
+        return {name: value for name, value in asdict(self).items() if value and name != _DRAWN}
 
 
 class FlowEntry(Struct, frozen=True):

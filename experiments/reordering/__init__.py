@@ -58,9 +58,9 @@ class ReorderingParameters(LinkParameters):
     def __post_init__(self) -> None:
         for algorithm in words(self.cc):
             congestion_control(algorithm)
-        if self.threshold.base > _HIGHEST:
+        if not 1 <= self.threshold.base <= _HIGHEST:
             raise UsageError(
-                f"A threshold of {self.threshold} is not possible.", f"Choose from 0 to {_HIGHEST}."
+                f"A threshold of {self.threshold} is not possible.", f"Choose from 1 to {_HIGHEST}."
             )
 
 

@@ -17,7 +17,8 @@ _HIGHEST = 2**31 - 1
 """What a kernel takes for thresholds that do not fit into its integers."""
 _BYTE = 256
 """Values of a connection's threshold before Linux 3.19: `u8 reordering` in struct tcp_sock
-(include/linux/tcp.h) takes the lowest byte of the sysctl, of 100000 it is 160, of 10^14 0.
+(include/linux/tcp.h) takes the lowest byte of the sysctl, of 100000 it is 160, of 10^14 0. Today's
+kernel takes no less than 1.
 """
 
 
@@ -32,7 +33,7 @@ def targets(_quick: bool) -> Iterator[Target]:
             "duration": duration(row),
         }
         target = assigned(row, "reordering", settings, row["congestion_control"])
-        yield replace(target, then=(("threshold", str(threshold % _BYTE)),))
+        yield replace(target, then=(("threshold", str(max(1, threshold % _BYTE))),))
 
 
 def _threshold(row: Row) -> int:

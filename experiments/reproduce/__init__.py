@@ -1,1 +1,1 @@
-"""Every published number beside ours: which run gives it, all runs on the engine, one page."""
+"""Published numbers beside ours: which run gives each, all runs on the engine, one page."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import count
 from pathlib import Path
 from shutil import move
@@ -25,8 +25,8 @@ from topologies.errors import TcplabError, UsageError
 
 _WALL_SECONDS = 600.0
 _DEEPEST, _MOST_FILES = 4, 100_000
-_NOT_SPEC = ("parameters", "published")
-"""What spec.json has beside the spec."""
+_SPEC = {field.name for field in fields(ExperimentSpec)}
+"""spec.json has more beside the spec: parameters, published numbers."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def _read(folder: Path, name: str) -> dict[str, Any]:
 
 def _spec(written: dict[str, Any], manifest: dict[str, Any]) -> ExperimentSpec:
     spec: ExperimentSpec = from_data(
-        ExperimentSpec, {name: value for name, value in written.items() if name not in _NOT_SPEC}
+        ExperimentSpec, {name: value for name, value in written.items() if name in _SPEC}
     )
     if digest(spec) != manifest.get("spec_digest"):
         raise TcplabError(

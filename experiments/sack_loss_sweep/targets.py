@@ -28,7 +28,7 @@ STUDY = PublishedStudy(
     processor_seconds=(182.0, 7700.0),
 )
 _MEGA = 1e-3  # kbit/s to Mbit/s
-_FULL = "300 s for each loss rate: over an hour of a processor for each of its seeds"
+_FULL = "300 s for each loss rate: about two hours of a processor for each seed of all 28"
 
 
 def targets(quick: bool) -> Iterator[Target]:

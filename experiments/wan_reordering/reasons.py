@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 REASONS = (
+    ("segments sent again", ""),  # what follows speaks of rates
     (
         "baseline|case [1-7],",
         "Our baseline is lower than the published one for all: CUBIC leaves slow start without"

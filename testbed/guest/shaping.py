@@ -33,6 +33,7 @@ SHORTEST_DELAY = Duration.parse("100ns")
 _LINE = 1  # bytes of burst that make a line of the lab kernel's tbf
 _BURST_TIME = Duration.parse("250us")  # how late a timer may fire in real time without losing rate
 _FQ_FLOW, _FQ_LEAST = 100, 10  # packets
+_CAKE_MORE = 790  # bytes of memory that a packet of TCP takes beyond its frame (skb->truesize)
 _TOLERANCE = 1e-3  # relative; netem keeps probabilities in 32 bits and tc prints six digits
 TICK = 1001  # nanoseconds; tc prints whole microseconds and rounds down: 99us for 100us
 
@@ -107,8 +108,9 @@ def _queue(channel: Channel, frame: int) -> str:
     """The discipline of the queue, limited to `channel.queue` packets in its own unit (tc(8)).
 
     What is not named has its default. sfq's own default is 127 packets a flow, so that a long queue
-    would have no effect. cake and red are given the bytes of that many full frames. red marks
-    between a sixth and half of its queue, as tc-red(8) advises.
+    would have no effect. red is given the bytes of that many full frames, and marks between a sixth
+    and half of them, as tc-red(8) advises. cake counts memory (sch_cake.c, buffer_used): it is
+    given that of as many full frames of TCP.
     """
     packets, octets = channel.queue.base, channel.queue.base * frame
     match channel.discipline:
@@ -119,7 +121,7 @@ def _queue(channel: Channel, frame: int) -> str:
         case "fq":
             return f"fq limit {packets} flow_limit {_flow_limit(packets)}"
         case "cake":
-            return f"cake unlimited memlimit {octets}"
+            return f"cake unlimited memlimit {packets * (frame + _CAKE_MORE)}"
         case "red":
             average = (
                 f"min {octets // 6} max {octets // 2} avpkt {frame} burst {_red_burst(packets)}"
@@ -149,7 +151,7 @@ def _red_burst(packets: int) -> int:
 def _limit(queue: dict[str, Any], channel: Channel, frame: int) -> int:
     """The queue's length in packets as tc reads it back."""
     if channel.discipline == "cake":
-        return int(queue.get("memlimit", 0)) // frame
+        return int(queue.get("memlimit", 0)) // (frame + _CAKE_MORE)
     return int(queue.get("limit", 0)) // (frame if channel.discipline == "red" else 1)
 
 

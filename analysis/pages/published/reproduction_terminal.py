@@ -33,9 +33,9 @@ def print_reproduction(report: ReproductionReport) -> None:
 
 def _table(report: ReproductionReport) -> Table:
     table = Table(title=Text("Published numbers and ours"))
-    table.add_column("study")
+    table.add_column("study", no_wrap=True)
     for name in (
-        "numbers",
+        "rows",
         "agree",
         "lie within",
         "differ",

@@ -1,0 +1,203 @@
+"""The verdict on a network of known truth: what is wrong is said, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis.measures import metric_keys
+from analysis.measures.drop_causes import values_of
+from analysis.network import (
+    drawn_loss,
+    line_spacing,
+    lost_packets,
+    queue_bound,
+    recorded_proofs,
+    round_trip_floor,
+    sender_limits,
+)
+from analysis.network.drawn_loss import LEVEL, DrawnLoss
+from analysis.network.network_verdict import CARE, GOOD, UNUSABLE, NetworkVerdict, judge_network
+from analysis.records.problems import Problems
+from analysis.records.run_directory import read_run
+from tests.analysis.made_networks import COUNT, MadeNetwork
+from topologies.topology_spec import Channel
+from topologies.units import Duration, Packets, Rate, Share
+
+TRIAL = "raw/seed-1/only"
+
+
+def judged(folder: Path) -> NetworkVerdict:
+    return judge_network(read_run(folder, Problems()))
+
+
+def outcomes(verdict: NetworkVerdict) -> dict[str, str]:
+    """The checks that are not good."""
+    return {check.what: check.outcome for check in verdict.checks if check.outcome != "ok"}
+
+
+def test_a_network_that_does_what_was_asked_is_good(tmp_path: Path) -> None:
+    verdict = judged(MadeNetwork().write(tmp_path))
+    assert (verdict.verdict, outcomes(verdict)) == (GOOD, {})
+    measured = {check.what: check.measured for check in verdict.checks}
+    assert measured[round_trip_floor.KIND] == "10.12 ms (+0 ns)"
+    assert measured[queue_bound.BOUND] == "at most 20"
+    assert measured[queue_bound.FULL].endswith("met a full queue")
+    assert measured[line_spacing.RATE] == "10mbit"
+    assert verdict.reasons == ("All that was measured is as it was asked for.",)
+
+
+WRONG = {
+    "a little too fast": (MadeNetwork(rate=1.003), CARE, {line_spacing.SPACING, line_spacing.RATE}),
+    "too fast": (MadeNetwork(rate=1.03), UNUSABLE, {line_spacing.SPACING, line_spacing.RATE}),
+    "two at once": (
+        MadeNetwork(pairs=True),
+        UNUSABLE,
+        {line_spacing.SPACING, line_spacing.RATE},
+    ),
+    "too long": (MadeNetwork(delay=10**6), UNUSABLE, {round_trip_floor.KIND}),
+    "too long by 2.5 us": (MadeNetwork(delay=2500), CARE, {round_trip_floor.KIND}),
+    "a place too many": (MadeNetwork(queue=1), CARE, {queue_bound.BOUND}),
+    "three places too many": (MadeNetwork(queue=3), UNUSABLE, {queue_bound.BOUND}),
+    "two places too few": (MadeNetwork(queue=-2), UNUSABLE, {queue_bound.FULL}),
+    "three vanish": (MadeNetwork(vanished=(5, 50, 51)), UNUSABLE, {lost_packets.UNASKED}),
+    "a buffer": (MadeNetwork(buffer_limited=7.5), CARE, {sender_limits.KIND}),
+    "tcpdump": (MadeNetwork(dropped={"h1": 0, "h2": 2}), CARE, {recorded_proofs.CAPTURES}),
+    "a host": (MadeNetwork(counters={"TcpExtTCPBacklogDrop": 9}), UNUSABLE, {lost_packets.HOSTS}),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_is_said_and_nothing_else(name: str, tmp_path: Path) -> None:
+    network, expected, kinds = WRONG[name]
+    verdict = judged(network.write(tmp_path))
+    assert verdict.verdict == expected
+    wrong = outcomes(verdict)
+    assert kinds <= wrong.keys()
+    # A wrong delay or rate is seen by what counts the packets at the link, too.
+    assert wrong.keys() - kinds <= {queue_bound.BOUND, queue_bound.FULL, round_trip_floor.KIND}
+    assert len(verdict.reasons) == len(wrong)
+
+
+def test_a_window_that_was_asked_for_is_not_blamed(tmp_path: Path) -> None:
+    made = MadeNetwork(buffer_limited=9.5, flow={"window": "64KiB"})
+    assert judged(made.write(tmp_path)).verdict == GOOD
+
+
+def test_random_loss_that_was_asked_for_is_no_fault(tmp_path: Path) -> None:
+    asked = Channel(
+        Rate.parse("10mbit"), Duration.parse("5ms"), Share.parse("2%"), queue=Packets(20)
+    )
+    numbers = random.Random(4).sample(range(COUNT), 8)
+    verdict = judged(MadeNetwork(asked, random=numbers).write(tmp_path))
+    assert (verdict.verdict, outcomes(verdict)) == (GOOD, {})
+
+
+def test_too_much_loss_is_used_with_care_and_any_is_too_much_where_none_was_asked(
+    tmp_path: Path,
+) -> None:
+    asked = Channel(
+        Rate.parse("10mbit"), Duration.parse("5ms"), Share.parse("2%"), queue=Packets(20)
+    )
+    numbers = random.Random(4).sample(range(COUNT), 25)
+    verdict = judged(MadeNetwork(asked, random=numbers).write(tmp_path / "more"))
+    assert (verdict.verdict, [*outcomes(verdict)]) == (CARE, [drawn_loss.KIND])
+    assert "of good runs this is said of 1%" in verdict.reasons[0]
+    verdict = judged(MadeNetwork(random=(7,)).write(tmp_path / "any"))
+    assert (verdict.verdict, [*outcomes(verdict)]) == (UNUSABLE, [drawn_loss.KIND])
+
+
+@pytest.mark.parametrize(("share", "offered"), [("10%", 900), ("0.1%", 4000), ("1%", 150)])
+def test_right_loss_is_doubted_in_at_most_one_of_a_hundred(share: str, offered: int) -> None:
+    draw, asked = random.Random(1), Share.parse(share)
+    counts = [sum(draw.random() < asked.fraction for _ in range(offered)) for _ in range(400)]
+    doubted = [DrawnLoss("", "", asked, lost, offered).chance < LEVEL for lost in counts]
+    assert sum(doubted) <= 0.01 * len(doubted) + 6  # three standard deviations
+
+
+def test_what_is_missing_is_not_measured_and_not_good(tmp_path: Path) -> None:
+    run = MadeNetwork().write(tmp_path)
+    for host in ("h1", "h2"):
+        (run / TRIAL / f"{host}-eth0.pcap").unlink()
+    verdict = judged(run)
+    assert verdict.verdict == GOOD  # sockets tell the round trip, counters what was lost
+    assert outcomes(verdict)[line_spacing.SPACING] == "not measured"
+    assert verdict.reasons[1].startswith("Not measured, because not every host has a whole capture")
+    (run / TRIAL / "counters.json").unlink()
+    verdict = judged(run)
+    assert (verdict.verdict, outcomes(verdict)[lost_packets.UNASKED]) == (CARE, "not measured")
+
+
+FILES = (
+    "raw/seed-1/environment.json",
+    *(f"{TRIAL}/{name}" for name in ("evidence.json", "qdiscs.json", "counters.json")),
+    *(f"{TRIAL}/h1{name}" for name in ("-eth0.pcap", ".sockets.jsonl", "-eth0.tcpdump.txt")),
+)
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("content", [b"", b"\0" * 40, b'{"after": {"x": [{"drops": "many"}]}}'])
+def test_a_damaged_file_is_no_error(name: str, content: bytes, tmp_path: Path) -> None:
+    run = MadeNetwork().write(tmp_path)
+    (run / name).write_bytes(content)
+    assert judged(run).verdict in (GOOD, CARE)
+
+
+def test_a_capture_that_is_cut_short_is_not_measured(tmp_path: Path) -> None:
+    run = MadeNetwork().write(tmp_path)
+    path = run / TRIAL / "h2-eth0.pcap"
+    path.write_bytes(path.read_bytes()[:-7])
+    assert outcomes(judged(run))[line_spacing.RATE] == "not measured"
+
+
+STRANGE: list[Any] = [
+    None,
+    {"nodes": [], "links": []},
+    {"nodes": [{"name": "h1", "kind": "host"}], "links": [{"left": "h1", "right": "h9"}]},
+    {"nodes": [[]], "links": "all"},
+    {"name": 3, "nodes": [{"name": "h1", "kind": "bridge"}], "mtu": "1km"},
+]
+
+
+@pytest.mark.parametrize("topology", STRANGE)
+def test_a_spec_of_a_stranger_without_a_network_is_used_with_care(
+    topology: object, tmp_path: Path
+) -> None:
+    run = MadeNetwork().write(tmp_path)
+    spec = json.loads((run / "spec.json").read_text())
+    (run / "spec.json").write_text(json.dumps(spec | {"topology": topology}))
+    verdict = judged(run)
+    assert verdict.verdict == CARE
+    assert len(verdict.reasons) == 1
+
+
+def test_late_timers_of_real_time_are_said_and_widen_what_may_be(tmp_path: Path) -> None:
+    run = MadeNetwork(delay=200_000).write(tmp_path)
+    _make_real(run, late=0.0002)
+    assert judged(run).verdict == GOOD
+    _make_real(run, late=0.003)
+    verdict = judged(run)
+    assert (verdict.verdict, [*outcomes(verdict)]) == (CARE, ["Timers and processors"])
+
+
+def _make_real(run: Path, late: float) -> None:
+    seed = run / "raw" / "seed-1"
+    facts = {"seconds": 10, "waited_seconds": 0.1, "timer_late_seconds": {"one_in_a_hundred": late}}
+    (seed / "realtime.json").write_text(json.dumps(facts))
+    environment = json.loads((seed / "environment.json").read_text())
+    (seed / "environment.json").write_text(json.dumps(environment | {"clock": "real"}))
+
+
+def test_drops_by_cause_are_measures_of_the_trial(tmp_path: Path) -> None:
+    made = MadeNetwork(random=(3, 4), vanished=(5,), counters={"UdpRcvbufErrors": 2})
+    run = read_run(made.write(tmp_path), Problems())
+    values = values_of(run, run.trials[0])
+    assert values[metric_keys.DROPS_RANDOM] == 2
+    assert values[metric_keys.DROPS_FULL] > 0
+    assert values[metric_keys.DROPS_HOSTS] == 2
+    assert values[metric_keys.DROPS_UNASKED] == 1
+    assert values[metric_keys.DROPS_MANAGED] == 0
