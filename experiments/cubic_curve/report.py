@@ -83,7 +83,7 @@ def _assumptions(epochs: Sequence[Epoch]) -> tuple[str, ...]:
         f" {len(pairs)} samples; in those the curve is not what is claimed.",
         "How slow start ended (HyStart) does not matter: the first epoch is left out.",
         "Linux computes with C = 0.4004 and a reduction to 0.7002, and aims at the window of one"
-        " least round trip later, as section 4.4 has it (net/ipv4/tcp_cubic.c).",
+        " least round trip later, as section 4.2 has it (net/ipv4/tcp_cubic.c).",
     )
 
 

@@ -70,8 +70,8 @@ def compare(results: RunResults) -> LawComparison:
         points,
         ("Flow", "Rate (segments/s)"),
         _graph(flows) if flows else None,
-        "Each dot is one flow with its own loss. The further to the right, the more of its losses are"
-        " noticed by a time-out, which the square root law leaves out.",
+        "Each dot is one flow with its own loss. The further to the right, the more losses are told"
+        " by a time-out, which the square root law leaves out.",
         _assumptions(flows) if flows else (),
         (_both(flows),),
     )
