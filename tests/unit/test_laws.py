@@ -31,7 +31,7 @@ LAW = Law("Does it?", "the rate", "a formula", "a paper", 0.1, "A reason.")
 
 
 def test_the_constant_of_the_square_root_law_is_that_of_the_paper() -> None:
-    """Mathis and others (1997), table 1: 1.22 for regular losses, each segment acknowledged."""
+    """Mathis and others (1997): 1.22 for regular losses if each segment is acknowledged."""
     assert round(REGULAR, 2) == 1.22
     assert square_root_rate(0.01, 0.1) == pytest.approx(122.47, abs=0.01)
 
