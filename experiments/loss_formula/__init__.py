@@ -54,9 +54,6 @@ class LossFormulaParameters:
         """The loss of each pair. Raises UsageError for what is no percentage."""
         return tuple(map(Share.parse, words(self.losses)))
 
-    def __post_init__(self) -> None:
-        assert self.shares is not None  # refused here and not later
-
 
 def experiment(parameters: LossFormulaParameters) -> ExperimentSpec:
     """A Reno flow for each loss rate, all at once and none in the way of another."""

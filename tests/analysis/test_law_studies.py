@@ -157,4 +157,4 @@ def test_a_graph_is_drawn_of_few_and_of_many_dots(logarithmic: str, count: int) 
 def test_losses_are_percentages() -> None:
     assert len(LossFormulaParameters().shares) == 6
     with pytest.raises(UsageError, match="percentage"):
-        LossFormulaParameters(losses="often")
+        _ = LossFormulaParameters(losses="often").shares
