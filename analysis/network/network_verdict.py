@@ -116,17 +116,17 @@ def _check(finding: CheckFinding, same: Sequence[CheckFinding]) -> NetworkCheck:
 def _reasons(
     worst: Sequence[CheckFinding], by_kind: dict[str, list[CheckFinding]]
 ) -> Iterator[str]:
-    """What is wrong, the worst first; then what was not measured."""
+    """What is wrong, the worst first; then what was not measured, the essential first."""
     wrong = [finding for finding in worst if finding.outcome >= CheckOutcome.CARE]
     for finding in sorted(wrong, key=lambda finding: -finding.outcome):
         bad = [each for each in by_kind[finding.kind] if each.outcome >= CheckOutcome.CARE]
         more = f" So it is at {len(bad)} places; this is the worst." if len(bad) > 1 else ""
         yield finding.sentence + more
-    if not wrong:
-        yield "All that was measured is as it was asked for."
     missing = [finding for finding in worst if finding.outcome == CheckOutcome.UNMEASURED]
     if essential := [finding.kind for finding in missing if _weight(finding) > CheckOutcome.GOOD]:
-        yield f"Without this no network is called good: {'; '.join(essential)}."
+        yield f"What no network is called good without was not measured: {'; '.join(essential)}."
+    if not wrong:
+        yield "All that was measured is as it was asked for."
     yield from _unmeasured(missing)
 
 
