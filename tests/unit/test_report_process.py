@@ -1,0 +1,39 @@
+"""The analysis as a process: asked for the verdict on the network, then for the report."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from experiments.running import report_process
+from experiments.running.report_process import reporter
+
+ANSWERING = """\
+import os, sys
+sys.stdin.readline()
+os.write(int(sys.argv[1]), b'{"verdict": "good"}\\n')
+sys.stdin.readline()
+sys.exit(3)
+"""
+
+
+def test_the_verdict_comes_back_before_the_report_is_made(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(
+        report_process, "_analysis", lambda *words: [sys.executable, "-c", ANSWERING, words[-1]]
+    )
+    with reporter() as report:
+        assert report.judge(tmp_path) == {"verdict": "good"}
+        assert report(tmp_path) == 3
+
+
+def test_an_analysis_that_died_gives_no_verdict(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(report_process, "_analysis", lambda *_words: ["false"])
+    with reporter() as report:
+        assert report.judge(tmp_path) is None
+        assert report(tmp_path) == 1
