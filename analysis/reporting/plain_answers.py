@@ -19,8 +19,8 @@ GOODPUT = ReportQuantity(
 
 
 _UNCOUNTED = (
-    "Losses have no count by cause here: the hosts leave segmentation on, so tc counts packets of up"
-    " to 64 KB."
+    "Losses have no count by cause here: the hosts leave segmentation on, so tc counts packets of"
+    " up to 64 KB."
 )
 
 
