@@ -68,6 +68,8 @@ def _start(store: Path) -> subprocess.Popen[bytes]:
         "virtual",
         "--duration",
         "4s",
+        "--repeat",
+        "1",
         "--out",
         str(store),
     ]

@@ -56,7 +56,10 @@ def test_rows_are_the_same_for_one_worker_and_two_and_for_a_plain_run(
         "loss=5%",
     ]
     subprocess.run(
-        [*repeat, "--seed", "2", "--out", tmp_path], cwd=ROOT, check=True, capture_output=True
+        [*repeat, "--seed", "2", "--repeat", "1", "--out", tmp_path],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
     )
     run = tmp_path / "sack/latest"
     _, expected = rows_of(run / "raw/seed-2", json.loads((run / "spec.json").read_text()))
