@@ -49,6 +49,7 @@ if TYPE_CHECKING:  # the one list of what is here: `_places` reads it too
     from topologies.errors import TcplabError as TcplabError
     from topologies.errors import UsageError as UsageError
     from topologies.parking_lot import parking_lot as parking_lot
+    from topologies.separate_pairs import separate_pairs as separate_pairs
     from topologies.star import star as star
     from topologies.topology_spec import Channel as Channel
     from topologies.topology_spec import HostReordering as HostReordering

@@ -80,10 +80,10 @@ def _assumptions(epochs: Sequence[Epoch]) -> tuple[str, ...]:
     return (
         f"CUBIC takes the larger of this curve and of the window that Reno would have on average"
         f" (W_est, section 4.3). By the round trips of this run W_est is larger in {faster} of"
-        f" {len(pairs)} samples: over a shorter path it is in most, and the curve is not seen.",
+        f" {len(pairs)} samples; in those the curve is not what is claimed.",
         "How slow start ended (HyStart) does not matter: the first epoch is left out.",
         "Linux computes with C = 0.4004 and a reduction to 0.7002, and aims at the window of one"
-        " least round trip later, as section 4.4 has it (net/ipv4/tcp_cubic.c).",
+        " least round trip later, as section 4.2 has it (net/ipv4/tcp_cubic.c).",
     )
 
 

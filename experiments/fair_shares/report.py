@@ -67,7 +67,7 @@ def _assumptions(results: RunResults) -> tuple[str, ...]:
         f"Jain's index, which is 1 if all have the same and 1/{len(results.run.flows)} if one has"
         f" all, is {', '.join(indices) or 'not known'}.",
         "All flows have the same round trip, algorithm and time, and share one queue. With another"
-        " round trip for each the law would say other shares.",
+        " round trip for each this law says nothing.",
     )
 
 

@@ -47,15 +47,12 @@ class LossFormulaParameters:
         "0.1%+0.2%+0.5%+1%+2%+5%", "Packets lost at random towards each receiver; no ACK is lost."
     )
     queue: Packets = parameter("1000", Packets, "Packets that can wait for each link.")
-    duration: Duration = parameter("150s", Duration, "How long the senders send.")
+    duration: Duration = parameter("100s", Duration, "How long the senders send.")
 
     @property
     def shares(self) -> tuple[Share, ...]:
         """The loss of each pair. Raises UsageError for what is no percentage."""
         return tuple(map(Share.parse, words(self.losses)))
-
-    def __post_init__(self) -> None:
-        assert self.shares is not None  # refused here and not later
 
 
 def experiment(parameters: LossFormulaParameters) -> ExperimentSpec:

@@ -26,8 +26,8 @@ LAW = Law(
     source="Padhye and others, SIGCOMM 1998, equation 30, with b = 1; RFC 5348, section 3.1",
     tolerance=0.15,
     reason="The formula takes losses for regular; random ones, independent of each other, give 7 %"
-    " more if p is small (the constant is 1.31 there and not 1.22: Mathis and others, 1997,"
-    " section 2), and the rates of about a hundred losses vary by some percent.",
+    " more if p is small (the constant is 1.31 there and not 1.22: Mathis and others, 1997),"
+    " and the rates of about a hundred losses vary by some percent.",
 )
 _EVENTS = ("TcpExtTCPRenoRecovery", "TcpExtTCPSackRecovery", "TcpExtTCPTimeouts")
 
@@ -70,8 +70,8 @@ def compare(results: RunResults) -> LawComparison:
         points,
         ("Flow", "Rate (segments/s)"),
         _graph(flows) if flows else None,
-        "Each dot is one flow with its own loss. Up to 1 % both formulas agree; beyond, time-outs"
-        " cost what the square root law leaves out.",
+        "Each dot is one flow with its own loss. The further to the right, the more losses are told"
+        " by a time-out, which the square root law leaves out.",
         _assumptions(flows) if flows else (),
         (_both(flows),),
     )

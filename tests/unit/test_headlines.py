@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 
 from analysis.measures.metric_keys import metric
+from analysis.reporting.claim_of_run import claim_of_run
+from analysis.reporting.study_reports import report_of
 from experiments.definition.catalogue import catalogue, find
 from experiments.definition.single_run import single
 from experiments.spec import ExperimentSpec, Headline, Subject
@@ -23,7 +25,9 @@ def spec_of(study: str, *settings: str) -> ExperimentSpec:
 @pytest.mark.parametrize("study", STUDIES)
 def test_every_study_asks_a_question_and_names_a_measure_that_is_declared(study: str) -> None:
     headline = spec_of(study).headline
-    assert headline is not None
+    if headline is None:  # then its report judges the run, as those of laws do
+        assert report_of(study).verdict is not claim_of_run
+        return
     assert headline.question.endswith("?")
     assert metric(headline.metric).name == headline.metric
 

@@ -12,6 +12,7 @@ from topologies.data import digest, from_data, to_data
 from topologies.dumbbell import dumbbell
 from topologies.errors import UsageError
 from topologies.parking_lot import parking_lot
+from topologies.separate_pairs import separate_pairs
 from topologies.star import star
 from topologies.topology_spec import Channel, Link, Node, TopologySpec
 from topologies.two_hosts import two_hosts
@@ -24,6 +25,7 @@ SHAPES = [
     chain(3, CHANNEL),
     star(CHANNEL),
     parking_lot(3, CHANNEL),
+    separate_pairs([CHANNEL] * 3, [CHANNEL] * 3),
 ]
 EACH = pytest.mark.parametrize("topology", SHAPES, ids=lambda topology: topology.name)
 
@@ -179,3 +181,22 @@ def test_a_switch_with_a_choice_knows_the_port_of_everybody_behind_it(
         for mac, port in ways:
             if topology.kind(hosts[mac]) == "host":
                 assert topology.path(switch, hosts[mac])[0].name == port
+
+
+def test_separate_pairs_have_a_path_each() -> None:
+    """A packet of one pair leaves through no port that another pair's packets leave through."""
+    slow = Channel(Rate.parse("1mbit"), Duration.parse("5ms"), Share.parse("1%"))
+    pairs = separate_pairs([slow, CHANNEL], [CHANNEL, CHANNEL])
+    first, second = (
+        {port.name for port in (*pairs.path(left, right), *pairs.path(right, left))}
+        for left, right in (("h1", "r1"), ("h2", "r2"))
+    )
+    assert not first & second
+    assert pairs.bottleneck("h1", "r1") == slow
+    assert pairs.bottleneck("r1", "h1") == pairs.bottleneck("h2", "r2") == CHANNEL
+
+
+@pytest.mark.parametrize(("there", "back"), [(0, 0), (41, 41), (2, 1)])
+def test_pairs_without_a_way_back_are_refused(there: int, back: int) -> None:
+    with pytest.raises(UsageError, match="way back"):
+        separate_pairs([CHANNEL] * there, [CHANNEL] * back)

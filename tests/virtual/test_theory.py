@@ -1,0 +1,92 @@
+"""The studies against theory in the lab kernel: the law is shown, and a wrong one contradicted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from html import unescape
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import experiments
+from analysis.measures.run_results import RunResults
+from analysis.pages.run.run_page import RunReport, make_report
+from analysis.reporting.law_reports import LawComparison
+from analysis.theory.law import verdict_of
+from experiments.definition.catalogue import find
+from experiments.definition.single_run import single
+from experiments.running.session import RunRequest, carry_out
+from testbed.lab.ready import Lab
+
+pytestmark = pytest.mark.virtual
+WRONG = 1.5
+"""Times the right value, which no study's tolerance bears."""
+
+
+def compared(study: str, results: RunResults) -> LawComparison:
+    comparison: LawComparison = import_module(f"{experiments.__name__}.{study}.report").compare(
+        results
+    )
+    return comparison
+
+
+def with_parameter(results: RunResults, name: str, value: str) -> RunResults:
+    """The same run, as if its path had been another."""
+    run = results.run
+    parameters = {**run.parameters, name: value}
+    return replace(results, run=replace(run, spec=_with(run.spec, parameters)))
+
+
+def _with(spec: Any, parameters: dict[str, str]) -> Any:
+    from msgspec.structs import replace as changed
+
+    return changed(spec, parameters=parameters)
+
+
+def report_of_run(study: str, lab: Lab, out: Path, settings: dict[str, str]) -> RunReport:
+    point = single(find(study), [f"{name}={value}" for name, value in settings.items()])
+    request = RunRequest(point.spec, point.parameters, (1,), "virtual", out)
+    return make_report(carry_out(request, lab, lambda _: lambda phase, elapsed: None))
+
+
+@pytest.mark.parametrize(
+    ("study", "settings", "other_path"),
+    [
+        ("slow_start", {}, None),
+        ("reno_sawtooth", {"duration": "65s"}, ("bw", "15mbit")),
+        ("cubic_curve", {"duration": "30s"}, None),
+        ("loss_formula", {}, None),
+        ("fair_shares", {"duration": "60s"}, ("bw", "30mbit")),
+        ("window_limit", {"duration": "5s"}, ("delay", "75ms")),
+    ],
+)
+def test_a_run_shows_the_law_and_contradicts_a_wrong_one(
+    ready_lab: Lab,
+    tmp_path: Path,
+    study: str,
+    settings: dict[str, str],
+    other_path: tuple[str, str] | None,
+) -> None:
+    report = report_of_run(study, ready_lab, tmp_path, settings)
+    assert report.sound
+    assert report.claim is not None and report.claim.word == "shown", report.claim
+    assert report.claim.question in unescape(report.page.read_text())
+    assert (report.page.parent / "plots/law.png").read_bytes().startswith(b"\x89PNG")
+    comparison = compared(study, report.results)
+    wrong = [replace(point, theory=WRONG * point.theory) for point in comparison.points]
+    assert verdict_of(comparison.law, wrong).word == "contradicted"
+    if other_path:
+        elsewhere = compared(study, with_parameter(report.results, *other_path))
+        assert verdict_of(elsewhere.law, elsewhere.points).word == "contradicted"
+
+
+def test_time_outs_are_what_the_square_root_law_leaves_out(ready_lab: Lab, tmp_path: Path) -> None:
+    """At 5 % it gives far more than the sender reaches; at 0.5 % it is near."""
+    settings = {"duration": "60s", "losses": "0.5%+5%"}
+    report = report_of_run("loss_formula", ready_lab, tmp_path, settings)
+    assert report.claim is not None and report.claim.word == "not shown"  # two points only
+    _, facts = report.listings
+    low, high = (float(row[facts.head.index("measured / square root law")]) for row in facts.rows)
+    assert high < 0.8 < low < 1.2
