@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from analysis.network.socket_ends import socket_ends
 from analysis.records.evidence_file import EnvironmentFile
 from analysis.records.json_reader import parse
 from analysis.records.problems import Problems
 from analysis.records.qdiscs import QdiscsFile
 from analysis.records.run_directory import RunFlow, RunRecord, Trial
 from analysis.records.socket_samples import SocketSample
-from topologies import untrusted
 from topologies.addresses import address_of
 from topologies.errors import UsageError
 from topologies.topology_spec import Channel, Port, TopologySpec
@@ -58,20 +58,16 @@ class TrialNetwork:
         return self.trial.files.qdiscs(Problems())  # whoever reads the trial tells them
 
     def samples(self, host: str) -> dict[str, list[SocketSample]]:
-        """The samples of a sender's sockets by the remote port; none if they cannot be read."""
+        """The first and last samples of a sender's sockets by the remote port."""
         return self._samples.get(host, {})
 
     @cached_property
     def _samples(self) -> dict[str, dict[str, list[SocketSample]]]:
         """Each file is read once: there may be many flows."""
-        senders = dict.fromkeys(flow.sender for flow in self.run.flows)
-        return {host: self._sampled(host) for host in senders}
-
-    def _sampled(self, host: str) -> dict[str, list[SocketSample]]:
-        try:
-            return self.trial.files.samples(host)
-        except (OSError, ValueError, RecursionError, untrusted.StrangeFile):
-            return {}
+        ports: dict[str, set[str]] = {}
+        for flow in self.run.flows:
+            ports.setdefault(flow.sender, set()).add(str(flow.port))
+        return {host: socket_ends(self.trial.folder, host, ports[host]) for host in ports}
 
     @cached_property
     def ways(self) -> tuple[Way, ...]:

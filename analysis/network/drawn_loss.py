@@ -86,7 +86,7 @@ def _finding(loss: DrawnLoss, level: float) -> CheckFinding:
 
 
 def _percent(chance: float) -> str:
-    return f"{100 * chance:.2g} %"
+    return f"{100 * chance:.3g} %"
 
 
 def _rarity(chance: float, level: float) -> float:

@@ -124,9 +124,16 @@ def _reasons(
         yield finding.sentence + more
     if not wrong:
         yield "All that was measured is as it was asked for."
+    missing = [finding for finding in worst if finding.outcome == CheckOutcome.UNMEASURED]
+    if essential := [finding.kind for finding in missing if _weight(finding) > CheckOutcome.GOOD]:
+        yield f"Without this no network is called good: {'; '.join(essential)}."
+    yield from _unmeasured(missing)
+
+
+def _unmeasured(missing: Sequence[CheckFinding]) -> Iterator[str]:
+    """What was not measured, by why."""
     reasons: dict[str, list[str]] = {}
-    for finding in worst:
-        if finding.outcome == CheckOutcome.UNMEASURED:
-            reasons.setdefault(finding.sentence, []).append(finding.kind)
+    for finding in missing:
+        reasons.setdefault(finding.sentence, []).append(finding.kind)
     for why, kinds in reasons.items():
         yield f"Not measured, because {why}: {'; '.join(kinds)}."

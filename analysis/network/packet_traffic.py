@@ -45,6 +45,7 @@ class TrialTraffic:
     def __init__(self, network: TrialNetwork) -> None:
         self.network = network
         self._read: dict[str, Sightings | None] = {}
+        self._pairs: dict[Way, tuple[Sightings, Whole]] = {}
 
     def at(self, host: str) -> Sightings | None:
         """All that the capture at a host has; None without one that can be used."""
@@ -89,14 +90,16 @@ class TrialTraffic:
         sent, came = zip(*(self._met(way) for way in ways), strict=True)
         packets, times = joined(list(sent)), np.concatenate(came)
         order = np.argsort(packets.time, kind="stable")
-        return PortTraffic(ports, packets.time[order], packets.length[order], times[order])
+        length = packets.length[order].astype(np.int64)
+        return PortTraffic(ports, packets.time[order], length, times[order])
 
     def _met(self, way: Way) -> tuple[Sightings, Whole]:
         """What was sent that way, and when each packet came."""
-        sent, arrived = self.seen(way[0], way), self.seen(way[1], way)
-        place, _ = arrivals(sent, arrived)
-        times = np.append(arrived.time, -1)
-        return sent, times[place]
+        if way not in self._pairs:
+            sent, arrived = self.seen(way[0], way), self.seen(way[1], way)
+            times = np.append(arrived.time, -1)
+            self._pairs[way] = sent, times[arrivals(sent, arrived)]
+        return self._pairs[way]
 
     @cached_property
     def missing(self) -> int:

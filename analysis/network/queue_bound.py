@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.network.asked_network import TrialNetwork, carried, channels, delay_of
+from analysis.network.asked_network import FRAME_HEADER, TrialNetwork, carried, channels, delay_of
 from analysis.network.findings import CheckFinding, CheckOutcome, duration, unmeasured
 from analysis.network.packet_traffic import PortTraffic, TrialTraffic
 from analysis.network.real_time import lateness
@@ -14,6 +14,10 @@ from topologies.topology_spec import Channel
 BOUND, FULL = "Packets that waited for a link", "Drops of a full queue"
 _SLACK = 1_000
 """Nanoseconds in which two events count as one."""
+_BY_BYTES = ("red", "cake")
+"""Disciplines whose queue is given the bytes of so many full packets."""
+_FAST_PATH = 8
+"""Packets that fq takes beyond its limit while it has no others (fq_fastpath_check, sch_fq.c)."""
 _ONE_PACKET_OFF = 1
 """Packets by which a queue may be off and its figures still be used, with care."""
 
@@ -36,7 +40,8 @@ def queue_bound(network: TrialNetwork, traffic: TrialTraffic) -> list[CheckFindi
 def _of_link(network: TrialNetwork, traffic: PortTraffic) -> list[CheckFinding]:
     port, channel = traffic.ports[0], channels(traffic.ports)[0]
     place, slack = f"{port.name}, {network.label}", _SLACK + lateness(network)
-    findings = [_bound(place, channel, _longest_queue(traffic, channel, slack))]
+    frame = network.topology.mtu.base + FRAME_HEADER
+    findings = [_bound(place, channel, _most_waiting(traffic, channel, slack, frame))]
     if channel.discipline == "fifo" and not channel.jitter.base and not network.real_time:
         dropped = round(network.qdiscs.port_loss(port.name).dropped)
         findings += _full(place, channel, dropped, _met_full(traffic, channel, slack))
@@ -50,24 +55,38 @@ def _by(packets: int) -> CheckOutcome:
     return CheckOutcome.CARE if packets <= _ONE_PACKET_OFF else CheckOutcome.UNUSABLE
 
 
-def _bound(place: str, channel: Channel, longest: int) -> CheckFinding:
-    """One packet is on the link; what else is there waits."""
-    waiting, allowed = max(0, longest - 1), channel.queue.base
+def _bound(place: str, channel: Channel, waiting: int) -> CheckFinding:
+    """`waiting` full packets at most, or as many bytes, beside the packet on the link."""
+    allowed = channel.queue.base
     sentence = (
         f"{waiting} packets waited for {place.partition(',')[0]}, whose queue was to hold"
         f" {allowed}: losses come later and round trips are longer than asked for."
     )
-    asked, measured = f"at most {allowed:,}", f"at most {waiting:,}"
-    outcome = _by(waiting - allowed)
-    return CheckFinding(BOUND, place, asked, measured, outcome, sentence, waiting / allowed)
+    more = _FAST_PATH if channel.discipline == "fq" else 0
+    asked = f"at most {allowed:,}" + (f", and {more} that fq lets pass" if more else "")
+    outcome, excess = _by(waiting - allowed - more), waiting / (allowed + more)
+    return CheckFinding(BOUND, place, asked, f"at most {waiting:,}", outcome, sentence, excess)
 
 
-def _longest_queue(traffic: PortTraffic, channel: Channel, slack: int) -> int:
-    """The most packets that surely were at the link at once, the one on it among them."""
+def _most_waiting(traffic: PortTraffic, channel: Channel, slack: int, frame: int) -> int:
+    """The most packets that surely were at the link at once, less the one on it.
+
+    Full packets of `frame` bytes for a discipline that counts bytes.
+    """
+    if channel.discipline not in _BY_BYTES:
+        return _most(traffic, channel, slack, np.ones_like(traffic.length))
+    return -(-_most(traffic, channel, slack, traffic.length) // frame)
+
+
+def _most(traffic: PortTraffic, channel: Channel, slack: int, sizes: Whole) -> int:
     there = traffic.came >= 0
-    due = np.sort(traffic.sent[there] + delay_of(channel) + channel.jitter.base)
-    gone = np.searchsorted(np.sort(traffic.came[there]), due + slack, "right")
-    return int((np.arange(1, len(due) + 1) - gone).max(initial=0))
+    due = traffic.sent[there] + delay_of(channel) + channel.jitter.base
+    came, sizes = traffic.came[there], sizes[there]
+    by_due, by_came = np.argsort(due, kind="stable"), np.argsort(came, kind="stable")
+    left = np.concatenate(([0], np.cumsum(sizes[by_came])))
+    gone = left[np.searchsorted(came[by_came], due[by_due] + slack, "right")]
+    most = int((np.cumsum(sizes[by_due]) - gone).max(initial=0))
+    return max(0, most - int(sizes.max(initial=0)))
 
 
 def _met_full(traffic: PortTraffic, channel: Channel, slack: int) -> int:

@@ -103,18 +103,30 @@ def _turned(ports: int) -> int:
 
 
 def _sampled(network: TrialNetwork) -> list[Floor]:
-    """The least round trip of each sender's socket, which may be of any two short packets."""
+    """The least round trip of each sender's socket, which may be of any two packets."""
     floors = []
     for flow in network.run.flows:
-        way, back = (flow.sender, flow.receiver), (flow.receiver, flow.sender)
+        way = flow.sender, flow.receiver
         samples = network.samples(flow.sender).get(str(flow.port), [])
         trips = [sample.least_rtt for sample in samples if sample.least_rtt > 0]
         if trips and way in network.ways:
-            asked, least = (
-                network.lone(way, length) + network.lone(back, length)
-                for length in (_SYN_FRAME, _SHORTEST)
-            )
-            read = _STAMPED if any(sample.segments_retrans for sample in samples) else _READ
-            unknown = asked - least + read + network.jitter(way) + network.jitter(back)
+            again = any(sample.segments_retrans for sample in samples)
+            asked, unknown = _of_any_packets(network, way, again)
             floors.append((asked, round(1e9 * trips[-1]), unknown))
     return floors
+
+
+def _of_any_packets(network: TrialNetwork, way: Way, again: bool) -> tuple[int, int]:
+    """The round trip of two SYNs, and by how much another may be longer or shorter (ns).
+
+    If a segment was sent `again`, it may have been a SYN, which then has no round trip.
+    """
+    back = way[::-1]
+    asked, least = (
+        network.lone(way, length) + network.lone(back, length) for length in (_SYN_FRAME, _SHORTEST)
+    )
+    full = network.topology.mtu.base + FRAME_HEADER
+    most = network.lone(way, full) + network.lone(back, _SYN_FRAME) if again else asked
+    read = _STAMPED if again else _READ
+    jitter = network.jitter(way) + network.jitter(back)
+    return asked, max(asked - least, most - asked) + read + jitter

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ from analysis.flows.plain.stream import open_source
 from topologies import untrusted
 
 Whole = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.integer[Any]]
 Keys = npt.NDArray[np.uint64]
 
 _ETHERNET, _IPV4, _TCP, _UDP = 1, 0x0800, 6, 17
@@ -41,11 +43,11 @@ class Sightings:
     """
 
     time: Whole
-    length: Whole
-    source: Whole
-    target: Whole
-    flags: Whole
-    ports: Whole
+    length: Numbers
+    source: Numbers
+    target: Numbers
+    flags: Numbers
+    ports: Numbers
     key: Keys
 
     def only(self, chosen: npt.NDArray[np.bool_] | Whole) -> Sightings:
@@ -59,14 +61,24 @@ class Sightings:
         return len(self.time)
 
 
+_KINDS = {
+    "time": np.int64,
+    "length": np.int32,
+    "source": np.uint32,
+    "target": np.uint32,
+    "flags": np.uint8,
+    "ports": np.uint32,
+    "key": np.uint64,
+}
+"""33 bytes a packet: a capture may have millions."""
+
+
 def joined(parts: list[Sightings]) -> Sightings:
     """All packets of several captures, or of none."""
-    names = Sightings.__dataclass_fields__
-    kinds = {name: np.uint64 if name == "key" else np.int64 for name in names}
     return Sightings(
         *(
-            np.concatenate([np.empty(0, kinds[name]), *(getattr(part, name) for part in parts)])
-            for name in names
+            np.concatenate([np.empty(0, kind), *(getattr(part, name) for part in parts)])
+            for name, kind in _KINDS.items()
         )
     )
 
@@ -104,15 +116,17 @@ def _heads(batch: RecordBatch, rows: Whole) -> npt.NDArray[np.uint8]:
 
 def _of_heads(head: npt.NDArray[np.uint8], time: Whole, length: Whole) -> Sightings:
     tcp = head[:, 14 + 9] == _TCP
-    return Sightings(
+    columns = (
         time,
         length,
         _number(head, 26, 4),
         _number(head, 30, 4),
-        np.where(tcp, head[:, 14 + 33], 0).astype(np.int64),
+        np.where(tcp, head[:, 14 + 33], 0),
         _number(head, 34, 4),
         _key(head[:, 14:], length),
     )
+    kinds = zip(columns, _KINDS.values(), strict=True)
+    return Sightings(*(column.astype(kind) for column, kind in kinds))
 
 
 def _number(head: npt.NDArray[np.uint8], at: int, octets: int) -> Whole:
@@ -136,8 +150,8 @@ def _key(packet: npt.NDArray[np.uint8], length: Whole) -> Keys:
     return key
 
 
-def arrivals(sent: Sightings, arrived: Sightings) -> tuple[Whole, Whole]:
-    """For each sent packet the place of its arrival, -1 if it has none; and what nobody sent.
+def arrivals(sent: Sightings, arrived: Sightings) -> Whole:
+    """For each sent packet the place of its arrival, -1 if it has none.
 
     Equal packets are paired in the order of their times.
     """
@@ -145,8 +159,7 @@ def arrivals(sent: Sightings, arrived: Sightings) -> tuple[Whole, Whole]:
     order = np.argsort(right, kind="stable")
     place = np.minimum(np.searchsorted(right[order], left), max(0, len(right) - 1))
     came = right[order][place] == left if len(right) else np.zeros(len(left), np.bool_)
-    places = np.where(came, order[place] if len(right) else 0, -1)
-    return places, np.setdiff1d(np.arange(len(right)), places)
+    return np.where(came, order[place] if len(right) else 0, -1)
 
 
 def _numbered(packets: Sightings) -> Keys:

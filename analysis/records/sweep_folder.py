@@ -15,6 +15,7 @@ from analysis.records.manifest import Provenance
 from analysis.records.problems import Problems, printable
 from analysis.records.published_row import RowEntry
 from analysis.records.row_columns import METRICS, Metric
+from analysis.records.spec_file import HeadlineEntry
 from topologies.errors import TcplabError
 
 NEWEST_FORMAT = 1
@@ -78,6 +79,7 @@ class SweepFile(Provenance, frozen=True):
     failures: tuple[FailureEntry, ...] = ()
     points: dict[str, float] = field(default_factory=dict)
     published: PublishedEntries = PublishedEntries()
+    headline: HeadlineEntry | None = None
 
 
 @dataclass(frozen=True)

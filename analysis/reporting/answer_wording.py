@@ -115,11 +115,11 @@ def _against(
     return paired([row[0] for row in rows], [row[1] for row in rows])
 
 
-def _certainty(pair: Paired, verdict: str) -> str:
+def _certainty(pair: Paired, verdict: str | None) -> str:
     if pair.count < FEWEST:
         times = "one repetition" if pair.count == 1 else f"{pair.count} repetitions"
         return f" in {times}, which is too few to tell it from chance"
-    return f" ({interval(pair)}, {pair.count} repetitions): {verdict}"
+    return f" ({interval(pair)}, {pair.count} repetitions)" + (f": {verdict}" if verdict else "")
 
 
 def more_repetitions(results: RunResults) -> list[str]:

@@ -8,7 +8,7 @@ from analysis.measures.run_results import NOTHING, RunResults, spread
 from analysis.records.run_directory import RunCondition
 from analysis.reporting.claim_of_run import oriented
 from analysis.reporting.tables import ReportQuantity
-from analysis.statistics.paired_tests import FEWEST, Paired, paired
+from analysis.statistics.paired_tests import Paired, paired
 from analysis.statistics.paired_wording import estimate, family, interval
 
 
@@ -63,12 +63,13 @@ def _compared(results: RunResults, quantity: ReportQuantity) -> Paired | None:
 
 
 def _changes(quantities: list[ReportQuantity], pairs: list[Paired | None]) -> list[str]:
-    """Such as "1.3 times (95 % interval 1.1 to 1.5; larger)"; below six repetitions no verdict."""
+    """Such as "1.3 times (95 % interval 1.1 to 1.5; larger)"; with too few seeds less."""
     return [
         NOTHING if pair is None else f"{estimate(pair, quantity.unit)}{_certainty(pair, verdict)}"
         for quantity, pair, verdict in zip(quantities, pairs, family(pairs), strict=True)
     ]
 
 
-def _certainty(pair: Paired, verdict: str) -> str:
-    return f" ({interval(pair)}; {verdict})" if pair.count >= FEWEST else ""
+def _certainty(pair: Paired, verdict: str | None) -> str:
+    words = [word for word in (interval(pair), verdict) if word]
+    return f" ({'; '.join(words)})" if words else ""

@@ -18,6 +18,12 @@ GOODPUT = ReportQuantity(
 )
 
 
+_UNCOUNTED = (
+    "Losses have no count by cause here: the hosts leave segmentation on, so tc counts packets of"
+    " up to 64 KB."
+)
+
+
 def answers(results: RunResults) -> tuple[Answer, ...]:
     """Those of the three questions for which something was measured."""
     asked = (_arrived(results), _missing(results), _waited(results))
@@ -39,7 +45,7 @@ def _arrived(results: RunResults) -> Answer:
 
 def _missing(results: RunResults) -> Answer:
     again, timeouts = each(results, q.RESENT), each(results, q.ALL_TIMEOUTS)
-    sentences = causes(results)
+    sentences = causes(results) if results.run.counts_segments else [_UNCOUNTED]
     if again and timeouts and _has_tcp(results):
         sentences.append(
             f"TCP retransmitted {again} of its segments and had {timeouts} retransmission"
@@ -62,7 +68,8 @@ def _waited(results: RunResults) -> Answer:
     sentences = (
         [
             f"A round trip takes {trips} in the median, and at least {least}. What is above the"
-            f" least, {above}, packets spend in queues, or the delay itself varies."
+            f" least, {above}, is waiting in queues, the time that full packets take on the link,"
+            " or a delay that varies."
         ]
         if trips
         else []

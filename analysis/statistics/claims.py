@@ -142,9 +142,19 @@ class ClaimedRange:
     @property
     def words(self) -> str:
         """The range in a sentence: "at least 1.05 times what the link alone needs"."""
+        return self._ends + (f" {self.expectation}" if self.expectation else "")
+
+    @property
+    def _ends(self) -> str:
         ends = [written(end) for end in (self.low, self.high) if end is not None]
         beginning = "at least " if self.high is None else "at most " if self.low is None else ""
-        return beginning + self.of(" to ".join(ends))
+        unit = "times" if self.expectation else self.unit
+        return f"{beginning}{' to '.join(ends)} {unit}".strip()
+
+    @property
+    def claimed(self) -> str:
+        """The same behind a sentence that has named the expectation: "claimed: at least 1.05"."""
+        return f"claimed: {self._ends}"
 
     def of(self, figure: str) -> str:
         """A figure as a multiple of the expectation, or in the unit."""
@@ -171,7 +181,7 @@ def judge_within(question: str, what: str, values: Samples, claimed: ClaimedRang
     ends = f"{_figure(around, around.low)} to {_figure(around, around.high)}"
     sentence = (
         f"{what} is {claimed.of(_figure(around, around.median))} (median of {around.count}"
-        f" repetitions, 95 % interval {ends}); the claim is {claimed.words}."
+        f" repetitions, 95 % interval {ends}; {claimed.claimed})."
     )
     scale: Literal["ratio", "difference"] = "ratio" if claimed.expectation else "difference"
     figures = (around.median, around.low, around.high, None, around.count)
@@ -206,9 +216,10 @@ def _decided(
 
 
 def _evidence(pair: Paired, unit: str) -> str:
-    """Such as "1.3 times (10 repetitions, 95 % interval 1.1 to 1.5, p = 0.02)"."""
+    """Such as "1.3 times as large (10 repetitions, 95 % interval 1.1 to 1.5, p = 0.02)"."""
+    large = " as large" if pair.scale == "ratio" else ""
     return (
-        f"{estimate(pair, unit)} ({pair.count} repetitions, {interval(pair)},"
+        f"{estimate(pair, unit)}{large} ({pair.count} repetitions, {interval(pair)},"
         f" p {probability(pair.p)})"
     )
 

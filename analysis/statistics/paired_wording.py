@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from analysis.statistics.metric_wording import decimals, fixed, signed
-from analysis.statistics.paired_tests import SIGNIFICANT, Paired, holm
+from analysis.statistics.paired_tests import SIGNIFICANT, Paired, fewest_seeds, holm
 
 Verdict = Literal["larger", "smaller", "not shown to differ"]
 UNSHOWN: Verdict = "not shown to differ"
@@ -19,10 +19,17 @@ def verdict_of(paired: Paired | None, corrected: float) -> Verdict:
     return "larger" if paired.estimate > paired.neutral else "smaller"
 
 
-def family(pairs: Sequence[Paired | None]) -> list[Verdict]:
-    """The verdicts of comparisons that belong together, each p corrected for all of them."""
+def family(pairs: Sequence[Paired | None]) -> list[Verdict | None]:
+    """The verdicts of comparisons that belong together, each p corrected for all of them.
+
+    None for a comparison with fewer seeds than could show any difference in such a family.
+    """
     corrected = holm([pair.p if pair else 1.0 for pair in pairs])
-    return [verdict_of(pair, p) for pair, p in zip(pairs, corrected, strict=True)]
+    enough = fewest_seeds(len(pairs))
+    return [
+        verdict_of(pair, p) if pair and pair.count >= enough else None
+        for pair, p in zip(pairs, corrected, strict=True)
+    ]
 
 
 def estimate(paired: Paired, unit: str) -> str:

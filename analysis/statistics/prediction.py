@@ -43,8 +43,8 @@ def next_run(values: Sequence[float]) -> ValueSpan:
 
     From 39 values on by their order: a further one is outside the r-th from either end with
     probability 2r/(n + 1), whatever the distribution (Hahn and Meeker, Statistical Intervals,
-    1991, section 5.2). Of few values that would leave out far more than 5 %; so below it is
-    mean +- t(n - 1) s sqrt(1 + 1/n) of the logarithms (their section 4.7; Geisser, Predictive
+    1991, chapter 5). Of few values that would leave out far more than 5 %; so below it is
+    mean +- t(n - 1) s sqrt(1 + 1/n) of the logarithms (their chapter 4; Geisser, Predictive
     Inference, 1993), exact if these are normal, and never less than from the least to the
     greatest value. Without logarithms, as for a count of 0, the same of the values.
     """

@@ -110,7 +110,7 @@ def _headline(parameters: CubicVsRenoParameters, conditions: set[str]) -> Headli
         question=f"Do CUBIC and Reno fill {path} alike?"
         if short
         else f"Is CUBIC faster than Reno on {path}?",
-        metric="flows.total",
+        metric="metric.total_goodput_kbit_s",
         what="the goodput",
         subject=Subject(pair[0]),
         direction="equal" if short else "larger",

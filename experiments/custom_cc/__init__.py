@@ -117,7 +117,7 @@ def _headline(parameters: CustomCcParameters, own: str, conditions: list[str]) -
             f"Is {own} faster than Reno over {parameters.bw}, {parameters.delay} and"
             f" {parameters.loss} loss?"
         ),
-        metric="flows.total",
+        metric="metric.total_goodput_kbit_s",
         what="the goodput",
         subject=Subject(pair[0]),
         direction="larger",

@@ -42,7 +42,7 @@ def experiment(parameters: SackParameters) -> ExperimentSpec:
                 "Does selective acknowledgement raise the throughput of one TCP flow when the path"
                 f" loses {parameters.loss} of its packets?"
             ),
-            metric="server.rate",
+            metric="metric.goodput_kbit_s",
             what="the throughput",
             subject=Subject("sack_on"),
             direction="larger",

@@ -8,7 +8,7 @@ from statistics import median
 from analysis.measures import metric_keys
 from analysis.measures.metric_keys import MetricKey
 from analysis.measures.run_results import NOTHING, RunResults, spread, written
-from analysis.reporting import plain_table, quantities
+from analysis.reporting import plain_answers, plain_table, quantities
 from analysis.reporting.answers import Answer
 from analysis.reporting.study_reports import StudyReport
 from analysis.reporting.tables import ReportTable, build_row, read_published
@@ -165,8 +165,8 @@ def _median(results: RunResults, key: MetricKey) -> float | None:
 
 
 def answers(results: RunResults) -> tuple[Answer, ...]:
-    """The assignment's questions, answered from what was measured under its conditions."""
-    return all_answers(results) if is_sack(results) else ()
+    """The assignment's questions; those of any experiment under other conditions."""
+    return all_answers(results) if is_sack(results) else plain_answers.answers(results)
 
 
 REPORT = StudyReport(table=table, answers=answers)

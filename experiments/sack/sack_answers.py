@@ -10,8 +10,8 @@ from statistics import median
 from analysis.measures.run_results import RunResults, written
 from analysis.measures.trial_measures import PAUSE
 from analysis.reporting import quantities as q
+from analysis.reporting.answer_wording import each, more_repetitions, ratios
 from analysis.reporting.answers import Answer, facts
-from analysis.reporting.claim_of_run import claim_of_run
 from analysis.reporting.tables import ReportQuantity
 
 Pair = tuple[float, float]
@@ -24,9 +24,18 @@ def all_answers(results: RunResults) -> tuple[Answer, ...]:
 
 def _throughput(results: RunResults) -> Answer:
     question = "What did SACK change in the throughput, and by how much?"
-    verdict = claim_of_run(results)
-    sentences = [verdict.line] if verdict else []
-    return Answer(question, tuple(sentences), facts(results, q.THROUGHPUT, q.LOSS_SHARE))
+    rates = each(results, q.THROUGHPUT)
+    if not rates:
+        return Answer(question, ("No repetition has a throughput, so this cannot be answered.",))
+    return Answer(
+        question,
+        (
+            f"The throughput is {rates}.",
+            *ratios(results, q.THROUGHPUT, "throughput"),
+            *more_repetitions(results),
+        ),
+        facts(results, q.THROUGHPUT, q.LOSS_SHARE),
+    )
 
 
 def _retransmissions(results: RunResults) -> Answer:

@@ -62,6 +62,10 @@ QUICK, FULL = {"duration": "30s"}, {"duration": "300s"}
 PROFILE = LINUX_3_10
 METRIC = "mean_second_kbit_s"
 _SWITCHES = {"tso": ("on", "off"), "place": ("path", "host")}
+_DIAGRAM = """\
+h1 ============= s1 ------------- h2
+    the channel      plain cable
+                     (towards h2 on h1-eth0, without delay; that of both ways on s1-eth1)"""
 _OWN_LINE = Packets(1000)
 """What a netem holds by default; the published `tc qdisc` names no other limit."""
 PROGRESS = (METRIC, "resent_percent")
@@ -114,7 +118,7 @@ class SackLossSweepParameters(LinkParameters):
         back = replace(self.channel(), delay=self.delay + self.delay, loss=Share(0))
         cable, other = network.links
         links = (replace(cable, rightward=own, leftward=back), replace(other, rightward=None))
-        return replace(network, links=links, shaping_hosts=("h1",))
+        return replace(network, links=links, diagram=_DIAGRAM, shaping_hosts=("h1",))
 
 
 def experiment(parameters: SackLossSweepParameters) -> ExperimentSpec:

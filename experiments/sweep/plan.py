@@ -9,7 +9,7 @@ from typing import Any
 from experiments.definition import grid
 from experiments.definition.catalogue import Experiment, find
 from experiments.definition.grid import Combination, Factor
-from experiments.spec import Condition
+from experiments.spec import Condition, Headline
 from experiments.sweep.sweep_definition import SweepDefinition
 from topologies.data import to_data
 from topologies.errors import UsageError
@@ -112,6 +112,16 @@ def _written(seeds: Sequence[int]) -> str:
     return ",".join(map(str, seeds))
 
 
+def _headline(planned: Plan) -> Headline | None:
+    """The claim, if it compares the same conditions in every combination; else None."""
+    headlines = [combination.spec.headline for combination in planned.combinations]
+    first = headlines[0]
+    if planned.compare != "condition" or first is None or first.against is None:
+        return None
+    claims = {each and (each.direction, each.subject, each.against) for each in headlines}
+    return first if len(claims) == 1 else None
+
+
 def described(planned: Plan) -> dict[str, Any]:
     """The part of sweep.json that is known before the first run."""
     return {
@@ -120,6 +130,7 @@ def described(planned: Plan) -> dict[str, Any]:
         "command": planned.command(),
         "metric": planned.sweep.metric,
         "compare": planned.compare or None,
+        "headline": to_data(_headline(planned)),
         "until": planned.sweep.until,
         "factors": [factor.described() for factor in planned.factors],
         "conditions": [

@@ -196,7 +196,9 @@ def test_terminal_and_page_show_table_graph_and_answers(tmp_path: Path) -> None:
     assert re.search(r"SACK +Loss-Rate +retrans-% +Min +Average +Max", done.output)
     assert len(re.findall(r"^ [01] +[\d.]+ +[\d.]+", done.output, re.MULTILINE)) == 14
     page = (folder / "sweep.html").read_text()
-    assert "From which loss on is the average rate more than 5 % below the lossless one?" in page
+    assert (
+        "From which loss on is the average rate more than 5 % below that at the least loss?" in page
+    )
     assert "What retransmissions cost, without and with SACK" in page
     drawn = imread(BytesIO((folder / "plots/rate_by_retransmission.png").read_bytes()))
     assert drawn.shape[0] > 500

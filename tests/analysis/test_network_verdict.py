@@ -130,6 +130,7 @@ def test_what_is_missing_is_not_measured_and_not_good(tmp_path: Path) -> None:
     (run / TRIAL / "counters.json").unlink()
     verdict = judged(run)
     assert (verdict.verdict, outcomes(verdict)[lost_packets.UNASKED]) == (CARE, "not measured")
+    assert verdict.reasons[1].startswith("Without this no network is called good: Packets lost")
 
 
 FILES = (

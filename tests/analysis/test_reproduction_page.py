@@ -198,6 +198,16 @@ def test_groups_have_their_counts_and_many_rows_are_folded(
 
 
 @pytest.mark.usefixtures("no_pictures")
+def test_a_command_that_runs_a_whole_group_stands_once(tmp_path: Path) -> None:
+    same = [row(1.0, str(at), group="rates", command="./tcplab run sack_on") for at in range(3)]
+    other = [row(1.0, f"{at}", group="times", command=f"./tcplab run {at}") for at in range(3, 5)]
+    run(write(tmp_path, study(*same, *other)))
+    page = (tmp_path / "reproduction.html").read_text()
+    assert page.count("<code>./tcplab run sack_on</code>") == page.count("run sack_on") == 1
+    assert "<span>3</span>" in page and "<span>4</span>" in page
+
+
+@pytest.mark.usefixtures("no_pictures")
 @pytest.mark.parametrize("runs", [1, 2, 6, 30])
 def test_intervals_are_in_the_table_from_six_runs(tmp_path: Path, runs: int) -> None:
     run(write(tmp_path, study(row(10.0, period=[9.0 + at / 10 for at in range(runs)]))))

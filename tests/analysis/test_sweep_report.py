@@ -150,7 +150,7 @@ def test_the_truth_is_found_and_nothing_else_is_claimed(tmp_path: Path) -> None:
     folder = write_sweep(tmp_path)
     result = _sweep(folder)
     assert result.exit_code == 0, result.output
-    assert "In 4 of 6 comparisons goodput at the receiver is shown to differ." in result.output
+    assert "Shown in 4 of 6 comparisons: that goodput at the receiver differs." in result.output
     found = list(csv.DictReader((folder / "comparisons.csv").read_text().splitlines()))
     assert [(row["delay"], row["first"], row["second"], row["verdict"]) for row in found] == [
         (delay, first, second, verdict)
@@ -465,7 +465,7 @@ def unfolded(text: str) -> str:
 
 def test_one_seed_is_said_to_show_nothing(tmp_path: Path) -> None:
     made = make_sweep_report(write_sweep(tmp_path, seeds=1))
-    assert made.headline[0].startswith("One seed cannot show a difference")
+    assert made.headline[0].startswith("Not shown: One seed cannot show a difference")
     assert len(made.headline) == 1
     assert (
         "How they compare" in made.page.read_text()
@@ -500,5 +500,5 @@ def test_many_levels_are_rows_of_the_terminals_table(
     pl.DataFrame(rows).write_parquet(folder / "rows.parquet")
     print_sweep(make_sweep_report(folder))
     told = [unfolded(line) for line in capsys.readouterr().out.splitlines()]
-    assert told[2].split()[1::2] == ["delay", "median"]
+    assert any(line.split()[1::2] == ["delay", "median"] for line in told)
     assert "1ms 1,000" in told and "9ms 9,000" in told

@@ -14,7 +14,7 @@ from scipy.stats import wilcoxon
 
 from analysis.statistics import paired_tests
 from analysis.statistics.paired_tests import holm, median_interval, paired, precision
-from analysis.statistics.signed_ranks import signed_rank
+from analysis.statistics.signed_ranks import hodges_lehmann, signed_rank
 
 Draw = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
 DISTRIBUTIONS: dict[str, tuple[Draw, float]] = {
@@ -184,3 +184,29 @@ def test_the_fewest_seeds_are_those_whose_smallest_p_survives_holm() -> None:
             seeds == 6
             or holm([signed_rank([1.0] * (seeds - 1))] + [1.0] * (comparisons - 1))[0] >= 0.05
         )
+
+
+@pytest.mark.parametrize("count", [6, 7, 12, 40])
+def test_the_interval_of_a_shift_is_the_test_turned_round(count: int) -> None:
+    """Just inside it the test does not reject, just outside it does."""
+    values = np.random.default_rng(count).normal(0.5, 1, count)
+    estimate, low, high = hodges_lehmann(values)
+    assert low <= estimate <= high
+    for end, inwards in ((low, 1e-9), (high, -1e-9)):
+        assert signed_rank(values - end - inwards) >= 0.05 > signed_rank(values - end + inwards)
+
+
+@pytest.mark.parametrize("count", [6, 10, 11])
+@pytest.mark.parametrize("name", ["normal", "heavy-tailed"])
+def test_the_interval_of_a_shift_holds_it_in_95_of_100_samples(name: str, count: int) -> None:
+    draw, truth = DISTRIBUTIONS[name]
+    samples = draw(np.random.default_rng(1), (1000, count))
+    ends = [hodges_lehmann(sample)[1:] for sample in samples]
+    assert 0.93 < np.mean([low <= truth <= high for low, high in ends]) < 0.985
+
+
+def test_many_pairs_have_the_interval_of_the_normal_limit() -> None:
+    exact, normal = (
+        hodges_lehmann(np.random.default_rng(3).normal(size=count)) for count in (100, 101)
+    )
+    assert exact[2] - exact[1] == pytest.approx(normal[2] - normal[1], rel=0.2)

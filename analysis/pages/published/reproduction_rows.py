@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from io import StringIO
 
@@ -94,11 +94,15 @@ class TableLine:
 
 @dataclass(frozen=True)
 class LineGroup:
-    """The lines that stand together, and how many have which verdict."""
+    """The lines that stand together, and how many have which verdict.
+
+    `command` runs all of them; it is empty if each line has its own.
+    """
 
     name: str
     counts: Counts
     lines: tuple[TableLine, ...]
+    command: str = ""
 
     @property
     def sentence(self) -> str:
@@ -133,10 +137,16 @@ def groups(rows: Iterable[Judged], listed: Sequence[str]) -> list[LineGroup]:
     grouped: dict[str, list[Judged]] = {}
     for judged in rows:
         grouped.setdefault(judged.row.group, []).append(judged)
-    return [
-        LineGroup(name or "numbers", count(own), tuple(line(judged, listed) for judged in own))
-        for name, own in grouped.items()
-    ]
+    return [_group(name or "numbers", own, listed) for name, own in grouped.items()]
+
+
+def _group(name: str, rows: Sequence[Judged], listed: Sequence[str]) -> LineGroup:
+    lines = tuple(line(judged, listed) for judged in rows)
+    commands = {each.command for each in lines}
+    if len(lines) == 1 or len(commands) > 1:
+        return LineGroup(name, count(rows), lines)
+    bare = tuple(replace(each, command="") for each in lines)
+    return LineGroup(name, count(rows), bare, commands.pop())
 
 
 def reasons(rows: Sequence[Judged]) -> list[str]:

@@ -58,8 +58,9 @@ def how_figures_are_written(run: RunRecord) -> list[str]:
         (
             "The column of differences compares pairs of one seed: the ratio, or the difference if"
             " a value is not above zero, after Hodges and Lehmann. From six repetitions on it has"
-            " its 95 % interval and a verdict, by Wilcoxon's signed-rank test with Holm's"
-            " correction for the figures of one table (docs/statistics.md)."
+            " its 95 % interval, and if there are enough for all figures of a table together also"
+            " a verdict, by Wilcoxon's signed-rank test with Holm's correction"
+            " (docs/statistics.md)."
         ),
     ]
 

@@ -22,13 +22,13 @@ from analysis.statistics.comparisons import (
     LevelComparison,
     compare,
     csv_text,
-    overall,
     row,
     too_few,
 )
 from analysis.statistics.judgement import judge_row
 from analysis.statistics.metric_wording import signed
 from analysis.statistics.sweep_samples import SweepSamples, read_samples
+from analysis.statistics.swept_claims import first_lines, question
 
 MOST_ROWS = 200
 """Rows of any table of the page; the files have all."""
@@ -76,10 +76,14 @@ class SweepReport:
     def headline(self) -> list[str]:
         """What was found: a study's first answer, else what differs."""
         if self.study:
-            first = self.study.answers[0]
-            return [first.question, *first.paragraphs]
+            return list(self.study.answers[0].paragraphs)
         counted = [self.published.sentence] if self.published else []
-        return counted + overall(self.comparisons, self.sweep, self.samples)
+        return first_lines(self.sweep, self.comparisons, self.samples) + counted
+
+    @property
+    def title(self) -> str:
+        """The question of the study, or of the sweep."""
+        return self.study.answers[0].question if self.study else question(self.sweep)
 
 
 def _points(count: int) -> str:
@@ -139,6 +143,7 @@ def _context(report: SweepReport, drawn: list[Picture]) -> dict[str, Any]:
         "published": report.published,
         "headline": report.headline,
         "pictures": drawn,
+        "title": report.title,
         "identity": facts.id or sweep.path.name,
         "claim": facts.claim,
         "started": facts.started,

@@ -22,6 +22,8 @@ _MOST_COLUMNS = 6
 def print_sweep(report: SweepReport) -> None:
     """Prints what to check, the medians, the verdicts and the page's path to standard output."""
     console = Console(highlight=False, soft_wrap=True)
+    for line in report.headline:
+        console.print(Text(line))
     for remark in (*report.remarks, *report.sweep.warnings):
         console.print(Text(f"Check: {remark}", style="yellow"))
     if report.study:
@@ -30,8 +32,6 @@ def print_sweep(report: SweepReport) -> None:
         console.print(_table(report))
     if report.published and not report.study:
         console.print(report.published.table(MOST_LINES))
-    for line in [] if report.study else report.headline:
-        console.print(Text(line))
     if len(report.comparisons) > 1 and not report.study and not report.too_few:
         _print_sentences(report, console)
     if report.sweep.status != "complete":

@@ -1,0 +1,122 @@
+"""Verdicts on claims: the words, the limits below which there is none, and how often they err."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import pytest
+
+from analysis.statistics.claims import (
+    ClaimedRange,
+    ComparedSamples,
+    judge_direction,
+    judge_equal,
+    judge_within,
+    withheld,
+)
+
+NAN = float("nan")
+SIX = (100.0, 110.0, 90.0, 105.0, 95.0, 101.0)
+
+
+def compared(factor: float, samples: tuple[float, ...] = SIX) -> ComparedSamples:
+    more = tuple(factor * value + 0.01 * at for at, value in enumerate(samples))
+    return ComparedSamples("the rate", "kbit/s", ("with new", "with old"), (more, samples))
+
+
+@pytest.mark.parametrize(
+    ("factor", "direction", "word"),
+    [
+        (1.3, "larger", "shown"),
+        (1.3, "smaller", "contradicted"),
+        (0.7, "larger", "contradicted"),
+        (0.7, "smaller", "shown"),
+    ],
+)
+def test_a_difference_is_shown_or_contradicted(
+    factor: float, direction: Literal["larger", "smaller"], word: str
+) -> None:
+    verdict = judge_direction("Is it?", compared(factor), direction)
+    assert verdict.word == word
+    assert verdict.line.startswith(f"{word.capitalize()}: the rate is ")
+    assert f": {factor:.2f}" in verdict.sentence and "(6 repetitions, 95 %" in verdict.sentence
+    assert verdict.low is not None and verdict.high is not None and verdict.p == 2 / 2**6
+
+
+def test_chance_shows_nothing() -> None:
+    mixed = ComparedSamples("the rate", "", ("a", "b"), ((1.0, 2.0, 3.0, 4.0, 5.0, 6.0), SIX[::-1]))
+    chance = ComparedSamples("the rate", "", ("a", "b"), (SIX[::-1], SIX))
+    verdict = judge_direction("Is it?", chance, "larger")
+    assert verdict.word == "not shown"
+    assert "No difference would fit that too" in verdict.sentence
+    assert judge_direction("Is it?", mixed, "larger").word == "contradicted"
+
+
+@pytest.mark.parametrize("count", range(6))
+def test_fewer_than_six_repetitions_have_no_verdict(count: int) -> None:
+    few = compared(2.0, SIX[:count])
+    for verdict in (
+        judge_direction("Is it?", few, "larger"),
+        judge_equal("Is it?", few, 0.05),
+        judge_within("Is it?", "the rate", SIX[:count], ClaimedRange(0, 1)),
+    ):
+        assert verdict.word == "not shown" and verdict.repetitions == count
+        assert verdict.low is verdict.high is verdict.p is None
+        assert ("six can" in verdict.sentence) is (count > 0)
+
+
+def test_a_seed_without_a_value_is_left_out() -> None:
+    samples = compared(1.3)
+    gaps = ComparedSamples("the rate", "", samples.names, ((NAN, *samples.values[0][1:]), SIX))
+    assert judge_direction("Is it?", gaps, "larger").repetitions == 5
+
+
+@pytest.mark.parametrize(
+    ("factor", "word"), [(1.001, "shown"), (1.3, "contradicted"), (1.05, "not shown")]
+)
+def test_equal_means_within_the_margin(factor: float, word: str) -> None:
+    wavering = tuple(value * (1 + 0.03 * (-1) ** at) for at, value in enumerate(SIX))
+    values = wavering if word == "not shown" else SIX
+    samples = ComparedSamples(
+        "the rate", "", ("a", "b"), (tuple(factor * value for value in values), SIX)
+    )
+    assert judge_equal("Is it?", samples, 0.05).word == word
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "word"),
+    [
+        (90, 110, "shown"),
+        (None, 110, "shown"),
+        (120, None, "contradicted"),
+        (100, 110, "not shown"),
+    ],
+)
+def test_a_range_is_held_against_the_medians_interval(
+    low: float | None, high: float | None, word: str
+) -> None:
+    claimed = ClaimedRange(low, high, unit="kbit/s")
+    assert judge_within("Is it?", "the rate", SIX, claimed).word == word
+
+
+def test_what_theory_expects_is_named_once() -> None:
+    claimed = ClaimedRange(0.9, 1.1, "what the formula gives")
+    verdict = judge_within("Is it?", "the rate", [value / 100 for value in SIX], claimed)
+    assert verdict.claim == "the rate is 0.9 to 1.1 times what the formula gives"
+    assert verdict.sentence.count("the formula") == 1
+    assert verdict.sentence.endswith("claimed: 0.9 to 1.1 times).")
+
+
+def test_a_verdict_that_is_withheld_shows_nothing() -> None:
+    verdict = withheld(judge_direction("Is it?", compared(1.3), "larger"), "the run failed.")
+    assert verdict.line == "Not shown: the run failed."
+
+
+def test_without_a_difference_at_most_one_claim_in_twenty_is_decided() -> None:
+    chance, decided = np.random.default_rng(9), 0
+    for _ in range(400):
+        values = chance.lognormal(0, 0.5, 8) * chance.lognormal(0, 0.3, (2, 8))
+        samples = ComparedSamples("", "", ("", ""), (list(values[0]), list(values[1])))
+        decided += judge_direction("Is it?", samples, "larger").word != "not shown"
+    assert decided <= 0.05 * 400 + 3 * (0.05 * 0.95 * 400) ** 0.5
