@@ -51,6 +51,10 @@ def _of_flow(
     if flow.windowed:
         asked = "the window that was asked for (iperf -w), or the network"
         return CheckFinding(KIND, place, asked, measured, CheckOutcome.GOOD)
+    full = _link_use(network, flow, last.busy)
+    if full > 1 - LIMITED:
+        measured += f"; the link was in use for {_percent(min(full, 1.0))}"
+        return CheckFinding(KIND, place, "the network", measured, CheckOutcome.GOOD)
     idle = _idle(busy)
     what, share = max(shares.items(), key=lambda pair: pair[1])
     sentence = f"{flow.name} was held back by {what} for {_percent(share)} of its time, not by the"
@@ -62,6 +66,23 @@ def _of_flow(
     excess = max(share / LIMITED, idle / IDLE)
     outcome = CheckOutcome.GOOD if excess <= 1 else CheckOutcome.CARE
     return CheckFinding(KIND, place, "the network", measured, outcome, sentence, excess)
+
+
+def _link_use(network: TrialNetwork, flow: RunFlow, seconds: float) -> float:
+    """The share of what the slowest link of the flow could carry in its time that it carried.
+
+    A sender whose buffer is just as large as its path waits for the buffer while the link is full.
+    """
+    way = flow.sender, flow.receiver
+    links = [
+        (port.channel.bandwidth.base, port.name)
+        for port in (network.shaped(way) if way in network.ways else ())
+        if port.channel
+    ]
+    if not links:
+        return 0.0
+    rate, port = min(links)
+    return network.qdiscs.carried(port) * 8 / (rate * seconds)
 
 
 def _idle(busy: Sequence[SocketSample]) -> float:

@@ -64,7 +64,7 @@ class QdiscsFile(Struct, frozen=True):
 
         None if nothing passed.
         """
-        carried = {port: self._grown(port, _LINE, _bytes) for port in self.after}
+        carried = {port: self.carried(port) for port in self.after}
         port = max(carried, key=lambda name: carried[name], default=None)
         return self.port_loss(port) if port is not None and carried[port] else None
 
@@ -87,6 +87,10 @@ class QdiscsFile(Struct, frozen=True):
         counts = _MANAGED[queue.kind]
         drops = [self._grown(port, queue.handle, count) for count in counts]
         return drops[0] - sum(drops[1:])
+
+    def carried(self, port: str) -> float:
+        """Bytes that passed a port during the trial."""
+        return self._grown(port, _LINE, _bytes)
 
     def host_drops(self, port: str) -> float:
         """Packets that netem on a host's own port dropped during the trial (reordering.json)."""

@@ -110,7 +110,8 @@ def _queue(channel: Channel, frame: int) -> str:
     What is not named has its default. sfq's own default is 127 packets a flow, so that a long queue
     would have no effect. red is given the bytes of that many full frames, and marks between a sixth
     and half of them, as tc-red(8) advises. cake counts memory (sch_cake.c, buffer_used): it is
-    given that of as many full frames of TCP.
+    given that of as many full frames of TCP. fq would pace by the socket of the sender, which a
+    packet keeps on its way through this computer and not through a network.
     """
     packets, octets = channel.queue.base, channel.queue.base * frame
     match channel.discipline:
@@ -119,7 +120,7 @@ def _queue(channel: Channel, frame: int) -> str:
         case "sfq":
             return f"sfq limit {packets} depth {min(packets, 127)}"
         case "fq":
-            return f"fq limit {packets} flow_limit {_flow_limit(packets)}"
+            return f"fq limit {packets} flow_limit {_flow_limit(packets)} nopacing"
         case "cake":
             return f"cake unlimited memlimit {packets * (frame + _CAKE_MORE)}"
         case "red":

@@ -59,7 +59,8 @@ class MadeNetwork:
 
     With `pairs` two packets leave at once. Of the full packets, `random` numbers are lost and
     counted, `vanished` are lost and not counted. `buffer_limited` are seconds of the ten that the
-    sender was busy. `asked` is what the run asked for.
+    sender was busy, `busy` is the share of them in which the link was said to carry something.
+    `asked` is what the run asked for.
     """
 
     asked: Channel = ASKED
@@ -70,6 +71,7 @@ class MadeNetwork:
     random: Sequence[int] = ()
     vanished: Sequence[int] = ()
     buffer_limited: float = 0.0
+    busy: float = 0.0
     flow: dict[str, Any] = field(default_factory=dict)
     counters: dict[str, float] = field(default_factory=dict)
     dropped: dict[str, int] = field(default_factory=lambda: {"h1": 0, "h2": 0})
@@ -162,7 +164,8 @@ class MadeNetwork:
         for host, port in ports.items():
             lost = len(self.random) if host == "h1" else 0
             passed, dropped = len(ways[host]) - lost, both[host][1]
-            left = {"packets": passed - dropped, "drops": dropped}
+            carried = self.busy * self.asked.bandwidth.base * 10 / 8
+            left = {"packets": passed - dropped, "drops": dropped, "bytes": carried}
             after[port] = [
                 {**left, "kind": "netem", "handle": "1:", "drops": lost + dropped},
                 {**left, "kind": "tbf", "handle": "2:"},

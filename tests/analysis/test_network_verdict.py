@@ -88,6 +88,12 @@ def test_a_window_that_was_asked_for_is_not_blamed(tmp_path: Path) -> None:
     assert judged(made.write(tmp_path)).verdict == GOOD
 
 
+def test_a_buffer_is_not_blamed_for_the_rate_of_a_full_link(tmp_path: Path) -> None:
+    for busy, expected in ((0.93, GOOD), (0.8, CARE)):
+        made = MadeNetwork(buffer_limited=7.5, busy=busy)
+        assert judged(made.write(tmp_path / f"{busy}")).verdict == expected
+
+
 def test_random_loss_that_was_asked_for_is_no_fault(tmp_path: Path) -> None:
     asked = Channel(
         Rate.parse("10mbit"), Duration.parse("5ms"), Share.parse("2%"), queue=Packets(20)

@@ -104,7 +104,9 @@ def test_a_line_is_a_bucket_that_holds_nothing() -> None:
 )
 def test_no_flow_may_fill_the_queue_of_fq(packets: int, limit: int) -> None:
     channel = dataclasses.replace(CHANNEL, queue=Packets(packets), discipline="fq")
-    assert commands("s1-eth2", channel)[2].endswith(f"fq limit {packets} flow_limit {limit}")
+    assert commands("s1-eth2", channel)[2].endswith(
+        f"fq limit {packets} flow_limit {limit} nopacing"
+    )
 
 
 @pytest.mark.parametrize(
