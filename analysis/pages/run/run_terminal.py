@@ -81,7 +81,9 @@ def _table(report: RunReport) -> Table:
 
 
 def _plain(report: RunReport) -> tuple[ReportQuantity, ...]:
-    return (*quantities.FLOWS, *SHORT[1:3]) if len(report.run.flows) > 1 else SHORT
+    if len(report.run.flows) == 1:
+        return SHORT
+    return (*quantities.FLOWS, quantities.RESENT, quantities.ALL_TIMEOUTS)
 
 
 def _listing(listing: Listing, width: int) -> Table | None:
