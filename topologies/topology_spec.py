@@ -22,6 +22,8 @@ Discipline = Literal["fifo", "sfq", "fq_codel", "fq", "cake", "pie", "red"]
 SLOWEST, FASTEST = Rate.parse("1kbit"), Rate.parse("100gbit")
 LONGEST_DELAY = Duration.parse("60s")
 MOST_PACKETS = Packets(1_000_000)
+# What tc refuses: sfq needs two, and the average of red has no constant for fewer.
+_SHORTEST_QUEUE: dict[Discipline, Packets] = {"sfq": Packets(2), "red": Packets(10)}
 ETHERNET, JUMBO = Size(1500), Size(9000)
 # An interface's name has 15 characters (IFNAMSIZ): the node's name, "-eth" and two digits.
 _LONGEST_NAME = 9
@@ -51,6 +53,11 @@ class Channel:
         _within("delay", self.delay, Duration(0), LONGEST_DELAY)
         _within("loss", self.loss, Share(0), WHOLE)
         _within("queue", self.queue, Packets(1), MOST_PACKETS)
+        if self.queue < (shortest := _SHORTEST_QUEUE.get(self.discipline, self.queue)):
+            raise UsageError(
+                f"A queue of {self.queue} packets is too short for {self.discipline}.",
+                f"Choose one of {shortest} packets or more.",
+            )
         _within("delay line", self.line, Packets(1), MOST_PACKETS)
         if self.jitter > self.delay:
             raise UsageError(

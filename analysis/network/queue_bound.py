@@ -16,8 +16,9 @@ _SLACK = 1_000
 """Nanoseconds in which two events count as one."""
 _BY_BYTES = ("red", "cake")
 """Disciplines whose queue is given the bytes of so many full packets."""
-_FAST_PATH = 8
-"""Packets that fq takes beyond its limit while it has no others (fq_fastpath_check, sch_fq.c)."""
+_MORE = {"fq": (8, "that fq lets pass"), "cake": (1, "as cake counts memory")}
+"""Packets beyond the limit: fq takes them while it has no others (fq_fastpath_check, sch_fq.c);
+cake counts the memory of packets, which is not the same for all."""
 _ONE_PACKET_OFF = 1
 """Packets by which a queue may be off and its figures still be used, with care."""
 
@@ -62,8 +63,8 @@ def _bound(place: str, channel: Channel, waiting: int) -> CheckFinding:
         f"{waiting} packets waited for {place.partition(',')[0]}, whose queue was to hold"
         f" {allowed}: losses come later and round trips are longer than asked for."
     )
-    more = _FAST_PATH if channel.discipline == "fq" else 0
-    asked = f"at most {allowed:,}" + (f", and {more} that fq lets pass" if more else "")
+    more, why = _MORE.get(channel.discipline, (0, ""))
+    asked = f"at most {allowed:,}" + (f", and {more} {why}" if more else "")
     outcome, excess = _by(waiting - allowed - more), waiting / (allowed + more)
     return CheckFinding(BOUND, place, asked, f"at most {waiting:,}", outcome, sentence, excess)
 

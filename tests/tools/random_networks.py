@@ -38,8 +38,8 @@ _SLOWEST, _FASTEST = 1e5, 2e9  # bit/s
 _LONGEST = 300e6  # ns each way
 _PACKETS, _FRAME = 15_000, 12_112  # of the link in a run, and bits of one
 _ALGORITHMS = ("cubic", "reno", "bbr")
-_FEWEST_OF_RED = 10
-"""Packets; tc finds no parameters for a shorter queue of red."""
+_SHORTEST = {"red": 10, "sfq": 2}
+"""Packets; tc has no shorter queue of these."""
 _WALL_SECONDS = 600.0
 _SHOWN = ("with care", "not as asked")
 Ends = list[tuple[str, str]]
@@ -85,7 +85,7 @@ def _channel(draw: random.Random) -> Channel:
         Duration(round(delay / 1e3) * 1000),
         Share(round(loss * 1e6) * 10**4),
         Duration(round(jitter / 1e3) * 1000),
-        Packets(max(queue, _FEWEST_OF_RED if discipline == "red" else 1)),
+        Packets(max(queue, _SHORTEST.get(discipline, 1))),
         discipline,
     )
 

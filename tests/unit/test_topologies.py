@@ -14,7 +14,7 @@ from topologies.errors import UsageError
 from topologies.parking_lot import parking_lot
 from topologies.separate_pairs import separate_pairs
 from topologies.star import star
-from topologies.topology_spec import Channel, Link, Node, TopologySpec
+from topologies.topology_spec import Channel, Discipline, Link, Node, TopologySpec
 from topologies.two_hosts import two_hosts
 from topologies.units import Duration, Packets, Rate, Share
 
@@ -200,3 +200,10 @@ def test_separate_pairs_have_a_path_each() -> None:
 def test_pairs_without_a_way_back_are_refused(there: int, back: int) -> None:
     with pytest.raises(UsageError, match="way back"):
         separate_pairs([CHANNEL] * there, [CHANNEL] * back)
+
+
+@pytest.mark.parametrize(("discipline", "least"), [("sfq", 2), ("red", 10)])
+def test_a_queue_that_tc_cannot_make_is_refused(discipline: Discipline, least: int) -> None:
+    with pytest.raises(UsageError, match=f"too short for {discipline}. Choose one of {least}"):
+        dataclasses.replace(CHANNEL, queue=Packets(least - 1), discipline=discipline)
+    dataclasses.replace(CHANNEL, queue=Packets(least), discipline=discipline)
