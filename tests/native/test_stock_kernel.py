@@ -39,7 +39,7 @@ def test_a_run_is_right_and_leaves_the_machine_as_it_was(tmp_path: Path) -> None
     restricted = Condition(
         RESTRICTED, RESTRICTED, (setting,), (Proof("congestion_control", RESTRICTED),)
     )
-    spec = dataclasses.replace(study, conditions=(restricted,))
+    spec = dataclasses.replace(study, conditions=(restricted,), headline=None)
     code = {
         str(file.relative_to(ROOT)): file.read_text() for file in (ROOT / "testbed").rglob("*.py")
     }

@@ -86,7 +86,7 @@ def test_a_condition_that_did_not_hold_is_noticed(in_guest, short_sack: Experime
     claimed = Condition(
         "claimed", "claimed", (("net.ipv4.tcp_sack", "0"),), (Proof("sack_permitted", "on"),)
     )
-    folder, _ = in_guest(dataclasses.replace(short_sack, conditions=(claimed,)))
+    folder, _ = in_guest(dataclasses.replace(short_sack, conditions=(claimed,), headline=None))
     assert read(folder / "claimed" / "evidence.json")["held"] is False
 
 
@@ -109,7 +109,7 @@ def test_a_setting_the_kernel_has_not_is_an_error_that_names_it(
 ) -> None:
     wrong = Condition("wrong", "wrong", (("net.ipv4.tcp_congestion_control", "nonesuch"),))
     with pytest.raises(TcplabError, match="tcp_congestion_control cannot be set to nonesuch"):
-        in_guest(dataclasses.replace(short_sack, conditions=(wrong,)))
+        in_guest(dataclasses.replace(short_sack, conditions=(wrong,), headline=None))
 
 
 def test_the_sampler_says_what_ss_says(in_guest) -> None:

@@ -204,7 +204,10 @@ def test_what_captures_tell_is_kept_with_the_point(ready_lab: Lab, tmp_path: Pat
 def test_a_report_tells_the_order_of_packets_and_the_published_number(
     ready_lab: Lab, tmp_path: Path
 ) -> None:
-    """The delay varies by 20 ms around 30: no packet is late by more than 40 ms; none is lost."""
+    """The delay varies by 20 ms around 30, and who comes with others waits for them; none is lost.
+
+    Ten packets that come at once take 12 ms on the line.
+    """
     options = {"bw": "10mbit", "delay": "30ms", "jitter": "20ms", "duration": "3s", "cc": "cubic"}
     point = single(find("reordering"), [f"{name}={value}" for name, value in options.items()])
     number = {
@@ -221,7 +224,7 @@ def test_a_report_tells_the_order_of_packets_and_the_published_number(
     values = report.results.measured[0].by_name
     assert values["order.lost"] == 0
     assert values["order.sent"] == values["order.arrived"] > 100
-    assert 10 <= values["order.delay_least"] < values["order.delay_most"] < 55
+    assert 10 <= values["order.delay_least"] < values["order.delay_most"] < 70
     assert 0 < values["order.time_most"] <= 40 + 1
     assert values["order.late"] > 10 and values["nstat.TcpExtTCPDSACKRecv"] > 0
     assert len(report.published.rows[0].row.today) == 1
