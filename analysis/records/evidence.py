@@ -45,11 +45,17 @@ class HeldProof:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Settings and tools of the first seed, and the proofs of every condition."""
+    """Settings and tools of the first seed, and the proofs of every condition.
+
+    `has_buckets` says whether any seed's links were token buckets, `same_draws` whether the
+    conditions of every seed met the same losses.
+    """
 
     settings: tuple[RecordedSetting, ...]
     tools: tuple[tuple[str, str], ...]
     proofs: tuple[HeldProof, ...]
+    has_buckets: bool = False
+    same_draws: bool = False
 
     @property
     def held(self) -> bool:
@@ -69,7 +75,13 @@ def read_evidence(run: RunRecord, problems: Problems) -> Evidence:
             f" {', '.join(changed[:5])}{', ...' if changed[5:] else ''}."
         )
     proofs, sysctls = _proofs(run, problems), _sysctls(run, problems)
-    return Evidence(settings_of(first) + sysctls, tuple(first.tools.items()), proofs)
+    return Evidence(
+        settings_of(first) + sysctls,
+        tuple(first.tools.items()),
+        proofs,
+        any(environment.lines is False for environment in environments),
+        bool(environments) and all(environment.same_draws for environment in environments),
+    )
 
 
 def _environment(run: RunRecord, seed: int, problems: Problems) -> EnvironmentFile:

@@ -36,9 +36,15 @@ class SettingEntry(Struct, frozen=True):
 
 
 class EnvironmentFile(Struct, frozen=True):
-    """environment.json. `clock` is virtual or real."""
+    """environment.json. `clock` is virtual or real.
+
+    `lines` says whether shaped ports were lines or token buckets, `same_draws` whether each
+    condition met the same losses; None in runs from before these were written down.
+    """
 
     kernel: str = ""
     clock: str = ""
     asked_and_found: tuple[SettingEntry, ...] = ()
+    lines: bool | None = None
+    same_draws: bool | None = None
     tools: dict[str, str] = field(default_factory=dict)

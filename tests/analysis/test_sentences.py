@@ -28,7 +28,7 @@ from tests.analysis.made_runs import UDP_CLIENT, UDP_SERVER, flow, made_run
 SPEAKS_OF_THE_RUN = re.compile(
     r"captur|graphs/|plots/|xplot|byte for byte|prov[ei]|complete|lossless|at random|full queue"
     r"|because|chance|repetition|interval|seed|both ends|socket|sampled|median|no loss|dropped"
-    r"|Every packet|no graph|differ|shown|declared",
+    r"|Every packet|no graph|differ|shown|declared|bucket",
     re.IGNORECASE,
 )
 FEWEST = 6
@@ -85,6 +85,13 @@ class Facts:
         return self.spec.get("headline") is not None
 
     @property
+    def environment(self) -> dict[str, Any]:
+        content: dict[str, Any] = json.loads(
+            next(self.out.glob("raw/seed-*/environment.json")).read_text()
+        )
+        return content
+
+    @property
     def virtual(self) -> bool:
         return bool(self.manifest.get("testbed") == "virtual")
 
@@ -128,6 +135,9 @@ RULES: tuple[tuple[str, Holds], ...] = (
     (r"in one repetition", lambda run: run.seeds == 1),
     (r"marked failed", lambda run: run.manifest["status"] == "failed"),
     (r"not proved, so nothing is", lambda run: not run.proved),
+    # the network
+    (r"Chance begins anew, and alike", lambda run: run.environment.get("same_draws")),
+    (r"Links were token buckets", lambda run: run.environment.get("lines") is False),
     # how the page counts
     (r"^Repetitions: 1 \(seed \d", lambda run: run.seeds == 1),
     (r"^Repetitions: \d+ \(seeds ", lambda run: run.seeds > 1),
@@ -190,6 +200,11 @@ RULES: tuple[tuple[str, Holds], ...] = (
 
 def change(path: Path, **changes: Any) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def environments(run: Path, **changes: Any) -> None:
+    for file in run.glob("raw/seed-*/environment.json"):
+        change(file, **changes)
 
 
 def repeated(run: Path, count: int) -> None:
@@ -272,6 +287,8 @@ CHANGES: dict[str, Callable[[Path], None]] = {
     "real time without captures": several(
         uncaptured, lambda run: change(run / "manifest.json", testbed="native")
     ),
+    "the same luck": lambda run: environments(run, same_draws=True, lines=True),
+    "token buckets": lambda run: environments(run, same_draws=False, lines=False),
     "interrupted": lambda run: change(run / "manifest.json", status="interrupted"),
     "nothing in it": lambda run: shutil.rmtree(run / "raw"),
     "an experiment of somebody's": lambda run: change(run / "manifest.json", experiment="mine"),

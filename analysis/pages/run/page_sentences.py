@@ -6,6 +6,7 @@ A template has no such sentence of its own; tests/analysis/test_sentences.py hol
 from __future__ import annotations
 
 from analysis.measures.run_results import RunResults
+from analysis.records.evidence import Evidence
 from analysis.records.run_directory import RunRecord
 from analysis.reporting.run_pictures import Picture
 
@@ -19,11 +20,21 @@ def asked(run: RunRecord) -> str:
     return f"Conditions: {labels}. Repetitions: {count}{which}."
 
 
-def shared_luck(run: RunRecord) -> str:
-    """That the conditions of one seed lose the same packets, which only virtual time can do."""
-    if len(run.conditions) < 2 or run.manifest.testbed != "virtual":
+def shared_luck(run: RunRecord, evidence: Evidence) -> str:
+    """That the conditions of one seed lose the same packets, if the kernel could do that."""
+    if len(run.conditions) < 2 or not evidence.same_draws:
         return ""
     return "Chance begins anew, and alike, for every condition of a seed: so pairs are compared."
+
+
+def kind_of_link(evidence: Evidence) -> str:
+    """That a link is no line, if it was none."""
+    if not evidence.has_buckets:
+        return ""
+    return (
+        "Links were token buckets, as timers of real time need them: a lone packet and short bursts"
+        " pass at once."
+    )
 
 
 def packets_to_see(results: RunResults) -> str:
