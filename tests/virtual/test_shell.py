@@ -91,7 +91,8 @@ def test_commands_are_typed_into_hosts_and_keys_do_what_they_should(ready_lab) -
         terminal.type("\x03")
         terminal.expect(f"Interrupt(.|\n)*{PROMPT}")
         terminal.type("s1 tc qdisc show dev s1-eth2\r")
-        assert "rate 10Mbit" in terminal.expect("pfifo 3:.*")
+        # With the prompt: before it, Ctrl-D would go to the shell of the switch and end that.
+        assert "rate 10Mbit" in terminal.expect(f"pfifo 3:(.|\n)*{PROMPT}")
         terminal.type("\x04")
         assert terminal.status() == 0, terminal.text
         assert termios.tcgetattr(terminal.descriptor) == before
