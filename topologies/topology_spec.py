@@ -21,6 +21,8 @@ Discipline = Literal["fifo", "sfq", "fq_codel", "fq", "cake", "pie", "red"]
 
 SLOWEST, FASTEST = Rate.parse("1kbit"), Rate.parse("100gbit")
 LONGEST_DELAY = Duration.parse("60s")
+# That of a delay line without delay, which detaches packets from the sockets that sent them.
+SHORTEST_DELAY = Duration.parse("100ns")
 MOST_PACKETS = Packets(1_000_000)
 # What tc refuses: sfq needs two, and the average of red has no constant for fewer.
 _SHORTEST_QUEUE: dict[Discipline, Packets] = {"sfq": Packets(2), "red": Packets(10)}

@@ -14,14 +14,11 @@ from analysis.records.run_directory import RunFlow, RunRecord, Trial
 from analysis.records.socket_samples import SocketSample
 from topologies.addresses import address_of
 from topologies.errors import UsageError
-from topologies.topology_spec import Channel, Port, TopologySpec
-from topologies.units import Duration
+from topologies.topology_spec import SHORTEST_DELAY, Channel, Port, TopologySpec
 
 Way = tuple[str, str]
 """A host that sends packets, and the host they are for."""
 
-SHORTEST_DELAY = Duration.parse("100ns")
-"""A delay line's least delay, which detaches packets from their sockets (docs/design.md)."""
 FRAME_HEADER = 14
 """Bytes of Ethernet before IP, which a link carries too."""
 

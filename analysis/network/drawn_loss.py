@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import log
 
 from analysis.network.asked_network import TrialNetwork
-from analysis.network.findings import CheckFinding, CheckOutcome, unmeasured
+from analysis.network.findings import CheckFinding, CheckOutcome, percent, unmeasured
 from topologies.topology_spec import MOST_PACKETS, Port
 from topologies.units import Share
 
@@ -68,8 +68,8 @@ def _of_port(network: TrialNetwork, port: Port) -> DrawnLoss | None:
 
 def _finding(loss: DrawnLoss, level: float) -> CheckFinding:
     chance = loss.chance
-    measured = f"{loss.lost:,} of {loss.offered:,} ({100 * loss.lost / loss.offered:.3g} %)"
-    words = f"{loss.share}", f"{measured}; chance {_percent(chance)}"
+    measured = f"{loss.lost:,} of {loss.offered:,} ({percent(loss.lost / loss.offered)})"
+    words = f"{loss.share}", f"{measured}; chance {percent(chance)}"
     if chance >= level:
         return CheckFinding(KIND, loss.place, *words, CheckOutcome.GOOD, "", _rarity(chance, level))
     if not loss.share.base:
@@ -77,16 +77,12 @@ def _finding(loss: DrawnLoss, level: float) -> CheckFinding:
         return CheckFinding(KIND, loss.place, *words, CheckOutcome.UNUSABLE, sentence, 1e6)
     sentence = (
         f"{loss.port} lost {measured} at random where {loss.share} was asked for: chance does that"
-        f" in {_percent(chance)} of runs. It is bad luck or a wrong link; of good runs this is said"
+        f" in {percent(chance)} of runs. It is bad luck or a wrong link; of good runs this is said"
         f" of {LEVEL:.0%}. Another seed tells."
     )
     return CheckFinding(
         KIND, loss.place, *words, CheckOutcome.CARE, sentence, _rarity(chance, level)
     )
-
-
-def _percent(chance: float) -> str:
-    return f"{100 * chance:.3g} %"
 
 
 def _rarity(chance: float, level: float) -> float:

@@ -51,6 +51,11 @@ def outcome_of(excess: float, far: float) -> CheckOutcome:
     return CheckOutcome.CARE if excess <= far else CheckOutcome.UNUSABLE
 
 
+def percent(share: float) -> str:
+    """A share of one, to three digits: 9.7 %."""
+    return f"{100 * share:.3g} %"
+
+
 def duration(nanoseconds: float) -> str:
     """A time as people write it, to three or four digits: 12.11 us, 80.59 ms, 2.5 s."""
     for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):

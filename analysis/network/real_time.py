@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from analysis.network.asked_network import TrialNetwork
-from analysis.network.findings import CheckFinding, duration, outcome_of, unmeasured
+from analysis.network.findings import CheckFinding, duration, outcome_of, percent, unmeasured
 from analysis.records.json_reader import parse
 
 KIND = "Timers and processors"
@@ -52,11 +52,11 @@ def real_time(network: TrialNetwork) -> list[CheckFinding]:
         return [unmeasured(KIND, place, "on time", f"it has no {_FILE}")]
     late, waited = lateness(network), facts.waited_seconds / facts.seconds
     excess = max(late / LATE, waited / WAITED)
-    measured = f"1 in 100 later than {duration(late)}; {100 * waited:.3g} % of the time waiting"
+    measured = f"1 in 100 later than {duration(late)}; {percent(waited)} of the time waiting"
     sentence = (
         f"One timer in a hundred was {duration(late)} late or later, and programs waited"
-        f" {100 * waited:.3g} % of the time for a processor: packets left when the computer had"
+        f" {percent(waited)} of the time for a processor: packets left when the computer had"
         " time, not when the network would have let them."
     )
-    asked = f"1 in 100 later than {duration(LATE)} at most; {100 * WAITED:.3g} %"
+    asked = f"1 in 100 later than {duration(LATE)} at most; {percent(WAITED)}"
     return [CheckFinding(KIND, place, asked, measured, outcome_of(excess, FAR), sentence, excess)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analysis.network.asked_network import TrialNetwork
-from analysis.network.findings import CheckFinding, CheckOutcome, unmeasured
+from analysis.network.findings import CheckFinding, CheckOutcome, percent, unmeasured
 from analysis.records.run_directory import RunFlow
 from analysis.records.socket_samples import SocketSample
 
@@ -47,21 +47,21 @@ def _of_flow(
     last, place = busy[-1], f"{flow.name}, {network.label}"
     buffer, window = last.buffer_limited / last.busy, last.window_limited / last.busy
     shares = {"its send buffer": buffer, "the receiver's window": window}
-    measured = f"send buffer {_percent(buffer)}, receiver's window {_percent(window)} of the time"
+    measured = f"send buffer {percent(buffer)}, receiver's window {percent(window)} of the time"
     if flow.windowed:
         asked = "the window that was asked for (iperf -w), or the network"
         return CheckFinding(KIND, place, asked, measured, CheckOutcome.GOOD)
     full = _link_use(network, flow, last.busy)
     if full > 1 - LIMITED:
-        measured += f"; the link was in use for {_percent(min(full, 1.0))}"
+        measured += f"; the link was in use for {percent(min(full, 1.0))}"
         return CheckFinding(KIND, place, "the network", measured, CheckOutcome.GOOD)
     idle = _idle(busy)
     what, share = max(shares.items(), key=lambda pair: pair[1])
-    sentence = f"{flow.name} was held back by {what} for {_percent(share)} of its time, not by the"
+    sentence = f"{flow.name} was held back by {what} for {percent(share)} of its time, not by the"
     sentence += " network: its throughput is the buffer's (net.ipv4.tcp_wmem, tcp_rmem)."
     if idle > IDLE and share <= LIMITED:
-        measured += f", nothing to send {_percent(idle)}"
-        sentence = f"{flow.name} had nothing to send for {_percent(idle)} of its time: the program"
+        measured += f", nothing to send {percent(idle)}"
+        sentence = f"{flow.name} had nothing to send for {percent(idle)} of its time: the program"
         sentence += " set its rate, not the network."
     excess = max(share / LIMITED, idle / IDLE)
     outcome = CheckOutcome.GOOD if excess <= 1 else CheckOutcome.CARE
@@ -91,7 +91,3 @@ def _idle(busy: Sequence[SocketSample]) -> float:
     end = next((sample for sample in busy if sample.busy == busy[-1].busy), busy[-1])
     passed = end.time - busy[0].time
     return max(0.0, 1 - (end.busy - busy[0].busy) / passed) if grown and passed > 0 else 0.0
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"

@@ -45,7 +45,9 @@ def _as_it_was(interface: str, head: TcHead, body: dict[int, bytes]) -> NetlinkR
 
 def _delay_lines() -> Iterator[tuple[TcHead, dict[int, bytes]]]:
     """The header and the attributes of each netem that is an interface's root."""
-    for answer in dump(_GET_QDISC, _MESSAGE.pack(0, 0, 0, 0, 0)):
-        head, body = _MESSAGE.unpack_from(answer), attributes(answer[_MESSAGE.size :])
-        if head[_PARENT] == _ROOT and body.get(_KIND) == b"netem\0":
-            yield head, body
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as control:
+        request = _MESSAGE.pack(0, 0, 0, 0, 0)
+        for answer in dump(control, _GET_QDISC, request, "the kernel lists no qdiscs"):
+            head, body = _MESSAGE.unpack_from(answer), attributes(answer[_MESSAGE.size :])
+            if head[_PARENT] == _ROOT and body.get(_KIND) == b"netem\0":
+                yield head, body

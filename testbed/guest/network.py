@@ -168,10 +168,11 @@ class LiveNetwork:
 
     def rewind(self) -> None:
         """Start the chance of all delay lines anew, if their kernel can: the same draws again."""
+        if not self.can_rewind:
+            return
         for node, requests in self.rewindings.items():
-            if self.can_rewind:
-                with network_namespace(self.pid(node)):
-                    rtnetlink.apply(request for request in requests if request)
+            with network_namespace(self.pid(node)):
+                rtnetlink.apply(request for request in requests if request)
 
     def reorder(self) -> None:
         """Give reordering hosts their qdiscs and filter, and check what the kernel made of them."""

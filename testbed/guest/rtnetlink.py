@@ -24,7 +24,8 @@ _MAIN, _BOOT, _UNICAST = 254, 3, 1  # the main table, RTPROT_BOOT, RTN_UNICAST
 _HEADER = struct.Struct("=IHHII")
 _ATTRIBUTE = struct.Struct("=HH")
 _DUMP, _ERROR, _DONE = 0x300, 2, 3  # NLM_F_DUMP, NLMSG_ERROR, NLMSG_DONE
-_LONGEST_ANSWER = 1 << 16  # bytes; a dump comes in pieces that are shorter (af_netlink.c)
+# Bytes; a dump comes in pieces that are never longer (net/netlink/af_netlink.c).
+_LONGEST_ANSWER = 1 << 15
 # Messages in one system call: every one may be answered, and the answers must fit the buffer.
 _TOGETHER = 200
 
@@ -116,18 +117,28 @@ def _together(control: socket.socket, requests: list[NetlinkRequest]) -> None:
             )
 
 
-def dump(kind: int, body: bytes) -> Iterator[bytes]:
-    """What the kernel lists for a request of that kind, a message each, without their headers."""
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as control:
-        control.send(_HEADER.pack(_HEADER.size + len(body), kind, _REQUEST | _DUMP, 0, 0) + body)
-        while True:
-            answer = control.recv(_LONGEST_ANSWER)
-            while answer:
-                length, answered, *_ = _HEADER.unpack_from(answer)
-                if answered in (_ERROR, _DONE):
-                    return
-                yield answer[_HEADER.size : length]
-                answer = answer[length:]
+def dump(control: socket.socket, kind: int, body: bytes, refusal: str) -> Iterator[bytes]:
+    """What the kernel lists for a request, a message each, without their headers.
+
+    Of any netlink socket. Raises OSError with the kernel's error and `refusal` if it refuses.
+    """
+    control.send(_HEADER.pack(_HEADER.size + len(body), kind, _REQUEST | _DUMP, 1, 0) + body)
+    while True:
+        for answered, content in _messages(control.recv(_LONGEST_ANSWER)):
+            if answered == _DONE:
+                return
+            if answered == _ERROR:
+                raise OSError(-struct.unpack_from("=i", content)[0], refusal)
+            yield content
+
+
+def _messages(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """The kind and the content of each message of an answer."""
+    at = 0
+    while at < len(data):
+        length, kind, *_ = _HEADER.unpack_from(data, at)
+        yield kind, data[at + _HEADER.size : at + length]
+        at += (length + 3) & ~3
 
 
 def attributes(content: bytes) -> dict[int, bytes]:

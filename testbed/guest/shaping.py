@@ -22,14 +22,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from topologies.errors import TcplabError
-from topologies.topology_spec import Channel
+from topologies.topology_spec import SHORTEST_DELAY, Channel
 from topologies.units import Duration, Rate, Share
 
 FRAME = 1514  # bytes that tc counts for a full Ethernet frame
 _BUFFER = 65535  # bytes of IP that TCP hands down at once if segmentation is on
 _HEADERS = 66  # bytes of Ethernet, IP, and TCP with timestamps in front of each segment
-# netem without delay, jitter or rate does not detach packets.
-SHORTEST_DELAY = Duration.parse("100ns")
 _LINE = 1  # bytes of burst that make a line of the lab kernel's tbf
 _BURST_TIME = Duration.parse("250us")  # how late a timer may fire in real time without losing rate
 _FQ_FLOW, _FQ_LEAST = 100, 10  # packets

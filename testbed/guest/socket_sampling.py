@@ -21,11 +21,10 @@ from typing import Any
 
 from testbed.guest.background import in_background
 from testbed.guest.namespaces import network_namespace
+from testbed.guest.rtnetlink import attributes, dump
 
 _NETLINK_SOCK_DIAG = 4
 _SOCK_DIAG_BY_FAMILY = 20
-_NLM_F_REQUEST_DUMP = 0x1 | 0x300
-_NLMSG_ERROR, _NLMSG_DONE = 2, 3
 _INET_DIAG_INFO, _INET_DIAG_CONG = 2, 4
 _STATES = (
     "",
@@ -48,8 +47,6 @@ CONNECTED = sum(
     if name not in ("", "UNCONN", "LISTEN", "TIME-WAIT")
 )
 
-_MESSAGE = struct.Struct("=IHHII")
-_ATTRIBUTE = struct.Struct("=HH")
 _REQUEST = struct.Struct("=BBBxI48x")
 _DIAG = struct.Struct("=BBBB2s2s16s16s12xIIIII")
 # struct tcp_info, as far as it is used: name and offset of 32-bit fields, then of 64-bit ones.
@@ -88,8 +85,6 @@ _INFO_64 = {
     "bytes_retrans": 208,
 }
 _OPTIONS, _TCPI_OPT_SACK = 5, 2  # the byte tcpi_options, and its bit for SACK on both SYNs
-# Bytes; a dump comes in pieces that are never longer (net/netlink/af_netlink.c).
-_LONGEST_ANSWER = 1 << 15
 _SHORTEST_INTERVAL = 0.1  # seconds
 _READINGS_A_SECOND = 2000
 _SOCKETS_OF_A_FLOW = 2
@@ -147,29 +142,8 @@ def _diag_socket() -> socket.socket:
 def _dump(diag: socket.socket, states: int) -> list[dict[str, Any]]:
     extensions = (1 << (_INET_DIAG_INFO - 1)) | (1 << (_INET_DIAG_CONG - 1))
     request = _REQUEST.pack(socket.AF_INET, socket.IPPROTO_TCP, extensions, states)
-    diag.send(
-        _MESSAGE.pack(_MESSAGE.size + len(request), _SOCK_DIAG_BY_FAMILY, _NLM_F_REQUEST_DUMP, 1, 0)
-        + request
-    )
-    sockets: list[dict[str, Any]] = []
-    while True:
-        for kind, body in _messages(diag.recv(_LONGEST_ANSWER)):
-            if kind == _NLMSG_DONE:
-                return sockets
-            if kind == _NLMSG_ERROR:
-                raise OSError(
-                    -struct.unpack_from("=i", body)[0],
-                    "sock_diag refused the request (CONFIG_INET_TCP_DIAG)",
-                )
-            sockets.append(_socket(body))
-
-
-def _messages(data: bytes) -> Iterator[tuple[int, bytes]]:
-    at = 0
-    while at < len(data):
-        length, kind, *_ = _MESSAGE.unpack_from(data, at)
-        yield kind, data[at + _MESSAGE.size : at + length]
-        at += (length + 3) & ~3
+    refusal = "sock_diag refused the request (CONFIG_INET_TCP_DIAG)"
+    return [_socket(body) for body in dump(diag, _SOCK_DIAG_BY_FAMILY, request, refusal)]
 
 
 def _socket(body: bytes) -> dict[str, Any]:
@@ -181,7 +155,7 @@ def _socket(body: bytes) -> dict[str, Any]:
         "remote": _end(family, destination, dport),
         "state": _STATES[state],
     }
-    for kind, value in _attributes(body):
+    for kind, value in attributes(body[_DIAG.size :]).items():
         if kind == _INET_DIAG_CONG:
             row["congestion_control"] = value.rstrip(b"\0").decode()
         elif kind == _INET_DIAG_INFO:
@@ -193,14 +167,6 @@ def _socket(body: bytes) -> dict[str, Any]:
 def _end(family: int, address: bytes, port: bytes) -> str:
     size = 4 if family == socket.AF_INET else 16
     return f"{socket.inet_ntop(family, address[:size])}:{int.from_bytes(port, 'big')}"
-
-
-def _attributes(body: bytes) -> Iterator[tuple[int, bytes]]:
-    at = _DIAG.size
-    while at + _ATTRIBUTE.size <= len(body):
-        length, kind = _ATTRIBUTE.unpack_from(body, at)
-        yield kind, body[at + _ATTRIBUTE.size : at + length]
-        at += (length + 3) & ~3
 
 
 def _tcp_info(data: bytes) -> dict[str, Any]:
