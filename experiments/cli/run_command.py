@@ -14,6 +14,7 @@ from experiments.cli.cc_command import cc
 from experiments.cli.machine_commands import clean_up, doctor
 from experiments.cli.messages import one_clear_message, ready_lab
 from experiments.cli.options_of_run import common_options, options_from
+from experiments.cli.packetdrill_command import packetdrill
 from experiments.cli.parameter_options import parameter_options
 from experiments.cli.reproduce_command import reproduce
 from experiments.cli.run_progress import progress_of
@@ -222,6 +223,7 @@ def report(arguments: tuple[str, ...]) -> None:
 
 tcplab.add_command(lab_commands, "image")
 tcplab.add_command(cc)
+tcplab.add_command(packetdrill)
 tcplab.add_command(sweep)
 tcplab.add_command(worker)
 tcplab.add_command(scheduler)

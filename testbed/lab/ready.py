@@ -20,6 +20,7 @@ import click
 from testbed.lab.image.image_recipe import IMAGE, image_recipe
 from testbed.lab.kernel.kernel_recipe import init_recipe, kernel_recipe
 from testbed.lab.kernel.module_tree import MODULE_TREE
+from testbed.lab.kernel.selftests import SELFTESTS
 from testbed.recipes import cache
 from testbed.recipes import export as lab_export
 from testbed.recipes.building import BuildReport, shown
@@ -31,7 +32,8 @@ class Lab:
     """The files of a ready lab, and what is known of them.
 
     `confine` starts the kernel; `modules` is what building a module needs
-    (testbed.lab.kernel.module_tree). `digests` are SHA-256 of kernel, init, image and modules, and
+    (testbed.lab.kernel.module_tree); `selftests` are the kernel's own packetdrill scripts
+    (testbed.lab.kernel.selftests). `digests` are SHA-256 of kernel, init, image and modules, and
     `whole`, which stands for all of them.
     """
 
@@ -44,6 +46,7 @@ class Lab:
     digests: Mapping[str, str]
     packages: Mapping[str, str]
     modules: Path = Path()
+    selftests: Path = Path()
 
 
 def lab(
@@ -106,6 +109,7 @@ def _lab(entries: list[cache.Entry]) -> Lab:
         init=init.folder / "init",
         image=image.folder / IMAGE,
         modules=kernel.folder / MODULE_TREE,
+        selftests=kernel.folder / SELFTESTS,
         kernel_release=kernel.facts["release"],
         seccomp=seccomp,
         digests={**parts, "whole": whole},

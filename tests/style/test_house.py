@@ -129,6 +129,7 @@ _BEGINNING = re.compile(rf"(?:{'|'.join(PACKAGES)})\.[\w.]*")
 NAMED = {
     "experiments.running.seed": "what runs in a guest has the names of a checkout there",
     "testbed.jobs.terminal": "the same",
+    "testbed.packetdrill.script_runs": "the same",
     "experiments.sweep.point": "fingerprints are of files by the names of a checkout",
     "labs.measuring.references": "the same",
     "analysis.flows.reader": "its own, from which the prefix follows",

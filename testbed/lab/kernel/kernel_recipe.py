@@ -13,6 +13,7 @@ from pathlib import Path
 
 from testbed.lab.kernel.kernel_source import HERE, TARBALL, ObtainedSource, obtain, pinned
 from testbed.lab.kernel.module_tree import MODULE_TREE, pack_tree
+from testbed.lab.kernel.selftests import SELFTESTS, pack_selftests
 from testbed.recipes.building import Workshop, need_space, need_tools
 from testbed.recipes.cache import Facts, Recipe
 from topologies.errors import CommandError, TcplabError
@@ -40,12 +41,18 @@ def kernel_recipe(given: Path | None = None) -> Recipe:
     """
     named = os.environ.get("TCPLAB_KERNEL_SOURCE")
     source = given or (Path(named) if named else None)
-    files = (HERE / "lab.config", HERE / "lab.patch", Path(__file__), HERE / "module_tree.py")
+    files = (
+        HERE / "lab.config",
+        HERE / "lab.patch",
+        Path(__file__),
+        HERE / "module_tree.py",
+        HERE / "selftests.py",
+    )
     variant = f"{pinned().version} {pinned().sha256}"
     return Recipe(
         "kernel",
         files,
-        ("linux", MODULE_TREE),
+        ("linux", MODULE_TREE, SELFTESTS),
         lambda workshop: build_kernel(workshop, source),
         variant,
     )
@@ -73,6 +80,7 @@ def build_kernel(workshop: Workshop, given: Path | None) -> Facts:
     release = configure(workshop)
     compile_kernel(workshop)
     pack_tree(workshop, MAKE, FIXED)
+    pack_selftests(workshop)
     return {
         "release": release,
         "seccomp": has_seccomp(workshop),

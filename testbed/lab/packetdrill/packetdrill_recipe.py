@@ -1,0 +1,157 @@
+"""packetdrill, built statically from its source at a pinned commit: one file for every guest.
+
+Nothing of it is kept in this repository. Its source is fetched by git, or taken from a clone or a
+tarball that $TCPLAB_PACKETDRILL_SOURCE names.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from testbed.recipes import cache
+from testbed.recipes.building import BuildReport, Workshop, need_tools
+from testbed.recipes.cache import Facts, Recipe
+from topologies.errors import CommandError, TcplabError
+from topologies.untrusted import digest_of
+
+HERE = Path(__file__).parent
+PACKETDRILL = "packetdrill"
+NAMED_SOURCE = "TCPLAB_PACKETDRILL_SOURCE"
+_TOOLS = ("bwrap", "git", "tar", "gcc", "ld", "make", "flex", "bison", "strip")
+_INSIDE = "gtests/net/packetdrill"
+_PATIENCE = "60"  # seconds in which the repository must have answered
+_REMEDY = f"Name a clone or a tarball of packetdrill's repository in {NAMED_SOURCE}."
+# Its own makefile and list of objects, with our clock, and linked for any guest. No -Werror: other
+# compilers warn of other things.
+_MAKE = (
+    "make",
+    "-C",
+    "source",
+    "-f",
+    "Makefile.Linux",
+    "CFLAGS=-O2",
+    "packetdrill-ext-libs=../clock.o -static -Wl,--wrap=times -lpthread -lrt -ldl",
+    PACKETDRILL,
+)
+
+
+@dataclass(frozen=True)
+class PinnedCommit:
+    """source.toml: the repository's address, the commit, and the SHA-256 of what is used of it."""
+
+    url: str
+    commit: str
+    sha256: str
+
+
+def pinned_commit() -> PinnedCommit:
+    """The source that is pinned."""
+    return PinnedCommit(**tomllib.loads((HERE / "source.toml").read_text()))
+
+
+def packetdrill_recipe() -> Recipe:
+    """The recipe for the program PACKETDRILL."""
+    files = (HERE / "source.toml", HERE / "clock.c", Path(__file__))
+    return Recipe(PACKETDRILL, files, (PACKETDRILL,), _build)
+
+
+def packetdrill(report: BuildReport | None = None) -> Path:
+    """The program, built the first time. Raises TcplabError if its source cannot be had."""
+    return cache.ready(packetdrill_recipe(), report or BuildReport()).folder / PACKETDRILL
+
+
+def _build(workshop: Workshop) -> Facts:
+    need_tools(_TOOLS)
+    origin = _obtain(workshop)
+    digest = digest_of_folder(workshop.folder / "source")
+    is_pinned = digest == pinned_commit().sha256
+    if not is_pinned and NAMED_SOURCE not in os.environ:
+        raise TcplabError(f"{origin} does not have the SHA-256 that is pinned.", _REMEDY)
+    note = "" if is_pinned else ", which is not what is pinned"
+    workshop.report.note(f"Source of packetdrill: {origin}{note}")
+    _compile(workshop)
+    return {"source": origin, "source_sha256": digest, "pinned": is_pinned}
+
+
+def _obtain(workshop: Workshop) -> str:
+    """Leave packetdrill's own folder in the workshop as `source`; return where it came from."""
+    named = os.environ.get(NAMED_SOURCE)
+    place = Path(named).absolute() if named else None
+    if place and place.is_file():
+        _from_tarball(workshop, place)
+    elif place:
+        shutil.copytree(_git_folder(place), workshop.folder / "repository", symlinks=True)
+        _from_repository(workshop, str(place))
+    else:
+        _fetch(workshop)
+    return named or f"{pinned_commit().url} at {pinned_commit().commit[:12]}"
+
+
+def _git_folder(place: Path) -> Path:
+    """The folder of a clone in which git keeps its objects. Raises TcplabError."""
+    for folder in (place / ".git", place):
+        if (folder / "objects").is_dir():
+            return folder
+    raise TcplabError(f"{place} is neither a clone nor a tarball.", _REMEDY)
+
+
+def _fetch(workshop: Workshop) -> None:
+    wanted = pinned_commit()
+    repository = "git init -q --bare repository && cd repository"
+    fetch = f'{repository} && timeout {_PATIENCE} git fetch -q --depth=1 "$0" "$1"'
+    command = ["sh", "-c", fetch, wanted.url, wanted.commit]
+    try:
+        workshop.run("Fetching packetdrill", command, network=True)
+    except CommandError as error:
+        last = (error.output.strip().splitlines() or ["no answer"])[-1]
+        raise TcplabError(f"{wanted.url} cannot be fetched ({last}).", _REMEDY) from None
+    _from_repository(workshop, wanted.url)
+
+
+def _from_repository(workshop: Workshop, origin: str) -> None:
+    """Unpack from `repository`: a sealed command sees no other folder of a /tmp."""
+    commit = pinned_commit().commit
+    archive = f'git -c safe.directory="*" --git-dir=repository archive "$0" {_INSIDE} | tar -x'
+    try:
+        workshop.run("Unpacking packetdrill", ["bash", "-o", "pipefail", "-c", archive, commit])
+    except CommandError as error:
+        raise TcplabError(
+            f"{origin} does not have packetdrill's commit {commit[:12]}.",
+            f"Update the clone with `git fetch`. {error.remedy}",
+        ) from None
+    shutil.move(workshop.folder / _INSIDE, workshop.folder / "source")
+
+
+def _from_tarball(workshop: Workshop, file: Path) -> None:
+    (workshop.folder / "unpacked").mkdir()
+    shutil.copy(file, workshop.folder / "given.tar")
+    try:
+        workshop.run("Unpacking packetdrill", ["tar", "-xf", "given.tar", "-C", "unpacked"])
+    except CommandError as error:
+        raise TcplabError(f"{file} is no tarball.", f"{_REMEDY} {error.remedy}") from None
+    found = sorted(workshop.folder.glob(f"unpacked/*/{_INSIDE}")) or sorted(
+        workshop.folder.glob(f"unpacked/{_INSIDE}")
+    )
+    if not found:
+        raise TcplabError(f"{file} has no {_INSIDE}.", _REMEDY)
+    shutil.move(found[0], workshop.folder / "source")
+
+
+def digest_of_folder(folder: Path) -> str:
+    """SHA-256 over the names and digests of a folder's own files, however they came here."""
+    files = sorted(file for file in folder.iterdir() if file.is_file() and not file.is_symlink())
+    rows = (f"{file.name} {digest_of(file)}\n" for file in files)
+    return hashlib.sha256("".join(rows).encode()).hexdigest()
+
+
+def _compile(workshop: Workshop) -> None:
+    shutil.copy(HERE / "clock.c", workshop.folder)
+    text = "Building packetdrill"
+    workshop.run(text, ["gcc", "-O2", "-c", "clock.c"])
+    workshop.run(text, _MAKE)
+    workshop.run(text, ["strip", "-o", PACKETDRILL, f"source/{PACKETDRILL}"])

@@ -1,0 +1,125 @@
+"""The part in the guest: packetdrill scripts, one after the other, each in a network of its own.
+
+A script is code: packetdrill runs shell commands and Python that it holds. Its output and its
+virtual time are limited here, all else by the guest's own limits.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from testbed.guest.job_entry import JobContext
+from testbed.guest.programs import all_ended_afterwards, wait_for
+
+OUTCOMES, PROGRAM = "outcomes.jsonl", "packetdrill"
+_KEPT = 16_000  # bytes from the end of what a script prints: packetdrill's message is its last
+_MOST = 64 << 20  # bytes that a script may print
+_LOOK = 0.1  # seconds between two looks whether a script has ended
+_LONGEST = "256"  # bytes of a packet that are captured: all headers
+_CLONE_NEWNET = 0x40000000  # include/uapi/linux/sched.h
+_libc = ctypes.CDLL(None, use_errno=True)
+_LISTENING = "listening on"
+"""What tcpdump(8) says when it misses nothing any more."""
+
+
+def perform(data: Any, job: JobContext) -> None:
+    """Run data["cases"], each at most data["seconds"] of virtual time; a line of OUTCOMES each.
+
+    A line is on the host's disk before the next case begins: if one stops the guest, it is known
+    which. `capture` names a case's capture, or nothing.
+    """
+    folder = _unpacked(data["files"], job)
+    for case in data["cases"]:
+        job.enter(case["name"])
+        _new_network()
+        with _captured(case["capture"], job):
+            outcome = _run(case, folder, data["seconds"])
+        with (job.delivery / OUTCOMES).open("a") as outcomes:
+            outcomes.write(json.dumps({"name": case["name"], **outcome}) + "\n")
+            outcomes.flush()
+            os.fsync(outcomes.fileno())
+
+
+def _unpacked(names: list[str], job: JobContext) -> Path:
+    """The folder with the scripts and what they call, in which packetdrill is started."""
+    folder = job.work / "scripts"
+    folder.mkdir()
+    for place, name in [(job.work, PROGRAM), *((folder, name) for name in names)]:
+        (place / name).write_bytes(job.attached(name))
+        (place / name).chmod(0o755)
+    return folder
+
+
+def _new_network() -> None:
+    """Go to a new network namespace, as `unshare --net` does; what is started then is there too."""
+    if _libc.unshare(_CLONE_NEWNET) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"unshare: {os.strerror(number)}")
+
+
+@contextmanager
+def _captured(name: str, job: JobContext) -> Iterator[None]:
+    """What crosses the network of the block in a capture, if it has a name.
+
+    packetdrill makes its tunnel itself, so all interfaces are captured; no other is up.
+    """
+    if not name:
+        yield
+        return
+    words = job.work / "tcpdump.txt"
+    with all_ended_afterwards() as programs, words.open("wb") as output:
+        command = ["tcpdump", "-n", "-U", "-s", _LONGEST, "-i", "any", "-w", str(job.work / name)]
+        programs.append(subprocess.Popen(command, stderr=output))
+        wait_for("tcpdump", lambda: _LISTENING in words.read_text(errors="replace"), 10.0)
+        yield
+    job.deliver(name)
+
+
+def _run(case: dict[str, Any], folder: Path, seconds: float) -> dict[str, Any]:
+    """Exit status, or None and the `limit` that was reached; the output's end; virtual seconds."""
+    begun = time.monotonic()
+    process = subprocess.Popen(
+        [str(folder.parent / PROGRAM), *case["arguments"], case["script"]],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    output, limit = _read(process, begun + seconds)
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)  # with what the script left in the background
+    return {
+        "status": None if limit else process.wait(),
+        "limit": limit,
+        "output": output.decode(errors="replace"),
+        "seconds": time.monotonic() - begun,
+    }
+
+
+def _read(process: subprocess.Popen[bytes], deadline: float) -> tuple[bytes, str]:
+    """The end of what is printed until the process ends; which limit was reached, if any."""
+    assert process.stdout
+    kept, size = b"", 0
+    with process.stdout as stream:
+        while True:
+            ended = process.poll() is not None
+            ready = select.select([stream], [], [], 0.0 if ended else _LOOK)[0]
+            block = os.read(stream.fileno(), 1 << 16) if ready else b""
+            kept, size = (kept + block)[-_KEPT:], size + len(block)
+            if ended and not block:
+                return kept, ""
+            if size > _MOST or time.monotonic() > deadline:
+                return kept, "output" if size > _MOST else "time"
+            if ready and not block:  # it has closed its output, and goes on
+                time.sleep(_LOOK)

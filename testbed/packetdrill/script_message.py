@@ -1,0 +1,104 @@
+"""What packetdrill says of a script that failed, as data: the line, what was expected, what came.
+
+packetdrill writes its last message on standard error and stops (die() in its logging.c). It names
+the script and the line, and for a packet shows the script's and the one that came. Scripts print as
+they like before that.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+from dataclasses import dataclass
+
+from topologies.untrusted import plain
+
+_LONGEST = 400  # characters of a message's line
+_SHOWN, _BEFORE = 8, 3  # lines of an output without a message, and before a failed command's
+_PLACE = r"^(?:\S*/)?{script}:(?:(?P<line>\d+):)? *(?P<what>.*)$"
+_PACKET = re.compile(r"^ *(script|actual)(?: #\d+)? packet: +(.*?) *$", re.MULTILINE)
+_RESULT = re.compile(r"[Ee]xpected (?:result )?(.+?) but got (.+)")
+_ERRNO = re.compile(r"(?<=\d) with errno .*")
+_TIMING = re.compile(r"timing error: expected (.+?) but happened at (.+)")
+_FIELD = re.compile(r"(?:live packet field )?(.+?): expected: (.+?) (?:vs )?actual: (.+)")
+_RAISED = re.compile(r"^(\w+(?:Error|Exception)\b.*)$", re.MULTILINE)
+_WARNING = "warning handling packet: "
+_BEGINNINGS = {
+    "error handling packet: ": "",
+    "runtime error in ": "",
+    "semantic error: ": "this line has no meaning: ",
+    "parse error at ": "this line cannot be read at ",
+}
+"""How packetdrill begins, and what stands for it."""
+
+
+@dataclass(frozen=True)
+class ScriptFailure:
+    """Why a script failed: `line` of it if that is known, and `expected` and `came` if said."""
+
+    line: int | None
+    what: str
+    expected: str = ""
+    came: str = ""
+
+
+def failure_of(output: str, script: str, status: int) -> ScriptFailure:
+    """What the end of packetdrill's output says of the script of that name; `status` is not 0."""
+    text = plain(output)
+    if status < 0:
+        return ScriptFailure(None, f"packetdrill was ended by {_signal(-status)}: {_last(text)}")
+    places = re.compile(_PLACE.format(script=re.escape(script)), re.MULTILINE)
+    said = [match for match in places.finditer(text) if not match["what"].startswith(_WARNING)]
+    if not said:
+        return ScriptFailure(None, _last(text))
+    numbered = [match for match in said if match["line"]]
+    return _explained((numbered or said)[-1], text)
+
+
+def _explained(match: re.Match[str], text: str) -> ScriptFailure:
+    line = int(match["line"]) if match["line"] else None
+    what, after = match["what"][:_LONGEST], text[match.end() :]
+    for beginning, instead in _BEGINNINGS.items():
+        if what.startswith(beginning):
+            what = instead + what.removeprefix(beginning)
+    if what == "error in Python code":
+        raised = (_RAISED.findall(after) or ["an exception"])[0][:_LONGEST]
+        return ScriptFailure(line, f"the Python code does not hold: {raised}")
+    if what.startswith("error executing"):
+        return ScriptFailure(line, "\n".join([what, *_lines(text[: match.start()])[-_BEFORE:]]))
+    return _compared(line, what, after)
+
+
+def _compared(line: int | None, what: str, after: str) -> ScriptFailure:
+    """With the two that differ: packets below the message, or values within it."""
+    packets = [(kind, packet[:_LONGEST]) for kind, packet in _PACKET.findall(after)]
+    expected = "\n".join(packet for kind, packet in packets if kind == "script")
+    came = "\n".join(packet for kind, packet in packets if kind == "actual")
+    if timing := _TIMING.fullmatch(what):
+        what = "it came at another time"
+        if not expected:
+            expected, came = timing[1], timing[2]
+    elif field := _FIELD.fullmatch(what):
+        what = f"{field[1]} is {field[3]}, not {field[2]}"
+    call, is_call, reason = what.partition(" call: ")
+    if not is_call:
+        return ScriptFailure(line, what, expected, came)
+    if result := _RESULT.fullmatch(reason):
+        returned = result[2] if result[2].startswith("-") else _ERRNO.sub("", result[2])
+        return ScriptFailure(line, f"{call}() returned another value", result[1], returned)
+    return ScriptFailure(line, f"{call}(): {reason}", expected, came)
+
+
+def _lines(text: str) -> list[str]:
+    return [line[:_LONGEST] for line in text.splitlines() if line.strip()]
+
+
+def _last(text: str) -> str:
+    return "\n".join(_lines(text)[-_SHOWN:]) or "it printed nothing"
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,216 @@
+"""packetdrill scripts carried out in guests, a few at once, and what became of each.
+
+Scripts of one guest run one after the other, each in a network of its own. If one stops the guest,
+because it spins or because the kernel crashes, the others go on in another guest.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from testbed.host.capacity import guests_at_once
+from testbed.host.scratch import scratch
+from testbed.jobs.following import Limits
+from testbed.lab.ready import Lab
+from testbed.packetdrill.script_files import Script
+from testbed.packetdrill.script_job import OUTCOMES, PROGRAM
+from testbed.packetdrill.script_message import ScriptFailure, failure_of
+from testbed.virtual.virtual_run import run_in_guest
+from topologies import untrusted
+from topologies.errors import TcplabError
+
+JOB = "testbed.packetdrill.script_job"
+VIRTUAL_SECONDS = 3600.0
+"""What a script may take of its own clock: idle time costs nothing, and TCP gives up before."""
+WALL_SECONDS = 120.0
+"""What a script may take of ours. It is for those that spin: others take a moment."""
+_MEMORY_MIB = 512
+_OUTPUT_BYTES = 256 << 20
+_MOST_OUTCOMES = 64 << 20  # bytes
+_STOOD = "virtual time stood still: it, or the kernel, spins"
+
+
+@dataclass(frozen=True)
+class ScriptCase:
+    """A script with packetdrill's arguments; `variant` says in a word what those are."""
+
+    script: Script
+    variant: str = ""
+    arguments: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What it is called in tables."""
+        return f"{self.script.name} {self.variant}".strip()
+
+
+@dataclass(frozen=True)
+class ScriptOutcome:
+    """What became of a case: no `failure` if it passed. `seconds` are of the guest's clock."""
+
+    case: ScriptCase
+    failure: ScriptFailure | None
+    seconds: float | None = None
+
+    @property
+    def passed(self) -> bool:
+        return self.failure is None
+
+    def as_data(self) -> dict[str, Any]:
+        """For JSON."""
+        failure = self.failure or ScriptFailure(None, "")
+        return {
+            "script": self.case.script.name,
+            "variant": self.case.variant,
+            "passed": self.passed,
+            "line": failure.line,
+            "text": self.case.script.line(failure.line) if failure.line else "",
+            "message": failure.what,
+            "expected": failure.expected,
+            "came": failure.came,
+            "seconds": self.seconds,
+        }
+
+
+@dataclass(frozen=True)
+class ScriptRunner:
+    """How cases are run: the lab, the program, the seed, how many share a guest, what is kept.
+
+    `captures` is a folder for the capture of each case, NUMBER-SCRIPT.pcap from 1, or None.
+    """
+
+    lab: Lab
+    program: Path
+    seed: int = 1
+    together: int = 1
+    wall_seconds: float = WALL_SECONDS
+    captures: Path | None = None
+    workers: int | None = None
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    def run(self, cases: Sequence[ScriptCase]) -> Iterator[ScriptOutcome]:
+        """The outcomes in the order of the cases, as soon as all before are known.
+
+        Raises TcplabError if no guest can be had.
+        """
+        numbered = list(enumerate(cases, 1))
+        parts = [numbered[at : at + self.together] for at in range(0, len(cases), self.together)]
+        workers = min(max(1, len(parts)), guests_at_once(_MEMORY_MIB, self.workers))
+        with ThreadPoolExecutor(workers) as pool:
+            try:
+                for outcomes in pool.map(self._part, parts):
+                    yield from outcomes
+            finally:
+                self.stop.set()  # whoever waits no longer does not wait for guests either
+                pool.shutdown(cancel_futures=True)
+
+    def _part(self, part: list[tuple[int, ScriptCase]]) -> list[ScriptOutcome]:
+        """The outcomes of cases that share a guest; after a failure of that, of another one."""
+        outcomes: list[ScriptOutcome] = []
+        while left := part[len(outcomes) :]:
+            with scratch() as out:
+                guest = _Guest(self, out, left)
+                error = guest.run()
+                rows = guest.rows()
+            for (_, case), row in zip(left, rows, strict=False):
+                outcomes.append(_outcome(case, row))
+            if len(rows) < len(left):
+                if error is None or not guest.begun:
+                    raise error or TcplabError("A guest ended before its scripts.", "Try again.")
+                outcomes.append(ScriptOutcome(left[len(rows)][1], _stopped(error)))
+        return outcomes
+
+
+@dataclass
+class _Guest:
+    """A guest for cases, which are numbered."""
+
+    runner: ScriptRunner
+    out: Path
+    cases: list[tuple[int, ScriptCase]]
+    begun: bool = False
+
+    def run(self) -> TcplabError | None:
+        """Carry the cases out; what ended the guest before its time, if something did."""
+        runner = self.runner
+        files = self._files() | {PROGRAM: runner.program.read_bytes()}
+        wall = runner.wall_seconds * len(self.cases)
+        limits = Limits(wall, _MEMORY_MIB, output_bytes=_OUTPUT_BYTES)
+        try:
+            run_in_guest(
+                runner.lab, JOB, self._data(), runner.seed, self.out, self._tell, limits, files
+            )
+        except TcplabError as error:
+            return error
+        finally:
+            self._keep_captures()
+        return None
+
+    def _tell(self, phase: str, _elapsed: float) -> None:
+        self.begun = self.begun or phase != "starting"
+        if self.runner.stop.is_set():
+            raise KeyboardInterrupt
+
+    def _files(self) -> dict[str, bytes]:
+        return {
+            name: content for _, case in self.cases for name, content in case.script.files().items()
+        }
+
+    def _data(self) -> dict[str, Any]:
+        rows = [
+            {
+                "name": case.name,
+                "script": case.script.file,
+                "arguments": list(case.arguments),
+                "capture": f"{number}.pcap" if self.runner.captures else "",
+            }
+            for number, case in self.cases
+        ]
+        return {"cases": rows, "files": sorted(self._files()), "seconds": VIRTUAL_SECONDS}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """What the guest wrote of each case that has ended, in their order."""
+        try:
+            lines = untrusted.text(self.out, OUTCOMES, _MOST_OUTCOMES).splitlines()
+            return [row for row in map(json.loads, lines) if isinstance(row, dict)]
+        except FileNotFoundError:
+            return []
+        except (ValueError, RecursionError):
+            raise TcplabError("A script wrote into the guest's own results.", "") from None
+
+    def _keep_captures(self) -> None:
+        folder = self.runner.captures
+        for number, case in self.cases if folder else ():
+            if folder and untrusted.is_file(self.out, f"{number}.pcap"):
+                with untrusted.opened(self.out, f"{number}.pcap") as source:
+                    target = folder / f"{number}-{Path(case.script.file).stem}.pcap"
+                    with target.open("wb") as kept:
+                        shutil.copyfileobj(source, kept)
+
+
+def _outcome(case: ScriptCase, row: Mapping[str, Any]) -> ScriptOutcome:
+    seconds = float(row.get("seconds") or 0.0)
+    if limit := row.get("limit"):
+        what = "printed without end" if limit == "output" else f"did not end in {seconds:.0f} s"
+        return ScriptOutcome(case, ScriptFailure(None, f"The script {what}, and was stopped."))
+    status = row.get("status")
+    if status == 0:
+        return ScriptOutcome(case, None, seconds)
+    number = status if isinstance(status, int) else 1
+    failure = failure_of(str(row.get("output")), case.script.file, number)
+    return ScriptOutcome(case, failure, seconds)
+
+
+def _stopped(error: TcplabError) -> ScriptFailure:
+    """A case whose guest ended with it."""
+    return ScriptFailure(None, error.problem)
+
+
+Tell = Callable[[ScriptOutcome, int, int], None]

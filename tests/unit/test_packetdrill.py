@@ -1,0 +1,184 @@
+"""packetdrill's words as data, scripts as they are found, and the kernel's own as cases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from experiments.cli.packetdrill_command import summary, told
+from experiments.cli.run_command import tcplab
+from testbed.lab.packetdrill import packetdrill_recipe as recipe
+from testbed.packetdrill.kernel_scripts import helpers, ip_versions, kernel_cases
+from testbed.packetdrill.script_files import LONGEST, Script, scripts_in
+from testbed.packetdrill.script_message import ScriptFailure, failure_of
+from testbed.packetdrill.script_runs import ScriptCase, ScriptOutcome
+from testbed.recipes.building import BuildReport, Workshop
+from topologies.errors import TcplabError, UsageError
+
+RECORDED = Path(__file__).parent / "packetdrill_output"
+"""What packetdrill printed in the lab kernel about changed copies of docs/packetdrill's script."""
+FAILURES = {
+    "early": ScriptFailure(
+        37,
+        "it came at another time",
+        "0.100853 . 1:1001(1000) ack 1",
+        "0.119602 . 1:1001(1000) ack 1 win 256",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_what_packetdrill_prints_becomes_data(name: str) -> None:
+    output = (RECORDED / f"{name}.txt").read_text()
+    assert failure_of(output, "fast_retransmit.pkt", 1) == FAILURES[name]
+
+
+def test_a_message_that_is_not_known_is_shown_as_it_is() -> None:
+    assert failure_of("tun: no such\n\ndevice\n", "a.pkt", 1).what == "tun: no such\ndevice"
+    assert failure_of("", "a.pkt", 1).what == "it printed nothing"
+    assert failure_of("", "a.pkt", -11).what.startswith("packetdrill was ended by SIGSEGV")
+
+
+def test_a_warning_is_no_failure_and_another_file_is_not_the_script() -> None:
+    output = "a.pkt:3: warning handling packet: late\nb.pkt:4: no\n/tmp/x/a.pkt:5: semantic error: x"
+    assert failure_of(output, "a.pkt", 1).line == 5
+
+
+def test_a_script_cannot_move_the_cursor() -> None:
+    assert "\033" not in failure_of("\033[2Jgone", "a.pkt", 1).what
+
+
+def write(folder: Path, **files: str) -> None:
+    for name, text in files.items():
+        (folder / name.replace("_", ".")).write_text(text)
+
+
+def test_a_folder_is_its_scripts_by_name_each_with_what_it_calls(tmp_path: Path) -> None:
+    write(tmp_path, b_pkt="`./own.sh`", a_pkt="`./defaults.sh`", own_sh="true", notes_txt="no")
+    given = {"defaults.sh": b"kernel's", "own.sh": b"kernel's"}
+    first, second = scripts_in((tmp_path,), given)
+    assert [Path(script.name).name for script in (first, second)] == ["a.pkt", "b.pkt"]
+    assert first.beside == {"defaults.sh": b"kernel's"}
+    assert second.files() == {"own.sh": b"true", "b.pkt": b"`./own.sh`"}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "There is no file"),
+        (b"", "is empty"),
+        (b" \n", "is empty"),
+        (b"\x7fELF\0\0", "not text"),
+        (b"\xff\xfe", "not text"),
+        (b"x" * (LONGEST + 1), "too long"),
+    ],
+)
+def test_what_is_no_script_is_refused_in_a_sentence(
+    tmp_path: Path, content: bytes | None, message: str
+) -> None:
+    if content is not None:
+        (tmp_path / "a.pkt").write_bytes(content)
+    with pytest.raises(UsageError, match=message):
+        scripts_in((tmp_path / "a.pkt",), {})
+
+
+def test_a_folder_without_scripts_and_a_device_are_refused(tmp_path: Path) -> None:
+    for place, message in ((tmp_path, "holds no script"), (Path("/dev/zero"), "no regular file")):
+        with pytest.raises(UsageError, match=message):
+            scripts_in((place,), {})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "No script is named"),
+        (["--define", "4=5", "a.pkt"], "defines nothing"),
+        (["--define", "X", "a.pkt"], "defines nothing"),
+        (["--pcap", __file__, "a.pkt"], "no empty folder"),
+    ],
+)
+def test_a_bad_request_is_refused_before_anything_starts(
+    arguments: list[str], message: str
+) -> None:
+    done = CliRunner().invoke(tcplab, ["packetdrill", *arguments])
+    assert done.exit_code == 2 and message in done.output
+
+
+RUNNER = b"""
+declare -A ip_args=(
+	[ipv4]="--ip_version=ipv4
+		-D A=1"
+	[ipv6]="--ip_version=ipv6
+		--mtu=1520"
+)
+"""
+OLD_RUNNER = """
+readonly ipv4_args=('--ip_version=ipv4 '
+		    '-D A=1 ')
+readonly ipv6_args=('--ip_version=ipv6 ' '--mtu=1520 ')
+"""
+
+
+def test_the_kernels_scripts_run_under_each_ip_version_that_they_allow() -> None:
+    files = {
+        "ksft_runner.sh": RUNNER,
+        "both.pkt": b"`./defaults.sh`",
+        "four.pkt": b"--ip_version=ipv4\n",
+        "defaults.sh": b"",
+    }
+    cases = kernel_cases(files)
+    assert [case.name for case in cases] == ["both.pkt ipv4", "both.pkt ipv6", "four.pkt ipv4"]
+    assert cases[0].arguments == ("--ip_version=ipv4", "-D", "A=1")
+    assert cases[0].script.beside == {"defaults.sh": b""}
+    assert "both.pkt" not in helpers(files)
+
+
+def test_both_ways_in_which_kernels_write_their_runner_are_read() -> None:
+    assert ip_versions(OLD_RUNNER) == ip_versions(RUNNER.decode())
+    with pytest.raises(TcplabError, match="written in another way"):
+        ip_versions("exit 1")
+    with pytest.raises(TcplabError, match=r"since 6\.12"):
+        kernel_cases({})
+
+
+def test_a_failure_is_shown_with_the_scripts_line() -> None:
+    case = ScriptCase(Script("dir/a.pkt", "first\n  +0 > . 1:2(1)\n", {}), "ipv6")
+    failed = ScriptOutcome(case, ScriptFailure(2, "it came late", "at 1", "at 2"), 0.5)
+    assert told(failed).splitlines() == [
+        "FAILED  dir/a.pkt ipv6, line 2: it came late",
+        "          script:   +0 > . 1:2(1)",
+        "          expected: at 1",
+        "          came:     at 2",
+    ]
+    assert summary([failed, ScriptOutcome(case, None)], "9.9").startswith("1 failed, 1 passed")
+    assert failed.as_data()["text"] == "+0 > . 1:2(1)"
+
+
+def test_the_source_is_pinned_by_commit_and_digest() -> None:
+    pinned = recipe.pinned_commit()
+    assert len(pinned.commit) == 40 and len(pinned.sha256) == 64
+
+
+def test_a_source_that_cannot_be_had_is_said_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "work").mkdir()
+    workshop = Workshop(tmp_path / "work", tmp_path / "log", BuildReport())
+    (tmp_path / "some.tar").write_text("no archive")
+    for named, message in (("none", "neither a clone nor a tarball"), ("some.tar", "no tarball")):
+        monkeypatch.setenv(recipe.NAMED_SOURCE, str(tmp_path / named))
+        with pytest.raises(TcplabError, match=message):
+            recipe.packetdrill_recipe().build(workshop)
+
+
+def test_the_same_files_have_the_same_digest_wherever_they_are(tmp_path: Path) -> None:
+    for folder, names in (("one", "ab"), ("other", "ba")):
+        (tmp_path / folder).mkdir()
+        for name in names:
+            (tmp_path / folder / name).write_text(f"text of {name}")
+    (tmp_path / "other" / "link").symlink_to("a")
+    assert recipe.digest_of_folder(tmp_path / "one") == recipe.digest_of_folder(tmp_path / "other")
+    (tmp_path / "one" / "c").touch()
+    assert recipe.digest_of_folder(tmp_path / "one") != recipe.digest_of_folder(tmp_path / "other")
