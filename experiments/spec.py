@@ -17,6 +17,8 @@ from topologies.units import Duration, Packets, Quantity, Rate, Share, Size
 Q = TypeVar("Q", bound=Quantity)
 
 FORMAT = 1
+DEFAULT_KERNEL = "7.2"
+"""The lab's own kernel (testbed.lab.kernel.kernel_version, which does not travel into guests)."""
 # Bytes of each packet that are captured: headers with IPv6 and 60 bytes of TCP, so that no SACK
 # block is cut.
 SNAPLEN = 128
@@ -259,7 +261,8 @@ class ExperimentSpec:
     """A named experiment. `captures` are the interfaces that tcpdump listens on.
 
     `modules` are congestion controls that are built and loaded first; the spec holds their source.
-    `headline` is the claim that a report judges, None if none is declared.
+    `headline` is the claim that a report judges, None if none is declared. `kernel` is what the
+    hosts run in virtual time (testbed.lab.kernel.kernel_choice).
     """
 
     name: str
@@ -271,10 +274,14 @@ class ExperimentSpec:
     modules: tuple[KernelModule, ...] = ()
     format: int = FORMAT
     headline: Headline | None = None
+    kernel: str = DEFAULT_KERNEL
 
     def for_guest(self) -> ExperimentSpec:
-        """What is carried out: which claim is judged afterwards must not change a packet."""
-        return replace(self, headline=None)
+        """What is carried out: which claim is judged afterwards must not change a packet.
+
+        Nor does the name of the kernel.
+        """
+        return replace(self, headline=None, kernel=DEFAULT_KERNEL)
 
     def capture_bytes(self) -> int:
         """Roughly the bytes of a seed's captures: full frames and an ACK for every second one."""

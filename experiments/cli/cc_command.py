@@ -22,13 +22,15 @@ from rich.console import Console
 from rich.table import Table
 
 from experiments.cli.messages import one_clear_message, ready_lab
+from experiments.cli.options_of_run import with_kernel_option
 from experiments.custom_cc import OWN, CustomCcParameters, experiment
 from experiments.running.seed import carry_seed, judge, limits_for, needed_mib
-from experiments.spec import ExperimentSpec
+from experiments.spec import DEFAULT_KERNEL, ExperimentSpec
 from testbed.guest.kernel_modules import KernelModule, module_from
 from testbed.host.capacity import guests_at_once
 from testbed.host.scratch import scratch
 from testbed.jobs.following import CONSOLE
+from testbed.lab.kernel.kernel_choice import chosen
 from testbed.lab.ready import Lab
 from testbed.modules.module_build import built
 from testbed.recipes import cache
@@ -87,23 +89,29 @@ _file = click.argument("file", type=click.Path(path_type=Path))
 
 @cc.command("build")
 @_file
-def build_command(file: Path) -> None:
+@with_kernel_option
+def build_command(file: Path, kernel: str | None) -> None:
     """Build FILE.c for the lab kernel; nothing is loaded."""
     with one_clear_message():
-        _build(module_from(file), ready_lab())
+        _build(module_from(file), _lab_on(kernel))
 
 
 @cc.command("try")
 @_file
-def try_command(file: Path) -> None:
+@with_kernel_option
+def try_command(file: Path, kernel: str | None) -> None:
     """Load FILE.c in a guest, test that it works, and compare it with Reno."""
     with one_clear_message():
-        module, lab = module_from(file), ready_lab()
+        module, lab = module_from(file), _lab_on(kernel)
         _build(module, lab)
         _tell(f"Trying {module.algorithm} for {_SMOKE.duration} with {_SMOKE.loss} loss ...")
         click.echo(smoke(file, lab))
         _tell(f"Comparing it with Reno for {_DURATION} each ...")
         _show(module.algorithm, list(compared(file, lab)))
+
+
+def _lab_on(kernel: str | None) -> Lab:
+    return ready_lab([str(chosen(kernel))] if kernel else [DEFAULT_KERNEL])
 
 
 def _build(module: KernelModule, lab: Lab) -> None:
@@ -133,7 +141,7 @@ def smoke(file: Path, lab: Lab, wall_seconds: float = SPIN_SECONDS) -> str:
     That the run ended says that the module was loaded, was taken out again, and that nothing
     crashed.
     """
-    spec = _spec(file, _SMOKE)
+    spec = _spec(file, _SMOKE, lab)
     with scratch() as raw:
         with _console_kept(raw, spec.modules[0].name):
             carry_seed(to_data(spec), 1, str(raw), limits_for(spec, wall_seconds), lab, _nobody)
@@ -182,9 +190,10 @@ def _moved(spec: ExperimentSpec, samples: list[tuple[int, int]]) -> str:
     )
 
 
-def _spec(file: Path, parameters: CustomCcParameters) -> ExperimentSpec:
-    """The study's spec with this module."""
-    return experiment(replace(parameters, module=str(file)))
+def _spec(file: Path, parameters: CustomCcParameters, lab: Lab) -> ExperimentSpec:
+    """The study's spec with this module, on the lab's kernel."""
+    spec = experiment(replace(parameters, module=str(file)))
+    return replace(spec, kernel=str(lab.choice))
 
 
 def compared(file: Path, lab: Lab) -> Iterator[Outcome]:
@@ -192,7 +201,7 @@ def compared(file: Path, lab: Lab) -> Iterator[Outcome]:
     from experiments.sweep.carrying_point import carry_rows  # late: it takes a third of a second
     from testbed.engine.engine import Task, local_engine
 
-    specs = {name: _spec(file, parameters) for name, parameters in PUBLISHED.items()}
+    specs = {name: _spec(file, parameters, lab) for name, parameters in PUBLISHED.items()}
     tasks = [
         Task(name, carry_rows, (to_data(spec), 1, SPIN_SECONDS)) for name, spec in specs.items()
     ]

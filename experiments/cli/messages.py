@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 import click
 
-from testbed.lab.ready import Lab, lab
+from experiments.spec import DEFAULT_KERNEL
+from testbed.lab.ready import Lab, lab_for
 from testbed.recipes.building import shown
 from topologies.errors import TcplabError
 
@@ -35,7 +36,7 @@ def one_clear_message() -> Iterator[None]:
         raise SystemExit(130) from None
 
 
-def ready_lab() -> Lab:
-    """Kernel and image, built the first time."""
+def ready_lab(kernels: Iterable[str] = (DEFAULT_KERNEL,)) -> Lab:
+    """The lab with these kernels, each built the first time."""
     with shown(sys.stderr) as report:
-        return lab(report)
+        return lab_for(kernels, report)

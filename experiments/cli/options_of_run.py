@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
 from experiments.cli.parameter_options import QuantityType
 from experiments.definition.catalogue import Experiment
-from experiments.definition.grid import kind_of, value_of
+from experiments.definition.grid import KERNEL, kind_of, value_of
 from experiments.running.run_options import RunOptions, Value
 from experiments.running.strictness import STRICT
 from topologies.errors import UsageError
 from topologies.units import Duration
 
 _SEEDS = 1000
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def options_from(context: click.Context, named: Experiment) -> RunOptions:
@@ -24,6 +27,7 @@ def options_from(context: click.Context, named: Experiment) -> RunOptions:
     form = _form(named, words.pop("quick", False), words.pop("full", False))
     first, times = words.pop("seed"), words.pop("repeat")
     common = {name: words.pop(name) for name in _COMMON}
+    common["settings"] += setting_of_kernel(words.pop(KERNEL))
     typed = {
         name: value
         for name, value in words.items()
@@ -51,6 +55,28 @@ def _form(named: Experiment, quick: bool, full: bool) -> dict[str, Value]:
     return {name: value_of(name, kind_of(named, name), text) for name, text in preset.items()}
 
 
+def setting_of_kernel(kernel: str | None) -> tuple[str, ...]:
+    """What `--kernel` sets, as `--set` would."""
+    return (f"{KERNEL}={kernel}",) if kernel else ()
+
+
+_KERNEL: dict[str, Any] = {
+    "default": None,
+    "metavar": "6.12|TARBALL|TREE|CLONE@REVISION[+PATCH]",
+    "help": "Linux that the hosts run, in virtual time; `tcplab kernel list` names those at hand.",
+}
+
+
+def kernel_option() -> click.Option:
+    """The option of every command that starts guests."""
+    return click.Option([f"--{KERNEL}"], **_KERNEL)
+
+
+def with_kernel_option(command: Command) -> Command:
+    """The same as a decorator."""
+    return click.option(f"--{KERNEL}", **_KERNEL)(command)
+
+
 def common_options(named: Experiment) -> list[click.Parameter]:
     """The options that every experiment has beside its parameters."""
     return [
@@ -61,6 +87,7 @@ def common_options(named: Experiment) -> list[click.Parameter]:
             show_default=True,
             help="Where to run: on this kernel in real time, or in the lab kernel in virtual time.",
         ),
+        kernel_option(),
         click.Option(
             ["--seed"],
             type=click.IntRange(0, 2**63 - 1),

@@ -13,6 +13,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 from experiments.cli.messages import one_clear_message, ready_lab
+from experiments.cli.options_of_run import with_kernel_option
+from experiments.spec import DEFAULT_KERNEL
+from testbed.lab.kernel.kernel_choice import chosen
 from testbed.lab.packetdrill.packetdrill_recipe import packetdrill as packetdrill_program
 from testbed.packetdrill.kernel_scripts import helpers, kernel_files
 from testbed.packetdrill.script_files import Script, scripts_in
@@ -63,6 +66,7 @@ _IP_VERSIONS = ("ipv4", "ipv4-mapped-ipv6", "ipv6")
     help="Stop a script that takes longer: it spins.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@with_kernel_option
 def packetdrill(
     places: tuple[Path, ...],
     versions: tuple[str, ...],
@@ -72,6 +76,7 @@ def packetdrill(
     seed: int,
     limit: float,
     as_json: bool,
+    kernel: str | None,
 ) -> None:
     """Run packetdrill scripts, or all *.pkt of a folder, in the lab kernel and in virtual time.
 
@@ -80,7 +85,7 @@ def packetdrill(
     with one_clear_message():
         arguments = (*_tolerance(tolerance_usecs), *_defined(definitions))
         _require(places, pcap)
-        lab = ready_lab()
+        lab = ready_lab([str(chosen(kernel)) if kernel else DEFAULT_KERNEL])
         scripts = scripts_in(places, helpers(kernel_files(lab)))
         with shown(sys.stderr) as report:
             program = packetdrill_program(report)

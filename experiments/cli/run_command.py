@@ -11,6 +11,7 @@ import click
 from rich.console import Console
 
 from experiments.cli.cc_command import cc
+from experiments.cli.kernel_command import kernel
 from experiments.cli.machine_commands import clean_up, doctor
 from experiments.cli.messages import one_clear_message, ready_lab
 from experiments.cli.options_of_run import common_options, options_from
@@ -110,7 +111,7 @@ def _describe(request: RunRequest) -> int:
 
 def _run(request: RunRequest, strict: bool) -> int:
     with reporter() as report:
-        ready = ready_lab() if request.testbed == "virtual" else None
+        ready = ready_lab([request.spec.kernel]) if request.testbed == "virtual" else None
         if ready:
             build_all(request.spec.modules, ready)  # an error in a module is no failed run
         with progress_of(request) as progress:
@@ -223,6 +224,7 @@ def report(arguments: tuple[str, ...]) -> None:
 
 tcplab.add_command(lab_commands, "image")
 tcplab.add_command(cc)
+tcplab.add_command(kernel)
 tcplab.add_command(packetdrill)
 tcplab.add_command(sweep)
 tcplab.add_command(worker)

@@ -17,7 +17,6 @@ from topologies.errors import TcplabError, UsageError
 if TYPE_CHECKING:
     from experiments.sweep.point import Origin
     from experiments.sweep.point_store import Kept
-    from testbed.lab.ready import Lab
 
 _FINGERPRINT = 12  # characters of a key that people see
 _out = click.option(
@@ -99,22 +98,27 @@ def _usable(kept: list[Kept]) -> set[str]:
 
     Without a ready lab all are taken for that.
     """
-    from testbed.lab.ready import lab_if_ready
+    from experiments.definition.grid import KERNEL
+    from experiments.spec import DEFAULT_KERNEL
 
-    ready = lab_if_ready()
-    origins = {point.origin for point in kept}
-    current = {origin for origin in origins if ready is None or _is_current(origin, ready)}
+    made = {(point.origin, point.combination.get(KERNEL, DEFAULT_KERNEL)) for point in kept}
+    current = {origin for origin, kernel in made if _is_current(origin, kernel)}
     return {point.key for point in kept if point.origin in current}
 
 
-def _is_current(origin: Origin, ready: Lab) -> bool:
+def _is_current(origin: Origin, kernel: str) -> bool:
     """Whether this lab and code would give the same: sweeps and labs measure with other modules."""
     from experiments.sweep import point
+    from testbed.lab.kernel.kernel_choice import chosen
+    from testbed.lab.ready import lab_if_ready
 
     try:
-        return origin == point.origin(ready, origin.measures)
+        ready = lab_if_ready(chosen(kernel))
+        return ready is None or origin == point.origin(ready, origin.measures)
     except ModuleNotFoundError:
         return False  # of another version, which measured with a module that is gone
+    except TcplabError:
+        return False  # a kernel whose source is gone
 
 
 @runs.command("show")

@@ -11,17 +11,20 @@ from typing import Any
 import click
 
 from experiments.cli.messages import one_clear_message, ready_lab
+from experiments.cli.options_of_run import kernel_option
 from experiments.cli.parameter_options import parameter_options
 from experiments.running.session import choose
-from experiments.spec import LinkParameters, parameter
+from experiments.spec import DEFAULT_KERNEL, LinkParameters, parameter
 from testbed.host.scratch import scratch
 from testbed.jobs.following import Limits, Progress, Usage
 from testbed.jobs.terminal import Start, interact
+from testbed.lab.kernel.kernel_choice import chosen
 from testbed.lab.ready import Lab
 from testbed.native.native_run import run_natively
 from testbed.virtual.virtual_run import run_in_guest
 from topologies.chain import chain
 from topologies.dumbbell import dumbbell
+from topologies.errors import UsageError
 from topologies.parking_lot import parking_lot
 from topologies.star import star
 from topologies.topology_spec import Channel, TopologySpec
@@ -48,7 +51,7 @@ class ShellLink(LinkParameters):
     loss: Share = parameter("0%", Share, "Packets that the link loses at random, each way.")
 
 
-def _shell(topology: str, size: int, testbed: str, **link: Any) -> None:
+def _shell(topology: str, size: int, testbed: str, kernel: str | None = None, **link: Any) -> None:
     """Build TOPOLOGY and type commands into its hosts: Mininet's own command line, in real time.
 
     Nothing is captured or kept. What to type is said when the network is ready.
@@ -56,8 +59,13 @@ def _shell(topology: str, size: int, testbed: str, **link: Any) -> None:
     with one_clear_message():
         made = SHAPES[topology](size, ShellLink(**link).channel())
         start: Start = run_natively
-        if choose(testbed) == "virtual":
-            start = functools.partial(_in_guest, ready_lab())
+        if kernel and testbed == "native":
+            raise UsageError(
+                "Natively all hosts run this computer's kernel.", "Leave --kernel out."
+            )
+        if kernel or choose(testbed) == "virtual":
+            named = [str(chosen(kernel))] if kernel else [DEFAULT_KERNEL]
+            start = functools.partial(_in_guest, ready_lab(named))
         with scratch() as folder:
             interact(made, start, folder)
 
@@ -89,5 +97,6 @@ shell = click.Command(
             show_default=True,
             help="On this kernel, or in the lab kernel.",
         ),
+        kernel_option(),
     ],
 )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from experiments.cli.messages import one_clear_message, ready_lab
+from experiments.cli.options_of_run import setting_of_kernel, with_kernel_option
 from experiments.cli.parameter_options import QuantityType
 from experiments.definition.single_run import settings_from
 from experiments.running.report_process import make_page
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     metavar="10min",
     help="Stop a point after that much wall time.",
 )
+@with_kernel_option
 @click.option("--strict", is_flag=True, help=STRICT)
 @click.option("--force", is_flag=True, help="Run points again that are known already.")
 @click.option(
@@ -93,6 +95,7 @@ def sweep(
     workers: int | None,
     scheduler: str | None,
     limit: Duration,
+    kernel: str | None,
     strict: bool,
     force: bool,
     dry_run: bool,
@@ -103,6 +106,7 @@ def sweep(
         from experiments.sweep import sweep_definition
         from experiments.sweep.plan import plan
 
+        settings += setting_of_kernel(kernel)
         planned = plan(sweep_definition.from_options(what, settings, seeds, until, metric, compare))
         if dry_run:
             _describe(planned, out)
@@ -115,7 +119,8 @@ def _describe(planned: Plan, out: Path) -> None:
     from experiments.sweep.point import origin
     from experiments.sweep.point_store import results
 
-    source, seeds = origin(ready_lab()), planned.sweep.seeds
+    ready = ready_lab(combination.spec.kernel for combination in planned.combinations)
+    source, seeds = origin(ready), planned.sweep.seeds
     with results(out) as memory:
         reused = len(
             memory.done(
@@ -151,7 +156,8 @@ def _run(
     from experiments.sweep.running_points import way_to_workers
 
     specs = [combination.spec for combination in planned.combinations]
-    way = way_to_workers(ready_lab(), specs, workers, scheduler, wall_seconds, force)
+    ready = ready_lab(spec.kernel for spec in specs)
+    way = way_to_workers(ready, specs, workers, scheduler, wall_seconds, force)
     varied = tuple(factor.name for factor in planned.factors)
     with watching(planned.named.name, planned.named.progress(), varied) as watch:
         try:

@@ -30,7 +30,7 @@ def verify(folder: Path) -> None:
     """
     with one_clear_message():
         run = to_repeat(folder)
-        ready = ready_lab()
+        ready = ready_lab([run.spec.kernel])
         require_same_lab(run, ready)
         request = RunRequest(run.spec, None, run.seeds, "virtual", folder)
         with progress_of(request) as progress:

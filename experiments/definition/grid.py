@@ -2,7 +2,7 @@
 
 A name is a parameter of the experiment (delay), a field of its spec
 (topology.links.1.rightward.queue, flows.*.window) or a sysctl of all hosts
-(net.ipv4.tcp_reordering).
+(net.ipv4.tcp_reordering), or `kernel`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,14 @@ from functools import cached_property
 from typing import Any
 
 from experiments.definition.catalogue import Experiment
+from experiments.definition.kernel_needs import refuse_what_is_lacking
 from experiments.spec import ExperimentSpec
+from testbed.lab.kernel import kernel_choice
 from topologies.data import digest, from_data, kind_at, replaced, to_data
 from topologies.errors import UsageError
 from topologies.units import TIMES, Count, Duration, Packets, Quantity, Rate, Share, Size
 
+KERNEL = "kernel"
 _SYSCTL = re.compile(r"net(\.[A-Za-z0-9_-]+)+")
 _MOST = 1_000_000  # combinations; a typing error should not fill the memory
 _SHOWN = 5  # impossible combinations that a message names
@@ -114,6 +117,8 @@ def _meant(named: Experiment, name: str) -> tuple[type, str]:
         return typing.get_type_hints(parameters)[own], fields[own].metadata.get("meaning", "")
     if _SYSCTL.fullmatch(name):
         return str, "Sysctl of every host."
+    if name == KERNEL:
+        return str, "Linux that all hosts run, in virtual time."
     try:
         kind: type = kind_at(ExperimentSpec, name.split(".")) if "." in name else type(None)
     except UsageError as error:
@@ -173,6 +178,7 @@ def combination(named: Experiment, chosen: Mapping[str, Quantity | str]) -> Comb
     for name, value in chosen.items():
         if not field_name(named, name):
             spec = with_field(spec, name, str(value))
+    refuse_what_is_lacking(spec)
     written = tuple((name, str(value)) for name, value in chosen.items())
     return Combination(written, parameters, spec)
 
@@ -198,7 +204,9 @@ def value_of(name: str, kind: type, value: Quantity | str) -> Quantity | str:
 def with_field(spec: ExperimentSpec, name: str, value: str) -> ExperimentSpec:
     """The spec with a field or a sysctl set. Raises UsageError."""
     data = to_data(spec)
-    if _SYSCTL.fullmatch(name):
+    if name == KERNEL:
+        data[KERNEL] = str(kernel_choice.chosen(value))
+    elif _SYSCTL.fullmatch(name):
         for condition in data["conditions"]:
             condition["sysctls"] = [pair for pair in condition["sysctls"] if pair[0] != name] + [
                 [name, value]

@@ -8,6 +8,7 @@ from typing import Any
 
 from experiments.definition.catalogue import Experiment
 from experiments.definition.grid import Combination, field_name, kind_of, value_of, with_field
+from experiments.definition.kernel_needs import refuse_what_is_lacking
 from topologies.errors import UsageError
 
 
@@ -44,5 +45,6 @@ def single(named: Experiment, texts: Iterable[str], parameters: Any = None) -> C
     for name, value in values.items():
         if not field_name(named, name):
             spec = with_field(spec, name, str(value))
+    refuse_what_is_lacking(spec)
     written = tuple((name, str(value)) for name, value in values.items())
     return Combination(written, parameters, spec)

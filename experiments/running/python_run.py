@@ -10,7 +10,7 @@ from experiments.running.report_process import reporter
 from experiments.running.run_options import RunOptions
 from experiments.running.session import carry_out
 from testbed.jobs.following import Progress
-from testbed.lab.ready import lab
+from testbed.lab.ready import lab_for
 
 
 def run(
@@ -36,7 +36,7 @@ def run(
         out=Path(out),
     ).request()
     with reporter() as report:
-        ready = lab() if request.testbed == "virtual" else None
+        ready = lab_for([request.spec.kernel]) if request.testbed == "virtual" else None
         folder = carry_out(request, ready, _unwatched, report.judge)
         report(folder)
     return folder

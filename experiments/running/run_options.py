@@ -14,7 +14,9 @@ from experiments.definition.grid import Combination, field_name
 from experiments.definition.single_run import single
 from experiments.running.seed import limits_for, needed_mib, refuse_modules
 from experiments.running.session import RunRequest, Testbed, choose
+from experiments.spec import DEFAULT_KERNEL, ExperimentSpec
 from testbed.host.capacity import guests_at_once
+from topologies.errors import UsageError
 from topologies.units import Duration, Quantity
 
 _WALL_SECONDS = 600.0  # that a run may take if no limit was given
@@ -88,9 +90,12 @@ class RunOptions:
 
     def _testbed(self) -> Testbed:
         """A module goes into the lab kernel, unless the user says that this one may load it."""
+        spec = self.run.spec
+        has_kernel = spec.kernel != DEFAULT_KERNEL
         if self.testbed == "native":
-            refuse_modules(self.run.spec, self.load_modules)
-        in_guest = self.dry_run or (self.run.spec.modules and not self.load_modules)
+            refuse_modules(spec, self.load_modules)
+            refuse_kernel(spec)
+        in_guest = self.dry_run or has_kernel or (spec.modules and not self.load_modules)
         return "virtual" if self.testbed == "auto" and in_guest else choose(self.testbed)
 
     def _published(self) -> tuple[dict[str, Any], ...]:
@@ -105,3 +110,12 @@ class RunOptions:
             return self.limit.seconds
         real_time = 2 * request.expected_seconds() if request.testbed == "native" else 0.0
         return max(_WALL_SECONDS, real_time)
+
+
+def refuse_kernel(spec: ExperimentSpec) -> None:
+    """Raises UsageError for a native run of a spec that names a kernel."""
+    if spec.kernel != DEFAULT_KERNEL:
+        raise UsageError(
+            f"Natively all hosts run this computer's kernel, and not {spec.kernel}.",
+            "Use --testbed virtual, or leave --kernel out.",
+        )

@@ -10,7 +10,7 @@ from typing import Any
 from experiments.spec import ExperimentSpec
 from testbed.guest import algorithms, baseline
 from testbed.jobs.following import Limits, Progress, Usage
-from testbed.lab.ready import Lab
+from testbed.lab.ready import Lab, with_kernel
 from testbed.modules.crash import explained
 from testbed.modules.module_build import attached, build_all, built_for_this_kernel
 from testbed.native import realtime
@@ -138,8 +138,12 @@ def _untimely(raw: Path) -> list[str]:
 def carry_seed(
     data: Any, seed: int, out: str, limits: Limits, lab: Lab, progress: Progress
 ) -> Usage:
-    """Run the spec that `data` describes once, with its raw files into the empty folder `out`."""
+    """Run the spec that `data` describes once, with its raw files into the empty folder `out`.
+
+    It runs on the spec's kernel, which must be built.
+    """
     spec: ExperimentSpec = from_data(ExperimentSpec, data)
+    lab = with_kernel(lab, spec.kernel)
     modules = build_all(spec.modules, lab)
     carried = to_data(spec.for_guest())
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,10 @@ from typing import Any
 from experiments.definition.catalogue import part
 from experiments.definition.grid import Combination
 from experiments.running.seed import memory_for
+from experiments.spec import DEFAULT_KERNEL
 from testbed.jobs.archive import code_digest
 from testbed.jobs.fingerprint import fingerprint
-from testbed.lab.ready import Lab
+from testbed.lab.ready import Lab, built_lab
 from topologies.untrusted import digest_of
 
 ROWS = "experiments.sweep.measured_rows"
@@ -33,7 +34,8 @@ would end like that again. One that *failed* may not.
 class Origin:
     """What records come from besides their specs: the lab, the code that runs and what measures.
 
-    `measures` is the module that measures, `measuring` its fingerprint.
+    `lab` is the digest of the lab, in which a point on another kernel replaces its own. `measures`
+    is the module that measures, `measuring` its fingerprint.
     """
 
     lab: str
@@ -43,18 +45,25 @@ class Origin:
 
     def point(self, combination: Combination, seed: int) -> Point:
         """The point of that combination and seed."""
+        own = self._on(combination.spec.kernel)
         words: tuple[Any, ...] = (
             combination.digest,
             seed,
             memory_for(combination.spec),
-            self.lab,
+            own.lab,
             self.code,
             self.measures,
             self.measuring,
             *_statistics_digest(combination.spec.name),
         )
         key = hashlib.sha256(repr(words).encode()).hexdigest()
-        return Point(key, combination, seed, self)
+        return Point(key, combination, seed, own)
+
+    def _on(self, kernel: str) -> Origin:
+        """The same with the lab on that kernel, which is built."""
+        if kernel == DEFAULT_KERNEL:
+            return self
+        return replace(self, lab=built_lab(kernel).digests["whole"])
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from experiments.sweep.plan import plan
 from experiments.sweep.point import Point, Record
 from experiments.sweep.running_points import Watch, way_to_workers
 from experiments.sweep.sweep_definition import from_mapping
-from testbed.lab.ready import lab
+from testbed.lab.ready import lab_for
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,7 @@ def sweep(
     content = {"experiment": experiment, "set": dict(settings or {}), "seeds": seeds, **more}
     planned, out = plan(from_mapping(content, "The sweep")), Path(out)
     specs = [combination.spec for combination in planned.combinations]
-    way = way_to_workers(lab(), specs, workers, scheduler, force=force)
+    ready = lab_for(spec.kernel for spec in specs)
+    way = way_to_workers(ready, specs, workers, scheduler, force=force)
     folder = carry_out(planned, out, way, watch or SilentWatch())
     return SweepResult(folder, polars.read_parquet(folder / "rows.parquet"))

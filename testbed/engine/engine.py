@@ -85,6 +85,7 @@ class Engine:
 
     client: Client
     identity: str
+    kernel: str
     listener: Listener
     slots: dict[str, int] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
@@ -128,6 +129,7 @@ class Engine:
                 perform,
                 task.function,
                 task.arguments,
+                self.kernel,
                 key=task.key,
                 pure=False,
                 resources={resource(self.identity): 1},
@@ -272,11 +274,11 @@ def _quiet() -> Iterator[None]:
 
 @contextmanager
 def _engine(client: Client, lab: Lab, listener: Listener) -> Iterator[Engine]:
-    engine = Engine(client, identity(lab), listener)
+    engine = Engine(client, identity(lab), str(lab.choice), listener)
     client.subscribe_topic(WORKERS, engine._hear_worker)
     client.subscribe_topic(PROGRESS, engine._hear_progress)
     name = f"tcplab-{client.id}"
-    plugin = entrance(engine.identity)
+    plugin = entrance(engine.identity, engine.kernel)
     client.register_plugin(plugin, name=name)
     try:
         yield engine

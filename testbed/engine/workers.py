@@ -19,6 +19,7 @@ from distributed.core import Status
 from testbed.host.naming import PREFIX
 from testbed.jobs.fingerprint import fingerprint
 from testbed.jobs.following import Progress
+from testbed.lab.kernel.kernel_choice import chosen
 from testbed.lab.ready import Lab, lab_if_ready
 from topologies.errors import TcplabError
 
@@ -46,12 +47,14 @@ def resource(identity: str) -> str:
 
 
 @cache
-def _own_lab() -> Lab | None:
-    return lab_if_ready()
+def _own_lab(kernel: str) -> Lab | None:
+    return lab_if_ready(chosen(kernel))
 
 
-def entrance(wanted: str) -> WorkerPlugin:
+def entrance(wanted: str, kernel: str) -> WorkerPlugin:
     """A plugin that lets workers of the identity `wanted` in, now or later, and refuses all others.
+
+    `kernel` is the one of the lab whose identity it is.
 
     A worker that is refused says why.
 
@@ -66,7 +69,7 @@ def entrance(wanted: str) -> WorkerPlugin:
             except ImportError:
                 problem = "tcplab is not installed for its Python"
             else:
-                problem = problem_with_us(wanted)
+                problem = problem_with_us(wanted, kernel)
             offered = 0 if problem else worker.state.nthreads
             if offered:
                 await worker.set_resources(**{offer: offered})
@@ -84,11 +87,14 @@ def entrance(wanted: str) -> WorkerPlugin:
     return Entrance()
 
 
-def problem_with_us(wanted: str) -> str:
+def problem_with_us(wanted: str, kernel: str) -> str:
     """Why this worker cannot take tasks of that identity; empty if it can."""
-    lab = _own_lab()
+    lab = _own_lab(kernel)
     if lab is None:
-        return "it has no lab kernel and image of its code's recipes (./tcplab image import FILE)"
+        return (
+            f"it has no lab kernel {kernel} and image of its code's recipes (./tcplab image import"
+            " FILE)"
+        )
     if identity(lab) != wanted:
         return (
             f"it has another version: lab {lab.digests['whole'][:12]}, all {identity(lab)[:12]} and"
@@ -97,9 +103,9 @@ def problem_with_us(wanted: str) -> str:
     return ""
 
 
-def perform(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+def perform(function: Callable[..., Any], arguments: tuple[Any, ...], kernel: str) -> Any:
     """Call `function(*arguments, lab, progress)` on a worker; its progress goes to the client."""
-    worker, lab = get_worker(), _own_lab()
+    worker, lab = get_worker(), _own_lab(kernel)
     if lab is None:
         raise TcplabError("This worker's lab kernel has gone.", "Run ./tcplab image build there.")
     return function(*arguments, lab, _progress(worker, str(worker.get_current_task())))

@@ -6,10 +6,11 @@ run does by itself.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import NoReturn
 import click
 
 from testbed.lab.image.image_recipe import IMAGE, image_recipe
+from testbed.lab.kernel.kernel_choice import LAB_KERNEL, KernelChoice, chosen
 from testbed.lab.kernel.kernel_recipe import init_recipe, kernel_recipe
 from testbed.lab.kernel.module_tree import MODULE_TREE
 from testbed.lab.kernel.selftests import SELFTESTS
@@ -32,9 +34,11 @@ class Lab:
     """The files of a ready lab, and what is known of them.
 
     `confine` starts the kernel; `modules` is what building a module needs
-    (testbed.lab.kernel.module_tree); `selftests` are the kernel's own packetdrill scripts
-    (testbed.lab.kernel.selftests). `digests` are SHA-256 of kernel, init, image and modules, and
-    `whole`, which stands for all of them.
+    (testbed.lab.kernel.module_tree), `selftests` the kernel's own packetdrill scripts
+    (testbed.lab.kernel.selftests). With `seccomp` the kernel rules its processes by that, else by
+    ptrace; without `time_travel` its time is virtual whatever it is told. `digests` are SHA-256 of
+    kernel, init, image and modules, and `whole`, which stands for all of them. `choice` is how the
+    kernel was asked for.
     """
 
     kernel: Path
@@ -47,29 +51,65 @@ class Lab:
     packages: Mapping[str, str]
     modules: Path = Path()
     selftests: Path = Path()
+    time_travel: bool = True
+    choice: KernelChoice = LAB_KERNEL
 
 
 def lab(
-    report: BuildReport | None = None, *, source: Path | None = None, rebuild: bool = False
+    report: BuildReport | None = None,
+    *,
+    kernel: KernelChoice = LAB_KERNEL,
+    source: Path | None = None,
+    rebuild: bool = False,
 ) -> Lab:
     """The lab of this source tree. Builds what is missing or damaged, and tells `report`.
 
     `source` is a tarball to build the kernel from. Raises TcplabError, CommandError.
     """
     report = report or BuildReport()
-    recipes = _recipes(source)
+    recipes = _recipes(kernel, source)
     if not rebuild and all(recipe.place.exists() for recipe in recipes):
         with ThreadPoolExecutor(len(recipes)) as pool:
             entries = list(pool.map(lambda recipe: cache.usable(recipe, BuildReport()), recipes))
         if all(entries):
-            return _lab([entry for entry in entries if entry])
-    return _lab([cache.ready(recipe, report, rebuild=rebuild) for recipe in recipes])
+            return _lab(kernel, [entry for entry in entries if entry])
+    return _lab(kernel, [cache.ready(recipe, report, rebuild=rebuild) for recipe in recipes])
 
 
-def lab_if_ready() -> Lab | None:
+def lab_if_ready(kernel: KernelChoice = LAB_KERNEL) -> Lab | None:
     """The lab of this source tree if it is ready and whole; builds nothing."""
-    entries = [cache.usable(recipe, BuildReport()) for recipe in _recipes()]
-    return _lab([entry for entry in entries if entry]) if all(entries) else None
+    entries = [cache.usable(recipe, BuildReport()) for recipe in _recipes(kernel)]
+    return _lab(kernel, [entry for entry in entries if entry]) if all(entries) else None
+
+
+def lab_for(kernels: Iterable[str], report: BuildReport | None = None) -> Lab:
+    """The lab with all of these kernels built, as specs name them.
+
+    It is the one on the lab's own kernel, if that is among them, or else on the first.
+    """
+    choices = sorted(map(chosen, dict.fromkeys(kernels)), key=lambda choice: not choice.is_default)
+    labs = [lab(report, kernel=choice) for choice in choices]
+    return labs[0]
+
+
+def with_kernel(ready: Lab, kernel: str) -> Lab:
+    """The lab on the kernel that a spec names, which must be built.
+
+    Raises TcplabError if it is not.
+    """
+    return ready if str(ready.choice) == kernel else built_lab(kernel)
+
+
+@functools.cache
+def built_lab(kernel: str) -> Lab:
+    """The same without a lab at hand; looked for once in a process."""
+    choice = chosen(kernel)
+    if ready := lab_if_ready(choice):
+        return ready
+    raise TcplabError(
+        f"The kernel {choice.name} is not built on this machine.",
+        f"Run `./tcplab kernel build {choice.name}` there.",
+    )
 
 
 def export(file: Path, report: BuildReport | None = None) -> Lab:
@@ -89,11 +129,11 @@ def import_(file: Path, report: BuildReport | None = None) -> Lab:
     return lab(report)
 
 
-def _recipes(source: Path | None = None) -> list[cache.Recipe]:
-    return [kernel_recipe(source), init_recipe(), image_recipe()]
+def _recipes(kernel: KernelChoice = LAB_KERNEL, source: Path | None = None) -> list[cache.Recipe]:
+    return [kernel_recipe(kernel, source), init_recipe(), image_recipe()]
 
 
-def _lab(entries: list[cache.Entry]) -> Lab:
+def _lab(choice: KernelChoice, entries: list[cache.Entry]) -> Lab:
     kernel, init, image = entries
     seccomp = bool(kernel.facts["seccomp"])
     parts = {
@@ -114,6 +154,8 @@ def _lab(entries: list[cache.Entry]) -> Lab:
         seccomp=seccomp,
         digests={**parts, "whole": whole},
         packages=image.facts["packages"],
+        time_travel=bool(kernel.facts["time_travel"]),
+        choice=choice,
     )
 
 

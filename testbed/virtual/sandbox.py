@@ -18,6 +18,9 @@ OUT = "/lab/out"
 MEMORY_FOLDER, KERNEL_FOLDER = "/dev/shm", "/tmp"
 """The folders of the file that is the guest's memory, and of its kernel's process number."""
 _USER = 1000
+# glibc from 2.35 on registers memory with the host's kernel, which Linux before 6.13 takes away
+# from the process that it is: it would panic in its first signal.
+_NO_RSEQ = {"GLIBC_TUNABLES": "glibc.pthread.rseq=0"}
 _BESIDE_MEMORY, _KERNEL_FILES = 64 << 20, 1 << 20  # bytes of the two
 _FOREVER = 10**9  # seconds
 _CPU_SLACK = 30  # seconds: the wall clock ends a run before its processor time does
@@ -120,7 +123,7 @@ class Sandbox:
         return [word for file, place in places.items() for word in ("--ro-bind", str(file), place)]
 
     def _variables(self) -> list[str]:
-        values = {"TMPDIR": MEMORY_FOLDER, "HOME": "/", "PATH": "/lab"}
+        values = {"TMPDIR": MEMORY_FOLDER, "HOME": "/", "PATH": "/lab", **_NO_RSEQ}
         words = [word for name, value in values.items() for word in ("--setenv", name, value)]
         return ["--clearenv", *words, "--chdir", "/"]
 
@@ -136,4 +139,5 @@ class Sandbox:
             limits.processes,
             seconds,
         )
-        return ["/confine", *map(str, numbers)]
+        way = "seccomp" if self.lab.seccomp else "ptrace"
+        return ["/confine", *map(str, numbers), way]

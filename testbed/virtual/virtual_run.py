@@ -81,7 +81,8 @@ def _kernel(lab: Lab, seed: int, limits: Limits, real_time: bool) -> list[str]:
 
     It is mixed into the kernel's random pool, so nothing in it varies but the seed.
     """
-    clock = [] if real_time else ["time-travel=inf-cpu", f"time-travel-start={_EPOCH}"]
+    travels = lab.time_travel and not real_time
+    clock = ["time-travel=inf-cpu", f"time-travel-start={_EPOCH}"] if travels else []
     return [
         "/lab/linux",
         f"mem={limits.memory_mib}M",

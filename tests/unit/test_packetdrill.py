@@ -42,7 +42,9 @@ def test_a_message_that_is_not_known_is_shown_as_it_is() -> None:
 
 
 def test_a_warning_is_no_failure_and_another_file_is_not_the_script() -> None:
-    output = "a.pkt:3: warning handling packet: late\nb.pkt:4: no\n/tmp/x/a.pkt:5: semantic error: x"
+    output = (
+        "a.pkt:3: warning handling packet: late\nb.pkt:4: no\n/tmp/x/a.pkt:5: semantic error: x"
+    )
     assert failure_of(output, "a.pkt", 1).line == 5
 
 
@@ -116,7 +118,7 @@ declare -A ip_args=(
 """
 OLD_RUNNER = """
 readonly ipv4_args=('--ip_version=ipv4 '
-		    '-D A=1 ')
+'-D A=1 ')
 readonly ipv6_args=('--ip_version=ipv6 ' '--mtu=1520 ')
 """
 

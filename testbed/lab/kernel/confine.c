@@ -2,11 +2,12 @@
  * The last program before the lab kernel: it gives up whatever the kernel does not need of this computer, so that
  * a student's module, which is code of the kernel's process, cannot have it either.
  *
- *	confine UID GID MEMORY FILE PROCESSES SECONDS KERNEL ARGUMENT...
+ *	confine UID GID MEMORY FILE PROCESSES SECONDS seccomp|ptrace KERNEL ARGUMENT...
  *
  * becomes that user (0 0: stays who it is), with these limits of bytes of memory and of a file, of processes and of
  * CPU seconds, with a new session keyring, behind Landlock where the host has it and a seccomp filter, and then the
- * kernel. docs/design.md tells what remains possible. Linked statically: it runs where there is no C library.
+ * kernel. That rules its processes by seccomp, or before Linux 6.16 by ptrace, for which it needs other system calls.
+ * docs/design.md tells what remains possible. Linked statically: it runs where there is no C library.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,6 +27,7 @@
 #include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -35,7 +37,8 @@
 
 /*
  * Descriptors. The kernel's file has the first number that is beyond the limit, so that nothing can ever have it
- * again; the lab kernel does the same with the program of its processes, one below (lab.patch, pin_stub).
+ * again; the lab kernel does the same with the program of its processes, one below (patches/confinement.patch,
+ * pin_stub).
  */
 enum { DESCRIPTORS = 8192, KERNEL = DESCRIPTORS, STUB = DESCRIPTORS - 1 };
 
@@ -157,11 +160,11 @@ struct call { unsigned short number, argument; unsigned int mask, low, high; };
 static const struct call calls[] = {
 	/* turns of the kernel and its processes */
 	ANY(futex), ANY(sendmsg), ANY(recvmsg), ANY(rt_sigreturn), ANY(rt_sigprocmask), ANY(rt_sigaction),
-	ANY(sigaltstack), ANY(mmap), ANY(munmap), ANY(mprotect), ANY(brk), ANY(wait4), ANY(exit), ANY(exit_group),
-	WITH(clone, 0, CLONE_VM | CLONE_VFORK | SIGCHLD), WITH(clone, 0, CLONE_VM | CLONE_VFORK),
-	WITH(execveat, 0, KERNEL), WITH(execveat, 0, STUB), WITH(socketpair, 0, AF_UNIX), ANY(dup2), ANY(dup3),
-	ANY(close_range), WITH(prctl, 0, PR_SET_NAME), WITH(prctl, 0, PR_SET_PDEATHSIG),
-	WITH(prctl, 0, PR_SET_NO_NEW_PRIVS), WITH(prctl, 0, PR_SET_SECCOMP), ANY(seccomp), ANY(arch_prctl), ANY(getpid), ANY(gettid), ANY(setsid),
+	ANY(sigaltstack), ANY(munmap), ANY(mprotect), ANY(brk), ANY(wait4), ANY(exit), ANY(exit_group),
+	WITH(execveat, 0, KERNEL), WITH(socketpair, 0, AF_UNIX), ANY(dup2), ANY(dup3),
+	WITH(prctl, 0, PR_SET_NAME), WITH(prctl, 0, PR_SET_PDEATHSIG),
+	WITH(prctl, 0, PR_SET_NO_NEW_PRIVS), WITH(prctl, 0, PR_SET_SECCOMP), ANY(seccomp), ANY(arch_prctl),
+	ANY(getpid), ANY(gettid), ANY(setsid),
 	{ SYS_kill, 0, ~0u, 2, 0x7fffffff }, /* neither the sandbox's first process nor a group */
 	/* the run's folder (hostfs), console, memory */
 	ANY(pread64), ANY(pwrite64), ANY(read), ANY(write), ANY(openat), ANY(close), ANY(lseek), ANY(access),
@@ -175,9 +178,9 @@ static const struct call calls[] = {
 	ANY(timer_delete), ANY(epoll_create), ANY(epoll_create1), ANY(epoll_ctl), ANY(epoll_wait), ANY(poll),
 	ANY(signalfd4),
 	{ SYS_tgkill, 0, ~0u, 2, 0x7fffffff }, ANY(time), ANY(gettimeofday), ANY(nanosleep), ANY(sched_yield),
-	/* the start; the lab kernel forbids memfd_create after it (lab.patch, forbid_uncounted_memory) */
-	ANY(madvise), ANY(sysinfo), ANY(readlinkat), ANY(faccessat2), ANY(sched_getaffinity),
-	ANY(memfd_create), ANY(uname), WITH(prlimit64, 0, 0), ANY(set_tid_address), ANY(set_robust_list), ANY(rseq),
+	/* the start */
+	ANY(madvise), ANY(sysinfo), ANY(readlinkat), ANY(faccessat2), ANY(sched_getaffinity), ANY(uname),
+	WITH(prlimit64, 0, 0), ANY(set_tid_address), ANY(set_robust_list), ANY(rseq),
 	ANY(getrandom), WITH(personality, 0, PER_LINUX | ADDR_NO_RANDOMIZE),
 	MASKED(ioctl, 1, ~3u, 0x5400) /* TCGETS, TCSETS and its like */,
 	WITH(ioctl, 1, 0x802c542a) /* TCGETS2, of glibc 2.42 */, { SYS_ioctl, 1, ~0u, 0x402c542b, 0x402c542d },
@@ -185,12 +188,29 @@ static const struct call calls[] = {
 	WITH(ioctl, 1, 0x5441) /* TIOCGPTPEER */,
 };
 
+/* The kernel starts a stub for each process. It forbids memory that no limit counts itself, once it has made the
+ * stub's file (patches/confinement.patch, forbid_uncounted_memory).
+ */
+static const struct call of_seccomp[] = {
+	ANY(mmap), ANY(memfd_create), ANY(close_range), WITH(execveat, 0, STUB),
+	WITH(clone, 0, CLONE_VM | CLONE_VFORK | SIGCHLD), WITH(clone, 0, CLONE_VM | CLONE_VFORK),
+};
+
+/* The kernel forks for each process and traces it, but never the sandbox's first process. It needs no memory that no
+ * limit counts: memory shared between processes is always a file's.
+ */
+static const struct call of_ptrace[] = {
+	{ SYS_mmap, 3, MAP_SHARED | MAP_ANONYMOUS, 0, MAP_ANONYMOUS },
+	WITH(clone, 0, CLONE_FILES | SIGCHLD), WITH(clone, 0, CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID | SIGCHLD),
+	WITH(ptrace, 0, PTRACE_TRACEME), { SYS_ptrace, 1, ~0u, 2, 0x7fffffff },
+};
+
 /* What may fail: PTRACE_CONT and PTRACE_KILL of stubs that have ended, the group's end when the kernel crashes, and
  * what C libraries do in another way then.
  */
 static const struct call refused[] = { { SYS_ptrace, 0, ~0u, 7, 8 }, WITH(kill, 0, 0), ANY(clone3) };
 
-static struct sock_filter filter[8 + 7 * (LENGTH(calls) + LENGTH(refused))];
+static struct sock_filter filter[8 + 7 * (LENGTH(calls) + LENGTH(of_seccomp) + LENGTH(of_ptrace) + LENGTH(refused))];
 static unsigned short filled;
 
 static void say(unsigned short code, unsigned int value, unsigned char when_true, unsigned char when_false)
@@ -219,7 +239,13 @@ static void answer(const struct call *call, unsigned int action)
 		load(offsetof(struct seccomp_data, nr));
 }
 
-static void enter_filter(void)
+static void allow(const struct call *list, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		answer(&list[i], SECCOMP_RET_ALLOW);
+}
+
+static void enter_filter(int traces)
 {
 	struct sock_fprog program = { 0, filter };
 
@@ -227,8 +253,11 @@ static void enter_filter(void)
 	say(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0);
 	say(BPF_RET | BPF_K, SECCOMP_RET_TRAP, 0, 0);
 	load(offsetof(struct seccomp_data, nr));
-	for (size_t i = 0; i < LENGTH(calls); i++)
-		answer(&calls[i], SECCOMP_RET_ALLOW);
+	allow(calls, LENGTH(calls));
+	if (traces)
+		allow(of_ptrace, LENGTH(of_ptrace));
+	else
+		allow(of_seccomp, LENGTH(of_seccomp));
 	for (size_t i = 0; i < LENGTH(refused); i++)
 		answer(&refused[i], SECCOMP_RET_ERRNO | (refused[i].number == SYS_clone3 ? ENOSYS : EPERM));
 	say(BPF_RET | BPF_K, SECCOMP_RET_TRAP, 0, 0);
@@ -237,7 +266,7 @@ static void enter_filter(void)
 }
 
 /* Without random addresses, or the kernel would start itself once more (arch/um/os-Linux/main.c). */
-static void start(char **arguments)
+static void start(char **arguments, int traces)
 {
 	int file = opened(arguments[0], O_RDONLY);
 
@@ -247,17 +276,17 @@ static void start(char **arguments)
 	limit(RLIMIT_NOFILE, DESCRIPTORS);
 	check(personality(PER_LINUX | ADDR_NO_RANDOMIZE) < 0, "fix addresses");
 	enter_landlock();
-	enter_filter();
+	enter_filter(traces);
 	syscall(SYS_execveat, KERNEL, "", arguments, environ, AT_EMPTY_PATH);
 	check(1, arguments[0]);
 }
 
 int main(int count, char **arguments)
 {
-	check(count < 8, "arguments");
+	check(count < 9, "arguments");
 	check(syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 && errno != ENOSYS, "leave the session's keys");
 	become(number(arguments[1]), number(arguments[2]));
 	set_limits(number(arguments[3]), number(arguments[4]), number(arguments[5]), number(arguments[6]));
-	start(arguments + 7);
+	start(arguments + 8, !strcmp(arguments[7], "ptrace"));
 	return 1;
 }

@@ -9,18 +9,26 @@ from __future__ import annotations
 
 import os
 import platform
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-from testbed.lab.kernel.kernel_source import HERE, TARBALL, ObtainedSource, obtain, pinned
+from testbed.lab.kernel.kernel_choice import LAB_KERNEL, KernelChoice, require_unchanged
+from testbed.lab.kernel.kernel_source import TARBALL, ObtainedSource, obtain
+from testbed.lab.kernel.kernel_version import HERE, KernelVersion, kernel_version
 from testbed.lab.kernel.module_tree import MODULE_TREE, pack_tree
+from testbed.lab.kernel.own_source import OwnSource, OwnTarball, OwnTree
 from testbed.lab.kernel.selftests import SELFTESTS, pack_selftests
 from testbed.recipes.building import Workshop, need_space, need_tools
 from testbed.recipes.cache import Facts, Recipe
 from topologies.errors import CommandError, TcplabError
 
 KERNEL_TOOLS = ("bwrap", "gcc", "ld", "make", "flex", "bison", "bc", "xz", "tar", "patch")
-BUILD_SPACE = 2_500_000_000
-"""Bytes: source and objects take 1.9 GB, the tarball and its package 0.3 GB."""
+BUILD_SPACE = 3_500_000_000
+"""Bytes: source and objects take 1.9 GB, the tarball and its package up to 1.5 GB."""
 
 # What the kernel's banner would say of this machine and of the day.
 FIXED = {
@@ -32,30 +40,51 @@ FIXED = {
     "HOSTLDFLAGS": "-static",
 }
 MAKE = ("make", "ARCH=um")
+_ERROR = re.compile(r"(?m)^\S+?:\d+(:\d+)?: (?:fatal )?error: .+$")
 
 
-def kernel_recipe(given: Path | None = None) -> Recipe:
-    """The recipe for `linux`, the kernel, and for what modules need of it.
+@dataclass(frozen=True)
+class KernelBuild:
+    """What is built: the version of the lab whose patches are taken, and a source of one's own."""
 
-    `given` is a tarball to build it from ($TCPLAB_KERNEL_SOURCE if None).
+    kernel: KernelVersion
+    choice: KernelChoice
+    source: OwnSource | None
+    workshop: Workshop
+
+    @property
+    def make(self) -> list[str]:
+        return [*MAKE, *self.kernel.make, "-C", "tree"]
+
+
+def kernel_recipe(choice: KernelChoice = LAB_KERNEL, given: Path | None = None) -> Recipe:
+    """The recipe for `linux`, a kernel, for what modules need of it, and for its own tests.
+
+    `given` is a tarball to build a version of the lab from; for the lab's own kernel
+    $TCPLAB_KERNEL_SOURCE is, if that is set.
     """
-    named = os.environ.get("TCPLAB_KERNEL_SOURCE")
+    named = os.environ.get("TCPLAB_KERNEL_SOURCE") if choice.is_default else None
     source = given or (Path(named) if named else None)
-    files = (
-        HERE / "lab.config",
-        HERE / "lab.patch",
-        Path(__file__),
-        HERE / "module_tree.py",
-        HERE / "selftests.py",
-    )
-    variant = f"{pinned().version} {pinned().sha256}"
+    kernel = kernel_version(choice.series)
+    packing = (HERE / "module_tree.py", HERE / "selftests.py")
+    files = (kernel.config_file, *kernel.patch_files, Path(__file__), *packing)
+    variant = f"{kernel.version} {kernel.sha256} {choice.digest} {' '.join(kernel.make)}"
     return Recipe(
         "kernel",
         files,
         ("linux", MODULE_TREE, SELFTESTS),
-        lambda workshop: build_kernel(workshop, source),
-        variant,
+        lambda workshop: build_kernel(workshop, choice, source),
+        variant if choice.is_default else f"{variant} {compiler()}",
     )
+
+
+@cache
+def compiler() -> str:
+    """What the compiler says that it is; empty if there is none."""
+    if not shutil.which("gcc"):
+        return ""
+    done = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=False)
+    return done.stdout.partition("\n")[0]
 
 
 def init_recipe() -> Recipe:
@@ -63,8 +92,8 @@ def init_recipe() -> Recipe:
     return Recipe("init", (HERE / "init.c", HERE / "confine.c"), ("init", "confine"), build_init)
 
 
-def build_kernel(workshop: Workshop, given: Path | None) -> Facts:
-    """Leave the stripped kernel in the workshop as `linux`, and MODULE_TREE.
+def build_kernel(workshop: Workshop, choice: KernelChoice, given: Path | None) -> Facts:
+    """Leave the stripped kernel in the workshop as `linux`, MODULE_TREE and SELFTESTS.
 
     Raises TcplabError, CommandError.
     """
@@ -73,17 +102,30 @@ def build_kernel(workshop: Workshop, given: Path | None) -> Facts:
             f"The lab kernel runs on x86-64 only, not on {platform.machine()}.",
             "Use --testbed native.",
         )
+    if given and not given.is_file():
+        raise TcplabError(
+            f"{given} is not a file.",
+            "TCPLAB_KERNEL_SOURCE and --source want a linux-VERSION.tar.xz.",
+        )
     need_tools(KERNEL_TOOLS)
     need_space(workshop.folder, BUILD_SPACE)
-    source = obtain(workshop, given)
-    unpack(workshop, source)
-    release = configure(workshop)
-    compile_kernel(workshop)
-    pack_tree(workshop, MAKE, FIXED)
+    own = require_unchanged(choice)
+    kernel = kernel_version(choice.series)
+    build = KernelBuild(kernel, choice, OwnTarball(given) if given else own.source, workshop)
+    source = obtain(workshop, kernel, build.source)
+    unpack(build)
+    for patch in [*kernel.patch_files, *own.patches]:
+        apply(workshop, patch, source, kernel)
+    release = configure(build)
+    compile_kernel(build)
+    pack_tree(workshop, (*MAKE, *kernel.make), FIXED)
     pack_selftests(workshop)
     return {
+        "name": choice.name,
+        "series": choice.series,
         "release": release,
         "seccomp": has_seccomp(workshop),
+        "time_travel": has_time_travel(workshop),
         "source": source.origin,
         "source_sha256": source.sha256,
         "pinned": source.pinned,
@@ -91,13 +133,15 @@ def build_kernel(workshop: Workshop, given: Path | None) -> Facts:
     }
 
 
-def unpack(workshop: Workshop, source: ObtainedSource) -> None:
-    """Unpack the tarball into `tree` and patch it."""
+def unpack(build: KernelBuild) -> None:
+    """Unpack the tarball into `tree`, without what the user's own builds left there."""
+    workshop = build.workshop
     (workshop.folder / "tree").mkdir()
-    command = ["tar", "-xJ", "-C", "tree", "--strip-components=1", "-f", TARBALL]
+    command = ["tar", "-x", "-C", "tree", "--strip-components=1", "-f", TARBALL]
     workshop.run("Unpacking the kernel's source", command)
     (workshop.folder / TARBALL).unlink()
-    apply(workshop, HERE / "lab.patch", source)
+    if isinstance(build.source, OwnTree):
+        workshop.run("Cleaning the tree", [*build.make, "mrproper"])
 
 
 def has_seccomp(workshop: Workshop) -> bool:
@@ -105,7 +149,13 @@ def has_seccomp(workshop: Workshop) -> bool:
     return "seccomp=" in (workshop.folder / "tree/arch/um/os-Linux/start_up.c").read_text()
 
 
-def apply(workshop: Workshop, patch: Path, source: ObtainedSource) -> None:
+def has_time_travel(workshop: Workshop) -> bool:
+    """Whether this kernel has the option time-travel (5.3 and later)."""
+    config = (workshop.folder / "tree/.config").read_text()
+    return "CONFIG_UML_TIME_TRAVEL_SUPPORT=y" in config
+
+
+def apply(workshop: Workshop, patch: Path, source: ObtainedSource, kernel: KernelVersion) -> None:
     """Apply one patch.
 
     Raises TcplabError with patch's own words when it does not fit this source.
@@ -122,38 +172,49 @@ def apply(workshop: Workshop, patch: Path, source: ObtainedSource) -> None:
         workshop.run(f"Applying {patch.name}", command, source=patch)
     except CommandError as error:
         problem = f"{patch.name} does not apply to {source.origin}.\n{error.problem}"
-        raise TcplabError(problem, f"It is made for Linux {pinned().version}.") from error
+        remedy = f"The lab's patches are made for Linux {kernel.version}; yours for its own source."
+        raise TcplabError(problem, remedy) from error
 
 
-def configure(workshop: Workshop) -> str:
+def configure(build: KernelBuild) -> str:
     """Write .config and return the kernel's release; every line of lab.config must be in it."""
-    fragment = HERE / "lab.config"
+    workshop, fragment = build.workshop, build.kernel.config_file
     wanted = [line for line in fragment.read_text().splitlines() if line.startswith("CONFIG_")]
     (workshop.folder / "lab.config").write_bytes(fragment.read_bytes())
-    command = [*MAKE, "-C", "tree", "KCONFIG_ALLCONFIG=../lab.config", "allnoconfig"]
+    command = [*build.make, "KCONFIG_ALLCONFIG=../lab.config", "allnoconfig"]
     workshop.run("Configuring the lab kernel", command, environment=FIXED)
     made = (workshop.folder / "tree/.config").read_text().splitlines()
     if absent := [line for line in wanted if line not in made]:
         problem = f"This kernel does not take these lines of lab.config: {', '.join(absent)}."
         raise TcplabError(problem, "The option is gone or something that it depends on is off.")
-    return workshop.run(
-        "Configuring the lab kernel", [*MAKE, "-s", "-C", "tree", "kernelrelease"]
-    ).strip()
+    return workshop.run("Configuring the lab kernel", [*build.make, "-s", "kernelrelease"]).strip()
 
 
-def compile_kernel(workshop: Workshop) -> None:
-    """Compile and strip; the share done is the share of the lines that a whole build prints."""
-    cores = len(os.sched_getaffinity(0))
-    start, steps = lines(workshop.log), pinned().steps
+def compile_kernel(build: KernelBuild) -> None:
+    """Compile and strip; the share done is the share of the lines that a whole build prints.
+
+    Raises TcplabError with the compiler's first error.
+    """
+    workshop, cores = build.workshop, len(os.sched_getaffinity(0))
+    start, steps = lines(workshop.log), build.kernel.steps
 
     def share() -> float:
         return min(0.99, (lines(workshop.log) - start) / steps)
 
-    command = [*MAKE, "-C", "tree", f"-j{cores}", "linux"]
-    workshop.run(
-        f"Building the lab kernel ({cores} cores)", command, environment=FIXED, share=share
-    )
+    text = f"Building the lab kernel ({cores} cores)"
+    command = [*build.make, f"-j{cores}", "linux"]
+    try:
+        workshop.run(text, command, environment=FIXED, share=share)
+    except CommandError as error:
+        raise _first_error(error, build.choice) from error
     workshop.run("Stripping the lab kernel", ["strip", "-o", "linux", "tree/linux"])
+
+
+def _first_error(error: CommandError, choice: KernelChoice) -> TcplabError:
+    """What the compiler complained of first, if it did."""
+    if first := _ERROR.search(error.output):
+        return TcplabError(f"Linux {choice.name} does not compile: {first[0]}.", error.remedy)
+    return error
 
 
 def lines(file: Path) -> int:

@@ -1,43 +1,29 @@
-"""Where the kernel's source comes from: a given tarball, the distribution's package, kernel.org.
+"""Where a kernel's source comes from: the user's own, the distribution's package, kernel.org.
 
-`obtain` leaves it in the workshop as source.tar.xz. A tarball with a pinned SHA-256 is `pinned`.
-Others are used if something else vouches for them, and the manifest says so: the user who named
-the file, apt's signature on a newer package, kernel.org's list beside a tarball. The patch and the
-check of lab.config decide whether such a source can be used.
+`obtain` leaves it in the workshop as a tarball. A source with a pinned SHA-256 is `pinned`. Others
+are used if something else vouches for them, and the manifest says so: the user who named the file,
+apt's signature on a newer package, kernel.org's list beside a tarball. The patches and the check of
+the configuration decide whether such a source can be used.
 """
 
 from __future__ import annotations
 
 import shutil
-import tomllib
 import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.error import URLError
 
+from testbed.lab.kernel.kernel_version import KernelVersion, as_numbers
+from testbed.lab.kernel.own_source import OwnSource
 from testbed.recipes.apt import Apt
 from testbed.recipes.building import Workshop
 from topologies.errors import TcplabError
 from topologies.untrusted import digest_of
 
-HERE = Path(__file__).parent
-SOURCES = HERE / "sources.toml"
-TARBALL = "source.tar.xz"
-
-
-@dataclass(frozen=True)
-class PinnedSource:
-    """sources.toml. `steps` is the number of lines that a build prints."""
-
-    version: str
-    package: str
-    package_version: str
-    suite: str
-    sha256: str
-    url: str
-    url_sha256: str
-    steps: int
+TARBALL = "source.tar"
+"""In the workshop; tar(1) finds out how it is compressed."""
 
 
 @dataclass(frozen=True)
@@ -49,78 +35,74 @@ class ObtainedSource:
     pinned: bool
 
 
-def pinned() -> PinnedSource:
-    """The kernel that is pinned."""
-    return PinnedSource(**tomllib.loads(SOURCES.read_text()))
-
-
-def obtain(workshop: Workshop, given: Path | None) -> ObtainedSource:
-    """Leave the source in the workshop, from the first place that has it. Raises TcplabError."""
-    if given:
-        return found(workshop, str(given), from_file(workshop, given))
+def obtain(
+    workshop: Workshop, kernel: KernelVersion, own: OwnSource | None = None
+) -> ObtainedSource:
+    """Leave the source in the workshop as TARBALL. Raises TcplabError, CommandError."""
+    if own:
+        own.pack(workshop.folder / TARBALL)
+        return _obtained(workshop, kernel, str(own))
     refusals = []
     for place in (installed, from_package, from_kernel_org, from_newer_package):
         try:
-            return found(workshop, place(workshop, pinned()), workshop.folder / TARBALL)
+            return _obtained(workshop, kernel, place(workshop, kernel))
         except TcplabError as error:
             refusals.append(f"{(place.__doc__ or '').split('.')[0]}: {error}")
-    problem = "No kernel source can be had here:\n  " + "\n  ".join(refusals) + "\n"
-    raise TcplabError(problem, "Name a linux-VERSION.tar.xz in TCPLAB_KERNEL_SOURCE.")
-
-
-def found(workshop: Workshop, origin: str, tarball: Path) -> ObtainedSource:
-    """Note in the report where the source came from, and whether it is the pinned file."""
-    digest = digest_of(tarball)
-    is_pinned = digest in (pinned().sha256, pinned().url_sha256)
-    workshop.report.note(
-        f"Source of the lab kernel: {origin}{'' if is_pinned else ', which is not the pinned file'}"
+    raise TcplabError(
+        f"No source of Linux {kernel.version} can be had here:\n  " + "\n  ".join(refusals) + "\n",
+        f"Bring {kernel.url.rpartition('/')[2]} from another machine, and then"
+        f" `./tcplab kernel build {kernel.series} --source FILE`.",
     )
+
+
+def _obtained(workshop: Workshop, kernel: KernelVersion, origin: str) -> ObtainedSource:
+    """Note in the report where the source came from, and whether it is the pinned file."""
+    digest = digest_of(workshop.folder / TARBALL)
+    is_pinned = digest in (kernel.sha256, kernel.url_sha256)
+    note = "" if is_pinned else ", which is not the pinned file"
+    workshop.report.note(f"Source of the lab kernel: {origin}{note}")
     return ObtainedSource(origin, digest, is_pinned)
 
 
-def from_file(workshop: Workshop, given: Path) -> Path:
-    """The file the user named."""
-    if not given.is_file():
-        raise TcplabError(
-            f"{given} is not a file.",
-            "TCPLAB_KERNEL_SOURCE and --source want a linux-VERSION.tar.xz.",
-        )
-    return Path(shutil.copyfile(given, workshop.folder / TARBALL))
-
-
-def installed(workshop: Workshop, kernel: PinnedSource) -> str:
+def installed(workshop: Workshop, kernel: KernelVersion) -> str:
     """The installed package."""
     file = Path(f"/usr/src/{kernel.package}.tar.xz")
-    if not file.is_file():
-        raise TcplabError(f"there is no {file}.")
+    if not kernel.package or not file.is_file():
+        raise TcplabError(f"there is no {file if kernel.package else 'package of it'}.")
     shutil.copyfile(file, workshop.folder / TARBALL)
     return str(file)
 
 
-def from_package(workshop: Workshop, kernel: PinnedSource) -> str:
+def from_package(workshop: Workshop, kernel: KernelVersion) -> str:
     """The package from the mirror."""
-    apt = Apt(workshop, kernel.suite)
-    apt.update()
+    apt = _mirror(workshop, kernel)
     return unpacked(workshop, apt.download(kernel.package))
 
 
-def from_newer_package(workshop: Workshop, kernel: PinnedSource) -> str:
+def from_newer_package(workshop: Workshop, kernel: KernelVersion) -> str:
     """A newer package from the mirror."""
-    apt = Apt(workshop, kernel.suite)
-    apt.update()
+    apt = _mirror(workshop, kernel)
     offered = [
         name
         for name in apt.names("^linux-source-[0-9.]+$")
-        if series(name) > series(kernel.package)
+        if numbers_of(name) > numbers_of(kernel.package)
     ]
-    if not offered:
+    if not offered or not kernel.is_default:
         raise TcplabError(f"{kernel.suite} has none.")
-    return unpacked(workshop, apt.download(max(offered, key=series)))
+    return unpacked(workshop, apt.download(max(offered, key=numbers_of)))
 
 
-def series(package: str) -> tuple[int, ...]:
+def _mirror(workshop: Workshop, kernel: KernelVersion) -> Apt:
+    if not kernel.package:
+        raise TcplabError("no distribution has it.")
+    apt = Apt(workshop, kernel.suite)
+    apt.update()
+    return apt
+
+
+def numbers_of(package: str) -> tuple[int, ...]:
     """linux-source-7.2 -> (7, 2)"""
-    return tuple(int(part) for part in package.removeprefix("linux-source-").split("."))
+    return as_numbers(package.removeprefix("linux-source-"))
 
 
 def unpacked(workshop: Workshop, package: Path) -> str:
@@ -135,7 +117,7 @@ def unpacked(workshop: Workshop, package: Path) -> str:
     return package.name
 
 
-def from_kernel_org(workshop: Workshop, kernel: PinnedSource) -> str:
+def from_kernel_org(workshop: Workshop, kernel: KernelVersion) -> str:
     """kernel.org."""
     folder, _, name = kernel.url.rpartition("/")
     digest = kernel.url_sha256 or published_digest(f"{folder}/sha256sums.asc", name)

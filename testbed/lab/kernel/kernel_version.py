@@ -1,0 +1,110 @@
+"""The kernels that the lab knows: a folder of versions/ for each range of versions, as data.
+
+kernel.toml names the version that is built if nobody brings a source of his own, where that comes
+from, the patches, and what the kernel lacks. Patches with a path are sought from the folder, others
+in it and then in patches/.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from topologies.errors import UsageError
+
+HERE = Path(__file__).parent
+VERSIONS, PATCHES = HERE / "versions", HERE / "patches"
+DEFAULT = "7.2"
+"""The kernel of the lab unless another is asked for."""
+
+
+@dataclass(frozen=True)
+class KernelVersion:
+    """A kernel.toml. `series` is its folder's name, by which people call it.
+
+    `version` is what is pinned: a distribution's `package` of a `suite`, of which the tarball in it
+    has this `sha256`, and kernel.org's `url`. `since` is the oldest source that the patches are
+    meant for. `steps` is the number of lines that a build prints. `config` is a file of the folder,
+    else lab.config. `make` are variables for make. `lacks` names what a kernel has not that another
+    has, each with the reason.
+    """
+
+    series: str
+    version: str
+    since: str
+    patches: tuple[str, ...]
+    steps: int
+    url: str
+    url_sha256: str = ""
+    package: str = ""
+    suite: str = ""
+    sha256: str = ""
+    config: str = "lab.config"
+    make: tuple[str, ...] = ()
+    lacks: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def patch_files(self) -> list[Path]:
+        """The patches, in the order in which they are applied."""
+        return [self._file(name, PATCHES) for name in self.patches]
+
+    @property
+    def config_file(self) -> Path:
+        """What is set in the configuration; all else is off."""
+        return self._file(self.config, HERE)
+
+    def _file(self, name: str, shared: Path) -> Path:
+        own = VERSIONS / self.series / name
+        return own if own.exists() else shared / name
+
+    @property
+    def is_default(self) -> bool:
+        return self.series == DEFAULT
+
+
+@cache
+def kernel_version(series: str = DEFAULT) -> KernelVersion:
+    """The kernel of that name. Raises UsageError."""
+    if series not in all_series():
+        raise UsageError(
+            f"There is no kernel '{series[:60]}'.",
+            f"Choose from {', '.join(all_series())}, or name a tarball, a tree, or a revision of a"
+            " git clone (FOLDER@REVISION); patches follow a plus: 7.2+mine.patch.",
+        )
+    text = (VERSIONS / series / "kernel.toml").read_text()
+    values: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in tomllib.loads(text).items()
+    }
+    return KernelVersion(series, **values)
+
+
+@cache
+def all_series() -> tuple[str, ...]:
+    """The names of all kernels, the newest first."""
+    names = [file.parent.name for file in VERSIONS.glob("*/kernel.toml")]
+    return tuple(sorted(names, key=as_numbers, reverse=True))
+
+
+def as_numbers(version: str) -> tuple[int, ...]:
+    """6.12.117 -> (6, 12, 117)"""
+    return tuple(int(part) for part in version.split("."))
+
+
+def series_of(version: str) -> KernelVersion:
+    """The kernel whose patches a source of that version takes. Raises UsageError if it is too old.
+
+    A version that is newer than all takes those of the newest.
+    """
+    for series in all_series():
+        if as_numbers(kernel_version(series).since) <= as_numbers(version):
+            return kernel_version(series)
+    oldest = kernel_version(all_series()[-1]).since
+    raise UsageError(
+        f"Linux {version} is older than any that the lab has patches for.",
+        f"Choose a source from {oldest} on.",
+    )

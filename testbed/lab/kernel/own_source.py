@@ -1,0 +1,157 @@
+"""A kernel's source that the user brings: a tarball, a tree, or a revision of a git clone."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tarfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from topologies.errors import CommandError, UsageError
+from topologies.untrusted import digest_of
+
+
+@dataclass(frozen=True)
+class OwnTarball:
+    """A linux-VERSION.tar of any compression that the user named."""
+
+    file: Path
+
+    def digest(self) -> str:
+        return digest_of(self.file)
+
+    def makefile(self) -> str:
+        """The kernel's Makefile, which says its version. Raises UsageError."""
+        try:
+            with tarfile.open(self.file, "r|*") as archive:
+                for member in archive:
+                    if re.fullmatch(r"(\./)?([^/]+/)?Makefile", member.name):
+                        return str(archive.extractfile(member).read().decode())  # type: ignore[union-attr]
+        except (tarfile.TarError, EOFError, OSError, UnicodeDecodeError) as error:
+            raise UsageError(
+                f"{self.file} is not a tarball: {error}.", "Name a linux-VERSION.tar.xz."
+            ) from error
+        raise UsageError(f"{self.file} has no Makefile.", "Name a linux-VERSION.tar.xz.")
+
+    def pack(self, target: Path) -> None:
+        """Write the source into the file `target`; so do the others."""
+        shutil.copyfile(self.file, target)
+
+    def __str__(self) -> str:
+        return str(self.file)
+
+
+@dataclass(frozen=True)
+class OwnTree:
+    """A folder with a kernel's source; of a git clone what git knows or would add."""
+
+    folder: Path
+
+    def files(self) -> list[str]:
+        """The paths of all files and links, in order."""
+        if (self.folder / ".git").exists():
+            words = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+            names = set(_git(self.folder, *words).split("\0")[:-1])
+            return sorted(name for name in names if _is_there(self.folder / name))
+        return sorted(self._walk())
+
+    def _walk(self) -> Iterator[str]:
+        for folder, folders, names in os.walk(self.folder):
+            links = [name for name in folders if Path(folder, name).is_symlink()]
+            for name in [*names, *links]:
+                yield Path(folder, name).relative_to(self.folder).as_posix()
+
+    def digest(self) -> str:
+        """SHA-256 over the paths and contents of all files."""
+        digest = hashlib.sha256()
+        for name in self.files():
+            file = self.folder / name
+            content = bytes(file.readlink()) if file.is_symlink() else file.read_bytes()
+            digest.update(f"{name} {hashlib.sha256(content).hexdigest()}\n".encode())
+        return digest.hexdigest()
+
+    def makefile(self) -> str:
+        return (self.folder / "Makefile").read_text()
+
+    def pack(self, target: Path) -> None:
+        command = ["tar", "-C", str(self.folder), "--null", "-T", "-"]
+        command += ["--transform", "s,^,linux/,S", "-cf", str(target)]
+        _made(command, "\0".join(self.files()).encode())
+
+    def __str__(self) -> str:
+        return str(self.folder)
+
+
+@dataclass(frozen=True)
+class OwnRevision:
+    """A revision of a git clone."""
+
+    clone: Path
+    revision: str
+
+    def digest(self) -> str:
+        """The name of its tree, which is a digest of all files."""
+        return _git(self.clone, "rev-parse", "--verify", f"{self.revision}^{{tree}}").strip()
+
+    def makefile(self) -> str:
+        return _git(self.clone, "show", f"{self.revision}:Makefile")
+
+    def pack(self, target: Path) -> None:
+        archive = ["archive", "--format=tar", "--prefix=linux/", "-o"]
+        _git(self.clone, *archive, str(target.absolute()), self.revision)
+
+    def __str__(self) -> str:
+        return f"{self.clone}@{self.revision}"
+
+
+OwnSource = OwnTarball | OwnTree | OwnRevision
+
+
+def own_source(text: str) -> OwnSource:
+    """The source that a text names: a file, a folder, or FOLDER@REVISION. Raises UsageError."""
+    place = Path(text).expanduser()
+    if place.is_file():
+        return OwnTarball(place)
+    if (place / "Makefile").is_file():
+        return OwnTree(place)
+    folder, at, revision = text.rpartition("@")
+    clone = Path(folder).expanduser()
+    if at and clone.is_dir():
+        _git(clone, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
+        return OwnRevision(clone, revision)
+    raise UsageError(
+        f"{text[:200]} is no kernel source.",
+        "Name a linux-VERSION.tar.xz, a folder with a kernel's Makefile, or FOLDER@REVISION.",
+    )
+
+
+def version_in(makefile: str) -> str:
+    """7.2.12 from the first lines of a kernel's Makefile. Raises UsageError."""
+    values = dict(re.findall(r"(?m)^(VERSION|PATCHLEVEL|SUBLEVEL)\s*=\s*(\d+)", makefile))
+    if not {"VERSION", "PATCHLEVEL"} <= set(values):
+        raise UsageError(
+            "This is no source of Linux: its Makefile states no version.",
+            "Name a linux-VERSION.tar.xz, a tree, or a revision of a git clone.",
+        )
+    return ".".join(values.get(name, "0") for name in ("VERSION", "PATCHLEVEL", "SUBLEVEL"))
+
+
+def _git(clone: Path, *words: str) -> str:
+    return _made(["git", "-C", str(clone), *words]).decode()
+
+
+def _made(command: list[str], given: bytes = b"") -> bytes:
+    """What a command prints. Raises CommandError."""
+    done = subprocess.run(command, input=given, capture_output=True, check=False)
+    if done.returncode:
+        raise CommandError(" ".join(command), done.returncode, done.stderr.decode(errors="replace"))
+    return done.stdout
+
+
+def _is_there(file: Path) -> bool:
+    return file.is_symlink() or file.is_file()
