@@ -22,7 +22,7 @@ from testbed.lab.image.image_recipe import IMAGE, image_recipe
 from testbed.lab.kernel.kernel_choice import LAB_KERNEL, KernelChoice, chosen
 from testbed.lab.kernel.kernel_recipe import init_recipe, kernel_recipe
 from testbed.lab.kernel.module_tree import MODULE_TREE
-from testbed.lab.kernel.selftests import SELFTESTS
+from testbed.lab.kernel.selftests import SELFTESTS, TUNNEL
 from testbed.recipes import cache
 from testbed.recipes import export as lab_export
 from testbed.recipes.building import BuildReport, shown
@@ -34,8 +34,8 @@ class Lab:
     """The files of a ready lab, and what is known of them.
 
     `confine` starts the kernel; `modules` is what building a module needs
-    (testbed.lab.kernel.module_tree), `selftests` the kernel's own packetdrill scripts
-    (testbed.lab.kernel.selftests). With `seccomp` the kernel rules its processes by that, else by
+    (testbed.lab.kernel.module_tree), `selftests` the kernel's own packetdrill scripts and
+    `tunnel` the driver that packetdrill needs (testbed.lab.kernel.selftests). With `seccomp` the kernel rules its processes by that, else by
     ptrace; without `time_travel` its time is virtual whatever it is told. `digests` are SHA-256 of
     kernel, init, image and modules, and `whole`, which stands for all of them. `choice` is how the
     kernel was asked for.
@@ -51,6 +51,7 @@ class Lab:
     packages: Mapping[str, str]
     modules: Path = Path()
     selftests: Path = Path()
+    tunnel: Path = Path()
     time_travel: bool = True
     choice: KernelChoice = LAB_KERNEL
 
@@ -150,6 +151,7 @@ def _lab(choice: KernelChoice, entries: list[cache.Entry]) -> Lab:
         image=image.folder / IMAGE,
         modules=kernel.folder / MODULE_TREE,
         selftests=kernel.folder / SELFTESTS,
+        tunnel=kernel.folder / TUNNEL,
         kernel_release=kernel.facts["release"],
         seccomp=seccomp,
         digests={**parts, "whole": whole},

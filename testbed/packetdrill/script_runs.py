@@ -20,7 +20,7 @@ from testbed.host.scratch import scratch
 from testbed.jobs.following import Limits
 from testbed.lab.ready import Lab
 from testbed.packetdrill.script_files import Script
-from testbed.packetdrill.script_job import OUTCOMES, PROGRAM
+from testbed.packetdrill.script_job import DRIVER, OUTCOMES, PROGRAM
 from testbed.packetdrill.script_message import ScriptFailure, failure_of
 from testbed.virtual.virtual_run import run_in_guest
 from topologies import untrusted
@@ -141,6 +141,7 @@ class _Guest:
         """Carry the cases out; what ended the guest before its time, if something did."""
         runner = self.runner
         files = self._files() | {PROGRAM: runner.program.read_bytes()}
+        files[DRIVER] = runner.lab.tunnel.read_bytes()
         wall = runner.wall_seconds * len(self.cases)
         limits = Limits(wall, _MEMORY_MIB, output_bytes=_OUTPUT_BYTES)
         try:

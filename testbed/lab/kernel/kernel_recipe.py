@@ -21,7 +21,7 @@ from testbed.lab.kernel.kernel_source import TARBALL, ObtainedSource, obtain
 from testbed.lab.kernel.kernel_version import HERE, KernelVersion, kernel_version
 from testbed.lab.kernel.module_tree import MODULE_TREE, pack_tree
 from testbed.lab.kernel.own_source import OwnSource, OwnTarball, OwnTree
-from testbed.lab.kernel.selftests import SELFTESTS, pack_selftests
+from testbed.lab.kernel.selftests import SELFTESTS, TUNNEL, build_tunnel, pack_selftests
 from testbed.recipes.building import Workshop, need_space, need_tools
 from testbed.recipes.cache import Facts, Recipe
 from topologies.errors import CommandError, TcplabError
@@ -72,7 +72,7 @@ def kernel_recipe(choice: KernelChoice = LAB_KERNEL, given: Path | None = None) 
     return Recipe(
         "kernel",
         files,
-        ("linux", MODULE_TREE, SELFTESTS),
+        ("linux", MODULE_TREE, SELFTESTS, TUNNEL),
         lambda workshop: build_kernel(workshop, choice, source),
         variant if choice.is_default else f"{variant} {compiler()}",
     )
@@ -93,7 +93,7 @@ def init_recipe() -> Recipe:
 
 
 def build_kernel(workshop: Workshop, choice: KernelChoice, given: Path | None) -> Facts:
-    """Leave the stripped kernel in the workshop as `linux`, MODULE_TREE and SELFTESTS.
+    """Leave the stripped kernel in the workshop as `linux`, with MODULE_TREE, SELFTESTS and TUNNEL.
 
     Raises TcplabError, CommandError.
     """
@@ -119,6 +119,7 @@ def build_kernel(workshop: Workshop, choice: KernelChoice, given: Path | None) -
     release = configure(build)
     compile_kernel(build)
     pack_tree(workshop, (*MAKE, *kernel.make), FIXED)
+    build_tunnel(workshop, (*MAKE, *kernel.make), FIXED)
     pack_selftests(workshop)
     return {
         "name": choice.name,
