@@ -34,11 +34,11 @@ class Lab:
     """The files of a ready lab, and what is known of them.
 
     `confine` starts the kernel; `modules` is what building a module needs
-    (testbed.lab.kernel.module_tree), `selftests` the kernel's own packetdrill scripts and
-    `tunnel` the driver that packetdrill needs (testbed.lab.kernel.selftests). With `seccomp` the kernel rules its processes by that, else by
-    ptrace; without `time_travel` its time is virtual whatever it is told. `digests` are SHA-256 of
-    kernel, init, image and modules, and `whole`, which stands for all of them. `choice` is how the
-    kernel was asked for.
+    (testbed.lab.kernel.module_tree); `selftests` are the kernel's own packetdrill scripts and
+    `tunnel` the driver that packetdrill needs (testbed.lab.kernel.selftests). With `seccomp` the
+    kernel rules its processes by that, else by ptrace; without `time_travel` its time is virtual
+    whatever it is told. `digests` are SHA-256 of kernel, init, image and modules, and `whole`,
+    which stands for all of them. `choice` is how the kernel was asked for.
     """
 
     kernel: Path

@@ -20,8 +20,14 @@ _PACKET = re.compile(r"^ *(script|actual)(?: #\d+)? packet: +(.*?) *$", re.MULTI
 _RESULT = re.compile(r"[Ee]xpected (?:result )?(.+?) but got (.+)")
 _ERRNO = re.compile(r"(?<=\d) with errno .*")
 _TIMING = re.compile(r"timing error: expected (.+?) but happened at (.+)")
+_SECONDS = r"([\d.]+) sec"
+_LATENESS = re.compile(
+    rf"timing error: expected (.+) at {_SECONDS} but happened at {_SECONDS}; tolerance {_SECONDS}"
+)
 _FIELD = re.compile(r"(?:live packet field )?(.+?): expected: (.+?) (?:vs )?actual: (.+)")
-_RAISED = re.compile(r"^(\w+(?:Error|Exception)\b.*)$", re.MULTILINE)
+_RAISED = re.compile(
+    r"^ *(?P<code>\S.*)\n(?: +[~^]+\n)?(?P<error>\w+(?:Error|Exception)\b.*)$", re.MULTILINE
+)
 _WARNING = "warning handling packet: "
 _BEGINNINGS = {
     "error handling packet: ": "",
@@ -62,8 +68,9 @@ def _explained(match: re.Match[str], text: str) -> ScriptFailure:
         if what.startswith(beginning):
             what = instead + what.removeprefix(beginning)
     if what == "error in Python code":
-        raised = (_RAISED.findall(after) or ["an exception"])[0][:_LONGEST]
-        return ScriptFailure(line, f"the Python code does not hold: {raised}")
+        raised = _RAISED.search(after)
+        words = f"{raised['code']} ({raised['error']})" if raised else _last(after)
+        return ScriptFailure(line, f"the Python code does not hold: {words[:_LONGEST]}")
     if what.startswith("error executing"):
         return ScriptFailure(line, "\n".join([what, *_lines(text[: match.start()])[-_BEFORE:]]))
     return _compared(line, what, after)
@@ -75,7 +82,7 @@ def _compared(line: int | None, what: str, after: str) -> ScriptFailure:
     expected = "\n".join(packet for kind, packet in packets if kind == "script")
     came = "\n".join(packet for kind, packet in packets if kind == "actual")
     if timing := _TIMING.fullmatch(what):
-        what = "it came at another time"
+        what = _lateness(what)
         if not expected:
             expected, came = timing[1], timing[2]
     elif field := _FIELD.fullmatch(what):
@@ -87,6 +94,15 @@ def _compared(line: int | None, what: str, after: str) -> ScriptFailure:
         returned = result[2] if result[2].startswith("-") else _ERRNO.sub("", result[2])
         return ScriptFailure(line, f"{call}() returned another value", result[1], returned)
     return ScriptFailure(line, f"{call}(): {reason}", expected, came)
+
+
+def _lateness(what: str) -> str:
+    """A timing error in milliseconds."""
+    if not (times := _LATENESS.fullmatch(what)):
+        return what.removeprefix("timing error: ")
+    expected, came, tolerance = (1000 * float(text) for text in times.groups()[1:])
+    difference = f"{abs(came - expected):.3f} ms too {'late' if came > expected else 'early'}"
+    return f"{times[1]} came {difference}, and {tolerance:.3f} ms are allowed"
 
 
 def _lines(text: str) -> list[str]:
