@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 import shlex
 import tarfile
+import threading
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from testbed.lab.packetdrill.packetdrill_recipe import packetdrill
@@ -20,8 +22,9 @@ from testbed.recipes.building import BuildReport
 from topologies.errors import TcplabError
 
 RUNNER = "ksft_runner.sh"
-TOGETHER = 1
-"""Scripts that share a guest."""
+TOGETHER = 40
+"""Scripts that share a guest: 0.46 s of processor each instead of 1.17 (busy machine). What failed
+among others is run again by itself, and that counts: no script fails for what ran before it."""
 # [ipv4]="--ip_version=ipv4 ..." of newer runners, ipv4_args=('--ip_version=ipv4 ' ...) of 6.12's
 _ARGUMENTS = (
     re.compile(r'\[(ipv[\w-]+)\]="([^"]*)"'),
@@ -102,7 +105,13 @@ def run_kernel_scripts(
     if not cases:
         raise TcplabError(f"No script has a name with {' or '.join(names)}.", "Name another.")
     runner = ScriptRunner(lab, packetdrill(report), together=TOGETHER, workers=workers)
-    yield from runner.run(cases)
+    for outcome in runner.run(cases):
+        yield outcome if outcome.passed else _alone(runner, outcome.case)
+
+
+def _alone(runner: ScriptRunner, case: ScriptCase) -> ScriptOutcome:
+    (outcome,) = replace(runner, together=1, stop=threading.Event()).run([case])
+    return outcome
 
 
 def _wanted(case: ScriptCase, names: tuple[str, ...]) -> bool:

@@ -11,11 +11,11 @@ import json
 import os
 import select
 import signal
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from subprocess import DEVNULL, PIPE, STDOUT, Popen
 from typing import Any
 
 from testbed.guest.job_entry import JobContext
@@ -27,8 +27,9 @@ OUTCOMES, PROGRAM, DRIVER = "outcomes.jsonl", "packetdrill", "tun.ko"
 _TUNNEL = Path("/dev/net/tun")
 _KEPT = 16_000  # bytes from the end of what a script prints: packetdrill's message is its last
 _MOST = 64 << 20  # bytes that a script may print
-_LOOK = 0.1  # seconds between two looks whether a script has ended
+_LOOK = 0.5  # seconds between two looks whether a script has ended
 _LONGEST = "256"  # bytes of a packet that are captured: all headers
+_BLOCK = 1.2  # seconds after which the kernel has handed over every packet (libpcap)
 _CLONE_NEWNET = 0x40000000  # include/uapi/linux/sched.h
 _libc = ctypes.CDLL(None, use_errno=True)
 _LISTENING = "listening on"
@@ -94,22 +95,23 @@ def _captured(name: str, job: JobContext) -> Iterator[None]:
         return
     words = job.work / "tcpdump.txt"
     with all_ended_afterwards() as programs, words.open("wb") as output:
-        command = ["tcpdump", "-n", "-U", "-s", _LONGEST, "-i", "any", "-w", str(job.work / name)]
-        programs.append(subprocess.Popen(command, stderr=output))
+        command = ["tcpdump", "-Z", "root", "-n", "-s", _LONGEST, "-i", "any"]
+        programs.append(Popen([*command, "-w", str(job.work / name)], stderr=output))
         wait_for("tcpdump", lambda: _LISTENING in words.read_text(errors="replace"), 10.0)
         yield
+        time.sleep(_BLOCK)
     job.deliver(name)
 
 
 def _run(case: dict[str, Any], folder: Path, seconds: float) -> dict[str, Any]:
     """Exit status, or None and the `limit` that was reached; the output's end; virtual seconds."""
     begun = time.monotonic()
-    process = subprocess.Popen(
+    process = Popen(
         [str(folder.parent / PROGRAM), *case["arguments"], case["script"]],
         cwd=folder,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        stdin=DEVNULL,
+        stdout=PIPE,
+        stderr=STDOUT,
         start_new_session=True,
     )
     output, limit = _read(process, begun + seconds)
@@ -123,7 +125,7 @@ def _run(case: dict[str, Any], folder: Path, seconds: float) -> dict[str, Any]:
     }
 
 
-def _read(process: subprocess.Popen[bytes], deadline: float) -> tuple[bytes, str]:
+def _read(process: Popen[bytes], deadline: float) -> tuple[bytes, str]:
     """The end of what is printed until the process ends; which limit was reached, if any."""
     assert process.stdout
     kept, size = b"", 0
