@@ -56,7 +56,7 @@ def compare_command(
 def _compare(
     old: str, new: str, seeds: int, names: tuple[str, ...], workers: int | None, out: Path
 ) -> Path:
-    from experiments.kernels.comparing import carry_out
+    from experiments.kernels.carrying_comparison import carry_out
     from experiments.kernels.kernel_comparison import KernelPair
     from experiments.kernels.standing_set import chosen_cases
     from experiments.sweep.progress import watching
@@ -72,7 +72,7 @@ def _compare(
 
 
 def _status(folder: Path) -> int:
-    from experiments.kernels.comparing import FILE
+    from experiments.kernels.carrying_comparison import FILE
 
     content = json.loads((folder / FILE).read_text())
     if content["failures"]:

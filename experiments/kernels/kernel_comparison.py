@@ -62,7 +62,7 @@ class ComparedFigure:
         if pair is None or pair.low is None or pair.high is None:
             return UNSHOWN
         least, most = self._margins(pair)
-        if least < pair.low and pair.high < most:
+        if least <= pair.low and pair.high <= most:
             return "alike"
         shown = verdict_of(pair, self.p)
         return UNSHOWN if least < pair.estimate < most else shown

@@ -56,7 +56,7 @@ def standing_set() -> tuple[KernelCase, ...]:
     return (
         _buffers(),
         _losses(),
-        _reordering(),
+        _out_of_order(),
         _short_flows(),
         _incast(),
         _marking(),
@@ -149,7 +149,7 @@ def _losses() -> KernelCase:
     )
 
 
-def _reordering() -> KernelCase:
+def _out_of_order() -> KernelCase:
     jitters = ("1ms", "5ms")
     channel = Channel(_RATE, Duration.parse("20ms"), queue=Packets(1000))
     channels = tuple(replace(channel, jitter=Duration.parse(jitter)) for jitter in jitters)
@@ -157,7 +157,7 @@ def _reordering() -> KernelCase:
     cubic = congestion_control("cubic")
     return KernelCase(
         "CUBIC over 20 Mbit/s and 40 ms whose jitter brings packets out of order.",
-        _spec("reordering", _pairs(labels, _BULK), channels, (cubic,)),
+        _spec("out_of_order", _pairs(labels, _BULK), channels, (cubic,)),
         tuple(
             KernelMeasure(label, cubic.name, metric, _named(label))
             for label in labels
