@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import nan
 from pathlib import Path
 
 from msgspec import Struct
@@ -24,23 +23,20 @@ class ComparedKernel(Struct, frozen=True):
 
 
 class KernelFigure(Struct, frozen=True):
-    """A figure on both kernels, a value for each seed, and how the second differs."""
+    """A figure on both kernels: the known values, and how the second differs over `count` seeds."""
 
     of: str = ""
     title: str = ""
     unit: str = ""
-    old: tuple[float | None, ...] = ()
-    new: tuple[float | None, ...] = ()
+    old: tuple[float, ...] = ()
+    new: tuple[float, ...] = ()
     scale: str = "ratio"
+    count: int = 0
     estimate: float | None = None
     low: float | None = None
     high: float | None = None
     p: float = 1.0
     verdict: str = "not shown to differ"
-
-    def values(self, which: int) -> list[float]:
-        """Those of the first (0) or the second kernel (1); NaN for a seed without one."""
-        return [nan if value is None else value for value in (self.old, self.new)[which]]
 
 
 class ComparedCase(Struct, frozen=True):

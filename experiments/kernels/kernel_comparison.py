@@ -203,6 +203,7 @@ def _figure(figure: ComparedFigure) -> dict[str, Any]:
         "old": [value if value == value else None for value in figure.old],
         "new": [value if value == value else None for value in figure.new],
         "scale": pair.scale if pair else "ratio",
+        "count": pair.count if pair else 0,
         "estimate": pair.estimate if pair else None,
         "low": pair.low if pair else None,
         "high": pair.high if pair else None,

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import isnan
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, Literal
 
 from analysis.measures.run_results import written
 from analysis.records.kernel_folder import KernelComparisonRecord, KernelFigure, read_comparison
 from analysis.rendering import page_files
 from analysis.reporting.run_pictures import Picture
 from analysis.statistics.metric_wording import probability
-from analysis.statistics.paired_tests import Paired, paired
+from analysis.statistics.paired_tests import Paired
 from analysis.statistics.paired_wording import estimate, interval
 
 DIFFERENT = ("larger", "smaller")
+Scale = Literal["ratio", "difference"]
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,8 @@ def row(figure: KernelFigure) -> dict[str, Any]:
     return {
         "of": figure.of,
         "title": figure.title + (f", {figure.unit}" if figure.unit else ""),
-        "old": _median(figure.values(0)),
-        "new": _median(figure.values(1)),
+        "old": _median(figure.old),
+        "new": _median(figure.new),
         "estimate": estimate(pair, figure.unit) if pair else "",
         "interval": interval(pair).removeprefix("95 % interval ") if pair else "",
         "p": probability(figure.p),
@@ -98,13 +98,15 @@ def row(figure: KernelFigure) -> dict[str, Any]:
 
 
 def pair_of(figure: KernelFigure) -> Paired | None:
-    """How the second kernel's values differ from the first's, seed by seed."""
-    return paired(figure.values(0), figure.values(1))
+    """How the second kernel differs from the first; None if no seed has both."""
+    if figure.estimate is None:
+        return None
+    scale: Scale = "difference" if figure.scale == "difference" else "ratio"
+    return Paired(scale, figure.estimate, figure.low, figure.high, figure.count, figure.p)
 
 
-def _median(values: list[float]) -> str:
-    known = [value for value in values if not isnan(value)]
-    return written(median(known)) if known else "-"
+def _median(values: Sequence[float]) -> str:
+    return written(median(values)) if values else "-"
 
 
 def _picture(report: KernelReport) -> Picture | None:
