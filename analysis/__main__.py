@@ -125,6 +125,23 @@ def _sweep(folder: Path, out: Path | None) -> bool:
 @main.command()
 @_folder
 @_out
+def kernels(folder: Path, out: Path | None) -> None:
+    """Write kernels.html and plots/ for the two kernels compared in FOLDER; print what differs."""
+    _end(lambda: _kernels(folder, out))
+
+
+def _kernels(folder: Path, out: Path | None) -> bool:
+    from analysis.pages.kernels.kernel_page import make_kernel_report
+    from analysis.pages.kernels.kernel_terminal import print_kernels
+
+    made = make_kernel_report(folder, out)
+    print_kernels(made)
+    return made.sound
+
+
+@main.command()
+@_folder
+@_out
 def reproduction(folder: Path, out: Path | None) -> None:
     """Write reproduction.html, reproduction.csv and plots/ for FOLDER; print what agrees."""
     _end(lambda: _reproduction(folder, out))

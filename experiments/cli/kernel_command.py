@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from experiments.cli.kernel_studies import bisect_command, compare_command
 from experiments.cli.messages import one_clear_message
 from testbed.lab.kernel.built_kernels import BuiltKernel, build, built_kernels, remove
 from testbed.lab.kernel.kernel_choice import chosen
@@ -19,6 +20,10 @@ from testbed.recipes.building import shown
 @click.group("kernel")
 def kernel() -> None:
     """The kernels that hosts can run in virtual time: versions, or a source of your own."""
+
+
+kernel.add_command(compare_command)
+kernel.add_command(bisect_command)
 
 
 @kernel.command("list")

@@ -92,7 +92,8 @@ def _way(lab: LabSpec, workers: int | None, module: Path) -> PointRunner:
     values = tuple((drawn.name, drawn.values[-1]) for drawn in lab.varies)
     largest = Variant(lab.name, "", "", values, 1)
     specs = [lab_runs.combination_of(run, largest, module).spec for run in lab.runs]
-    return way_to_workers(ready_lab(), specs, workers, None, _WALL_SECONDS)
+    ready = ready_lab(spec.kernel for spec in specs)
+    return way_to_workers(ready, specs, workers, None, _WALL_SECONDS)
 
 
 def grade_cases(cases: Sequence[Case], grading: ClassGrading) -> None:

@@ -67,7 +67,8 @@ def carry_out(
     with scratch() as folder, results(out) as memory, watching(lab.name) as watch:
         loaded = module or lab_runs.example_module(folder)
         specs = [lab_runs.combination_of(run, variants[0], loaded).spec for run in lab.runs]
-        references = References(way_to_workers(ready_lab(), specs, workers, None), memory, watch)
+        ready = ready_lab(spec.kernel for spec in specs)
+        references = References(way_to_workers(ready, specs, workers, None), memory, watch)
         points = {
             (variant, run.name): [
                 references.point(lab_runs.combination_of(run, variant, loaded), seed)

@@ -13,7 +13,7 @@ from labs.definition.lab_runs import run_folder
 from labs.measuring.lab_measures import Values, values_of
 from labs.student import checking, packing, starting
 from labs.student.student_runs import carry_out_run, missing_runs
-from testbed.lab.ready import lab as ready_lab
+from testbed.lab.ready import lab_for
 
 
 def start(
@@ -35,7 +35,7 @@ def start(
 def run(assignment: Assignment) -> dict[str, Path]:
     """Do the runs that are not done yet; every run's directory by its name."""
     for lab_run in missing_runs(assignment):
-        carry_out_run(assignment, lab_run, "virtual", ready_lab)
+        carry_out_run(assignment, lab_run, "virtual", lab_for)
     folders = {
         lab_run.name: run_folder(assignment.folder, lab_run.name) for lab_run in assignment.lab.runs
     }

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from analysis.records.problems import Problems
 from analysis.records.run_directory import read_run
+from experiments.running.run_options import refuse_kernel
 from experiments.running.seed import limits_for
 from experiments.running.session import RunRequest, carry_out, choose
 from labs.definition.assignment import Assignment
@@ -25,16 +26,19 @@ def missing_runs(assignment: Assignment) -> list[LabRun]:
 
 
 def carry_out_run(
-    assignment: Assignment, run: LabRun, testbed: str, ready: Callable[[], Lab]
+    assignment: Assignment, run: LabRun, testbed: str, ready: Callable[[Iterable[str]], Lab]
 ) -> Path:
     """Carry one run out and return its directory.
 
+    `ready` gives the lab with the kernels that specs name.
     Raises TcplabError, with what was measured kept.
     """
     module = assignment.folder / MODULE if run.module else None
     combination = combination_of(run, assignment.variant, module)
     testbed_kind = choose(testbed)
-    lab = ready() if testbed_kind == "virtual" else None
+    if testbed_kind == "native":
+        refuse_kernel(combination.spec)
+    lab = ready([combination.spec.kernel]) if testbed_kind == "virtual" else None
     if lab:
         build_all(combination.spec.modules, lab)
     out = assignment.folder / FOLDER / run.name

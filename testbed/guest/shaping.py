@@ -11,9 +11,9 @@ flight; in Mininet's TCLink one netem holds both, and HTB over netem falls far s
 rates.
 
 In the lab kernel the rate is a line: each packet takes its own time on it, and the next one leaves
-the queue when it is through (testbed/lab/kernel/lab.patch: tbf with a burst below the MTU). A stock
-kernel has a token bucket only, which lets a lone packet and a burst through at once; it needs one,
-since its timers may be late.
+the queue when it is through (line.patch of testbed/lab/kernel: tbf with a burst below the MTU). A
+stock kernel has a token bucket only, which lets a lone packet and a burst through at once; it needs
+one, since its timers may be late.
 """
 
 from __future__ import annotations

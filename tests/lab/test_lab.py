@@ -19,7 +19,7 @@ def kitchen(oven: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         oven.recipe("init", "i", "init", "confine"),
         oven.recipe("image", "s", "image.squashfs"),
     ]
-    monkeypatch.setattr(lab_module, "_recipes", lambda source=None: recipes)
+    monkeypatch.setattr(lab_module, "_recipes", lambda kernel=None, source=None: recipes)
 
 
 def command(*arguments: str) -> Result:
@@ -40,7 +40,7 @@ def test_whatever_changes_changes_the_whole_digest(
     before = lab_module.lab().digests
     recipes = lab_module._recipes()
     other = [*recipes[:2], oven.recipe("image", "t", "image.squashfs")]
-    monkeypatch.setattr(lab_module, "_recipes", lambda source=None: other)
+    monkeypatch.setattr(lab_module, "_recipes", lambda kernel=None, source=None: other)
     after = lab_module.lab().digests
     assert after["kernel"] == before["kernel"]
     assert after["whole"] != before["whole"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,10 @@ import pytest
 from testbed.lab.image import image_recipe as image
 from testbed.lab.kernel import kernel_recipe as kernel
 from testbed.lab.kernel import kernel_source
+from testbed.lab.kernel.kernel_choice import LAB_KERNEL
+from testbed.lab.kernel.kernel_recipe import KernelBuild
+from testbed.lab.kernel.kernel_version import PATCHES, all_series, as_numbers, kernel_version
+from testbed.lab.kernel.own_source import OwnTarball
 from testbed.recipes import apt, building
 from testbed.recipes.building import LineReport, Workshop
 from topologies.errors import CommandError, TcplabError
@@ -23,17 +28,22 @@ def workshop(tmp_path: Path, report: Any) -> Workshop:
     return Workshop(tmp_path / "work", tmp_path / "log", report)
 
 
-def test_sources_are_pinned() -> None:
-    pinned = kernel_source.pinned()
-    assert len(pinned.sha256) == 64
-    assert pinned.version.startswith(pinned.package.removeprefix("linux-source-"))
-    assert pinned.package_version.startswith(pinned.version)
-    assert pinned.version in pinned.url
-    assert pinned.steps > 1000
+@pytest.mark.parametrize("series", all_series())
+def test_sources_are_pinned(series: str) -> None:
+    version = kernel_version(series)
+    assert version.version.startswith(f"{series}.")
+    assert as_numbers(version.since) <= as_numbers(version.version)
+    assert version.version in version.url
+    assert not version.package or len(version.sha256) == 64
+    assert version.steps > 100
 
 
-def test_every_line_of_the_configuration_is_an_option_or_a_comment() -> None:
-    lines = (kernel_source.HERE / "lab.config").read_text().splitlines()
+@pytest.mark.parametrize("series", all_series())
+def test_patches_and_configuration_of_a_version_are_there(series: str) -> None:
+    version = kernel_version(series)
+    assert version.patches
+    assert all(patch.read_text().count("\n--- ") for patch in version.patch_files)
+    lines = version.config_file.read_text().splitlines()
     assert not [line for line in lines if line and not line.startswith(("# ", "CONFIG_"))]
 
 
@@ -41,7 +51,8 @@ def test_a_named_tarball_is_used_and_said_not_to_be_pinned(
     workshop: Workshop, report: Any, tmp_path: Path
 ) -> None:
     (tmp_path / "linux-9.9.tar.xz").write_bytes(b"kernel")
-    source = kernel_source.obtain(workshop, tmp_path / "linux-9.9.tar.xz")
+    tarball = OwnTarball(tmp_path / "linux-9.9.tar.xz")
+    source = kernel_source.obtain(workshop, kernel_version(), tarball)
     assert not source.pinned
     assert (workshop.folder / kernel_source.TARBALL).read_bytes() == b"kernel"
     assert "not the pinned file" in report.notes[0]
@@ -49,7 +60,7 @@ def test_a_named_tarball_is_used_and_said_not_to_be_pinned(
 
 def test_a_named_tarball_that_is_not_there_is_an_error(workshop: Workshop, tmp_path: Path) -> None:
     with pytest.raises(TcplabError, match="is not a file"):
-        kernel_source.obtain(workshop, tmp_path / "none.tar.xz")
+        kernel.build_kernel(workshop, LAB_KERNEL, tmp_path / "none.tar.xz")
 
 
 def test_no_source_anywhere_names_every_place(
@@ -61,8 +72,8 @@ def test_no_source_anywhere_names_every_place(
 
     for place in ("installed", "from_package", "from_kernel_org", "from_newer_package"):
         monkeypatch.setattr(kernel_source, place, nowhere)
-    with pytest.raises(TcplabError, match="TCPLAB_KERNEL_SOURCE") as caught:
-        kernel_source.obtain(workshop, None)
+    with pytest.raises(TcplabError, match=r"kernel build 7\.2 --source") as caught:
+        kernel_source.obtain(workshop, kernel_version())
     assert caught.value.problem.count("no road leads there") == 4
 
 
@@ -72,47 +83,41 @@ def test_kernel_org_is_checked_against_its_list(
     site = tmp_path / "site"
     site.mkdir()
     (site / "linux-7.2.tar.xz").write_bytes(b"kernel")
-    pinned = {
-        **vars(kernel_source.pinned()),
-        "url": (site / "linux-7.2.tar.xz").as_uri(),
-        "url_sha256": "",
-    }
+    version = replace(kernel_version(), url=(site / "linux-7.2.tar.xz").as_uri())
     digest = subprocess.run(
         ["sha256sum", "linux-7.2.tar.xz"], cwd=site, capture_output=True, text=True
     ).stdout
     (site / "sha256sums.asc").write_text(f"-----BEGIN PGP SIGNED MESSAGE-----\n\n{digest}")
-    assert kernel_source.from_kernel_org(workshop, kernel_source.PinnedSource(**pinned)).endswith(
-        "linux-7.2.tar.xz"
-    )
+    assert kernel_source.from_kernel_org(workshop, version).endswith("linux-7.2.tar.xz")
     (site / "linux-7.2.tar.xz").write_bytes(b"evil")
     with pytest.raises(TcplabError, match="does not have the SHA-256"):
-        kernel_source.from_kernel_org(workshop, kernel_source.PinnedSource(**pinned))
+        kernel_source.from_kernel_org(workshop, version)
 
 
 @pytest.mark.parametrize(
     ("package", "expected"), [("linux-source-7.2", (7, 2)), ("linux-source-7.10", (7, 10))]
 )
 def test_series_are_compared_as_numbers(package: str, expected: tuple[int, ...]) -> None:
-    assert kernel_source.series(package) == expected
+    assert kernel_source.numbers_of(package) == expected
 
 
 def test_a_patch_that_does_not_fit_is_one_clear_error(workshop: Workshop) -> None:
     (workshop.folder / "tree/arch/um").mkdir(parents=True)
     (workshop.folder / "tree/arch/um/Kconfig").write_text("something else\n")
     source = kernel_source.ObtainedSource("linux-9.9.tar.xz", "0", pinned=False)
-    with pytest.raises(TcplabError, match=r"lab.patch does not apply to linux-9\.9\.tar\.xz"):
-        kernel.apply(workshop, kernel_source.HERE / "lab.patch", source)
+    with pytest.raises(TcplabError, match=r"hz.patch does not apply to linux-9\.9\.tar\.xz"):
+        kernel.apply(workshop, PATCHES / "hz.patch", source, kernel_version())
 
 
 def test_a_lost_option_is_named(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
     (workshop.folder / "tree").mkdir()
-    config = (kernel_source.HERE / "lab.config").read_text()
+    config = kernel_version().config_file.read_text()
     (workshop.folder / "tree/.config").write_text(config.replace("CONFIG_NET_SCH_NETEM=y", ""))
     monkeypatch.setattr(Workshop, "run", lambda *_, **__: "")
     with pytest.raises(
         TcplabError, match=r"does not take these lines of lab\.config: CONFIG_NET_SCH_NETEM=y"
     ):
-        kernel.configure(workshop)
+        kernel.configure(KernelBuild(kernel_version(), LAB_KERNEL, None, workshop))
 
 
 def test_a_full_disk_is_noticed_before_the_build(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""The page of two kernels beside each other."""

@@ -1,0 +1,131 @@
+"""The page of two kernels beside each other: what differs, drawn and as tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any, Literal
+
+from analysis.measures.run_results import written
+from analysis.records.kernel_folder import KernelComparisonRecord, KernelFigure, read_comparison
+from analysis.rendering import page_files
+from analysis.reporting.run_pictures import Picture
+from analysis.statistics.metric_wording import probability
+from analysis.statistics.paired_tests import Paired
+from analysis.statistics.paired_wording import estimate, interval
+
+DIFFERENT = ("larger", "smaller")
+Scale = Literal["ratio", "difference"]
+
+
+@dataclass(frozen=True)
+class KernelReport:
+    """A comparison, and its page."""
+
+    record: KernelComparisonRecord
+    page: Path
+
+    @property
+    def sound(self) -> bool:
+        """Whether all ran and was proved."""
+        facts = self.record.facts
+        return facts.status == "complete" and not facts.failures
+
+    @property
+    def names(self) -> tuple[str, str]:
+        old, new = self.record.facts.kernels
+        return old.name, new.name
+
+    @property
+    def headline(self) -> str:
+        """How many figures differ, in a sentence."""
+        counts = Counter(figure.verdict for figure in self.record.figures)
+        old, new = self.names
+        shown = f"{counts['larger']} larger and {counts['smaller']} smaller"
+        if not counts["larger"] + counts["smaller"]:
+            shown = "none that is shown to differ"
+        return (
+            f"Of {len(self.record.figures)} figures, Linux {new} has {shown} compared with Linux"
+            f" {old}; {counts['alike']} are alike but for"
+            f" {100 * self.record.facts.least:g} %, and of {counts['not shown to differ']} the"
+            " seeds do not tell."
+        )
+
+
+def make_kernel_report(path: Path, out: Path | None = None) -> KernelReport:
+    """Write kernels.html and plots/ into `out`, or into the comparison's folder.
+
+    Raises UsageError if there is no comparison, TcplabError if it cannot be used or written.
+    """
+    record, folder = read_comparison(path), out or path
+    report = KernelReport(record, folder / "kernels.html")
+    page_files.write(folder, _files(report), "kernels FOLDER")
+    return report
+
+
+def _files(report: KernelReport) -> Iterator[tuple[str, bytes]]:
+    picture = _picture(report)
+    if picture:
+        yield f"plots/{picture.name}", picture.png
+    context = {
+        "report": report,
+        "facts": report.record.facts,
+        "names": report.names,
+        "picture": picture,
+        "cases": [
+            (case, [row(figure) for figure in case.figures]) for case in report.record.facts.cases
+        ],
+    }
+    yield "kernels.html", page_files.render("kernels.html", context).encode()
+
+
+def row(figure: KernelFigure) -> dict[str, Any]:
+    """A line of a table."""
+    pair = pair_of(figure)
+    return {
+        "of": figure.of,
+        "title": figure.title + (f", {figure.unit}" if figure.unit else ""),
+        "old": _median(figure.old),
+        "new": _median(figure.new),
+        "estimate": estimate(pair, figure.unit) if pair else "",
+        "interval": interval(pair).removeprefix("95 % interval ") if pair else "",
+        "p": probability(figure.p),
+        "verdict": figure.verdict,
+    }
+
+
+def pair_of(figure: KernelFigure) -> Paired | None:
+    """How the second kernel differs from the first; None if no seed has both."""
+    if figure.estimate is None:
+        return None
+    scale: Scale = "difference" if figure.scale == "difference" else "ratio"
+    return Paired(scale, figure.estimate, figure.low, figure.high, figure.count, figure.p)
+
+
+def _median(values: Sequence[float]) -> str:
+    return written(median(values)) if values else "-"
+
+
+def _picture(report: KernelReport) -> Picture | None:
+    """All ratios on one axis; what is compared by differences is in the tables only."""
+    from analysis.figures.kernel_ratios import RatioMark, draw
+
+    marks = [
+        RatioMark(
+            f"{figure.title}: {figure.of}", pair.estimate, pair.low, pair.high, figure.verdict
+        )
+        for figure in report.record.figures
+        if (pair := pair_of(figure)) and pair.scale == "ratio" and pair.low and pair.high
+    ]
+    if not marks:
+        return None
+    old, new = report.names
+    caption = (
+        "A dot is the typical ratio over the seeds, its bar the 95 % interval. Red: shown to be"
+        " larger on the second kernel; blue: smaller; grey: alike, or not shown to differ."
+    )
+    drawn = draw(marks, f"Linux {new} divided by Linux {old}")
+    return Picture("ratios.png", f"What Linux {new} does otherwise than {old}", caption, drawn)

@@ -1,0 +1,81 @@
+"""The comparison of two kernels in a folder: comparison.json as frozen records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from msgspec import Struct
+
+from analysis.records.json_reader import read_main
+from analysis.records.manifest import Provenance
+
+NEWEST_FORMAT = 1
+"""The newest comparison.json format that this analysis understands."""
+
+
+class ComparedKernel(Struct, frozen=True):
+    """One of the two kernels."""
+
+    name: str = "unnamed"
+    release: str = ""
+    digest: str = ""
+
+
+class KernelFigure(Struct, frozen=True):
+    """A figure on both kernels: the known values, and how the second differs over `count` seeds."""
+
+    of: str = ""
+    title: str = ""
+    unit: str = ""
+    old: tuple[float, ...] = ()
+    new: tuple[float, ...] = ()
+    scale: str = "ratio"
+    count: int = 0
+    estimate: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float = 1.0
+    verdict: str = "not shown to differ"
+
+
+class ComparedCase(Struct, frozen=True):
+    """A case of the standing set with its figures."""
+
+    name: str = "unnamed"
+    sentence: str = ""
+    figures: tuple[KernelFigure, ...] = ()
+
+
+class ComparisonFile(Provenance, frozen=True):
+    """comparison.json; `least` is the share by which figures must differ to count."""
+
+    kernels: tuple[ComparedKernel, ...] = (ComparedKernel(), ComparedKernel())
+    seeds: tuple[int, ...] = ()
+    least: float = 0.01
+    cases: tuple[ComparedCase, ...] = ()
+    left_out: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class KernelComparisonRecord:
+    """What comparison.json says."""
+
+    path: Path
+    facts: ComparisonFile
+
+    @property
+    def figures(self) -> list[KernelFigure]:
+        return [figure for case in self.facts.cases for figure in case.figures]
+
+
+def read_comparison(path: Path) -> KernelComparisonRecord:
+    """The comparison in `path`.
+
+    Raises UsageError if there is none, TcplabError if it cannot be used.
+    """
+    name, command = "comparison.json", "./tcplab kernel compare"
+    return KernelComparisonRecord(
+        path, read_main(ComparisonFile, path, name, command, NEWEST_FORMAT)
+    )

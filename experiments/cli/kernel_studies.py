@@ -1,0 +1,146 @@
+"""`tcplab kernel compare` and `bisect`: what a kernel does otherwise, and since which commit."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from experiments.cli.messages import one_clear_message, ready_lab
+from experiments.running.report_process import make_page
+from topologies.errors import TcplabError, UsageError
+
+DIFFERENT = 3
+"""The exit status if a difference is shown, which is no failure of the comparison."""
+_SEEDS = 12
+_LONGEST = 1800.0  # wall seconds of one point
+
+
+@click.command("compare")
+@click.argument("old", metavar="KERNEL")
+@click.argument("new", metavar="KERNEL")
+@click.option(
+    "--seeds",
+    type=click.IntRange(1, 1000),
+    default=_SEEDS,
+    show_default=True,
+    metavar="NUMBER",
+    help="Seeds; with fewer than the default nothing can be shown of so many figures.",
+)
+@click.option(
+    "--only", "names", multiple=True, metavar="CASE", help="Only this case; may be repeated."
+)
+@click.option("--workers", type=click.IntRange(1, 10_000), metavar="NUMBER", help="Guests at once.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("runs"),
+    show_default=True,
+    help="Folder that keeps the runs.",
+)
+def compare_command(
+    old: str, new: str, seeds: int, names: tuple[str, ...], workers: int | None, out: Path
+) -> None:
+    """Run a standing set of experiments on two kernels and say what differs.
+
+    Ends with 0 if no difference is shown, with 3 if one is, with 1 or 2 if something failed.
+    """
+    with one_clear_message():
+        folder = _compare(old, new, seeds, names, workers, out)
+        status = make_page("kernels", folder)
+        raise SystemExit(status or _status(folder))
+
+
+def _compare(
+    old: str, new: str, seeds: int, names: tuple[str, ...], workers: int | None, out: Path
+) -> Path:
+    from experiments.kernels.carrying_comparison import carry_out
+    from experiments.kernels.kernel_comparison import KernelPair
+    from experiments.kernels.standing_set import chosen_cases
+    from experiments.sweep.progress import watching
+    from experiments.sweep.running_points import way_to_workers
+    from testbed.lab.kernel.kernel_choice import chosen
+
+    cases = chosen_cases(names)
+    kernels = KernelPair(str(chosen(old)), str(chosen(new)))
+    specs = [case.spec for case in cases]
+    way = way_to_workers(ready_lab(kernels), specs, workers, None, _LONGEST)
+    with watching("compare") as watch:
+        return carry_out(kernels, cases, range(1, seeds + 1), out, way, watch)
+
+
+def _status(folder: Path) -> int:
+    from experiments.kernels.carrying_comparison import FILE
+
+    content = json.loads((folder / FILE).read_text())
+    if content["failures"]:
+        raise TcplabError(
+            f"{len(content['failures'])} runs failed or are not proved: {content['failures'][0]}",
+            "The page names all.",
+        )
+    verdicts = {figure["verdict"] for case in content["cases"] for figure in case["figures"]}
+    return DIFFERENT if verdicts & {"larger", "smaller"} else 0
+
+
+@click.command("bisect")
+@click.argument("clone", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.argument("good")
+@click.argument("bad")
+@click.option("--experiment", "name", default="sack", show_default=True, help="What is run.")
+@click.option(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set as for `tcplab run`."
+)
+@click.option("--metric", default="goodput_kbit_s", show_default=True, help="What is measured.")
+@click.option("--condition", default="", metavar="NAME", help="Under which condition.  [all]")
+@click.option("--above", type=float, metavar="VALUE", help="Bad is a median above that.")
+@click.option("--below", type=float, metavar="VALUE", help="Bad is a median below that.")
+@click.option("--seeds", type=click.IntRange(1, 1000), default=6, show_default=True)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("runs"),
+    show_default=True,
+    help="Folder that keeps the runs.",
+)
+def bisect_command(
+    clone: Path,
+    good: str,
+    bad: str,
+    name: str,
+    settings: tuple[str, ...],
+    metric: str,
+    condition: str,
+    above: float | None,
+    below: float | None,
+    seeds: int,
+    out: Path,
+) -> None:
+    """Find the commit in the git clone CLONE, between GOOD and BAD, that made a measure bad.
+
+    A kernel is built for each commit that is tried: minutes each. The clone is not changed.
+    """
+    with one_clear_message():
+        from experiments.definition.catalogue import find
+        from experiments.kernels.commit_search import CommitSearch
+        from experiments.kernels.measured_commit import MeasuredFigure
+        from experiments.sweep.progress import watching
+
+        if (above is None) == (below is None):
+            raise UsageError("What is bad is not said.", "Give --above VALUE or --below VALUE.")
+        figure = MeasuredFigure(find(name), settings, metric, condition, range(1, seeds + 1))
+        limit, sign = (above, 1) if above is not None else (below, -1)
+        with watching("bisect") as watch:
+            search = CommitSearch(
+                clone,
+                lambda commit: figure.measured(f"{clone}@{commit}", out, ready_lab, watch),
+                lambda value: sign * value > sign * (limit or 0.0),
+                watch.note,
+            )
+            suspects = search.first_bad(good, bad)
+        if len(suspects) == 1:
+            click.echo(f"The first bad commit is {search.subject(suspects[0])}")
+        else:
+            click.echo("The first bad commit is one of these; the others could not be built:")
+            for commit in suspects:
+                click.echo(f"  {search.subject(commit)}")

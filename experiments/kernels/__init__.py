@@ -1,0 +1,1 @@
+"""Kernels beside each other: a standing set of experiments, and the search for a commit."""

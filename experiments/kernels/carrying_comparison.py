@@ -1,0 +1,98 @@
+"""Two kernels compared: what is not known is run, and the result gets a folder of the store."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import testbed
+from experiments.kernels.kernel_comparison import (
+    KernelComparison,
+    KernelPair,
+    described,
+    points,
+    runnable,
+)
+from experiments.kernels.standing_set import KernelCase
+from experiments.running.session import hand_over, lab_facts
+from experiments.running.store import new_run
+from experiments.sweep.point import origin
+from experiments.sweep.point_store import results
+from experiments.sweep.running_points import PointRunner, Watch, run_points
+from testbed.lab.kernel.kernel_choice import chosen
+from testbed.lab.ready import built_lab
+from topologies.errors import UsageError
+
+FOLDER = "kernels"
+FILE = "comparison.json"
+
+
+def carry_out(
+    kernels: KernelPair,
+    cases: Sequence[KernelCase],
+    seeds: Sequence[int],
+    out: Path,
+    way: PointRunner,
+    watch: Watch,
+) -> Path:
+    """Run what is not known yet, and return the finished folder with comparison.json.
+
+    What was run is kept in any case: the same call goes on. Raises UsageError if the kernels are
+    the same, byte for byte.
+    """
+    facts = {kernel: _facts(kernel) for kernel in kernels}
+    _require_two(kernels, facts)
+    kept, left_out = runnable(cases, kernels)
+    comparison = KernelComparison(kernels, kept, seeds)
+    begun, status = time.monotonic(), "interrupted"
+    started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    with results(out) as memory, new_run(out / FOLDER, "compare") as run:
+        try:
+            wanted = points(comparison, origin(way.lab))
+            known = memory.done(wanted)
+            watch.wanted(len(wanted), len(known))
+            for key, record in known.items():
+                point, kernel, case = wanted[key]
+                comparison.records[kernel, case, point.seed] = record
+            missing = [point for key, (point, _, _) in wanted.items() if key not in known]
+            for point, record in run_points(missing, way, memory, watch):
+                _, kernel, case = wanted[point.key]
+                comparison.records[kernel, case, point.seed] = record
+            status = "complete"
+        finally:
+            content = {
+                "id": run.identifier,
+                "tcplab": testbed.VERSION,
+                "started": started,
+                "status": status,
+                "wall_seconds": round(time.monotonic() - begun, 3),
+                **described(comparison, facts, left_out),
+            }
+            (run.folder / FILE).write_text(json.dumps(content, indent=1) + "\n")
+            manifest = {"kind": "kernels", "experiment": "compare", "status": status}
+            folder = run.finish(manifest | lab_facts(way.lab) | {"started": started})
+            hand_over(folder)
+    return folder
+
+
+def _facts(kernel: str) -> dict[str, Any]:
+    """What a page says of a kernel."""
+    ready = built_lab(kernel)
+    return {
+        "name": chosen(kernel).name,
+        "release": ready.kernel_release,
+        "digest": ready.digests["kernel"],
+    }
+
+
+def _require_two(kernels: KernelPair, facts: dict[str, dict[str, Any]]) -> None:
+    if facts[kernels.old]["digest"] == facts[kernels.new]["digest"]:
+        raise UsageError(
+            f"{facts[kernels.old]['name']} and {facts[kernels.new]['name']} are the same kernel,"
+            " byte for byte.",
+            "Compare it with another; a patch that changes no code changes nothing.",
+        )

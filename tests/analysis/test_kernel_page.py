@@ -1,0 +1,149 @@
+"""The page of two kernels, of comparisons whose truth is known, and what counts as a difference."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis.pages.kernels.kernel_page import make_kernel_report
+from analysis.pages.kernels.kernel_terminal import print_kernels
+from analysis.records.row_columns import GOODPUT, SECONDS
+from experiments.kernels.kernel_comparison import (
+    KernelComparison,
+    KernelPair,
+    described,
+    runnable,
+    value_in,
+)
+from experiments.kernels.standing_set import KernelCase, KernelMeasure, chosen_cases, standing_set
+from topologies.errors import UsageError
+
+SEEDS = range(1, 13)
+FACTS = {
+    name: {"name": name, "release": f"{name}.0", "digest": name * 8} for name in ("6.1", "7.2")
+}
+
+
+def record(goodput: float, status: str = "complete") -> dict[str, Any]:
+    """A run of the case `marking` in which everything measured is proportional to `goodput`."""
+    row = {"condition": "ecn", "flow": "ecn", "goodput_kbit_s": goodput, "rtt_median_ms": 41.0}
+    return {
+        "status": status,
+        "problem": "broken\nin two",
+        "rows": [row | {"retransmitted_percent": 0}],
+    }
+
+
+def compared(factor: float, noise: float = 0.02) -> KernelComparison:
+    """A comparison in which the second kernel's goodput is `factor` times the first's."""
+    comparison = KernelComparison(KernelPair("6.1", "7.2"), chosen_cases(("marking",)), SEEDS)
+    chance = random.Random(7)
+    for seed in SEEDS:
+        luck = chance.uniform(0.5, 2)
+        for kernel, times in (("6.1", 1.0), ("7.2", factor)):
+            goodput = 19000 * luck * times * chance.uniform(1 - noise, 1 + noise)
+            comparison.records[kernel, "marking", seed] = record(goodput)
+    return comparison
+
+
+def verdicts(comparison: KernelComparison) -> list[str]:
+    return [figure.verdict for figure in comparison.figures()]
+
+
+def test_a_difference_is_found_whatever_the_luck_of_a_seed() -> None:
+    assert verdicts(compared(1.2)) == ["larger", "alike", "alike"]
+    assert verdicts(compared(0.8)) == ["smaller", "alike", "alike"]
+
+
+def test_too_small_a_difference_does_not_count() -> None:
+    assert verdicts(compared(1.004, 0.0))[0] == "alike"
+    assert verdicts(compared(1.0, 0.2))[0] == "not shown to differ"
+
+
+def test_no_difference_is_shown_by_few_seeds() -> None:
+    comparison = compared(1.5)
+    comparison.seeds = range(1, 5)
+    assert verdicts(comparison)[0] == "not shown to differ"
+
+
+def test_a_figure_may_be_the_largest_of_all_flows() -> None:
+    rows = [
+        {"condition": "cubic", "flow": name, "seconds": at} for name, at in (("a", 1), ("b", 3))
+    ]
+    rows += [{"condition": "reno", "flow": "a", "seconds": 9}, {**rows[0], "seconds": None}]
+    whole = {"rows": rows}
+    assert value_in(whole, KernelMeasure("", "cubic", SECONDS)) == 2
+    assert value_in(whole, KernelMeasure("", "cubic", SECONDS, pick="largest")) == 3
+    assert value_in(whole, KernelMeasure("", "cubic", SECONDS, "b")) == 3
+    assert str(value_in({"rows": []}, KernelMeasure("", "cubic", GOODPUT))) == "nan"
+
+
+def write(folder: Path, comparison: KernelComparison, **changed: Any) -> Path:
+    content = {"id": "now", "status": "complete", **described(comparison, FACTS, []), **changed}
+    (folder / "comparison.json").write_text(json.dumps(content))
+    return folder
+
+
+def test_the_page_says_what_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = make_kernel_report(write(tmp_path, compared(1.2)))
+    assert report.sound
+    sentence = (
+        "Of 3 figures, Linux 7.2 has 1 larger and 0 smaller compared with Linux 6.1; 2 are alike"
+        " but for 1 %, and of 0 the seeds do not tell."
+    )
+    page = report.page.read_text()
+    assert sentence in page
+    assert 'class="verdict larger">larger' in page
+    assert "SHA-256 <code>7.27.2" in page
+    assert (tmp_path / "plots/ratios.png").read_bytes().startswith(b"\x89PNG")
+    print_kernels(report)
+    printed = capsys.readouterr().out
+    assert sentence in printed
+    assert "Goodput at the" in printed
+
+
+def test_a_run_that_failed_is_named_and_makes_the_page_unsound(tmp_path: Path) -> None:
+    comparison = compared(1.2)
+    comparison.records["7.2", "marking", 3] = record(0, "unproved") | {"rows": []}
+    report = make_kernel_report(write(tmp_path, comparison))
+    assert not report.sound
+    assert "marking on 7.2, seed 3: broken" in report.page.read_text()
+
+
+def test_a_strangers_file_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"comparison\.json"):
+        make_kernel_report(tmp_path)
+    page = make_kernel_report(write(tmp_path, compared(1.0), id="<script>", cases=[])).page
+    assert "<script>" not in page.read_text()
+
+
+def test_every_case_can_run_and_measures_what_it_has() -> None:
+    for case in standing_set():
+        conditions = {condition.name for condition in case.spec.conditions}
+        flows = {"", *(flow.name for flow in case.spec.flows)}
+        assert {measure.condition for measure in case.measures} == conditions
+        assert {measure.flow for measure in case.measures} <= flows
+    with pytest.raises(UsageError, match="There is no case 'nothing'"):
+        chosen_cases(("nothing",))
+
+
+def test_what_a_kernel_lacks_is_left_out_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    (buffers,) = chosen_cases(("buffers",))
+
+    def refuse(spec: Any) -> None:
+        if spec.kernel == "6.1" and spec.conditions[0].name == "bbr":
+            raise UsageError("6.1 has no bbr.")
+
+    monkeypatch.setattr("experiments.kernels.kernel_comparison.refuse_what_is_lacking", refuse)
+    kept, reasons = runnable((buffers,), KernelPair("6.1", "7.2"))
+    assert reasons == ["bbr is left out: 6.1 has no bbr."]
+    assert names(kept[0]) == {"cubic", "reno"}
+    assert {measure.condition for measure in kept[0].measures} == {"cubic", "reno"}
+
+
+def names(case: KernelCase) -> set[str]:
+    return {condition.name for condition in case.spec.conditions}
