@@ -41,6 +41,7 @@ IMAGE = {
     "gcc": "gcc",
     "/usr/share/keyrings/debian-archive-keyring.gpg": "debian-archive-keyring",
 }
+PACKETDRILL = {"git": "git"}
 KINDS = {
     "light": {**ALWAYS, **REPORT},
     "run": {**ALWAYS, **REPORT, **VIRTUAL},
@@ -57,7 +58,7 @@ MORE_TESTS = {
 }
 """Tests that need these are skipped with that reason; root, who tests submissions, gets them."""
 
-TOOLS = {**MORE_TESTS, **ALWAYS, **REPORT, **VIRTUAL, **NATIVE, **KERNEL, **IMAGE}
+TOOLS = {**MORE_TESTS, **ALWAYS, **REPORT, **VIRTUAL, **NATIVE, **KERNEL, **IMAGE, **PACKETDRILL}
 
 
 def present(tool: str) -> bool:
