@@ -29,6 +29,9 @@ TRAVELLING = [
     "experiments/reordering_proof.py",
 ]
 
+MEASURING = ("published", "sweep", "reproduce", "kernels")
+"""Folders of experiments that compare what was measured."""
+
 
 def imported(file: Path) -> set[str]:
     names = set()
