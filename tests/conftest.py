@@ -26,6 +26,11 @@ def signals_of_a_terminal() -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
+        "--kernels",
+        action="store_true",
+        help="Build the other kernels of the lab that Debian has, and test on them.",
+    )
+    parser.addoption(
         "--kills",
         type=int,
         default=8,

@@ -18,7 +18,7 @@ _NAME = 12  # characters of a commit's name that people see
 
 
 @dataclass(frozen=True)
-class Trial:
+class TriedCommit:
     """What a commit gave: the measured value, None if it could not be built or run."""
 
     commit: str
@@ -38,7 +38,7 @@ class CommitSearch:
     measure: Callable[[str], float | None]
     is_bad: Callable[[float], bool]
     tell: Callable[[str], None]
-    trials: list[Trial] = field(default_factory=list)
+    trials: list[TriedCommit] = field(default_factory=list)
 
     def first_bad(self, good: str, bad: str) -> list[str]:
         """The commit after which the measure is bad.
@@ -72,11 +72,11 @@ class CommitSearch:
                 "Choose another revision, metric or limit.",
             )
 
-    def _try(self, commit: str, left: int = 0) -> Trial:
+    def _try(self, commit: str, left: int = 0) -> TriedCommit:
         more = f", about {round(log2(left + 1))} more to try" if left else ""
         self.tell(f"Trying {self.subject(commit)}{more} ...")
         value = self.measure(commit)
-        trial = Trial(commit, value, value is not None and self.is_bad(value))
+        trial = TriedCommit(commit, value, value is not None and self.is_bad(value))
         word = "skipped" if value is None else "bad" if trial.is_bad else "good"
         self.tell(f"{commit[:_NAME]} is {word}: {_written(value)}.")
         self.trials.append(trial)

@@ -14,7 +14,7 @@ from testbed.lab.kernel.kernel_choice import LAB_KERNEL, KernelChoice, chosen, i
 from testbed.lab.kernel.kernel_recipe import kernel_recipe
 from testbed.lab.kernel.kernel_version import DEFAULT, all_series, series_of
 from testbed.lab.kernel.own_source import OwnRevision, OwnTarball, OwnTree, own_source, version_in
-from topologies.errors import CommandError, TcplabError, UsageError
+from topologies.errors import TcplabError, UsageError
 
 MAKEFILE = "# SPDX\nVERSION = 7\nPATCHLEVEL = 1\nSUBLEVEL = 3\nEXTRAVERSION =\n"
 
@@ -111,9 +111,13 @@ def test_a_tree_is_another_when_a_file_is(clone: Path) -> None:
     assert own_source(f"{clone}@net-next").digest() == own_source(f"{clone}@HEAD").digest()
 
 
-def test_a_revision_that_is_not_there_is_git_s_own_error(clone: Path) -> None:
-    with pytest.raises(CommandError):
+def test_a_revision_that_is_not_there_is_refused(clone: Path) -> None:
+    with pytest.raises(UsageError, match="has no revision 'no-such-branch'"):
         chosen(f"{clone}@no-such-branch")
+    git(clone, "rm", "Makefile")
+    git(clone, "commit", "--message=no kernel")
+    with pytest.raises(UsageError, match="it has no Makefile"):
+        chosen(f"{clone}@HEAD")
 
 
 def test_patches_follow_a_plus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

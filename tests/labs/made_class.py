@@ -105,7 +105,7 @@ def _run(student: Student, lab: LabSpec, folder: Path) -> None:
     if not student.kind.runs:
         return
     ready = the_lab()
-    place = carry_out_run(student.assignment, lab.runs[0], "virtual", lambda: ready)
+    place = carry_out_run(student.assignment, lab.runs[0], "virtual", lambda _kernels: ready)
     values = values_of(str(place))["values"]
     runs = {LAB: MeasuredRun(tuple(values.values()))}
     student.key = lab_catalogue.key_module(LAB).key(

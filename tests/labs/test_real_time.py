@@ -133,7 +133,7 @@ def virtual_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Pat
 
     def run(seed: int) -> Path:
         other = Assignment(place / str(seed), lab, replace(begun.variant, seed=seed))
-        return carry_out_run(other, lab.runs[0], "virtual", lambda: ready)
+        return carry_out_run(other, lab.runs[0], "virtual", lambda _kernels: ready)
 
     return run
 

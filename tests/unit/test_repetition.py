@@ -110,7 +110,7 @@ def test_a_file_that_one_of_them_lacks_differs(run: Path, carried: Path, missing
 def test_the_command_says_it_and_ends_so(
     run: Path, carried: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(verify_command, "ready_lab", lambda: LAB)
+    monkeypatch.setattr(verify_command, "ready_lab", lambda _kernels: LAB)
     done = CliRunner().invoke(verify_command.verify, [str(run)])
     assert (done.exit_code, done.stdout.partition(":")[0]) == (0, "The same, byte by byte")
     (run / "raw/seed-1/sack_on/counters.json").write_text("[]")

@@ -99,7 +99,13 @@ class OwnRevision:
         return _git(self.clone, "rev-parse", "--verify", f"{self.revision}^{{tree}}").strip()
 
     def makefile(self) -> str:
-        return _git(self.clone, "show", f"{self.revision}:Makefile")
+        try:
+            return _git(self.clone, "show", f"{self.revision}:Makefile")
+        except CommandError as error:
+            raise UsageError(
+                f"{self} is no source of Linux: it has no Makefile.",
+                "Name a clone of a kernel's repository.",
+            ) from error
 
     def pack(self, target: Path) -> None:
         archive = ["archive", "--format=tar", "--prefix=linux/", "-o"]
@@ -122,8 +128,7 @@ def own_source(text: str) -> OwnSource:
     folder, at, revision = text.rpartition("@")
     clone = Path(folder).expanduser()
     if at and clone.is_dir():
-        _git(clone, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
-        return OwnRevision(clone, revision)
+        return OwnRevision(clone, _commit(clone, revision))
     raise UsageError(
         f"{text[:200]} is no kernel source.",
         "Name a linux-VERSION.tar.xz, a folder with a kernel's Makefile, or FOLDER@REVISION.",
@@ -139,6 +144,16 @@ def version_in(makefile: str) -> str:
             "Name a linux-VERSION.tar.xz, a tree, or a revision of a git clone.",
         )
     return ".".join(values.get(name, "0") for name in ("VERSION", "PATCHLEVEL", "SUBLEVEL"))
+
+
+def _commit(clone: Path, revision: str) -> str:
+    """The commit that the revision is now; a branch may go on meanwhile."""
+    try:
+        return _git(clone, "rev-parse", "--verify", f"{revision}^{{commit}}").strip()
+    except CommandError as error:
+        raise UsageError(
+            f"{clone} has no revision '{revision[:60]}'.", "See `git log` and `git branch --all`."
+        ) from error
 
 
 def _git(clone: Path, *words: str) -> str:
