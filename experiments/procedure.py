@@ -81,6 +81,8 @@ def _environment(spec: ExperimentSpec, live: LiveNetwork, job: JobContext) -> di
         "receiver_kib": _receive_kib(len(spec.flows)) if job.preload else None,
         "socket_sample_seconds": sampling_interval(len(spec.flows)),
         "baseline": baseline.HOST,
+        "shared_sysctls": sorted(live.shared_sysctls),
+        "absent_sysctls": sorted(live.absent_sysctls),
         "lines": live.has_lines,
         "same_draws": live.can_rewind,
         "asked_and_found": [asdict(setting) for setting in live.settings],

@@ -23,7 +23,8 @@ def network_namespace(pid: int) -> Iterator[None]:
 
     Raises OSError without CAP_SYS_ADMIN.
     """
-    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    # /proc/thread-self is younger than Linux 3.13.
+    home = os.open(f"/proc/self/task/{_libc.gettid()}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     try:
         target = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
         try:

@@ -48,7 +48,9 @@ class LiveNetwork:
 
     With `has_lines` its kernel is the lab's, where a shaped port is a line (testbed.guest.shaping).
     `rewindings` are the requests that rewind the chance of each shaped port, by the node whose
-    namespace it is in; None for one whose kernel cannot.
+    namespace it is in; None for one whose kernel cannot. `shared_sysctls` are those that the kernel
+    has only once, for all hosts, and `absent_sysctls` those of the baseline that it has not: both
+    of an old kernel.
     """
 
     topology: TopologySpec
@@ -56,6 +58,8 @@ class LiveNetwork:
     has_lines: bool = False
     settings: list[InterfaceSetting] = field(default_factory=list)
     rewindings: dict[str, list[rtnetlink.NetlinkRequest | None]] = field(default_factory=dict)
+    shared_sysctls: set[str] = field(default_factory=set)
+    absent_sysctls: set[str] = field(default_factory=set)
 
     def pid(self, node: str) -> int:
         """The process whose network namespace the node lives in."""
@@ -83,10 +87,25 @@ class LiveNetwork:
     def set_sysctls(self, node: str, values: dict[str, str]) -> dict[str, str]:
         """Set sysctls in the node's own namespace and return them as read back.
 
-        Raises TcplabError on a difference.
+        One that the kernel has only once is set for all. Raises TcplabError on a difference, and
+        for one that the kernel has not, unless that is the baseline's.
         """
         with network_namespace(self.pid(node)):
-            return {name: _set(node, name, value) for name, value in values.items()}
+            settings = {name: _set(node, name, value) for name, value in values.items()}
+        for name in [name for name, actual in settings.items() if actual is None]:
+            settings[name] = self._set_for_all(name, values[name])
+        return {name: actual for name, actual in settings.items() if actual is not None}
+
+    def _set_for_all(self, name: str, value: str) -> str | None:
+        """Set a sysctl in our own namespace, which in a guest is the first; None if it has none."""
+        actual = _set("all hosts", name, value)
+        if actual is None and baseline.HOST.get(name) != value:
+            raise TcplabError(
+                f"This kernel has no {name}, which was to be {value}.",
+                "Leave the setting out, or choose a kernel that has it (--kernel).",
+            )
+        (self.absent_sysctls if actual is None else self.shared_sysctls).add(name)
+        return actual
 
     def counters(self, node: str) -> dict[str, int]:
         """The node's own TCP, UDP and IP counters, named as nstat(8) names them."""
@@ -307,14 +326,16 @@ def _addressing(topology: TopologySpec, node: str) -> list[rtnetlink.NetlinkRequ
     ]
 
 
-def _set(node: str, name: str, value: str) -> str:
+def _set(node: str, name: str, value: str) -> str | None:
+    """Set a sysctl of the thread's namespace; None if it has none of that name."""
     try:
         actual = set_sysctl(name, value)
     except OSError as error:
+        if not has_sysctl(name):
+            return None
         raise TcplabError(
             f"{node}: {name} cannot be set to {value}: {error.strerror}.",
-            "This kernel lacks the setting or the module behind it (for congestion controls:"
-            " modprobe tcp_NAME).",
+            "This kernel lacks the module behind it (for congestion controls: modprobe tcp_NAME).",
         ) from error
     if actual != " ".join(value.split()):
         raise TcplabError(

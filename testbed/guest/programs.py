@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import signal
@@ -14,6 +15,7 @@ from pathlib import Path
 from topologies.errors import CommandError, TcplabError
 
 _GRACE = 10.0  # seconds between asking a program to end and killing it
+_LOOK = 0.05  # seconds between two looks whether a program has ended, if nothing tells
 
 
 def run(command: list[str], text: str = "") -> str:
@@ -55,8 +57,13 @@ def waited_for(ready: Callable[[], bool], timeout: float, interval: float) -> bo
 
 
 def wait_until_ended(process: subprocess.Popen[bytes], timeout: float) -> bool:
-    """Whether the process ended within `timeout` seconds. Waits without polling."""
-    descriptor = os.pidfd_open(process.pid)
+    """Whether the process ended within `timeout` seconds. Polls only before Linux 5.3."""
+    try:
+        descriptor = os.pidfd_open(process.pid)
+    except OSError as error:
+        if error.errno != errno.ENOSYS:
+            raise
+        return waited_for(lambda: process.poll() is not None, timeout, _LOOK)
     try:
         watched = select.poll()  # select(2) refuses descriptors above 1023
         watched.register(descriptor, select.POLLIN)

@@ -202,7 +202,9 @@ static const struct call of_seccomp[] = {
 static const struct call of_ptrace[] = {
 	{ SYS_mmap, 3, MAP_SHARED | MAP_ANONYMOUS, 0, MAP_ANONYMOUS },
 	WITH(clone, 0, CLONE_FILES | SIGCHLD), WITH(clone, 0, CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID | SIGCHLD),
-	WITH(ptrace, 0, PTRACE_TRACEME), { SYS_ptrace, 1, ~0u, 2, 0x7fffffff },
+	WITH(clone, 0, CLONE_PARENT | CLONE_FILES | SIGCHLD), WITH(ptrace, 0, PTRACE_TRACEME),
+	{ SYS_ptrace, 1, ~0u, 2, 0x7fffffff }, ANY(getppid),
+	WITH(ioctl, 1, 0x5413) /* TIOCGWINSZ */,
 };
 
 /* What may fail: PTRACE_CONT and PTRACE_KILL of stubs that have ended, the group's end when the kernel crashes, and

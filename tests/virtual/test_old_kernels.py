@@ -1,0 +1,47 @@
+"""Each old kernel that is built here runs a whole study, again and again the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from experiments.spec import ExperimentSpec
+from testbed.lab.kernel.kernel_choice import chosen
+from testbed.lab.kernel.kernel_version import kernel_version
+from testbed.lab.ready import Lab, lab_if_ready
+from tests.virtual.conftest import digests
+
+pytestmark = pytest.mark.virtual
+OLD = ("4.4", "3.13")
+
+
+@pytest.fixture(params=OLD)
+def ready_lab(request: pytest.FixtureRequest) -> Iterator[Lab]:
+    series = request.param
+    if ready := lab_if_ready(chosen(series)):
+        yield ready
+        return
+    tarball = f"linux-{kernel_version(series).version}.tar.xz"
+    pytest.skip(f"Linux {series} is not built: ./tcplab kernel build {series} --source {tarball}")
+
+
+def test_an_old_kernel_repeats_a_study(
+    in_guest, ready_lab: Lab, short_sack: ExperimentSpec
+) -> None:
+    first, again = (in_guest(short_sack, seed=7)[0] for _ in range(2))
+    assert digests(first) == digests(again)
+    environment = json.loads((first / "environment.json").read_text())
+    assert environment["kernel"].removeprefix("Linux ").startswith(f"{ready_lab.choice.name}.")
+    assert environment["clock"] == "virtual"
+    assert "net.ipv4.tcp_sack" in environment["shared_sysctls"]
+    assert all(sack_was_as_asked(first / name) for name in ("sack_off", "sack_on"))
+
+
+def sack_was_as_asked(folder: Path) -> bool:
+    """Whether the sender's socket has SACK if its condition wants it, in every sample."""
+    samples = map(json.loads, (folder / "h1.sockets.jsonl").read_text().splitlines())
+    states = {socket["sack"] for sample in samples for socket in sample["sockets"]}
+    return states == {folder.name == "sack_on"}
