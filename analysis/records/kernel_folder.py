@@ -47,6 +47,15 @@ class ComparedCase(Struct, frozen=True):
     figures: tuple[KernelFigure, ...] = ()
 
 
+class ScriptsOnBoth(Struct, frozen=True):
+    """The kernels' own packetdrill scripts: how many were run, and which pass on one alone."""
+
+    cases: int = 0
+    only_old: tuple[str, ...] = ()
+    only_new: tuple[str, ...] = ()
+    neither: tuple[str, ...] = ()
+
+
 class ComparisonFile(Provenance, frozen=True):
     """comparison.json; `least` is the share by which figures must differ to count."""
 
@@ -54,6 +63,7 @@ class ComparisonFile(Provenance, frozen=True):
     seeds: tuple[int, ...] = ()
     least: float = 0.01
     cases: tuple[ComparedCase, ...] = ()
+    scripts: ScriptsOnBoth = ScriptsOnBoth()
     left_out: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
 

@@ -9,7 +9,11 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from experiments.cli.kernel_studies import bisect_command, compare_command
+from experiments.cli.kernel_studies import (
+    bisect_command,
+    compare_command,
+    test_command,
+)
 from experiments.cli.messages import one_clear_message
 from testbed.lab.kernel.built_kernels import BuiltKernel, build, built_kernels, remove
 from testbed.lab.kernel.kernel_choice import chosen
@@ -24,6 +28,7 @@ def kernel() -> None:
 
 kernel.add_command(compare_command)
 kernel.add_command(bisect_command)
+kernel.add_command(test_command)
 
 
 @kernel.command("list")

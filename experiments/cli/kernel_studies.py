@@ -1,14 +1,17 @@
-"""`tcplab kernel compare` and `bisect`: what a kernel does otherwise, and since which commit."""
+"""`tcplab kernel compare`, `bisect` and `test`: what a kernel does otherwise, and since when."""
 
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import click
 
 from experiments.cli.messages import one_clear_message, ready_lab
 from experiments.running.report_process import make_page
+from experiments.spec import DEFAULT_KERNEL
+from testbed.recipes.building import shown
 from topologies.errors import TcplabError, UsageError
 
 DIFFERENT = 3
@@ -31,6 +34,11 @@ _LONGEST = 1800.0  # wall seconds of one point
 @click.option(
     "--only", "names", multiple=True, metavar="CASE", help="Only this case; may be repeated."
 )
+@click.option(
+    "--scripts/--no-scripts",
+    default=True,
+    help="Whether to run the kernels' own packetdrill scripts, if packetdrill can be had.",
+)
 @click.option("--workers", type=click.IntRange(1, 10_000), metavar="NUMBER", help="Guests at once.")
 @click.option(
     "--out",
@@ -40,20 +48,33 @@ _LONGEST = 1800.0  # wall seconds of one point
     help="Folder that keeps the runs.",
 )
 def compare_command(
-    old: str, new: str, seeds: int, names: tuple[str, ...], workers: int | None, out: Path
+    old: str,
+    new: str,
+    seeds: int,
+    names: tuple[str, ...],
+    scripts: bool,
+    workers: int | None,
+    out: Path,
 ) -> None:
     """Run a standing set of experiments on two kernels and say what differs.
 
     Ends with 0 if no difference is shown, with 3 if one is, with 1 or 2 if something failed.
     """
     with one_clear_message():
-        folder = _compare(old, new, seeds, names, workers, out)
+        program = _program() if scripts and not names else None
+        folder = _compare(old, new, seeds, names, workers, out, program)
         status = make_page("kernels", folder)
         raise SystemExit(status or _status(folder))
 
 
 def _compare(
-    old: str, new: str, seeds: int, names: tuple[str, ...], workers: int | None, out: Path
+    old: str,
+    new: str,
+    seeds: int,
+    names: tuple[str, ...],
+    workers: int | None,
+    out: Path,
+    program: Path | None,
 ) -> Path:
     from experiments.kernels.carrying_comparison import carry_out
     from experiments.kernels.kernel_comparison import KernelPair
@@ -67,7 +88,19 @@ def _compare(
     specs = [case.spec for case in cases]
     way = way_to_workers(ready_lab(kernels), specs, workers, None, _LONGEST)
     with watching("compare") as watch:
-        return carry_out(kernels, cases, range(1, seeds + 1), out, way, watch)
+        return carry_out(kernels, cases, range(1, seeds + 1), out, way, watch, program)
+
+
+def _program() -> Path | None:
+    """packetdrill, None with a sentence if it cannot be had."""
+    from testbed.lab.packetdrill.packetdrill_recipe import packetdrill
+
+    try:
+        with shown(sys.stderr) as report:
+            return packetdrill(report)
+    except TcplabError as error:
+        click.echo(f"Without the kernels' own scripts: {error}", err=True)
+        return None
 
 
 def _status(folder: Path) -> int:
@@ -80,7 +113,8 @@ def _status(folder: Path) -> int:
             "The page names all.",
         )
     verdicts = {figure["verdict"] for case in content["cases"] for figure in case["figures"]}
-    return DIFFERENT if verdicts & {"larger", "smaller"} else 0
+    changed = [content["scripts"].get(name) for name in ("only_old", "only_new")]
+    return DIFFERENT if verdicts & {"larger", "smaller"} or any(changed) else 0
 
 
 @click.command("bisect")
@@ -144,3 +178,34 @@ def bisect_command(
             click.echo("The first bad commit is one of these; the others could not be built:")
             for commit in suspects:
                 click.echo(f"  {search.subject(commit)}")
+
+
+@click.command("test")
+@click.argument("name", metavar="[KERNEL]", default=DEFAULT_KERNEL)
+@click.option(
+    "--only", "names", multiple=True, metavar="TEXT", help="Only scripts whose name holds TEXT."
+)
+@click.option("--workers", type=click.IntRange(1, 10_000), metavar="NUMBER", help="Guests at once.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def test_command(name: str, names: tuple[str, ...], workers: int | None, as_json: bool) -> None:
+    """Run the packetdrill scripts that come with a kernel's source on it, as its selftests do.
+
+    The exit status is 0 if all have passed, 1 if not.
+    """
+    with one_clear_message():
+        from experiments.cli.packetdrill_command import as_data, followed, summary
+        from testbed.lab.kernel.kernel_choice import chosen
+        from testbed.lab.packetdrill.packetdrill_recipe import packetdrill
+        from testbed.packetdrill.kernel_scripts import cases_of, run_kernel_scripts
+
+        lab = ready_lab([str(chosen(name))])
+        cases = cases_of(lab, names)
+        with shown(sys.stderr) as report:
+            program = packetdrill(report)
+        coming = run_kernel_scripts(lab, program, cases, workers)
+        outcomes = followed(coming, len(cases), quiet=as_json)
+        if as_json:
+            click.echo(json.dumps(as_data(outcomes, lab.kernel_release), indent=2))
+        else:
+            click.echo(summary(outcomes, lab.kernel_release))
+    sys.exit(0 if all(outcome.passed for outcome in outcomes) else 1)

@@ -93,9 +93,9 @@ def packetdrill(
             pcap.mkdir(parents=True, exist_ok=True)
         runner = ScriptRunner(lab, program, seed, wall_seconds=limit, captures=pcap)
         cases = list(_cases(scripts, versions, arguments))
-        outcomes = _followed(runner.run(cases), len(cases), quiet=as_json)
+        outcomes = followed(runner.run(cases), len(cases), quiet=as_json)
         if as_json:
-            click.echo(json.dumps(_as_data(outcomes, lab.kernel_release), indent=2))
+            click.echo(json.dumps(as_data(outcomes, lab.kernel_release), indent=2))
         else:
             click.echo(summary(outcomes, lab.kernel_release))
     sys.exit(0 if all(outcome.passed for outcome in outcomes) else 1)
@@ -130,7 +130,9 @@ def _cases(
             yield ScriptCase(script, version, (f"--ip_version={version}", *arguments))
 
 
-def _followed(coming: Iterable[ScriptOutcome], number: int, quiet: bool) -> list[ScriptOutcome]:
+def followed(
+    coming: Iterable[ScriptOutcome], number: int | None, quiet: bool
+) -> list[ScriptOutcome]:
     """All outcomes; each is printed as it comes unless it is to be `quiet`."""
     outcomes: list[ScriptOutcome] = []
     with _progress(number) as (bar, task):
@@ -143,7 +145,7 @@ def _followed(coming: Iterable[ScriptOutcome], number: int, quiet: bool) -> list
 
 
 @contextmanager
-def _progress(number: int) -> Iterator[tuple[Progress, TaskID]]:
+def _progress(number: int | None) -> Iterator[tuple[Progress, TaskID]]:
     """A bar on a terminal, on standard error; it vanishes at the end."""
     console = Console(stderr=True)
     columns = (TextColumn("packetdrill"), BarColumn(), MofNCompleteColumn())
@@ -180,7 +182,7 @@ def summary(outcomes: list[ScriptOutcome], release: str) -> str:
     return f"{words}, on Linux {release} in virtual time."
 
 
-def _as_data(outcomes: list[ScriptOutcome], release: str) -> dict[str, object]:
+def as_data(outcomes: list[ScriptOutcome], release: str) -> dict[str, object]:
     passed = sum(outcome.passed for outcome in outcomes)
     return {
         "kernel": release,

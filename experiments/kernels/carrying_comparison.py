@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import testbed
+from experiments.kernels.compared_scripts import compare_scripts
 from experiments.kernels.kernel_comparison import (
     KernelComparison,
     KernelPair,
@@ -25,7 +26,7 @@ from experiments.sweep.point_store import results
 from experiments.sweep.running_points import PointRunner, Watch, run_points
 from testbed.lab.kernel.kernel_choice import chosen
 from testbed.lab.ready import built_lab
-from topologies.errors import UsageError
+from topologies.errors import TcplabError, UsageError
 
 FOLDER = "kernels"
 FILE = "comparison.json"
@@ -38,16 +39,18 @@ def carry_out(
     out: Path,
     way: PointRunner,
     watch: Watch,
+    program: Path | None = None,
 ) -> Path:
     """Run what is not known yet, and return the finished folder with comparison.json.
 
-    What was run is kept in any case: the same call goes on. Raises UsageError if the kernels are
+    With packetdrill's `program` the kernels' own scripts are run as well. What was run is kept in
+    any case: the same call goes on. Raises UsageError if the kernels are
     the same, byte for byte.
     """
     facts = {kernel: _facts(kernel) for kernel in kernels}
     _require_two(kernels, facts)
     kept, left_out = runnable(cases, kernels)
-    comparison = KernelComparison(kernels, kept, seeds)
+    comparison, scripts = KernelComparison(kernels, kept, seeds), dict[str, Any]()
     begun, status = time.monotonic(), "interrupted"
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     with results(out) as memory, new_run(out / FOLDER, "compare") as run:
@@ -62,6 +65,7 @@ def carry_out(
             for point, record in run_points(missing, way, memory, watch):
                 _, kernel, case = wanted[point.key]
                 comparison.records[kernel, case, point.seed] = record
+            scripts = _scripts(kernels, program, watch, left_out)
             status = "complete"
         finally:
             content = {
@@ -71,12 +75,26 @@ def carry_out(
                 "status": status,
                 "wall_seconds": round(time.monotonic() - begun, 3),
                 **described(comparison, facts, left_out),
+                "scripts": scripts,
             }
             (run.folder / FILE).write_text(json.dumps(content, indent=1) + "\n")
             manifest = {"kind": "kernels", "experiment": "compare", "status": status}
             folder = run.finish(manifest | lab_facts(way.lab) | {"started": started})
             hand_over(folder)
     return folder
+
+
+def _scripts(
+    kernels: KernelPair, program: Path | None, watch: Watch, left_out: list[str]
+) -> dict[str, Any]:
+    """What became of the kernels' own scripts; nothing if they cannot be run."""
+    if program is None:
+        return {}
+    try:
+        return compare_scripts(tuple(kernels), program, watch.note).data()
+    except TcplabError as error:
+        left_out.append(f"The kernels' own packetdrill scripts are left out: {error.problem}")
+        return {}
 
 
 def _facts(kernel: str) -> dict[str, Any]:

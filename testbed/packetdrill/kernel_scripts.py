@@ -10,15 +10,13 @@ import re
 import shlex
 import tarfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from testbed.lab.packetdrill.packetdrill_recipe import packetdrill
 from testbed.lab.ready import Lab
 from testbed.packetdrill.script_files import SUFFIX, Script, called
 from testbed.packetdrill.script_runs import ScriptCase, ScriptOutcome, ScriptRunner
-from testbed.recipes.building import BuildReport
 from topologies.errors import TcplabError
 
 RUNNER = "ksft_runner.sh"
@@ -91,20 +89,22 @@ def _cases(script: Script, variants: Mapping[str, tuple[str, ...]]) -> Iterator[
             yield ScriptCase(script, version, arguments)
 
 
-def run_kernel_scripts(
-    lab: Lab,
-    names: tuple[str, ...] = (),
-    workers: int | None = None,
-    report: BuildReport | None = None,
-) -> Iterator[ScriptOutcome]:
-    """Run the kernel's own scripts, or those whose name holds one of `names`; outcomes as known.
+def cases_of(lab: Lab, names: tuple[str, ...] = ()) -> list[ScriptCase]:
+    """The kernel's own scripts, or those whose name holds one of `names`.
 
-    Raises TcplabError if packetdrill cannot be had, or no script has such a name.
+    Raises TcplabError if there is none.
     """
     cases = [case for case in kernel_cases(kernel_files(lab)) if _wanted(case, names)]
     if not cases:
         raise TcplabError(f"No script has a name with {' or '.join(names)}.", "Name another.")
-    runner = ScriptRunner(lab, packetdrill(report), together=TOGETHER, workers=workers)
+    return cases
+
+
+def run_kernel_scripts(
+    lab: Lab, program: Path, cases: Sequence[ScriptCase], workers: int | None = None
+) -> Iterator[ScriptOutcome]:
+    """Run scripts of `cases_of` with packetdrill's `program`; the outcomes as they are known."""
+    runner = ScriptRunner(lab, program, together=TOGETHER, workers=workers)
     for outcome in runner.run(cases):
         yield outcome if outcome.passed else _alone(runner, outcome.case)
 

@@ -99,7 +99,8 @@ def test_a_script_sees_nothing_of_this_computer(run: Callable[..., ScriptOutcome
 
 
 def test_some_of_the_kernels_own_scripts_pass(ready_lab: Lab, program: Path) -> None:
-    outcomes = list(kernel_scripts.run_kernel_scripts(ready_lab, SAMPLE))
+    cases = kernel_scripts.cases_of(ready_lab, SAMPLE)
+    outcomes = list(kernel_scripts.run_kernel_scripts(ready_lab, program, cases))
     assert [outcome.case.name for outcome in outcomes if not outcome.passed] == []
     assert {outcome.case.variant for outcome in outcomes} == {"ipv4", "ipv4-mapped-ipv6", "ipv6"}
 

@@ -54,6 +54,27 @@ class KernelReport:
             " seeds do not tell."
         )
 
+    @property
+    def scripts(self) -> list[str]:
+        """What became of the kernels' own packetdrill scripts, in sentences; empty if none ran."""
+        scripts, (old, new) = self.record.facts.scripts, self.names
+        if not scripts.cases:
+            return []
+        named = {
+            f"pass on {old} only": scripts.only_old,
+            f"pass on {new} only": scripts.only_new,
+            "pass on neither": scripts.neither,
+        }
+        both = scripts.cases - sum(map(len, named.values()))
+        return [
+            f"Of {scripts.cases} packetdrill scripts {both} pass on both kernels.",
+            *(
+                f"{len(names)} {what}: {', '.join(names)}."
+                for what, names in named.items()
+                if names
+            ),
+        ]
+
 
 def make_kernel_report(path: Path, out: Path | None = None) -> KernelReport:
     """Write kernels.html and plots/ into `out`, or into the comparison's folder.

@@ -16,6 +16,8 @@ def print_kernels(report: KernelReport) -> None:
     console.print(Text(report.headline))
     for sentence in facts.left_out:
         console.print(Text(sentence))
+    for sentence in report.scripts:
+        console.print(Text(sentence))
     for failure in facts.failures:
         console.print(Text(f"Check: {failure}", style="yellow"))
     if any(figure.verdict in DIFFERENT for figure in report.record.figures):
