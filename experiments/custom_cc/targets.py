@@ -23,7 +23,7 @@ STUDY = PublishedStudy(
         "Of 180 lines of parallel flows (published_flows.csv) the slowest and the fastest of each"
         " transfer are rows. The amounts that iperf printed beside each rate are none.",
     ),
-    processor_seconds=(154.0, 154.0),
+    processor_seconds=(156.0, 156.0),
 )
 
 
