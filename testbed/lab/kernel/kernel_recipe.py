@@ -188,7 +188,8 @@ def configure(build: KernelBuild) -> str:
     if absent := [line for line in wanted if line not in made]:
         problem = f"This kernel does not take these lines of lab.config: {', '.join(absent)}."
         raise TcplabError(problem, "The option is gone or something that it depends on is off.")
-    return workshop.run("Configuring the lab kernel", [*build.make, "-s", "kernelrelease"]).strip()
+    printed = workshop.run("Configuring the lab kernel", [*build.make, "-s", "kernelrelease"])
+    return printed.splitlines()[-1].strip()  # before it an old Kconfig may have warned
 
 
 def compile_kernel(build: KernelBuild) -> None:
