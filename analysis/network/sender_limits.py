@@ -33,8 +33,19 @@ def sender_limits(network: TrialNetwork) -> list[CheckFinding]:
         and (finding := _of_flow(network, flow, samples))
     ]
     if flows and not findings:
-        return [unmeasured(KIND, network.label, "the network", "no sender's socket was sampled")]
+        return [unmeasured(KIND, network.label, "the network", _why_not(network, flows))]
     return findings
+
+
+def _why_not(network: TrialNetwork, flows: Sequence[RunFlow]) -> str:
+    """Linux before 4.10 counts no such times (struct tcp_info in include/uapi/linux/tcp.h)."""
+    senders = {flow.sender for flow in flows}
+    samples = [
+        sample for sender in senders for each in network.samples(sender).values() for sample in each
+    ]
+    if samples and not any(sample.busy for sample in samples):
+        return "this kernel does not count what held a sender back"
+    return "no sender's socket was sampled"
 
 
 def _of_flow(

@@ -48,7 +48,8 @@ class Evidence:
     """Settings and tools of the first seed, and the proofs of every condition.
 
     `has_buckets` says whether any seed's links were token buckets, `same_draws` whether the
-    conditions of every seed met the same losses.
+    conditions of every seed met the same losses. `shared_sysctls` and `absent_sysctls` are what an
+    old kernel has only once for all hosts, or not at all.
     """
 
     settings: tuple[RecordedSetting, ...]
@@ -56,6 +57,8 @@ class Evidence:
     proofs: tuple[HeldProof, ...]
     has_buckets: bool = False
     same_draws: bool = False
+    shared_sysctls: tuple[str, ...] = ()
+    absent_sysctls: tuple[str, ...] = ()
 
     @property
     def held(self) -> bool:
@@ -81,6 +84,8 @@ def read_evidence(run: RunRecord, problems: Problems) -> Evidence:
         proofs,
         any(environment.lines is False for environment in environments),
         bool(environments) and all(environment.same_draws for environment in environments),
+        first.shared_sysctls,
+        first.absent_sysctls,
     )
 
 

@@ -39,7 +39,9 @@ class EnvironmentFile(Struct, frozen=True):
     """environment.json. `clock` is virtual or real.
 
     `lines` says whether shaped ports were lines or token buckets, `same_draws` whether each
-    condition met the same losses; None in runs from before these were written down.
+    condition met the same losses; None in runs from before these were written down. Of the settings
+    of hosts an old kernel has the `shared_sysctls` only once, for all, and lacks the
+    `absent_sysctls`.
     """
 
     kernel: str = ""
@@ -47,4 +49,6 @@ class EnvironmentFile(Struct, frozen=True):
     asked_and_found: tuple[SettingEntry, ...] = ()
     lines: bool | None = None
     same_draws: bool | None = None
+    shared_sysctls: tuple[str, ...] = ()
+    absent_sysctls: tuple[str, ...] = ()
     tools: dict[str, str] = field(default_factory=dict)

@@ -13,6 +13,7 @@ import click
 from experiments.cli.messages import one_clear_message, ready_lab
 from experiments.cli.options_of_run import kernel_option
 from experiments.cli.parameter_options import parameter_options
+from experiments.definition.kernel_needs import refuse_virtual_time_only
 from experiments.running.session import choose
 from experiments.spec import DEFAULT_KERNEL, LinkParameters, parameter
 from testbed.host.scratch import scratch
@@ -65,6 +66,7 @@ def _shell(topology: str, size: int, testbed: str, kernel: str | None = None, **
             )
         if kernel or choose(testbed) == "virtual":
             named = [str(chosen(kernel))] if kernel else [DEFAULT_KERNEL]
+            refuse_virtual_time_only(named[0])
             start = functools.partial(_in_guest, ready_lab(named))
         with scratch() as folder:
             interact(made, start, folder)

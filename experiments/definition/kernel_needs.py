@@ -10,20 +10,29 @@ from testbed.lab.kernel.kernel_choice import chosen
 from testbed.lab.kernel.kernel_version import kernel_version
 from topologies.errors import UsageError
 
-MODULES = "modules"
-"""What a spec with congestion controls of its own needs."""
+MODULES, REAL_TIME = "modules", "real time"
+"""What a spec with congestion controls of its own needs, and what a shell needs."""
 
 
 def refuse_what_is_lacking(spec: ExperimentSpec) -> None:
     """Raises UsageError, with the reason, if the spec's kernel lacks what the spec needs."""
-    kernel = chosen(spec.kernel)
-    lacks = kernel_version(kernel.series).lacks
     for need in _needs(spec):
-        if need in lacks:
-            raise UsageError(
-                f"{spec.name} needs {need}, which Linux {kernel.name} lacks: {lacks[need]}",
-                "Choose another kernel, or do without.",
-            )
+        _require(need, spec.kernel, spec.name)
+
+
+def refuse_virtual_time_only(kernel: str) -> None:
+    """Raises UsageError if the kernel, as a spec names it, knows no real time."""
+    _require(REAL_TIME, kernel, "A shell")
+
+
+def _require(need: str, kernel: str, who: str) -> None:
+    choice = chosen(kernel)
+    lacks = kernel_version(choice.series).lacks
+    if need in lacks:
+        raise UsageError(
+            f"{who} needs {need}, which Linux {choice.name} lacks: {lacks[need]}",
+            "Choose another kernel, or do without.",
+        )
 
 
 def _needs(spec: ExperimentSpec) -> Iterator[str]:

@@ -37,6 +37,17 @@ def kind_of_link(evidence: Evidence) -> str:
     )
 
 
+def of_an_old_kernel(evidence: Evidence) -> str:
+    """What an old kernel has only once for all hosts, or not at all, of what was to be set."""
+    shared, absent = evidence.shared_sysctls, evidence.absent_sysctls
+    sentences = []
+    if shared:
+        sentences.append(f"This kernel has one value for all hosts of: {', '.join(shared)}.")
+    if absent:
+        sentences.append(f"It does not have: {', '.join(absent)}.")
+    return " ".join(sentences)
+
+
 def packets_to_see(results: RunResults) -> str:
     """What the pages of packets show, by the captures and samples that there are."""
     ends = max((len(trial.ends) for trial in results.first), default=0)

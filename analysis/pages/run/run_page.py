@@ -174,6 +174,7 @@ def _sentences(report: RunReport, pictures: list[Picture]) -> dict[str, Any]:
         "asked": page_sentences.asked(run),
         "shared_luck": page_sentences.shared_luck(run, report.evidence),
         "kind_of_link": page_sentences.kind_of_link(report.evidence),
+        "of_an_old_kernel": page_sentences.of_an_old_kernel(report.evidence),
         "packets_to_see": page_sentences.packets_to_see(results),
         "no_picture": page_sentences.no_picture(results),
         "how_figures_are_written": page_sentences.how_figures_are_written(run),

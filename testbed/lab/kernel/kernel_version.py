@@ -28,9 +28,9 @@ class KernelVersion:
 
     `version` is what is pinned: a distribution's `package` of a `suite`, of which the tarball in it
     has this `sha256`, and kernel.org's `url`. `since` is the oldest source that the patches are
-    meant for. `steps` is the number of lines that a build prints. `config` is a file of the folder,
-    else lab.config. `make` are variables for make. `lacks` names what a kernel has not that another
-    has, each with the reason.
+    meant for, `until` the series of the newest, empty if there is no end. `steps` is the number of
+    lines that a build prints. `config` is a file of the folder, else lab.config. `make` are
+    variables for make. `lacks` names what a kernel has not that another has, each with the reason.
     """
 
     series: str
@@ -39,6 +39,7 @@ class KernelVersion:
     patches: tuple[str, ...]
     steps: int
     url: str
+    until: str = ""
     url_sha256: str = ""
     package: str = ""
     suite: str = ""
@@ -60,6 +61,19 @@ class KernelVersion:
     def _file(self, name: str, shared: Path) -> Path:
         own = VERSIONS / self.series / name
         return own if own.exists() else shared / name
+
+    def takes(self, version: str) -> bool:
+        """Whether the patches are meant for a source of that version."""
+        numbers = as_numbers(version)
+        too_new = self.until and numbers[:2] > as_numbers(self.until)
+        return as_numbers(self.since) <= numbers and not too_new
+
+    @property
+    def range(self) -> str:
+        """The versions of its sources, in words."""
+        if self.until == self.since:
+            return self.since
+        return f"{self.since} to {self.until}" if self.until else f"{self.since} and later"
 
     @property
     def is_default(self) -> bool:
@@ -96,15 +110,12 @@ def as_numbers(version: str) -> tuple[int, ...]:
 
 
 def series_of(version: str) -> KernelVersion:
-    """The kernel whose patches a source of that version takes. Raises UsageError if it is too old.
+    """The kernel whose patches a source of that version takes.
 
-    A version that is newer than all takes those of the newest.
+    A version that is newer than all takes those of the newest. Raises UsageError if there are none.
     """
-    for series in all_series():
-        if as_numbers(kernel_version(series).since) <= as_numbers(version):
-            return kernel_version(series)
-    oldest = kernel_version(all_series()[-1]).since
-    raise UsageError(
-        f"Linux {version} is older than any that the lab has patches for.",
-        f"Choose a source from {oldest} on.",
-    )
+    for kernel in map(kernel_version, all_series()):
+        if kernel.takes(version):
+            return kernel
+    ranges = ", ".join(kernel_version(series).range for series in reversed(all_series()))
+    raise UsageError(f"The lab has no patches for Linux {version}.", f"It has them for {ranges}.")
