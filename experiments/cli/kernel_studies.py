@@ -121,7 +121,7 @@ def _status(folder: Path) -> int:
 @click.argument("clone", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.argument("good")
 @click.argument("bad")
-@click.option("--experiment", "name", default="sack", show_default=True, help="What is run.")
+@click.option("--experiment", "name", required=True, metavar="NAME", help="What is run.")
 @click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set as for `tcplab run`."
 )
