@@ -8,8 +8,10 @@ from pathlib import Path
 import click
 
 from experiments.cli.messages import one_clear_message, ready_lab
+from experiments.cli.options_of_run import with_kernel_option
 from experiments.running.report_process import make_page
 from experiments.running.strictness import STRICT, require_good_points
+from experiments.spec import DEFAULT_KERNEL
 
 _LONGEST = 3600.0  # wall seconds of one point
 
@@ -33,6 +35,7 @@ _LONGEST = 3600.0  # wall seconds of one point
 @click.option(
     "--scheduler", metavar="tcp://HOST:8786", help="Use the workers of this Dask scheduler instead."
 )
+@with_kernel_option
 @click.option("--strict", is_flag=True, help=STRICT)
 @click.option(
     "--out",
@@ -46,12 +49,13 @@ def reproduce(
     names: tuple[str, ...],
     workers: int | None,
     scheduler: str | None,
+    kernel: str | None,
     strict: bool,
     out: Path,
 ) -> None:
     """Run the published studies and put their numbers beside ours. Goes on after a stop."""
     with one_clear_message():
-        folder = _run(quick, names, workers, scheduler, out)
+        folder = _run(quick, names, workers, scheduler, kernel or DEFAULT_KERNEL, out)
         status = make_page("reproduction", folder)
         if strict:
             require_good_points(json.loads((folder / "reproduction.json").read_text())["network"])
@@ -59,15 +63,22 @@ def reproduce(
 
 
 def _run(
-    quick: bool, names: tuple[str, ...], workers: int | None, scheduler: str | None, out: Path
+    quick: bool,
+    names: tuple[str, ...],
+    workers: int | None,
+    scheduler: str | None,
+    kernel: str,
+    out: Path,
 ) -> Path:
     from experiments.published.target_points import specs
     from experiments.published.targets import chosen
     from experiments.reproduce.reproducing import carry_out
     from experiments.sweep.progress import watching
     from experiments.sweep.running_points import way_to_workers
+    from testbed.lab.kernel import kernel_choice
 
-    wanted = chosen(quick, names)
-    way = way_to_workers(ready_lab(), specs(wanted), workers, scheduler, _LONGEST)
+    wanted, on = chosen(quick, names), str(kernel_choice.chosen(kernel))
+    needed = list(specs(wanted, on))
+    way = way_to_workers(ready_lab([on]), needed, workers, scheduler, _LONGEST)
     with watching("reproduce") as watch:
-        return carry_out(wanted, quick, out, way, watch, names, watch.note)
+        return carry_out(wanted, quick, out, way, watch, names, watch.note, on)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from typing import Any, Literal
@@ -10,32 +11,40 @@ from typing import Any, Literal
 import experiments
 from experiments.definition.catalogue import catalogue, find
 from experiments.definition.grid import Combination, combination
+from experiments.definition.kernel_needs import refuse_what_is_lacking
 from experiments.definition.profiles import Profile
 from experiments.published.target import Target
-from experiments.spec import ExperimentSpec
+from experiments.spec import DEFAULT_KERNEL, ExperimentSpec
 
 Time = Literal["today", "period"]
 TIMES: tuple[Time, ...] = ("today", "period")
 
 
-def combinations(targets: Iterable[Target]) -> dict[Target, dict[Time, Combination]]:
+def combinations(
+    targets: Iterable[Target], kernel: str = DEFAULT_KERNEL
+) -> dict[Target, dict[Time, Combination]]:
     """What each target runs, today and under the profile of its time; both may be in one.
 
-    Without those that are not run.
+    Without those that are not run. All run on `kernel`. Raises UsageError if that lacks something.
     """
     names = {named.name for named in catalogue()}
     return {
-        target: _combinations(target)
+        target: {time: _on(kernel, each) for time, each in _combinations(target).items()}
         for target in targets
         if target.is_run and target.experiment in names
     }
 
 
-def specs(targets: Iterable[Target]) -> Iterator[ExperimentSpec]:
+def _on(kernel: str, combination: Combination) -> Combination:
+    spec = replace(combination.spec, kernel=kernel)
+    refuse_what_is_lacking(spec)
+    return replace(combination, spec=spec)
+
+
+def specs(targets: Iterable[Target], kernel: str = DEFAULT_KERNEL) -> Iterator[ExperimentSpec]:
     """The spec of everything that the targets run."""
-    return (
-        combination.spec for both in combinations(targets).values() for combination in both.values()
-    )
+    chosen = combinations(targets, kernel)
+    return (combination.spec for both in chosen.values() for combination in both.values())
 
 
 def _combinations(target: Target) -> dict[Time, Combination]:

@@ -16,6 +16,7 @@ from experiments.reproduce.duration_estimate import estimated
 from experiments.reproduce.listing import ReproducedRuns, studies
 from experiments.running.session import for_page, hand_over, lab_facts
 from experiments.running.store import new_run
+from experiments.spec import DEFAULT_KERNEL
 from experiments.sweep import network_verdicts
 from experiments.sweep.point import CAPTURES, ROWS, Point, origin
 from experiments.sweep.point_store import results
@@ -31,11 +32,12 @@ def carry_out(
     watch: Watch,
     only: Sequence[str] = (),
     tell: Callable[[str], None] = lambda _: None,
+    kernel: str = DEFAULT_KERNEL,
 ) -> Path:
     """Run what is not known yet, and return the finished folder with reproduction.json.
 
     What was run is kept in any case: the same call goes on. `only` names the studies if some were
-    chosen, and `tell` gets a sentence on how long it may take.
+    chosen, and `tell` gets a sentence on how long it may take. All hosts run `kernel`.
     """
     begun, carried, status = time.monotonic(), ReproducedRuns(), "interrupted"
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
@@ -44,7 +46,8 @@ def carry_out(
         new_run(out / "reproductions", "quick" if quick else "full") as run,
     ):
         try:
-            points = _points(targets, quick, carried, way.lab)
+            carried.combinations = combinations(targets, kernel)
+            points = _points(quick, carried, way.lab)
             kept = memory.done(point.key for point in points)
             watch.wanted(len(points), len(kept))
             for point in points:
@@ -95,11 +98,8 @@ def _totals(carried: ReproducedRuns) -> dict[str, float]:
     }
 
 
-def _points(
-    targets: Sequence[Target], quick: bool, carried: ReproducedRuns, lab: Lab
-) -> list[Point]:
+def _points(quick: bool, carried: ReproducedRuns, lab: Lab) -> list[Point]:
     """Every point once, seed by seed, so that an interrupted run has a first seed of everything."""
-    carried.combinations = combinations(targets)
     sources = {False: origin(lab, ROWS), True: origin(lab, CAPTURES)}
     unique = {
         combination.digest: (combination, target)

@@ -11,12 +11,14 @@ import pytest
 from experiments.definition.catalogue import find
 from experiments.definition.grid import combinations as grid_of
 from experiments.published.target import Target
+from experiments.published.target_points import combinations
 from experiments.published.targets import chosen, published_study, targets
 from experiments.reproduce.reproducing import carry_out
 from experiments.sweep.point import CAPTURES, Record, origin
 from experiments.sweep.python import SilentWatch
 from experiments.sweep.running_points import PointRunner
 from tests.unit.made_sweeps import LAB, Engine
+from topologies.errors import UsageError
 
 
 def dropped(data: Any, seed: int) -> Record:
@@ -199,3 +201,11 @@ def test_failed_points_are_named(tmp_path: Path) -> None:
         "log": None,
     }
     assert study["rows"][0]["seeds"] == [1, 3, 4, 5, 6]
+
+
+def test_everything_runs_on_the_kernel_that_is_asked_for() -> None:
+    asked = combinations(chosen(True, ["sack"]), "6.1")
+    specs_of = {each.spec.kernel for both in asked.values() for each in both.values()}
+    assert specs_of == {"6.1"}
+    with pytest.raises(UsageError, match="RACK came with Linux"):
+        combinations(chosen(True, ["cubic_vs_reno"]), "3.13")
