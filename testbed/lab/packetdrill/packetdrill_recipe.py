@@ -38,7 +38,7 @@ _MAKE = (
     "packetdrill-ext-libs=../clock.o -static -Wl,--wrap=times -lpthread -lrt -ldl",
     PACKETDRILL,
 )
-# A kernel that is older than packetdrill tells fewer fields of tcp_info. The others are zero in what
+# An old kernel tells fewer fields of tcp_info than packetdrill knows. The others are zero in what
 # code.c gives it to fill; this would end the script.
 _WHOLE = "assert(len >= sizeof(struct _tcp_info));"
 
