@@ -33,9 +33,9 @@ def draw(marks: Sequence[RatioMark], axis: str) -> bytes:
     """A line for each mark, the first at the top, as a PNG file."""
     with figure_style.settings():
         height = _HEAD + _LINE * len(marks) + _FOOT
-        figure = Figure(figsize=(9, height), dpi=100)
+        figure = Figure(figsize=(15, height), dpi=100)
         FigureCanvasAgg(figure)
-        axes = figure.add_axes((0.46, _FOOT / height, 0.5, 1 - (_HEAD + _FOOT) / height))
+        axes = figure.add_axes((0.56, _FOOT / height, 0.42, 1 - (_HEAD + _FOOT) / height))
         for place, mark in enumerate(reversed(marks)):
             colour = _COLOURS.get(mark.verdict, GREY)
             axes.plot([mark.low, mark.high], [place, place], color=colour, linewidth=2.5)

@@ -10,7 +10,12 @@ from statistics import median
 from typing import Any, Literal
 
 from analysis.measures.run_results import written
-from analysis.records.kernel_folder import KernelComparisonRecord, KernelFigure, read_comparison
+from analysis.records.kernel_folder import (
+    ComparedCase,
+    KernelComparisonRecord,
+    KernelFigure,
+    read_comparison,
+)
 from analysis.rendering import page_files
 from analysis.reporting.run_pictures import Picture
 from analysis.statistics.metric_wording import probability
@@ -135,10 +140,9 @@ def _picture(report: KernelReport) -> Picture | None:
     from analysis.figures.kernel_ratios import RatioMark, draw
 
     marks = [
-        RatioMark(
-            f"{figure.title}: {figure.of}", pair.estimate, pair.low, pair.high, figure.verdict
-        )
-        for figure in report.record.figures
+        RatioMark(_label(case, figure), pair.estimate, pair.low, pair.high, figure.verdict)
+        for case in report.record.facts.cases
+        for figure in case.figures
         if (pair := pair_of(figure)) and pair.scale == "ratio" and pair.low and pair.high
     ]
     if not marks:
@@ -150,3 +154,7 @@ def _picture(report: KernelReport) -> Picture | None:
     )
     drawn = draw(marks, f"Linux {new} divided by Linux {old}")
     return Picture("ratios.png", f"What Linux {new} does otherwise than {old}", caption, drawn)
+
+
+def _label(case: ComparedCase, figure: KernelFigure) -> str:
+    return f"{case.name.replace('_', ' ')}, {figure.of}: {figure.title}"
