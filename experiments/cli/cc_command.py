@@ -21,16 +21,15 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from experiments.cli.messages import one_clear_message, ready_lab
+from experiments.cli.messages import lab_on, one_clear_message
 from experiments.cli.options_of_run import with_kernel_option
 from experiments.custom_cc import OWN, CustomCcParameters, experiment
 from experiments.running.seed import carry_seed, judge, limits_for, needed_mib
-from experiments.spec import DEFAULT_KERNEL, ExperimentSpec
+from experiments.spec import ExperimentSpec
 from testbed.guest.kernel_modules import KernelModule, module_from
 from testbed.host.capacity import guests_at_once
 from testbed.host.scratch import scratch
 from testbed.jobs.following import CONSOLE
-from testbed.lab.kernel.kernel_choice import chosen
 from testbed.lab.ready import Lab
 from testbed.modules.module_build import built
 from testbed.recipes import cache
@@ -93,7 +92,7 @@ _file = click.argument("file", type=click.Path(path_type=Path))
 def build_command(file: Path, kernel: str | None) -> None:
     """Build FILE.c for the lab kernel; nothing is loaded."""
     with one_clear_message():
-        _build(module_from(file), _lab_on(kernel))
+        _build(module_from(file), lab_on(kernel))
 
 
 @cc.command("try")
@@ -102,16 +101,12 @@ def build_command(file: Path, kernel: str | None) -> None:
 def try_command(file: Path, kernel: str | None) -> None:
     """Load FILE.c in a guest, test that it works, and compare it with Reno."""
     with one_clear_message():
-        module, lab = module_from(file), _lab_on(kernel)
+        module, lab = module_from(file), lab_on(kernel)
         _build(module, lab)
         _tell(f"Trying {module.algorithm} for {_SMOKE.duration} with {_SMOKE.loss} loss ...")
         click.echo(smoke(file, lab))
         _tell(f"Comparing it with Reno for {_DURATION} each ...")
         _show(module.algorithm, list(compared(file, lab)))
-
-
-def _lab_on(kernel: str | None) -> Lab:
-    return ready_lab([str(chosen(kernel))] if kernel else [DEFAULT_KERNEL])
 
 
 def _build(module: KernelModule, lab: Lab) -> None:

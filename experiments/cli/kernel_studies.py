@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 
-from experiments.cli.messages import one_clear_message, ready_lab
+from experiments.cli.messages import lab_on, one_clear_message, ready_lab
+from experiments.cli.options_of_run import out_option
 from experiments.running.report_process import make_page
 from experiments.spec import DEFAULT_KERNEL
 from testbed.recipes.building import shown
@@ -40,13 +41,7 @@ _LONGEST = 1800.0  # wall seconds of one point
     help="Whether to run the kernels' own packetdrill scripts, if packetdrill can be had.",
 )
 @click.option("--workers", type=click.IntRange(1, 10_000), metavar="NUMBER", help="Guests at once.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("runs"),
-    show_default=True,
-    help="Folder that keeps the runs.",
-)
+@out_option
 def compare_command(
     old: str,
     new: str,
@@ -130,13 +125,7 @@ def _status(folder: Path) -> int:
 @click.option("--above", type=float, metavar="VALUE", help="Bad is a median above that.")
 @click.option("--below", type=float, metavar="VALUE", help="Bad is a median below that.")
 @click.option("--seeds", type=click.IntRange(1, 1000), default=6, show_default=True)
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("runs"),
-    show_default=True,
-    help="Folder that keeps the runs.",
-)
+@out_option
 def bisect_command(
     clone: Path,
     good: str,
@@ -194,11 +183,10 @@ def test_command(name: str, names: tuple[str, ...], workers: int | None, as_json
     """
     with one_clear_message():
         from experiments.cli.packetdrill_command import as_data, followed, summary
-        from testbed.lab.kernel.kernel_choice import chosen
         from testbed.lab.packetdrill.packetdrill_recipe import packetdrill
         from testbed.packetdrill.kernel_scripts import cases_of, run_kernel_scripts
 
-        lab = ready_lab([str(chosen(name))])
+        lab = lab_on(name)
         cases = cases_of(lab, names)
         with shown(sys.stderr) as report:
             program = packetdrill(report)

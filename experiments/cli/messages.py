@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import click
 
 from experiments.spec import DEFAULT_KERNEL
+from testbed.lab.kernel.kernel_choice import chosen
 from testbed.lab.ready import Lab, lab_for
 from testbed.recipes.building import shown
 from topologies.errors import TcplabError
@@ -40,3 +41,8 @@ def ready_lab(kernels: Iterable[str] = (DEFAULT_KERNEL,)) -> Lab:
     """The lab with these kernels, each built the first time."""
     with shown(sys.stderr) as report:
         return lab_for(kernels, report)
+
+
+def lab_on(kernel: str | None) -> Lab:
+    """The lab on the kernel that `--kernel` names, as it was typed; None for its own."""
+    return ready_lab([str(chosen(kernel))] if kernel else [DEFAULT_KERNEL])

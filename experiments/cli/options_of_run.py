@@ -77,6 +77,16 @@ def with_kernel_option(command: Command) -> Command:
     return click.option(f"--{KERNEL}", **_KERNEL)(command)
 
 
+out_option = click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("runs"),
+    show_default=True,
+    help="Folder that keeps the runs.",
+)
+"""Of every command that writes or reads there; the commands of experiments have their own."""
+
+
 def common_options(named: Experiment) -> list[click.Parameter]:
     """The options that every experiment has beside its parameters."""
     return [

@@ -7,15 +7,13 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
-from experiments.cli.messages import one_clear_message, ready_lab
+from experiments.cli.messages import lab_on, one_clear_message
 from experiments.cli.options_of_run import with_kernel_option
-from experiments.spec import DEFAULT_KERNEL
-from testbed.lab.kernel.kernel_choice import chosen
 from testbed.lab.packetdrill.packetdrill_recipe import packetdrill as packetdrill_program
 from testbed.packetdrill.kernel_scripts import helpers, kernel_files
 from testbed.packetdrill.script_files import Script, scripts_in
@@ -28,6 +26,9 @@ from testbed.packetdrill.script_runs import (
 )
 from testbed.recipes.building import shown
 from topologies.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
 
 _IP_VERSIONS = ("ipv4", "ipv4-mapped-ipv6", "ipv6")
 
@@ -85,7 +86,7 @@ def packetdrill(
     with one_clear_message():
         arguments = (*_tolerance(tolerance_usecs), *_defined(definitions))
         _require(places, pcap)
-        lab = ready_lab([str(chosen(kernel)) if kernel else DEFAULT_KERNEL])
+        lab = lab_on(kernel)
         scripts = scripts_in(places, helpers(kernel_files(lab)))
         with shown(sys.stderr) as report:
             program = packetdrill_program(report)
@@ -130,9 +131,7 @@ def _cases(
             yield ScriptCase(script, version, (f"--ip_version={version}", *arguments))
 
 
-def followed(
-    coming: Iterable[ScriptOutcome], number: int | None, quiet: bool
-) -> list[ScriptOutcome]:
+def followed(coming: Iterable[ScriptOutcome], number: int, quiet: bool) -> list[ScriptOutcome]:
     """All outcomes; each is printed as it comes unless it is to be `quiet`."""
     outcomes: list[ScriptOutcome] = []
     with _progress(number) as (bar, task):
@@ -145,8 +144,10 @@ def followed(
 
 
 @contextmanager
-def _progress(number: int | None) -> Iterator[tuple[Progress, TaskID]]:
+def _progress(number: int) -> Iterator[tuple[Progress, TaskID]]:
     """A bar on a terminal, on standard error; it vanishes at the end."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
     console = Console(stderr=True)
     columns = (TextColumn("packetdrill"), BarColumn(), MofNCompleteColumn())
     with Progress(

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from experiments.cli.messages import one_clear_message, ready_lab
-from experiments.cli.options_of_run import with_kernel_option
+from experiments.cli.options_of_run import out_option, with_kernel_option
 from experiments.running.report_process import make_page
 from experiments.running.strictness import STRICT, require_good_points
 from experiments.spec import DEFAULT_KERNEL
@@ -37,13 +37,7 @@ _LONGEST = 3600.0  # wall seconds of one point
 )
 @with_kernel_option
 @click.option("--strict", is_flag=True, help=STRICT)
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("runs"),
-    show_default=True,
-    help="Folder that keeps the runs.",
-)
+@out_option
 def reproduce(
     quick: bool,
     names: tuple[str, ...],

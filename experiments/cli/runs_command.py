@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from experiments.cli.messages import one_clear_message
+from experiments.cli.options_of_run import out_option
 from topologies.errors import TcplabError, UsageError
 
 if TYPE_CHECKING:
@@ -19,13 +20,6 @@ if TYPE_CHECKING:
     from experiments.sweep.point_store import Kept
 
 _FINGERPRINT = 12  # characters of a key that people see
-_out = click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("runs"),
-    show_default=True,
-    help="Folder that keeps the runs.",
-)
 
 
 @click.group()
@@ -34,7 +28,7 @@ def runs() -> None:
 
 
 @runs.command("list")
-@_out
+@out_option
 def list_command(out: Path) -> None:
     """Every run and sweep, and how many points of sweeps are known."""
     with one_clear_message():
@@ -123,7 +117,7 @@ def _is_current(origin: Origin, kernel: str) -> bool:
 
 @runs.command("show")
 @click.argument("which", metavar="FOLDER|KEY")
-@_out
+@out_option
 def show_command(which: str, out: Path) -> None:
     """A run's manifest without its files, or the point of a sweep whose key begins like this."""
     with one_clear_message():
@@ -167,7 +161,7 @@ def _point(beginning: str, out: Path) -> str:
 
 @runs.command("gc")
 @click.option("--yes", is_flag=True, help="Remove without asking.")
-@_out
+@out_option
 def gc_command(yes: bool, out: Path) -> None:
     """Forget points that are of no more use: failed ones, those of another tcplab or lab."""
     from experiments.sweep.point_store import results

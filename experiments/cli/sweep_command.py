@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from experiments.cli.messages import one_clear_message, ready_lab
-from experiments.cli.options_of_run import setting_of_kernel, with_kernel_option
+from experiments.cli.options_of_run import out_option, setting_of_kernel, with_kernel_option
 from experiments.cli.parameter_options import QuantityType
 from experiments.definition.single_run import settings_from
 from experiments.running.report_process import make_page
@@ -78,13 +78,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Print how many points there are and which are known; run nothing.",
 )
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("runs"),
-    show_default=True,
-    help="Folder that keeps the runs.",
-)
+@out_option
 def sweep(
     what: str,
     settings: tuple[str, ...],

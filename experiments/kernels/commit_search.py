@@ -6,13 +6,13 @@ from a revision without checking it out.
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import log2
 from pathlib import Path
 
-from topologies.errors import CommandError, UsageError
+from testbed.lab.kernel.own_source import git
+from topologies.errors import UsageError
 
 _NAME = 12  # characters of a commit's name that people see
 
@@ -62,7 +62,9 @@ class CommitSearch:
 
     def subject(self, commit: str) -> str:
         """The commit's name and first line."""
-        return self._git("show", "--no-patch", f"--abbrev={_NAME}", "--format=%h %s", commit)
+        return git(
+            self.clone, "show", "--no-patch", f"--abbrev={_NAME}", "--format=%h %s", commit
+        ).strip()
 
     def _require(self, commit: str, wanted: bool) -> None:
         trial, word = self._try(commit), "bad" if wanted else "good"
@@ -83,20 +85,13 @@ class CommitSearch:
         return trial
 
     def _commit(self, revision: str) -> str:
-        return self._git("rev-parse", "--verify", f"{revision}^{{commit}}")
+        return git(self.clone, "rev-parse", "--verify", f"{revision}^{{commit}}").strip()
 
     def _between(self, goods: list[str], bad: str) -> list[str]:
         """The commits that may be the first bad one, without `bad`; the best to try first."""
         excluded = [f"^{good}" for good in goods]
-        listed = self._git("rev-list", "--bisect-all", bad, *excluded).splitlines()
+        listed = git(self.clone, "rev-list", "--bisect-all", bad, *excluded).splitlines()
         return [line.split()[0] for line in listed if line.split()[0] != bad]
-
-    def _git(self, *words: str) -> str:
-        command = ["git", "-C", str(self.clone), *words]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise CommandError(" ".join(command), done.returncode, done.stderr)
-        return done.stdout.strip()
 
 
 def _written(value: float | None) -> str:

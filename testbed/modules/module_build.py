@@ -11,13 +11,12 @@ import os
 import platform
 import re
 import shutil
-import subprocess
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from testbed.guest.kernel_modules import KernelModule
-from testbed.lab.kernel.kernel_recipe import FIXED
+from testbed.lab.kernel.kernel_recipe import FIXED, compiler
 from testbed.lab.ready import Lab
 from testbed.recipes import cache
 from testbed.recipes.building import FOLDER, BuildReport, Workshop, need_tools
@@ -104,10 +103,7 @@ def attached(modules: Iterable[BuiltModule]) -> dict[str, bytes]:
 
 def _recipe(module: KernelModule, kernel: str, prepare: Prepare) -> Recipe:
     need_tools(MODULE_TOOLS)
-    compiler = subprocess.run(
-        ["gcc", "--version"], capture_output=True, text=True, check=True
-    ).stdout.splitlines()[0]
-    variant = f"{module.name} {module.digest} {kernel} {compiler}"
+    variant = f"{module.name} {module.digest} {kernel} {compiler()}"
     return Recipe(
         "module",
         (Path(__file__),),

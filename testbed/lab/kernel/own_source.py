@@ -56,7 +56,7 @@ class OwnTree:
         """The paths of all files and links, in order."""
         if (self.folder / ".git").exists():
             words = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-            names = set(_git(self.folder, *words).split("\0")[:-1])
+            names = set(git(self.folder, *words).split("\0")[:-1])
             return sorted(name for name in names if _is_there(self.folder / name))
         return sorted(self._walk())
 
@@ -96,11 +96,11 @@ class OwnRevision:
 
     def digest(self) -> str:
         """The name of its tree, which is a digest of all files."""
-        return _git(self.clone, "rev-parse", "--verify", f"{self.revision}^{{tree}}").strip()
+        return git(self.clone, "rev-parse", "--verify", f"{self.revision}^{{tree}}").strip()
 
     def makefile(self) -> str:
         try:
-            return _git(self.clone, "show", f"{self.revision}:Makefile")
+            return git(self.clone, "show", f"{self.revision}:Makefile")
         except CommandError as error:
             raise UsageError(
                 f"{self} is no source of Linux: it has no Makefile.",
@@ -109,7 +109,7 @@ class OwnRevision:
 
     def pack(self, target: Path) -> None:
         archive = ["archive", "--format=tar", "--prefix=linux/", "-o"]
-        _git(self.clone, *archive, str(target.absolute()), self.revision)
+        git(self.clone, *archive, str(target.absolute()), self.revision)
 
     def __str__(self) -> str:
         return f"{self.clone}@{self.revision}"
@@ -149,14 +149,15 @@ def version_in(makefile: str) -> str:
 def _commit(clone: Path, revision: str) -> str:
     """The commit that the revision is now; a branch may go on meanwhile."""
     try:
-        return _git(clone, "rev-parse", "--verify", f"{revision}^{{commit}}").strip()
+        return git(clone, "rev-parse", "--verify", f"{revision}^{{commit}}").strip()
     except CommandError as error:
         raise UsageError(
             f"{clone} has no revision '{revision[:60]}'.", "See `git log` and `git branch --all`."
         ) from error
 
 
-def _git(clone: Path, *words: str) -> str:
+def git(clone: Path, *words: str) -> str:
+    """What git prints of a clone. Raises CommandError."""
     return _made(["git", "-C", str(clone), *words]).decode()
 
 
