@@ -26,6 +26,8 @@ from experiments.cli.options_of_run import with_kernel_option
 from experiments.custom_cc import OWN, CustomCcParameters, experiment
 from experiments.running.seed import carry_seed, judge, limits_for, needed_mib
 from experiments.spec import ExperimentSpec
+from testbed.engine.tasks import Task
+from testbed.engine.threads import local_engine
 from testbed.guest.kernel_modules import KernelModule, module_from
 from testbed.host.capacity import guests_at_once
 from testbed.host.scratch import scratch
@@ -194,7 +196,6 @@ def _spec(file: Path, parameters: CustomCcParameters, lab: Lab) -> ExperimentSpe
 def compared(file: Path, lab: Lab) -> Iterator[Outcome]:
     """Reno and the module under the published conditions, a guest at once for each processor."""
     from experiments.sweep.carrying_point import carry_rows  # late: it takes a third of a second
-    from testbed.engine.engine import Task, local_engine
 
     specs = {name: _spec(file, parameters, lab) for name, parameters in PUBLISHED.items()}
     tasks = [

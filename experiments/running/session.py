@@ -21,6 +21,8 @@ from experiments.running.seed import (
 )
 from experiments.running.store import RunFolder, give_to, new_run, point_latest
 from experiments.spec import ExperimentSpec
+from testbed.engine.tasks import Task
+from testbed.engine.threads import local_engine
 from testbed.host.capacity import guests_at_once
 from testbed.host.sudo_user import invoking_user
 from testbed.jobs.archive import code_digest
@@ -156,9 +158,6 @@ def _alone(
 def _at_once(
     request: RunRequest, ready: Lab, raw: Path, progress: Callable[[int], Progress]
 ) -> Iterator[tuple[int, Ended]]:
-    # Imported late: it takes a third of a second, and a single run has no use for it.
-    from testbed.engine.engine import Task, local_engine
-
     class Followed:
         def running(self, key: str, phase: str, elapsed: float) -> None:
             progress(places[key])(phase, elapsed)

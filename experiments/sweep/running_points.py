@@ -13,7 +13,8 @@ from experiments.spec import ExperimentSpec
 from experiments.sweep.carrying_point import carry_captured, carry_rows
 from experiments.sweep.point import CAPTURES, ROWS, Point, Record
 from experiments.sweep.point_store import PointStore
-from testbed.engine.engine import Done, Engine, Listener, Task, cluster_engine, local_engine
+from testbed.engine.tasks import Done, Engine, Listener, Task
+from testbed.engine.threads import local_engine
 from testbed.host.capacity import guests_at_once
 from testbed.lab.ready import Lab
 
@@ -58,6 +59,8 @@ def way_to_workers(
     `workers` guests run at once on this machine, by default as many as it has room for.
     """
     if scheduler:
+        from testbed.engine.cluster import cluster_engine  # late: only a cluster needs Dask
+
         return PointRunner(
             ready,
             partial(cluster_engine, scheduler, ready),

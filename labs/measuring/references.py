@@ -14,7 +14,7 @@ from experiments.sweep.point import Origin, Point, Record, origin
 from experiments.sweep.point_store import PointStore
 from experiments.sweep.running_points import PointRunner, Watch, run_points
 from labs.measuring.repeating import carry, carry_kept
-from testbed.engine.engine import Task
+from testbed.engine.tasks import Task
 
 _MEASURES = "labs.measuring.lab_measures"
 

@@ -20,7 +20,7 @@ from distributed.cli.dask_scheduler import main as dask_scheduler
 from distributed.cli.dask_worker import main as dask_worker
 from distributed.comm.addressing import get_address_host_port
 
-from testbed.engine.engine import PAGES, configured
+from testbed.engine.cluster import PAGES, configured
 from testbed.host.scratch import scratch
 from topologies.errors import TcplabError, UsageError
 

@@ -16,6 +16,7 @@ from typing import Any
 from distributed import Worker, WorkerPlugin, get_worker
 from distributed.core import Status
 
+from testbed.engine.tasks import Stopped
 from testbed.host.naming import PREFIX
 from testbed.jobs.fingerprint import fingerprint
 from testbed.jobs.following import Progress
@@ -27,10 +28,6 @@ PROGRESS, WORKERS = "tcplab-progress", "tcplab-workers"
 """Topics of the scheduler's event log."""
 _AT_WORK = (Status.running, Status.paused)
 _BETWEEN = 0.25  # seconds between two words about the progress of a task
-
-
-class Stopped(Exception):
-    """The task is not wanted any more."""
 
 
 def identity(lab: Lab) -> str:

@@ -16,7 +16,7 @@ from experiments.sweep.point import Record
 from experiments.sweep.python import SilentWatch
 from experiments.sweep.running_points import PointRunner
 from experiments.sweep.sweep_definition import SweepDefinition
-from testbed.engine.engine import Done, Task
+from testbed.engine.tasks import Done, Task
 from testbed.lab.ready import Lab
 
 LAB = Lab(

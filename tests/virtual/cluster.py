@@ -24,7 +24,7 @@ from experiments.sweep.carrying_out import carry_out
 from experiments.sweep.plan import plan
 from experiments.sweep.running_points import PointRunner
 from experiments.sweep.sweep_definition import SweepDefinition
-from testbed.engine.engine import cluster_engine
+from testbed.engine.cluster import cluster_engine
 from testbed.lab.ready import lab
 from topologies.errors import TcplabError
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import socket
 import subprocess
@@ -17,7 +16,6 @@ from click.testing import CliRunner
 
 from experiments.cli.run_command import tcplab
 from testbed.engine import members
-from testbed.engine.engine import local_engine
 from testbed.lab.ready import Lab
 from topologies.errors import TcplabError, UsageError
 
@@ -108,31 +106,6 @@ def test_a_worker_stays_on_loopback_like_its_scheduler(ready_lab: Lab, ending: s
         process.communicate(timeout=PATIENCE)
         with socket.create_server(("127.0.0.1", own)):
             pass
-
-
-class Silent:
-    """A report that keeps nothing."""
-
-    def running(self, key: str, phase: str, elapsed: float) -> None:
-        pass
-
-    def note(self, text: str) -> None:
-        pass
-
-
-@pytest.mark.virtual
-def test_the_engine_of_one_machine_listens_on_loopback_and_shows_no_pages(ready_lab: Lab) -> None:
-    with local_engine(ready_lab, 1, Silent()):
-        places = [
-            place.laddr
-            for place in psutil.net_connections("tcp")
-            if place.status == psutil.CONN_LISTEN and place.pid == os.getpid()
-        ]
-        assert places and {place.ip for place in places} == {"127.0.0.1"}
-        for place in places:
-            with socket.create_connection(place) as page:
-                page.sendall(b"GET /info/main/workers.html HTTP/1.0\r\n\r\n")
-                assert page.recv(64).startswith(b"HTTP/1.1 404")
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "::1", "localhost"])

@@ -1,6 +1,6 @@
-"""The engine: tasks in, results out as they come, from workers whose lab and code are ours.
+"""The engine of a cluster: tasks go to workers whose lab and code are ours.
 
-    with local_engine(lab, slots, listener) as engine:
+    with cluster_engine("tcp://10.0.0.1:8786", lab, listener) as engine:
         for done in engine.run(tasks): ...
 
 Dask's scheduler hands tasks out, gives those of a lost worker to another, and keeps equal keys
@@ -14,19 +14,19 @@ import logging
 import os
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from itertools import count, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import dask
-from distributed import Client, Future, LocalCluster, as_completed
+from distributed import Client, Future, as_completed
 from distributed.utils import LoopRunner, sync
 
+from testbed.engine.tasks import Done, Listener, Task
 from testbed.engine.workers import PROGRESS, WORKERS, entrance, identity, perform, resource
-from testbed.host.scratch import scratch
 from testbed.lab.ready import Lab
 from topologies.errors import TcplabError
 
@@ -44,44 +44,9 @@ _NO_PAGES: dict[str, Any] = {name: [] for name in _ROUTES}
 """Dask's configuration for no page there: nobody asks for them, and one is a proxy to elsewhere."""
 
 
-@dataclass(frozen=True)
-class Task:
-    """`function(*arguments, lab, progress)` for a worker. Equal keys stand for equal results."""
-
-    key: str
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...]
-
-
-@dataclass(frozen=True)
-class Done:
-    """What became of a task: its value, or what ended it and the traceback."""
-
-    key: str
-    value: Any = None
-    error: BaseException | None = None
-    trace: str = ""
-
-    def result(self) -> Any:
-        """The value, or the TcplabError that ended the task. Raises what is a bug."""
-        if self.error and not isinstance(self.error, TcplabError):
-            raise self.error
-        return self.error or self.value
-
-
-class Listener(Protocol):
-    """It hears how tasks go on."""
-
-    def running(self, key: str, phase: str, elapsed: float) -> None:
-        """A task is at this phase, and this many seconds on its own clock."""
-
-    def note(self, text: str) -> None:
-        """News for people."""
-
-
 @dataclass
-class Engine:
-    """A way to workers."""
+class ClusterEngine:
+    """A way to the workers of a cluster (testbed.engine.tasks.Engine)."""
 
     client: Client
     identity: str
@@ -196,28 +161,7 @@ def configured(folder: Path) -> AbstractContextManager[Any]:
 
 
 @contextmanager
-def local_engine(lab: Lab, slots: int, listener: Listener) -> Iterator[Engine]:
-    """An engine on this machine with `slots` guests at once.
-
-    Its workers are threads: guests are processes anyway.
-    """
-    with _quiet(), scratch() as folder, configured(folder), _event_loop() as loop:
-        cluster = LocalCluster(
-            loop=loop,
-            processes=False,
-            n_workers=1,
-            threads_per_worker=slots,
-            memory_limit=0,
-            local_directory=str(folder),
-            dashboard_address=PAGES,
-            worker_dashboard_address=PAGES,
-        )
-        with cluster, Client(cluster) as client, _engine(client, lab, listener) as engine:
-            yield engine
-
-
-@contextmanager
-def cluster_engine(address: str, lab: Lab, listener: Listener) -> Iterator[Engine]:
+def cluster_engine(address: str, lab: Lab, listener: Listener) -> Iterator[ClusterEngine]:
     """An engine on the workers of the Dask scheduler at `address`, such as tcp://10.0.0.1:8786.
 
     Raises TcplabError if none answers.
@@ -273,8 +217,8 @@ def _quiet() -> Iterator[None]:
 
 
 @contextmanager
-def _engine(client: Client, lab: Lab, listener: Listener) -> Iterator[Engine]:
-    engine = Engine(client, identity(lab), str(lab.choice), listener)
+def _engine(client: Client, lab: Lab, listener: Listener) -> Iterator[ClusterEngine]:
+    engine = ClusterEngine(client, identity(lab), str(lab.choice), listener)
     client.subscribe_topic(WORKERS, engine._hear_worker)
     client.subscribe_topic(PROGRESS, engine._hear_progress)
     name = f"tcplab-{client.id}"
