@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 from testbed.host.interpreter import in_virtual_environment
-from testbed.host.naming import PREFIX
 
 
 def main(typed: str = "tcplab") -> None:
     """`tcplab`, the console script; `typed` is what its help calls it."""
     in_virtual_environment()
-    from experiments.cli.run_command import tcplab
+    from experiments.cli.commands import tcplab
 
-    labs = import_module(f"{PREFIX}labs.cli.lab_commands")  # by name: labs import experiments
-    tcplab.add_command(labs.lab)
-    tcplab.add_command(labs.grade)
     tcplab(prog_name=typed)
 
 

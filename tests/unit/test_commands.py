@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from experiments.cli.commands import tcplab
 from experiments.cli.options_of_run import options_from
-from experiments.cli.run_command import command_of, tcplab
+from experiments.cli.run_command import command_of
 from experiments.definition.catalogue import catalogue, find
 from experiments.running.run_options import RunOptions
 from testbed.host.interpreter import in_virtual_environment

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from experiments.cli.cc_command import Outcome
-from experiments.cli.run_command import tcplab
+from experiments.cli.commands import tcplab
 from experiments.custom_cc import CustomCcParameters, experiment
 from experiments.definition.grid import combination
 from experiments.running.seed import carry_natively

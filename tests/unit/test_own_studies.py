@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 import experiments
+from experiments.cli.commands import tcplab
 from experiments.cli.run_command import experiments as run_group
-from experiments.cli.run_command import tcplab
 from experiments.definition.catalogue import add_studies, catalogue, find, part
 from experiments.published.targets import chosen, published_study, targets
 from experiments.reproduce.reproducing import carry_out

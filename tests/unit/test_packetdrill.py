@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from experiments.cli.commands import tcplab
 from experiments.cli.packetdrill_command import summary, told
-from experiments.cli.run_command import tcplab
 from testbed.lab.packetdrill import packetdrill_recipe as recipe
 from testbed.packetdrill.kernel_scripts import helpers, ip_versions, kernel_cases
 from testbed.packetdrill.script_files import LONGEST, Script, scripts_in

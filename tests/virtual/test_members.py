@@ -14,7 +14,7 @@ import psutil
 import pytest
 from click.testing import CliRunner
 
-from experiments.cli.run_command import tcplab
+from experiments.cli.commands import tcplab
 from testbed.engine import members
 from testbed.lab.ready import Lab
 from topologies.errors import TcplabError, UsageError

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from experiments.cli import cc_command
-from experiments.cli.run_command import tcplab
+from experiments.cli.commands import tcplab
 from experiments.custom_cc import CustomCcParameters, experiment
 from experiments.running.seed import carry_seed, judge
 from testbed.guest.kernel_modules import KernelModule, module_from

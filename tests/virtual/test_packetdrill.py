@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from experiments.cli.run_command import tcplab
+from experiments.cli.commands import tcplab
 from testbed.lab.packetdrill.packetdrill_recipe import packetdrill
 from testbed.lab.ready import Lab
 from testbed.packetdrill import kernel_scripts, script_runs

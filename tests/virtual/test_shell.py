@@ -114,7 +114,7 @@ def test_ctrl_bracket_ends_it_whatever_runs_and_ctrl_c_while_it_starts(ready_lab
 def test_without_a_terminal_it_says_so() -> None:
     from click.testing import CliRunner
 
-    from experiments.cli.run_command import tcplab
+    from experiments.cli.commands import tcplab
 
     done = CliRunner().invoke(tcplab, ["shell", "two_hosts", "--testbed", "virtual"])
     assert done.exit_code == 2 and "needs a terminal" in done.output

@@ -1,0 +1,67 @@
+"""`tcplab bench`, and the commands of the analysis, which are processes of their own."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+from rich.console import Console
+
+from experiments.cli.messages import one_clear_message
+from testbed.host.naming import command
+
+
+@click.group(invoke_without_command=True)
+@click.option(
+    "--times",
+    type=click.IntRange(1, 99),
+    default=3,
+    show_default=True,
+    help="Runs of each (median).",
+)
+@click.pass_context
+def bench(context: click.Context, times: int) -> None:
+    """What runs cost here: virtual seconds per CPU second, CPU microseconds per packet."""
+    if context.invoked_subcommand:
+        return
+    from experiments.bench import measure, table
+
+    with one_clear_message():
+        Console().print(
+            table(measure(times, lambda text: click.echo(f"measuring {text}", err=True)))
+        )
+
+
+@bench.command("scale")
+@click.option(
+    "--quick", is_flag=True, help="Fewer sizes, each once: a quarter of a minute instead of two."
+)
+def bench_scale(quick: bool) -> None:
+    """How cost grows with hosts, flows, rate and duration, and what two guests at once do."""
+    from experiments.bench.scale_tables import scale
+
+    with one_clear_message():
+        for shown in scale(quick, lambda text: click.echo(f"measuring {text}", err=True)):
+            Console().print(shown)
+
+
+@bench.command("analysis", context_settings={"ignore_unknown_options": True}, add_help_option=False)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def bench_analysis(arguments: tuple[str, ...]) -> None:
+    """What reading a capture costs, ours beside tcptrace and others."""
+    os.execv(sys.executable, command("analysis", "bench", *arguments))
+
+
+@click.command(context_settings={"ignore_unknown_options": True}, add_help_option=False)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def analyze(arguments: tuple[str, ...]) -> None:
+    """What TCP did in any capture: analyze trace.pcap; --out FOLDER adds graphs and tables."""
+    os.execv(sys.executable, command("analysis", "analyze", *arguments))
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def report(arguments: tuple[str, ...]) -> None:
+    """Make the report of a finished run again: report runs/sack/latest."""
+    os.execv(sys.executable, command("analysis", "report", *arguments))

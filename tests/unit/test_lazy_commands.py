@@ -1,0 +1,55 @@
+"""The list of all commands is written down so that help needs none of them; it must stay true."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+import testbed
+from experiments.cli.commands import PLACES, tcplab
+
+ROOT = Path(__file__).resolve().parents[2]
+LIGHT = """
+import sys
+from experiments.cli.commands import tcplab
+try:
+    tcplab(["--help"])
+finally:
+    heavy = {"numpy", "polars", "rich", "experiments.spec", "labs", "testbed.lab"}
+    assert not heavy & set(sys.modules), heavy & set(sys.modules)
+"""
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_every_command_is_in_its_place_and_says_what_the_list_says(name: str) -> None:
+    command = tcplab.get_command(click.Context(tcplab), name)
+    assert command is not None
+    assert command.get_short_help_str(200) == PLACES[name].line
+
+
+@pytest.mark.parametrize("name", sorted(set(PLACES) - {"analyze", "report"}))
+def test_every_command_has_a_short_option_for_help(name: str) -> None:
+    done = CliRunner().invoke(tcplab, [name, "-h"])
+    assert done.exit_code == 0
+    assert f" {name} [" in done.output
+
+
+def test_help_imports_no_command() -> None:
+    done = subprocess.run([sys.executable, "-c", LIGHT], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert all(f"\n  {name} " in done.stdout for name in PLACES)
+
+
+def test_the_version() -> None:
+    done = CliRunner().invoke(tcplab, ["--version"])
+    assert done.output == f"tcplab, version {testbed.VERSION}\n"
+
+
+def test_a_misspelt_command_is_named_with_the_right_one() -> None:
+    done = CliRunner().invoke(tcplab, ["sweeep"])
+    assert (done.exit_code, "Did you mean 'sweep'?" in done.output) == (2, True)
