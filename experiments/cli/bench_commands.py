@@ -8,6 +8,7 @@ import sys
 import click
 from rich.console import Console
 
+from experiments.cli.completion import folders_of_runs
 from experiments.cli.messages import one_clear_message
 from testbed.host.naming import command
 
@@ -61,7 +62,7 @@ def analyze(arguments: tuple[str, ...]) -> None:
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, shell_complete=folders_of_runs)
 def report(arguments: tuple[str, ...]) -> None:
     """Make the report of a finished run again: report runs/sack/latest."""
     os.execv(sys.executable, command("analysis", "report", *arguments))

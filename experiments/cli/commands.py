@@ -104,6 +104,11 @@ PLACES = {
         "bench",
         "What runs cost here: virtual seconds per CPU second, CPU microseconds per packet.",
     ),
+    "completion": CommandPlace(
+        f"{PREFIX}experiments.cli.completion",
+        "completion",
+        'Print what makes your shell complete commands: eval "$(./tcplab completion bash)".',
+    ),
     "scheduler": CommandPlace(
         f"{PREFIX}experiments.cli.sweep_command",
         "scheduler",
@@ -116,6 +121,8 @@ PLACES = {
     ),
 }
 """In the order of the help: what is used most comes first."""
+COMPLETE = "_TCPLAB_COMPLETE"
+"""The variable by which a shell asks for completions (./tcplab knows it too)."""
 
 
 class _LazyGroup(click.Group):

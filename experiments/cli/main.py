@@ -8,9 +8,9 @@ from testbed.host.interpreter import in_virtual_environment
 def main(typed: str = "tcplab") -> None:
     """`tcplab`, the console script; `typed` is what its help calls it."""
     in_virtual_environment()
-    from experiments.cli.commands import tcplab
+    from experiments.cli.commands import COMPLETE, tcplab
 
-    tcplab(prog_name=typed)
+    tcplab(prog_name=typed, complete_var=COMPLETE)
 
 
 def start(name: str) -> None:

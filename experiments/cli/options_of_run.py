@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from experiments.cli.parameter_options import QuantityType
+from experiments.cli.result_document import AS_JSON
 from experiments.definition.catalogue import Experiment
 from experiments.definition.grid import KERNEL, kind_of, value_of
 from experiments.running.run_options import RunOptions, Value
@@ -45,7 +46,7 @@ def options_from(context: click.Context, named: Experiment) -> RunOptions:
     )
 
 
-_COMMON = ("settings", "testbed", "out", "limit", "load_modules", "dry_run", "strict")
+_COMMON = ("settings", "testbed", "out", "limit", "load_modules", "dry_run", "strict", "as_json")
 
 
 def _form(named: Experiment, quick: bool, full: bool) -> dict[str, Value]:
@@ -150,4 +151,5 @@ def common_options(named: Experiment) -> list[click.Parameter]:
         ),
         click.Option(["--strict"], is_flag=True, help=STRICT),
         click.Option(["--dry-run"], is_flag=True, help="Print what would be run, and run nothing."),
+        click.Option(["--json", "as_json"], is_flag=True, help=AS_JSON),
     ]

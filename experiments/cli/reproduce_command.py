@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import click
 
+from experiments.cli.completion import studies
 from experiments.cli.messages import one_clear_message, ready_lab
 from experiments.cli.options_of_run import out_option, with_kernel_option
+from experiments.cli.result_document import json_option, print_results
 from experiments.running.report_process import make_page
 from experiments.running.strictness import STRICT, require_good_points
 from experiments.spec import DEFAULT_KERNEL
@@ -24,7 +27,12 @@ _LONGEST = 3600.0  # wall seconds of one point
     help="Short runs and six seeds, or as published.",
 )
 @click.option(
-    "--only", "names", multiple=True, metavar="EXPERIMENT", help="Only this study; may be repeated."
+    "--only",
+    "names",
+    multiple=True,
+    metavar="EXPERIMENT",
+    shell_complete=studies,
+    help="Only this study; may be repeated.",
 )
 @click.option(
     "--workers",
@@ -37,6 +45,7 @@ _LONGEST = 3600.0  # wall seconds of one point
 )
 @with_kernel_option
 @click.option("--strict", is_flag=True, help=STRICT)
+@json_option
 @out_option
 def reproduce(
     quick: bool,
@@ -45,12 +54,15 @@ def reproduce(
     scheduler: str | None,
     kernel: str | None,
     strict: bool,
+    as_json: bool,
     out: Path,
 ) -> None:
     """Run the published studies and put their numbers beside ours. Goes on after a stop."""
     with one_clear_message():
         folder = _run(quick, names, workers, scheduler, kernel or DEFAULT_KERNEL, out)
-        status = make_page("reproduction", folder)
+        status = make_page("reproduction", folder, sys.stderr if as_json else None)
+        if as_json:
+            print_results([folder])
         if strict:
             require_good_points(json.loads((folder / "reproduction.json").read_text())["network"])
         raise SystemExit(status)

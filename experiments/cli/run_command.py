@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 
 import click
@@ -10,6 +11,7 @@ import click
 from experiments.cli.messages import one_clear_message, ready_lab
 from experiments.cli.options_of_run import common_options, options_from
 from experiments.cli.parameter_options import parameter_options
+from experiments.cli.result_document import print_results
 from experiments.cli.run_progress import progress_of
 from experiments.cli.studies_option import list_option, print_list, studies_option
 from experiments.cli.sweep_command import run_study
@@ -60,7 +62,11 @@ def _callback(named: Experiment) -> Callable[..., None]:
             if study and choose(options.testbed) == "virtual":
                 raise SystemExit(_run_study(options))
             request = options.request()
-            run = _describe(request) if options.dry_run else _run(request, options.strict)
+            run = (
+                _describe(request)
+                if options.dry_run
+                else _run(request, options.strict, options.as_json)
+            )
             raise SystemExit(run)
 
     return call
@@ -78,6 +84,7 @@ def _run_study(options: RunOptions) -> int:
         options.out,
         options.limit,
         options.strict,
+        options.as_json,
     )
 
 
@@ -96,14 +103,16 @@ def _describe(request: RunRequest) -> int:
     return 0
 
 
-def _run(request: RunRequest, strict: bool) -> int:
-    with reporter() as report:
+def _run(request: RunRequest, strict: bool, as_json: bool) -> int:
+    with reporter(sys.stderr if as_json else None) as report:
         ready = ready_lab([request.spec.kernel]) if request.testbed == "virtual" else None
         if ready:
             build_all(request.spec.modules, ready)  # an error in a module is no failed run
         with progress_of(request) as progress:
             folder = carry_out(request, ready, progress, report.judge)
         status = report(folder)
+    if as_json:
+        print_results([folder])
     if strict:
         require_good_network(folder)
     return status

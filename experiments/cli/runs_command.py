@@ -11,8 +11,10 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from experiments.cli.completion import folders_of_runs
 from experiments.cli.messages import one_clear_message
 from experiments.cli.options_of_run import out_option
+from experiments.cli.result_document import json_option, print_results
 from topologies.errors import TcplabError, UsageError
 
 if TYPE_CHECKING:
@@ -28,10 +30,14 @@ def runs() -> None:
 
 
 @runs.command("list")
+@json_option
 @out_option
-def list_command(out: Path) -> None:
+def list_command(as_json: bool, out: Path) -> None:
     """Every run and sweep, and how many points of sweeps are known."""
     with one_clear_message():
+        if as_json:
+            print_results([folder for folder, _ in _manifests(out)])
+            return
         console = Console()
         console.print(_runs_table(out))
         if (out / "points.sqlite").exists():
@@ -116,7 +122,7 @@ def _is_current(origin: Origin, kernel: str) -> bool:
 
 
 @runs.command("show")
-@click.argument("which", metavar="FOLDER|KEY")
+@click.argument("which", metavar="FOLDER|KEY", shell_complete=folders_of_runs)
 @out_option
 def show_command(which: str, out: Path) -> None:
     """A run's manifest without its files, or the point of a sweep whose key begins like this."""

@@ -6,15 +6,18 @@ What they need is imported when they are called: a single run does not.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from experiments.cli.completion import studies
 from experiments.cli.messages import one_clear_message, ready_lab
 from experiments.cli.options_of_run import out_option, setting_of_kernel, with_kernel_option
 from experiments.cli.parameter_options import QuantityType
+from experiments.cli.result_document import json_option, print_results
 from experiments.definition.single_run import settings_from
 from experiments.running.report_process import make_page
 from experiments.running.seed import GUEST_MIB
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("what", metavar="EXPERIMENT|FILE.toml")
+@click.argument("what", metavar="EXPERIMENT|FILE.toml", shell_complete=studies)
 @click.option(
     "--set",
     "settings",
@@ -78,6 +81,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Print how many points there are and which are known; run nothing.",
 )
+@json_option
 @out_option
 def sweep(
     what: str,
@@ -93,6 +97,7 @@ def sweep(
     strict: bool,
     force: bool,
     dry_run: bool,
+    as_json: bool,
     out: Path,
 ) -> None:
     """Run an experiment over a grid and seeds, and say what is really different."""
@@ -105,7 +110,9 @@ def sweep(
         if dry_run:
             _describe(planned, out)
             return
-        raise SystemExit(_run(planned, out, workers, scheduler, limit.seconds, force, strict))
+        raise SystemExit(
+            _run(planned, out, workers, scheduler, limit.seconds, force, strict, as_json)
+        )
 
 
 def _describe(planned: Plan, out: Path) -> None:
@@ -144,6 +151,7 @@ def _run(
     wall_seconds: float,
     force: bool,
     strict: bool,
+    as_json: bool,
 ) -> int:
     from experiments.sweep.carrying_out import carry_out
     from experiments.sweep.progress import watching
@@ -162,7 +170,9 @@ def _run(
                 " from there."
             )
             raise
-    status = make_page("sweep", folder)
+    status = make_page("sweep", folder, sys.stderr if as_json else None)
+    if as_json:
+        print_results([folder])
     if strict:
         require_good_points(json.loads((folder / "sweep.json").read_text())["network"])
     return status
@@ -176,6 +186,7 @@ def run_study(
     out: Path,
     limit: Duration | None,
     strict: bool = False,
+    as_json: bool = False,
 ) -> int:
     """`run` of an experiment that is a sweep by itself: its grid, and what else was asked for."""
     from experiments.sweep.plan import plan
@@ -190,7 +201,7 @@ def run_study(
         SweepDefinition(named.name, tuple(settings.items()), tuple(seeds), metric=named.metric())
     )
     wall_seconds = limit.seconds if limit else _patience(planned)
-    return _run(planned, out, None, None, wall_seconds, force=False, strict=strict)
+    return _run(planned, out, None, None, wall_seconds, False, strict, as_json)
 
 
 def _patience(planned: Plan) -> float:

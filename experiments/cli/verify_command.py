@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from experiments.cli.completion import folders_of_runs
 from experiments.cli.messages import one_clear_message, ready_lab
 from experiments.cli.run_progress import progress_of
 from experiments.running.repetition import (
@@ -21,7 +22,9 @@ _SHOWN = 5
 
 
 @click.command()
-@click.argument("folder", metavar="RUN", type=click.Path(path_type=Path))
+@click.argument(
+    "folder", metavar="RUN", type=click.Path(path_type=Path), shell_complete=folders_of_runs
+)
 def verify(folder: Path) -> None:
     """Repeat a run of the lab kernel and compare all that it measured, byte by byte.
 

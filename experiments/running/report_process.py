@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import experiments
 from testbed.host.naming import PLACE, command
@@ -18,10 +18,14 @@ from testbed.recipes import cache
 from topologies.errors import TcplabError
 
 
-def make_page(kind: str, folder: Path) -> int:
-    """Have the analysis make the page of a finished `sweep` or `reproduction`: its exit status."""
+def make_page(kind: str, folder: Path, words: IO[str] | None = None) -> int:
+    """Have the analysis make the page of a finished `sweep` or `reproduction`: its exit status.
+
+    What it says goes to `words`, by default to standard output.
+    """
     command = _analysis(kind, str(folder.resolve()))
-    return subprocess.run(command, cwd=PLACE, env=_with_fonts(), check=False).returncode
+    done = subprocess.run(command, cwd=PLACE, env=_with_fonts(), check=False, stdout=words)
+    return done.returncode
 
 
 def _analysis(*words: str) -> list[str]:
@@ -49,14 +53,16 @@ class Reporter:
     """The analysis, loading while the experiment runs.
 
     It judges the network of a run that is not yet in its place, then makes the report of the run in
-    its place; it is asked for either once.
+    its place; it is asked for either once. What it says goes to `words`, by default to standard
+    output.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, words: IO[str] | None = None) -> None:
         self._answers, told = os.pipe()
         self._process = subprocess.Popen(
             _analysis("report", "--wait", "--network", str(told)),
             stdin=subprocess.PIPE,
+            stdout=words,
             text=True,
             cwd=PLACE,
             env=_with_fonts(),
@@ -98,9 +104,9 @@ class Reporter:
 
 
 @contextmanager
-def reporter() -> Iterator[Reporter]:
+def reporter(words: IO[str] | None = None) -> Iterator[Reporter]:
     """The analysis as a process, which ends with the block."""
-    process = Reporter()
+    process = Reporter(words)
     try:
         yield process
     finally:

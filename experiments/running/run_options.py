@@ -48,6 +48,7 @@ class RunOptions:
     load_modules: bool = False
     dry_run: bool = False
     strict: bool = False
+    as_json: bool = False
 
     @cached_property
     def run(self) -> Combination:
