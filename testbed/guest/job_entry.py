@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 import sys
-import threading
 import time
 import traceback
 from contextlib import AbstractContextManager
@@ -19,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from testbed.guest.background import in_background
+from testbed.guest.background import Stop, in_background
 from testbed.guest.openvswitch import start_open_vswitch
 from topologies.errors import TcplabError
 
@@ -121,7 +120,7 @@ def _from_archive(member: str) -> bytes:
 def _ticking(job: JobContext) -> AbstractContextManager[None]:
     """Tell the progress bar the time, second by second."""
 
-    def work(stop: threading.Event) -> None:
+    def work(stop: Stop) -> None:
         while not stop.wait(_TICK):
             job.tell()
 

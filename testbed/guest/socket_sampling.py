@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import socket
 import struct
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -19,7 +18,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from testbed.guest.background import in_background
+from testbed.guest.background import Stop, in_background
 from testbed.guest.namespaces import network_namespace
 from testbed.guest.rtnetlink import attributes, dump
 
@@ -114,7 +113,7 @@ def sampled(files: dict[int, Path], interval: float) -> Iterator[None]:
     without a connection are left out.
     """
 
-    def work(stop: threading.Event) -> None:
+    def work(stop: Stop) -> None:
         with ExitStack() as stack:
             watched = [
                 (stack.enter_context(_diag_socket_of(pid)), stack.enter_context(file.open("w")))

@@ -7,12 +7,11 @@ import os
 import select
 import struct
 import termios
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from testbed.guest.background import in_background
+from testbed.guest.background import Stop, in_background
 from testbed.guest.job_entry import JobContext
 from testbed.guest.mailbox import INTERVAL, Mailbox
 from testbed.guest.network import LiveNetwork, network
@@ -87,8 +86,8 @@ def _terminal(mailbox: Mailbox, rows: int, columns: int) -> Iterator[None]:
     for number in range(3):
         os.dup2(theirs, number)
 
-    def relay(stop: threading.Event) -> None:
-        while not (_passed_on(ours, mailbox, INTERVAL) == 0 and stop.is_set()):
+    def relay(stop: Stop) -> None:
+        while not (_passed_on(ours, mailbox, INTERVAL) == 0 and stop.wait(0)):
             if keys := mailbox.typed():
                 os.write(ours, keys)
 

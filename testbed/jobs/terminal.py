@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from testbed.guest.background import in_background
+from testbed.guest.background import Stop, in_background
 from testbed.guest.mailbox import INTERVAL, Mailbox
 from testbed.jobs.following import Limits, Progress, Usage
 from topologies.data import to_data
@@ -69,7 +69,7 @@ def _say(phase: str) -> None:
         print(f"{phase}{more} ...", file=sys.stderr, flush=True)
 
 
-def _relay(mailbox: Mailbox, stop: threading.Event, ended: threading.Event) -> None:
+def _relay(mailbox: Mailbox, stop: Stop, ended: threading.Event) -> None:
     """Until the network prints, the terminal is as it was, and Ctrl-C stops the start.
 
     Then every key goes in.
@@ -79,7 +79,7 @@ def _relay(mailbox: Mailbox, stop: threading.Event, ended: threading.Event) -> N
             return
     with _raw():
         while True:
-            over = stop.is_set()
+            over = stop.wait(0)
             os.write(1, text)
             if not ended.is_set() and select.select([0], [], [], INTERVAL)[0]:
                 _hand_in(mailbox, ended)
