@@ -37,6 +37,9 @@ from topologies.data import from_data
 from topologies.errors import TcplabError
 from topologies.topology_spec import Port
 
+# What Linux 2.6.32 of the lab puts before its release, for C libraries (versions/2.6.32). Reading
+# /proc/sys/kernel/osrelease instead would move the packets of every kernel.
+_FOR_C_LIBRARIES = "3.2-lab-"
 _READY = 10.0  # seconds a server or capture may take to be ready
 # Seconds that buffered data may take to arrive after a client's last write. Virtual seconds cost
 # next to nothing.
@@ -55,7 +58,13 @@ def perform(data: Any, job: JobContext) -> None:
     spec: ExperimentSpec = from_data(ExperimentSpec, data)
     job.enter("building the network")
     with (
-        network(spec.topology, disposable=True, has_lines=job.virtual, ways=_ways(spec)) as live,
+        network(
+            spec.topology,
+            disposable=True,
+            has_lines=job.virtual,
+            bridges=not job.open_vswitch,
+            ways=_ways(spec),
+        ) as live,
         loaded(spec.modules, job) as modules,
     ):
         _write(job.work / "environment.json", _environment(spec, live, job) | {"modules": modules})
@@ -75,7 +84,7 @@ def perform(data: Any, job: JobContext) -> None:
 
 def _environment(spec: ExperimentSpec, live: LiveNetwork, job: JobContext) -> dict[str, Any]:
     return {
-        "kernel": f"{platform.system()} {platform.release()}",
+        "kernel": f"{platform.system()} {platform.release().removeprefix(_FOR_C_LIBRARIES)}",
         "clock": "virtual" if job.virtual else "real",
         "receiver_preload": job.preload is not None,
         "receiver_kib": _receive_kib(len(spec.flows)) if job.preload else None,
@@ -84,6 +93,7 @@ def _environment(spec: ExperimentSpec, live: LiveNetwork, job: JobContext) -> di
         "shared_sysctls": sorted(live.shared_sysctls),
         "absent_sysctls": sorted(live.absent_sysctls),
         "lines": live.has_lines,
+        "switches": "bridge" if live.bridges else "Open vSwitch",
         "same_draws": live.can_rewind,
         "asked_and_found": [asdict(setting) for setting in live.settings],
     }

@@ -49,7 +49,8 @@ class Evidence:
 
     `has_buckets` says whether any seed's links were token buckets, `same_draws` whether the
     conditions of every seed met the same losses. `shared_sysctls` and `absent_sysctls` are what an
-    old kernel has only once for all hosts, or not at all.
+    old kernel has only once for all hosts, or not at all; `has_bridges` says that switches were
+    the kernel's own bridges.
     """
 
     settings: tuple[RecordedSetting, ...]
@@ -59,6 +60,7 @@ class Evidence:
     same_draws: bool = False
     shared_sysctls: tuple[str, ...] = ()
     absent_sysctls: tuple[str, ...] = ()
+    has_bridges: bool = False
 
     @property
     def held(self) -> bool:
@@ -86,6 +88,7 @@ def read_evidence(run: RunRecord, problems: Problems) -> Evidence:
         bool(environments) and all(environment.same_draws for environment in environments),
         first.shared_sysctls,
         first.absent_sysctls,
+        first.switches == "bridge",
     )
 
 

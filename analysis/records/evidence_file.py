@@ -41,7 +41,7 @@ class EnvironmentFile(Struct, frozen=True):
     `lines` says whether shaped ports were lines or token buckets, `same_draws` whether each
     condition met the same losses; None in runs from before these were written down. Of the settings
     of hosts an old kernel has the `shared_sysctls` only once, for all, and lacks the
-    `absent_sysctls`.
+    `absent_sysctls`. `switches` are "Open vSwitch" or, on a kernel without it, "bridge".
     """
 
     kernel: str = ""
@@ -51,4 +51,5 @@ class EnvironmentFile(Struct, frozen=True):
     same_draws: bool | None = None
     shared_sysctls: tuple[str, ...] = ()
     absent_sysctls: tuple[str, ...] = ()
+    switches: str = ""
     tools: dict[str, str] = field(default_factory=dict)

@@ -33,13 +33,14 @@ class JobContext:
     """What a job may use: the folder `work` for results, and ways to report its progress.
 
     `virtual` says that time is virtual; `preload` is a library that makes receivers cheap there
-    (waitall.c).
+    (waitall.c). Without `open_vswitch` the kernel has none, and switches are its own bridges.
     """
 
     work: Path
     delivery: Path
     virtual: bool
     preload: Path | None = None
+    open_vswitch: bool = True
     phase: str = "starting"
     _started: float = field(default_factory=time.monotonic)
 
@@ -93,8 +94,10 @@ def _preload(clock: str) -> Path | None:
 def _attempt(job: JobContext) -> dict[str, Any]:
     try:
         order = json.loads(_from_archive("job.json"))
+        job.open_vswitch = order.get("open_vswitch", True)
         with _ticking(job):
-            start_open_vswitch()
+            if job.open_vswitch:
+                start_open_vswitch()
             importlib.import_module(order["module"]).perform(order["data"], job)
         return {"ok": True}
     except Exception as error:

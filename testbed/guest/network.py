@@ -46,7 +46,8 @@ _DESCRIPTORS = 4096  # the most that the kernel grants to root of a guest
 class LiveNetwork:
     """A running network. `settings` is what was asked for and found of every interface.
 
-    With `has_lines` its kernel is the lab's, where a shaped port is a line (testbed.guest.shaping).
+    With `has_lines` its kernel is the lab's, where a shaped port is a line (testbed.guest.shaping);
+    with `bridges` its switches are bridges of the kernel (testbed.guest.bridges).
     `rewindings` are the requests that rewind the chance of each shaped port, by the node whose
     namespace it is in; None for one whose kernel cannot. `shared_sysctls` are those that the kernel
     has only once, for all hosts, and `absent_sysctls` those of the baseline that it has not: both
@@ -56,6 +57,7 @@ class LiveNetwork:
     topology: TopologySpec
     mininet: Any
     has_lines: bool = False
+    bridges: bool = False
     settings: list[InterfaceSetting] = field(default_factory=list)
     rewindings: dict[str, list[rtnetlink.NetlinkRequest | None]] = field(default_factory=dict)
     shared_sysctls: set[str] = field(default_factory=set)
@@ -242,6 +244,7 @@ def network(
     disposable: bool = False,
     shells: bool = False,
     has_lines: bool = False,
+    bridges: bool = False,
     ways: Iterable[tuple[str, str]] = (),
 ) -> Iterator[LiveNetwork]:
     """The topology, running and equal to its spec. Raises TcplabError if it is not.
@@ -250,19 +253,21 @@ def network(
     interface has one of its names. A `disposable` network is left standing: it vanishes with the
     namespaces of the job, or the whole guest, and removing two hundred hosts one by one takes
     longer than making them. With `shells` commands can be typed into nodes; `has_lines` is true in
-    the lab kernel. Along `ways`, pairs of hosts, the switches have decided what to do.
+    the lab kernel. Along `ways`, pairs of hosts, the switches have decided what to do. With
+    `bridges` they need no Open vSwitch.
     """
     if nodes is None:
         raise TcplabError(
             "Mininet is not installed for this Python.", "Install it: sudo apt-get install mininet"
         )
     _prepare()
-    live = LiveNetwork(topology, nodes.empty_network(shells), has_lines)
+    live = LiveNetwork(topology, nodes.empty_network(shells, bridges), has_lines, bridges)
     try:
         _assemble(live)
         nodes.lay(live.mininet)
         live.mininet.start()
-        nodes.forward(topology)
+        if not bridges:  # which have learned it from the first packets
+            nodes.forward(topology)
         live.configure()
         for source, target in ways:
             first_packets.send(topology, live.pid, source, target)

@@ -94,6 +94,23 @@ class QuietSwitch(OVSBridge):  # type: ignore[misc]
         return switches
 
 
+class BridgeSwitch(QuietSwitch):
+    """A switch that is a bridge of the kernel's own, where that has no Open vSwitch."""
+
+    @classmethod
+    def batchStartup(cls, switches: Any, **_options: object) -> Any:
+        from testbed.guest.bridges import make_bridge  # late: others shall not read it
+
+        for switch in switches:
+            make_bridge(switch.name, [end.name for end in switch.intfList() if end.link])
+        return switches
+
+    @classmethod
+    def batchShutdown(cls, switches: Any, **_options: object) -> Any:
+        _ip([f"link del {switch.name}" for switch in switches])
+        return switches
+
+
 class ShellSwitch(QuietSwitch):
     """A switch with the shell that Mininet's own switches have, for commands that are typed."""
 
@@ -123,15 +140,17 @@ class QuietCable(Link):  # type: ignore[misc]
         return f"link add {left} type veth peer {right}"
 
 
-def empty_network(shells: bool = False) -> Any:
+def empty_network(shells: bool = False, bridges: bool = False) -> Any:
     """A Mininet to which nodes and cables can be added; `lay` and `start` then make them.
 
-    With `shells` each node holds the shell that Mininet's command line types into.
+    With `shells` each node holds the shell that Mininet's command line types into; with `bridges`
+    switches are bridges.
     """
+    quiet = BridgeSwitch if bridges else QuietSwitch
     # Skips Mininet.init, which sets resource limits and sysctls of the machine.
     Mininet.inited = True
     mininet = Mininet(
-        switch=ShellSwitch if shells else QuietSwitch,
+        switch=ShellSwitch if shells else quiet,
         host=Host if shells else QuietHost,
         link=QuietCable,
         intf=QuietInterface,
@@ -183,7 +202,7 @@ def take_down(mininet: Any) -> None:
             stack.callback(host.terminate)
         stack.callback(_ip, [f"link del {name}" for name in cables.values()])
         if mininet.switches:
-            stack.callback(QuietSwitch.batchShutdown, mininet.switches)
+            stack.callback(mininet.switch.batchShutdown, mininet.switches)
 
 
 def _ip(lines: list[str]) -> None:

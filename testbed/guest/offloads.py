@@ -8,6 +8,7 @@ process for each interface.
 from __future__ import annotations
 
 import ctypes
+import errno
 import fcntl
 import socket
 import struct
@@ -39,9 +40,15 @@ def turn(interface: str, on: bool = False) -> list[InterfaceSetting]:
 
 
 def _feature(control: socket.socket, interface: str, command: int, on: bool = False) -> int:
+    """Get or set one. What an interface does not know, as veth before Linux 2.6.39, is off."""
     value = ctypes.create_string_buffer(struct.pack("=II", command, on), 8)
     request = struct.pack("16sP16x", interface.encode(), ctypes.addressof(value))
-    fcntl.ioctl(control, _SIOCETHTOOL, request)
+    try:
+        fcntl.ioctl(control, _SIOCETHTOOL, request)
+    except OSError as error:
+        if error.errno != errno.EOPNOTSUPP:
+            raise
+        return 0
     return int(struct.unpack("=II", value.raw)[1])
 
 

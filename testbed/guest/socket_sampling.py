@@ -24,6 +24,7 @@ from testbed.guest.rtnetlink import attributes, dump
 
 _NETLINK_SOCK_DIAG = 4
 _SOCK_DIAG_BY_FAMILY = 20
+_TCPDIAG_GETSOCK = 18  # all that there was before Linux 3.3
 _INET_DIAG_INFO, _INET_DIAG_CONG = 2, 4
 _STATES = (
     "",
@@ -46,7 +47,8 @@ CONNECTED = sum(
     if name not in ("", "UNCONN", "LISTEN", "TIME-WAIT")
 )
 
-_REQUEST = struct.Struct("=BBBxI48x")
+_REQUEST = struct.Struct("=BBBxI48x")  # inet_diag_req_v2: family, protocol, extensions, states
+_OLD_REQUEST = struct.Struct("=BxxB48xI4x")  # inet_diag_req: family, extensions, states
 _DIAG = struct.Struct("=BBBB2s2s16s16s12xIIIII")
 # struct tcp_info, as far as it is used: name and offset of 32-bit fields, then of 64-bit ones.
 _INFO_32 = {
@@ -141,8 +143,16 @@ def _diag_socket() -> socket.socket:
 def _dump(diag: socket.socket, states: int) -> list[dict[str, Any]]:
     extensions = (1 << (_INET_DIAG_INFO - 1)) | (1 << (_INET_DIAG_CONG - 1))
     request = _REQUEST.pack(socket.AF_INET, socket.IPPROTO_TCP, extensions, states)
+    try:
+        return _answers(diag, _SOCK_DIAG_BY_FAMILY, request)
+    except FileNotFoundError:
+        request = _OLD_REQUEST.pack(socket.AF_INET, extensions, states)
+        return _answers(diag, _TCPDIAG_GETSOCK, request)
+
+
+def _answers(diag: socket.socket, kind: int, request: bytes) -> list[dict[str, Any]]:
     refusal = "sock_diag refused the request (CONFIG_INET_TCP_DIAG)"
-    return [_socket(body) for body in dump(diag, _SOCK_DIAG_BY_FAMILY, request, refusal)]
+    return [_socket(body) for body in dump(diag, kind, request, refusal)]
 
 
 def _socket(body: bytes) -> dict[str, Any]:

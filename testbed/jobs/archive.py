@@ -34,12 +34,15 @@ _CODE = (
 _START = "import sys\nfrom testbed.guest.job_entry import main\nsys.exit(main(sys.argv[1:]))\n"
 
 
-def job_archive(module: str, data: Any, files: Mapping[str, bytes] | None = None) -> bytes:
+def job_archive(
+    module: str, data: Any, files: Mapping[str, bytes] | None = None, **kernel: bool
+) -> bytes:
     """A zip that Python runs (zipapp): it calls `perform(data, job)` of `module` where it starts.
 
-    The job finds `files` by their names as `job.attached(name)`.
+    The job finds `files` by their names as `job.attached(name)`. `kernel` is what its kernel has or
+    lacks (testbed.guest.job_entry).
     """
-    job = json.dumps({"module": module, "data": data}, sort_keys=True)
+    job = json.dumps({"module": module, "data": data, **kernel}, sort_keys=True)
     own = Path(*module.split(".")).with_suffix(".py")
     packages = {(parent / "__init__.py").as_posix(): b"" for parent in own.parents if parent.name}
     members = packages | _code() | {own.as_posix(): _source(own), "job.json": job.encode()}

@@ -21,6 +21,7 @@ import click
 from testbed.lab.image.image_recipe import IMAGE, image_recipe
 from testbed.lab.kernel.kernel_choice import LAB_KERNEL, KernelChoice, chosen
 from testbed.lab.kernel.kernel_recipe import init_recipe, kernel_recipe
+from testbed.lab.kernel.kernel_version import OPEN_VSWITCH, kernel_version
 from testbed.lab.kernel.module_tree import MODULE_TREE
 from testbed.lab.kernel.selftests import SELFTESTS, TUNNEL
 from testbed.recipes import cache
@@ -37,8 +38,9 @@ class Lab:
     (testbed.lab.kernel.module_tree); `selftests` are the kernel's own packetdrill scripts and
     `tunnel` the driver that packetdrill needs (testbed.lab.kernel.selftests). With `seccomp` the
     kernel rules its processes by that, else by ptrace; without `time_travel` its time is virtual
-    whatever it is told. `digests` are SHA-256 of kernel, init, image and modules, and `whole`,
-    which stands for all of them. `choice` is how the kernel was asked for.
+    whatever it is told; without `open_vswitch` its switches are bridges. `digests` are SHA-256 of
+    kernel, init, image and modules, and `whole`, which stands for all of them. `choice` is how the
+    kernel was asked for.
     """
 
     kernel: Path
@@ -53,6 +55,7 @@ class Lab:
     selftests: Path = Path()
     tunnel: Path = Path()
     time_travel: bool = True
+    open_vswitch: bool = True
     choice: KernelChoice = LAB_KERNEL
 
 
@@ -157,6 +160,7 @@ def _lab(choice: KernelChoice, entries: list[cache.Entry]) -> Lab:
         digests={**parts, "whole": whole},
         packages=image.facts["packages"],
         time_travel=bool(kernel.facts["time_travel"]),
+        open_vswitch=OPEN_VSWITCH not in kernel_version(choice.series).lacks,
         choice=choice,
     )
 

@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
-from testbed.guest import baseline, namespaces, network
+from testbed.guest import baseline, namespaces, network, offloads, socket_sampling
 from testbed.guest.network import LiveNetwork
 from testbed.guest.programs import wait_until_ended
+from testbed.jobs.archive import job_archive
 from topologies.errors import TcplabError
 
 HANGS = 60.0  # seconds
@@ -105,3 +106,47 @@ def test_other_refusals_of_pidfd_are_errors(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(os, "pidfd_open", without_pidfd(errno.EMFILE))
     with subprocess.Popen(["true"]) as process, pytest.raises(OSError, match="open files"):
         wait_until_ended(process, HANGS)
+
+
+def refused_with(number: int) -> Callable[..., Any]:
+    def refuse(*_arguments: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    return refuse
+
+
+def test_what_an_interface_does_not_know_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(offloads.fcntl, "ioctl", refused_with(errno.EOPNOTSUPP))
+    assert {setting.found for setting in offloads.turn("h1-eth0")} == {"off"}
+    with pytest.raises(TcplabError, match="was to be on, the kernel keeps it off"):
+        offloads.turn("h1-eth0", on=True)
+
+
+def test_an_interface_that_is_not_there_has_no_offloads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(offloads.fcntl, "ioctl", refused_with(errno.ENODEV))
+    with pytest.raises(OSError, match="No such device"):
+        offloads.turn("h1-eth0")
+
+
+def test_sockets_are_asked_for_as_before_3_3_if_that_is_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[tuple[int, int]] = []
+
+    def dump(_diag: object, kind: int, request: bytes, _refusal: str) -> Iterator[bytes]:
+        asked.append((kind, len(request)))
+        if kind == 20:  # SOCK_DIAG_BY_FAMILY
+            raise OSError(errno.ENOENT, "")
+        return iter(())
+
+    monkeypatch.setattr(socket_sampling, "dump", dump)
+    assert socket_sampling.tcp_sockets() == []
+    assert asked == [(20, 56), (18, 60)]  # the sizes of inet_diag_req_v2 and inet_diag_req
+
+
+def test_a_job_says_nothing_of_a_kernel_that_has_all() -> None:
+    whole, without = (
+        job_archive("experiments.procedure", {}, None, **lacking)
+        for lacking in ({}, {"open_vswitch": False})
+    )
+    assert whole == job_archive("experiments.procedure", {}) != without

@@ -15,7 +15,7 @@ from testbed.lab.ready import Lab, lab_if_ready
 from tests.virtual.conftest import digests
 
 pytestmark = pytest.mark.virtual
-OLD = ("4.4", "3.13")
+OLD = ("4.4", "3.13", "2.6.32")
 
 
 @pytest.fixture(params=OLD)
@@ -36,6 +36,7 @@ def test_an_old_kernel_repeats_a_study(
     environment = json.loads((first / "environment.json").read_text())
     assert environment["kernel"].removeprefix("Linux ").startswith(f"{ready_lab.choice.name}.")
     assert environment["clock"] == "virtual"
+    assert environment["switches"] == ("Open vSwitch" if ready_lab.open_vswitch else "bridge")
     assert "net.ipv4.tcp_sack" in environment["shared_sysctls"]
     assert all(sack_was_as_asked(first / name) for name in ("sack_off", "sack_on"))
 

@@ -45,6 +45,8 @@ def of_an_old_kernel(evidence: Evidence) -> str:
         sentences.append(f"This kernel has one value for all hosts of: {', '.join(shared)}.")
     if absent:
         sentences.append(f"It does not have: {', '.join(absent)}.")
+    if evidence.has_bridges:
+        sentences.append("Switches were bridges: it has no Open vSwitch.")
     return " ".join(sentences)
 
 

@@ -20,6 +20,8 @@ HERE = Path(__file__).parent
 VERSIONS, PATCHES = HERE / "versions", HERE / "patches"
 DEFAULT = "7.2"
 """The kernel of the lab unless another is asked for."""
+OPEN_VSWITCH = "Open vSwitch"
+"""Who lacks it has bridges for switches (testbed.guest.bridges)."""
 
 
 @dataclass(frozen=True)
