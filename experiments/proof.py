@@ -163,9 +163,27 @@ def _sends_with(proof: Proof, flow: Flow, algorithms: set[str]) -> ProofRow:
     }
 
 
+def _absent_setting(proof: Proof, _spec: ExperimentSpec, _folder: Path) -> list[ProofRow]:
+    """A kernel that has not the setting does what `expected` says, whatever was asked."""
+    setting, _, reason = proof.expected.partition(": ")
+    name, _, value = setting.partition("=")
+    file = Path("/proc/sys") / name.replace(".", "/")
+    found = "this kernel has such a setting" if file.exists() else "this kernel has no such setting"
+    return [
+        {
+            "claim": f"every host behaves as with {name} {value}",
+            "expected": value,
+            "observed": [f"{found}: {reason}"],
+            "held": not file.exists(),
+            "source": f"{file} in the guest, and kernel.toml of this kernel (lacks, always)",
+        }
+    ]
+
+
 _PROOFS: dict[str, Callable[[Proof, ExperimentSpec, Path], list[ProofRow]]] = {
     "sack_permitted": _sack_permitted,
     "congestion_control": _congestion_control,
+    "absent_setting": _absent_setting,
 }
 
 

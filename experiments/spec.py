@@ -171,14 +171,16 @@ class Flow:
             )
 
 
-ProofKind = Literal["sack_permitted", "congestion_control"]
+ProofKind = Literal["sack_permitted", "congestion_control", "absent_setting"]
 
 
 @dataclass(frozen=True)
 class Proof:
     """What must be seen in the run itself, or its condition did not hold.
 
-    `expected` is "on" or "off" for sack_permitted, the algorithm's name for congestion_control.
+    `expected` is "on" or "off" for sack_permitted, the algorithm's name for congestion_control. For
+    absent_setting, which nobody writes into a spec, it is a sysctl, the value that the kernel
+    behaves as if it had, and why, as in "net.ipv4.tcp_recovery=0: RACK came with Linux 4.4.".
     """
 
     kind: ProofKind

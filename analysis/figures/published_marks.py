@@ -20,7 +20,7 @@ from matplotlib.ticker import (
 )
 
 from analysis.figures.panels import plain
-from analysis.rendering.figure_style import BLUE, VERMILLION
+from analysis.rendering.figure_style import BLUE, GREEN, VERMILLION
 
 Direction = Literal["x", "y"]
 _FAR = 20.0
@@ -40,9 +40,10 @@ class ValueSource:
 
 
 PUBLISHED = ValueSource("published", "black", "o", 10, True, 0.0)
-PERIOD = ValueSource("ours, settings of its time", BLUE, "s", 5.5, False, -0.25)
-TODAY = ValueSource("ours, today's defaults", VERMILLION, "^", 6.5, False, 0.25)
-SOURCES = (PUBLISHED, PERIOD, TODAY)
+PERIOD_KERNEL = ValueSource("kernel of its time", GREEN, "D", 5.5, False, -0.16)
+PERIOD = ValueSource("settings of its time", BLUE, "s", 5.5, False, -0.32)
+TODAY = ValueSource("today's defaults", VERMILLION, "^", 6.5, False, 0.25)
+SOURCES = (PUBLISHED, PERIOD_KERNEL, PERIOD, TODAY)
 
 
 @dataclass(frozen=True)

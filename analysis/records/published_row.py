@@ -30,6 +30,7 @@ class RowEntry(Struct, frozen=True):
     group: str = ""
     needs: str = ""
     listed: str = ""
+    period_kernel: Any = None
     period: Any = None
     today: Any = None
     seeds: tuple[str, ...] = ()
@@ -39,7 +40,10 @@ class RowEntry(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class PublishedRow:
-    """One published number, and ours for each seed: with the settings of its time and with today's.
+    """One published number, and ours for each seed.
+
+    Those are measured on a kernel of its time (`period_kernel`), with settings of its time on the
+    lab's own kernel (`period`), and with today's (`today`).
 
     `published` is None if the source does not state it; `printed` are its digits. It is one run,
     or the mean of `mean_of`. `low` and `high` are the least and greatest of the published
@@ -62,6 +66,7 @@ class PublishedRow:
     group: str
     needs: str
     listed: str
+    period_kernel: tuple[float, ...]
     period: tuple[float, ...]
     today: tuple[float, ...]
     seeds: tuple[str, ...]
@@ -92,6 +97,7 @@ def checked_row(entry: RowEntry, study: str, problems: Problems) -> PublishedRow
         entry.group,
         entry.needs,
         entry.listed,
+        _values(entry.period_kernel, entry.where, problems),
         _values(entry.period, entry.where, problems),
         _values(entry.today, entry.where, problems),
         entry.seeds,

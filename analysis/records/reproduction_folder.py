@@ -32,6 +32,19 @@ class ProfileSetting(Struct, frozen=True):
     reason: str = ""
 
 
+class PeriodKernel(Struct, frozen=True):
+    """The kernel that a study had: `linux`, as far as it is known, and how it is `known`.
+
+    `taken` is the kernel on which it was repeated, empty if none could be had, and `remarks` say
+    why no nearer one was taken.
+    """
+
+    linux: str = ""
+    known: str = ""
+    taken: str = ""
+    remarks: tuple[str, ...] = ()
+
+
 class PlotEntry(Struct, frozen=True):
     """How a study wants to be drawn."""
 
@@ -57,6 +70,8 @@ class StudyEntry(Struct, frozen=True):
     source: str = ""
     year: str = ""
     profile: tuple[ProfileSetting, ...] = ()
+    profile_differs: str = ""
+    kernel: PeriodKernel | None = None
     notes: tuple[str, ...] = ()
     plot: PlotEntry = PlotEntry()
     rows: tuple[Any, ...] = ()
@@ -64,10 +79,14 @@ class StudyEntry(Struct, frozen=True):
 
 
 class ReproductionFile(Provenance, frozen=True):
-    """reproduction.json; `only` names the studies that were chosen, none for all."""
+    """reproduction.json; `only` names the studies and `rows` the rows that were chosen.
+
+    None are all.
+    """
 
     mode: str = ""
     only: tuple[str, ...] = ()
+    rows: tuple[str, ...] = ()
     digests: dict[str, str] = field(default_factory=dict)
     studies: tuple[StudyEntry, ...] = ()
 
@@ -100,6 +119,8 @@ class ReproducedStudy:
     source: str
     year: str
     profile: tuple[ProfileSetting, ...]
+    profile_differs: str
+    kernel: PeriodKernel | None
     notes: tuple[str, ...]
     plot: Plot
     rows: tuple[PublishedRow, ...]
@@ -158,6 +179,8 @@ def _study(entry: StudyEntry, problems: Problems) -> ReproducedStudy:
         entry.source,
         entry.year,
         entry.profile,
+        entry.profile_differs,
+        entry.kernel,
         entry.notes,
         _plot(entry.plot),
         rows,

@@ -25,8 +25,8 @@ from analysis.statistics.verdict import (
     summarize,
 )
 
-Way = Literal["period", "today"]
-"""With the settings of a study's time, or with those of today."""
+Way = Literal["period_kernel", "period", "today"]
+"""On a kernel of a study's time, with settings of that time, or with those of today."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,10 @@ class Judged:
 
     row: PublishedRow
     span: ValueSpan | None
+    period_kernel: Ours | None
     period: Ours | None
     today: Ours | None
+    period_kernel_verdict: Agreement
     period_verdict: Agreement
     today_verdict: Agreement
     headline: Way
@@ -47,7 +49,11 @@ class Judged:
     @property
     def outcome(self) -> Agreement:
         """The verdict by which the row counts."""
-        return self.period_verdict if self.headline == "period" else self.today_verdict
+        return {
+            "period_kernel": self.period_kernel_verdict,
+            "period": self.period_verdict,
+            "today": self.today_verdict,
+        }[self.headline]
 
 
 @dataclass(frozen=True)
@@ -84,6 +90,11 @@ class JudgedRows:
         return _counted(self.rows, (row.today_verdict for row in self.rows))
 
     @property
+    def has_period_kernel(self) -> bool:
+        """Whether a number was measured on a kernel of its time."""
+        return any(row.period_kernel for row in self.rows)
+
+    @property
     def has_period(self) -> bool:
         """Whether a number was measured with the settings of its time."""
         return any(row.period for row in self.rows)
@@ -101,21 +112,28 @@ class JudgedStudy(JudgedRows):
 
 
 def judge_study(study: ReproducedStudy) -> JudgedStudy:
-    """By the settings of the study's time, if it has such."""
-    headline: Way = "period" if study.profile else "today"
-    return JudgedStudy(tuple(judge_row(row, headline) for row in study.rows), study)
+    """Each row by the kernel of its time, if it ran on that, or else by the settings, if any."""
+    other: Way = "period" if study.profile else "today"
+    return JudgedStudy(
+        tuple(
+            judge_row(row, "period_kernel" if row.period_kernel else other) for row in study.rows
+        ),
+        study,
+    )
 
 
 def judge_row(row: PublishedRow, headline: Way | None = None) -> Judged:
     """The row with its verdicts; without a headline by the settings of its time, if it has runs."""
     span = None if row.published is None else published_span(row.printed, row.unit)
-    period, today = (summarize(values, row.mean_of) for values in (row.period, row.today))
-    of_period, of_today = (
+    on_kernel, period, today = (
+        summarize(values, row.mean_of) for values in (row.period_kernel, row.period, row.today)
+    )
+    of_kernel, of_period, of_today = (
         Agreement(LISTED) if row.listed else judge(row.published, span, ours)
-        for ours in (period, today)
+        for ours in (on_kernel, period, today)
     )
     chosen = headline or ("period" if period else "today")
-    return Judged(row, span, period, today, of_period, of_today, chosen)
+    return Judged(row, span, on_kernel, period, today, of_kernel, of_period, of_today, chosen)
 
 
 def count(rows: Iterable[Judged]) -> Counts:

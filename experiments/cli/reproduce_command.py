@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -17,6 +18,25 @@ from experiments.running.strictness import STRICT, require_good_points
 from experiments.spec import DEFAULT_KERNEL
 
 _LONGEST = 3600.0  # wall seconds of one point
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Which rows are wanted: in the short form or not, of these studies, with these texts."""
+
+    quick: bool
+    studies: tuple[str, ...]
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Way:
+    """How they are measured, as the options say."""
+
+    workers: int | None
+    scheduler: str | None
+    kernel: str
+    with_period_kernels: bool
 
 
 @click.command()
@@ -35,6 +55,19 @@ _LONGEST = 3600.0  # wall seconds of one point
     help="Only this study; may be repeated.",
 )
 @click.option(
+    "--rows",
+    "texts",
+    multiple=True,
+    metavar="TEXT",
+    help="Only rows whose place has this text, such as '5 % loss'; may be repeated.",
+)
+@click.option(
+    "--period-kernels/--no-period-kernels",
+    default=True,
+    show_default=True,
+    help="Repeat each study also on the kernel of its time, if that is built.",
+)
+@click.option(
     "--workers",
     type=click.IntRange(1, 10_000),
     metavar="NUMBER",
@@ -50,6 +83,8 @@ _LONGEST = 3600.0  # wall seconds of one point
 def reproduce(
     quick: bool,
     names: tuple[str, ...],
+    texts: tuple[str, ...],
+    period_kernels: bool,
     workers: int | None,
     scheduler: str | None,
     kernel: str | None,
@@ -59,7 +94,9 @@ def reproduce(
 ) -> None:
     """Run the published studies and put their numbers beside ours. Goes on after a stop."""
     with one_clear_message():
-        folder = _run(quick, names, workers, scheduler, kernel or DEFAULT_KERNEL, out)
+        rows = _Rows(quick, names, texts)
+        on = kernel or DEFAULT_KERNEL
+        folder = _run(rows, _Way(workers, scheduler, on, period_kernels), out)
         status = make_page("reproduction", folder, sys.stderr if as_json else None)
         if as_json:
             print_results([folder])
@@ -68,23 +105,31 @@ def reproduce(
         raise SystemExit(status)
 
 
-def _run(
-    quick: bool,
-    names: tuple[str, ...],
-    workers: int | None,
-    scheduler: str | None,
-    kernel: str,
-    out: Path,
-) -> Path:
+def _run(rows: _Rows, asked: _Way, out: Path) -> Path:
+    from experiments.published.period_kernel import period_kernels
     from experiments.published.target_points import specs
     from experiments.published.targets import chosen
-    from experiments.reproduce.reproducing import carry_out
+    from experiments.reproduce.reproducing import carry_out, series_of
     from experiments.sweep.progress import watching
     from experiments.sweep.running_points import way_to_workers
     from testbed.lab.kernel import kernel_choice
 
-    wanted, on = chosen(quick, names), str(kernel_choice.chosen(kernel))
-    needed = list(specs(wanted, on))
-    way = way_to_workers(ready_lab([on]), needed, workers, scheduler, _LONGEST)
+    wanted = chosen(rows.quick, rows.studies, rows.texts)
+    on = str(kernel_choice.chosen(asked.kernel))
+    kernels = period_kernels(wanted) if asked.with_period_kernels else {}
+    needed = list(specs(wanted, on, series_of(kernels)))
+    ready = ready_lab(dict.fromkeys([on, *(spec.kernel for spec in needed)]))
+    way = way_to_workers(ready, needed, asked.workers, asked.scheduler, _LONGEST)
     with watching("reproduce") as watch:
-        return carry_out(wanted, quick, out, way, watch, names, watch.note, on)
+        return carry_out(
+            wanted,
+            rows.quick,
+            out,
+            way,
+            watch,
+            rows.studies,
+            watch.note,
+            on,
+            kernels,
+            rows.texts,
+        )

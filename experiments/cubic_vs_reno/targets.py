@@ -9,6 +9,7 @@ from pathlib import Path
 from analysis.reporting.tables import published_rows
 from experiments.published.target import PublishedStudy, Target
 from experiments.published.tcp_assignment import (
+    KERNEL,
     SOURCE,
     Row,
     assigned,
@@ -21,6 +22,7 @@ from experiments.published.tcp_assignment import (
 STUDY = PublishedStudy(
     SOURCE,
     order=3,
+    kernel=KERNEL,
     short_form="What was measured for half an hour is in the full form only.",
     notes=(
         "Of 90 lines of parallel flows (published_flows.csv) the slowest and the fastest of each"

@@ -55,7 +55,7 @@ class CustomCcParameters(LinkParameters):
     streams: Count = parameter("1", Count, "Connections at once.")
     late: str = word(NONE, MEANING)
     period: str = word(
-        "today", "The kernel's settings: today, period (as Linux 2.6), or today+period."
+        "today", "The kernel's settings: today, period (for Linux 2.6), or today+period."
     )
 
     def __post_init__(self) -> None:

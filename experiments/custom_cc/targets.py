@@ -8,6 +8,7 @@ from pathlib import Path
 from analysis.reporting.tables import published_rows
 from experiments.published.target import PublishedStudy, Target
 from experiments.published.tcp_assignment import (
+    KERNEL,
     SOURCE,
     assigned,
     duration,
@@ -19,6 +20,7 @@ from experiments.published.tcp_assignment import (
 STUDY = PublishedStudy(
     SOURCE,
     order=6,
+    kernel=KERNEL,
     notes=(
         "Of 180 lines of parallel flows (published_flows.csv) the slowest and the fastest of each"
         " transfer are rows. The amounts that iperf printed beside each rate are none.",

@@ -46,7 +46,7 @@ class PacketDropperParameters(LinkParameters):
     requests: Count = parameter("100000", Count, "Requests of 1448 bytes that are sent.")
     duration: Duration = parameter("3h", Duration, "How long this may take.")
     period: str = word(
-        "today", "The kernel's settings: today, period (as Linux 2.4), or today+period."
+        "today", "The kernel's settings: today, period (for Linux 2.4), or today+period."
     )
 
     def __post_init__(self) -> None:

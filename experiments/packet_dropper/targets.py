@@ -8,11 +8,16 @@ from pathlib import Path
 
 from analysis.reporting.tables import published_rows
 from experiments.definition.profiles import DROPPER
-from experiments.published.target import PublishedStudy, Target
+from experiments.published.target import PublishedKernel, PublishedStudy, Target
 
 STUDY = PublishedStudy(
     "Experiments with a packet dropper module on a static router (about 2001)",
     order=8,
+    kernel=PublishedKernel(
+        "2.2 or 2.4",
+        "Deduced: the text names net/netsyms.c, which Linux had until 2.4.",
+        ("2.6.32", "3.13"),
+    ),
     plot={"kind": "loglog", "x": "dropped", "x_unit": "%", "series": ""},
     notes=(
         "A mean of ten is compared with what a mean of ten of ours would be, each of the ten with a"

@@ -60,19 +60,34 @@ class Target:
 
 
 @dataclass(frozen=True)
+class PublishedKernel:
+    """The kernel that a published study had.
+
+    `linux` is its version as far as it is known, and `known` says how: from its text, or deduced
+    from what. `nearest` are kernels of the lab, the nearest first.
+    """
+
+    linux: str
+    known: str
+    nearest: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class PublishedStudy:
     """What a reproduction says of a study, and how often it repeats it.
 
-    `notes` are sentences about its published numbers. `short_form` is one for a short form that is
-    not as long as what was published. `plot` is the `plot` of reproduction.json. `seeds` is their
-    number in the short and in the full form: six at least, or its rows are not judged.
-    `processor_seconds` is what one seed of everything takes in each form on the computer that
-    docs/scale.md names; the full form's is the short one's by its longer runs. Studies are listed
-    by `order`, those of the same order by name.
+    `kernel` is what it was measured on, None if nobody can tell. `notes` are sentences about its
+    published numbers. `short_form` is one for a short form that is not as long as what was
+    published. `plot` is the `plot` of reproduction.json. `seeds` is their number in the short and
+    in the full form: six at least, or its rows are not judged. `processor_seconds` is what one seed
+    of everything takes in each form on the computer that docs/scale.md names; the full form's is
+    the short one's by its longer runs. Studies are listed by `order`, those of the same order by
+    name.
     """
 
     source: str
     order: int = 100
+    kernel: PublishedKernel | None = None
     short_form: str = ""
     plot: dict[str, str] = field(default_factory=lambda: {"kind": "bars"})
     seeds: tuple[int, int] = (6, 10)

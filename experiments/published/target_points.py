@@ -1,8 +1,8 @@
-"""What each target runs, today and under the profile of its time."""
+"""What each target runs: today, under the profile of its time, on the kernel of its time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
@@ -16,21 +16,30 @@ from experiments.definition.profiles import Profile
 from experiments.published.target import Target
 from experiments.spec import DEFAULT_KERNEL, ExperimentSpec
 
-Time = Literal["today", "period"]
-TIMES: tuple[Time, ...] = ("today", "period")
+Time = Literal["today", "period", "period_kernel"]
+TIMES: tuple[Time, ...] = ("today", "period", "period_kernel")
+"""As today's kernel is; with the settings of the study's time; with these on a kernel of it."""
+NO_KERNELS: Mapping[str, str] = {}
 
 
 def combinations(
-    targets: Iterable[Target], kernel: str = DEFAULT_KERNEL
+    targets: Iterable[Target],
+    kernel: str = DEFAULT_KERNEL,
+    period_kernels: Mapping[str, str] = NO_KERNELS,
 ) -> dict[Target, dict[Time, Combination]]:
-    """What each target runs, today and under the profile of its time; both may be in one.
+    """What each target runs, today and in its time; today and the profile may be in one.
 
-    Without those that are not run. All run on `kernel`. Raises UsageError if that lacks something.
+    Without those that are not run. `period_kernels` are the kernels of their time, by study; all
+    else runs on `kernel`. Raises UsageError if a kernel lacks something.
     """
     names = {named.name for named in catalogue()}
     return {
-        target: {time: _on(kernel, each) for time, each in _combinations(target).items()}
+        target: {
+            time: _on(kernel if time != "period_kernel" else own, each)
+            for time, each in _combinations(target, bool(own)).items()
+        }
         for target in targets
+        for own in [period_kernels.get(target.experiment, "")]
         if target.is_run and target.experiment in names
     }
 
@@ -41,22 +50,32 @@ def _on(kernel: str, combination: Combination) -> Combination:
     return replace(combination, spec=spec)
 
 
-def specs(targets: Iterable[Target], kernel: str = DEFAULT_KERNEL) -> Iterator[ExperimentSpec]:
+def specs(
+    targets: Iterable[Target],
+    kernel: str = DEFAULT_KERNEL,
+    period_kernels: Mapping[str, str] = NO_KERNELS,
+) -> Iterator[ExperimentSpec]:
     """The spec of everything that the targets run."""
-    chosen = combinations(targets, kernel)
-    return (combination.spec for both in chosen.values() for combination in both.values())
+    chosen = combinations(targets, kernel, period_kernels)
+    return (combination.spec for each in chosen.values() for combination in each.values())
 
 
-def _combinations(target: Target) -> dict[Time, Combination]:
+def _combinations(target: Target, has_kernel: bool) -> dict[Time, Combination]:
     return {
         time: _combination(target.experiment, tuple(asked(target, time).items()))
-        for time in times(target.experiment)
+        for time in (*times(target.experiment), *([TIMES[2]] if has_kernel else []))
     }
 
 
 def times(experiment: str) -> tuple[Time, ...]:
-    """A study without a profile is measured as today only."""
-    return TIMES if profile_of(experiment) else TIMES[:1]
+    """When a study is measured on one kernel: without a profile as today only."""
+    return TIMES[:2] if profile_of(experiment) else TIMES[:1]
+
+
+def condition_of(target: Target, time: Time) -> str:
+    """The name of the condition that gives a target's value."""
+    has_profile = profile_of(target.experiment) is not None
+    return target.period_condition if time != "today" and has_profile else target.condition
 
 
 def asked(target: Target, time: Time) -> dict[str, str]:
@@ -68,12 +87,12 @@ def asked(target: Target, time: Time) -> dict[str, str]:
     profile, settings = profile_of(target.experiment), dict(target.settings)
     if profile is None:
         return settings
-    if not profile.path:
+    if not profile.path and time != "period_kernel":
         return settings | {"period": "today+period"}
     if time == "today":
-        return settings | {"period": time}
+        return settings | {"period": "today"}
     path = {setting.name: setting.value for setting in profile.path}
-    return path | settings | dict(target.then) | {"period": time}
+    return path | settings | dict(target.then) | {"period": "period"}
 
 
 def command(target: Target) -> str:

@@ -59,12 +59,24 @@ def _measured(target: Target) -> object:
     return *run, target.metric, target.flow, target.among, target.mean_of
 
 
-def chosen(quick: bool, names: Sequence[str]) -> list[Target]:
-    """The targets of these experiments, or all. Raises UsageError for one that has none."""
+def chosen(quick: bool, names: Sequence[str], texts: Sequence[str] = ()) -> list[Target]:
+    """The targets of these experiments whose place has one of the texts, or all.
+
+    Raises UsageError for an experiment or a text that has none.
+    """
     every = targets(quick)
     studies = list(dict.fromkeys(target.experiment for target in every))
     if unknown := [name for name in names if name not in studies]:
         raise UsageError(
             f"No published study is named '{unknown[0][:40]}'.", f"There are {', '.join(studies)}."
         )
-    return [target for target in every if not names or target.experiment in names]
+    named = [target for target in every if not names or target.experiment in names]
+    wanted = [
+        target for target in named if not texts or any(text in target.where for text in texts)
+    ]
+    if not wanted:
+        raise UsageError(
+            f"No published row has '{texts[0][:40]}' in its place.",
+            f"Such as '{named[0].where}': the page of a reproduction has all.",
+        )
+    return wanted

@@ -7,13 +7,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from analysis.measures.flow_rows import Among
-from experiments.published.target import Target
+from experiments.published.target import PublishedKernel, Target
 from topologies.units import Duration
 
 Row = dict[str, str]
 RATES, FLOWS = "rates", "slowest and fastest of parallel flows"
 """The groups of rows."""
 SOURCE = "TCP assignment of the GENI project, solutions for instructors (2013)"
+KERNEL = PublishedKernel(
+    "2.6.27",
+    "Its text has students find their kernel with uname -r, 'something like"
+    " 2.6.27.5-117.emulab1.fc10.i686' (Fedora 10).",
+    ("2.6.32", "3.13"),
+)
 _LATE = {
     ("300 ms delay", "cubic"): "16x3s",
     ("300 ms delay", "reno"): "16x3s",

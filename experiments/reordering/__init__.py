@@ -52,7 +52,7 @@ class ReorderingParameters(LinkParameters):
         "3", Count, "tcp_reordering: by how many packets one may be late at first."
     )
     period: str = word(
-        "today", "The kernel's settings: today, period (as Linux 2.6), or today+period."
+        "today", "The kernel's settings: today, period (for Linux 2.6), or today+period."
     )
 
     def __post_init__(self) -> None:
@@ -105,8 +105,9 @@ def _headline(parameters: ReorderingParameters, condition: str) -> Headline | No
 
 
 def _condition(algorithm: str, threshold: Count) -> Condition:
-    """tcp_reordering can be at most tcp_max_reordering, which is therefore raised before it."""
-    highest = (("net.ipv4.tcp_max_reordering", str(max(threshold.base, _DEFAULT_HIGHEST))),)
+    """tcp_reordering can be at most tcp_max_reordering, which is raised before it if need be."""
+    raised = (("net.ipv4.tcp_max_reordering", str(threshold)),)
+    highest = raised if threshold.base > _DEFAULT_HIGHEST else ()
     condition = congestion_control(algorithm)
     return replace(
         condition,

@@ -5,25 +5,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from experiments.published.targets import published_study
+from experiments.published.target_points import combinations
+from experiments.published.targets import published_study, targets
 from experiments.sweep.point import Point
 
 
-def estimated(
-    points: Sequence[Point], missing: Sequence[Point], quick: bool, slots: int | None
-) -> str:
+def estimated(missing: Sequence[Point], quick: bool, slots: int | None) -> str:
     """A sentence with the time of what is missing, by what each study says that a seed takes.
 
-    `slots` guests run at once; None if that is not known, as on a cluster.
+    A run on a kernel of the study's time is taken to cost as much as another. `slots` guests run at
+    once; None if that is not known, as on a cluster.
     """
     if not missing:
         return "Everything is known: nothing has to be run."
-    all_points, left = (
-        Counter(point.combination.spec.name for point in some) for some in (points, missing)
-    )
+    left = Counter(point.combination.spec.name for point in missing)
     costs = {name: published_study(name) for name in left}
     seconds = sum(
-        study.processor_seconds[not quick] * study.seeds[not quick] * left[name] / all_points[name]
+        study.processor_seconds[not quick] * left[name] / _runs_of_a_seed(name, quick)
         for name, study in costs.items()
         if study.processor_seconds
     )
@@ -31,6 +29,12 @@ def estimated(
     known = [_sentence(seconds, slots)] if seconds else []
     unknown = [f"How long {', '.join(silent)} takes is not known."] if silent else []
     return " ".join(known + unknown)
+
+
+def _runs_of_a_seed(name: str, quick: bool) -> int:
+    """How many guests one seed of everything that the study published takes."""
+    own = combinations(target for target in targets(quick) if target.experiment == name)
+    return len({each.digest for both in own.values() for each in both.values()})
 
 
 def _sentence(seconds: float, slots: int | None) -> str:

@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from experiments.definition.catalogue import catalogue
 from experiments.definition.grid import Combination
+from experiments.published.period_kernel import PeriodKernelChoice
 from experiments.published.same_settings import taken
 from experiments.published.target import Target
-from experiments.published.target_points import TIMES, Time, command, described, profile_of
+from experiments.published.target_points import (
+    TIMES,
+    Time,
+    command,
+    condition_of,
+    described,
+    profile_of,
+)
 from experiments.published.targets import published_study
 from experiments.sweep.point import Record
 
 
 @dataclass
 class ReproducedRuns:
-    """What is known: what each target runs, and the record of each of its seeds."""
+    """What is known: what each target runs, and the record of each of its seeds.
+
+    `kernels` are those of the studies' times, by study.
+    """
 
     combinations: dict[Target, dict[Time, Combination]] = field(default_factory=dict)
     records: dict[tuple[str, int], Record] = field(default_factory=dict)
+    kernels: Mapping[str, PeriodKernelChoice] = field(default_factory=dict)
 
     def of(self, target: Target, time: Time) -> list[tuple[int, Record]]:
         """The seeds of a target in order, with their records."""
@@ -59,6 +71,8 @@ def _study(
             {"name": setting.name, "value": setting.value, "reason": setting.reason}
             for setting in settings
         ],
+        "profile_differs": profile.differs if profile else "",
+        "kernel": _kernel(name, carried.kernels.get(name)),
         "notes": _notes(name, named is not None, quick),
         "plot": published_study(name).plot,
         "rows": [_row(target, carried) for target in targets],
@@ -66,14 +80,32 @@ def _study(
     }
 
 
+def _kernel(name: str, choice: PeriodKernelChoice | None) -> dict[str, Any] | None:
+    """The kernel of the study's time, and that of the lab on which it was repeated, if any."""
+    kernel = published_study(name).kernel
+    if kernel is None:
+        return None
+    return {
+        "linux": kernel.linux,
+        "known": kernel.known,
+        "taken": choice.series if choice else "",
+        "remarks": list(choice.remarks) if choice else [],
+    }
+
+
 def _row(target: Target, carried: ReproducedRuns) -> dict[str, Any]:
-    today, period = (_proved(carried.of(target, time)) for time in TIMES)
-    return described(target) | {
-        "today": taken(target, target.condition, (record["rows"] for _, record in today)),
-        "period": taken(target, target.period_condition, (record["rows"] for _, record in period)),
-        "seeds": sorted({seed for seed, _ in (*today, *period)}),
+    runs = {time: _proved(carried.of(target, time)) for time in TIMES}
+    return {
+        **described(target),
+        **{time: _values(target, time, seeds) for time, seeds in runs.items()},
+        "seeds": sorted({seed for seeds in runs.values() for seed, _ in seeds}),
         "command": command(target) if carried.combinations.get(target) else None,
     }
+
+
+def _values(target: Target, time: Time, seeds: Sequence[tuple[int, Record]]) -> list[float]:
+    rows = (record["rows"] for _, record in seeds)
+    return taken(target, condition_of(target, time), rows) if seeds else []
 
 
 def _proved(runs: Iterable[tuple[int, Record]]) -> list[tuple[int, Record]]:

@@ -1,14 +1,15 @@
-"""All targets carried out: a point for each setting and seed, as today and under the profile."""
+"""All targets carried out: a point for each setting and seed, as today and as in their time."""
 
 from __future__ import annotations
 
 import datetime
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import testbed
+from experiments.published.period_kernel import PeriodKernelChoice, told
 from experiments.published.target import Target
 from experiments.published.target_points import combinations
 from experiments.published.targets import published_study
@@ -23,6 +24,8 @@ from experiments.sweep.point_store import results
 from experiments.sweep.running_points import PointRunner, Watch, run_points
 from testbed.lab.ready import Lab
 
+NO_CHOICES: Mapping[str, PeriodKernelChoice] = {}
+
 
 def carry_out(
     targets: Sequence[Target],
@@ -33,20 +36,23 @@ def carry_out(
     only: Sequence[str] = (),
     tell: Callable[[str], None] = lambda _: None,
     kernel: str = DEFAULT_KERNEL,
+    kernels: Mapping[str, PeriodKernelChoice] = NO_CHOICES,
+    rows: Sequence[str] = (),
 ) -> Path:
     """Run what is not known yet, and return the finished folder with reproduction.json.
 
-    What was run is kept in any case: the same call goes on. `only` names the studies if some were
-    chosen, and `tell` gets a sentence on how long it may take. All hosts run `kernel`.
+    What was run is kept in any case: the same call goes on. `only` names the studies and `rows` the
+    texts of rows, if some were chosen. `tell` gets sentences on how long it may take, and on
+    `kernels`, those of the studies' times; all else runs on `kernel`.
     """
-    begun, carried, status = time.monotonic(), ReproducedRuns(), "interrupted"
+    begun, carried, status = time.monotonic(), ReproducedRuns(kernels=kernels), "interrupted"
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     with (
         results(out) as memory,
         new_run(out / "reproductions", "quick" if quick else "full") as run,
     ):
         try:
-            carried.combinations = combinations(targets, kernel)
+            carried.combinations = combinations(targets, kernel, series_of(kernels))
             points = _points(quick, carried, way.lab)
             kept = memory.done(point.key for point in points)
             watch.wanted(len(points), len(kept))
@@ -54,7 +60,8 @@ def carry_out(
                 if point.key in kept:
                     carried.records[point.combination.digest, point.seed] = kept[point.key]
             missing = [point for point in points if point.key not in kept]
-            tell(estimated(points, missing, quick, way.slots))
+            for line in (*told(kernels.values()), estimated(missing, quick, way.slots)):
+                tell(line)
             for point, record in run_points(missing, way, memory, watch):
                 carried.records[point.combination.digest, point.seed] = record
             status = "complete"
@@ -70,6 +77,7 @@ def carry_out(
                 "id": run.identifier,
                 "mode": "quick" if quick else "full",
                 "only": list(only),
+                "rows": list(rows),
                 **for_page(way.lab),
                 **facts,
                 **_totals(carried),
@@ -88,6 +96,11 @@ def carry_out(
             )
             hand_over(folder)
     return folder
+
+
+def series_of(kernels: Mapping[str, PeriodKernelChoice]) -> dict[str, str]:
+    """The kernel of each study that can be repeated on one of its time."""
+    return {name: choice.series for name, choice in kernels.items() if choice.series}
 
 
 def _totals(carried: ReproducedRuns) -> dict[str, float]:

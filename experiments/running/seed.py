@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from experiments.definition.kernel_needs import without_what_always_holds
 from experiments.spec import ExperimentSpec
 from testbed.guest import algorithms, baseline
 from testbed.jobs.following import Limits, Progress, Usage
@@ -145,7 +146,7 @@ def carry_seed(
     spec: ExperimentSpec = from_data(ExperimentSpec, data)
     lab = with_kernel(lab, spec.kernel)
     modules = build_all(spec.modules, lab)
-    carried = to_data(spec.for_guest())
+    carried = to_data(without_what_always_holds(spec).for_guest())
     try:
         return run_in_guest(
             lab, PROCEDURE, carried, seed, Path(out), progress, limits, attached(modules)

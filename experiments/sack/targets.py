@@ -12,11 +12,17 @@ from pathlib import Path
 from analysis.measures.metric_keys import RECEIVER
 from analysis.reporting.quantities import TRANSFER
 from analysis.reporting.tables import published_rows
-from experiments.published.target import PublishedStudy, Target, as_number
+from experiments.published.target import PublishedKernel, PublishedStudy, Target, as_number
 
 STUDY = PublishedStudy(
     "Explanation of a Mininet script for selective acknowledgement, with its results (2014)",
     order=1,
+    kernel=PublishedKernel(
+        "3.5 to 3.13",
+        "Deduced: the text shows the prompt of Mininet's virtual machine (mininet@mininet-vm), and"
+        " the machines of 2013 and 2014 were Ubuntu 12.10 to 14.04, which have these.",
+        ("3.13",),
+    ),
     seeds=(30, 100),  # a seed costs two seconds
     notes=(
         "Both published captures are of transfers without SACK. tcptrace printed 'sack pkts sent 0'"

@@ -91,7 +91,7 @@ class SackLossSweepParameters(LinkParameters):
         " published.",
     )
     period: str = word(
-        "today", "The kernel's settings: today, period (as Linux 3.10), or today+period."
+        "today", "The kernel's settings: today, period (for Linux 3.10), or today+period."
     )
 
     def __post_init__(self) -> None:

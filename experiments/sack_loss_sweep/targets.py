@@ -7,12 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from analysis.reporting.tables import published_rows
-from experiments.published.target import PublishedStudy, Target, as_number
+from experiments.published.target import PublishedKernel, PublishedStudy, Target, as_number
 from experiments.published.tcp_assignment import Row
 
 STUDY = PublishedStudy(
     "M. Davids, a shell script to measure the effects of retransmissions (2017)",
     order=2,
+    kernel=PublishedKernel(
+        "3.10, of Red Hat",
+        "Its text names Red Hat Enterprise Linux 7.4 as it comes, whose kernel is a 3.10 with much"
+        " of later ones in it.",
+        ("3.13", "4.4"),
+    ),
     short_form=(
         "Short form: 5 s for each loss rate below 0.2 %, 10 s below 2 % and 30 s above, instead"
         " of 300 s. The slowest and the fastest of 300 seconds are in the full form only."

@@ -50,7 +50,7 @@ class UdpFairnessParameters:
     duration: Duration = parameter("60s", Duration, "How long all of them send.")
     late: str = word(NONE, MEANING)
     period: str = word(
-        "today", "The kernel's settings: today, period (as Linux 2.6), or today+period."
+        "today", "The kernel's settings: today, period (for Linux 2.6), or today+period."
     )
 
     def __post_init__(self) -> None:

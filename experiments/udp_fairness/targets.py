@@ -9,6 +9,7 @@ from pathlib import Path
 from analysis.reporting.tables import published_rows
 from experiments.published.target import PublishedStudy, Target, as_number
 from experiments.published.tcp_assignment import (
+    KERNEL,
     SOURCE,
     Row,
     assigned,
@@ -20,6 +21,7 @@ from experiments.published.tcp_assignment import (
 STUDY = PublishedStudy(
     SOURCE,
     order=4,
+    kernel=KERNEL,
     notes=(
         "Of 20 lines of parallel flows (published_flows.csv) the slowest and the fastest of each"
         " transfer are rows. The amounts that iperf printed beside each rate are none.",

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import fmean
 
 from analysis.reporting.tables import published_rows
-from experiments.published.target import PublishedStudy, Target, as_number
+from experiments.published.target import PublishedKernel, PublishedStudy, Target, as_number
 from experiments.published.tcp_assignment import Row
 
 SHORT = 10
@@ -16,6 +16,11 @@ SHORT = 10
 STUDY = PublishedStudy(
     "ESnet, experiments on TCP re-ordering (December 2015)",
     order=7,
+    kernel=PublishedKernel(
+        "2.6.32, of CentOS 6",
+        "Deduced: the hosts ran the perfSONAR Toolkit in July 2015, which then came with CentOS 6.",
+        ("2.6.32", "3.13"),
+    ),
     short_form=(
         f"Short form: {SHORT} s for each case instead of 60 s, beside the first {SHORT} of the"
         " published seconds (published_seconds.csv has all 900)."

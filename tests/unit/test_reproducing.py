@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +11,20 @@ import pytest
 
 from experiments.definition.catalogue import find
 from experiments.definition.grid import combinations as grid_of
+from experiments.published import period_kernel
+from experiments.published.period_kernel import PeriodKernelChoice, period_kernels
 from experiments.published.target import Target
 from experiments.published.target_points import combinations
 from experiments.published.targets import chosen, published_study, targets
 from experiments.reproduce.reproducing import carry_out
+from experiments.sweep import point
 from experiments.sweep.point import CAPTURES, Record, origin
 from experiments.sweep.python import SilentWatch
 from experiments.sweep.running_points import PointRunner
+from testbed.lab.kernel.kernel_version import all_series
+from testbed.lab.ready import Lab
 from tests.unit.made_sweeps import LAB, Engine
-from topologies.errors import UsageError
+from topologies.errors import TcplabError, UsageError
 
 
 def dropped(data: Any, seed: int) -> Record:
@@ -207,5 +213,97 @@ def test_everything_runs_on_the_kernel_that_is_asked_for() -> None:
     asked = combinations(chosen(True, ["sack"]), "6.1")
     specs_of = {each.spec.kernel for both in asked.values() for each in both.values()}
     assert specs_of == {"6.1"}
-    with pytest.raises(UsageError, match="RACK came with Linux"):
-        combinations(chosen(True, ["cubic_vs_reno"]), "3.13")
+    with pytest.raises(UsageError, match=r"needs pie, which Linux 3\.13 lacks"):
+        combinations([needing_pie()], "3.13")
+
+
+def needing_pie() -> Target:
+    """A row of a study that has sfq, with a queueing discipline that Linux 3.13 lacks."""
+    target = chosen(True, ["udp_fairness"])[-1]
+    return replace(target, settings=(*target.settings, ("queueing", "pie")))
+
+
+def on_its_kernel(data: Any, seed: int) -> Record:
+    """What `dropped` makes, and half of that on the kernel of the study's time."""
+    record = dropped(data, seed)
+    for row in record["rows"] if data["kernel"] == "3.13" else []:
+        row["client_seconds"] /= 2
+    return record
+
+
+def test_the_kernel_of_its_time_has_a_column_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(period_kernel, "built_lab", lambda _: LAB)
+    monkeypatch.setattr(point, "built_lab", lambda _: LAB)
+    wanted, told = chosen(True, ["packet_dropper"], ["10 % dropped"]), list[str]()
+    kernels = {"packet_dropper": PeriodKernelChoice("packet_dropper", "3.13", ("Nearer is none.",))}
+    way, engine = SilentWatch(), Engine(on_its_kernel)
+    folder = carry_out(
+        wanted,
+        True,
+        tmp_path,
+        PointRunner(LAB, engine, "two"),
+        way,
+        tell=told.append,
+        kernels=kernels,
+        rows=["10 % dropped"],
+    )
+    content = json.loads((folder / "reproduction.json").read_text())
+    (study,) = content["studies"]
+    assert len(engine.ran) == 3 * 6
+    assert content["rows"] == ["10 % dropped"]
+    row = study["rows"][0]
+    assert row["period"] == [2 * (10.0 + seed) for seed in range(1, 7)]
+    assert row["period_kernel"] == [10.0 + seed for seed in range(1, 7)]
+    assert study["kernel"] == {
+        "linux": "2.2 or 2.4",
+        "known": published_study("packet_dropper").kernel.known,  # type: ignore[union-attr]
+        "taken": "3.13",
+        "remarks": ["Nearer is none."],
+    }
+    assert told[:2] == [
+        "packet_dropper: Nearer is none.",
+        "packet_dropper: The kernel of its time is Linux 3.13.",
+    ]
+
+
+def test_the_nearest_kernel_that_is_built_and_can_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is passed over has a line each: unknown to this tcplab, lacking something, not built."""
+    built = {"3.13"}
+
+    def labs(series: str) -> Lab:
+        if series not in built:
+            raise TcplabError("It is not built.")
+        return LAB
+
+    monkeypatch.setattr(period_kernel, "built_lab", labs)
+    monkeypatch.setattr(period_kernel, "all_series", lambda: ("7.2", "4.4", "3.13"))
+    wanted = [*chosen(True, ["sack_loss_sweep", "packet_dropper"]), needing_pie()]
+    kernels = period_kernels(wanted)
+    assert {name: choice.series for name, choice in kernels.items()} == {
+        "sack_loss_sweep": "3.13",
+        "packet_dropper": "3.13",
+        "udp_fairness": "",
+    }
+    unknown, lacking = kernels["udp_fairness"].remarks
+    assert unknown == "This tcplab does not know Linux 2.6.32."
+    assert "needs pie, which Linux 3.13 lacks" in lacking
+    built.clear()
+    not_built = period_kernels(wanted)["packet_dropper"]
+    assert not_built.series == ""
+    assert not_built.remarks[1] == (
+        "Linux 3.13 is not built here: ./tcplab kernel build 3.13 --source linux-3.13.10.tar.xz"
+    )
+
+
+def test_only_rows_with_a_text_are_chosen() -> None:
+    assert {target.where for target in chosen(True, [], ["20 % dropped"])} == {"20 % dropped"}
+    with pytest.raises(UsageError, match="No published row has 'nowhere'"):
+        chosen(True, [], ["nowhere"])
+
+
+def test_every_study_says_which_kernel_it_had_and_how_that_is_known() -> None:
+    for name in {target.experiment for target in targets(True)}:
+        kernel = published_study(name).kernel
+        assert kernel and kernel.known and set(kernel.nearest) <= {*all_series(), "2.6.32"}, name

@@ -1,4 +1,4 @@
-"""Writes reproduction.html, reproduction.csv and the plots of a reproduction."""
+"""Writes reproduction.html, reproduction.csv, profiles.csv and the plots of a reproduction."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from analysis.pages.published.imitation_table import imitation_line, profiles_csv
 from analysis.pages.published.reproduction_pictures import picture
 from analysis.pages.published.reproduction_rows import csv_text, groups, numbered, parts, reasons
 from analysis.records.problems import Problems, printable
 from analysis.records.reproduction_folder import Reproduction, read_reproduction
 from analysis.rendering import page_files
 from analysis.reporting.run_pictures import Picture
+from analysis.statistics.imitation import imitation_sentence, imitations
 from analysis.statistics.judgement import Counts, JudgedStudy, count, judge_study
 from analysis.statistics.paired_tests import FEWEST
 from analysis.statistics.verdict import TOLERANCE
@@ -68,7 +70,8 @@ class ReproductionReport:
     @property
     def how_whole(self) -> str:
         """Whether the page has all that was asked for, and all that there is."""
-        only, later = self.reproduction.facts.only, self.counts.later
+        facts, later = self.reproduction.facts, self.counts.later
+        only = [*facts.only, *(f"rows with {text}" for text in facts.rows)]
         chosen = (
             f" Only what was chosen is on it: {', '.join(map(printable, only))}." if only else ""
         )
@@ -93,6 +96,7 @@ class ReproductionReport:
                 "./tcplab reproduce",
                 *words,
                 *(f"--only {shlex.quote(printable(one))}" for one in only),
+                *(f"--rows {shlex.quote(printable(one))}" for one in self.reproduction.facts.rows),
             ]
         )
 
@@ -141,6 +145,7 @@ def _files(report: ReproductionReport) -> Iterator[tuple[str, bytes]]:
     drawn = [picture(one, number) for number, one in enumerate(report.studies, 1)]
     yield from ((f"plots/{one.name}", one.png) for one in drawn if one)
     yield "reproduction.csv", csv_text(report.studies).encode()
+    yield "profiles.csv", profiles_csv(report.studies).encode()
     yield (
         "reproduction.html",
         page_files.render("reproduction.html", _context(report, drawn)).encode(),
@@ -158,6 +163,7 @@ def _context(report: ReproductionReport, drawn: list[Picture | None]) -> dict[st
         "how_whole": report.how_whole,
         "repeat": report.repeat,
         "with_period": [one.study.name for one in report.studies if one.study.profile],
+        "with_kernel": [one.study.name for one in report.studies if one.has_period_kernel],
         "studies": [_shown(*pair) for pair in zip(report.studies, drawn, strict=True)],
         "total": report.counts,
         "tolerance": f"{100 * TOLERANCE:g} %",
@@ -172,10 +178,15 @@ def _context(report: ReproductionReport, drawn: list[Picture | None]) -> dict[st
 
 def _shown(judged: JudgedStudy, drawn: Picture | None) -> dict[str, Any]:
     study, listed = judged.study, reasons(judged.rows)
+    imitated, kernel = imitations(judged.rows), study.kernel.taken if study.kernel else ""
     return {
+        "kernel": study.kernel,
+        "has_period_kernel": judged.has_period_kernel,
+        "imitated": [imitation_line(each) for each in imitated[:MOST_ROWS]],
+        "imitation": imitation_sentence(imitated, kernel),
         "study": study,
         "counts": judged.counts,
-        "today": judged.today_counts if study.profile else None,
+        "today": judged.today_counts if study.profile or judged.has_period_kernel else None,
         "sentence": ", ".join(parts(judged.counts)),
         "picture": drawn,
         "reasons": listed,

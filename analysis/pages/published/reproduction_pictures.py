@@ -41,7 +41,8 @@ def picture(one: JudgedStudy, number: int) -> Picture | None:
 
 def _is_drawable(judged: Judged) -> bool:
     """Whether there is a number, and none that an axis would not hold."""
-    row, ours = judged.row, [sample for sample in (judged.period, judged.today) if sample]
+    row = judged.row
+    ours = [sample for sample in (judged.period_kernel, judged.period, judged.today) if sample]
     numbers = [
         row.published,
         row.low,
@@ -116,7 +117,8 @@ def _lines(study: JudgedStudy, rows: Sequence[Judged], name: str) -> Picture | N
 def _has_ratio(judged: Judged) -> bool:
     """Whether ours, divided by the published number, can be shown on a logarithmic axis."""
     published = judged.row.published or 0.0
-    medians = [ours.center for ours in (judged.period, judged.today) if ours]
+    samples = (judged.period_kernel, judged.period, judged.today)
+    medians = [ours.center for ours in samples if ours]
     return (
         published > 0
         and bool(medians)
@@ -136,12 +138,13 @@ def _quantity(judged: Judged) -> str:
 def _marks(
     rows: Sequence[Judged], places: Iterable[float], is_ratio: bool = False
 ) -> dict[ValueSource, list[ValueMark]]:
-    from analysis.figures.published_marks import PERIOD, PUBLISHED, TODAY
+    from analysis.figures.published_marks import PERIOD, PERIOD_KERNEL, PUBLISHED, SOURCES, TODAY
 
-    marks: dict[ValueSource, list[ValueMark]] = {PUBLISHED: [], PERIOD: [], TODAY: []}
+    marks: dict[ValueSource, list[ValueMark]] = {source: [] for source in SOURCES}
     for judged, at in zip(rows, places, strict=True):
         unit = judged.row.published if is_ratio and judged.row.published else 1.0
         marks[PUBLISHED] += _published(judged, at, unit)
+        marks[PERIOD_KERNEL] += _ours(judged.period_kernel, at, unit)
         marks[PERIOD] += _ours(judged.period, at, unit)
         marks[TODAY] += _ours(judged.today, at, unit)
     return marks

@@ -46,6 +46,7 @@ _HEAD = (
     "listed",
     "outcome",
 )
+_WAYS = ("period_kernel", "period", "today")
 _OURS = (
     "verdict",
     "factor",
@@ -84,6 +85,7 @@ class TableLine:
     published: str
     published_range: str
     note: str
+    period_kernel: Cell
     period: Cell
     today: Cell
     style: str
@@ -169,6 +171,7 @@ def line(judged: Judged, listed: Sequence[str]) -> TableLine:
         NOTHING if row.published is None else as_printed(row.printed),
         _published_range(judged),
         row.note,
+        _cell(judged.period_kernel, judged.period_kernel_verdict, row.unit),
         _cell(judged.period, judged.period_verdict, row.unit),
         _cell(judged.today, judged.today_verdict, row.unit),
         STYLES[outcome],
@@ -199,7 +202,7 @@ def _published_range(judged: Judged) -> str:
     low, high = judged.row.low, judged.row.high
     if low is None or high is None or low == high:
         return "" if judged.row.published is not None else UNSTATED
-    return _span(ValueSpan(low, high))
+    return spanned(ValueSpan(low, high))
 
 
 def _cell(ours: Ours | None, verdict: Agreement, unit: str) -> Cell:
@@ -207,14 +210,14 @@ def _cell(ours: Ours | None, verdict: Agreement, unit: str) -> Cell:
     if ours is None:
         return Cell(NOTHING, "", "", verdict.word, style)
     runs = numbered(ours.count, "run", "runs")
-    span = _span(ours.runs)
+    span = spanned(ours.runs)
     spread = runs if ours.runs.low == ours.runs.high else f"{span}, {runs}"
     further = verdict.word in (WITHIN, DIFFERS) and ours.further
-    text = f"a further one: {_span(further)}" if further else ""
+    text = f"a further one: {spanned(further)}" if further else ""
     return Cell(signed(ours.center), spread, text, verdict.text(unit), style)
 
 
-def _span(span: ValueSpan) -> str:
+def spanned(span: ValueSpan) -> str:
     return f"{signed(span.low)} to {signed(span.high)}"
 
 
@@ -225,7 +228,7 @@ def csv_text(studies: Sequence[JudgedStudy]) -> str:
     """
     with StringIO() as text:
         lines = csv.writer(text, lineterminator="\n")
-        ours = (f"{way}_{column}" for way in ("period", "today") for column in _OURS)
+        ours = (f"{way}_{column}" for way in _WAYS for column in _OURS)
         lines.writerow([*_HEAD, *ours, "seeds", "why", "command"])
         lines.writerows(
             _csv_line(study.study.name, judged) for study in studies for judged in study.rows
@@ -247,6 +250,7 @@ def _csv_line(study: str, judged: Judged) -> list[str | float | None]:
         *published,
         *about,
         judged.outcome.word,
+        *_csv_ours(judged.period_kernel, judged.period_kernel_verdict, row.period_kernel),
         *_csv_ours(judged.period, judged.period_verdict, row.period),
         *_csv_ours(judged.today, judged.today_verdict, row.today),
         " ".join(row.seeds),

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from analysis.pages.published.reproduction_page import ReproductionReport
+from analysis.records.problems import printable
+from analysis.statistics.imitation import imitation_sentence, imitations
 from analysis.statistics.judgement import Counts
 
 MOST_REMARKS = 12
@@ -24,11 +28,23 @@ def print_reproduction(report: ReproductionReport) -> None:
             Text(f"... and {len(report.remarks) - MOST_REMARKS} more on the page", style="yellow")
         )
     console.print(_table(report))
+    for line in _kernels(report):
+        console.print(Text(line))
     if report.reproduction.status != "complete":
         console.print(
             Text(f"This is marked {report.reproduction.status}: it is not whole.", style="bold red")
         )
     console.print(Text(f"Report: {report.page}"))
+
+
+def _kernels(report: ReproductionReport) -> Iterator[str]:
+    """For each study that ran on the kernel of its time: which it is, and if settings do for it."""
+    for judged in report.studies:
+        if judged.has_period_kernel and (kernel := judged.study.kernel):
+            own = f"had Linux {printable(kernel.linux)}, repeated on {printable(kernel.taken)}."
+            settings = imitation_sentence(imitations(judged.rows), printable(kernel.taken))
+            asked = f" Settings of its time on the lab's kernel: {settings}" if settings else ""
+            yield f"{printable(judged.study.name)} {own}{asked}"
 
 
 def _table(report: ReproductionReport) -> Table:

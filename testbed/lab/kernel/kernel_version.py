@@ -33,6 +33,7 @@ class KernelVersion:
     meant for, `until` the series of the newest, empty if there is no end. `steps` is the number of
     lines that a build prints. `config` is a file of the folder, else lab.config. `make` are
     variables for make. `lacks` names what a kernel has not that another has, each with the reason.
+    A setting among them that the kernel behaves as if it had is in `always`, with that value.
     """
 
     series: str
@@ -49,6 +50,7 @@ class KernelVersion:
     config: str = "lab.config"
     make: tuple[str, ...] = ()
     lacks: Mapping[str, str] = field(default_factory=dict)
+    always: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def patch_files(self) -> list[Path]:
