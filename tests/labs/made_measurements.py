@@ -156,7 +156,9 @@ LABS = {
         wrong={"needless": {"repairs"}},
     ),
     "own_congestion_control": MadeLab(
-        _one_flow("lossy", "reno", 8e3) | _one_flow("lossy", "mine", 11e3),
+        _one_flow("lossy", "reno", 8e3)
+        | _one_flow("lossy", "mine", 11e3)
+        | {("crowd", "reno", RESENT): 900.0, ("crowd", "mine", RESENT): 2500.0},
         ({("lossy", "mine", RATE): 7.9e3},),
     ),
     "packet_loss": MadeLab(
@@ -164,10 +166,17 @@ LABS = {
         (
             {("few", "dropping", _SECONDS): 5.0},
             {("many", "dropping", _SECONDS): 19.0},
-            {("many", "dropping", _SECONDS): 80.0},
-            {("many", "dropping", "run.lost_percent"): 0.9},
         ),
-        right={"faster_than": {"less"}},
-        wrong={"faster_than": {"more", "same"}},
+        right={"no_ack_lost": {"back"}},
+        wrong={"no_ack_lost": {"resent", "server"}},
+    ),
+    "first_look": MadeLab(
+        {
+            ("first", "reno", "server.rate"): 3e3,
+            ("first", "reno", "frame.h1-eth0.syn.1"): 0.01,
+            ("first", "reno", "frame.h1-eth0.syn_ack.2"): 0.2,
+        },
+        ({("first", "reno", "server.rate"): 0.0},),
+        right={"whose_capture": {"at_once"}},
     ),
 }
