@@ -42,18 +42,19 @@ def frame_values(folder: Path, captures: Sequence[str]) -> dict[str, float]:
 
 
 def line_values(run: RunRecord, trial: Trial) -> dict[str, float]:
-    """The evidence in the samples of the sender's first socket.
+    """The evidence in the samples of the first TCP flow's socket.
 
     `cut` is a line whose congestion window is a fifth or more below that of the line before, `peak`
     one whose smoothed round trip is within a twentieth of the longest. Raises ValueError on a
     broken line.
     """
-    host = run.flow.sender
+    flow = next((flow for flow in run.flows if flow.protocol == "tcp"), run.flow)
+    host = flow.sender
     lines = untrusted.text_if_any(trial.folder, f"{host}.sockets.jsonl").splitlines()
     samples = {
         number: sample
         for number, line in enumerate(lines, 1)
-        for sample in by_port([line]).get(str(run.flow.port), [])[:1]
+        for sample in by_port([line]).get(str(flow.port), [])[:1]
     }
     longest = max((sample.rtt for sample in samples.values()), default=0.0)
     first = next(iter(samples.values())).time if samples else 0.0
