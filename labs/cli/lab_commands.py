@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from experiments.cli.messages import one_clear_message, ready_lab
-from labs.definition import lab_catalogue
+from labs.cli.instructor_commands import lint_command, new_command, preview_command
+from labs.definition import lab_catalogue, lab_texts
 from labs.definition.course import class_file, new_course, read_course, variant, variant_from
 from topologies.errors import UsageError
 
@@ -26,13 +27,17 @@ def lab() -> None:
     """Labs: start one, do its runs, check and pack the answers."""
 
 
+for _command in (preview_command, lint_command, new_command):
+    lab.add_command(_command)
+
+
 @lab.command("list")
 def list_command() -> None:
-    """Every lab with its claim."""
+    """Every lab with its question."""
     with one_clear_message():
         for name in lab_catalogue.names():
             spec = lab_catalogue.find(name)
-            click.echo(f"{name:<24} {spec.points:>3} points  {spec.claim}")
+            click.echo(f"{name:<24} {spec.minutes:>4} min  {spec.points:>3} points  {spec.asks}")
 
 
 @lab.command("start")
@@ -46,16 +51,28 @@ def list_command() -> None:
     help="The file of variants that your instructor gave out; without it you study by yourself.",
 )
 @_course
+@click.option(
+    "--language",
+    default=lab_texts.FIRST_LANGUAGE,
+    show_default=True,
+    metavar="LANGUAGE",
+    help="Of the handout, if the lab is written in it.",
+)
 @click.option("--out", type=click.Path(path_type=Path), metavar="FOLDER", help="[default: LAB-ID]")
 def start_command(
-    name: str, student: str, variants_file: Path | None, course_file: Path | None, out: Path | None
+    name: str,
+    student: str,
+    variants_file: Path | None,
+    course_file: Path | None,
+    language: str,
+    out: Path | None,
 ) -> None:
     """Make a folder with the handout, the runs to do, and answers.toml."""
     from labs.student.packing import safe_name
     from labs.student.starting import start
 
     with one_clear_message():
-        spec = lab_catalogue.find(name)
+        spec = lab_catalogue.find(name, language)
         if variants_file and course_file:
             raise UsageError(
                 "--variants and --course exclude each other.", "Students use --variants."
@@ -82,13 +99,13 @@ def start_command(
 )
 @click.option("--again", is_flag=True, help="Also runs that are there already.")
 def run_command(folder: Path, testbed: str, again: bool) -> None:
-    """Do the lab's runs that are not there yet."""
+    """Record your predictions and do the lab's runs that are not there yet."""
     from labs.definition.assignment import read_assignment
-    from labs.student.student_runs import carry_out_run, missing_runs
+    from labs.student.student_runs import carry_out_run, runs_to_make
 
     with one_clear_message():
         assignment = read_assignment(folder)
-        for run in assignment.lab.runs if again else missing_runs(assignment):
+        for run in runs_to_make(assignment, again):
             click.echo(f"{run.name}: {run.experiment} ...", err=True)
             place = carry_out_run(assignment, run, testbed, ready_lab)
             click.echo(f"{run.name}: {place}")
@@ -117,10 +134,13 @@ def check_command(folder: Path) -> None:
 def pack_command(folder: Path, out: Path | None) -> None:
     """Make the one file to hand in."""
     from labs.definition.assignment import read_assignment
-    from labs.student.packing import pack
+    from labs.student.packing import blanks, pack
 
     with one_clear_message():
-        file = pack(read_assignment(folder), out)
+        assignment = read_assignment(folder)
+        file = pack(assignment, out)
+        if blank := blanks(assignment):
+            click.echo(f"Not answered: {', '.join(blank)}.", err=True)
         click.echo(f"{file} ({file.stat().st_size / 1e6:.1f} MB)")
 
 
@@ -195,7 +215,9 @@ def key_command(
         key = carry_out(spec, [own_variant], out, module=module)[0].key(spec)
         marker = Marker(spec, key, {}, {}, {}, {})
         for number, question in enumerate(spec.questions, 1):
-            answer = marker.expected(question) or f"read by a person. {question.rubric}"
+            answer = marker.expected(question) or "any prediction that was made before the run"
+            if question.rubric:
+                answer = f"read by a person. {question.rubric} {marker.model(question)}".strip()
             click.echo(f"{number}. {question.ask}\n   {answer}\n   {question.how}")
 
 

@@ -4,41 +4,60 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from labs.definition.answer_key import Key, Variables
+from labs.definition.answer_key import Key, Variables, compared, ratio
 from labs.measuring.lab_measures import Runs
 
 RATE = "flow1.goodput_kbit_s"
+_SEGMENT = 1448
+"""Bytes of data in a full segment with timestamps."""
 
 
 def factor(answers: Mapping[str, float], _: Variables) -> float:
-    """CUBIC's rate over Reno's."""
-    return answers["far_cubic"] / answers["far_reno"]
+    """The larger rate over the smaller."""
+    return ratio(answers["far_cubic"], answers["far_reno"])
 
 
-DERIVED = {"factor": factor}
+def window_rate(answers: Mapping[str, float], _: Variables) -> float:
+    """kbit/s that a window allows in each round trip."""
+    return 8 * _SEGMENT * answers["window"] / answers["trip"]
+
+
+DERIVED = {"factor": factor, "window_rate": window_rate}
 
 
 def key(runs: Runs, variables: Variables) -> Key:
     """The values, and what known mistakes lead to."""
     near, far = runs["near"], runs["far"]
-    cubic, reno = far("cubic", RATE), far("reno", RATE)
+    numbers = {
+        "near_cubic": near("cubic", RATE),
+        "far_cubic": far("cubic", RATE),
+        "far_reno": far("reno", RATE),
+        "trip": far("reno", "flow1.rtt_median_ms"),
+        "window": far("reno", "flow1.cwnd_median_segments"),
+    }
+    numbers |= {name: derived(numbers, variables) for name, derived in DERIVED.items()}
     return Key(
-        numbers={
-            "near_cubic": near("cubic", RATE),
-            "far_cubic": cubic,
-            "far_reno": reno,
-            "factor": cubic / reno,
-            "trip": far("reno", "flow1.rtt_median_ms"),
-            "window": far("reno", "flow1.cwnd_median_segments"),
-        },
-        choices={"what_limits": {"growth"}},
+        numbers=numbers,
+        choices={"what_limits": {"growth"}, **_change(runs)},
         mistakes={
-            "far_cubic": {"other_condition": reno, "other_run": near("cubic", RATE)},
-            "far_reno": {"other_condition": cubic},
-            "factor": {"upside_down": reno / cubic},
+            "far_cubic": {"other_condition": numbers["far_reno"], "other_run": near("cubic", RATE)},
+            "far_reno": {"other_condition": numbers["far_cubic"]},
+            "factor": {"upside_down": 1 / numbers["factor"]},
             "window": {"other_condition": far("cubic", "flow1.cwnd_median_segments")},
         },
+        frames={"cut_line": far.frames("reno/right.sockets", "cut")},
+        measured={"change": {}} if "changed" in runs else {},
     )
+
+
+def _change(runs: Runs) -> dict[str, set[str]]:
+    """What the student's own change did to the factor; nothing if it was not run."""
+    if "changed" not in runs:
+        return {}
+    after, before = (
+        ratio(runs[name]("cubic", RATE), runs[name]("reno", RATE)) for name in ("changed", "far")
+    )
+    return {"change_effect": {compared(after, before, "larger", "same", "smaller")}}
 
 
 def lesson(runs: Runs) -> bool:

@@ -9,6 +9,8 @@ from topologies.units import Quantity
 
 Variables = Mapping[str, Quantity]
 """The student's parameters by name."""
+Frames = Mapping[int, float]
+"""Numbers of frames in a capture, with their times in seconds."""
 
 
 def percent(share: Quantity) -> float:
@@ -16,14 +18,29 @@ def percent(share: Quantity) -> float:
     return share.base / 10**8
 
 
+def ratio(value: float, other: float) -> float:
+    """The larger over the smaller."""
+    return max(value, other) / min(value, other)
+
+
+def compared(after: float, before: float, larger: str, same: str, smaller: str) -> str:
+    """Which of the three words is right, within a twentieth."""
+    return larger if after > 1.05 * before else smaller if after < 0.95 * before else same
+
+
 @dataclass(frozen=True)
 class Key:
     """The right answers, by question.
 
     `numbers` are in the unit of their question, `choices` are the ids of right options, and
-    `mistakes` are the values that known mistakes lead to, by their ids.
+    `mistakes` are the values that known mistakes lead to, by their ids. `frames` are the frames of
+    the question's capture that prove what is asked, with their times; `wrong_frames` are those that
+    known mistakes lead to. `measured` are the values of a design's bounds in its run.
     """
 
     numbers: Mapping[str, float] = field(default_factory=dict)
     choices: Mapping[str, set[str]] = field(default_factory=dict)
     mistakes: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    frames: Mapping[str, Frames] = field(default_factory=dict)
+    wrong_frames: Mapping[str, Mapping[str, Frames]] = field(default_factory=dict)
+    measured: Mapping[str, Mapping[str, float]] = field(default_factory=dict)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import tomllib
+from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
-from labs.definition.lab_spec import LabSpec, Question
+from labs.definition.lab_spec import LabSpec
+from labs.definition.question import Question
 from labs.definition.texts import decoded
 from topologies import untrusted
 from topologies.errors import TcplabError
@@ -18,6 +21,22 @@ Answers = dict[str, list[str]]
 
 def read_sheet(file: Path, lab: LabSpec) -> Answers:
     """The answers in a file. Raises TcplabError with the line that is wrong in it."""
+    table = _table(file)
+    return {question.id: _given(table.get(question.id), question) for question in lab.questions}
+
+
+def misspelt(file: Path, lab: LabSpec) -> dict[str, str]:
+    """Names in a file that no question has, each with the one that may be meant, or nothing."""
+    ids = [question.id for question in lab.questions]
+    unknown = [name for name in _table(file) if name not in ids]
+    return {
+        untrusted.plain(name[:40]): next(iter(get_close_matches(name[:40], ids, 1)), "")
+        for name in unknown
+    }
+
+
+def _table(file: Path) -> dict[str, Any]:
+    """What stands below [answers]. Raises TcplabError."""
     try:
         content = untrusted.content(file.parent, file.name, LARGEST)
     except OSError as error:
@@ -36,7 +55,7 @@ def read_sheet(file: Path, lab: LabSpec) -> Answers:
         raise TcplabError(
             f"{file.name} has no [answers].", "Keep the line [answers] above your answers."
         )
-    return {question.id: _given(table.get(question.id), question) for question in lab.questions}
+    return table
 
 
 def _given(value: object, question: Question) -> list[str]:

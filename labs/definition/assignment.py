@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from labs.definition import lab_catalogue
+from labs.definition import lab_catalogue, lab_texts
 from labs.definition.course import Variant
 from labs.definition.lab_spec import LabSpec
 from labs.definition.texts import decoded
@@ -26,9 +26,10 @@ class Assignment:
     variant: Variant
 
 
-def assignment_text(variant: Variant) -> str:
+def assignment_text(variant: Variant, language: str) -> str:
     """The content of the file from which `read_assignment` knows a folder."""
-    return json.dumps({"format": _FORMAT, "variant": to_data(variant)}, indent=1) + "\n"
+    content = {"format": _FORMAT, "language": language, "variant": to_data(variant)}
+    return json.dumps(content, indent=1) + "\n"
 
 
 def read_assignment(folder: Path) -> Assignment:
@@ -48,4 +49,5 @@ def read_assignment(folder: Path) -> Assignment:
             "Update tcplab, or start the lab again.",
         )
     variant: Variant = from_data(Variant, content.get("variant"), FILE)
-    return Assignment(folder, lab_catalogue.find(variant.lab), variant)
+    language = str(content.get("language", lab_texts.FIRST_LANGUAGE))
+    return Assignment(folder, lab_catalogue.find(variant.lab, language), variant)

@@ -4,39 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from labs.definition.answer_key import Key, Variables
-from labs.measuring.lab_measures import Runs
+from labs.definition.answer_key import Key, Variables, ratio
+from labs.measuring.lab_measures import MeasuredRun, Runs
 
 TOGETHER, UDP, TCP = "together", "udp.goodput_kbit_s", "tcp1.goodput_kbit_s"
+_LINK = 100_000
+"""kbit/s of the experiment's link, which the lab does not vary."""
 
 
-def kept(answers: Mapping[str, float], _: Variables) -> float:
-    """Percent of its rate that the UDP flow kept."""
-    return 100 * answers["udp_fair"] / answers["udp_fifo"]
+def factor(answers: Mapping[str, float], _: Variables) -> float:
+    """The larger rate of UDP over the smaller."""
+    return ratio(answers["udp_fair"], answers["udp_fifo"])
 
 
-DERIVED = {"kept": kept}
+DERIVED = {"factor": factor}
 
 
 def key(runs: Runs, variables: Variables) -> Key:
     """The values, and what known mistakes lead to."""
     fifo, fair = runs["fifo"], runs["fair"]
+    rates = {"udp_fifo": fifo(TOGETHER, UDP), "udp_fair": fair(TOGETHER, UDP)}
     return Key(
         numbers={
-            "udp_fifo": fifo(TOGETHER, UDP),
-            "udp_fair": fair(TOGETHER, UDP),
-            "kept": 100 * fair(TOGETHER, UDP) / fifo(TOGETHER, UDP),
+            **rates,
+            "factor": factor(rates, variables),
             "lost_fair": fair(TOGETHER, "udp.udp_lost_percent"),
             "jain_fifo": fifo(TOGETHER, "run.jain_index"),
             "jain_fair": fair(TOGETHER, "run.jain_index"),
         },
-        choices={"who": {"router"}},
+        choices={"who": {"router"}, "proof": {"client_queue"}},
         mistakes={
             "udp_fair": {"other_run": fifo(TOGETHER, UDP)},
+            "factor": {"upside_down": 1 / factor(rates, variables)},
             "lost_fair": {"other_run": fifo(TOGETHER, "udp.udp_lost_percent")},
             "jain_fifo": {"other_run": fair(TOGETHER, "run.jain_index")},
         },
+        measured={"queue": _bounds(runs["yours"])} if "yours" in runs else {},
     )
+
+
+def _bounds(run: MeasuredRun) -> dict[str, float]:
+    """What the student's own queue is judged by."""
+    return {
+        "jain": run(TOGETHER, "run.jain_index"),
+        "rate": 100 * run(TOGETHER, "run.total_goodput_kbit_s") / _LINK,
+        "trip": run(TOGETHER, "tcp1.rtt_p95_ms"),
+    }
 
 
 def lesson(runs: Runs) -> bool:

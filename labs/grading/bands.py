@@ -7,20 +7,12 @@ on each side.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from labs.definition.answer_key import Key
-from labs.definition.lab_runs import MODULE
 from labs.grading.case import Case
 from labs.grading.class_grading import ClassGrading
 
 _FEWEST = 3  # values, of which a band can be made
-
-
-def module_of(case: Case) -> Path | None:
-    """The module that was handed in, if there is one."""
-    file = case.folder / MODULE
-    return file if file.is_file() else None
 
 
 def real_time_cases(cases: Sequence[Case]) -> list[Case]:
@@ -37,7 +29,7 @@ def bands_of(case: Case, grading: ClassGrading) -> dict[str, tuple[float, float]
     if not real_time_cases([case]):
         return {}
     assert case.variant is not None
-    keys = grading.spread(case.variant, module_of(case))
+    keys = grading.spread(case.variant, case.own.module)
     bands = {}
     for question in grading.lab.questions:
         values = [key.numbers[question.id] for key in keys if question.id in key.numbers]

@@ -11,9 +11,11 @@ from typing import Any, Literal
 
 from experiments.running.capture_differences import Difference
 from labs.definition.course import Variant
+from labs.definition.lab_runs import NO_PARTS
+from labs.definition.own_parts import OwnParts
+from labs.grading.answer_mark import AnswerMark
 from labs.grading.inspection import InspectedHandIn
 from labs.grading.intake import HandIn
-from labs.grading.marking import AnswerMark
 from labs.grading.roster import Person
 from labs.measuring.lab_measures import Values
 
@@ -50,6 +52,7 @@ class Case:
     inspected: InspectedHandIn = field(default_factory=InspectedHandIn)
     person: Person | None = None
     variant: Variant | None = None
+    own: OwnParts = NO_PARTS
     refused: str = ""
     compared: dict[str, list[Difference]] = field(default_factory=dict)
     authentic: dict[str, bool] = field(default_factory=dict)

@@ -12,6 +12,7 @@ from labs.definition import lab_catalogue, lab_runs
 from labs.definition.answer_key import Key
 from labs.definition.course import Course, Variant
 from labs.definition.lab_spec import LabRun, LabSpec
+from labs.definition.own_parts import OwnParts
 from labs.grading.roster import Person
 from labs.measuring.lab_measures import MeasuredRun, Values
 from labs.measuring.references import References
@@ -49,22 +50,28 @@ class ClassGrading:
         return Variant(self.lab.name, "", "", values, 1)
 
     def points(
-        self, variant: Variant, module: Path | None, seeds: Iterable[int] | None = None
+        self, variant: Variant, own: OwnParts, seeds: Iterable[int] | None = None
     ) -> dict[LabRun, list[Point]]:
         """The points of each run of a variant, under its own seeds if none are given.
 
-        Raises UsageError if a module is needed and cannot be used.
+        A run whose settings the student did not choose is left out. Raises UsageError if a module
+        is needed and cannot be used.
         """
         points = {}
         for run in self.lab.runs:
-            combination = lab_runs.combination_of(run, variant, module)
+            if not lab_runs.is_possible(run, own):
+                continue
+            combination = lab_runs.combination_of(run, variant, own)
             run_seeds = lab_runs.seeds_of(run, variant) if seeds is None else seeds
             points[run] = [self.references.point(combination, seed) for seed in run_seeds]
         return points
 
     def spread_points(self, variant: Variant, module: Path | None) -> dict[LabRun, list[Point]]:
-        """The points of each run under the seeds whose spread makes tolerances and bands."""
-        return self.points(variant, module, range(1, _SEEDS + 1))
+        """The points of each run under the seeds whose spread makes tolerances and bands.
+
+        Runs whose settings students choose are left out: no number depends on them.
+        """
+        return self.points(variant, OwnParts(module), range(1, _SEEDS + 1))
 
     def spread(self, variant: Variant, module: Path | None) -> list[Key]:
         """The keys of a variant under those seeds; their points have been asked for."""

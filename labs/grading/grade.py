@@ -16,9 +16,10 @@ from labs.definition import lab_catalogue, lab_runs
 from labs.definition.answer_key import Key
 from labs.definition.course import Course, Variant
 from labs.definition.lab_spec import LabRun, LabSpec
+from labs.definition.own_parts import examples_of
 from labs.grading import grade_files, shared_work
 from labs.grading.acceptances import Acceptances, apply_acceptances, read_acceptances
-from labs.grading.bands import bands_of, check_bands, module_of, real_time_cases
+from labs.grading.bands import bands_of, check_bands, real_time_cases
 from labs.grading.case import Case
 from labs.grading.class_grading import ClassGrading
 from labs.grading.counting_hand_in import counting_hand_ins
@@ -91,7 +92,8 @@ def _way(lab: LabSpec, workers: int | None, module: Path) -> PointRunner:
     """To workers that are large enough for the last value of each range."""
     values = tuple((drawn.name, drawn.values[-1]) for drawn in lab.varies)
     largest = Variant(lab.name, "", "", values, 1)
-    specs = [lab_runs.combination_of(run, largest, module).spec for run in lab.runs]
+    own = examples_of(lab, module)
+    specs = [lab_runs.combination_of(run, largest, own).spec for run in lab.runs]
     ready = ready_lab(spec.kernel for spec in specs)
     return way_to_workers(ready, specs, workers, None, _WALL_SECONDS)
 
@@ -103,7 +105,7 @@ def grade_cases(cases: Sequence[Case], grading: ClassGrading) -> None:
     by_run = [*points.values(), grading.spread_points(nominal, module)]
     for case in real_time_cases(cases):
         assert case.variant is not None
-        by_run.append(grading.spread_points(case.variant, module_of(case)))
+        by_run.append(grading.spread_points(case.variant, case.own.module))
     grading.references.ask(
         point for runs in by_run for run_points in runs.values() for point in run_points
     )
@@ -127,7 +129,7 @@ def _points(
     for case in cases:
         if case.variant and not case.refused:
             try:
-                yield id(case), grading.points(case.variant, module_of(case))
+                yield id(case), grading.points(case.variant, case.own)
             except TcplabError as error:
                 case.refused = str(error)
 
@@ -222,4 +224,7 @@ def _marker(
     pictures = case.inspected.pictures
     unreadable = any(flag.kind == "unreadable" for flag in case.flags)
     bands = case.bands if unreadable else {}
-    return Marker(grading.lab, key or Key(), tolerance, derived, variables, pictures, bands)
+    recorded = case.inspected.predictions
+    return Marker(
+        grading.lab, key or Key(), tolerance, derived, variables, pictures, bands, recorded
+    )

@@ -8,11 +8,12 @@ from typing import Any
 
 from labs.definition.course import Course
 from labs.definition.lab_runs import MODULE
-from labs.definition.lab_spec import LabSpec, Question
+from labs.definition.lab_spec import LabSpec
+from labs.definition.question import Question
 from labs.grading.acceptances import Acceptances
+from labs.grading.answer_mark import AnswerMark
 from labs.grading.case import Case, exported_points
 from labs.grading.download_report import EMPTY_REPORT, DownloadReport
-from labs.grading.marking import AnswerMark
 from labs.grading.overrides import REST, Overrides
 from labs.grading.roster import Person
 from labs.templates.rendering import page_with_script, render

@@ -15,8 +15,8 @@ from msgspec import Struct
 
 from analysis.records.json_reader import typed
 from labs.definition.lab_spec import LabSpec
+from labs.grading.answer_mark import AnswerMark
 from labs.grading.case import Case
-from labs.grading.marking import AnswerMark
 from labs.grading.roster import Person
 from topologies.errors import UsageError
 

@@ -22,6 +22,7 @@ from labs.definition.assignment import ANSWERS, FILE
 from labs.definition.handed_in_pictures import picture_kind
 from labs.definition.lab_runs import run_folder
 from labs.definition.lab_spec import LabSpec
+from labs.definition.predictions import read_predictions
 from labs.definition.texts import decoded
 from labs.grading.unpacking import unpack
 from topologies import untrusted
@@ -73,6 +74,7 @@ class InspectedHandIn:
     student: str = ""
     course: str = ""
     answers: Answers = field(default_factory=dict)
+    predictions: Answers = field(default_factory=dict)
     runs: dict[str, HandedInRun] = field(default_factory=dict)
     pictures: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
@@ -100,6 +102,7 @@ def inspect(source: str, target: str, lab_name: str) -> dict[str, Any]:
     return {
         **_claimed(folder, lab, problems),
         "answers": answers,
+        "predictions": read_predictions(folder, lab),
         "runs": runs,
         "pictures": _pictures(folder, lab, answers),
         "problems": [problem[:300] for problem in problems.found[:20]],

@@ -15,8 +15,11 @@ from statistics import median, stdev
 from labs.definition import written_numbers
 from labs.definition.answer_key import Key, Variables
 from labs.definition.answer_sheet import Answers
-from labs.definition.lab_spec import LabSpec, Question
+from labs.definition.lab_spec import LabSpec
+from labs.definition.question import Question
 from labs.definition.written_numbers import Number
+from labs.grading import thinking
+from labs.grading.answer_mark import AnswerMark
 
 LEAST_TOLERANCE, MOST_TOLERANCE = 0.01, 0.05
 """iperf prints three digits; nothing wider than a twentieth is a reading of one's own run."""
@@ -49,23 +52,6 @@ _FACTORS = {
 _RIGHT = ("right", "follows")
 
 
-@dataclass(frozen=True)
-class AnswerMark:
-    """What an answer earned: `points` is None if a person is to read it.
-
-    `verdict` is right, follows, unit, factor, mistake, wrong, part, empty, unreadable, read or by
-    hand.
-    """
-
-    question: str
-    given: str
-    expected: str
-    points: float | None
-    verdict: str
-    note: str = ""
-    mistake: str = ""
-
-
 def tolerances(lab: LabSpec, keys: Sequence[Key]) -> dict[str, float]:
     """How far a number may be off, as a share of it.
 
@@ -94,6 +80,8 @@ class Marker:
     """By question, if a number can be judged by nothing else: runs in real time without readable
     captures.
     """
+    recorded: Answers = field(default_factory=dict)
+    """What was predicted before the runs."""
 
     def marks(self, answers: Answers) -> list[AnswerMark]:
         """A mark for each question."""
@@ -125,10 +113,16 @@ class Marker:
                 verdict="read" if given else "empty",
                 note="",
             )
+        if question.kind == "prediction":
+            return thinking.prediction(question, given, self.recorded.get(question.id, []), empty)
         if question.kind in ("text", "graph"):
             return self._by_hand(question, given, empty)
         if not given:
             return empty
+        if question.kind == "evidence":
+            return thinking.evidence(question, given[0], self.key, empty)
+        if question.kind == "design":
+            return thinking.design(question, given[0], self.key, empty)
         if question.options:
             return self._options(question, set(given), empty)
         return self._number(question, given[0], answers, empty)
@@ -141,11 +135,24 @@ class Marker:
                 "; ".join(option.text for option in question.options if option.id in right)
                 or "none of them"
             )
+        if question.kind in ("evidence", "design"):
+            return thinking.expected(question, self.key)
         if question.id not in self.key.numbers:
-            return ""
+            return self.model(question)
+        return self._value(question)
+
+    def _value(self, question: Question) -> str:
         value = self.key.numbers[question.id]
         whole = value == int(value) and question.unit not in ("kbit/s", "%")
         return f"{value:.0f}" if whole else f"{value:.4g} {question.unit}".strip()
+
+    def model(self, question: Question) -> str:
+        """The model answer with the values of this run; empty if there is none."""
+        text = question.model
+        for other in self.lab.questions:
+            if other.id in self.key.numbers:
+                text = text.replace(f"{{{other.id}}}", self._value(other))
+        return text
 
     def _by_hand(self, question: Question, given: list[str], empty: AnswerMark) -> AnswerMark:
         if not given:

@@ -7,6 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from labs.definition.course import Course, student_id, variant
+from labs.definition.lab_runs import MODULE
+from labs.definition.own_parts import parts_of
 from labs.grading.case import Case
 from labs.grading.class_grading import ClassGrading
 from labs.grading.hand_in_digest import fingerprint
@@ -54,6 +56,8 @@ def _identify(case: Case, grading: ClassGrading) -> None:
         reason = f"It was handed in by {case.person.id} and says that it is of {claimed}."
         case.flag("whose", reason, claimed)
     case.variant = variant(grading.course, grading.lab, case.person.id if case.person else claimed)
+    module = case.folder / MODULE
+    case.own = parts_of(grading.lab, case.inspected.answers, module if module.is_file() else None)
 
 
 def _believe(case: Case, grading: ClassGrading) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from labs.definition.lab_spec import LabSpec
+from labs.grading.answer_mark import AnswerMark
 from labs.grading.case import Case
-from labs.grading.marking import AnswerMark
 from topologies.data import from_data
 from topologies.errors import UsageError
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from experiments.running.capture_differences import Difference, differences
 from experiments.sweep.point import Record
 from labs.definition.course import Course, Variant
-from labs.definition.lab_runs import seeds_of, settings
+from labs.definition.lab_runs import NO_PARTS, seeds_of, settings
 from labs.definition.lab_spec import LabRun
+from labs.definition.own_parts import OwnParts
 from labs.grading.authenticity import inconsistencies
 from labs.grading.case import Case
 from labs.grading.inspection import HandedInRun
@@ -48,16 +49,18 @@ def compare(case: Case, run: LabRun, records: Sequence[Record], course: Course) 
         handed_in.files.get(name) == digest for name, digest in digests.items()
     )
     if not case.authentic[run.name]:
-        for sentence in other_settings(run, case.variant, handed_in):
+        for sentence in other_settings(run, case.variant, handed_in, case.own):
             case.flag("other settings", f"Run {run.name}: {sentence}.")
     return not case.authentic[run.name]
 
 
-def other_settings(run: LabRun, variant: Variant, handed_in: HandedInRun) -> list[str]:
-    """Sentences about the settings of a run that are not its variant's."""
+def other_settings(
+    run: LabRun, variant: Variant, handed_in: HandedInRun, own: OwnParts = NO_PARTS
+) -> list[str]:
+    """Sentences about the settings of a run that are not its variant's or its student's."""
     sentences = [
         f"{name} is {handed_in.parameters[name]} and should be {value}"
-        for name, value in (text.split("=", 1) for text in settings(run, variant.values))
+        for name, value in (text.split("=", 1) for text in settings(run, variant.values, own))
         if name in handed_in.parameters and handed_in.parameters[name] != value
     ]
     if tuple(handed_in.seeds) != seeds_of(run, variant):
@@ -152,7 +155,7 @@ def _native(case: Case, run: LabRun, handed_in: HandedInRun, course: Course) -> 
             f"Run {run.name} was made in real time, which this course does not accept unseen.",
         )
     assert case.variant is not None
-    for sentence in other_settings(run, case.variant, handed_in):
+    for sentence in other_settings(run, case.variant, handed_in, case.own):
         case.flag("other settings", f"Run {run.name}: {sentence}.")
     _measure(case, run, handed_in)
     by_condition = {

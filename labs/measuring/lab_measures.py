@@ -22,6 +22,7 @@ from analysis.records.problems import Problems
 from analysis.records.row_columns import METRICS
 from analysis.records.run_directory import RunRecord, Trial, read_run
 from analysis.records.socket_samples import by_port
+from labs.measuring.frames import PREFIX, frame_values, line_values
 from topologies import untrusted
 from topologies.errors import TcplabError
 
@@ -47,6 +48,19 @@ class MeasuredRun:
         """
         _require_known(key)
         return median(values[condition][key] for values in self.seeds)
+
+    def frames(self, capture: str, event: str) -> dict[int, float]:
+        """The frames of the first seed's `capture`, CONDITION/INTERFACE, with their times in s.
+
+        Raises KeyError if the condition was not run.
+        """
+        condition, _, interface = capture.partition("/")
+        beginning = f"{PREFIX}{interface}.{event}."
+        return {
+            int(key.removeprefix(beginning)): time
+            for key, time in self.seeds[0][condition].items()
+            if key.startswith(beginning)
+        }
 
 
 def _require_known(key: str) -> None:
@@ -102,6 +116,7 @@ def _values(run: RunRecord, trial: Trial, problems: Problems) -> dict[str, float
     values = measure(run, trial, problems, draw=False).by_name
     try:
         values |= _rows(run, trial) | _witnesses(run, trial)
+        values |= frame_values(trial.folder, run.captures) | line_values(run, trial)
     except (ValueError, RecursionError, OSError) as error:
         problems.add(f"{trial.name}: the samples of the sockets are broken ({error}).")
     return {key: round(value, 9) for key, value in values.items()}

@@ -15,6 +15,7 @@ from labs.definition import lab_catalogue, lab_runs
 from labs.definition.answer_key import Key
 from labs.definition.course import Variant
 from labs.definition.lab_spec import LabSpec
+from labs.definition.own_parts import examples_of
 from labs.measuring.lab_measures import MeasuredRun
 from labs.measuring.references import References
 from testbed.host.scratch import scratch
@@ -65,13 +66,13 @@ def carry_out(
 ) -> list[VariantRuns]:
     """Run these variants, with `module` or the package's own; `out` remembers what was run."""
     with scratch() as folder, results(out) as memory, watching(lab.name) as watch:
-        loaded = module or lab_runs.example_module(folder)
-        specs = [lab_runs.combination_of(run, variants[0], loaded).spec for run in lab.runs]
+        own = examples_of(lab, module or lab_runs.example_module(folder))
+        specs = [lab_runs.combination_of(run, variants[0], own).spec for run in lab.runs]
         ready = ready_lab(spec.kernel for spec in specs)
         references = References(way_to_workers(ready, specs, workers, None), memory, watch)
         points = {
             (variant, run.name): [
-                references.point(lab_runs.combination_of(run, variant, loaded), seed)
+                references.point(lab_runs.combination_of(run, variant, own), seed)
                 for seed in lab_runs.seeds_of(run, variant)
             ]
             for variant in variants

@@ -11,20 +11,30 @@ from pathlib import Path
 from typing import Any
 
 from labs.definition import lab_catalogue
-from labs.definition.lab_spec import LabSpec, Question
+from labs.definition.lab_spec import LabSpec
+from labs.definition.question import Question
 
 _FOLDER = Path(__file__).parent
+_BEGINNING = """\
+This does what `./tcplab lab start`, `run`, `check` and `pack` do, from Python. Install Jupyter
+beside tcplab's own Python, and start it in a folder of yours:
+
+    PATH_OF_TCPLAB/.venv/bin/pip install jupyterlab
+    PATH_OF_TCPLAB/.venv/bin/jupyter lab
+
+The handout with its drawings is `handout.html` in the assignment's folder."""
+_RUNS = """\
+Do the runs; they are kept in the assignment's folder. A run that waits for a prediction, for
+settings or for a file of yours says so: write it, and run this cell again."""
+_ANSWER = "tcplab.lab.answer(assignment, predictions)"
 
 
 def notebook(lab: LabSpec) -> str:
     """The notebook of a lab."""
-    first = lab.runs[0]
+    predicted = [question for question in lab.questions if question.before]
+    others = [question for question in lab.questions if not question.before]
     cells = [
-        _text(
-            f"# {lab.title}\n\n{lab.claim}\n\nThis does what `./tcplab lab start`, `run`, `check`"
-            " and `pack` do, from Python. Start Jupyter with tcplab's own Python, in a folder of"
-            " yours."
-        ),
+        _text(f"# {lab.title}\n\n**{lab.asks}**\n\n{_BEGINNING}"),
         _code(
             'STUDENT = "your id"\nVARIANTS = None  # or the path of the file that your instructor'
             " gave out"
@@ -34,26 +44,27 @@ def notebook(lab: LabSpec) -> str:
             f'assignment = tcplab.lab.start("{lab.name}", STUDENT, variants=VARIANTS)\n'
             "print((assignment.folder / 'handout.md').read_text())"
         ),
-        _text("Do the runs; they are kept in the assignment's folder."),
+        _text("Your predictions. They are recorded before a run is made."),
+        _code("predictions = {\n" + "".join(map(_line, predicted)) + "}\n" + _ANSWER),
+        _text(_RUNS),
         _code("runs = tcplab.lab.run(assignment)\nruns"),
-        _text(
-            "What the run measured in each condition, by the names of"
-            " `labs/measuring/lab_measures.py`."
-        ),
+        _text("All that each run measured, by the names of `labs/measuring/lab_measures.py`."),
         _code(
             "import polars\n\n"
-            f'measured = tcplab.lab.measured(runs["{first.name}"])\n'
-            "rows = [(name, *(values.get(name) for values in measured.values())) for name in "
-            "sorted(set().union(*measured.values()))]\n"
-            'polars.DataFrame(rows, schema=["what", *measured], orient="row")'
+            "polars.Config.set_tbl_rows(-1)\n"
+            "polars.Config.set_fmt_str_lengths(80)\n"
+            "tables = {name: tcplab.lab.table(run) for name, run in runs.items()}\n"
+            "for name, table in tables.items():\n"
+            "    print(name, table, sep='\\n')"
         ),
         _text("Your answers, numbers with their unit:"),
         _code(
-            "answers = {\n" + "".join(map(_line, lab.questions)) + "}\n"
+            "answers = {\n" + "".join(map(_line, others)) + "}\n"
             "tcplab.lab.answer(assignment, answers)\nfor finding in tcplab.lab.check(assignment):\n"
             "    print(f'{finding.where}: {finding.text}')"
         ),
-        _code("tcplab.lab.pack(assignment)"),
+        _text("The one file to hand in, when all runs are there:"),
+        _code("if len(runs) == len(assignment.lab.runs):\n    print(tcplab.lab.pack(assignment))"),
     ]
     numbered = [{"id": f"cell-{number}", **cell} for number, cell in enumerate(cells)]
     kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}

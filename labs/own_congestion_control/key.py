@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from labs.definition.answer_key import Key, Variables
+from labs.definition.answer_key import Key, Variables, compared, ratio
 from labs.measuring.lab_measures import Runs
 
 RENO, MINE, RATE, WINDOW = "reno", "mine", "flow1.goodput_kbit_s", "flow1.cwnd_median_segments"
+RESENT = "nstat.TcpRetransSegs"
 
 
 def factor(answers: Mapping[str, float], _: Variables) -> float:
-    """The module's rate over Reno's."""
-    return answers["mine"] / answers["reno"]
+    """The larger rate over the smaller."""
+    return ratio(answers["mine"], answers["reno"])
 
 
 DERIVED = {"factor": factor}
@@ -20,16 +21,28 @@ DERIVED = {"factor": factor}
 
 def key(runs: Runs, variables: Variables) -> Key:
     """The values, and what known mistakes lead to."""
-    run = runs["lossy"]
+    run, crowd = runs["lossy"], runs["crowd"]
     reno, mine = run(RENO, RATE), run(MINE, RATE)
+    resent_reno, resent_mine = crowd(RENO, RESENT), crowd(MINE, RESENT)
     return Key(
-        numbers={"reno": reno, "mine": mine, "factor": mine / reno, "window": run(MINE, WINDOW)},
+        numbers={
+            "reno": reno,
+            "mine": mine,
+            "factor": ratio(mine, reno),
+            "window": run(MINE, WINDOW),
+            "resent_reno": resent_reno,
+            "resent_mine": resent_mine,
+        },
+        choices={"crowd_effect": {compared(resent_mine, resent_reno, "more", "same", "fewer")}},
         mistakes={
             "reno": {"other_condition": mine},
             "mine": {"other_condition": reno},
-            "factor": {"upside_down": reno / mine},
+            "factor": {"upside_down": 1 / ratio(mine, reno)},
             "window": {"other_condition": run(RENO, WINDOW)},
+            "resent_reno": {"other_condition": resent_mine},
+            "resent_mine": {"other_condition": resent_reno},
         },
+        frames={"cut_line": run.frames(f"{RENO}/right.sockets", "cut")},
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from labs.definition.answer_key import Key, Variables, percent
+from labs.definition.answer_key import Key, Variables, compared, percent, ratio
 from labs.measuring.lab_measures import Runs
 
 DROPPING, SECONDS, LOST = "dropping", "flow1.client_seconds", "run.lost_percent"
@@ -13,8 +13,8 @@ ON_THE_WIRE, REQUEST = 1526, 1448
 
 
 def slower(answers: Mapping[str, float], _: Variables) -> float:
-    """The time with few drops over the time without."""
-    return answers["time_few"] / answers["time_none"]
+    """The larger time of those with few drops and without over the smaller."""
+    return ratio(answers["time_few"], answers["time_none"])
 
 
 def throughput(answers: Mapping[str, float], variables: Variables) -> float:
@@ -38,24 +38,34 @@ def key(runs: Runs, variables: Variables) -> Key:
             "throughput": throughput(times, variables),
             "counted": counted,
         },
-        choices={"faster_than": {cost_of_more(runs)}},
+        choices={"faster_than": {cost_of_more(runs)}, "no_ack_lost": {"back"}, **_change(runs)},
         mistakes={
-            "slower": {"upside_down": none / few},
+            "time_few": {"other_run": none},
+            "slower": {"upside_down": 1 / slower(times, variables)},
             "throughput": {"payload": throughput(times, variables) * REQUEST / ON_THE_WIRE},
             "counted": {"setting": share},
         },
+        frames={"cut_line": runs["few"].frames(f"{DROPPING}/h1.sockets", "cut")},
+        measured={"change": {}} if "changed" in runs else {},
     )
+
+
+def _change(runs: Runs) -> dict[str, set[str]]:
+    """What the student's own change did to the time; nothing if it was not run."""
+    if "changed" not in runs:
+        return {}
+    after, before = (runs[name](DROPPING, SECONDS) for name in ("changed", "few"))
+    return {"change_effect": {compared(after, before, "larger", "same", "smaller")}}
 
 
 def cost_of_more(runs: Runs) -> str:
     """How the extra time grew from run `few` to `many` beside the drops: more, the same or less."""
     none, few, many = (runs[name](DROPPING, SECONDS) for name in ("none", "few", "many"))
     drops = runs["many"](DROPPING, LOST) / runs["few"](DROPPING, LOST)
-    ratio = (many - none) / (few - none) / drops
-    return "more" if ratio > 1.05 else "less" if ratio < 0.95 else "same"
+    return compared((many - none) / (few - none), drops, "more", "same", "less")
 
 
 def lesson(runs: Runs) -> bool:
-    """Few drops make it three times as long; many longer still, but less than in proportion."""
+    """Few drops make it three times as long or longer; many longer still."""
     none, few, many = (runs[name](DROPPING, SECONDS) for name in ("none", "few", "many"))
-    return 3 * none < few < many and cost_of_more(runs) == "less"
+    return 3 * none < few < many

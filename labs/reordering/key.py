@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from labs.definition.answer_key import Key, Variables
+from labs.definition.answer_key import Frames, Key, Variables, compared, ratio
 from labs.measuring.lab_measures import Runs
 
 CUBIC, RATE, RESENT = "cubic", "flow1.goodput_kbit_s", "nstat.TcpRetransSegs"
 
 
 def factor(answers: Mapping[str, float], _: Variables) -> float:
-    """The rate with steady delay over the rate with varying delay."""
-    return answers["steady_rate"] / answers["varied_rate"]
+    """The larger of the rates with steady and with varying delay over the smaller."""
+    return ratio(answers["steady_rate"], answers["varied_rate"])
 
 
 DERIVED = {"factor": factor}
@@ -29,22 +29,44 @@ def key(runs: Runs, variables: Variables) -> Key:
     steady, varied = runs["steady"](CUBIC, RATE), runs["varied"](CUBIC, RATE)
     counting, patient = runs["counting"](CUBIC, RATE), runs["patient"](CUBIC, RATE)
     resent = runs["varied"](CUBIC, RESENT)
+    duplicates, blocks = (
+        runs["varied"].frames(f"{CUBIC}/right-eth0", event) for event in ("dsack", "with_blocks")
+    )
     return Key(
         numbers={
             "steady_rate": steady,
             "varied_rate": varied,
-            "factor": steady / varied,
+            "factor": ratio(steady, varied),
             "lost": lost(runs),
             "resent": resent,
-            "patient_factor": patient / counting,
+            "patient_factor": ratio(patient, counting),
         },
-        choices={"needless": {"copies" if lost(runs) < resent / 10 else "repairs"}},
+        choices={
+            "needless": {"copies" if lost(runs) < resent / 10 else "repairs"},
+            "which_counter": {"pair"},
+            **_change(runs),
+        },
         mistakes={
             "varied_rate": {"other_run": steady},
-            "factor": {"upside_down": varied / steady},
-            "patient_factor": {"upside_down": counting / patient},
+            "factor": {"upside_down": 1 / ratio(steady, varied)},
+            "patient_factor": {"upside_down": 1 / ratio(patient, counting)},
         },
+        frames={"copy_frame": duplicates},
+        wrong_frames={"copy_frame": {"blocks": _others(blocks, duplicates)}},
+        measured={"change": {}} if "changed" in runs else {},
     )
+
+
+def _others(frames: Frames, without: Frames) -> dict[int, float]:
+    return {number: time for number, time in frames.items() if number not in without}
+
+
+def _change(runs: Runs) -> dict[str, set[str]]:
+    """What the student's own change did to the rate; nothing if it was not run."""
+    if "changed" not in runs:
+        return {}
+    after, before = (runs[name](CUBIC, RATE) for name in ("changed", "varied"))
+    return {"change_effect": {compared(after, before, "larger", "same", "smaller")}}
 
 
 def lesson(runs: Runs) -> bool:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from labs.definition.answer_key import Key, Variables, percent
+from labs.definition.answer_key import Key, Variables, compared, percent, ratio
 from labs.measuring.lab_measures import Runs
 
 OFF, ON = "sack_off", "sack_on"
 
 
 def factor(answers: Mapping[str, float], _: Variables) -> float:
-    """The rate with SACK over the rate without."""
-    return answers["rate_on"] / answers["rate_off"]
+    """The larger of the rates with SACK and without over the smaller."""
+    return ratio(answers["rate_on"], answers["rate_off"])
 
 
 DERIVED = {"factor": factor}
@@ -38,19 +38,32 @@ def key(runs: Runs, variables: Variables) -> Key:
             "resent_rate": resent_on,
             "rate_on": on,
             "rate_off": off,
-            "factor": on / off,
+            "factor": ratio(on, off),
             "rare_off": rare(OFF, "flow1.goodput_kbit_s"),
             "slowest": some(ON, "flow1.slowest_second_kbit_s"),
         },
-        choices={"compare": true},
+        choices={"compare": true, **_change(runs)},
+        frames={"cut_line": some.frames(f"{ON}/h1.sockets", "cut")},
+        measured={"change": {}} if "changed" in runs else {},
         mistakes={
             "resent_rate": {"without_sack": resent_off, "setting": percent(variables["loss"])},
             "rate_on": {"other_condition": off},
             "rate_off": {"other_condition": on},
-            "factor": {"upside_down": off / on},
+            "factor": {"upside_down": 1 / ratio(on, off)},
             "slowest": {"average": some(ON, "flow1.client_kbit_s")},
         },
     )
+
+
+def _change(runs: Runs) -> dict[str, set[str]]:
+    """What the student's own change did to the factor; nothing if it was not run."""
+    if "changed" not in runs:
+        return {}
+    rate = "flow1.goodput_kbit_s"
+    after, before = (
+        ratio(runs[name](ON, rate), runs[name](OFF, rate)) for name in ("changed", "some")
+    )
+    return {"change_effect": {compared(after, before, "larger", "same", "smaller")}}
 
 
 def lesson(runs: Runs) -> bool:

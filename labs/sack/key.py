@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from labs.definition.answer_key import Key, Variables
+from labs.definition.answer_key import Key, Variables, compared, ratio
 from labs.measuring.lab_measures import Runs
 
 OFF, ON = "sack_off", "sack_on"
 
 
 def factor(answers: Mapping[str, float], _: Variables) -> float:
-    """Goodput with SACK over goodput without."""
-    return answers["goodput_on"] / answers["goodput_off"]
+    """The larger goodput over the smaller."""
+    return ratio(answers["goodput_on"], answers["goodput_off"])
 
 
 DERIVED = {"factor": factor}
@@ -41,18 +41,31 @@ def key(runs: Runs, variables: Variables) -> Key:
         numbers={
             "goodput_off": off,
             "goodput_on": on,
-            "factor": on / off,
+            "factor": ratio(on, off),
             "resent_off": run(OFF, "nstat.TcpRetransSegs"),
             "resent_share_on": 100 * resent / sent,
             "timeouts_off": timeouts_off,
             "timeouts_on": timeouts_on,
             "silence_off": run(OFF, "pauses.total"),
         },
-        choices={"where": {"sender"}, "blocks": true},
+        choices={"where": {"sender"}, "blocks": true, **_change(runs)},
+        frames={
+            "agreed_frame": run.frames(f"{ON}/h2-eth0", "syn_ack"),
+            "timeout_frame": run.frames(f"{OFF}/h1-eth0", "rto"),
+            "report_frame": run.frames(f"{ON}/h1-eth0", "with_blocks"),
+        },
+        wrong_frames={
+            "agreed_frame": {"offer": run.frames(f"{ON}/h2-eth0", "syn")},
+            "timeout_frame": {
+                "fast": run.frames(f"{OFF}/h1-eth0", "fast"),
+                "first_copy": run.frames(f"{OFF}/h1-eth0", "first_copy"),
+            },
+        },
+        measured={"change": {}} if "changed" in runs else {},
         mistakes={
             "goodput_off": {"other_condition": on, "link": link},
             "goodput_on": {"other_condition": off, "link": link},
-            "factor": {"upside_down": off / on, "increase": on / off - 1},
+            "factor": {"upside_down": 1 / ratio(on, off), "increase": ratio(on, off) - 1},
             "resent_off": {
                 "at_receiver": run(OFF, "receiver.rexmt_data_pkts"),
                 "other_condition": run(ON, "nstat.TcpRetransSegs"),
@@ -63,6 +76,17 @@ def key(runs: Runs, variables: Variables) -> Key:
             "silence_off": {"longest": run(OFF, "pauses.longest")},
         },
     )
+
+
+def _change(runs: Runs) -> dict[str, set[str]]:
+    """What the student's own change did to the factor; nothing if it was not run."""
+    if "changed" not in runs:
+        return {}
+    before, after = (
+        ratio(runs[name](ON, "server.rate"), runs[name](OFF, "server.rate"))
+        for name in ("sack", "changed")
+    )
+    return {"change_effect": {compared(after, before, "larger", "same", "smaller")}}
 
 
 def lesson(runs: Runs) -> bool:

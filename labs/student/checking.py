@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
 
-from analysis.records.json_reader import UnreadableJson, read_object
 from analysis.records.problems import Problems
 from analysis.records.run_directory import changed_files, read_run
-from experiments.spec import ExperimentSpec
-from labs.definition import written_numbers
-from labs.definition.answer_sheet import Answers, read_sheet
+from labs.definition import written_frames, written_numbers
+from labs.definition.answer_sheet import Answers, misspelt, read_sheet
 from labs.definition.assignment import ANSWERS, Assignment
 from labs.definition.handed_in_pictures import picture_kind
-from labs.definition.lab_runs import MODULE, combination_of, run_folder, seeds_of
-from labs.definition.lab_spec import LabRun, Question
-from topologies.data import from_data
-from topologies.errors import TcplabError
+from labs.definition.lab_runs import combination_of, is_possible, run_folder, seeds_of
+from labs.definition.lab_spec import LabRun
+from labs.definition.own_parts import chosen_in
+from labs.definition.predictions import read_predictions
+from labs.definition.question import Question
+from labs.student.student_runs import is_of, own_parts
+from topologies.errors import TcplabError, UsageError
 
 
 @dataclass(frozen=True)
@@ -37,6 +36,9 @@ def check(assignment: Assignment) -> list[AnswerFinding]:
     """
     answers = read_sheet(assignment.folder / ANSWERS, assignment.lab)
     findings = [finding for run in assignment.lab.runs for finding in _run(assignment, run)]
+    for name, near in misspelt(assignment.folder / ANSWERS, assignment.lab).items():
+        meant = f"; is {near} meant?" if near else ""
+        findings.append(AnswerFinding(name, f"no question has this name{meant}"))
     return findings + [
         finding
         for question in assignment.lab.questions
@@ -49,12 +51,13 @@ def _run(assignment: Assignment, run: LabRun) -> Iterator[AnswerFinding]:
     if folder is None:
         yield AnswerFinding(run.name, "this run is not there yet: ./tcplab lab run")
         return
+    own = own_parts(assignment)
+    if not is_possible(run, own):
+        return  # the finding on the question of its settings says what is wrong
     problems = Problems()
     try:
         record = read_run(folder, problems)
-        module = assignment.folder / MODULE if run.module else None
-        wanted = combination_of(run, assignment.variant, module).spec
-        is_own = from_data(ExperimentSpec, _given_spec(folder), "spec.json") == wanted
+        is_own = is_of(folder, combination_of(run, assignment.variant, own).spec)
     except TcplabError as error:
         yield AnswerFinding(run.name, str(error))
         return
@@ -79,21 +82,18 @@ def _run(assignment: Assignment, run: LabRun) -> Iterator[AnswerFinding]:
         )
 
 
-def _given_spec(folder: Path) -> dict[str, Any]:
-    """The fields of the experiment's spec; spec.json says more."""
-    try:
-        content = read_object(folder / "spec.json")
-    except UnreadableJson:
-        content = {}  # which read_run has told
-    return {field.name: content.get(field.name) for field in fields(ExperimentSpec)}
-
-
 def _question(
     assignment: Assignment, question: Question, answers: Answers
 ) -> Iterator[AnswerFinding]:
     given = answers[question.id]
     if not given and question.kind != "choices":
         yield AnswerFinding(question.id, "not answered yet")
+    elif question.kind == "prediction":
+        yield from _prediction(assignment, question, given)
+    elif question.kind == "design":
+        yield from _design(assignment, question, answers)
+    elif question.kind == "evidence":
+        yield from _evidence(question, given[0])
     elif question.kind == "number":
         yield from _number(question, given[0])
     elif question.options:
@@ -106,6 +106,38 @@ def _question(
                 )
     elif question.kind in ("graph", "module"):
         yield from _file(assignment, question, given[0])
+
+
+def _prediction(
+    assignment: Assignment, question: Question, given: list[str]
+) -> Iterator[AnswerFinding]:
+    recorded = read_predictions(assignment.folder, assignment.lab).get(question.id)
+    if recorded is None and run_folder(assignment.folder, question.before):
+        yield AnswerFinding(
+            question.id,
+            f"written after the run {question.before}: it was not recorded, and counts nothing",
+        )
+    elif recorded is not None and recorded != given:
+        yield AnswerFinding(
+            question.id, "changed since it was recorded; what was recorded counts", False
+        )
+
+
+def _design(
+    assignment: Assignment, question: Question, answers: Answers
+) -> Iterator[AnswerFinding]:
+    run = next(run for run in assignment.lab.runs if run.name == question.run)
+    try:
+        chosen_in(assignment.lab, run, answers)
+    except UsageError as error:
+        yield AnswerFinding(question.id, str(error))
+
+
+def _evidence(question: Question, text: str) -> Iterator[AnswerFinding]:
+    try:
+        written_frames.parse(text)
+    except ValueError as error:
+        yield AnswerFinding(question.id, str(error))
 
 
 def _number(question: Question, text: str) -> Iterator[AnswerFinding]:

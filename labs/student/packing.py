@@ -12,6 +12,7 @@ from pathlib import Path
 from labs.definition.answer_sheet import read_sheet
 from labs.definition.assignment import ANSWERS, FILE, Assignment
 from labs.definition.lab_runs import FOLDER, run_folder
+from labs.definition.predictions import FILE as PREDICTIONS
 from topologies.errors import TcplabError, UsageError
 
 _TIME = (2000, 1, 1, 0, 0, 0)  # the same content gives the same zip
@@ -47,8 +48,12 @@ def pack(assignment: Assignment, out: Path | None = None) -> Path:
 def _members(assignment: Assignment) -> Iterator[tuple[str, Path]]:
     for name in (FILE, ANSWERS):
         yield name, assignment.folder / name
+    if (assignment.folder / PREDICTIONS).is_file():
+        yield PREDICTIONS, assignment.folder / PREDICTIONS
     for run in assignment.lab.runs:
         folder = run_folder(assignment.folder, run.name)
+        if folder is None and run.chosen:
+            continue  # a design that was not made: its question says so
         if folder is None:
             raise UsageError(
                 f"The run {run.name} is not there yet.", "Make it first: ./tcplab lab run"
@@ -66,6 +71,12 @@ def _members(assignment: Assignment) -> Iterator[tuple[str, Path]]:
             file = assignment.folder / name
             if "/" not in name and file.is_file() and not file.is_symlink():
                 yield name, file
+
+
+def blanks(assignment: Assignment) -> list[str]:
+    """The questions without an answer."""
+    answers = read_sheet(assignment.folder / ANSWERS, assignment.lab)
+    return [question.id for question in assignment.lab.questions if not answers[question.id]]
 
 
 def safe_name(text: str) -> str:

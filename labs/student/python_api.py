@@ -5,15 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from labs.definition import lab_catalogue
+from labs.definition.answer_sheet import read_sheet
 from labs.definition.assignment import ANSWERS, Assignment, read_assignment
 from labs.definition.course import SELF_STUDY, student_id, variant, variant_from
 from labs.definition.lab_runs import run_folder
+from labs.measuring.frames import PREFIX
 from labs.measuring.lab_measures import Values, values_of
 from labs.student import checking, packing, starting
-from labs.student.student_runs import carry_out_run, missing_runs
+from labs.student.student_runs import carry_out_run, runs_to_make
 from testbed.lab.ready import lab_for
+from topologies.errors import UsageError
+
+if TYPE_CHECKING:
+    import polars
 
 
 def start(
@@ -33,9 +40,15 @@ def start(
 
 
 def run(assignment: Assignment) -> dict[str, Path]:
-    """Do the runs that are not done yet; every run's directory by its name."""
-    for lab_run in missing_runs(assignment):
-        carry_out_run(assignment, lab_run, "virtual", lab_for)
+    """Do the runs that are not done yet; the directory of each that is there, by its name.
+
+    What the first run waits for, a prediction, settings or a module, is printed.
+    """
+    try:
+        for lab_run in runs_to_make(assignment):
+            carry_out_run(assignment, lab_run, "virtual", lab_for)
+    except UsageError as waits:
+        print(waits)
     folders = {
         lab_run.name: run_folder(assignment.folder, lab_run.name) for lab_run in assignment.lab.runs
     }
@@ -48,13 +61,29 @@ def measured(run: Path) -> Values:
     return next(iter(values.values()))
 
 
-def answer(assignment: Assignment, answers: Mapping[str, str | Sequence[str]]) -> None:
-    """Write these answers to the sheet, in the place of what it had.
+def table(run: Path) -> polars.DataFrame:
+    """What a run measured under its first seed: a row for each value, a column a condition."""
+    import polars
 
-    Raises UsageError if one of the questions does not exist.
+    values = measured(run)
+    names = sorted(set().union(*values.values()))
+    shown = [name for name in names if not name.startswith(PREFIX)]
+    rows = [(name, *(condition.get(name) for condition in values.values())) for name in shown]
+    return polars.DataFrame(rows, schema=["what", *values], orient="row")
+
+
+def answer(assignment: Assignment, answers: Mapping[str, str | Sequence[str]]) -> None:
+    """Write these answers to the sheet; others that it has stay.
+
+    Raises UsageError if one of the questions does not exist, with the one that may be meant.
     """
-    for name in answers:
-        assignment.lab.question(name)
+    kinds = {name: assignment.lab.question(name).kind for name in answers}
+    known = read_sheet(assignment.folder / ANSWERS, assignment.lab)
+    answers = {
+        name: given if assignment.lab.question(name).kind == "choices" else given[0]
+        for name, given in known.items()
+        if given and name not in kinds
+    } | dict(answers)
     texts = {
         name: value if isinstance(value, str) else list(value) for name, value in answers.items()
     }

@@ -2,27 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from analysis.records.json_reader import UnreadableJson, read_object
 from analysis.records.problems import Problems
 from analysis.records.run_directory import read_run
 from experiments.running.run_options import refuse_kernel
 from experiments.running.seed import limits_for
 from experiments.running.session import RunRequest, carry_out, choose
-from labs.definition.assignment import Assignment
+from experiments.spec import ExperimentSpec
+from labs.definition.answer_sheet import read_sheet
+from labs.definition.assignment import ANSWERS, Assignment
 from labs.definition.lab_runs import FOLDER, MODULE, combination_of, run_folder, seeds_of
 from labs.definition.lab_spec import LabRun
+from labs.definition.own_parts import OwnParts, chosen_in, parts_of
+from labs.definition.predictions import record
 from testbed.lab.ready import Lab
 from testbed.modules.module_build import build_all
+from topologies.data import from_data
+from topologies.errors import UsageError
 
 _WALL_SECONDS = 600.0
 
 
-def missing_runs(assignment: Assignment) -> list[LabRun]:
-    """The runs that are not done yet."""
-    return [run for run in assignment.lab.runs if run_folder(assignment.folder, run.name) is None]
+def runs_to_make(assignment: Assignment, again: bool = False) -> Iterator[LabRun]:
+    """The runs that are not there yet, or all, each as soon as what it needs is written.
+
+    What was predicted of a run is recorded before it is handed out. Raises UsageError at the first
+    run that waits for a prediction or for settings.
+    """
+    for run in assignment.lab.runs:
+        if again or not is_there(assignment, run):
+            answers = read_sheet(assignment.folder / ANSWERS, assignment.lab)
+            chosen_in(assignment.lab, run, answers)
+            record(assignment.folder, assignment.lab, run, answers)
+            yield run
+
+
+def is_there(assignment: Assignment, run: LabRun) -> bool:
+    """Whether the run is there, with the settings that are chosen now."""
+    folder = run_folder(assignment.folder, run.name)
+    if folder is None or not run.chosen:
+        return folder is not None
+    try:
+        return is_of(folder, combination_of(run, assignment.variant, own_parts(assignment)).spec)
+    except UsageError:
+        return False
+
+
+def own_parts(assignment: Assignment) -> OwnParts:
+    """The module in the assignment's folder, and the settings that its answers choose."""
+    answers = read_sheet(assignment.folder / ANSWERS, assignment.lab)
+    return parts_of(assignment.lab, answers, assignment.folder / MODULE)
+
+
+def is_of(folder: Path, wanted: ExperimentSpec) -> bool:
+    """Whether the run in `folder` is of that spec; spec.json says more than the spec's fields."""
+    try:
+        content = read_object(folder / "spec.json")
+    except UnreadableJson:
+        return False  # which read_run tells
+    given = {field.name: content.get(field.name) for field in fields(ExperimentSpec)}
+    return bool(from_data(ExperimentSpec, given, "spec.json") == wanted)
 
 
 def carry_out_run(
@@ -33,8 +77,7 @@ def carry_out_run(
     `ready` gives the lab with the kernels that specs name.
     Raises TcplabError, with what was measured kept.
     """
-    module = assignment.folder / MODULE if run.module else None
-    combination = combination_of(run, assignment.variant, module)
+    combination = combination_of(run, assignment.variant, own_parts(assignment))
     testbed_kind = choose(testbed)
     if testbed_kind == "native":
         refuse_kernel(combination.spec)

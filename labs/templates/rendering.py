@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader, StrictUndefined
@@ -18,6 +20,7 @@ from analysis import rendering
 from labs.definition.lab_catalogue import names
 
 _FRAME = PackageLoader(rendering.__name__)
+TEMPLATES = Path(__file__).resolve().parent
 
 
 @cache
@@ -47,15 +50,16 @@ def page_with_script(name: str, script: str, context: dict[str, Any]) -> str:
     return render(name, context | {"script": source, "script_digest": digest})
 
 
-def render_handout(lab: str, context: dict[str, Any]) -> str:
-    """The handout of a lab."""
-    return _environment().get_template(f"{lab}/handout.md.j2").render(context)
+def markdown_page(title: str, text: str, language: str, pictures: Mapping[str, str]) -> str:
+    """A page of Markdown of our own; raw HTML in it is shown as text.
 
-
-def markdown_page(title: str, text: str) -> str:
-    """A page of Markdown of our own; raw HTML in it is shown as text."""
+    `pictures` are SVG by the paths that the text gives them; the page holds them itself.
+    """
     body = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
-    return render("text.html", {"title": title, "body": body})
+    for path, svg in pictures.items():
+        data = base64.b64encode(svg.encode()).decode()
+        body = body.replace(f'src="{path}"', f'src="data:image/svg+xml;base64,{data}"')
+    return render("text.html", {"title": title, "body": body, "language": language})
 
 
 def _number(value: float | None) -> str:

@@ -40,6 +40,7 @@ def measured(run: str, condition: str, **values: float) -> dict[Place, float]:
 
 RATE, WINDOW = "flow1.goodput_kbit_s", "flow1.cwnd_median_segments"
 TIMEOUTS, RESENT = "nstat.TcpExtTCPTimeouts", "nstat.TcpRetransSegs"
+_TRIP = "flow1.rtt_median_ms"
 _UDP, _SECONDS = "udp.goodput_kbit_s", "flow1.client_seconds"
 
 
@@ -95,6 +96,10 @@ def _beside_udp(run: str, udp: float, tcp: float, lost: float, jain: float) -> d
 
 def _transfer(run: str, seconds: float, lost: float) -> dict[Place, float]:
     return measured(run, "dropping", flow1__client_seconds=seconds, run__lost_percent=lost)
+
+
+def _queue(run: str, trip: float, total: float) -> dict[Place, float]:
+    return measured(run, "together", tcp1__rtt_median_ms=trip, run__total_goodput_kbit_s=total)
 
 
 def _varied_delay() -> dict[Place, float]:
@@ -156,7 +161,9 @@ LABS = {
         wrong={"needless": {"repairs"}},
     ),
     "own_congestion_control": MadeLab(
-        _one_flow("lossy", "reno", 8e3) | _one_flow("lossy", "mine", 11e3),
+        _one_flow("lossy", "reno", 8e3)
+        | _one_flow("lossy", "mine", 11e3)
+        | {("crowd", "reno", RESENT): 900.0, ("crowd", "mine", RESENT): 2500.0},
         ({("lossy", "mine", RATE): 7.9e3},),
     ),
     "packet_loss": MadeLab(
@@ -164,10 +171,44 @@ LABS = {
         (
             {("few", "dropping", _SECONDS): 5.0},
             {("many", "dropping", _SECONDS): 19.0},
-            {("many", "dropping", _SECONDS): 80.0},
-            {("many", "dropping", "run.lost_percent"): 0.9},
         ),
-        right={"faster_than": {"less"}},
-        wrong={"faster_than": {"more", "same"}},
+        right={"no_ack_lost": {"back"}},
+        wrong={"no_ack_lost": {"resent", "server"}},
+    ),
+    "bufferbloat": MadeLab(
+        _queue("long", 480.0, 9500.0) | _queue("managed", 32.0, 9400.0),
+        (
+            {("managed", "together", "tcp1.rtt_median_ms"): 300.0},
+            {("managed", "together", "run.total_goodput_kbit_s"): 5000.0},
+        ),
+        right={"which_record": {"least"}, "who_suffers": {"call"}},
+    ),
+    "bbr_and_cubic": MadeLab(
+        _one_flow("shallow", "cubic", 7e3)
+        | _one_flow("shallow", "bbr", 9e3)
+        | _one_flow("deep", "cubic", 9.5e3)
+        | _one_flow("deep", "bbr", 9.4e3)
+        | {("deep", "cubic", _TRIP): 480.0, ("deep", "bbr", _TRIP): 60.0},
+        ({("deep", "bbr", _TRIP): 400.0}, {("shallow", "bbr", RATE): 5e3}),
+        right={"sign": {"rate"}},
+    ),
+    "unknown_capture": MadeLab(
+        {
+            ("unknown", "cubic", RATE): 900.0,
+            ("unknown", "cubic", "frame.right-eth0.syn.1"): 0.01,
+            ("unknown", "cubic", "frame.right-eth0.syn_ack.2"): 0.2,
+            ("unknown", "cubic", "frame.right-eth0.resent.90"): 2.0,
+        },
+        (),
+        wrong={"faults": {"none"}},
+    ),
+    "first_look": MadeLab(
+        {
+            ("first", "reno", "server.rate"): 3e3,
+            ("first", "reno", "frame.h1-eth0.syn.1"): 0.01,
+            ("first", "reno", "frame.h1-eth0.syn_ack.2"): 0.2,
+        },
+        ({("first", "reno", "server.rate"): 0.0},),
+        right={"whose_capture": {"at_once"}},
     ),
 }

@@ -28,6 +28,15 @@ TEXT = (
 )
 
 
+PREDICTED = {
+    "predict_timeouts": "many_fewer",
+    "predict_why": "It knows which segments are missing and need not wait.",
+}
+"""Recorded before the first run."""
+LATER = {"change", "predict_change", "change_effect", "compare"}
+"""Questions about the second run, which the class does not make: it would take twice as long."""
+
+
 @dataclass
 class Student:
     """A student: what becomes of the honest hand-in. `other` is the student whose work is used."""
@@ -86,12 +95,14 @@ def written(
             )
         elif question.id in key.choices:
             answers[question.id] = sorted(key.choices[question.id])
+        elif question.id in key.frames:
+            answers[question.id] = str(min(key.frames[question.id]))
     return answers
 
 
 def sheet(student: Student, answers: dict[str, Any], text: str | None = None) -> None:
     """Write answers.toml, with a text and a picture."""
-    answers = answers | {"why": text or TEXT.format(student.name), "graph": "graph.png"}
+    answers = PREDICTED | answers | {"why": text or TEXT.format(student.name), "graph": "graph.png"}
     lines = [f"{name} = {_toml(value)}" for name, value in answers.items()]
     (student.folder / ANSWERS).write_text("[answers]\n" + "\n".join(lines) + "\n")
     (student.folder / "graph.png").write_bytes(PICTURE)

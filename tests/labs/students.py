@@ -47,22 +47,22 @@ from tests.labs.spoilt_hand_ins import (
 )
 from tests.labs.student import Kind
 
-POINTS = 24.0
+POINTS = 40.0
 KINDS = (
     Kind("honest", "graded", honest, points=(POINTS, POINTS), said="it gave your captures"),
     Kind("honest in other units", "graded", honest_in_other_units, points=(POINTS, POINTS)),
     Kind("honest, rounded, as a folder", "graded", honest_rounded, points=(POINTS - 5, POINTS)),
-    Kind("without units", "graded", without_units, points=(18, 18), said="the unit is missing"),
-    Kind("off by eight", "graded", off_by_eight, points=(19.5, 19.5), said="8 times"),
-    Kind("mixed up", "graded", mixed_up, points=(21, 21), said="arrived there twice"),
-    Kind("follow-through", "graded", follows, points=(21, 21), said="follows rightly"),
-    Kind("fabricated numbers", "graded", fabricated, points=(0, 5)),
+    Kind("without units", "graded", without_units, points=(34, 34), said="the unit is missing"),
+    Kind("off by eight", "graded", off_by_eight, points=(35.5, 35.5), said="8 times"),
+    Kind("mixed up", "graded", mixed_up, points=(37, 37), said="arrived there twice"),
+    Kind("follow-through", "graded", follows, points=(37, 37), said="follows rightly"),
+    Kind("fabricated numbers", "graded", fabricated, points=(0, 21)),
     Kind(
         "numbers of another",
         "look",
         numbers_of_another,
         frozenset({"other variant"}),
-        points=(0, 12),
+        points=(0, 28),
     ),
     Kind(
         "captures of another",

@@ -20,6 +20,7 @@ from labs.grading.acceptances import (
     apply_acceptances,
     read_acceptances,
 )
+from labs.grading.answer_mark import AnswerMark
 from labs.grading.case import Case, exported_points
 from labs.grading.grade_files import CourseFiles, GradedClass
 from labs.grading.grade_pages import class_page, feedback_page, reading_page
@@ -27,7 +28,6 @@ from labs.grading.gradescope import results
 from labs.grading.hand_in_digest import fingerprint
 from labs.grading.inspection import InspectedHandIn
 from labs.grading.intake import HandIn
-from labs.grading.marking import AnswerMark
 from labs.grading.overrides import FILE as OVERRIDES
 from labs.grading.overrides import Override, Overrides, apply_overrides, read_overrides
 from labs.grading.roster import Person

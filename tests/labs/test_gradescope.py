@@ -12,10 +12,10 @@ import pytest
 from labs.definition import lab_catalogue
 from labs.definition.course import variant
 from labs.definition.lab_spec import LabSpec
+from labs.grading.answer_mark import AnswerMark
 from labs.grading.case import Case
 from labs.grading.gradescope import check_submitter, read_submission, results
 from labs.grading.intake import HandIn
-from labs.grading.marking import AnswerMark
 from labs.grading.roster import Person
 from tests.labs.conftest import COURSE
 from topologies.errors import UsageError

@@ -27,9 +27,12 @@ from labs.definition.course import (
     variant_from,
 )
 from labs.definition.lab_runs import combination_of, example_module, settings, variables_of
-from labs.definition.lab_spec import LabSpec, Option, Question
+from labs.definition.lab_spec import LabSpec
+from labs.definition.own_parts import examples_of
+from labs.definition.question import Option, Question
 from labs.student.checking import check
-from labs.student.starting import handout_text, start
+from labs.student.handout import handout_text
+from labs.student.starting import start
 from tests.labs.conftest import COURSE
 from topologies.errors import TcplabError, UsageError
 
@@ -111,8 +114,8 @@ def test_every_lab_is_sound(tmp_path: Path) -> None:
         for student in ("ann", "ben", "eve"):
             own_variant = variant(COURSE, lab, student)
             for run in lab.runs:
-                assert combination_of(run, own_variant, module).spec.conditions
-            assert {parameter.name for parameter in lab.varies} <= set(
+                assert combination_of(run, own_variant, examples_of(lab, module)).spec.conditions
+            assert {parameter.name for parameter in lab.varies if not parameter.hidden} <= set(
                 variables_of(lab, own_variant)
             )
             assert handout_text(lab, own_variant).count("**") > 2 * len(lab.questions)
@@ -173,7 +176,7 @@ def test_the_handout_says_the_variants_numbers_and_no_others(sack: LabSpec) -> N
     """Numbers of the link are rendered: another variant changes every one of them."""
     for name in lab_catalogue.names():
         lab = lab_catalogue.find(name)
-        source = (lab_catalogue.FOLDER / name / "handout.md.j2").read_text()
+        source = (lab_catalogue.FOLDER / name / "text/en/background.md.j2").read_text()
         values = {value for parameter in lab.varies for value in parameter.values}
         typed = values & set(re.findall(r"[\d.]+(?:mbit|kbit|ms|%)", source))
         assert not typed, f"{name}: {typed}"
@@ -184,7 +187,8 @@ def test_a_folder_is_made_once(assignment: Assignment, sack: LabSpec) -> None:
     for setting in settings(sack.runs[0], assignment.variant.values):
         assert setting.partition("=")[2] in text
     page = (assignment.folder / "handout.html").read_text()
-    assert "<table>" in page and "default-src 'none'" in page
+    assert 'src="data:image/svg+xml;base64,' in page and "default-src 'none'" in page
+    assert 'src="drawings/' not in page and (assignment.folder / "drawings/with.svg").is_file()
     assert read_assignment(assignment.folder).variant == assignment.variant
     with pytest.raises(UsageError, match="is there already"):
         start(sack, assignment.variant, assignment.folder)

@@ -14,13 +14,14 @@ from labs.definition.course import variant
 from labs.definition.lab_spec import LabSpec
 from labs.grading import grade_files
 from labs.grading.acceptances import Acceptances
+from labs.grading.answer_mark import AnswerMark
 from labs.grading.case import Case, exported_points
 from labs.grading.csv_tables import cell
 from labs.grading.grade_pages import class_page, feedback_page, reading_page
 from labs.grading.gradescope import results
 from labs.grading.inspection import HandedInRun, InspectedHandIn
 from labs.grading.intake import HandIn
-from labs.grading.marking import AnswerMark, Marker, tolerances
+from labs.grading.marking import Marker, tolerances
 from labs.grading.moodle import own_worksheet
 from labs.grading.overrides import FILE, apply_overrides, read_overrides
 from labs.grading.roster import Person, read_roster

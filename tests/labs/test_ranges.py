@@ -76,15 +76,17 @@ def test_the_key_agrees_with_the_claim_whenever_the_runs_show_it(
 
 
 @pytest.mark.parametrize("name", LABS)
-def test_a_factor_has_a_direction_and_the_other_one_is_a_known_mix_up(name: str) -> None:
+def test_a_factor_is_the_larger_over_the_smaller_and_the_other_is_a_known_mix_up(name: str) -> None:
     lab_key = key(name, runs_of(LABS[name].shown))
     for question in lab_catalogue.find(name).questions:
-        with_value = set(lab_key.mistakes.get(question.id, {}))
+        with_value = {*lab_key.mistakes.get(question.id, {})}
+        with_value |= {*lab_key.wrong_frames.get(question.id, {})}
         assert {mistake.id for mistake in question.mistakes} == with_value
-        if "how many times" in question.ask.lower():
-            assert " is how many times " in question.ask
+        assert "how many times the" not in question.ask, "ask for the larger over the smaller"
+        if "upside_down" in with_value:
             other = lab_key.mistakes[question.id]["upside_down"]
             assert other == pytest.approx(1 / lab_key.numbers[question.id])
+            assert lab_key.numbers[question.id] >= 1 and "larger" in question.ask
 
 
 @pytest.mark.virtual

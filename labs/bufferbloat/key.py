@@ -1,0 +1,71 @@
+"""The key of the lab about bufferbloat: round trips and rates of a long and an active queue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from labs.definition.answer_key import Key, Variables, ratio
+from labs.measuring.lab_measures import MeasuredRun, Runs
+
+TOGETHER, TRIP, TOTAL = "together", "tcp1.rtt_median_ms", "run.total_goodput_kbit_s"
+_FRAME = 1514
+"""Bytes of a full packet on the link."""
+
+
+def _full_packets(milliseconds: float, variables: Variables) -> float:
+    """Packets that the link sends in that time."""
+    return milliseconds / 1000 * variables["long.bw"].base / (8 * _FRAME)
+
+
+def packets_waiting(answers: Mapping[str, float], variables: Variables) -> float:
+    """Full packets that the link sends in the time that a packet waits."""
+    path = 2 * variables["long.delay"].base / 1e6
+    return _full_packets(answers["trip_long"] - path, variables)
+
+
+def factor(answers: Mapping[str, float], _: Variables) -> float:
+    """The larger round trip over the smaller."""
+    return ratio(answers["trip_long"], answers["trip_managed"])
+
+
+DERIVED = {"factor": factor, "packets_waiting": packets_waiting}
+
+
+def key(runs: Runs, variables: Variables) -> Key:
+    """The values, and what known mistakes lead to."""
+    long, managed = runs["long"], runs["managed"]
+    numbers = {
+        "trip_long": long(TOGETHER, TRIP),
+        "trip_managed": managed(TOGETHER, TRIP),
+        "total_long": long(TOGETHER, TOTAL),
+        "total_managed": managed(TOGETHER, TOTAL),
+    }
+    numbers |= {name: derived(numbers, variables) for name, derived in DERIVED.items()}
+    return Key(
+        numbers=numbers,
+        choices={"which_record": {"least"}, "who_suffers": {"call"}},
+        mistakes={
+            "trip_managed": {"other_run": numbers["trip_long"]},
+            "factor": {"upside_down": 1 / numbers["factor"]},
+            "packets_waiting": {"whole": _full_packets(numbers["trip_long"], variables)},
+        },
+        frames={"peak_line": long.frames(f"{TOGETHER}/right.sockets", "peak")},
+        measured={"queue": _bounds(runs["yours"], variables)} if "yours" in runs else {},
+    )
+
+
+def _bounds(run: MeasuredRun, variables: Variables) -> dict[str, float]:
+    """What the student's own queue is judged by."""
+    link = variables["yours.bw"].base / 1000  # kbit/s
+    return {
+        "trip": run(TOGETHER, TRIP),
+        "rate": 100 * run(TOGETHER, TOTAL) / link,
+        "lost": run(TOGETHER, "udp.udp_lost_percent"),
+    }
+
+
+def lesson(runs: Runs) -> bool:
+    """The active queue cuts the round trip to a third or less, and costs a tenth at most."""
+    long, managed = runs["long"], runs["managed"]
+    shorter = managed(TOGETHER, TRIP) < long(TOGETHER, TRIP) / 3
+    return shorter and managed(TOGETHER, TOTAL) > 0.9 * long(TOGETHER, TOTAL)

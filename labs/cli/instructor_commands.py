@@ -1,0 +1,74 @@
+"""`tcplab lab preview`, `lint` and `new`: an instructor's hour before a lab is given out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from experiments.cli.messages import one_clear_message
+from labs.definition import lab_catalogue, lab_texts
+from labs.definition.course import read_course
+
+
+@click.command("preview")
+@click.argument("name", metavar="LAB")
+@click.option(
+    "--variants",
+    type=click.IntRange(1, 1000),
+    default=5,
+    show_default=True,
+    help="Variants to run; fifty show how even they are.",
+)
+@click.option(
+    "--course",
+    "course_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="The file with the course's secret.  [default: self-study]",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="[default: LAB-preview]",
+)
+def preview_command(name: str, variants: int, course_file: Path | None, out: Path | None) -> None:
+    """Show handouts, keys, the spread of answers, and where the points go."""
+    from labs.instructor.preview import preview
+
+    with one_clear_message():
+        folder = out or Path(f"{name}-preview")
+        folder.mkdir(parents=True, exist_ok=True)
+        click.echo(preview(lab_catalogue.find(name), variants, folder, read_course(course_file)))
+
+
+@click.command("lint")
+@click.argument("names", metavar="[LAB]...", nargs=-1)
+def lint_command(names: tuple[str, ...]) -> None:
+    """Say what is wrong with the texts of labs, in every language; without a name of all."""
+    from labs.instructor.lint import lint
+
+    with one_clear_message():
+        found = 0
+        for name in names or lab_catalogue.names():
+            lab_catalogue.find(name)
+            for language in lab_texts.languages(lab_catalogue.FOLDER / name):
+                for finding in lint(lab_catalogue.find(name, language)):
+                    click.echo(f"{name} ({language}), {finding.where}: {finding.text}")
+                    found += 1
+        click.echo(f"{found} to correct." if found else "Nothing to correct.")
+        raise SystemExit(1 if found else 0)
+
+
+@click.command("new")
+@click.argument("name", metavar="NAME")
+def new_command(name: str) -> None:
+    """Begin a lab of your own: a small one that runs, to be changed."""
+    from labs.instructor.scaffold import new_lab
+
+    with one_clear_message():
+        folder = new_lab(name)
+        click.echo(
+            f"{folder}: change its texts, lab.toml and key.py; then ./tcplab lab lint {name}"
+        )

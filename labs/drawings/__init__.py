@@ -1,0 +1,1 @@
+"""The drawings of handouts, made from a lab's drawings.toml: sequence diagrams and graphs."""

@@ -1,0 +1,1 @@
+"""The lab of the first 20 minutes."""

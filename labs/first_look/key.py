@@ -1,0 +1,51 @@
+"""The key of the first lab: a rate, and the first round trip of a connection."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from labs.definition.answer_key import Key, Variables, compared
+from labs.measuring.lab_measures import MeasuredRun, Runs
+
+RENO, CAPTURE = "reno", "reno/h1-eth0"
+
+
+def on_the_way(answers: Mapping[str, float], _: Variables) -> float:
+    """kB that pass in a round trip; the rate is in kbit/s, the round trip in ms."""
+    return answers["rate"] * answers["trip"] / 8000
+
+
+DERIVED = {"on_the_way": on_the_way}
+
+
+def first_trip(run: MeasuredRun) -> float:
+    """ms from the request to open the connection to its answer, as its sender sees them."""
+    request, answer = (run.frames(CAPTURE, event) for event in ("syn", "syn_ack"))
+    return 1000 * (min(answer.values()) - min(request.values()))
+
+
+def key(runs: Runs, variables: Variables) -> Key:
+    """The values, and what known mistakes lead to."""
+    run = runs["first"]
+    trip = first_trip(run)
+    numbers = {"rate": run(RENO, "server.rate"), "trip": trip}
+    choices = {"whose_capture": {"at_once"}}
+    if "changed" in runs:
+        effect = compared(first_trip(runs["changed"]), trip, "larger", "same", "smaller")
+        choices["change_effect"] = {effect}
+    return Key(
+        numbers={**numbers, "on_the_way": on_the_way(numbers, variables)},
+        choices=choices,
+        mistakes={
+            "trip": {"one_way": variables["delay"].base / 1e6},
+            "on_the_way": {"bits": 8 * on_the_way(numbers, variables)},
+        },
+        frames={"answer_frame": run.frames(CAPTURE, "syn_ack")},
+        wrong_frames={"answer_frame": {"request": run.frames(CAPTURE, "syn")}},
+        measured={"change": {}} if "changed" in runs else {},
+    )
+
+
+def lesson(runs: Runs) -> bool:
+    """The connection opened, and data arrived."""
+    return runs["first"](RENO, "server.rate") > 0 and first_trip(runs["first"]) > 0

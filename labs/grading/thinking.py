@@ -1,0 +1,80 @@
+"""Points for what is more than a number: predictions, evidence, and designs that are run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from labs.definition import predictions, written_frames
+from labs.definition.answer_key import Key
+from labs.definition.question import Bound, Question
+from labs.grading.answer_mark import AnswerMark
+
+_SHOWN = 3
+
+
+def prediction(
+    question: Question, given: list[str], recorded: list[str], empty: AnswerMark
+) -> AnswerMark:
+    """All points if it was made before the run, whatever it was."""
+    if recorded and predictions.is_made(question, recorded):
+        texts = {option.id: option.text for option in question.options}
+        text = texts.get(recorded[0], recorded[0])
+        return replace(empty, given=text, points=float(question.points), verdict="given", note="")
+    if given:
+        return replace(empty, verdict="late", note="It was not recorded before the run.")
+    return empty
+
+
+def evidence(question: Question, text: str, key: Key, empty: AnswerMark) -> AnswerMark:
+    """All points for a frame that proves it; a known wrong one is named."""
+    if question.id not in key.frames:
+        return replace(
+            empty,
+            points=None,
+            verdict="read",
+            note="The run has no captures that tell; a person looks at it.",
+        )
+    try:
+        frame = written_frames.parse(text)
+    except ValueError as error:
+        note = f"{str(error)[:1].upper()}{str(error)[1:]}. A person reads it."
+        return replace(empty, points=None, verdict="unreadable", note=note)
+    if frame.among(dict(key.frames[question.id])):
+        return replace(empty, points=float(question.points), verdict="right", note="")
+    wrong = key.wrong_frames.get(question.id, {})
+    for mistake in question.mistakes:
+        if frame.among(dict(wrong.get(mistake.id, {}))):
+            return replace(empty, verdict="mistake", note=mistake.note, mistake=mistake.id)
+    return replace(empty, verdict="wrong", note="")
+
+
+def design(question: Question, text: str, key: Key, empty: AnswerMark) -> AnswerMark:
+    """A share of the points for each bound that the student's own configuration keeps.
+
+    One without bounds earns them by being carried out.
+    """
+    measured = key.measured.get(question.id)
+    if measured is None:
+        return replace(empty, verdict="wrong", note="It could not be run as it is written.")
+    kept = [bound for bound in question.bounds if bound.keeps(measured[bound.id])]
+    share = len(kept) / len(question.bounds) if question.bounds else 1.0
+    verdict = "right" if share == 1 else "part" if share else "wrong"
+    sentences = [_sentence(bound, measured) for bound in question.bounds]
+    points = round(share * question.points, 2)
+    return replace(empty, points=points, verdict=verdict, note=" ".join(sentences))
+
+
+def _sentence(bound: Bound, measured: Mapping[str, float]) -> str:
+    value = f"{measured[bound.id]:.4g} {bound.unit}".strip()
+    return f"{bound.text}: {value}, {'kept' if bound.keeps(measured[bound.id]) else 'not kept'}."
+
+
+def expected(question: Question, key: Key) -> str:
+    """What is right, as a page shows it."""
+    if question.kind == "design":
+        return "; ".join(bound.text for bound in question.bounds)
+    frames = sorted(key.frames.get(question.id, {}).items())
+    shown = ", ".join(f"{number} ({time:.6g} s)" for number, time in frames[:_SHOWN])
+    more = f" and {len(frames) - _SHOWN} more" if len(frames) > _SHOWN else ""
+    return f"frame {shown}{more}" if frames else ""

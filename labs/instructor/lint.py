@@ -1,0 +1,130 @@
+"""`tcplab lab lint`: what is wrong with a lab's texts, found without a run.
+
+A question that the handout does not tell how to answer, one that gives an answer away, points for
+reading, missing hints, and prose that is hard to read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from labs.definition import lab_catalogue, lab_texts
+from labs.definition.course import SELF_STUDY, variant
+from labs.definition.lab_runs import combination_of, example_module
+from labs.definition.lab_spec import MOST_READING, LabSpec, ValueSource
+from labs.definition.own_parts import examples_of
+from labs.definition.question import Question
+from labs.instructor.readability import HARDEST, lix
+
+_SOURCES: dict[ValueSource, str] = {
+    "iperf": r"\.(?:server|client)\.txt",
+    "counters": r"counters\.json",
+    "sockets": r"sockets\.jsonl",
+    "queues": r"qdiscs\.json",
+    "frames": r"\.pcap",
+}
+_HOST_FILE = re.compile(r"\b(\w+)(?:\.sockets\.jsonl|-eth\d\.pcap)")
+_RUN_NAME = re.compile(r"[Rr]uns? ((?:`\w+`(?:, | and )?)+)")
+_HINTS = 2
+_TOLD = 0.8
+"""Share of an option's words in one sentence from which on the sentence tells it."""
+_LONG_ENOUGH = 4
+"""Letters from which on a word is counted: shorter ones join sentences."""
+
+
+@dataclass(frozen=True)
+class LintFinding:
+    """Something to correct, and where."""
+
+    where: str
+    text: str
+
+
+def lint(lab: LabSpec) -> list[LintFinding]:
+    """Everything that can be said without a run."""
+    background = _background(lab)
+    findings = [*_points(lab), *_readable(lab, background)]
+    hosts = _hosts(lab)
+    for question in lab.questions:
+        findings += _hints(question)
+        findings += _answerable(lab, question, hosts)
+        findings += _told(lab, question, background)
+    return findings
+
+
+def _background(lab: LabSpec) -> str:
+    folder = lab_catalogue.FOLDER / lab.name / "text" / lab.language
+    return (folder / lab_texts.BACKGROUND).read_text("utf-8")
+
+
+def _points(lab: LabSpec) -> Iterator[LintFinding]:
+    if lab.reading > MOST_READING:
+        share = f"{100 * float(lab.reading):.0f} % of the points are for reading values off"
+        yield LintFinding("points", f"{share}, and at most a third should be")
+    if not any(question.kind == "prediction" for question in lab.questions):
+        yield LintFinding("questions", "nothing is predicted before the run")
+    if not any(question.kind == "text" for question in lab.questions):
+        yield LintFinding("questions", "nothing is explained in words")
+
+
+def _readable(lab: LabSpec, background: str) -> Iterator[LintFinding]:
+    hardness = lix(background)
+    if hardness > HARDEST:
+        yield LintFinding("background", f"its LIX is {hardness:.0f}: write shorter sentences")
+    if lab.claim.rstrip(".").lower() in background.lower():
+        yield LintFinding("background", "it holds the claim, which students should find")
+    if "drawing(" not in background:
+        yield LintFinding("background", "it has no drawing")
+
+
+def _hints(question: Question) -> Iterator[LintFinding]:
+    if len(question.hints) != _HINTS:
+        yield LintFinding(question.id, f"{len(question.hints)} hints, and {_HINTS} steps are due")
+
+
+def _hosts(lab: LabSpec) -> set[str]:
+    """The names of all nodes of the lab's networks."""
+    own_variant = variant(SELF_STUDY, lab, "lint")
+    with TemporaryDirectory() as folder:
+        own = examples_of(lab, example_module(Path(folder)))
+        specs = [combination_of(run, own_variant, own).spec for run in lab.runs]
+    return {node.name for spec in specs for node in spec.topology.nodes}
+
+
+def _answerable(lab: LabSpec, question: Question, hosts: set[str]) -> Iterator[LintFinding]:
+    """Where the answer stands has to be a file of which the handout shows how it is read."""
+    for source, pattern in _SOURCES.items():
+        if re.search(pattern, question.how) and source not in lab.reads:
+            yield LintFinding(question.id, f"the handout does not show how to read '{source}'")
+    for host in _HOST_FILE.findall(question.how):
+        if host not in hosts:
+            yield LintFinding(question.id, f"its answer is in a file of {host}, which is no host")
+    named = re.findall(r"`(\w+)`", " ".join(_RUN_NAME.findall(f"{question.ask} {question.how}")))
+    for run in named:
+        if run not in {each.name for each in lab.runs}:
+            yield LintFinding(question.id, f"it is about the run '{run}', which is never made")
+    if "how many times the" in question.ask:
+        yield LintFinding(question.id, "ask for the larger over the smaller")
+
+
+def _told(lab: LabSpec, question: Question, background: str) -> Iterator[LintFinding]:
+    """Whether a sentence that students read holds one option alone."""
+    others = [other.ask for other in lab.questions if other is not question]
+    sentences = re.split(r"(?<=[.?!:])\s+", " ".join([background, lab.asks, *others]))
+    for sentence in sentences:
+        words = _words(sentence)
+        told = [
+            option
+            for option in question.options
+            if len(wanted := _words(option.text)) > 2 and len(wanted & words) >= _TOLD * len(wanted)
+        ]
+        if len(told) == 1 and len(question.options) > 1:
+            yield LintFinding(question.id, f"'{sentence.strip()[:80]}' tells '{told[0].id}'")
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(rf"[a-z]{{{_LONG_ENOUGH},}}", text.lower()))

@@ -1,0 +1,133 @@
+"""The handout of a student: one Markdown text in the assignment's language, with its drawings."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from experiments.definition.catalogue import find
+from experiments.spec import Flow
+from labs.definition import lab_catalogue, lab_texts
+from labs.definition.course import Variant
+from labs.definition.lab_runs import combination_of, example_module, seeds_of, settings, told
+from labs.definition.lab_spec import LabRun, LabSpec
+from labs.definition.own_parts import examples_of
+from labs.definition.predictions import LEAST_WORDS
+from labs.definition.question import Question
+from labs.definition.written_numbers import COUNT, unit_named
+from labs.drawings.lab_drawings import LabDrawings, read_drawings
+from labs.templates.rendering import TEMPLATES, render
+
+_MOST_FLOWS = 3
+"""Flows that a handout names one by one."""
+
+
+def handout_text(lab: LabSpec, variant: Variant) -> str:
+    """The handout in Markdown.
+
+    Every number in it is rendered from the lab's spec and the student's variant; faults are left
+    out.
+    """
+    open_variant = told(lab, variant)
+    parts = [_part(lab, run, open_variant) for run in lab.runs]
+    words = _words(lab.language)
+    context = {
+        "lab": lab,
+        "variant": variant,
+        "parts": parts,
+        "diagram": next((part["diagram"] for part in parts if "diagram" in part), ""),
+        "reads": lab.reads,
+        "reading": sum(question.points for question in lab.questions if question.is_reading),
+        "questions": list(enumerate(lab.questions, 1)),
+        "answer_kind": lambda question: answer_kind(lab, question, words),
+        "drawing": drawings_of(lab).markdown,
+        "points": lab.points,
+    }
+    return render(f"{lab.language}/handout.md.j2", context)
+
+
+def sheet_text(lab: LabSpec, variant: Variant) -> str:
+    """answers.toml with nothing answered."""
+    return render(f"{lab.language}/answers.toml.j2", {"lab": lab, "variant": variant})
+
+
+def drawings_of(lab: LabSpec) -> LabDrawings:
+    """The lab's drawings in its language."""
+    folder = lab_catalogue.FOLDER / lab.name / "text" / lab.language
+    return read_drawings(folder / lab_texts.DRAWINGS)
+
+
+def _words(language: str) -> Mapping[str, str]:
+    return tomllib.loads((TEMPLATES / language / "words.toml").read_text("utf-8"))
+
+
+def _part(lab: LabSpec, run: LabRun, variant: Variant) -> dict[str, Any]:
+    """What a handout says of a run, all of it from the spec: settings, flows, places of files."""
+    part = {
+        "name": run.name,
+        "module": run.module,
+        "settings": list(_settings(run, variant)),
+        "chosen": run.chosen,
+        "one": run.one,
+        "place": f"runs/{run.name}/{run.experiment}/latest/raw/seed-{seeds_of(run, variant)[0]}/",
+    }
+    return part | _network(lab, run, variant)
+
+
+def _settings(run: LabRun, variant: Variant) -> Iterator[dict[str, str]]:
+    """What the lab or the variant sets, with the experiment's own words for it."""
+    parameters = find(run.experiment).parameters()
+    meanings = {field.name: field.metadata.get("meaning", "") for field in fields(parameters)}
+    for name, _, value in (text.partition("=") for text in settings(run, variant.values)):
+        meaning = meanings.get(name, "")
+        if name == "module":
+            continue
+        yield {"name": name, "value": value, "meaning": meaning[:1].lower() + meaning[1:]}
+
+
+def _network(lab: LabSpec, run: LabRun, variant: Variant) -> dict[str, Any]:
+    """What the student's variant makes of the run's experiment."""
+    with TemporaryDirectory() as folder:
+        own = examples_of(lab, example_module(Path(folder)))
+        spec = combination_of(run, variant, own).spec
+    first = spec.flows[0]
+    return {
+        "conditions": spec.conditions,
+        "flows": list(_flows(spec.flows, _words(lab.language))),
+        "diagram": spec.topology.diagram,
+        "round_trip": str(spec.topology.round_trip(first.sender, first.receiver)),
+        "captures": spec.captures,
+    }
+
+
+def _flows(flows: tuple[Flow, ...], words: Mapping[str, str]) -> Iterator[str]:
+    """Who sends what to whom."""
+    shown = flows if len(flows) <= _MOST_FLOWS else flows[:2]
+    for flow in shown:
+        kind = "udp" if flow.rate else "data" if flow.amount else "tcp"
+        what = flow.rate or flow.amount or flow.duration
+        yield words[kind].format(flow.sender, flow.receiver, what, flow.name, flow.port)
+    if len(shown) < len(flows):
+        yield words["more"].format(len(flows) - len(shown))
+
+
+def answer_kind(lab: LabSpec, question: Question, words: Mapping[str, str]) -> str:
+    """What kind of answer is wanted, in words."""
+    if question.kind == "number":
+        counted = unit_named(question.unit) == COUNT
+        return words["count"] if counted else words["number"].format(question.unit)
+    if question.kind == "prediction" and not question.options:
+        return words["reason"].format(LEAST_WORDS)
+    if question.kind == "evidence":
+        file = "line" if question.capture.endswith(".sockets") else "evidence"
+        return words[file].format(question.capture, question.run)
+    if question.kind == "design":
+        run = next(run for run in lab.runs if run.name == question.run)
+        spans = run.chosen[:1] if run.one else run.chosen
+        sample = " ".join(f"{span.name}={span.values[0]}" for span in spans)
+        return words["design"].format(sample)
+    return words[question.kind]

@@ -1,0 +1,1 @@
+"""The lab about an unknown capture with three faults."""

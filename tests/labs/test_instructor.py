@@ -1,0 +1,94 @@
+"""An instructor's hour: what lint finds, how hard a text is, and a lab of one's own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from labs.cli.lab_commands import lab as lab_commands
+from labs.definition import lab_catalogue, lab_texts
+from labs.definition.lab_spec import LabSpec
+from labs.instructor import scaffold
+from labs.instructor.lint import lint
+from labs.instructor.readability import HARDEST, lix
+from topologies.errors import UsageError
+
+LANGUAGES = [
+    (name, language)
+    for name in lab_catalogue.names()
+    for language in lab_texts.languages(lab_catalogue.FOLDER / name)
+]
+
+
+@pytest.mark.parametrize(("name", "language"), LANGUAGES)
+def test_lint_has_nothing_to_say_of_our_labs(name: str, language: str) -> None:
+    assert [f"{each.where}: {each.text}" for each in lint(lab_catalogue.find(name, language))] == []
+
+
+def changed(lab: LabSpec, name: str, **fields: object) -> LabSpec:
+    questions = (
+        replace(each, **fields) if each.id == name else each  # type: ignore[arg-type]
+        for each in lab.questions
+    )
+    return replace(lab, questions=tuple(questions))
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "sentence"),
+    [
+        ("goodput_off", {"how": "qdiscs.json of the port"}, "does not show how to read 'queues'"),
+        ("timeouts_on", {"how": "left.sockets.jsonl"}, "in a file of left, which is no host"),
+        ("why", {"ask": "Why is run `slow` slow?"}, "the run 'slow', which is never made"),
+        ("factor", {"ask": "It is how many times the rate?"}, "ask for the larger"),
+        ("graph", {"hints": ("One.",)}, "1 hints, and 2 steps are due"),
+        (
+            "compare",
+            {"ask": "Why did more data arrive in a second with SACK than without?"},
+            "tells 'faster'",
+        ),
+        ("goodput_on", {"points": 60}, "of the points are for reading values off"),
+    ],
+)
+def test_lint_finds_what_is_wrong(
+    sack: LabSpec, name: str, fields: dict[str, object], sentence: str
+) -> None:
+    assert any(sentence in each.text for each in lint(changed(sack, name, **fields)))
+
+
+def test_hard_prose_has_a_higher_number() -> None:
+    plain = "The cat sat. The dog ran. It was fun."
+    hard = (
+        "Notwithstanding considerable institutional heterogeneity, comprehensive"
+        " interdepartmental reorganisation necessitates unprecedented coordination."
+    )
+    assert lix(plain) < 20 < HARDEST < lix(hard)
+
+
+def test_a_new_lab_is_a_whole_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "first_look").symlink_to(lab_catalogue.FOLDER / "first_look")
+    monkeypatch.setattr(lab_catalogue, "FOLDER", tmp_path)
+    folder = scaffold.new_lab("my_lab")
+    assert (folder / "key.py").is_file() and (folder / "text/en/background.md.j2").is_file()
+    with pytest.raises(UsageError, match="there already"):
+        scaffold.new_lab("my_lab")
+    with pytest.raises(UsageError, match="cannot name a lab"):
+        scaffold.new_lab("../lab")
+
+
+def test_lint_is_a_command() -> None:
+    result = CliRunner().invoke(lab_commands, ["lint", "sack"])
+    assert (result.exit_code, result.output) == (0, "Nothing to correct.\n")
+    assert CliRunner().invoke(lab_commands, ["lint", "nonesuch"]).exit_code == 2
+
+
+@pytest.mark.virtual
+def test_a_preview_shows_key_spread_and_kinds_of_students(tmp_path: Path) -> None:
+    words = ["preview", "first_look", "--variants", "2", "--out", str(tmp_path)]
+    result = CliRunner().invoke(lab_commands, words)
+    assert result.exit_code == 0, result.output
+    page = (tmp_path / "preview.html").read_text()
+    assert "The claim holds in 2 of 2 variants" in page and "careful" in page
+    assert (tmp_path / "student1/handout.html").is_file()

@@ -1,0 +1,227 @@
+"""Questions that ask for thinking: predictions, evidence, designs; and what points are for."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from labs.definition import lab_catalogue, written_frames
+from labs.definition.answer_key import Key
+from labs.definition.answer_sheet import read_sheet
+from labs.definition.assignment import ANSWERS, Assignment
+from labs.definition.course import variant
+from labs.definition.lab_runs import combination_of, settings, told, variables_of
+from labs.definition.lab_spec import MOST_READING, LabRun, LabSpec, Range
+from labs.definition.own_parts import OwnParts, chosen_in, parts_of
+from labs.definition.predictions import FILE, read_predictions, record
+from labs.definition.question import Bound, Question
+from labs.grading.marking import Marker
+from labs.instructor.kinds_of_students import KINDS_OF_STUDENTS, spread_of_points
+from labs.instructor.preview import order_of
+from labs.student.checking import check
+from labs.student.student_runs import runs_to_make
+from tests.labs.conftest import COURSE
+from tests.labs.made_measurements import LABS, runs_of
+from topologies.errors import UsageError
+
+_VARIANTS = 50
+
+
+@pytest.mark.parametrize(
+    ("text", "frames", "among"),
+    [
+        ("12", {12: 0.5}, True),
+        ("#12", {12: 0.5}, True),
+        ("Frame 1,234", {1234: 0.5}, True),
+        ("No. 12", {13: 0.5}, False),
+        ("0.5 s", {12: 0.50004}, True),
+        ("500 ms", {12: 0.5}, True),
+        ("0.51 s", {12: 0.5}, False),
+        ("line 7", {7: 0.0}, True),
+    ],
+)
+def test_evidence_is_a_number_or_a_time(text: str, frames: dict[int, float], among: bool) -> None:
+    assert written_frames.parse(text).among(frames) is among
+
+
+@pytest.mark.parametrize("text", ["", "the third", "5 kbit/s", "-3", "1.5", "12 and 13"])
+def test_what_names_no_frame_is_said_to_name_none(text: str) -> None:
+    with pytest.raises(ValueError, match="names no frame"):
+        written_frames.parse(text)
+
+
+def marks(lab: LabSpec, key: Key, answers: dict[str, str], recorded: dict[str, str]) -> dict:
+    marker = Marker(lab, key, {}, {}, {}, {})
+    given = {name: [text] for name, text in answers.items()}
+    known = {name: [text] for name, text in recorded.items()}
+    return {mark.question: mark for mark in replace(marker, recorded=known).marks(given)}
+
+
+def test_evidence_is_right_by_the_own_run_and_known_mistakes_are_named(sack: LabSpec) -> None:
+    key = Key(
+        frames={"timeout_frame": {40: 2.5, 90: 7.0}},
+        wrong_frames={"timeout_frame": {"fast": {33: 2.0}, "first_copy": {20: 1.0}}},
+    )
+    for text, verdict, points in (
+        ("40", "right", 5),
+        ("7.0 s", "right", 5),
+        ("33", "mistake", 0),
+        ("41", "wrong", 0),
+        ("somewhere", "unreadable", None),
+    ):
+        mark = marks(sack, key, {"timeout_frame": text}, {})["timeout_frame"]
+        assert (mark.verdict, mark.points) == (verdict, points), text
+    assert marks(sack, Key(), {"timeout_frame": "40"}, {})["timeout_frame"].points is None
+
+
+def test_a_prediction_earns_its_points_for_being_made_before_the_run(sack: LabSpec) -> None:
+    for option in ("many_fewer", "alike", "more"):
+        mark = marks(sack, Key(), {}, {"predict_timeouts": option})["predict_timeouts"]
+        assert (mark.verdict, mark.points) == ("given", 2)
+    late = marks(sack, Key(), {"predict_timeouts": "more"}, {})["predict_timeouts"]
+    assert (late.verdict, late.points) == ("late", 0)
+    short = marks(sack, Key(), {}, {"predict_why": "because"})["predict_why"]
+    assert short.points == 0
+
+
+def test_each_bound_of_a_design_earns_its_share() -> None:
+    lab = lab_catalogue.find("fairness")
+    measured = {"queue": {"jain": 0.99, "rate": 95.0, "trip": 120.0}}
+    mark = marks(lab, Key(measured=measured), {"queue": "as it was run"}, {})["queue"]
+    assert mark.points == 4 and mark.verdict == "part" and "120 ms, not kept" in mark.note
+    assert marks(lab, Key(), {"queue": "as it was run"}, {})["queue"].points == 0
+
+
+def test_a_model_answer_has_the_values_of_the_own_run(sack: LabSpec, key: Key) -> None:
+    model = Marker(sack, key, {}, {}, {}, {}).model(sack.question("why"))
+    assert "silent for 53.87 s in all, in which 85 time-outs expired" in model
+    assert "{" not in model
+
+
+def test_a_run_waits_for_its_prediction_which_is_then_kept(assignment: Assignment) -> None:
+    with pytest.raises(UsageError, match="waits for your prediction 'predict_timeouts'"):
+        next(runs_to_make(assignment))
+    sheet = assignment.folder / ANSWERS
+    text = sheet.read_text().replace('predict_timeouts = ""', 'predict_timeouts = "more"')
+    reason = 'predict_why = "I think that it knows less than before"'
+    sheet.write_text(text.replace('predict_why = ""', reason))
+    assert next(runs_to_make(assignment)).name == "sack"
+    sheet.write_text(sheet.read_text().replace('"more"', '"alike"'))
+    assert next(runs_to_make(assignment)).name == "sack"
+    assert read_predictions(assignment.folder, assignment.lab)["predict_timeouts"] == ["more"]
+    findings = {finding.where: finding.text for finding in check(assignment)}
+    assert "changed since it was recorded" in findings["predict_timeouts"]
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{", '{"predict_why": 3}', "\x00", '{"a": "b"}'])
+def test_a_spoilt_record_of_predictions_is_none(
+    sack: LabSpec, tmp_path: Path, content: str
+) -> None:
+    (tmp_path / FILE).write_text(content)
+    assert read_predictions(tmp_path, sack) == {}
+    answers = {"predict_timeouts": ["alike"], "predict_why": ["it is what I do expect of it"]}
+    record(tmp_path, sack, sack.runs[0], answers)
+    assert json.loads((tmp_path / FILE).read_text())["predict_timeouts"] == "alike"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("delay=80ms loss=1%", "one setting is wanted"),
+        ("queue=5", "'queue' cannot be chosen"),
+        ("loss=99%", "loss cannot be '99%'"),
+        ("less", "'less' cannot be chosen"),
+        ("loss=1% loss=2%", "one setting is wanted"),
+    ],
+)
+def test_only_what_the_lab_offers_can_be_chosen(sack: LabSpec, text: str, problem: str) -> None:
+    with pytest.raises(UsageError, match=problem):
+        chosen_in(sack, sack.runs[1], {"change": [text]})
+    assert parts_of(sack, {"change": [text]}, None).settings == {}
+
+
+def test_a_choice_takes_the_place_of_what_was_drawn(sack: LabSpec) -> None:
+    own = parts_of(sack, {"change": ["loss = 1%"]}, None)
+    texts = settings(sack.runs[1], variant(COURSE, sack, "ann").values, own)
+    assert [text for text in texts if text.startswith("loss=")] == ["loss=1%"]
+
+
+def test_a_fault_is_run_and_not_told(sack: LabSpec) -> None:
+    faults = Range("fault", ("loss=30%",))
+    lab = replace(sack, varies=(*sack.varies, faults))
+    run = LabRun("sack", "sack", ("duration=90s",), ("bw", "fault"))
+    own_variant = variant(COURSE, lab, "ann")
+    assert "loss=30%" in settings(run, own_variant.values)
+    assert combination_of(run, own_variant, OwnParts()).parameters.loss.base == 30 * 10**8
+    assert "loss=30%" not in settings(run, told(lab, own_variant).values)
+    assert "fault.loss" in variables_of(lab, own_variant)
+
+
+def test_a_misspelt_question_is_named_with_the_right_one(assignment: Assignment) -> None:
+    (assignment.folder / ANSWERS).write_text('[answers]\ngoodput_of = "231 kbit/s"\nzzz = "1"\n')
+    findings = {finding.where: finding.text for finding in check(assignment)}
+    assert findings["goodput_of"] == "no question has this name; is goodput_off meant?"
+    assert findings["zzz"] == "no question has this name"
+    assert read_sheet(assignment.folder / ANSWERS, assignment.lab)["goodput_off"] == []
+
+
+def test_a_question_of_a_kind_has_what_the_kind_needs() -> None:
+    with pytest.raises(UsageError, match="says before which run"):
+        Question("guess", "prediction", "What?", 1, "so")
+    with pytest.raises(UsageError, match="names its capture"):
+        Question("frame", "evidence", "Which?", 1, "so", run="sack")
+    with pytest.raises(UsageError, match="bounds belong to designs"):
+        Question("rate", "number", "How fast?", 1, "so", bounds=(Bound("a", "A"),))
+
+
+@pytest.mark.parametrize("name", lab_catalogue.names())
+def test_reading_values_off_earns_a_third_at_most(name: str) -> None:
+    lab = lab_catalogue.find(name)
+    assert lab.reading <= MOST_READING
+    kinds = {question.kind for question in lab.questions}
+    assert {"prediction", "text"} <= kinds and {"evidence", "design"} & kinds
+
+
+@pytest.mark.parametrize("name", LABS)
+def test_points_follow_thinking_in_every_variant(name: str) -> None:
+    """Over made-up runs; `tcplab lab preview --variants 50` does it over true ones."""
+    lab = lab_catalogue.find(name)
+    chance = random.Random(name)
+    markers = [_marker(lab, chance) for _ in range(_VARIANTS)]
+    points = spread_of_points(markers)
+    assert order_of(points), {kind: (min(row), max(row)) for kind, row in points.items()}
+    assert [kind.name for kind in KINDS_OF_STUDENTS] == list(points)
+
+
+def _marker(lab: LabSpec, chance: random.Random) -> Marker:
+    """What marks a student whose runs measured something near the made-up values."""
+    made = LABS[lab.name]
+    values = {place: value * chance.uniform(0.9, 1.1) for place, value in made.shown.items()}
+    module = lab_catalogue.key_module(lab.name)
+    variables = variables_of(lab, variant(COURSE, lab, f"student{chance.random()}"))
+    key: Key = module.key(runs_of(values), variables)
+    pictures = {question.id: "" for question in lab.questions if question.kind == "graph"}
+    whole = replace(key, **_made_up(lab, key, chance))
+    return Marker(lab, whole, {}, module.DERIVED, variables, pictures)
+
+
+def _made_up(lab: LabSpec, key: Key, chance: random.Random) -> dict:
+    """Frames, options and measured bounds that the made-up runs do not give."""
+    evidence = [each.id for each in lab.questions if each.kind == "evidence"]
+    designs = [each for each in lab.questions if each.kind == "design"]
+    choices = {
+        each.id: key.choices.get(each.id) or {chance.choice(each.options).id}
+        for each in lab.questions
+        if each.kind in ("choice", "choices")
+    }
+    kept = {each.id: {bound.id: _kept(bound) for bound in each.bounds} for each in designs}
+    frames = {name: {chance.randrange(1, 5000): 1.0} for name in evidence}
+    return {"frames": frames, "choices": choices, "measured": kept}
+
+
+def _kept(bound: Bound) -> float:
+    return bound.most if bound.least == float("-inf") else bound.least
