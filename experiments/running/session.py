@@ -29,6 +29,7 @@ from testbed.jobs.archive import code_digest
 from testbed.jobs.following import Limits, Progress, Usage
 from testbed.lab.ready import Lab
 from testbed.native.native_run import obstacles
+from testbed.virtual.choice import allowed_sandbox
 from topologies.data import digest, to_data
 from topologies.errors import TcplabError
 
@@ -102,7 +103,7 @@ def carry_out(
     with new_run(request.out / request.spec.name, f"seed{request.seeds[0]}") as run:
         record = _Record(
             request,
-            facts=lab_facts(ready) if ready else {"kernel": {"release": platform.release()}},
+            facts=_facts(ready),
         )
         try:
             _prepare(run, request)
@@ -252,6 +253,13 @@ def _prepare(run: RunFolder, request: RunRequest) -> None:
     }
     (run.folder / "spec.json").write_text(json.dumps(spec, indent=1) + "\n")
     (run.folder / "raw").mkdir()
+
+
+def _facts(ready: Lab | None) -> dict[str, Any]:
+    """What a manifest says of where the run was made; natively there is no lab."""
+    if not ready:
+        return {"kernel": {"release": platform.release()}}
+    return lab_facts(ready) | {"sandbox": allowed_sandbox(ready.confine).as_data()}
 
 
 def lab_facts(ready: Lab) -> dict[str, Any]:

@@ -15,14 +15,27 @@ from testbed.doctor import running_kernel, system, timing
 from testbed.doctor.examined_machine import ExaminedMachine
 from testbed.doctor.finding import Finding
 from testbed.host.scratch import orphans
+from testbed.lab.kernel.init_recipe import init_recipe
 from testbed.lab.survey import entries
 from testbed.native.journal import stale
 from testbed.recipes import cache
+from testbed.virtual.choice import allowed_sandbox
+from topologies.errors import TcplabError
 
 BUILD_SPACE, RUN_SPACE = 4_000_000_000, 300_000_000
 """Bytes that building the lab takes, and a run."""
 
 Check = Callable[[ExaminedMachine], Finding | Iterable[Finding]]
+
+
+def _sandbox(machine: ExaminedMachine) -> Finding:
+    confine = init_recipe().place / "confine"
+    if not confine.exists():
+        return system.sandbox(machine)
+    try:
+        return system.tried_sandbox(allowed_sandbox(confine))
+    except TcplabError as error:
+        return Finding("virtual", "sandbox", "problem", error.problem, error.remedy)
 
 
 def _lab(_machine: ExaminedMachine) -> Finding:
@@ -41,7 +54,7 @@ def _leftovers(_machine: ExaminedMachine) -> Finding:
 CHECKS: tuple[Check, ...] = (
     system.architecture,
     system.instructions,
-    system.sandbox,
+    _sandbox,
     system.privileges,
     system.container,
     system.windows,

@@ -51,8 +51,18 @@ def has_module(machine: ExaminedMachine, name: str, trial: str = "") -> bool:
     return bool(trial) and machine.output([*namespace, "sh", "-c", f"{trial} && echo yes"]) != ""
 
 
+def takes_modules(machine: ExaminedMachine) -> bool:
+    """Whether the kernel loads modules: proc_modules(5) is there if it was built so.
+
+    modules_disabled in sysctl/kernel.rst of the kernel's documentation can end that.
+    """
+    disabled = machine.text("/proc/sys/kernel/modules_disabled") == "1"
+    return machine.exists("/proc/modules") and not disabled
+
+
 def modules(machine: ExaminedMachine) -> Iterator[Finding]:
     """netem, tbf, veth and Open vSwitch's datapath."""
+    loads = takes_modules(machine)
     for name, (makes, trial) in MODULES.items():
         is_there = has_module(machine, name, trial)
         yield judged(
@@ -61,7 +71,7 @@ def modules(machine: ExaminedMachine) -> Iterator[Finding]:
             is_there,
             f"The kernel has it ({makes}).",
             f"This kernel has no {name}: {makes}.",
-            f"sudo modprobe {name}; if that fails, {NETEM}",
+            f"sudo modprobe {name}; if that fails, {NETEM}" if loads else NETEM,
         )
 
 
@@ -94,9 +104,8 @@ def congestion_controls(machine: ExaminedMachine) -> Finding:
     if not missing:
         return Finding("native", "congestion controls", "ok", f"{', '.join(ALGORITHMS)}.")
     sentence = f"This kernel has no {', '.join(missing)}."
-    return Finding(
-        "native", "congestion controls", "warning", sentence, f"sudo modprobe tcp_{missing[0]}"
-    )
+    remedy = f"sudo modprobe tcp_{missing[0]}" if takes_modules(machine) else "--testbed virtual"
+    return Finding("native", "congestion controls", "warning", sentence, remedy)
 
 
 def open_vswitch(machine: ExaminedMachine) -> Finding:
@@ -136,10 +145,14 @@ def open_vswitch(machine: ExaminedMachine) -> Finding:
 
 
 def module_signatures(machine: ExaminedMachine) -> Finding:
-    """Whether Secure Boot or lockdown refuses a user's own congestion control.
+    """Whether the kernel, Secure Boot or lockdown refuses a user's own congestion control.
 
     Nothing else of tcplab is a module.
     """
+    virtually = "./tcplab run custom_cc --testbed virtual"
+    if not takes_modules(machine):
+        sentence = "This kernel takes no modules, so no congestion control of your own."
+        return Finding("native", "own modules", "warning", sentence, virtually)
     lockdown = re.search(
         r"\[(integrity|confidentiality)\]", machine.text("/sys/kernel/security/lockdown")
     )
@@ -150,6 +163,4 @@ def module_signatures(machine: ExaminedMachine) -> Finding:
     sentence = (
         "On: this kernel refuses a congestion control of your own (--load-module-into-this-kernel)."
     )
-    return Finding(
-        "native", "Secure Boot", "warning", sentence, "./tcplab run custom_cc --testbed virtual"
-    )
+    return Finding("native", "Secure Boot", "warning", sentence, virtually)

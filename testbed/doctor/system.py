@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 
 from testbed.doctor.examined_machine import ExaminedMachine
-from testbed.doctor.finding import Finding, Testbed, judged
+from testbed.doctor.finding import Finding, State, Testbed, judged
 from testbed.doctor.running_kernel import NETEM, has_module
 from testbed.host.packages import ALWAYS, NATIVE, REPORT, VIRTUAL, install_command, of_tools
+from testbed.virtual.choice import SandboxChoice
 
 _CAP_SYS_ADMIN, _CAP_NET_ADMIN = 21, 12  # capabilities(7)
 # Sysctls that can keep ordinary users from the namespaces of the sandbox: (bad value, good value).
@@ -17,6 +18,8 @@ _SWITCHES = {
     "kernel/unprivileged_userns_clone": ("0", "1"),
     "kernel/apparmor_restrict_unprivileged_userns": ("1", "0"),
 }
+
+_MARKS = {"/.dockerenv": "Docker", "/run/.containerenv": "Podman"}
 
 
 def architecture(machine: ExaminedMachine) -> Finding:
@@ -47,22 +50,32 @@ def instructions(machine: ExaminedMachine) -> Finding:
 
 
 def sandbox(machine: ExaminedMachine) -> Finding:
-    """Namespaces for ordinary users; root needs none."""
+    """Before the lab is built, with which other sandboxes can be tried: namespaces."""
+    trial = ["bwrap", "--unshare-user", "--ro-bind", "/", "/", "echo", "yes"]
+    if machine.output(trial):
+        return Finding("virtual", "sandbox", "ok", "bubblewrap.")
     remedies = [
         f"{name.replace('/', '.')}={good}"
         for name, (bad, good) in _SWITCHES.items()
         if machine.text(f"/proc/sys/{name}") == bad
     ]
-    otherwise = "This system does not let ordinary users make namespaces, which the sandbox needs."
-    remedy = f"sudo sysctl -w {' '.join(remedies)}"
-    return judged(
-        "virtual",
-        "sandbox",
-        machine.user == 0 or not remedies,
-        "Namespaces can be made.",
-        otherwise,
-        remedy,
+    sentence = (
+        "Namespaces cannot be made by bubblewrap. Once the lab is built, ./tcplab doctor tries its"
+        " own supervisor."
     )
+    remedy = f"sudo sysctl -w {' '.join(remedies)}" if remedies else install_command(["bubblewrap"])
+    return Finding("virtual", "sandbox", "warning", sentence, remedy)
+
+
+def tried_sandbox(choice: SandboxChoice) -> Finding:
+    """The sandbox that guests get, which better ones are refused, and what it lacks."""
+    words = [f"{choice.kind.name}, with Landlock {choice.landlock}."]
+    words = words if choice.landlock else [f"{choice.kind.name}."]
+    words += [f"Not {name} ({' '.join(why.split())})." for name, why in choice.refused]
+    words += [choice.missing] if choice.missing else []
+    state: State = "ok" if choice.landlock else "warning"
+    remedy = "" if choice.landlock else "start a kernel with Landlock (Debian 12's has it)"
+    return Finding("virtual", "sandbox", state, " ".join(words), remedy)
 
 
 def privileges(machine: ExaminedMachine) -> Finding:
@@ -86,11 +99,14 @@ def privileges(machine: ExaminedMachine) -> Finding:
 
 
 def container(machine: ExaminedMachine) -> Finding:
-    """Whether this is a container: it shares its host's kernel, which decides what is there."""
-    name = machine.text("/run/systemd/container") or (
-        "Docker" if machine.exists("/.dockerenv") else ""
-    )
-    name = name or ("Podman" if machine.exists("/run/.containerenv") else "")
+    """Whether this is a container: it shares its host's kernel, which decides what is there.
+
+    A virtual machine's disk that was made of a container's image has its marks as well, but only a
+    container has files of its host mounted, such as /etc/hostname.
+    """
+    name = machine.text("/run/systemd/container")
+    if not name and " /etc/hostname " in machine.text("/proc/self/mountinfo"):
+        name = next((name for mark, name in _MARKS.items() if machine.exists(mark)), "")
     if not name:
         return Finding("native", "container", "ok", "None.")
     sentence = (
@@ -143,7 +159,7 @@ def _installed(
         return Finding(
             testbed,
             what,
-            "warning" if testbed == "both" else "problem",
+            "problem" if testbed == "native" else "warning",
             sentence,
             install_command(missing),
         )

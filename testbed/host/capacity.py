@@ -32,6 +32,17 @@ def claimed_processor() -> Iterator[int]:
         yield next((number for number in ordered if _claims(claim, number)), ordered[0])
 
 
+@contextmanager
+def on_processor(number: int | None) -> Iterator[None]:
+    """What this thread starts meanwhile stays on that processor; on any that it may use if None."""
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, allowed if number is None else {number})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
 def allowed_processors() -> int:
     """How many processors this process may use."""
     return len(os.sched_getaffinity(0))

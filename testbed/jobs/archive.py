@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -77,6 +78,7 @@ def _zipped(members: dict[str, bytes]) -> bytes:
 def job_file(archive: bytes) -> Iterator[IO[bytes]]:
     """The archive as an open file without a name: nothing stays behind when we are killed."""
     with tempfile.TemporaryFile() as file:
+        os.fchmod(file.fileno(), 0o444)  # a guest may run as another user
         file.write(archive)
         file.flush()
         file.seek(0)

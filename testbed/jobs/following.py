@@ -17,6 +17,7 @@ from typing import IO, Any
 
 from testbed.guest.job_entry import EVENTS, LOG, RESULT
 from testbed.guest.programs import wait_until_ended
+from testbed.host.capacity import on_processor
 from testbed.host.process_usage import ProcessUsage, taken_by
 from topologies import untrusted
 from topologies.errors import TcplabError
@@ -99,16 +100,22 @@ class JobEnd:
 
 @contextmanager
 def started(
-    command: list[str], console: IO[bytes], descriptors: list[int]
+    command: list[str],
+    console: IO[bytes],
+    descriptors: list[int],
+    processor: int | None = None,
 ) -> Iterator[subprocess.Popen[bytes]]:
     """A job in a process group of its own, killed as a whole at the end, whatever happens.
+
+    On one `processor`, if that is named.
 
     All its processes inherit one end of a pipe: when that closes, the last of them is gone.
     """
     watching, alive = os.pipe()
     try:
         try:
-            process = _popen(command, console, [*descriptors, alive])
+            with on_processor(processor):
+                process = _popen(command, console, [*descriptors, alive])
         finally:
             os.close(alive)
         with process:

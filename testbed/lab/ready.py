@@ -19,8 +19,9 @@ from typing import NoReturn
 import click
 
 from testbed.lab.image.image_recipe import IMAGE, image_recipe
+from testbed.lab.kernel.init_recipe import init_recipe
 from testbed.lab.kernel.kernel_choice import LAB_KERNEL, KernelChoice, chosen
-from testbed.lab.kernel.kernel_recipe import init_recipe, kernel_recipe
+from testbed.lab.kernel.kernel_recipe import kernel_recipe
 from testbed.lab.kernel.kernel_version import OPEN_VSWITCH, kernel_version
 from testbed.lab.kernel.module_tree import MODULE_TREE
 from testbed.lab.kernel.selftests import SELFTESTS, TUNNEL

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from testbed.host.packages import IMAGE, KERNEL, KINDS, MORE_TESTS, of_tools, present
 from testbed.lab.image.image_recipe import image_recipe
-from testbed.lab.kernel.kernel_recipe import init_recipe, kernel_recipe
+from testbed.lab.kernel.init_recipe import init_recipe
+from testbed.lab.kernel.kernel_recipe import kernel_recipe
 
 BUILDING = ("run", "test")
 """Kinds that use the lab kernel and its image, and build them if the cache has none."""

@@ -11,12 +11,14 @@ import os
 import select
 import signal
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from testbed.host.process_usage import ProcessUsage
 from testbed.jobs.following import Limits
-from testbed.virtual.sandbox import own_folders
+from testbed.virtual.sandbox import KERNEL_FILES, own_folders
 from topologies.errors import TcplabError
 from topologies.untrusted import entries
 
@@ -28,15 +30,16 @@ _DEEPEST = 8  # levels of folders whose content is counted
 _SPARING = 20  # a look at the run's folder is followed by a pause that many times as long
 
 
-class ProcessNamespace:
-    """The process namespace of a guest. Its first process is bubblewrap's, and is the last to go.
+class GuestProcesses:
+    """The processes of a guest. The first, bubblewrap's or the supervisor, is the last to go.
 
     The kernel ends every process of a namespace before its first one is gone (pid_namespaces(7)),
-    so a file descriptor of that process tells when no process is left that could write. `report`
-    is for bubblewrap's --info-fd.
+    and a supervisor does the same at the signal `end`. So a file descriptor of that process tells
+    when no process is left that could write. `report` is for bubblewrap's --info-fd.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, end: signal.Signals) -> None:
+        self._signal = end
         self._heard, self.report = os.pipe()
         os.set_blocking(self._heard, False)
         self._open = {self._heard, self.report}
@@ -44,22 +47,27 @@ class ProcessNamespace:
         self._first: int | None = None
         self.pid: int | None = None
 
-    def __enter__(self) -> ProcessNamespace:
+    def __enter__(self) -> GuestProcesses:
         return self
 
     def __exit__(self, *_error: object) -> None:
+        for descriptor in tuple(self._open):
+            self._close(descriptor)
+
+    @contextmanager
+    def ended(self) -> Iterator[None]:
+        """All of them are gone after this."""
         try:
-            self._end()
+            yield
         finally:
-            for descriptor in tuple(self._open):
-                self._close(descriptor)
+            self._end()
 
     def started(self) -> None:
         """The guest has its end of the report: close ours, so that the report ends."""
         self._close(self.report)
 
     def listen(self) -> None:
-        """Read bubblewrap's report; once it is whole, keep a descriptor of the first process."""
+        """Read the report; once it is whole, keep a descriptor of the first process."""
         if self.pid is not None:
             return
         try:
@@ -88,7 +96,7 @@ class ProcessNamespace:
         if self._first is None:
             return
         try:
-            signal.pidfd_send_signal(self._first, signal.SIGKILL)
+            signal.pidfd_send_signal(self._first, self._signal)
         except ProcessLookupError:
             return
         if not select.select([self._first], [], [], _DYING)[0]:
@@ -100,16 +108,21 @@ class ProcessNamespace:
 
 @dataclass
 class GuestBounds:
-    """What all processes of a guest may take together. `check` raises TcplabError beyond it."""
+    """What all processes of a guest may take together. `check` raises TcplabError beyond it.
+
+    `beside` is a folder of this computer that the guest's kernel writes to; without one it has file
+    systems that only the guest sees.
+    """
 
     out: Path
     limits: Limits
-    namespace: ProcessNamespace
+    processes: GuestProcesses
+    beside: Path | None = None
     next_look: float = field(default=0.0)
 
     def check(self, taken: ProcessUsage) -> None:
         """Check the memory each time, and the files as often as it is cheap."""
-        self.namespace.listen()
+        self.processes.listen()
         if taken.private > _PRIVATE:
             raise _too_much(f"took more than {_PRIVATE >> 20} MiB of memory beside its own")
         begun = time.monotonic()
@@ -118,8 +131,7 @@ class GuestBounds:
             self.next_look = begun + max(0.2, _SPARING * (time.monotonic() - begun))
 
     def _check_files(self) -> None:
-        own = own_folders(self.limits).items()
-        if sum(self._files_in(folder, size) for folder, size in own) > _MEMORY_FILES:
+        if self._files_beside() > _MEMORY_FILES:
             raise _too_much(f"made more than {_MEMORY_FILES} files beside its memory")
         size = 0
         listed = entries(self.out, _DEEPEST, self.limits.output_files + 1)
@@ -131,16 +143,32 @@ class GuestBounds:
                 )
                 raise _too_much(f"wrote more than {most}")
 
+    def _files_beside(self) -> int:
+        """Files that the guest has outside of the run's folder."""
+        if self.beside:
+            return self._checked(self.beside)
+        own = own_folders(self.limits).items()
+        return sum(self._files_in(folder, size) for folder, size in own)
+
+    def _checked(self, folder: Path) -> int:
+        """How many files are there. Raises TcplabError if they are larger than a kernel's own."""
+        sizes = [
+            status.st_blocks * 512 for _, status in entries(folder, _DEEPEST, _MEMORY_FILES + 2)
+        ]
+        if sum(sizes) > KERNEL_FILES:
+            raise _too_much("wrote more beside the run's folder than a kernel does")
+        return len(sizes)
+
     def _files_in(self, folder: str, size: int) -> int:
         """How many files a file system has that only the guest sees.
 
         It is recognized by its size: until bubblewrap has left the host's root, the same path leads
         to the host's own.
         """
-        if self.namespace.pid is None:
+        if self.processes.pid is None:
             return 0
         try:
-            status = os.statvfs(f"/proc/{self.namespace.pid}/root{folder}")
+            status = os.statvfs(f"/proc/{self.processes.pid}/root{folder}")
         except OSError:
             return 0  # not made yet, or gone
         return status.f_files - status.f_ffree if status.f_blocks * status.f_frsize == size else 0

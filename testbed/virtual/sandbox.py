@@ -1,42 +1,53 @@
 """What a guest sees of this computer and may take of it: the command line before the lab kernel's.
 
-bubblewrap gives the kernel namespaces of its own, in which every path, the environment and the
-command line are always the same. One folder of the host is all that is seen, and everything dies
-with the namespaces' first process. The program `confine` (testbed/lab/kernel/confine.c) then sets
+Every path, the environment and the command line are always the same, whatever gives them to the
+guest: namespaces (testbed/virtual/bubblewrap.py) or a parent that answers its system calls
+(testbed/virtual/supervised.py). In both the program `confine` (testbed/lab/kernel/confine.c) sets
 limits and the filter of system calls. docs/design.md says what remains possible.
 """
 
 from __future__ import annotations
 
+import signal
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
 
 from testbed.jobs.following import Limits
-from testbed.lab.ready import Lab
+
+if TYPE_CHECKING:
+    from testbed.lab.ready import Lab
 
 OUT = "/lab/out"
 MEMORY_FOLDER, KERNEL_FOLDER = "/dev/shm", "/tmp"
 """The folders of the file that is the guest's memory, and of its kernel's process number."""
-_USER = 1000
 # glibc from 2.35 on registers memory with the host's kernel, which Linux before 6.13 takes away
 # from the process that it is: it would panic in its first signal.
 _NO_RSEQ = {"GLIBC_TUNABLES": "glibc.pthread.rseq=0"}
-_BESIDE_MEMORY, _KERNEL_FILES = 64 << 20, 1 << 20  # bytes of the two
+KERNEL_FILES = 1 << 20
+"""Bytes that a kernel may write beside its memory and the run's folder."""
+_BESIDE_MEMORY = 64 << 20  # bytes
 _FOREVER = 10**9  # seconds
 _CPU_SLACK = 30  # seconds: the wall clock ends a run before its processor time does
 
 
 def own_folders(limits: Limits) -> dict[str, int]:
     """The folders that only the guest sees and may write to, with their sizes in bytes."""
-    return {MEMORY_FOLDER: (limits.memory_mib << 20) + _BESIDE_MEMORY, KERNEL_FOLDER: _KERNEL_FILES}
+    return {MEMORY_FOLDER: (limits.memory_mib << 20) + _BESIDE_MEMORY, KERNEL_FOLDER: KERNEL_FILES}
+
+
+VARIABLES = {"TMPDIR": MEMORY_FOLDER, "HOME": "/", "PATH": "/lab", **_NO_RSEQ}
+"""The environment of the guest's kernel."""
 
 
 @dataclass(frozen=True)
-class Sandbox:
+class Sandbox(ABC):
     """A guest's place on this computer.
 
-    `job` is the descriptor of its archive; `report` is the one on which bubblewrap reports the
-    process number; `user` is the guest's user and group if the caller is root.
+    `job` is the descriptor of its archive; `report` is the one on which the process number of the
+    guest's first process comes; `user` is the guest's user and group if the caller is root.
+    `scratch` is an empty folder that is gone after the run.
     """
 
     lab: Lab
@@ -45,89 +56,32 @@ class Sandbox:
     report: int
     user: tuple[int, int] | None
     limits: Limits
+    scratch: Path
 
+    name: ClassVar[str]
+    """What doctor and manifests call it."""
+    end: ClassVar[signal.Signals] = signal.SIGKILL
+    """The signal to the first process at which all others end before it does."""
+
+    @abstractmethod
     def command(self) -> list[str]:
         """What comes before the kernel and its arguments."""
-        return [
-            "bwrap",
-            *self._namespaces(),
-            *self._files(),
-            *self._variables(),
-            "--",
-            *self._confined(),
-        ]
 
-    def _namespaces(self) -> list[str]:
-        """bwrap(1): an ordinary user gets a user namespace; for root, `confine` changes user."""
-        identity = ["--unshare-user", "--uid", str(_USER), "--gid", str(_USER)]
-        privileges = ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
-        return [
-            "--die-with-parent",
-            "--new-session",
-            "--info-fd",
-            str(self.report),
-            "--unshare-net",
-            "--unshare-pid",
-            "--unshare-ipc",
-            "--unshare-uts",
-            "--hostname",
-            "lab",
-            *(privileges if self.user else identity),
-        ]
+    @property
+    def beside(self) -> Path | None:
+        """A folder of this computer, beside `out`, to which the guest writes."""
+        return None
 
-    def _files(self) -> list[str]:
-        """Read-only but for the run's folder and the guest's memory.
-
-        There is no /proc, through which processes reach each other: the kernel reads only the type
-        of the processor.
-        """
-        return [
-            "--ro-bind",
-            "/proc/cpuinfo",
-            "/proc/cpuinfo",
-            "--dev",
-            "/dev",
-            "--remount-ro",
-            "/dev",
-            *self._own_folders(),
-            "--dir",
-            "/lab/dev",
-            "--dir",
-            "/lab/image",
-            *self._lab_files(),
-            "--perms",
-            "0444",
-            "--ro-bind-data",
-            str(self.job),
-            "/lab/job.pyz",
-            "--bind",
-            str(self.out.resolve()),
-            OUT,
-            "--remount-ro",
-            "/",
-        ]
-
-    def _own_folders(self) -> list[str]:
-        sizes = own_folders(self.limits).items()
-        option = ("--perms", "1777", "--size")
-        return [word for folder, size in sizes for word in (*option, str(size), "--tmpfs", folder)]
-
-    def _lab_files(self) -> list[str]:
+    def _lab_files(self) -> dict[str, Path]:
         lab = self.lab
-        places = {
-            lab.confine: "/confine",
-            lab.kernel: "/lab/linux",
-            lab.init: "/lab/init",
-            lab.image: "/lab/image.squashfs",
+        return {
+            "/lab/linux": lab.kernel,
+            "/lab/init": lab.init,
+            "/lab/image.squashfs": lab.image,
         }
-        return [word for file, place in places.items() for word in ("--ro-bind", str(file), place)]
 
-    def _variables(self) -> list[str]:
-        values = {"TMPDIR": MEMORY_FOLDER, "HOME": "/", "PATH": "/lab", **_NO_RSEQ}
-        words = [word for name, value in values.items() for word in ("--setenv", name, value)]
-        return ["--clearenv", *words, "--chdir", "/"]
-
-    def _confined(self) -> list[str]:
+    def _limits(self) -> list[str]:
+        """The numbers that `confine` takes, and the way in which the kernel rules its processes."""
         user, group = self.user or (0, 0)
         limits = self.limits
         seconds = int(min(limits.wall_seconds, _FOREVER)) + _CPU_SLACK
@@ -139,5 +93,4 @@ class Sandbox:
             limits.processes,
             seconds,
         )
-        way = "seccomp" if self.lab.seccomp else "ptrace"
-        return ["/confine", *map(str, numbers), way]
+        return [*map(str, numbers), "seccomp" if self.lab.seccomp else "ptrace"]

@@ -2,28 +2,29 @@
 
 The options of the kernel are those of Documentation/virt/uml and of the design's measurements.
 What the guest may do to this computer is in testbed/virtual/sandbox.py, guest_processes.py and
-adoption.py.
+adoption.py; which sandbox it gets, in choice.py.
 """
 
 from __future__ import annotations
 
-import os
+import resource
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from testbed.host.capacity import claimed_processor
-from testbed.host.sudo_user import invoking_user
+from testbed.host.scratch import scratch
 from testbed.jobs.archive import job_archive, job_file
 from testbed.jobs.following import CONSOLE, Limits, Progress, Usage, follow, started, usage_of
 from testbed.lab.ready import Lab
 from testbed.virtual.adoption import adopted
-from testbed.virtual.guest_processes import GuestBounds, ProcessNamespace
+from testbed.virtual.choice import allowed_sandbox, ordinary_user
+from testbed.virtual.guest_processes import GuestBounds, GuestProcesses
 from testbed.virtual.sandbox import Sandbox
+from topologies.errors import TcplabError
 
+ADDRESSES_BESIDE, PRIVATE_MEMORY, DESCRIPTORS = 64 << 20, 32 << 20, 8193
 _EPOCH = 1_700_000_000_000_000_000  # nanoseconds since 1970 at which every guest starts
-_NOBODY = 65534
-_ALL_USERS = ["0", "0", "4294967295"]  # user_namespaces(7): every user is itself
 
 
 def run_in_guest(
@@ -36,32 +37,35 @@ def run_in_guest(
     limits: Limits | None = None,
     files: Mapping[str, bytes] | None = None,
     real_time: bool = False,
+    sandbox: type[Sandbox] | None = None,
 ) -> Usage:
     """Run `perform(data, job)` of `module` in a fresh guest, with its results in `out`.
 
     `out` is an empty folder. `files` go along, by name. In `real_time` nothing is repeatable: for a
-    guest that somebody types into.
+    guest that somebody types into. `sandbox` is the best that this machine allows, unless named.
 
     Raises TcplabError with the guest's own message if it fails, is stopped or dies; what it had
     delivered by then stays in `out`.
     """
     limits = limits or Limits()
-    user = _ordinary_user()
+    user = ordinary_user()
+    _require_limits(limits)
+    kind = sandbox or allowed_sandbox(lab.confine).kind
     with (
         claimed_processor() as processor,
         adopted(out, user),
+        scratch() as folder,
         job_file(job_archive(module, data, files, **_lacking(lab))) as job,
         (out / CONSOLE).open("wb") as console,
-        ProcessNamespace() as namespace,
+        GuestProcesses(kind.end) as processes,
     ):
-        sandbox = Sandbox(lab, out, job.fileno(), namespace.report, user, limits)
-        pinned = ["taskset", "--cpu-list", str(processor)]
-        command = pinned + sandbox.command() + _kernel(lab, seed, limits, real_time)
-        with started(command, console, [job.fileno(), namespace.report]) as process:
-            namespace.started()
-            ended = follow(
-                process, out, progress, limits, GuestBounds(out, limits, namespace).check
-            )
+        place = kind(lab, out, job.fileno(), processes.report, user, limits, folder)
+        command = place.command() + _kernel(lab, seed, limits, real_time)
+        descriptors = [job.fileno(), processes.report]
+        with started(command, console, descriptors, processor) as process, processes.ended():
+            processes.started()
+            bounds = GuestBounds(out, limits, processes, place.beside)
+            ended = follow(process, out, progress, limits, bounds.check)
     return usage_of(ended, out)
 
 
@@ -70,15 +74,30 @@ def _lacking(lab: Lab) -> dict[str, bool]:
     return {} if lab.open_vswitch else {"open_vswitch": False}
 
 
-def _ordinary_user() -> tuple[int, int] | None:
-    """The user of the guest if root starts it: the user behind sudo, or nobody.
+def _require_limits(limits: Limits) -> None:
+    """Raises TcplabError if this process may not have what the guest's kernel needs."""
+    for name, (resource_number, needed, option) in _needed(limits).items():
+        most = resource.getrlimit(resource_number)[1]
+        if most != resource.RLIM_INFINITY and most < needed:
+            raise TcplabError(
+                f"A guest with {limits.memory_mib} MiB of memory needs a limit of {name} of"
+                f" {needed:,} or more, and yours is {most:,}.",
+                f"Raise it (ulimit {option}) in the shell, or where your system sets it.",
+            )
 
-    None if the caller is an ordinary user, who then is the guest's too. Root of a user namespace,
-    as in a rootless container, is an ordinary user outside.
+
+def _needed(limits: Limits) -> dict[str, tuple[int, int, str]]:
+    """Limits that `confine` cannot raise: getrlimit(2)'s number, the least value, ulimit's option.
+
+    They are those of testbed/lab/kernel/confine.c.
     """
-    if os.geteuid() != 0 or Path("/proc/self/uid_map").read_text().split() != _ALL_USERS:
-        return None
-    return invoking_user() or (_NOBODY, _NOBODY)
+    memory = limits.memory_mib << 20
+    return {
+        "address space in bytes": (resource.RLIMIT_AS, memory + ADDRESSES_BESIDE, "-v"),
+        "file size in bytes": (resource.RLIMIT_FSIZE, memory, "-f"),
+        "private memory in bytes": (resource.RLIMIT_DATA, PRIVATE_MEMORY, "-d"),
+        "open files": (resource.RLIMIT_NOFILE, DESCRIPTORS, "-n"),
+    }
 
 
 def _kernel(lab: Lab, seed: int, limits: Limits, real_time: bool) -> list[str]:

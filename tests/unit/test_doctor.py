@@ -13,6 +13,9 @@ from testbed.doctor import running_kernel, system, timing
 from testbed.doctor.__main__ import as_data, as_text, verdict
 from testbed.doctor.examined_machine import ExaminedMachine
 from testbed.doctor.finding import Finding
+from testbed.virtual.bubblewrap import Bubblewrap
+from testbed.virtual.choice import SandboxChoice
+from testbed.virtual.supervised import Supervised
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = "lib/modules/6.1/modules.dep"
@@ -27,7 +30,7 @@ def machine_with(tmp_path: Path) -> Callable[..., ExaminedMachine]:
     """
 
     def make(files: dict[str, str] | None = None, **more: object) -> ExaminedMachine:
-        for name, text in (files or {}).items():
+        for name, text in {"proc/modules": "", **(files or {})}.items():
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).write_text(text)
         usual = {
@@ -185,17 +188,47 @@ def test_who_asks_and_where(machine_with) -> None:
     )
     assert system.privileges(machine_with({"proc/self/status": ALL_CAPABILITIES})).state == "ok"
     assert system.container(machine_with()).state == "ok"
-    assert "Docker" in system.container(machine_with({".dockerenv": ""})).said
     closed = {
         "proc/sys/kernel/unprivileged_userns_clone": "0\n",
         "proc/sys/user/max_user_namespaces": "15000\n",
     }
-    assert system.sandbox(machine_with(closed)).state == "ok", "root needs no user namespace"
+    assert system.sandbox(machine_with(closed, output=lambda command: "yes\n")).state == "ok"
     finding = system.sandbox(machine_with(closed, user=1000))
     assert (finding.state, finding.remedy) == (
-        "problem",
+        "warning",
         "sudo sysctl -w kernel.unprivileged_userns_clone=1",
     )
+
+
+def test_a_mark_of_docker_alone_makes_no_container(machine_with) -> None:
+    marked = {".dockerenv": "", "proc/self/mountinfo": "24 1 254:0 / / rw - ext4 /dev/vda rw\n"}
+    assert system.container(machine_with(marked)).state == "ok"
+    mounted = "31 30 254:1 /x/hostname /etc/hostname rw - ext4 /dev/vda rw\n"
+    finding = system.container(machine_with({**marked, "proc/self/mountinfo": mounted}))
+    assert finding.state == "warning" and "Docker" in finding.said
+
+
+def test_a_kernel_without_modules_is_not_told_to_load_some(machine_with) -> None:
+    machine = machine_with()
+    (machine.root / "proc/modules").unlink()
+    findings = [
+        *running_kernel.modules(machine),
+        running_kernel.congestion_controls(machine),
+        running_kernel.module_signatures(machine),
+    ]
+    assert not [finding for finding in findings if "modprobe" in finding.remedy]
+    assert "takes no modules" in findings[-1].said and findings[-1].state == "warning"
+    disabled = machine_with({"proc/modules": "", "proc/sys/kernel/modules_disabled": "1\n"})
+    assert not running_kernel.takes_modules(disabled)
+
+
+def test_the_sandbox_is_named_with_what_it_lacks() -> None:
+    full = system.tried_sandbox(SandboxChoice(Bubblewrap, (), 6))
+    assert (full.state, full.said) == ("ok", "bubblewrap, with Landlock 6.")
+    refused = (("bubblewrap", "not installed"),)
+    without = system.tried_sandbox(SandboxChoice(Supervised, refused, 0))
+    assert without.state == "warning" and "Landlock" in without.remedy
+    assert "supervisor" in without.said and "Not bubblewrap (not installed)" in without.said
 
 
 def test_a_processor_that_is_too_old_for_the_libraries(machine_with) -> None:

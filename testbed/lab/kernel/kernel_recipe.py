@@ -87,11 +87,6 @@ def compiler() -> str:
     return done.stdout.partition("\n")[0]
 
 
-def init_recipe() -> Recipe:
-    """The recipe for `init`, the guest's first process, and `confine`, which starts the kernel."""
-    return Recipe("init", (HERE / "init.c", HERE / "confine.c"), ("init", "confine"), build_init)
-
-
 def build_kernel(workshop: Workshop, choice: KernelChoice, given: Path | None) -> Facts:
     """Leave the stripped kernel in the workshop as `linux`, with MODULE_TREE, SELFTESTS and TUNNEL.
 
@@ -222,13 +217,3 @@ def _first_error(error: CommandError, choice: KernelChoice) -> TcplabError:
 def lines(file: Path) -> int:
     """How many lines the file has now."""
     return file.read_bytes().count(b"\n")
-
-
-def build_init(workshop: Workshop) -> Facts:
-    """Leave both programs in the workshop, linked statically."""
-    need_tools(("bwrap", "gcc"))
-    flags = ["-O2", "-Wall", "-Wextra", "-static", "-s", "-Wl,--build-id=none"]
-    for name in ("init", "confine"):
-        command = ["gcc", *flags, "-x", "c", "-o", name, "-"]
-        workshop.run(f"Compiling the guest's {name}", command, source=HERE / f"{name}.c")
-    return {}

@@ -1,0 +1,159 @@
+"""Which sandbox this machine allows: each is tried, as a guest would be started in it.
+
+`confine` itself stands in for the kernel and looks at one of its paths (confine.c, --probe), so
+what works here works for a guest.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import functools
+import os
+import shutil
+import stat
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+from testbed.host.scratch import scratch
+from testbed.host.sudo_user import invoking_user
+from testbed.jobs.archive import job_file
+from testbed.jobs.following import Limits
+from testbed.virtual.bubblewrap import Bubblewrap, SetUidBubblewrap
+from testbed.virtual.sandbox import Sandbox
+from testbed.virtual.supervised import Supervised
+from topologies.errors import TcplabError
+
+if TYPE_CHECKING:
+    from testbed.lab.ready import Lab
+
+KINDS: tuple[type[Sandbox], ...] = (Bubblewrap, SetUidBubblewrap, Supervised)
+"""The best first."""
+_PATIENCE = 60.0  # seconds
+_NOBODY = 65534
+_ALL_USERS = ["0", "0", "4294967295"]  # user_namespaces(7): every user is itself
+_LANDLOCK_CREATE_RULESET, _ASK_VERSION = 444, 1  # landlock_create_ruleset(2)
+_FULL_LANDLOCK = 6  # its first version that keeps signals and abstract sockets in
+_REMEDIES = {  # what may be in the words of a sandbox that failed, and what to do then
+    "notifications: Device or resource busy": (
+        "A supervisor of system calls watches this program already, and the kernel allows one: run"
+        " outside of that container."
+    ),
+    "notifications: Invalid argument": "Start Linux 5.19 or later.",
+    "as ptrace(2) may": (
+        "sudo sysctl -w kernel.yama.ptrace_scope=1; in a container, start that with"
+        " --cap-add SYS_PTRACE."
+    ),
+    "seccomp filter": (
+        "This system, perhaps a container, does not let programs install seccomp filters: run"
+        " outside of it, or start it with --security-opt seccomp=unconfined."
+    ),
+    "": (
+        "Install bubblewrap and allow namespaces: sudo sysctl -w user.max_user_namespaces=10000, on"
+        " Ubuntu kernel.apparmor_restrict_unprivileged_userns=0."
+    ),
+}
+
+
+@dataclass(frozen=True)
+class SandboxChoice:
+    """A sandbox that works here, why better ones do not, and Landlock's version; 0 without it."""
+
+    kind: type[Sandbox]
+    refused: tuple[tuple[str, str], ...]
+    landlock: int
+
+    @property
+    def missing(self) -> str:
+        """What the guest's limits lack on this kernel, as a sentence; empty if nothing."""
+        if self.landlock >= _FULL_LANDLOCK:
+            return ""
+        if not self.landlock:
+            return "This kernel has no Landlock: one layer of the sandbox is missing."
+        return f"This kernel's Landlock has version {self.landlock}: it does not restrict signals."
+
+    def as_data(self) -> dict[str, Any]:
+        """For a manifest: its name, Landlock's version, and why it is no better one."""
+        return {
+            "name": self.kind.name,
+            "landlock": self.landlock,
+            "refused": dict(self.refused),
+            "missing": self.missing,
+        }
+
+
+@functools.cache
+def allowed_sandbox(confine: Path) -> SandboxChoice:
+    """The best sandbox that works. `confine` is the lab's. Raises TcplabError if none does."""
+    refused: list[tuple[str, str]] = []
+    for kind in KINDS:
+        if kind is SetUidBubblewrap and not _is_set_uid():
+            continue
+        words = _failure(kind, confine)
+        if not words:
+            return SandboxChoice(kind, tuple(refused), landlock_version())
+        refused.append((kind.name, words))
+    reasons = "; ".join(f"{name}: {words}" for name, words in refused)
+    remedy = next(remedy for sign, remedy in _REMEDIES.items() if sign in refused[-1][1])
+    raise TcplabError(f"No sandbox for guests works on this system ({reasons}).", remedy)
+
+
+def landlock_version() -> int:
+    """The version of Landlock that this kernel has, 0 if it has none or refuses it."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    return max(0, int(libc.syscall(_LANDLOCK_CREATE_RULESET, None, 0, _ASK_VERSION)))
+
+
+def ordinary_user() -> tuple[int, int] | None:
+    """The user of the guest if root starts it: the user behind sudo, or nobody.
+
+    None if the caller is an ordinary user, who then is the guest's too. Root of a user namespace,
+    as in a rootless container, is an ordinary user outside.
+    """
+    if os.geteuid() != 0 or Path("/proc/self/uid_map").read_text().split() != _ALL_USERS:
+        return None
+    return invoking_user() or (_NOBODY, _NOBODY)
+
+
+def _is_set_uid() -> bool:
+    program = shutil.which("bwrap")
+    return program is not None and bool(os.stat(program).st_mode & stat.S_ISUID)
+
+
+def _failure(kind: type[Sandbox], confine: Path) -> str:
+    """What a trial of the sandbox says; empty if it works."""
+    with scratch() as folder, job_file(b"") as job, Path(os.devnull).open("wb") as report:
+        out, own = folder / "out", folder / "own"
+        out.mkdir()
+        own.mkdir()
+        descriptors = (job.fileno(), report.fileno())
+        sandbox = kind(_trial_lab(confine), out, *descriptors, ordinary_user(), Limits(10), own)
+        return _words([*sandbox.command(), "/lab/linux", "--probe"], descriptors)
+
+
+def _trial_lab(confine: Path) -> Lab:
+    """`confine` in the place of every file. Not a Lab, whose module needs more than Python."""
+    files = dict.fromkeys(("kernel", "confine", "init", "image"), confine)
+    return cast("Lab", SimpleNamespace(seccomp=True, **files))
+
+
+def _words(command: list[str], descriptors: tuple[int, int]) -> str:
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_PATIENCE,
+            check=False,
+            pass_fds=descriptors,
+            cwd="/",
+        )
+    except OSError as error:
+        return "not installed" if error.errno == errno.ENOENT else str(error)
+    except subprocess.TimeoutExpired:
+        return "it does not answer"
+    return (done.stderr.strip() or f"status {done.returncode}") if done.returncode else ""

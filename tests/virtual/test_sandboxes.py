@@ -1,0 +1,153 @@
+"""A guest's sandbox on machines that allow less: it is named, and the packets are the same."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from experiments.spec import ExperimentSpec
+from testbed.jobs.following import Limits
+from testbed.virtual import choice
+from testbed.virtual.supervised import Supervised
+from tests.virtual.conftest import ROOT, RunElsewhere, digests
+from topologies.errors import TcplabError
+
+pytestmark = pytest.mark.virtual
+NOBODY = 65534 if os.geteuid() == 0 else os.geteuid()
+UNKNOWN = 54321 if os.geteuid() == 0 else os.geteuid()
+"""A user without a name and a home, if this is root."""
+JOBS = "tests.virtual.jobs"
+
+
+def refusing(*names: str) -> list[str]:
+    """The command that starts a program behind that filter."""
+    return [sys.executable, str(ROOT / "tests/virtual/refusing.py"), ",".join(names)]
+
+
+@pytest.fixture(scope="session")
+def usual(ready_lab, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The digests of the short study in the sandbox of this machine."""
+    from experiments.sack import SackParameters, experiment
+    from testbed.virtual.virtual_run import run_in_guest
+    from topologies.data import to_data
+    from topologies.units import Duration
+
+    out = tmp_path_factory.mktemp("usual")
+    spec = experiment(SackParameters(duration=Duration.parse("4s")))
+    run_in_guest(ready_lab, "experiments.procedure", to_data(spec), 7, out, lambda *_: None)
+    return digests(out)
+
+
+def test_without_bubblewrap_on_the_path(
+    in_guest, short_sack: ExperimentSpec, usual, monkeypatch, ready_lab, tmp_path: Path
+) -> None:
+    (tmp_path / "bin").mkdir()
+    for tool in ("chmod", "rm"):
+        (tmp_path / "bin" / tool).symlink_to(shutil.which(tool))
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    choice.allowed_sandbox.cache_clear()
+    try:
+        chosen = choice.allowed_sandbox(ready_lab.confine)
+        assert chosen.kind is Supervised and chosen.as_data()["refused"] == {
+            "bubblewrap": "not installed"
+        }
+        assert digests(in_guest(short_sack)[0]) == usual
+    finally:
+        choice.allowed_sandbox.cache_clear()
+
+
+@pytest.mark.parametrize("user", sorted({os.geteuid(), NOBODY}))
+def test_in_a_container_that_refuses_namespaces(
+    elsewhere: Callable[..., RunElsewhere], usual, user: int
+) -> None:
+    run = elsewhere({}, user, before=refusing("container"))
+    assert run.sandbox.get("name") == "supervisor", run.sandbox
+    assert "bubblewrap" in run.sandbox["refused"]
+    assert run.digests == usual
+
+
+def test_without_landlock_the_manifest_says_so(
+    elsewhere: Callable[..., RunElsewhere], usual
+) -> None:
+    run = elsewhere({}, NOBODY, before=refusing("container", "landlock"))
+    assert run.sandbox["landlock"] == 0 and "no Landlock" in run.sandbox["missing"]
+    assert run.digests == usual
+
+
+@pytest.mark.parametrize(
+    ("refused", "words"),
+    [
+        (("container", "notifications"), "supervisor of system calls watches this program"),
+        (("container", "filters"), "seccomp=unconfined"),
+    ],
+)
+def test_where_no_sandbox_works_a_sentence_says_why(
+    elsewhere: Callable[..., RunElsewhere], refused: Sequence[str], words: str
+) -> None:
+    error = elsewhere({}, NOBODY, before=refusing(*refused)).sandbox["error"]
+    assert "No sandbox for guests works on this system" in error and words in error
+    assert "\n" not in error
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make such a root without help")
+@pytest.mark.parametrize("filtered", [(), ("container",)], ids=["namespaces", "supervisor"])
+def test_a_bare_root_without_shared_memory_and_home(
+    elsewhere: Callable[..., RunElsewhere], usual, filtered: Sequence[str]
+) -> None:
+    """No /dev/shm, no home, and all is read-only but a temporary folder and the run."""
+    devices = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts")
+    bound = [word for name in devices for word in ("--dev-bind", f"/dev/{name}", f"/dev/{name}")]
+    root = ["bwrap", "--ro-bind", "/", "/", "--tmpfs", "/dev", *bound, "--proc", "/proc"]
+    root += ["--bind", "/var/tmp", "/var/tmp", "--perms", "1777", "--tmpfs", "/mnt"]
+    become = ["setpriv", "--reuid", str(UNKNOWN), "--regid", str(UNKNOWN), "--clear-groups"]
+    before = [*root, *become, *(refusing(*filtered) if filtered else [])]
+    variables = {"HOME": "/nowhere", "TMPDIR": "/mnt"}
+    run = elsewhere(variables, os.geteuid(), before=before, owner=UNKNOWN)
+    assert run.sandbox.get("name") == ("supervisor" if filtered else "bubblewrap"), run.sandbox
+    assert run.digests == usual
+
+
+def test_a_limit_that_is_too_small_is_named(in_guest) -> None:
+    """ulimit -v 700000: the guest needs its memory and 64 MiB."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    if before[1] != resource.RLIM_INFINITY:
+        pytest.skip("the limit of this process cannot be lowered and raised again")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(resource, "getrlimit", lambda number: (700_000 << 10, 700_000 << 10))
+        with pytest.raises(TcplabError, match=r"1,140,850,688 or more, and yours is 716,800,000"):
+            in_guest({"job": "fail"}, module=JOBS, limits=Limits(memory_mib=1024))
+
+
+def test_nothing_stays_of_a_supervised_guest(
+    ready_lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from testbed.virtual.virtual_run import run_in_guest
+
+    children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
+    before = children.read_text()
+    with pytest.raises(TcplabError, match="limit of 3 s"):
+        run_in_guest(
+            ready_lab,
+            JOBS,
+            {"job": "spin"},
+            1,
+            tmp_path,
+            lambda *_: None,
+            Limits(wall_seconds=3),
+            sandbox=Supervised,
+        )
+    assert children.read_text() == before
+    assert not [entry for entry in Path("/proc").iterdir() if _reads(entry, tmp_path)]
+
+
+def _reads(process: Path, folder: Path) -> bool:
+    try:
+        return bytes(folder) in (process / "cmdline").read_bytes()
+    except (OSError, ValueError):
+        return False
