@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from testbed.doctor.examined_machine import ExaminedMachine
 from testbed.doctor.finding import Finding, Testbed, judged
 from testbed.doctor.running_kernel import NETEM, has_module
-from testbed.host.packages import ALWAYS, NATIVE, REPORT, VIRTUAL, install_command, of_tools
+from testbed.host.packages import ALWAYS, NATIVE, VIRTUAL, install_command, of_tools
 
 _CAP_SYS_ADMIN, _CAP_NET_ADMIN = 21, 12  # capabilities(7)
 # Sysctls that can keep ordinary users from the namespaces of the sandbox: (bad value, good value).
@@ -124,7 +124,6 @@ def tools(machine: ExaminedMachine) -> Iterator[Finding]:
     """Every program with the version of its package."""
     groups: tuple[tuple[Testbed, str, dict[str, str]], ...] = (
         ("both", "Python", ALWAYS),
-        ("both", "report's tools", REPORT),
         ("virtual", "sandbox's tools", VIRTUAL),
         ("native", "network's tools", NATIVE),
     )

@@ -99,16 +99,18 @@ class JobEnd:
 
 @contextmanager
 def started(
-    command: list[str], console: IO[bytes], descriptors: list[int]
+    command: list[str], console: IO[bytes], descriptors: list[int], processor: int | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
     """A job in a process group of its own, killed as a whole at the end, whatever happens.
 
-    All its processes inherit one end of a pipe: when that closes, the last of them is gone.
+    It may use all processors that this process may, or the one of that number. All its processes
+    inherit one end of a pipe: when that closes, the last of them is gone.
     """
     watching, alive = os.pipe()
     try:
         try:
-            process = _popen(command, console, [*descriptors, alive])
+            with _pinned(processor):
+                process = _popen(command, console, [*descriptors, alive])
         finally:
             os.close(alive)
         with process:
@@ -120,6 +122,17 @@ def started(
                 select.select([watching], [], [], _DYING)
     finally:
         os.close(watching)
+
+
+@contextmanager
+def _pinned(processor: int | None) -> Iterator[None]:
+    """Processes that this thread starts meanwhile have one processor (sched_setaffinity(2))."""
+    ours = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, ours if processor is None else {processor})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, ours)
 
 
 def _popen(

@@ -18,11 +18,12 @@ from typing import NoReturn
 
 import click
 
-from testbed.lab.image.image_recipe import IMAGE, image_recipe
+from testbed.lab.image.image_recipe import IMAGE
 from testbed.lab.kernel.kernel_choice import LAB_KERNEL, KernelChoice, chosen
-from testbed.lab.kernel.kernel_recipe import init_recipe, kernel_recipe
+from testbed.lab.kernel.kernel_parts import kernel_part
 from testbed.lab.kernel.module_tree import MODULE_TREE
 from testbed.lab.kernel.selftests import SELFTESTS, TUNNEL
+from testbed.lab.parts import parts
 from testbed.recipes import cache
 from testbed.recipes import export as lab_export
 from testbed.recipes.building import BuildReport, shown
@@ -68,7 +69,7 @@ def lab(
     `source` is a tarball to build the kernel from. Raises TcplabError, CommandError.
     """
     report = report or BuildReport()
-    recipes = _recipes(kernel, source)
+    recipes = parts(kernel, source)
     if not rebuild and all(recipe.place.exists() for recipe in recipes):
         with ThreadPoolExecutor(len(recipes)) as pool:
             entries = list(pool.map(lambda recipe: cache.usable(recipe, BuildReport()), recipes))
@@ -79,7 +80,7 @@ def lab(
 
 def lab_if_ready(kernel: KernelChoice = LAB_KERNEL) -> Lab | None:
     """The lab of this source tree if it is ready and whole; builds nothing."""
-    entries = [cache.usable(recipe, BuildReport()) for recipe in _recipes(kernel)]
+    entries = [cache.usable(recipe, BuildReport()) for recipe in parts(kernel)]
     return _lab(kernel, [entry for entry in entries if entry]) if all(entries) else None
 
 
@@ -116,7 +117,7 @@ def built_lab(kernel: str) -> Lab:
 def export(file: Path, report: BuildReport | None = None) -> Lab:
     """Write the ready lab into one file for another machine."""
     ready = lab(report)
-    lab_export.export(_recipes(), file)
+    lab_export.export(parts(), file)
     return ready
 
 
@@ -126,24 +127,20 @@ def import_(file: Path, report: BuildReport | None = None) -> Lab:
     Raises TcplabError if it is not whole or not for this tree.
     """
     report = report or BuildReport()
-    lab_export.import_(_recipes(), file, report)
+    lab_export.import_(parts(), file, report)
     return lab(report)
-
-
-def _recipes(kernel: KernelChoice = LAB_KERNEL, source: Path | None = None) -> list[cache.Recipe]:
-    return [kernel_recipe(kernel, source), init_recipe(), image_recipe()]
 
 
 def _lab(choice: KernelChoice, entries: list[cache.Entry]) -> Lab:
     kernel, init, image = entries
     seccomp = bool(kernel.facts["seccomp"])
-    parts = {
+    files = {
         "kernel": kernel.files["linux"],
         "init": init.files["init"],
         "image": image.files[IMAGE],
     }
-    parts |= {"confine": init.files["confine"], "modules": kernel.files[MODULE_TREE]}
-    whole = hashlib.sha256(repr((sorted(parts.items()), seccomp)).encode()).hexdigest()
+    files |= {"confine": init.files["confine"], "modules": kernel.files[MODULE_TREE]}
+    whole = hashlib.sha256(repr((sorted(files.items()), seccomp)).encode()).hexdigest()
     return Lab(
         kernel=kernel.folder / "linux",
         confine=init.folder / "confine",
@@ -154,7 +151,7 @@ def _lab(choice: KernelChoice, entries: list[cache.Entry]) -> Lab:
         tunnel=kernel.folder / TUNNEL,
         kernel_release=kernel.facts["release"],
         seccomp=seccomp,
-        digests={**parts, "whole": whole},
+        digests={**files, "whole": whole},
         packages=image.facts["packages"],
         time_travel=bool(kernel.facts["time_travel"]),
         choice=choice,
@@ -186,7 +183,7 @@ def commands() -> None:
 @click.option("--rebuild", is_flag=True, help="Build what is ready as well.")
 def build_command(source: Path | None, rebuild: bool) -> None:
     """Build what is missing."""
-    if source and not rebuild and kernel_recipe().place.exists():
+    if source and not rebuild and kernel_part().place.exists():
         raise TcplabError("A kernel is ready, so --source would not be used.", "Add --rebuild.")
     with shown(sys.stderr) as report:
         ready = lab(report, source=source, rebuild=rebuild)

@@ -83,7 +83,7 @@ def import_(recipes: Sequence[cache.Recipe], file: Path, report: BuildReport) ->
         for recipe in recipes:
             _check(recipe, places[recipe.name], file)
         for recipe in recipes:
-            cache.install(places[recipe.name], recipe.place)
+            cache.install(places[recipe.name], recipe.place_if_given)
 
 
 def _extract(file: Path, expected: dict[str, Path]) -> None:

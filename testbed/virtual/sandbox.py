@@ -13,6 +13,7 @@ from pathlib import Path
 
 from testbed.jobs.following import Limits
 from testbed.lab.ready import Lab
+from testbed.virtual.bubblewrap import bubblewrap
 
 OUT = "/lab/out"
 MEMORY_FOLDER, KERNEL_FOLDER = "/dev/shm", "/tmp"
@@ -49,7 +50,7 @@ class Sandbox:
     def command(self) -> list[str]:
         """What comes before the kernel and its arguments."""
         return [
-            "bwrap",
+            *bubblewrap(),
             *self._namespaces(),
             *self._files(),
             *self._variables(),

@@ -55,9 +55,8 @@ def run_in_guest(
         ProcessNamespace() as namespace,
     ):
         sandbox = Sandbox(lab, out, job.fileno(), namespace.report, user, limits)
-        pinned = ["taskset", "--cpu-list", str(processor)]
-        command = pinned + sandbox.command() + _kernel(lab, seed, limits, real_time)
-        with started(command, console, [job.fileno(), namespace.report]) as process:
+        command = sandbox.command() + _kernel(lab, seed, limits, real_time)
+        with started(command, console, [job.fileno(), namespace.report], processor) as process:
             namespace.started()
             ended = follow(
                 process, out, progress, limits, GuestBounds(out, limits, namespace).check
