@@ -15,6 +15,8 @@ from testbed.doctor import running_kernel, system, timing
 from testbed.doctor.examined_machine import ExaminedMachine
 from testbed.doctor.finding import Finding
 from testbed.host.scratch import orphans
+from testbed.lab.parts import stated_digests
+from testbed.lab.released import release_of
 from testbed.lab.survey import entries
 from testbed.native.journal import stale
 from testbed.recipes import cache
@@ -26,7 +28,8 @@ Check = Callable[[ExaminedMachine], Finding | Iterable[Finding]]
 
 
 def _lab(_machine: ExaminedMachine) -> Finding:
-    return system.lab([entry.name.partition("-")[0] for entry in entries() if not entry.exists()])
+    absent = [entry.name.partition("-")[0] for entry in entries() if not entry.exists()]
+    return system.lab(absent, "" if absent else release_of(stated_digests(entries())))
 
 
 def _disk(machine: ExaminedMachine) -> Finding:

@@ -18,12 +18,14 @@ from typing import NoReturn
 
 import click
 
+from testbed.lab.bubblewrap.bubblewrap_recipe import bubblewrap_recipe
 from testbed.lab.image.image_recipe import IMAGE
 from testbed.lab.kernel.kernel_choice import LAB_KERNEL, KernelChoice, chosen
 from testbed.lab.kernel.kernel_parts import kernel_part
 from testbed.lab.kernel.module_tree import MODULE_TREE
 from testbed.lab.kernel.selftests import SELFTESTS, TUNNEL
-from testbed.lab.parts import parts
+from testbed.lab.parts import digests_of_parts, parts
+from testbed.lab.released import release_of
 from testbed.recipes import cache
 from testbed.recipes import export as lab_export
 from testbed.recipes.building import BuildReport, shown
@@ -117,29 +119,25 @@ def built_lab(kernel: str) -> Lab:
 def export(file: Path, report: BuildReport | None = None) -> Lab:
     """Write the ready lab into one file for another machine."""
     ready = lab(report)
-    lab_export.export(parts(), file)
+    sandbox = bubblewrap_recipe()
+    lab_export.export([*parts(), *([sandbox] if sandbox.place.exists() else [])], file)
     return ready
 
 
 def import_(file: Path, report: BuildReport | None = None) -> Lab:
-    """Take the lab from a file that `export` wrote.
+    """Take the lab from a file that `export` wrote, or from a release.
 
     Raises TcplabError if it is not whole or not for this tree.
     """
     report = report or BuildReport()
-    lab_export.import_(parts(), file, report)
+    lab_export.import_(parts(), file, report, [bubblewrap_recipe()])
     return lab(report)
 
 
 def _lab(choice: KernelChoice, entries: list[cache.Entry]) -> Lab:
     kernel, init, image = entries
     seccomp = bool(kernel.facts["seccomp"])
-    files = {
-        "kernel": kernel.files["linux"],
-        "init": init.files["init"],
-        "image": image.files[IMAGE],
-    }
-    files |= {"confine": init.files["confine"], "modules": kernel.files[MODULE_TREE]}
+    files = digests_of_parts({**kernel.files, **init.files, **image.files})
     whole = hashlib.sha256(repr((sorted(files.items()), seccomp)).encode()).hexdigest()
     return Lab(
         kernel=kernel.folder / "linux",
@@ -201,7 +199,7 @@ def export_command(file: Path) -> None:
 @commands.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
 def import_command(file: Path) -> None:
-    """Take kernel and image from a FILE that `export` wrote."""
+    """Take kernel and image from a FILE: a release, or what `export` wrote."""
     with shown(sys.stderr) as report:
         _show(import_(file, report))
 
@@ -230,7 +228,7 @@ def _show(ready: Lab) -> None:
         f"modules {ready.digests['modules']}  what a module needs of the kernel's tree:"
         f" {ready.modules}"
     )
-    click.echo(f"whole   {ready.digests['whole']}")
+    click.echo(f"whole   {ready.digests['whole']}  {release_of(ready.digests)}")
 
 
 def _stop(number: int, _frame: object) -> NoReturn:

@@ -6,7 +6,7 @@ is fetched needs no signature, for its SHA-256 is here. `tcplab lock --update` w
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
@@ -54,12 +54,10 @@ def write_lock(file: Path, day: str, packages: Iterable[LockedPackage]) -> None:
     file.write_text("\n".join([_HEAD + day, *rows]) + "\n")
 
 
-def changes(before: PackageLock | None, after: PackageLock) -> list[str]:
-    """What is another in the second lock, a sentence each."""
-    old, new = before.versions if before else {}, after.versions
-    names = sorted({*old, *new})
+def changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+    """What differs in the second of two tables of versions by name, a sentence each."""
     return [
         f"{name}: {old.get(name, 'not there')} -> {new.get(name, 'gone')}"
-        for name in names
+        for name in sorted({*old, *new})
         if old.get(name) != new.get(name)
     ]

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from testbed.jobs.following import Limits
+from testbed.lab.bubblewrap.bubblewrap_recipe import bubblewrap_command
 from testbed.lab.ready import Lab
-from testbed.virtual.bubblewrap import bubblewrap
 
 OUT = "/lab/out"
 MEMORY_FOLDER, KERNEL_FOLDER = "/dev/shm", "/tmp"
@@ -50,7 +50,7 @@ class Sandbox:
     def command(self) -> list[str]:
         """What comes before the kernel and its arguments."""
         return [
-            *bubblewrap(),
+            *bubblewrap_command(),
             *self._namespaces(),
             *self._files(),
             *self._variables(),

@@ -13,6 +13,7 @@ from testbed.recipes.apt import Apt
 from testbed.recipes.building import Workshop, need_tools
 from testbed.recipes.cache import Facts, Recipe
 from testbed.recipes.package_lock import read_lock
+from topologies.errors import TcplabError
 
 HERE = Path(__file__).parent
 LOCK = HERE / "packages.lock"
@@ -49,7 +50,18 @@ def _unpacked(root: Path, name: str) -> Path:
     return next(root / place / name for place in PLACES if (root / place / name).exists())
 
 
-def command_with(folder: Path) -> list[str]:
-    """How the program of an entry is started."""
-    loader = [str(folder / LOADER), "--inhibit-cache", "--library-path", str(folder)]
-    return [*loader, str(folder / PROGRAM)]
+def bubblewrap_command() -> list[str]:
+    """The words that start it: this machine's own, or else what a release brought.
+
+    The machine's own comes first, because a distribution that keeps ordinary users from namespaces
+    lets its own program make them. Raises TcplabError if there is none.
+    """
+    if own := shutil.which(PROGRAM):
+        return [own]
+    if (brought := bubblewrap_recipe().place).exists():
+        loader = [str(brought / LOADER), "--inhibit-cache", "--library-path", str(brought)]
+        return [*loader, str(brought / PROGRAM)]
+    raise TcplabError(
+        "bubblewrap, which makes the sandbox of a guest, is not installed.",
+        "Install the package bubblewrap, or take a release, which brings it.",
+    )
