@@ -6,10 +6,10 @@ a lab's, and the rest is passed over. What `image export` wrote is a plain tar o
 
 from __future__ import annotations
 
-import lzma
 import stat
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-BROKEN = (OSError, EOFError, tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError)
+BROKEN = (OSError, EOFError, tarfile.TarError, zipfile.BadZipFile, zlib.error)
 """What reading a file raises that is damaged, or is no such archive."""
 _OF_LAB = "tcplab/brought/"
 
@@ -40,7 +40,7 @@ def packed_members(file: Path) -> Iterator[Iterator[PackedMember]]:
         with zipfile.ZipFile(file) as wheel:
             yield _of_release(_of_wheel(wheel))
     elif _is_compressed(file):
-        with tarfile.open(file, "r|xz") as archive:
+        with tarfile.open(file, "r|gz") as archive:
             yield _of_release(_of_tar(archive))
     else:
         with tarfile.open(file, "r:") as archive:
@@ -49,7 +49,7 @@ def packed_members(file: Path) -> Iterator[Iterator[PackedMember]]:
 
 def _is_compressed(file: Path) -> bool:
     with file.open("rb") as stream:
-        return stream.read(6) == b"\xfd7zXZ\0"
+        return stream.read(2) == b"\x1f\x8b"
 
 
 def _of_tar(archive: tarfile.TarFile) -> Iterator[PackedMember]:

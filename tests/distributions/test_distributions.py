@@ -66,17 +66,17 @@ def check(what: str, root: ForeignRoot, *program: str) -> None:
 
 
 def unpack(release: Path, root: ForeignRoot) -> None:
-    (archive,) = release.glob("*.tar.xz")
-    command = ["tar", "-xJf", str(archive), "-C", str(root.home), "--no-same-owner"]
+    (archive,) = release.glob("*.tar.gz")
+    command = ["tar", "-xzf", str(archive), "-C", str(root.home), "--no-same-owner"]
     subprocess.run(command, check=True, user=65534, group=65534, extra_groups=[])
     next(root.home.glob("tcplab-*")).rename(root.home / "tcplab")
 
 
 def test_a_root_with_nothing_but_busybox(release: Path, place: Path) -> None:
     root = busybox(place / "busybox", place / "work")
-    (archive,) = release.glob("*.tar.xz")
-    shutil.copy(archive, root.home / "release.tar.xz")
-    root.called("tar", "-xJf", "release.tar.xz")
+    (archive,) = release.glob("*.tar.gz")
+    shutil.copy(archive, root.home / "release.tar.gz")
+    root.called("tar", "-xzf", "release.tar.gz")
     next(root.home.glob("tcplab-*")).rename(root.home / "tcplab")
     check("busybox, archive", root, f"/{HOME}/tcplab/tcplab")
     shutil.rmtree(root.folder)

@@ -43,10 +43,10 @@ def test_an_archive_packed_twice_in_two_folders_is_the_same(tmp_path: Path) -> N
     os.utime(one / "a/b.py", (1, 1))
     (one / "a/c.py").chmod(0o600)
     os.link(one / "start", tmp_path / "another name")
-    pack(one, "tcplab-1", tmp_path / "one.tar.xz")
-    pack(two, "tcplab-1", tmp_path / "two.tar.xz")
-    assert (tmp_path / "one.tar.xz").read_bytes() == (tmp_path / "two.tar.xz").read_bytes()
-    with tarfile.open(tmp_path / "one.tar.xz") as archive:
+    pack(one, "tcplab-1", tmp_path / "one.tar.gz")
+    pack(two, "tcplab-1", tmp_path / "two.tar.gz")
+    assert (tmp_path / "one.tar.gz").read_bytes() == (tmp_path / "two.tar.gz").read_bytes()
+    with tarfile.open(tmp_path / "one.tar.gz") as archive:
         modes = {member.name: member.mode for member in archive if member.isfile()}
     assert modes == {
         "tcplab-1/start": 0o755,
