@@ -71,8 +71,12 @@ def _of_pip() -> dict[str, str]:
 
 
 def debian(suite: str, folder: Path) -> ForeignRoot:
-    """A small Debian with its Python, made by mmdebstrap. Raises CommandError."""
+    """A small Debian with its Python, made by mmdebstrap. Raises CommandError.
+
+    A mirror may serve an old state of sid, which says that it is no longer valid.
+    """
     command = ["mmdebstrap", "--quiet", "--mode=root", "--variant=apt", "--include=python3-venv"]
+    command += ['--aptopt=Acquire::Check-Valid-Until "false"']
     command += [suite, str(folder), mirror("bookworm")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
