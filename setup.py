@@ -26,6 +26,7 @@ ENGINE = RustExtension(
     path="analysis/flows/core/Cargo.toml",
     binding=Binding.PyO3,
     py_limited_api=True,
+    cargo_manifest_args=["--locked"],
     debug=False,
     optional=True,
 )

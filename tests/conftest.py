@@ -31,6 +31,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Build the other kernels of the lab that Debian has, and test on them.",
     )
     parser.addoption(
+        "--release",
+        metavar="FOLDER",
+        help="Run the release that ./tcplab release made there, on other Linuxes.",
+    )
+    parser.addoption(
         "--kills",
         type=int,
         default=8,

@@ -89,6 +89,16 @@ PLACES = {
     "image": CommandPlace(
         f"{PREFIX}testbed.lab.ready", "commands", "The lab kernel and the guest's image."
     ),
+    "release": CommandPlace(
+        f"{PREFIX}experiments.cli.release_command",
+        "release",
+        "Make a release of this checkout: a wheel and an archive that need nothing else.",
+    ),
+    "lock": CommandPlace(
+        f"{PREFIX}experiments.cli.release_command",
+        "lock",
+        "Renew the locks of Debian's and Python's packages and of crates, and say what changed.",
+    ),
     "doctor": CommandPlace(
         f"{PREFIX}experiments.cli.machine_commands",
         "doctor",

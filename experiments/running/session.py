@@ -28,6 +28,7 @@ from testbed.host.sudo_user import invoking_user
 from testbed.jobs.archive import code_digest
 from testbed.jobs.following import Limits, Progress, Usage
 from testbed.lab.ready import Lab
+from testbed.lab.released import release_of
 from testbed.native.native_run import obstacles
 from testbed.virtual.choice import allowed_sandbox
 from topologies.data import digest, to_data
@@ -272,6 +273,7 @@ def lab_facts(ready: Lab) -> dict[str, Any]:
         },
         "image": {"digest": ready.digests["image"]},
         "lab_digest": ready.digests["whole"],
+        "release": release_of(ready.digests),
         "tools": dict(ready.packages),
     }
 

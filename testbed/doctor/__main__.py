@@ -15,7 +15,9 @@ from testbed.doctor import running_kernel, system, timing
 from testbed.doctor.examined_machine import ExaminedMachine
 from testbed.doctor.finding import Finding
 from testbed.host.scratch import orphans
-from testbed.lab.kernel.init_recipe import init_recipe
+from testbed.lab.kernel.kernel_parts import init_part
+from testbed.lab.parts import stated_digests
+from testbed.lab.released import release_of
 from testbed.lab.survey import entries
 from testbed.native.journal import stale
 from testbed.recipes import cache
@@ -29,7 +31,7 @@ Check = Callable[[ExaminedMachine], Finding | Iterable[Finding]]
 
 
 def _sandbox(machine: ExaminedMachine) -> Finding:
-    confine = init_recipe().place / "confine"
+    confine = init_part().place / "confine"
     if not confine.exists():
         return system.sandbox(machine)
     try:
@@ -39,7 +41,8 @@ def _sandbox(machine: ExaminedMachine) -> Finding:
 
 
 def _lab(_machine: ExaminedMachine) -> Finding:
-    return system.lab([entry.name.partition("-")[0] for entry in entries() if not entry.exists()])
+    absent = [entry.name.partition("-")[0] for entry in entries() if not entry.exists()]
+    return system.lab(absent, "" if absent else release_of(stated_digests(entries())))
 
 
 def _disk(machine: ExaminedMachine) -> Finding:

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from testbed.doctor.examined_machine import ExaminedMachine
 from testbed.doctor.finding import Finding, State, Testbed, judged
 from testbed.doctor.running_kernel import NETEM, has_module
-from testbed.host.packages import ALWAYS, NATIVE, REPORT, VIRTUAL, install_command, of_tools
+from testbed.host.packages import ALWAYS, NATIVE, VIRTUAL, install_command, of_tools
+from testbed.lab.released import NOT_A_RELEASE
 from testbed.virtual.choice import SandboxChoice
 
 _CAP_SYS_ADMIN, _CAP_NET_ADMIN = 21, 12  # capabilities(7)
@@ -140,7 +141,6 @@ def tools(machine: ExaminedMachine) -> Iterator[Finding]:
     """Every program with the version of its package."""
     groups: tuple[tuple[Testbed, str, dict[str, str]], ...] = (
         ("both", "Python", ALWAYS),
-        ("both", "report's tools", REPORT),
         ("virtual", "sandbox's tools", VIRTUAL),
         ("native", "network's tools", NATIVE),
     )
@@ -169,10 +169,16 @@ def _installed(
     )
 
 
-def lab(absent: list[str]) -> Finding:
-    """Whether the lab is built; `absent` are its parts that are not in the cache."""
+def lab(absent: list[str], release: str) -> Finding:
+    """Whether the lab is there; `absent` are its parts that are not, else `release` names it."""
+    if not absent and release != NOT_A_RELEASE:
+        return Finding("virtual", "lab", "ok", f"Kernel, first process and image of {release}.")
     if not absent:
-        return Finding("virtual", "lab", "ok", "Kernel, first process and image are built.")
+        sentence = (
+            "Kernel, first process and image are there, but are not those of the release: another"
+            " lab may give other packets for the same seed."
+        )
+        return Finding("virtual", "lab", "warning", sentence, "./tcplab image import RELEASE")
     sentence = f"To be built once, by the first run: {', '.join(absent)}. That takes a few minutes."
     return Finding(
         "virtual", "lab", "warning", sentence, "./tcplab image build, or ./tcplab image import FILE"

@@ -14,6 +14,7 @@ PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 """The distribution's programs: a user's own ones elsewhere on the PATH do not count."""
 
 ALWAYS = {"module:ensurepip": "python3-venv"}
+# Builds are sealed by it too, so that a kernel of one's own needs it even beside a release.
 VIRTUAL = {"bwrap": "bubblewrap"}
 NATIVE = {
     "mnexec": "mininet",
@@ -24,7 +25,6 @@ NATIVE = {
     "unshare": "util-linux",
     "mount": "mount",
 }
-REPORT = {"tcptrace": "tcptrace"}
 KERNEL = {
     "gcc": "gcc",
     "/usr/include/stdio.h": "libc6-dev",
@@ -42,11 +42,13 @@ IMAGE = {
     "/usr/share/keyrings/debian-archive-keyring.gpg": "debian-archive-keyring",
 }
 PACKETDRILL = {"git": "git"}
+COMPARISON = {"tcptrace": "tcptrace"}
+"""What our own reading of captures is held against: in tests, and by `analysis compare`."""
 KINDS = {
-    "light": {**ALWAYS, **REPORT},
-    "run": {**ALWAYS, **REPORT, **VIRTUAL},
-    "test": {**ALWAYS, **REPORT, **VIRTUAL},
-    "native": {**ALWAYS, **REPORT, **NATIVE},
+    "light": ALWAYS,
+    "run": {**ALWAYS, **VIRTUAL},
+    "test": {**ALWAYS, **VIRTUAL, **COMPARISON},
+    "native": {**ALWAYS, **NATIVE},
 }
 """What each kind of command needs; `light` ones (analyze, image import, --help) run nothing."""
 
@@ -58,7 +60,16 @@ MORE_TESTS = {
 }
 """Tests that need these are skipped with that reason; root, who tests submissions, gets them."""
 
-TOOLS = {**MORE_TESTS, **ALWAYS, **REPORT, **VIRTUAL, **NATIVE, **KERNEL, **IMAGE, **PACKETDRILL}
+TOOLS = {
+    **MORE_TESTS,
+    **ALWAYS,
+    **COMPARISON,
+    **VIRTUAL,
+    **NATIVE,
+    **KERNEL,
+    **IMAGE,
+    **PACKETDRILL,
+}
 
 
 def present(tool: str) -> bool:

@@ -100,16 +100,12 @@ class JobEnd:
 
 @contextmanager
 def started(
-    command: list[str],
-    console: IO[bytes],
-    descriptors: list[int],
-    processor: int | None = None,
+    command: list[str], console: IO[bytes], descriptors: list[int], processor: int | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
     """A job in a process group of its own, killed as a whole at the end, whatever happens.
 
-    On one `processor`, if that is named.
-
-    All its processes inherit one end of a pipe: when that closes, the last of them is gone.
+    It may use all processors that this process may, or the one of that number. All its processes
+    inherit one end of a pipe: when that closes, the last of them is gone.
     """
     watching, alive = os.pipe()
     try:

@@ -18,13 +18,15 @@ from typing import NoReturn
 
 import click
 
-from testbed.lab.image.image_recipe import IMAGE, image_recipe
-from testbed.lab.kernel.init_recipe import init_recipe
+from testbed.lab.bubblewrap.bubblewrap_recipe import bubblewrap_recipe
+from testbed.lab.image.image_recipe import IMAGE
 from testbed.lab.kernel.kernel_choice import LAB_KERNEL, KernelChoice, chosen
-from testbed.lab.kernel.kernel_recipe import kernel_recipe
+from testbed.lab.kernel.kernel_parts import kernel_part
 from testbed.lab.kernel.kernel_version import OPEN_VSWITCH, kernel_version
 from testbed.lab.kernel.module_tree import MODULE_TREE
 from testbed.lab.kernel.selftests import SELFTESTS, TUNNEL
+from testbed.lab.parts import digests_of_parts, parts
+from testbed.lab.released import release_of
 from testbed.recipes import cache
 from testbed.recipes import export as lab_export
 from testbed.recipes.building import BuildReport, shown
@@ -72,7 +74,7 @@ def lab(
     `source` is a tarball to build the kernel from. Raises TcplabError, CommandError.
     """
     report = report or BuildReport()
-    recipes = _recipes(kernel, source)
+    recipes = parts(kernel, source)
     if not rebuild and all(recipe.place.exists() for recipe in recipes):
         with ThreadPoolExecutor(len(recipes)) as pool:
             entries = list(pool.map(lambda recipe: cache.usable(recipe, BuildReport()), recipes))
@@ -83,7 +85,7 @@ def lab(
 
 def lab_if_ready(kernel: KernelChoice = LAB_KERNEL) -> Lab | None:
     """The lab of this source tree if it is ready and whole; builds nothing."""
-    entries = [cache.usable(recipe, BuildReport()) for recipe in _recipes(kernel)]
+    entries = [cache.usable(recipe, BuildReport()) for recipe in parts(kernel)]
     return _lab(kernel, [entry for entry in entries if entry]) if all(entries) else None
 
 
@@ -120,34 +122,26 @@ def built_lab(kernel: str) -> Lab:
 def export(file: Path, report: BuildReport | None = None) -> Lab:
     """Write the ready lab into one file for another machine."""
     ready = lab(report)
-    lab_export.export(_recipes(), file)
+    sandbox = bubblewrap_recipe()
+    lab_export.export([*parts(), *([sandbox] if sandbox.place.exists() else [])], file)
     return ready
 
 
 def import_(file: Path, report: BuildReport | None = None) -> Lab:
-    """Take the lab from a file that `export` wrote.
+    """Take the lab from a file that `export` wrote, or from a release.
 
     Raises TcplabError if it is not whole or not for this tree.
     """
     report = report or BuildReport()
-    lab_export.import_(_recipes(), file, report)
+    lab_export.import_(parts(), file, report, [bubblewrap_recipe()])
     return lab(report)
-
-
-def _recipes(kernel: KernelChoice = LAB_KERNEL, source: Path | None = None) -> list[cache.Recipe]:
-    return [kernel_recipe(kernel, source), init_recipe(), image_recipe()]
 
 
 def _lab(choice: KernelChoice, entries: list[cache.Entry]) -> Lab:
     kernel, init, image = entries
     seccomp = bool(kernel.facts["seccomp"])
-    parts = {
-        "kernel": kernel.files["linux"],
-        "init": init.files["init"],
-        "image": image.files[IMAGE],
-    }
-    parts |= {"confine": init.files["confine"], "modules": kernel.files[MODULE_TREE]}
-    whole = hashlib.sha256(repr((sorted(parts.items()), seccomp)).encode()).hexdigest()
+    files = digests_of_parts({**kernel.files, **init.files, **image.files})
+    whole = hashlib.sha256(repr((sorted(files.items()), seccomp)).encode()).hexdigest()
     return Lab(
         kernel=kernel.folder / "linux",
         confine=init.folder / "confine",
@@ -158,7 +152,7 @@ def _lab(choice: KernelChoice, entries: list[cache.Entry]) -> Lab:
         tunnel=kernel.folder / TUNNEL,
         kernel_release=kernel.facts["release"],
         seccomp=seccomp,
-        digests={**parts, "whole": whole},
+        digests={**files, "whole": whole},
         packages=image.facts["packages"],
         time_travel=bool(kernel.facts["time_travel"]),
         open_vswitch=OPEN_VSWITCH not in kernel_version(choice.series).lacks,
@@ -191,7 +185,7 @@ def commands() -> None:
 @click.option("--rebuild", is_flag=True, help="Build what is ready as well.")
 def build_command(source: Path | None, rebuild: bool) -> None:
     """Build what is missing."""
-    if source and not rebuild and kernel_recipe().place.exists():
+    if source and not rebuild and kernel_part().place.exists():
         raise TcplabError("A kernel is ready, so --source would not be used.", "Add --rebuild.")
     with shown(sys.stderr) as report:
         ready = lab(report, source=source, rebuild=rebuild)
@@ -209,7 +203,7 @@ def export_command(file: Path) -> None:
 @commands.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
 def import_command(file: Path) -> None:
-    """Take kernel and image from a FILE that `export` wrote."""
+    """Take kernel and image from a FILE: a release, or what `export` wrote."""
     with shown(sys.stderr) as report:
         _show(import_(file, report))
 
@@ -238,7 +232,7 @@ def _show(ready: Lab) -> None:
         f"modules {ready.digests['modules']}  what a module needs of the kernel's tree:"
         f" {ready.modules}"
     )
-    click.echo(f"whole   {ready.digests['whole']}")
+    click.echo(f"whole   {ready.digests['whole']}  {release_of(ready.digests)}")
 
 
 def _stop(number: int, _frame: object) -> NoReturn:

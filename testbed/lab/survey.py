@@ -11,10 +11,17 @@ import os
 import sys
 from pathlib import Path
 
-from testbed.host.packages import IMAGE, KERNEL, KINDS, MORE_TESTS, of_tools, present
-from testbed.lab.image.image_recipe import image_recipe
-from testbed.lab.kernel.init_recipe import init_recipe
-from testbed.lab.kernel.kernel_recipe import kernel_recipe
+from testbed.host.packages import (
+    IMAGE,
+    KERNEL,
+    KINDS,
+    MORE_TESTS,
+    VIRTUAL,
+    of_tools,
+    present,
+)
+from testbed.lab.bubblewrap.bubblewrap_recipe import bubblewrap_recipe
+from testbed.lab.parts import parts
 
 BUILDING = ("run", "test")
 """Kinds that use the lab kernel and its image, and build them if the cache has none."""
@@ -23,7 +30,8 @@ BUILDING = ("run", "test")
 def missing(kind: str) -> list[str]:
     """The packages that a command of this kind needs and that are not installed."""
     needed = {**KINDS[kind], **(build_tools() if kind in BUILDING else {})}
-    return of_tools(tool for tool in needed if not present(tool))
+    brought = VIRTUAL if kind == "run" and bubblewrap_recipe().place.exists() else {}
+    return of_tools(tool for tool in needed if tool not in brought and not present(tool))
 
 
 def welcome(kind: str) -> list[str]:
@@ -47,7 +55,7 @@ def build_tools() -> dict[str, str]:
 
 def entries() -> list[Path]:
     """The cache folders of kernel, init and image for this source tree."""
-    return [recipe.place for recipe in (kernel_recipe(), init_recipe(), image_recipe())]
+    return [recipe.place for recipe in parts()]
 
 
 def main(kind: str) -> None:

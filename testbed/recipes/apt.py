@@ -2,21 +2,25 @@
 
 Nothing on the machine changes.
 
-The mirror is the one this machine's apt uses; signatures are checked against the distribution's
-keyring.
+The mirror is the one this machine's apt uses. A suite's list is checked by its signature, against
+the distribution's keyring; packages of a lock by their SHA-256, which needs no keyring.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote
 
 from testbed.recipes.building import ENVIRONMENT, FOLDER, Workshop
+from testbed.recipes.package_lock import LockedPackage, PackageLock
 from topologies.errors import CommandError, TcplabError
+from topologies.untrusted import digest_of
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 CONFIGURATION = f"""\
@@ -32,6 +36,11 @@ APT::Sandbox::User "root";
 APT::Install-Recommends "false";
 Acquire::Languages "none";
 """
+_URI = re.compile(r"(?m)^'([^']+)' (\S+) \d+ SHA256:([0-9a-f]{64})$")
+_NO_PAST = (
+    "Name an archive of Debian's past versions in TCPLAB_SNAPSHOT, or take a release:"
+    " `tcplab image import FILE`."
+)
 APT_ENVIRONMENT = {"APT_CONFIG": f"{FOLDER}/apt/apt.conf", "DEBIAN_FRONTEND": "noninteractive"}
 
 
@@ -47,27 +56,80 @@ class Apt:
         if not Path(KEYRING).exists():
             problem = f"{KEYRING} is missing: nothing fetched from a Debian mirror can be verified."
             raise TcplabError(problem, "Install the package debian-archive-keyring.")
-        uri = mirror(self.suite)
+        self.prepare(f"deb [signed-by={KEYRING}] {mirror(self.suite)} {self.suite} main\n")
+        self.get(f"Fetching the package list of {self.suite}", "update", "--error-on=any")
+
+    def prepare(self, sources: str = "") -> None:
+        """Give apt a folder and a configuration of its own, with these lines of sources.list."""
         folder = self.workshop.folder / "apt"
         shutil.rmtree(folder, ignore_errors=not folder.exists())
         (folder / "lists/partial").mkdir(parents=True)
         (folder / "archives/partial").mkdir(parents=True)
         (folder / "status").touch()
-        (folder / "sources.list").write_text(f"deb [signed-by={KEYRING}] {uri} {self.suite} main\n")
+        (folder / "sources.list").write_text(sources)
         (folder / "apt.conf").write_text(CONFIGURATION + download_settings())
-        self.get(f"Fetching the package list of {self.suite}", "update", "--error-on=any")
 
     def download(self, package: str) -> Path:
         """The .deb of one package, without what it depends on."""
         self.get(f"Downloading {package}", "download", package)
         return next(self.workshop.folder.glob(f"{package}_*.deb"))
 
-    def download_all(self, packages: Sequence[str]) -> list[Path]:
-        """The .deb files of packages and of everything they depend on, in a fixed order."""
-        self.get(
-            "Downloading the guest's packages", "install", "--download-only", "--yes", *packages
-        )
-        return sorted((self.workshop.folder / "apt/archives").glob("*.deb"))
+    def resolve(self, packages: Sequence[str]) -> list[LockedPackage]:
+        """What a mirror has of packages and of everything they depend on, as a lock has it."""
+        self.update()
+        options = ["-qq", "-o", "Acquire::ForceHash=SHA256", "--print-uris", "--yes"]
+        command = ["apt-get", *options, "install", *packages]
+        printed = self.workshop.run("Resolving", command, environment=APT_ENVIRONMENT)
+        return list(_locked(printed, mirror(self.suite)))
+
+    def download_locked(self, lock: PackageLock) -> list[Path]:
+        """The .deb files of a lock, in its order.
+
+        What the mirror has no longer comes from the archive of past versions, if one is named.
+        Raises TcplabError that names what cannot be had.
+        """
+        self.prepare()
+        refusals = [
+            error
+            for root in archives(self.suite, lock.day)
+            if (error := self._download_from(root, lock))
+        ]
+        if missing := self._missing(lock):
+            names = ", ".join(f"{package.name} {package.version}" for package in missing)
+            said = f"\n{refusals[-1].output.strip()}" if refusals else ""
+            raise TcplabError(f"No mirror here has {names}.{said}", _NO_PAST)
+        return [self._archive / package.file for package in lock.packages]
+
+    def _download_from(self, root: str, lock: PackageLock) -> CommandError | None:
+        """Try to fetch from one mirror what is still missing; what it has not is left out."""
+        wanted = [
+            word
+            for package in self._missing(lock)
+            for word in (
+                f"{root.rstrip('/')}/{package.place}",
+                f"{FOLDER}/apt/archives/{package.file}",
+                f"SHA256:{package.sha256}",
+            )
+        ]
+        command = ["/usr/lib/apt/apt-helper", "-q", "download-file", *wanted]
+        text = "Downloading the locked packages"
+        try:
+            if wanted:
+                self.workshop.run(text, command, environment=APT_ENVIRONMENT, network=True)
+        except CommandError as error:
+            return error
+        return None
+
+    def _missing(self, lock: PackageLock) -> list[LockedPackage]:
+        return [package for package in lock.packages if not self._has(package)]
+
+    def _has(self, package: LockedPackage) -> bool:
+        file = self._archive / package.file
+        return file.is_file() and digest_of(file) == package.sha256
+
+    @property
+    def _archive(self) -> Path:
+        return self.workshop.folder / "apt/archives"
 
     def names(self, pattern: str) -> list[str]:
         """The packages of the suite whose name matches a regular expression."""
@@ -97,6 +159,22 @@ def mirror(suite: str) -> str:
         )
         raise TcplabError(f"This machine's apt knows no Debian mirror for {suite}.", remedy)
     return chosen
+
+
+def archives(suite: str, day: str) -> list[str]:
+    """The mirror, and $TCPLAB_SNAPSHOT, an archive of past versions, as it was on a day.
+
+    Below the address of such an archive every day's state is a mirror, named 20260131T000000Z.
+    """
+    past = os.environ.get("TCPLAB_SNAPSHOT", "").rstrip("/")
+    return [mirror(suite), *([f"{past}/{day.replace('-', '')}T235959Z"] if past else [])]
+
+
+def _locked(printed: str, root: str) -> Iterator[LockedPackage]:
+    """The lines of apt-get --print-uris: 'URI' FILE SIZE SHA256:DIGEST."""
+    for uri, file, sha256 in _URI.findall(printed):
+        name, version, _ = unquote(file).split("_")
+        yield LockedPackage(name, version, sha256, uri.removeprefix(root).lstrip("/"))
 
 
 def repositories() -> dict[str, str]:

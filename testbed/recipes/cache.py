@@ -30,6 +30,8 @@ from topologies.untrusted import StrangeFile, digest_of
 
 FORMAT = 1
 MANIFEST = "manifest.json"
+BROUGHT = CODE / "brought"
+"""The entries that a release brings beside its code; a checkout has none."""
 _CHECKOUT = CODE
 
 Facts = Mapping[str, Any]
@@ -45,7 +47,9 @@ class Recipe:
 
     The facts are for the manifest.
 
-    Whatever changes the result is in `sources` (files) or `variant` (a choice the user made).
+    Whatever changes the result is in `sources` (files) or `variant` (a choice the user made), or is
+    what `tools` says: which compiler this machine has. The bytes depend on that, but another
+    machine's entry serves this one as well, so it is in the place of what is built, not in the key.
     """
 
     name: str
@@ -53,6 +57,7 @@ class Recipe:
     outputs: tuple[str, ...]
     build: Callable[[Workshop], Facts]
     variant: str = ""
+    tools: Callable[[], str] = str
 
     @cached_property
     def key(self) -> str:
@@ -64,8 +69,21 @@ class Recipe:
 
     @property
     def place(self) -> Path:
-        """The entry's folder, whether it exists or not."""
-        return folder() / f"{self.name}-{self.key[:16]}"
+        """The folder of the entry in use, whether it exists or not: what was given comes first."""
+        given = (BROUGHT / self.name, self.place_if_given)
+        return next(filter(Path.exists, given), self.place_if_built)
+
+    @property
+    def place_if_given(self) -> Path:
+        """For an entry that another machine built."""
+        return folder() / f"{self.name}-{self.key[:16]}-given"
+
+    @property
+    def place_if_built(self) -> Path:
+        """For an entry that this machine builds with the tools that it has."""
+        tools = self.tools()
+        made_with = f"-{hashlib.sha256(tools.encode()).hexdigest()[:8]}" if tools else ""
+        return folder() / f"{self.name}-{self.key[:16]}{made_with}"
 
 
 @dataclass(frozen=True)
@@ -98,6 +116,10 @@ def ready(recipe: Recipe, report: BuildReport, *, rebuild: bool = False) -> Entr
     """The recipe's entry, built when it is missing or damaged, or when `rebuild` asks for it."""
     if not rebuild and (entry := usable(recipe, BuildReport())):
         return entry
+    if recipe.place.parent == BROUGHT:
+        problem = f"The {recipe.name} in {recipe.place} came with this release, and "
+        problem += "is not built here." if rebuild else "is damaged."
+        raise TcplabError(problem, "Install the release again, or build in a checkout.")
     with locked(recipe.name, report):
         if not rebuild and (entry := usable(recipe, report)):
             return entry
@@ -154,8 +176,9 @@ def build(recipe: Recipe, report: BuildReport) -> Entry:
         for name in recipe.outputs:
             os.replace(work / name, finished / name)
         write_manifest(recipe, finished, facts)
-        install(finished, recipe.place)
-    return verify(recipe, recipe.place)
+        install(finished, recipe.place_if_built)
+    shutil.rmtree(recipe.place_if_given, ignore_errors=not recipe.place_if_given.exists())
+    return verify(recipe, recipe.place_if_built)
 
 
 def write_manifest(recipe: Recipe, place: Path, facts: Facts) -> None:

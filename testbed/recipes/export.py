@@ -11,12 +11,13 @@ import os
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from testbed.recipes import cache
 from testbed.recipes.building import BuildReport
+from testbed.recipes.packed import BROKEN, PackedMember, packed_members
 from topologies.errors import TcplabError
 
 LARGEST = 512 << 20
@@ -67,59 +68,71 @@ def _written_whole(file: Path) -> Iterator[Path]:
         Path(name).unlink(missing_ok=True)
 
 
-def import_(recipes: Sequence[cache.Recipe], file: Path, report: BuildReport) -> None:
-    """Put the entries of `file` into the cache.
+def import_(
+    recipes: Sequence[cache.Recipe],
+    file: Path,
+    report: BuildReport,
+    optional: Sequence[cache.Recipe] = (),
+) -> None:
+    """Put the entries of `file` into the cache; it may have those of `optional`.
 
-    Raises TcplabError when it is not what `export` writes.
+    Raises TcplabError when it is neither what `export` writes nor a release.
     """
     with ExitStack() as stack:
-        for recipe in recipes:
+        for recipe in (*recipes, *optional):
             stack.enter_context(cache.locked(recipe.name, report))
         places = {
-            recipe.name: stack.enter_context(cache.temporary(recipe.name)) for recipe in recipes
+            recipe.name: stack.enter_context(cache.temporary(recipe.name))
+            for recipe in (*recipes, *optional)
         }
-        members = [(recipe.name, name) for recipe in recipes for name in _members(recipe)]
-        _extract(file, {f"{folder}/{name}": places[folder] / name for folder, name in members})
-        for recipe in recipes:
+        _extract(file, _targets(recipes, places), _targets(optional, places))
+        arrived = [*recipes, *(recipe for recipe in optional if any(places[recipe.name].iterdir()))]
+        for recipe in arrived:
             _check(recipe, places[recipe.name], file)
-        for recipe in recipes:
-            cache.install(places[recipe.name], recipe.place)
+        for recipe in arrived:
+            cache.install(places[recipe.name], recipe.place_if_given)
 
 
-def _extract(file: Path, expected: dict[str, Path]) -> None:
+def _targets(recipes: Sequence[cache.Recipe], places: Mapping[str, Path]) -> dict[str, Path]:
+    """The names of the recipes' members, and where each is put."""
+    return {
+        f"{recipe.name}/{name}": places[recipe.name] / name
+        for recipe in recipes
+        for name in _members(recipe)
+    }
+
+
+def _extract(file: Path, expected: dict[str, Path], optional: dict[str, Path]) -> None:
     """Copy each expected member to its path.
 
     Raises TcplabError for anything else in the archive.
     """
-    remaining = dict(expected)
+    remaining = {**expected, **optional}
     try:
-        with tarfile.open(file, "r:") as archive:
-            for member in archive:
+        with packed_members(file) as members:
+            for member in members:
                 if not (
-                    member.isreg()
+                    member.is_file
                     and member.name in remaining
                     and member.size <= _limit(member.name)
                 ):
                     raise _refused(file, f"{member.name!r} does not belong there")
-                _copy(archive, member, remaining.pop(member.name))
-    except (OSError, tarfile.TarError) as error:
+                _copy(member, remaining.pop(member.name))
+    except BROKEN as error:
         raise _refused(file, str(error)) from error
-    if remaining:
-        raise _refused(file, f"{', '.join(remaining)} missing")
+    if missing := [name for name in remaining if name in expected]:
+        raise _refused(file, f"{', '.join(missing)} missing")
 
 
 def _limit(name: str) -> int:
     return LARGEST_MANIFEST if name.endswith(cache.MANIFEST) else LARGEST
 
 
-def _copy(archive: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> None:
-    content = archive.extractfile(member)
-    if content is None:
-        raise tarfile.ReadError(f"{member.name} has no content")
-    with content, target.open("xb") as stream:
+def _copy(member: PackedMember, target: Path) -> None:
+    with member.opened() as content, target.open("xb") as stream:
         shutil.copyfileobj(content, stream)
         os.fsync(stream.fileno())
-    target.chmod(0o755 if member.mode & 0o100 else 0o644)
+    target.chmod(0o755 if member.is_program else 0o644)
 
 
 def _check(recipe: cache.Recipe, place: Path, file: Path) -> None:
@@ -131,6 +144,7 @@ def _check(recipe: cache.Recipe, place: Path, file: Path) -> None:
 
 def _refused(file: Path, reason: str) -> TcplabError:
     remedy = (
-        "It must be a whole file that `tcplab image export` wrote with this version of the package."
+        "It must be a whole file of this version of the package: a release, or what `tcplab image"
+        " export` wrote."
     )
     return TcplabError(f"{file} is not taken: {reason}.", remedy)

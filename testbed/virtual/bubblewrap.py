@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from testbed.lab.bubblewrap.bubblewrap_recipe import bubblewrap_command
 from testbed.virtual.sandbox import OUT, VARIABLES, Sandbox, own_folders
 
 _USER = 1000
@@ -20,7 +21,7 @@ class Bubblewrap(Sandbox):
     def command(self) -> list[str]:
         """The command line of bubblewrap and of `confine` in it."""
         return [
-            "bwrap",
+            *bubblewrap_command(),
             *self._namespaces(),
             *self._files(),
             *self._variables(),

@@ -131,7 +131,11 @@ def _failure(kind: type[Sandbox], confine: Path) -> str:
         own.mkdir()
         descriptors = (job.fileno(), report.fileno())
         sandbox = kind(_trial_lab(confine), out, *descriptors, ordinary_user(), Limits(10), own)
-        return _words([*sandbox.command(), "/lab/linux", "--probe"], descriptors)
+        try:
+            command = sandbox.command()
+        except TcplabError:
+            return "not installed"
+        return _words([*command, "/lab/linux", "--probe"], descriptors)
 
 
 def _trial_lab(confine: Path) -> Lab:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from testbed.host.code import CODE
-from testbed.recipes import cache
+from testbed.recipes import cache, export
 from testbed.recipes.building import BuildReport, Workshop
 from topologies.errors import TcplabError
 
@@ -192,3 +194,40 @@ def test_a_user_without_a_home_has_the_cache_beside_the_code(
     assert cache.folder() == CODE / ".cache" / "tcplab"
     monkeypatch.setenv("HOME", str(tmp_path))
     assert cache.folder() == tmp_path / ".cache" / "tcplab"
+
+
+def test_the_compiler_is_in_the_place_but_not_in_the_key(oven: Any, report: Any) -> None:
+    old, new = (
+        replace(oven.recipe(), tools=lambda said=said: said) for said in ("gcc 12", "gcc 14")
+    )
+    assert old.key == new.key
+    assert cache.ready(old, report).folder != cache.ready(new, report).folder
+    assert oven.built == ["cake", "cake"]
+
+
+def test_what_was_given_serves_every_compiler_until_it_is_built_anew(
+    oven: Any, report: Any, tmp_path: Path
+) -> None:
+    recipe = replace(oven.recipe(), tools=lambda: "gcc 12")
+    cache.ready(recipe, report)
+    export.export([recipe], tmp_path / "lab.tar")
+    elsewhere = replace(recipe, tools=lambda: "")
+    assert cache.usable(elsewhere, report) is None
+    export.import_([elsewhere], tmp_path / "lab.tar", report)
+    assert cache.ready(elsewhere, report).folder == elsewhere.place_if_given
+    assert cache.ready(elsewhere, report, rebuild=True).folder == elsewhere.place_if_built
+    assert not elsewhere.place_if_given.exists() and oven.built == ["cake", "cake"]
+
+
+def test_what_a_release_brings_is_used_where_it_is_and_never_built(
+    oven: Any, report: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = oven.recipe()
+    monkeypatch.setattr(cache, "BROUGHT", tmp_path / "brought")
+    shutil.copytree(cache.ready(recipe, report).folder, tmp_path / "brought/cake")
+    assert cache.ready(recipe, report).folder == tmp_path / "brought/cake"
+    with pytest.raises(TcplabError, match="is not built here"):
+        cache.ready(recipe, report, rebuild=True)
+    (tmp_path / "brought/cake/slice").write_text("bitten")
+    with pytest.raises(TcplabError, match="is damaged"):
+        cache.ready(recipe, report)

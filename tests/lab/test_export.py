@@ -32,10 +32,10 @@ def exported(recipes: list[cache.Recipe], report: Any, tmp_path: Path) -> Path:
 def test_an_exported_lab_arrives_whole(
     recipes: list[cache.Recipe], exported: Path, oven: Any, report: Any
 ) -> None:
-    before = [cache.verify(recipe, recipe.place) for recipe in recipes]
+    before = [cache.verify(recipe, recipe.place).files for recipe in recipes]
     shutil.rmtree(cache.folder())
     export.import_(recipes, exported, report)
-    assert [cache.ready(recipe, report) for recipe in recipes] == before
+    assert [cache.ready(recipe, report).files for recipe in recipes] == before
     assert oven.built == ["kernel", "image"]
 
 

@@ -19,7 +19,7 @@ def kitchen(oven: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         oven.recipe("init", "i", "init", "confine"),
         oven.recipe("image", "s", "image.squashfs"),
     ]
-    monkeypatch.setattr(lab_module, "_recipes", lambda kernel=None, source=None: recipes)
+    monkeypatch.setattr(lab_module, "parts", lambda kernel=None, source=None: recipes)
 
 
 def command(*arguments: str) -> Result:
@@ -38,9 +38,9 @@ def test_whatever_changes_changes_the_whole_digest(
     kitchen: None, oven: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = lab_module.lab().digests
-    recipes = lab_module._recipes()
+    recipes = lab_module.parts()
     other = [*recipes[:2], oven.recipe("image", "t", "image.squashfs")]
-    monkeypatch.setattr(lab_module, "_recipes", lambda kernel=None, source=None: other)
+    monkeypatch.setattr(lab_module, "parts", lambda kernel=None, source=None: other)
     after = lab_module.lab().digests
     assert after["kernel"] == before["kernel"]
     assert after["whole"] != before["whole"]
@@ -79,7 +79,7 @@ def test_a_source_for_a_kernel_that_is_ready_asks_for_rebuild(
     kitchen: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lab_module.lab()
-    monkeypatch.setattr(lab_module, "kernel_recipe", lambda: lab_module._recipes()[0])
+    monkeypatch.setattr(lab_module, "kernel_part", lambda: lab_module.parts()[0])
     refused = command("build", "--source", str(tmp_path / "linux.tar.xz"))
     assert refused.exit_code == 1
     assert "Add --rebuild" in refused.stderr

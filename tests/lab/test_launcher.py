@@ -25,6 +25,7 @@ REAL = (
     "mkdir",
     "cp",
     "sleep",
+    "tee",
 )
 
 PYTHON = """#!/bin/sh
@@ -32,7 +33,9 @@ echo "python $*" >> "$NOTES"
 case "$*" in
     *testbed.lab.survey*) printf '%s\\n' $MISSING $ENTRIES ;;
     *"-m venv"*) sleep 0.1; mkdir -p "$4/bin"; cp "$0" "$4/bin/python" ;;
-    *"-m pip"*) [ -z "$PIP_FAILS" ] || { echo "no such package"; exit 1; } ;;
+    *"-m pip"*)
+        [ -z "$PIP_FAILS" ] || { echo "no such package"; exit 1; }
+        echo "Collecting thing"; echo "Downloading thing-1.0.whl (5 MB)" ;;
     *version_info*) [ -z "$OLD" ] || exit 1 ;;
     --version) echo "Python 3.9.2" ;;
 esac
@@ -111,6 +114,16 @@ def test_the_first_start_makes_a_venv_and_hands_over(machine: LauncherMachine) -
     assert machine.called("python -P -m experiments.cli.main run sack --seed 7")
 
 
+def test_the_first_start_shows_what_pip_fetches_and_checks_all_of_it(
+    machine: LauncherMachine,
+) -> None:
+    _, errors = machine.start("run", "sack")
+    assert "Downloading thing-1.0.whl (5 MB)" in errors and "Collecting" not in errors
+    locked, own = machine.called("-m pip install")
+    assert "--require-hashes" in locked and "locks/python.lock" in locked
+    assert "--no-deps" in own and "--no-build-isolation" in own
+
+
 def test_a_later_start_only_hands_over(machine: LauncherMachine) -> None:
     machine.start("run", "sack")
     status, errors = machine.start("run", "sack")
@@ -139,7 +152,7 @@ def test_a_changed_pyproject_installs_again_into_the_same_venv(machine: Launcher
 def test_test_installs_the_extra_and_runs_pytest(machine: LauncherMachine) -> None:
     machine.start("run")
     machine.start("test", "-k", "units")
-    assert machine.called(f"--editable {machine.tree}[test]")
+    assert machine.called("locks/test.lock")
     assert machine.called("python -m pytest -k units")
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from testbed.host import packages
 from testbed.lab import survey
+from testbed.lab.bubblewrap.bubblewrap_recipe import bubblewrap_recipe
 
 ROOT = Path(__file__).parents[2]
 
@@ -22,14 +23,21 @@ def nothing_here(monkeypatch: pytest.MonkeyPatch, cache_folder: Path) -> None:
 @pytest.mark.parametrize("kind", ["run", "test"])
 def test_an_empty_cache_needs_what_builds_it(nothing_here: None, kind: str) -> None:
     needed = survey.missing(kind)
-    assert {"python3-venv", "bubblewrap", "tcptrace", "gcc", "flex", "squashfs-tools"} <= {*needed}
+    assert {"python3-venv", "bubblewrap", "gcc", "flex", "squashfs-tools"} <= {*needed}
     assert needed == sorted({*needed})
 
 
 def test_a_full_cache_needs_nothing_to_build(nothing_here: None) -> None:
     for entry in survey.entries():
         entry.mkdir(parents=True)
-    assert survey.missing("run") == ["bubblewrap", "python3-venv", "tcptrace"]
+    assert survey.missing("run") == ["bubblewrap", "python3-venv"]
+    assert survey.missing("test") == ["bubblewrap", "python3-venv", "tcptrace"]
+
+
+def test_a_bubblewrap_that_was_given_need_not_be_installed(nothing_here: None) -> None:
+    for entry in [*survey.entries(), bubblewrap_recipe().place_if_given]:
+        entry.mkdir(parents=True)
+    assert survey.missing("run") == ["python3-venv"]
 
 
 def test_root_gets_what_some_tests_need(
@@ -50,7 +58,7 @@ def test_a_lost_image_does_not_need_the_kernels_tools(nothing_here: None) -> Non
 
 
 def test_a_light_command_builds_nothing(nothing_here: None) -> None:
-    assert survey.missing("light") == ["python3-venv", "tcptrace"]
+    assert survey.missing("light") == ["python3-venv"]
 
 
 def test_native_needs_mininet(nothing_here: None) -> None:

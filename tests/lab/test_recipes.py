@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import subprocess
 from dataclasses import replace
@@ -75,6 +76,30 @@ def test_no_source_anywhere_names_every_place(
     with pytest.raises(TcplabError, match=r"kernel build 7\.2 --source") as caught:
         kernel_source.obtain(workshop, kernel_version())
     assert caught.value.problem.count("no road leads there") == 4
+
+
+def test_the_pinned_source_is_preferred_wherever_it_comes_from(
+    workshop: Workshop, report: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def has(content: bytes) -> Any:
+        def place(workshop: Workshop, _kernel: object) -> str:
+            """A place."""
+            (workshop.folder / kernel_source.TARBALL).write_bytes(content)
+            return content.decode()
+
+        return place
+
+    version = replace(kernel_version(), sha256=hashlib.sha256(b"pinned").hexdigest())
+    for name, content in (("installed", b"newer"), ("from_package", b"pinned")):
+        monkeypatch.setattr(kernel_source, name, has(content))
+    source = kernel_source.obtain(workshop, version)
+    assert source.pinned and source.origin == "pinned"
+    assert (workshop.folder / kernel_source.TARBALL).read_bytes() == b"pinned"
+    for name in ("from_package", "from_kernel_org", "from_newer_package"):
+        monkeypatch.setattr(kernel_source, name, has(b"newer"))
+    source = kernel_source.obtain(workshop, version)
+    assert not source.pinned and source.origin == "newer"
+    assert "gives another lab" in report.notes[-1]
 
 
 def test_kernel_org_is_checked_against_its_list(

@@ -16,7 +16,7 @@ from tests.labs.student import signed
 RELEASE = "6.1.0-28-amd64"
 STARTED = 1_790_000_000
 """2026-09-21, in seconds since 1970."""
-_OF_A_LAB = ("image", "lab_digest", "tools")
+_OF_A_LAB = ("image", "lab_digest", "release", "tools")
 
 
 def dressed(run: Path, change: Callable[[dict[str, Any]], None] | None = None) -> None:

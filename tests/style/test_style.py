@@ -18,7 +18,7 @@ WIDTH = 100
 WIDE = {
     "*.csv": "a row is a line",
     "*.ipynb": "written by labs/notebooks",
-    "*.lock": "written by cargo",
+    "*.lock": "written by cargo, uv and tcplab lock",
     "*/templates/*": "white space of a template is white space of a page",
     "analysis/graphs/page/page.html": "the same",
     "*.j2": "white space of a template is white space of a handout",

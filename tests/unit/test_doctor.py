@@ -266,8 +266,8 @@ def test_tools_with_their_versions_or_the_command_that_installs_them(machine_wit
 
 
 def test_the_lab_and_what_was_left(machine_with) -> None:
-    assert system.lab([]).state == system.leftovers(0, 0).state == "ok"
-    assert "kernel, image" in system.lab(["kernel", "image"]).said
+    assert system.lab([], "tcplab 1.2").state == system.leftovers(0, 0).state == "ok"
+    assert "kernel, image" in system.lab(["kernel", "image"], "").said
     assert (
         system.leftovers(0, 1).remedy == "./tcplab clean"
         and system.leftovers(1, 0).remedy == "sudo ./tcplab clean"

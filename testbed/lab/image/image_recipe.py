@@ -1,7 +1,8 @@
 """The guest's root file system: the distribution's packages, unpacked and squashed into one
 read-only file.
 
-The same packages give the same bytes: no script of a package runs, configure.sh runs the guest's
+The packages are those of packages.lock, whatever a mirror has by now, and the same packages give
+the same bytes: no script of a package runs, configure.sh runs the guest's
 own programs in a sealed folder, all times are 0 and all owners root. Only the release itself is
 used, not its updates and security suites: nothing reaches the guest from outside, and an image
 should not differ from week to week. It needs no privilege and no user ids but the caller's own.
@@ -12,14 +13,16 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from testbed.recipes.apt import Apt, output
+from testbed.recipes.apt import Apt
 from testbed.recipes.building import Workshop, need_space, need_tools
 from testbed.recipes.cache import Facts, Recipe
+from testbed.recipes.package_lock import read_lock
 
 HERE = Path(__file__).parent
 SUITE = "bookworm"
 IMAGE = "image.squashfs"
 PACKAGES = "packages.tsv"
+LOCK = HERE / "packages.lock"
 IMAGE_TOOLS = ("bwrap", "gcc", "mksquashfs", "dpkg-deb", "tar")
 BUILD_SPACE = 700_000_000
 """Bytes: packages 70 MB, unpacked 300 MB, image 70 MB."""
@@ -35,7 +38,7 @@ package.
 def image_recipe() -> Recipe:
     """The recipe for the image and the list of the packages in it."""
     files = tuple(
-        HERE / name for name in ("packages.txt", "configure.sh", "waitall.c", "image_recipe.py")
+        HERE / name for name in ("packages.lock", "configure.sh", "waitall.c", "image_recipe.py")
     )
     return Recipe("image", files, (IMAGE, PACKAGES), build_image)
 
@@ -44,10 +47,9 @@ def build_image(workshop: Workshop) -> Facts:
     """Leave the image and its packages.tsv in the workshop. Raises TcplabError, CommandError."""
     need_tools(IMAGE_TOOLS)
     need_space(workshop.folder, BUILD_SPACE)
-    apt = Apt(workshop, SUITE)
-    apt.update()
-    packages = apt.download_all(wanted())
-    versions = dict(name_and_version(package) for package in packages)
+    lock = read_lock(LOCK)
+    packages = Apt(workshop, SUITE).download_locked(lock)
+    versions = lock.versions
     (workshop.folder / PACKAGES).write_text(
         "".join(f"{name}\t{version}\n" for name, version in versions.items())
     )
@@ -58,19 +60,11 @@ def build_image(workshop: Workshop) -> Facts:
 
 
 def wanted() -> list[str]:
-    """The packages of packages.txt."""
+    """The packages of packages.txt, from which the lock is made."""
     rows = (
         line.partition("#")[0].strip() for line in (HERE / "packages.txt").read_text().splitlines()
     )
     return [row for row in rows if row]
-
-
-def name_and_version(package: Path) -> tuple[str, str]:
-    """What a .deb says it is."""
-    name, version = output(
-        "dpkg-deb", "--show", "--showformat", "${Package} ${Version}", str(package)
-    ).split()
-    return name, version
 
 
 def unpack(workshop: Workshop, packages: list[Path]) -> None:

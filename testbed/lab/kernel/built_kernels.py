@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from testbed.lab.kernel.kernel_choice import KernelChoice, chosen
-from testbed.lab.kernel.kernel_recipe import kernel_recipe
+from testbed.lab.kernel.kernel_parts import kernel_part
 from testbed.recipes import cache
 from testbed.recipes.building import BuildReport
 from topologies.errors import TcplabError, UsageError
@@ -33,7 +33,7 @@ class BuiltKernel:
     def is_current(self) -> bool:
         """Whether this tcplab would use it."""
         try:
-            return bool(self.name) and kernel_recipe(chosen(self.name)).place == self.folder
+            return bool(self.name) and kernel_part(chosen(self.name)).place == self.folder
         except TcplabError:
             return False  # its source is gone, or is another by now
 
@@ -59,7 +59,7 @@ def build(
 
     Raises TcplabError, CommandError.
     """
-    recipe = kernel_recipe(kernel, source)
+    recipe = kernel_part(kernel, source)
     if source and kernel.digest:
         raise UsageError(f"{kernel.name} has its own source.", "Leave --source out.")
     if source and not rebuild and recipe.place.exists():

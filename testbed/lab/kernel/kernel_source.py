@@ -1,13 +1,15 @@
 """Where a kernel's source comes from: the user's own, the distribution's package, kernel.org.
 
-`obtain` leaves it in the workshop as a tarball. A source with a pinned SHA-256 is `pinned`. Others
-are used if something else vouches for them, and the manifest says so: the user who named the file,
-apt's signature on a newer package, kernel.org's list beside a tarball. The patches and the check of
-the configuration decide whether such a source can be used.
+`obtain` leaves it in the workshop as a tarball: the file with the pinned SHA-256, from wherever it
+can be had. Only if nobody has that, another is used for which something vouches: apt's signature on
+a newer package, kernel.org's list beside a tarball. That, like a source that the user named, gives
+another lab with other packets: it is said, it is in the manifest, and no run in it names a release.
+The patches and the check of the configuration decide whether such a source can be used.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import urllib.request
 from collections.abc import Callable
@@ -24,6 +26,7 @@ from topologies.untrusted import digest_of
 
 TARBALL = "source.tar"
 """In the workshop; tar(1) finds out how it is compressed."""
+_OTHER = "other.tar"
 
 
 @dataclass(frozen=True)
@@ -42,12 +45,20 @@ def obtain(
     if own:
         own.pack(workshop.folder / TARBALL)
         return _obtained(workshop, kernel, str(own))
-    refusals = []
+    refusals, other = [], ""
     for place in (installed, from_package, from_kernel_org, from_newer_package):
         try:
-            return _obtained(workshop, kernel, place(workshop, kernel))
+            origin = place(workshop, kernel)
         except TcplabError as error:
             refusals.append(f"{(place.__doc__ or '').split('.')[0]}: {error}")
+            continue
+        if _is_pinned(workshop, kernel):
+            return _obtained(workshop, kernel, origin)
+        os.replace(workshop.folder / TARBALL, workshop.folder / _OTHER)
+        other = origin
+    if other:
+        os.replace(workshop.folder / _OTHER, workshop.folder / TARBALL)
+        return _obtained(workshop, kernel, other)
     raise TcplabError(
         f"No source of Linux {kernel.version} can be had here:\n  " + "\n  ".join(refusals) + "\n",
         f"Bring {kernel.url.rpartition('/')[2]} from another machine, and then"
@@ -57,11 +68,14 @@ def obtain(
 
 def _obtained(workshop: Workshop, kernel: KernelVersion, origin: str) -> ObtainedSource:
     """Note in the report where the source came from, and whether it is the pinned file."""
-    digest = digest_of(workshop.folder / TARBALL)
-    is_pinned = digest in (kernel.sha256, kernel.url_sha256)
-    note = "" if is_pinned else ", which is not the pinned file"
+    is_pinned = _is_pinned(workshop, kernel)
+    note = "" if is_pinned else ", which is not the pinned file: this gives another lab"
     workshop.report.note(f"Source of the lab kernel: {origin}{note}")
-    return ObtainedSource(origin, digest, is_pinned)
+    return ObtainedSource(origin, digest_of(workshop.folder / TARBALL), is_pinned)
+
+
+def _is_pinned(workshop: Workshop, kernel: KernelVersion) -> bool:
+    return digest_of(workshop.folder / TARBALL) in (kernel.sha256, kernel.url_sha256)
 
 
 def installed(workshop: Workshop, kernel: KernelVersion) -> str:

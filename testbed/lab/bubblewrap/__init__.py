@@ -1,0 +1,1 @@
+"""The sandbox's own program, for machines that have none."""

@@ -1,0 +1,67 @@
+"""bubblewrap with the libraries that it needs, taken from Debian's packages: it runs on any Linux.
+
+A release brings it. The dynamic loader beside it starts it with the libraries beside it, whatever
+C library the machine has, if any.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from testbed.recipes.apt import Apt
+from testbed.recipes.building import Workshop, need_tools
+from testbed.recipes.cache import Facts, Recipe
+from testbed.recipes.package_lock import read_lock
+from topologies.errors import TcplabError
+
+HERE = Path(__file__).parent
+LOCK = HERE / "packages.lock"
+SUITE = "bookworm"
+WANTED = ("bubblewrap",)
+PROGRAM, LOADER = "bwrap", "ld-linux-x86-64.so.2"
+LIBRARIES = ("libc.so.6", "libcap.so.2", "libselinux.so.1", "libpcre2-8.so.0")
+PLACES = ("usr/bin", "usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu")
+"""Where its packages have these files."""
+
+
+def bubblewrap_recipe() -> Recipe:
+    """The recipe for the program, the loader and the libraries."""
+    files = (LOCK, Path(__file__))
+    return Recipe("bubblewrap", files, (PROGRAM, LOADER, *LIBRARIES), build_bubblewrap)
+
+
+def build_bubblewrap(workshop: Workshop) -> Facts:
+    """Leave the files in the workshop. Raises TcplabError, CommandError."""
+    need_tools(("bwrap", "dpkg-deb"))
+    lock = read_lock(LOCK)
+    (workshop.folder / "root").mkdir()
+    for package in Apt(workshop, SUITE).download_locked(lock):
+        command = ["dpkg-deb", "--extract", f"apt/archives/{package.name}", "root"]
+        workshop.run("Unpacking bubblewrap", command)
+    for name in (PROGRAM, LOADER, *LIBRARIES):
+        target = workshop.folder / name
+        shutil.copyfile(_unpacked(workshop.folder / "root", name), target)
+        target.chmod(0o755)
+    return {"packages": lock.versions}
+
+
+def _unpacked(root: Path, name: str) -> Path:
+    return next(root / place / name for place in PLACES if (root / place / name).exists())
+
+
+def bubblewrap_command() -> list[str]:
+    """The words that start it: this machine's own, or else what a release brought.
+
+    The machine's own comes first, because a distribution that keeps ordinary users from namespaces
+    lets its own program make them. Raises TcplabError if there is none.
+    """
+    if own := shutil.which(PROGRAM):
+        return [own]
+    if (brought := bubblewrap_recipe().place).exists():
+        loader = [str(brought / LOADER), "--inhibit-cache", "--library-path", str(brought)]
+        return [*loader, str(brought / PROGRAM)]
+    raise TcplabError(
+        "bubblewrap, which makes the sandbox of a guest, is not installed.",
+        "Install the package bubblewrap, or take a release, which brings it.",
+    )

@@ -1,0 +1,111 @@
+"""Locked packages: fetched by name and SHA-256, also if the mirror has moved on."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+
+from testbed.lab.bubblewrap import bubblewrap_recipe as bubblewrap
+from testbed.lab.image import image_recipe as image
+from testbed.recipes import apt
+from testbed.recipes.apt import Apt
+from testbed.recipes.building import Workshop
+from testbed.recipes.package_lock import LockedPackage, PackageLock, changes, read_lock, write_lock
+from topologies.errors import TcplabError
+
+needs_apt = pytest.mark.skipif(shutil.which("apt-get") is None, reason="apt is not installed")
+
+
+@pytest.mark.parametrize(
+    ("file", "wanted"),
+    [(image.LOCK, image.wanted()), (bubblewrap.LOCK, [*bubblewrap.WANTED])],
+    ids=["image", "bubblewrap"],
+)
+def test_a_lock_has_all_that_is_wanted(file: Path, wanted: list[str]) -> None:
+    lock = read_lock(file)
+    assert {*wanted} <= {*lock.versions}
+    assert all(len(package.sha256) == 64 for package in lock.packages)
+    assert all(unquote(package.file).startswith(package.name) for package in lock.packages)
+
+
+def test_a_lock_is_read_as_it_was_written(tmp_path: Path) -> None:
+    packages = [LockedPackage("b", "1:2", "0" * 64, "pool/b.deb"), locked(b"a")]
+    write_lock(tmp_path / "lock", "2026-01-31", packages)
+    assert read_lock(tmp_path / "lock") == PackageLock("2026-01-31", tuple(sorted(packages)))
+
+
+def test_the_changes_of_a_lock_are_named() -> None:
+    before = {"thing": "1", "other": "1", "same": "3"}
+    assert changes(before, {"thing": "2", "same": "3"}) == ["other: 1 -> gone", "thing: 1 -> 2"]
+    assert changes({}, {"thing": "2"}) == ["thing: not there -> 2"]
+
+
+def test_what_apt_would_fetch_becomes_a_lock() -> None:
+    line = f"'http://m/debian/pool/b/b_1%2b2_all.deb' b_1%3a1+2_all.deb 5 SHA256:{'a' * 64}\n"
+    rows = list(apt._locked(line, "http://m/debian"))
+    assert rows == [LockedPackage("b", "1:1+2", "a" * 64, "pool/b/b_1%2b2_all.deb")]
+
+
+def locked(content: bytes) -> LockedPackage:
+    return LockedPackage("thing", "1", hashlib.sha256(content).hexdigest(), "pool/thing_1_all.deb")
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> Iterator[str]:
+    """Where this machine serves the test's folder: sealed commands see nothing of /tmp."""
+    handler = partial(SimpleHTTPRequestHandler, directory=str(tmp_path))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture
+def mirrors(tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a mirror `now`, and of an archive `past` with the state of one day."""
+    for place in ("now", "past/20260131T235959Z"):
+        (tmp_path / place / "pool").mkdir(parents=True)
+    monkeypatch.setattr(apt, "mirror", lambda _suite: f"{address}/now")
+    for name in ("http_proxy", "HTTP_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+def fetched(mirrors: Path, report: Any) -> bytes:
+    (mirrors / "work").mkdir(exist_ok=True)
+    workshop = Workshop(mirrors / "work", mirrors / "log", report)
+    (file,) = Apt(workshop, "any").download_locked(PackageLock("2026-01-31", (locked(b"old"),)))
+    return file.read_bytes()
+
+
+@needs_apt
+def test_what_the_mirror_has_is_taken_from_it(mirrors: Path, report: Any) -> None:
+    (mirrors / "now/pool/thing_1_all.deb").write_bytes(b"old")
+    assert fetched(mirrors, report) == b"old"
+
+
+@needs_apt
+@pytest.mark.parametrize("by_now", [None, b"another"], ids=["gone", "another"])
+def test_what_the_mirror_has_no_longer_comes_from_the_past(
+    mirrors: Path,
+    address: str,
+    report: Any,
+    by_now: bytes | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if by_now:
+        (mirrors / "now/pool/thing_1_all.deb").write_bytes(by_now)
+    with pytest.raises(TcplabError, match=r"has thing 1\.(.|\n)*TCPLAB_SNAPSHOT"):
+        fetched(mirrors, report)
+    (mirrors / "past/20260131T235959Z/pool/thing_1_all.deb").write_bytes(b"old")
+    monkeypatch.setenv("TCPLAB_SNAPSHOT", f"{address}/past")
+    assert fetched(mirrors, report) == b"old"

@@ -1,0 +1,191 @@
+"""What a release is made of: files that are the same whoever makes them, and a lab that arrives."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tarfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from testbed.doctor import system
+from testbed.host.code import CODE
+from testbed.lab import released
+from testbed.lab.ready import lab
+from testbed.recipes import cache
+from testbed.recipes.building import BuildReport
+from testbed.recipes.cache import Recipe
+from testbed.recipes.export import import_
+from testbed.release import lock_files, portable_python, release_archive, release_wheel
+from testbed.release.release_archive import pack
+from topologies.errors import TcplabError
+
+
+def tree(folder: Path, names: list[str]) -> Path:
+    """A folder of the same files, made in this order, at this minute, by this user."""
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(f"{name}\n" * 1000)
+    (folder / "start").chmod(0o777)
+    (folder / "link").symlink_to("start")
+    return folder
+
+
+def test_an_archive_packed_twice_in_two_folders_is_the_same(tmp_path: Path) -> None:
+    names = ["start", "a/b.py", "a/c.py"]
+    one, two = tree(tmp_path / "one", names), tree(tmp_path / "elsewhere/two", names[::-1])
+    os.utime(one / "a/b.py", (1, 1))
+    (one / "a/c.py").chmod(0o600)
+    os.link(one / "start", tmp_path / "another name")
+    pack(one, "tcplab-1", tmp_path / "one.tar.gz")
+    pack(two, "tcplab-1", tmp_path / "two.tar.gz")
+    assert (tmp_path / "one.tar.gz").read_bytes() == (tmp_path / "two.tar.gz").read_bytes()
+    with tarfile.open(tmp_path / "one.tar.gz") as archive:
+        modes = {member.name: member.mode for member in archive if member.isfile()}
+    assert modes == {
+        "tcplab-1/start": 0o755,
+        "tcplab-1/a/b.py": 0o644,
+        "tcplab-1/a/c.py": 0o644,
+    }
+
+
+def test_a_wheel_packed_twice_in_two_folders_is_the_same(tmp_path: Path) -> None:
+    pytest.importorskip("wheel")
+    packed = [wheel(tmp_path / name) for name in ("one", "another")]
+    assert packed[0].name == "thing-1-cp311-abi3-manylinux_2_17_x86_64.whl"
+    assert packed[0].read_bytes() == packed[1].read_bytes()
+
+
+def wheel(place: Path) -> Path:
+    information = place / "thing-1" / "thing-1.dist-info"
+    information.mkdir(parents=True)
+    (place / "thing-1/thing.py").write_text("x = 1\n")
+    tags = "Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: cp311-abi3-linux_x86_64\n"
+    (information / "WHEEL").write_text(tags)
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: thing\nVersion: 1\n")
+    return release_wheel._packed(place / "thing-1", place / "dist", "manylinux_2_17_x86_64")
+
+
+@pytest.mark.skipif(shutil.which("readelf") is None, reason="binutils is not installed")
+def test_the_platform_is_that_of_the_newest_function_asked_for() -> None:
+    engine = next((CODE / "analysis/flows").glob("_core*.so"), None)
+    if not engine:
+        pytest.skip("the engine is not compiled here")
+    assert re.fullmatch(r"manylinux_2_\d+_x86_64", release_wheel.platform_tag(engine))
+
+
+@pytest.fixture
+def cake(oven: Any, report: Any) -> Recipe:
+    recipe: Recipe = oven.recipe()
+    cache.ready(recipe, report)
+    return recipe
+
+
+def as_wheel(folder: Path, file: Path) -> None:
+    with zipfile.ZipFile(file, "w") as packed:
+        for member in sorted(path for path in folder.rglob("*") if path.is_file()):
+            packed.write(member, member.relative_to(folder))
+
+
+def as_archive(folder: Path, file: Path) -> None:
+    pack(folder, "tcplab-1", file)
+
+
+Packing = Callable[[Path, Path], None]
+
+
+@pytest.mark.parametrize("packing", [as_wheel, as_archive])
+def test_the_lab_of_a_release_is_taken_and_the_rest_passed_over(
+    cake: Recipe, report: Any, tmp_path: Path, packing: Packing
+) -> None:
+    entry = cache.verify(cake, cake.place)
+    release_wheel.add_entry(entry, tmp_path / "tree/tcplab/brought")
+    (tmp_path / "tree/tcplab/code.py").write_text("pass")
+    packing(tmp_path / "tree", tmp_path / "release")
+    shutil.rmtree(cake.place)
+    import_([cake], tmp_path / "release", report)
+    assert cache.ready(cake, report).files == entry.files
+
+
+@pytest.mark.parametrize("packing", [as_wheel, as_archive])
+def test_a_damaged_release_is_refused(
+    cake: Recipe, report: Any, tmp_path: Path, packing: Packing
+) -> None:
+    release_wheel.add_entry(cache.verify(cake, cake.place), tmp_path / "tree/tcplab/brought")
+    (tmp_path / "tree/tcplab/brought/cake/slice").write_text("bitten")
+    packing(tmp_path / "tree", tmp_path / "release")
+    with pytest.raises(TcplabError, match="is not taken"):
+        import_([cake], tmp_path / "release", report)
+    os.truncate(tmp_path / "release", (tmp_path / "release").stat().st_size // 2)
+    with pytest.raises(TcplabError, match="is not taken"):
+        import_([cake], tmp_path / "release", report)
+
+
+def test_a_lab_is_a_releases_only_if_all_its_parts_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(released, "RELEASE_FILE", tmp_path / "release.toml")
+    digests = {"kernel": "a" * 64, "image": "b" * 64, "whole": "c" * 64}
+    released.state_release("1.2", digests)
+    assert released.release_of(digests) == "tcplab 1.2"
+    assert released.release_of({**digests, "image": "d" * 64}) == "not a release"
+    assert released.release_of({}) == "not a release"
+    released.released_lab.cache_clear()
+
+
+def test_the_doctor_names_the_release_or_says_that_it_is_another_lab() -> None:
+    assert "tcplab 1.2" in system.lab([], "tcplab 1.2").said
+    other = system.lab([], released.NOT_A_RELEASE)
+    assert other.state == "warning" and "not those of the release" in other.said
+    assert "To be built" in system.lab(["kernel"], "").said
+
+
+@pytest.mark.parametrize("name", ["test", "python", "build"])
+def test_every_python_package_is_locked_with_hashes(name: str) -> None:
+    text = (lock_files.LOCKS / f"{name}.lock").read_text()
+    pinned = {found.lower().replace("_", "-") for found, _ in lock_files._PINNED.findall(text)}
+    wanted = {re.split(r"[<>=\[ ;]", line)[0].lower() for line in lock_files.requirements()[name]}
+    assert wanted <= pinned, "run ./tcplab lock --update"
+    entries = re.split(r"(?m)^(?=[a-z0-9])", text)[1:]
+    assert all("--hash=sha256:" in entry for entry in entries)
+
+
+def test_the_locks_agree() -> None:
+    """They are installed together."""
+    test, python, build = (
+        {*lock_files._PINNED.findall((lock_files.LOCKS / f"{name}.lock").read_text())}
+        for name in ("test", "python", "build")
+    )
+    assert python | build <= test
+
+
+@pytest.mark.virtual
+@pytest.mark.skipif(shutil.which("unsquashfs") is None, reason="squashfs-tools is not installed")
+def test_the_python_of_an_archive_needs_nothing_of_the_machine(tmp_path: Path) -> None:
+    """In a root that holds nothing else; the shell of its wrapper is not needed either."""
+    portable_python.make_python(lab().image, tmp_path, tmp_path / "python")
+    loader = ["/python/lib/ld-linux-x86-64.so.2", "--inhibit-cache", "--library-path"]
+    loader += ["/python/lib", "--argv0", "/python/bin/python3", "/python/bin/python3.11", "-I"]
+    code = "import ssl, sqlite3, ctypes, lzma, bz2, readline, uuid, sys; print(sys.prefix)"
+    root = ["bwrap", "--unshare-all", "--clearenv", "--ro-bind", tmp_path / "python", "/python"]
+    done = subprocess.run([*root, "--", *loader, "-c", code], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("/python\n", "")
+
+
+def test_the_wrapper_of_python_and_the_start_are_whole() -> None:
+    for script in (portable_python._START, release_archive._START):
+        subprocess.run(["sh", "-n"], input=script, text=True, check=True)
+
+
+def test_an_installed_copy_makes_no_release(tmp_path: Path, monkeypatch: Any) -> None:
+    from testbed.release import making
+
+    monkeypatch.setattr(making, "CODE", tmp_path)
+    with pytest.raises(TcplabError, match="Make releases in a checkout"):
+        making.make_release(tmp_path, BuildReport())
