@@ -9,6 +9,7 @@ from typing import NamedTuple
 import click
 
 import testbed
+from experiments.cli.defaults_file import use_defaults
 from experiments.cli.studies_option import list_option, studies_option
 from testbed.host.naming import PREFIX
 
@@ -171,5 +172,7 @@ class _LazyGroup(click.Group):
 @click.version_option(testbed.VERSION, prog_name="tcplab")
 @studies_option
 @list_option
-def tcplab() -> None:
+@click.pass_context
+def tcplab(context: click.Context) -> None:
     """TCP experiments on emulated networks: run, repeat, report."""
+    use_defaults(context)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import click
 
+from experiments.cli.defaults_file import use_defaults
 from experiments.cli.messages import one_clear_message, ready_lab
 from experiments.cli.options_of_run import common_options, options_from
 from experiments.cli.parameter_options import parameter_options
@@ -132,5 +133,7 @@ class _Experiments(click.Group):
 @click.group(cls=_Experiments, name="run")
 @studies_option
 @list_option
-def experiments() -> None:
+@click.pass_context
+def experiments(context: click.Context) -> None:
     """Run an experiment by name."""
+    use_defaults(context)

@@ -1,0 +1,85 @@
+"""A user's own defaults of options, from ~/.config/tcplab/defaults.toml (docs/installing.md).
+
+out = "~/tcplab-runs"      # of every command that has --out
+
+[run.sack]
+duration = "60s"
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+def defaults_file() -> Path:
+    """Where it is, by the XDG Base Directory Specification; it need not exist."""
+    return Path(
+        os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config", "tcplab/defaults.toml"
+    )
+
+
+def use_defaults(context: click.Context) -> None:
+    """Give the command that was typed behind a group what the file says of it.
+
+    For a group whose commands are loaded when they are typed. Fails with a sentence if the file
+    cannot be read or names what the command does not have.
+    """
+    name = context.invoked_subcommand
+    if name is None or context.resilient_parsing:
+        return
+    outer = context.default_map if context.parent else _content(context)
+    command = context.command.get_command(context, name)  # type: ignore[attr-defined]
+    context.default_map = {name: _of(command, name, outer or {}, context)}
+
+
+def _of(
+    command: click.Command, name: str, outer: Mapping[str, Any], context: click.Context
+) -> dict[str, Any]:
+    """What the table around a command's own gives it."""
+    common = {key: value for key, value in outer.items() if not isinstance(value, dict)}
+    own: dict[str, Any] = outer.get(name, {})
+    if isinstance(command, click.Group):
+        inner = {
+            sub: _of(part, sub, common | own, context) for sub, part in command.commands.items()
+        }
+        return common | own | inner
+    known = {param.name for param in command.params if param.name}
+    _require_known(context, own, known, name)
+    return {key: value for key, value in common.items() if key in known} | own
+
+
+def _content(context: click.Context) -> dict[str, Any]:
+    file = defaults_file()
+    if not file.is_file():
+        return {}
+    import tomllib  # here: few have the file
+
+    try:
+        return _without_tildes(tomllib.loads(file.read_text()))
+    except (OSError, ValueError) as error:
+        context.fail(f"{file} cannot be read: {error}. Mend or remove it.")
+
+
+def _without_tildes(table: dict[str, Any]) -> dict[str, Any]:
+    """The same with ~ as a shell would read it, and `-` in names as Python needs it."""
+    return {
+        key.replace("-", "_"): _without_tildes(value)
+        if isinstance(value, dict)
+        else os.path.expanduser(value)
+        if isinstance(value, str)
+        else value
+        for key, value in table.items()
+    }
+
+
+def _require_known(context: click.Context, own: dict[str, Any], known: set[str], name: str) -> None:
+    for key in sorted(set(own) - known):
+        near = get_close_matches(key, known, 1)
+        hint = f" Did you mean '{near[0]}'?" if near else ""
+        context.fail(f"{defaults_file()} has '{key}' for {name}, which has no such option.{hint}")
