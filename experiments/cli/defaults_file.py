@@ -1,9 +1,6 @@
 """A user's own defaults of options, from ~/.config/tcplab/defaults.toml (docs/installing.md).
 
-out = "~/tcplab-runs"      # of every command that has --out
-
-[run.sack]
-duration = "60s"
+A table is a command: what is in [run] holds for every experiment, what is in [run.sack] for one.
 """
 
 from __future__ import annotations
@@ -61,9 +58,12 @@ def _content(context: click.Context) -> dict[str, Any]:
     import tomllib  # here: few have the file
 
     try:
-        return _without_tildes(tomllib.loads(file.read_text()))
+        content = tomllib.loads(file.read_text())
     except (OSError, ValueError) as error:
         context.fail(f"{file} cannot be read: {error}. Mend or remove it.")
+    for key in (key for key, value in content.items() if not isinstance(value, dict)):
+        context.fail(f"{file} has '{key}' outside of a table: put it below [run], for example.")
+    return _without_tildes(content)
 
 
 def _without_tildes(table: dict[str, Any]) -> dict[str, Any]:

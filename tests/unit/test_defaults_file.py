@@ -29,16 +29,16 @@ def described(*words: str) -> dict[str, Any]:
 
 
 def test_a_file_changes_defaults_and_the_command_line_wins(defaults: Path) -> None:
-    defaults.write_text('workers = 3\n[run.sack]\nduration = "7s"\nbw = "2mbit"\n')
+    defaults.write_text('[run]\nlimit = "3min"\n[run.sack]\nduration = "7s"\nbw = "2mbit"\n')
     assert described()["duration"] == "7s"
     assert described("--duration", "9s")["duration"] == "9s"
     assert described("--duration", "9s")["bw"] == described()["bw"] == "2mbit"
 
 
-def test_what_holds_for_all_reaches_commands_that_have_it(defaults: Path, tmp_path: Path) -> None:
+def test_what_holds_for_a_group_reaches_its_commands(defaults: Path, tmp_path: Path) -> None:
     (tmp_path / "mine" / "sack" / "1").mkdir(parents=True)
     (tmp_path / "mine" / "sack" / "1" / "manifest.json").write_text("{}")
-    defaults.write_text(f'out = "{tmp_path}/mine"\n')
+    defaults.write_text(f'[runs]\nout = "{tmp_path}/mine"\n')
     done = CliRunner().invoke(tcplab, ["runs", "list", "--json"])
     assert json.loads(done.stdout)["results"][0]["folder"] == f"{tmp_path}/mine/sack/1"
 
@@ -48,6 +48,7 @@ def test_what_holds_for_all_reaches_commands_that_have_it(defaults: Path, tmp_pa
     [
         ('[run.sack]\nduratoin = "7s"\n', "Did you mean 'duration'?"),
         ("[run.sack\n", "cannot be read"),
+        ('out = "x"\n', "outside of a table"),
         ('[run.sack]\nduration = "soon"\n', "is not a duration"),
     ],
 )
