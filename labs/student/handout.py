@@ -61,7 +61,7 @@ def drawings_of(lab: LabSpec) -> LabDrawings:
     return read_drawings(folder / lab_texts.DRAWINGS)
 
 
-def _words(language: str) -> Mapping[str, str]:
+def _words(language: str) -> Mapping[str, Any]:
     return tomllib.loads((TEMPLATES / language / "words.toml").read_text("utf-8"))
 
 
@@ -70,7 +70,7 @@ def _part(lab: LabSpec, run: LabRun, variant: Variant) -> dict[str, Any]:
     part = {
         "name": run.name,
         "module": run.module,
-        "settings": list(_settings(run, variant)),
+        "settings": list(_settings(run, variant, _words(lab.language))),
         "chosen": run.chosen,
         "one": run.one,
         "place": f"runs/{run.name}/{run.experiment}/latest/raw/seed-{seeds_of(run, variant)[0]}/",
@@ -78,12 +78,12 @@ def _part(lab: LabSpec, run: LabRun, variant: Variant) -> dict[str, Any]:
     return part | _network(lab, run, variant)
 
 
-def _settings(run: LabRun, variant: Variant) -> Iterator[dict[str, str]]:
-    """What the lab or the variant sets, with the experiment's own words for it."""
+def _settings(run: LabRun, variant: Variant, words: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+    """What the lab or the variant sets, with the language's or the experiment's words for it."""
     parameters = find(run.experiment).parameters()
     meanings = {field.name: field.metadata.get("meaning", "") for field in fields(parameters)}
     for name, _, value in (text.partition("=") for text in settings(run, variant.values)):
-        meaning = meanings.get(name, "")
+        meaning = words.get("meanings", {}).get(name) or meanings.get(name, "")
         if name == "module":
             continue
         yield {"name": name, "value": value, "meaning": meaning[:1].lower() + meaning[1:]}
@@ -104,7 +104,7 @@ def _network(lab: LabSpec, run: LabRun, variant: Variant) -> dict[str, Any]:
     }
 
 
-def _flows(flows: tuple[Flow, ...], words: Mapping[str, str]) -> Iterator[str]:
+def _flows(flows: tuple[Flow, ...], words: Mapping[str, Any]) -> Iterator[str]:
     """Who sends what to whom."""
     shown = flows if len(flows) <= _MOST_FLOWS else flows[:2]
     for flow in shown:
@@ -115,7 +115,7 @@ def _flows(flows: tuple[Flow, ...], words: Mapping[str, str]) -> Iterator[str]:
         yield words["more"].format(len(flows) - len(shown))
 
 
-def answer_kind(lab: LabSpec, question: Question, words: Mapping[str, str]) -> str:
+def answer_kind(lab: LabSpec, question: Question, words: Mapping[str, Any]) -> str:
     """What kind of answer is wanted, in words."""
     if question.kind == "number":
         counted = unit_named(question.unit) == COUNT
@@ -130,4 +130,4 @@ def answer_kind(lab: LabSpec, question: Question, words: Mapping[str, str]) -> s
         spans = run.chosen[:1] if run.one else run.chosen
         sample = " ".join(f"{span.name}={span.values[0]}" for span in spans)
         return words["design"].format(sample)
-    return words[question.kind]
+    return str(words[question.kind])
