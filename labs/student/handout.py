@@ -83,10 +83,11 @@ def _settings(run: LabRun, variant: Variant, words: Mapping[str, Any]) -> Iterat
     parameters = find(run.experiment).parameters()
     meanings = {field.name: field.metadata.get("meaning", "") for field in fields(parameters)}
     for name, _, value in (text.partition("=") for text in settings(run, variant.values)):
-        meaning = words.get("meanings", {}).get(name) or meanings.get(name, "")
         if name == "module":
             continue
-        yield {"name": name, "value": value, "meaning": meaning[:1].lower() + meaning[1:]}
+        own = meanings.get(name, "")
+        meaning = words.get("meanings", {}).get(name) or own[:1].lower() + own[1:]
+        yield {"name": name, "value": value, "meaning": meaning}
 
 
 def _network(lab: LabSpec, run: LabRun, variant: Variant) -> dict[str, Any]:
