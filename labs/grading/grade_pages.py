@@ -16,6 +16,7 @@ from labs.grading.case import Case, exported_points
 from labs.grading.download_report import EMPTY_REPORT, DownloadReport
 from labs.grading.overrides import REST, Overrides
 from labs.grading.roster import Person
+from labs.grading.similar_texts import SimilarSentences, similar_sentences
 from labs.templates.rendering import page_with_script, render
 from topologies import untrusted
 from topologies.data import to_data
@@ -31,17 +32,21 @@ VERDICTS = {
     "empty": "not answered",
     "unreadable": "cannot be read by the program",
     "read": "read by a person",
+    "given": "a prediction made before the run",
+    "late": "not recorded before the run",
     "by hand": "points given by a person",
 }
 _LONGEST_SOURCE = 64 * 1024  # characters on the page
 _WIDELY = 0.2  # of a class
-_CLASSES = {
+CLASSES = {
     "right": "",
     "follows": "",
     "unit": "some",
     "factor": "some",
     "part": "some",
     "by hand": "",
+    "given": "",
+    "late": "none",
     "mistake": "none",
     "wrong": "none",
     "empty": "none",
@@ -123,7 +128,7 @@ def _question(question: Question, cases: Sequence[Case]) -> dict[str, Any]:
             "verdict": VERDICTS[name],
             "count": verdicts[name],
             "share": 100 * verdicts[name] / total,
-            "kind": _CLASSES[name],
+            "kind": CLASSES[name],
         }
         for name in VERDICTS
         if verdicts[name]
@@ -165,7 +170,9 @@ def reading_page(
     context = {
         "lab": lab,
         "names": names,
-        "queue": [(question, answers) for question, answers in queue if answers],
+        "queue": [
+            (question, answers, _alike(question, answers)) for question, answers in queue if answers
+        ],
         "looks": [case for case in cases if case.state == "look"],
         "refused": [case for case in cases if case.refused],
         "rest": REST,
@@ -184,6 +191,16 @@ def _waiting(
         for mark in (case.open if not case.refused else ())
         if mark.question == question.id
     ]
+
+
+def _alike(
+    question: Question, answers: Sequence[tuple[Case, AnswerMark, str, str]]
+) -> list[SimilarSentences]:
+    """What students wrote nearly alike, side by side."""
+    if question.kind != "text":
+        return []
+    texts = {case.student: mark.given for case, mark, _, _ in answers}
+    return similar_sentences(texts, f"{question.ask}\n{question.how}")
 
 
 def _source(question: Question, case: Case) -> str:

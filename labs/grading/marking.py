@@ -128,7 +128,9 @@ class Marker:
         return self._number(question, given[0], answers, empty)
 
     def expected(self, question: Question) -> str:
-        """The answer as a page shows it; empty for what has none."""
+        """The answer as a page shows it, of texts a model; empty for what has none."""
+        if question.kind == "prediction":
+            return ""
         if question.options:
             right = self.key.choices.get(question.id, set())
             return (

@@ -19,7 +19,9 @@ from labs.definition.lab_spec import MOST_READING, LabRun, LabSpec, Range
 from labs.definition.own_parts import OwnParts, chosen_in, parts_of
 from labs.definition.predictions import FILE, read_predictions, record
 from labs.definition.question import Bound, Question
+from labs.grading.grade_pages import CLASSES, VERDICTS
 from labs.grading.marking import Marker
+from labs.grading.similar_texts import similar_sentences
 from labs.instructor.kinds_of_students import KINDS_OF_STUDENTS, spread_of_points
 from labs.instructor.preview import order_of
 from labs.student.checking import check
@@ -225,3 +227,19 @@ def _made_up(lab: LabSpec, key: Key, chance: random.Random) -> dict:
 
 def _kept(bound: Bound) -> float:
     return bound.most if bound.least == float("-inf") else bound.least
+
+
+def test_sentences_that_are_nearly_alike_stand_side_by_side() -> None:
+    texts = {
+        "ann": "The sender was silent for nine seconds in all. I think so.",
+        "ben": "In all the sender was silent for nine long seconds. Something else is here.",
+        "eve": "Without blocks an acknowledgement names the first gap only, and nothing more.",
+    }
+    (pair,) = similar_sentences(texts)
+    assert (pair.student, pair.other) == ("ann", "ben") and 0.7 < pair.share < 1
+    assert similar_sentences({**texts, "ann": texts["eve"]}, texts["eve"]) == []
+
+
+def test_every_verdict_has_its_words_on_every_page() -> None:
+    assert {"given", "late", "right", "part", "mistake", "wrong"} <= VERDICTS.keys()
+    assert VERDICTS.keys() == CLASSES.keys()
