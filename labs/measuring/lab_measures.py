@@ -22,7 +22,7 @@ from analysis.records.problems import Problems
 from analysis.records.row_columns import METRICS
 from analysis.records.run_directory import RunRecord, Trial, read_run
 from analysis.records.socket_samples import by_port
-from labs.measuring.frames import PREFIX, frame_values, line_values
+from labs.measuring.evidence_frames import PREFIX, frame_values, line_values
 from topologies import untrusted
 from topologies.errors import TcplabError
 

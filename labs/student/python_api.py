@@ -12,7 +12,7 @@ from labs.definition.answer_sheet import read_sheet
 from labs.definition.assignment import ANSWERS, Assignment, read_assignment
 from labs.definition.course import SELF_STUDY, student_id, variant, variant_from
 from labs.definition.lab_runs import run_folder
-from labs.measuring.frames import PREFIX
+from labs.measuring.evidence_frames import PREFIX
 from labs.measuring.lab_measures import Values, values_of
 from labs.student import checking, packing, starting
 from labs.student.student_runs import carry_out_run, runs_to_make
