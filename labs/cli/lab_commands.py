@@ -105,10 +105,17 @@ def run_command(folder: Path, testbed: str, again: bool) -> None:
 
     with one_clear_message():
         assignment = read_assignment(folder)
-        for run in runs_to_make(assignment, again):
-            click.echo(f"{run.name}: {run.experiment} ...", err=True)
-            place = carry_out_run(assignment, run, testbed, ready_lab)
-            click.echo(f"{run.name}: {place}")
+        made = 0
+        try:
+            for run in runs_to_make(assignment, again):
+                click.echo(f"{run.name}: {run.experiment} ...", err=True)
+                place = carry_out_run(assignment, run, testbed, ready_lab)
+                click.echo(f"{run.name}: {place}")
+                made += 1
+        except UsageError as waits:
+            if not made:
+                raise
+            click.echo(str(waits))
         click.echo(f"Now the questions: {folder / 'answers.toml'}")
 
 

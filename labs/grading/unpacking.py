@@ -17,6 +17,7 @@ from pathlib import Path
 from labs.definition.assignment import ANSWERS, FILE
 from labs.definition.handed_in_pictures import LARGEST as LARGEST_PICTURE
 from labs.definition.lab_runs import FOLDER
+from labs.definition.predictions import FILE as PREDICTIONS
 from labs.grading.archives import (
     AGAIN,
     PACK,
@@ -46,7 +47,8 @@ _BY_MACHINE = re.compile(
 
 def wanted(name: str) -> bool:
     """Whether a hand-in has a file of that name."""
-    return name in (FILE, ANSWERS) or bool(_RUN.fullmatch(name)) or bool(_BESIDE.fullmatch(name))
+    own = name in (FILE, ANSWERS, PREDICTIONS)
+    return own or bool(_RUN.fullmatch(name)) or bool(_BESIDE.fullmatch(name))
 
 
 def by_machine(name: str) -> bool:

@@ -22,6 +22,7 @@ from labs.definition.question import Bound, Question
 from labs.grading.grade_pages import CLASSES, VERDICTS
 from labs.grading.marking import Marker
 from labs.grading.similar_texts import similar_sentences
+from labs.grading.unpacking import wanted
 from labs.instructor.kinds_of_students import KINDS_OF_STUDENTS, spread_of_points
 from labs.instructor.preview import order_of
 from labs.student.checking import check
@@ -243,3 +244,7 @@ def test_sentences_that_are_nearly_alike_stand_side_by_side() -> None:
 def test_every_verdict_has_its_words_on_every_page() -> None:
     assert {"given", "late", "right", "part", "mistake", "wrong"} <= VERDICTS.keys()
     assert VERDICTS.keys() == CLASSES.keys()
+
+
+def test_what_was_predicted_is_a_file_of_the_hand_in() -> None:
+    assert wanted(FILE) and not wanted(f"elsewhere/{FILE}")

@@ -22,6 +22,7 @@ WIDE = {
     "*/templates/*": "white space of a template is white space of a page",
     "analysis/graphs/page/page.html": "the same",
     "*.j2": "white space of a template is white space of a handout",
+    "labs/*/lab.toml": "a range of a lab is one line",
     "labs/*/text/*": "a text of a lab is one line",
     "labs/templates/*/words.toml": "the same",
     "labs/grading/moodle_headings.toml": "a language is a line",
