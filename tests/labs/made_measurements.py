@@ -207,8 +207,13 @@ LABS = {
             ("first", "reno", "server.rate"): 3e3,
             ("first", "reno", "frame.h1-eth0.syn.1"): 0.01,
             ("first", "reno", "frame.h1-eth0.syn_ack.2"): 0.2,
+            ("first", "reno", "frame.h2-eth0.syn.1"): 0.0,
+            ("first", "reno", "frame.h2-eth0.syn_ack.2"): 0.001,
         },
-        ({("first", "reno", "server.rate"): 0.0},),
+        (
+            {("first", "reno", "server.rate"): 0.0},
+            {("first", "reno", "frame.h2-eth0.syn_ack.2"): 0.15},
+        ),
         right={"whose_capture": {"at_once"}},
     ),
 }
