@@ -33,8 +33,8 @@ PREDICTED = {
     "predict_why": "It knows which segments are missing and need not wait.",
 }
 """Recorded before the first run."""
-LATER = {"change", "predict_change", "change_effect", "compare"}
-"""Questions about the second run, which the class does not make: it would take twice as long."""
+LATER = {"changed", "change", "predict_change", "change_effect", "compare"}
+"""The second run and its questions, which the class does not make: it would take twice as long."""
 
 
 @dataclass
