@@ -79,8 +79,11 @@ def _page(found: LabPreview) -> Iterator[str]:
         yield f"| `{question.id}` | {question.points} | {question.kind} | {spread} |"
     yield "\n## Five kinds of students\n\nPercent of the points, least to most over the variants.\n"
     yield "| kind | least | median | most |\n| --- | --- | --- | --- |"
-    for kind, points in spread_of_points(found.markers).items():
+    earned = spread_of_points(found.markers)
+    for kind, points in earned.items():
         yield f"| {kind} | {min(points):.0f} | {median(points):.0f} | {max(points):.0f} |"
+    everywhere = "in every variant" if order_of(earned) else "**not in every variant**"
+    yield f"\nThey come in this order {everywhere}."
     yield "\n## The key of the first student\n"
     for number, question in enumerate(lab.questions, 1):
         answer = found.markers[0].expected(question) or question.rubric or "as it was given"
