@@ -120,15 +120,16 @@ def answer_kind(lab: LabSpec, question: Question, words: Mapping[str, Any]) -> s
     """What kind of answer is wanted, in words."""
     if question.kind == "number":
         counted = unit_named(question.unit) == COUNT
-        return words["count"] if counted else words["number"].format(question.unit)
+        kind = words["count"] if counted else words["number"].format(question.unit)
+        return str(kind)
     if question.kind == "prediction" and not question.options:
-        return words["reason"].format(LEAST_WORDS)
+        return str(words["reason"]).format(LEAST_WORDS)
     if question.kind == "evidence":
         file = "line" if question.capture.endswith(".sockets") else "evidence"
-        return words[file].format(question.capture, question.run)
+        return str(words[file]).format(question.capture, question.run)
     if question.kind == "design":
         run = next(run for run in lab.runs if run.name == question.run)
         spans = run.chosen[:1] if run.one else run.chosen
         sample = " ".join(f"{span.name}={span.values[0]}" for span in spans)
-        return words["design"].format(sample)
+        return str(words["design"]).format(sample)
     return str(words[question.kind])
