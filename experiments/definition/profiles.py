@@ -172,6 +172,8 @@ LINUX_2_4 = Profile(
             " module, the row of 0 %, 12.4 s.",
         ),
     ),
+    "At 10 % dropped Linux 3.13 takes 236 s where these settings on Linux 7.2 take 394 (medians of"
+    " six seeds).",
 )
 
 
