@@ -129,7 +129,13 @@ _SMALL_QUEUES = PeriodSetting(
     "What a connection may have in its own host's queues in Red Hat's 3.10, which was published;"
     " 4 MiB today.",
 )
-LINUX_3_10 = Profile("Linux 3.10", (_NO_RACK, _SMALL_QUEUES), (_GIGABIT_ETHERNET, _OWN_NETEM))
+LINUX_3_10 = Profile(
+    "Linux 3.10",
+    (_NO_RACK, _SMALL_QUEUES),
+    (_GIGABIT_ETHERNET, _OWN_NETEM),
+    "With SACK and 5 % loss Linux 3.13 has 16.5 Mbit/s where these settings on Linux 7.2 give 22.4"
+    " (medians of six seeds, 30 s), and 4.4 has 80 to 94 (four seeds).",
+)
 DROPPER = "topology.links.1.rightward.bandwidth"
 """The setting of the rate at which the dropping router sends on."""
 LINUX_2_4 = Profile(
@@ -166,6 +172,8 @@ LINUX_2_4 = Profile(
             " module, the row of 0 %, 12.4 s.",
         ),
     ),
+    "At 10 % dropped Linux 3.13 takes 236 s where these settings on Linux 7.2 take 394 (medians of"
+    " six seeds).",
 )
 
 

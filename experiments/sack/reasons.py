@@ -20,8 +20,8 @@ REASONS = (
     ),
     (
         "min win adv",
-        "Linux before 4.20 offered ten segments at first, 14480 bytes; since then it offers 64 KB"
-        " or more (tcp_init_buffer_space and tcp_select_initial_window).",
+        "The published receiver offered ten segments at first, 14480 bytes; today's Linux offers 64"
+        " KB or more (tcp_init_buffer_space and tcp_select_initial_window).",
     ),
     # iperf of the time marked 27 and 36 segments as the end of what it wrote, ours more.
     ("pushed data pkts", ""),

@@ -70,7 +70,14 @@ def test_a_port_that_nothing_entered_proves_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("sampled", "held"),
-    [(["bbr"], True), (["cubic"], False), (["bbr", "cubic"], False), ([], False)],
+    [
+        (["bbr"], True),
+        (["cubic"], False),
+        (["bbr", "cubic"], False),
+        ([], False),
+        (["", "bbr"], True),  # an old kernel's half-open socket
+        ([""], False),
+    ],
 )
 def test_the_congestion_control_is_that_of_every_sample(
     tmp_path: Path, sampled: list[str], held: bool
