@@ -287,6 +287,47 @@ def test_a_share_that_is_not_zero_is_not_written_as_zero(part: float, text: str)
     assert short_numbers.share(part, 1000) == text
 
 
+@pytest.mark.parametrize(
+    ("nanoseconds", "text"),
+    [
+        (299_000_000_000, "299,000 ms"),
+        (999_960_000, "1,000 ms"),
+        (99_960_000, "100 ms"),
+        (1_234_000, "1.23 ms"),
+        (12, "0.000012 ms"),
+    ],
+)
+def test_times_have_no_power_of_ten(nanoseconds: int, text: str) -> None:
+    assert short_numbers.milliseconds(nanoseconds) == text
+
+
+def test_long_round_trips_of_many_connections_are_written_out(tmp_path: Path) -> None:
+    capture = MadeCapture()
+    for port in range(5):
+        flow = capture.flow(ports=(40000 + port, 80)).open()
+        flow.a.send(1.0)
+        flow.b.ack(300.0)
+    assert "e+0" not in analyze(capture.write(tmp_path)).output
+
+
+def test_repeated_syns_and_the_time_that_they_took_are_shown(tmp_path: Path) -> None:
+    capture = MadeCapture()
+    flow = capture.flow()
+    for at in (0.0, 1.0, 3.0):
+        flow.a.syn(at)
+    flow.b.syn(3.04)
+    flow.a.ack(3.041)
+    flow.a.send(3.05)
+    opened = row_of(analyze(capture.write(tmp_path)).output, "Opened by")
+    assert opened == "Opened by 10.0.0.1:40000 in 3.04 s; its SYN was sent 3 times."
+
+
+def test_help_calls_the_program_as_it_was_typed() -> None:
+    words = ["-m", "experiments.cli.main", "analyze", "--help"]
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("Usage: ./tcplab analyze ")
+
+
 def test_an_address_of_six_is_told_from_its_port() -> None:
     row = dict(flows.read(BOTH[0]).connections.row(0, named=True)) | {"host_a": "fe80::1"}
     assert connection(row).directions[0].source == "[fe80::1]:37544"

@@ -30,6 +30,7 @@ pub mod step;
 pub mod stream;
 pub mod tcp_options;
 pub mod whole_packets;
+pub mod window_offer;
 
 #[cfg(feature = "python")]
 mod python;
