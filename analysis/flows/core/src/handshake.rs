@@ -13,8 +13,8 @@ pub enum Vantage {
 /// One half of the handshake must take this many times the other for the capture to be at an end.
 const NEARER: i64 = 5;
 
-/// When the first SYN, the last SYN and the last SYN-ACK passed, the handshake's halves, and what follows from
-/// them.
+/// When the first SYN, the last SYN and the last SYN-ACK passed, the handshake's halves, and what
+/// follows from them.
 #[derive(Default)]
 pub struct Handshake {
     pub first_syn: Option<i64>,
