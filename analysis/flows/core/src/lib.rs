@@ -20,6 +20,7 @@ pub mod pairs;
 pub mod pcapng_blocks;
 pub mod pipeline;
 pub mod queue;
+pub mod rare_links;
 pub mod restarts;
 pub mod rtt_samples;
 pub mod scoreboard;
