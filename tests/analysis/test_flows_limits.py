@@ -127,6 +127,14 @@ def test_segments_that_the_sender_cuts_itself_are_full(look: Look, size: int) ->
     assert seconds(look, flow, "limited_network") == pytest.approx(10 * TRIP, rel=0.01)
 
 
+def test_full_segments_are_known_without_the_syns(look: Look) -> None:
+    flow = opened()
+    flow.capture.records.clear()
+    for turn in range(10):
+        fill(flow, 1 + turn * TRIP, 4, window=60_000)
+    assert seconds(look, flow, "limited_network") == pytest.approx(10 * TRIP, rel=0.01)
+
+
 def test_while_losses_are_repaired_the_network_limits(look: Look) -> None:
     flow = opened(window=4 * FULL)
     flow.a.burst(1.0, 4, gap=0.0, size=FULL)

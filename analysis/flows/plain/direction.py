@@ -217,7 +217,8 @@ class SenderState:
         agreed = min(self.mss or peer.mss, peer.mss or self.mss) or _SMALLEST_MSS
         if payload > agreed:
             stamps = _STAMPS if self.timestamped else 0
-            return is_pushed and payload % max(agreed - stamps, 1) != 0
+            is_known = self.mss > 0 or peer.mss > 0
+            return is_known and is_pushed and payload % max(agreed - stamps, 1) != 0
         least = max(agreed - _OPTIONS, 0)
         return payload < (min(least, self.cut) if self.cut else least)
 

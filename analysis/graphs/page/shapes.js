@@ -45,12 +45,13 @@ function extentOf(values) {
 }
 
 // The growing sum's steepness in equal bins that suit the zoom. None is shorter than a millisecond,
-// nor than EVEN steps of the sum usually take here: a bin with a step more or less would show
-// pulses that are not there.
+// nor, as long as 30 are seen, than EVEN steps of the sum usually take here: a bin with a step more
+// or less would show pulses that are not there.
 function rates(layer, left, right) {
   const [from, to] = visible(layer, left, right);
   const usual = (layer.x[to - 1] - layer.x[from]) / Math.max(1, to - 1 - from);
-  const bin = roundStep(Math.max(1e6, (right - left) / 150, EVEN * usual));
+  const span = right - left;
+  const bin = roundStep(Math.max(1e6, span / 150, Math.min(EVEN * usual, span / 30)));
   const first = Math.floor(Math.max(left, layer.x[0] - bin) / bin);
   const last = Math.ceil(Math.min(right, layer.x[layer.x.length - 1]) / bin);
   const values = [];

@@ -258,7 +258,8 @@ impl Direction {
         };
         if payload > agreed {
             let stamps = if self.timestamped { STAMPS } else { 0 };
-            return is_pushed && payload % agreed.saturating_sub(stamps).max(1) != 0;
+            let is_known = self.mss > 0 || peer.mss > 0;
+            return is_known && is_pushed && payload % agreed.saturating_sub(stamps).max(1) != 0;
         }
         let least = agreed.saturating_sub(OPTIONS);
         payload < if self.cut > 0 { least.min(self.cut) } else { least }
