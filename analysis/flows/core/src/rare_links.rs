@@ -40,8 +40,8 @@ pub fn cisco_hdlc(bytes: &[u8]) -> Option<usize> {
     matches!(pair(bytes.get(..4)?, 2), 0x0800 | 0x86dd).then_some(4)
 }
 
-/// Frame Relay: an address of two to four bytes, of which the last is odd, then an identifier of the
-/// protocol (RFC 2427), or Cisco's EtherType.
+/// Frame Relay: an address of two to four bytes, of which the last is odd, then an identifier of
+/// the protocol (RFC 2427), or Cisco's EtherType.
 pub fn frame_relay(bytes: &[u8]) -> Option<usize> {
     let at = bytes.iter().take(4).position(|byte| byte & 1 == 1)? + 1;
     let padded = if bytes.get(at..at + 2)? == [3, 0] { at + 1 } else { at };
