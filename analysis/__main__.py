@@ -194,5 +194,14 @@ def _named_on_stdin() -> Path:
     return Path(name)
 
 
-if __name__ == "__main__":
+def _start() -> None:
+    """A command that `tcplab` has become is called in its help as it was typed."""
+    typed, name = os.environ.pop("TCPLAB_COMMAND", None), next(iter(sys.argv[1:]), "")
+    command = main.get_command(click.Context(main), name) if typed else None
+    if command:
+        command.main(sys.argv[2:], prog_name=typed)
     main()
+
+
+if __name__ == "__main__":
+    _start()

@@ -113,11 +113,14 @@ def _fields(
 def _tidied(printed: str, name: str) -> str:
     """What tcptrace prints, but times with all their zeros and IPv6 addresses without.
 
-    It pads no times, and all addresses.
+    It pads no times, and all addresses, and prints `:0001` for ::1.
     """
     if name in _TIMES:
         return f"{tcptrace.seconds(printed):.6f}"
-    return str(ipaddress.ip_address(printed)) if name in _HOSTS else printed
+    if name not in _HOSTS:
+        return printed
+    begins_with_one_colon = printed.startswith(":") and not printed.startswith("::")
+    return str(ipaddress.ip_address(f":{printed}" if begins_with_one_colon else printed))
 
 
 def _split(column: str) -> tuple[str, str]:

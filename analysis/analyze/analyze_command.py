@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from analysis.analyze import written_files
+from analysis.analyze.chosen_connections import ConnectionChoice, only
 from analysis.flows.reader import Engine, Reading, read
 from topologies.errors import TcplabError, UsageError
 
@@ -30,9 +31,16 @@ class AnalyzeOptions:
     compatible: bool
     partial: bool
     connection: tuple[int, ...]
+    host: tuple[str, ...]
+    port: tuple[int, ...]
+    where: str | None
     match: bool
     mss: int | None
     align: bool
+
+    @property
+    def choice(self) -> ConnectionChoice:
+        return ConnectionChoice(self.connection, self.host, self.port, self.where)
 
     @property
     def packets(self) -> bool:
@@ -60,6 +68,25 @@ class AnalyzeOptions:
     multiple=True,
     metavar="N",
     help="Show, write and draw connection N alone; may be given several times.",
+)
+@click.option(
+    "--host",
+    multiple=True,
+    metavar="ADDRESS",
+    help="Connections of this address or network (10.0.0.0/8) alone; several times: of any.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    multiple=True,
+    metavar="N",
+    help="Connections with this port at either end alone; several times: with any.",
+)
+@click.option(
+    "--where",
+    metavar="CONDITION",
+    help="Connections alone that fulfil a condition on the columns, in SQL:"
+    " 'retransmissions_a2b > 10 and connect_time > 1e9'.",
 )
 @click.option(
     "--match",
@@ -125,7 +152,7 @@ def _analyze(paths: Sequence[Path], options: AnalyzeOptions) -> int:
     labels, faults, data = written_files.labels(paths), [], []
     for path, label in zip(paths, labels, strict=True):
         capture = _read(path, options)
-        reading = written_files.only(capture, options.connection) if options.connection else capture
+        reading = options.choice.of(capture) if options.choice else capture
         faults += _faults(reading)
         data += [written_files.as_data(reading)] if options.as_json else []
         _show(reading, options, console, capture.connections.height)
@@ -223,18 +250,16 @@ def _both(paths: Sequence[Path], options: AnalyzeOptions, console: Console) -> i
     from analysis.flows.both_ends import match_readings
 
     readings = [_read(path, options) for path in paths]
-    if options.connection:
-        readings[0] = written_files.only(readings[0], options.connection)
+    if options.choice:
+        readings[0] = options.choice.of(readings[0])
     matched = match_readings(readings[0], readings[1], options.mss, options.align)
     if not matched:
         raise TcplabError(
             "The two captures have no TCP connection in common.",
             "Both must see the same addresses and ports (no NAT between them).",
         )
-    if options.connection:  # numbered as in the first capture
-        readings[1] = written_files.only(
-            readings[1], [connection.far["connection"] for connection in matched]
-        )
+    if options.choice:  # numbered as in the first capture
+        readings[1] = only(readings[1], [connection.far["connection"] for connection in matched])
     faults = [sentence for reading in readings for sentence in _faults(reading)]
     if not options.as_json:
         both_captures.show(matched, console)

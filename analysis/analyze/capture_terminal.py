@@ -69,6 +69,8 @@ def _block(facts: ConnectionFacts, console: Console) -> None:
         )
     )
     console.print(Text(f"{facts.vantage} {short_numbers.seconds(facts.duration)}, {facts.ended}."))
+    if facts.opened:
+        console.print(Text(facts.opened))
     if not facts.shown:
         console.print("No data was captured.")
         return
@@ -191,7 +193,7 @@ def _line(facts: ConnectionFacts) -> tuple[str, ...]:
     direction = facts.directions[0]
     has_round_trips = direction.place != "receiver" and direction["rtt_samples"]
     rtt = (
-        [f"{(direction[name] or 0) / 1e6:.3g}" for name in ("rtt_p50", "rtt_p95")]
+        [short_numbers.digits((direction[name] or 0) / 1e6) for name in ("rtt_p50", "rtt_p95")]
         if has_round_trips
         else [short_numbers.NOTHING]
     )

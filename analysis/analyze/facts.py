@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from analysis.analyze import short_numbers
 from analysis.flows.columns import RETRANSMISSIONS
 
 Row = Mapping[str, Any]
@@ -118,6 +119,18 @@ class ConnectionFacts:
         main = self.directions[0]
         role = "sender" if main.source == end else "receiver"
         return f"Captured at {end}, the {role} (by the {self.row['vantage_source']})."
+
+    @property
+    def opened(self) -> str:
+        """Who opened it, in what time and with how many SYNs; empty if the capture lacks that."""
+        syns, answers = int(self.row["syns_a2b"]), int(self.row["syns_b2a"])
+        if not syns or not answers:
+            return ""
+        took, again = self.row["connect_time"], []
+        again += [f"its SYN was sent {syns} times"] if syns > 1 else []
+        again += [f"the answer was sent {answers} times"] if answers > 1 else []
+        within = "" if took is None else f" in {short_numbers.seconds(took)}"
+        return "; ".join([f"Opened by {_end(self.row, 'a')}{within}", *again]) + "."
 
     @property
     def ended(self) -> str:

@@ -39,13 +39,13 @@ def seconds(nanoseconds: int) -> str:
     """A duration: `18.9 s`, `80.2 ms`, `41 us`."""
     for unit in ("s", "ms", "us"):
         if nanoseconds >= TIMES[unit]:
-            return f"{_digits(nanoseconds / TIMES[unit])} {unit}"
+            return f"{digits(nanoseconds / TIMES[unit])} {unit}"
     return f"{nanoseconds} ns" if nanoseconds else "0 s"
 
 
 def milliseconds(nanoseconds: int | None) -> str:
     """Always in ms, so that a column can be compared."""
-    return NOTHING if nanoseconds is None else f"{_digits(nanoseconds / TIMES['ms'])} ms"
+    return NOTHING if nanoseconds is None else f"{digits(nanoseconds / TIMES['ms'])} ms"
 
 
 def share(part: float, whole: float) -> str:
@@ -57,12 +57,12 @@ def share(part: float, whole: float) -> str:
 def _scaled(value: float, unit: str) -> str:
     for letter, step in _STEPS:
         if value >= step:
-            return f"{_digits(value / step)} {letter}{unit}"
+            return f"{digits(value / step)} {letter}{unit}"
     return f"{value:.0f} {unit}"
 
 
-def _digits(value: float) -> str:
-    """Three, without zeros behind the point."""
-    if value >= 100:
+def digits(value: float) -> str:
+    """Three, without zeros behind the point and never with a power of ten."""
+    if round(value, 1) >= 100:
         return f"{value:,.0f}"
-    return f"{value:.3g}"
+    return f"{value:.3g}" if value >= 0.001 or not value else f"{value:.6f}".rstrip("0")

@@ -5,13 +5,11 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from analysis.analyze import short_numbers
 from analysis.analyze.doubts import doubts
 from analysis.flows import Reading
 from analysis.rendering import page_files
@@ -46,19 +44,6 @@ def as_data(reading: Reading) -> dict[str, Any]:
     facts: dict[str, Any] = {**vars(reading.file), "link_types": list(reading.file.link_types)}
     rows = [_finite(row) for row in reading.connections.iter_rows(named=True)]
     return {"file": facts, "doubts": doubts(reading), "connections": rows}
-
-
-def only(reading: Reading, numbers: Sequence[int]) -> Reading:
-    """The reading with these connections alone. Raises UsageError for one that it has not."""
-    missing = sorted(set(numbers) - set(reading.connections["connection"]))
-    if missing:
-        height = reading.connections.height
-        has = f"It has {height:,}, numbered from 1." if height else "No TCP connection is in it."
-        words = short_numbers.listed([str(number) for number in missing])
-        raise UsageError(f"{reading.file.path} has no connection {words}.", has)
-    chosen = pl.col("connection").is_in(list(numbers))
-    packets = None if reading.packets is None else reading.packets.filter(chosen)
-    return replace(reading, connections=reading.connections.filter(chosen), packets=packets)
 
 
 def not_drawn(connections: int, wanted: Collection[str]) -> list[str]:

@@ -3,7 +3,7 @@
 A packet is recognised by what the network leaves alone: its bytes (`sequence`, `payload`),
 `acknowledgement`, both timestamps and `ip_id`. Retransmissions carry the same bytes, but a new
 IP-ID or timestamp. If a sender gives neither (IPv6 without timestamps), equal packets are told
-apart by when they can have been sent.
+apart by when they can have been sent. So are packets whose timestamps a capture has cut off.
 
 Clocks are taken as they are. In the lab both ends read one clock; elsewhere ask for `align_clocks`.
 """
@@ -22,7 +22,7 @@ from topologies.errors import TcplabError
 FLOW = "flow"
 """The column of the flows in `arrivals` and `delays`: packets of two flows never match."""
 _KEY = (FLOW, "sequence", "payload", "acknowledgement", "timestamp", "echo", "ip_id", "mark")
-_SYN_RST, _FIN = 0x06, 0x01
+_SYN_RST, _SYN, _FIN = 0x06, 0x02, 0x01
 _ADDED = (FLOW, "mark", "place")
 
 
@@ -202,7 +202,9 @@ def _paired(sent: pl.DataFrame, arrived: pl.DataFrame) -> pl.DataFrame:
     """
     columns = (*_KEY, "time", "place", "number")
     both = _counted(
-        pl.concat([sent.select(*columns, there=False), arrived.select(*columns, there=True)])
+        _without_cut_stamps(
+            pl.concat([sent.select(*columns, there=False), arrived.select(*columns, there=True)])
+        )
     )
     left = both.filter(~pl.col("there")).select("key", "turn", "place", sent="time")
     right = both.filter("there").select(
@@ -215,6 +217,18 @@ def _paired(sent: pl.DataFrame, arrived: pl.DataFrame) -> pl.DataFrame:
     nearest = _nearest(left, right.filter(~(once | even) & (pl.col("of") > 1)), _whole(delay) or 0)
     wanted = ("place", "arrival_place", "arrival", "arrived")
     return pl.concat([pairs.select(wanted), nearest.select(wanted)]).sort("arrival_place")
+
+
+def _without_cut_stamps(both: pl.DataFrame) -> pl.DataFrame:
+    """Without timestamps that only one capture has, because the other one's packets are shorter.
+
+    In a SYN they stand last of the options, in other packets first, so a SYN's are left out always.
+    """
+    not_syn = pl.col("mark") & _SYN == 0
+    has_them = pl.col("timestamp").is_not_null() & not_syn
+    kept = [(has_them & (pl.col("there") == there)).any().over(FLOW) for there in (False, True)]
+    names = ("timestamp", "echo")
+    return both.with_columns(pl.when(not_syn, *kept).then(name).alias(name) for name in names)
 
 
 def _counted(both: pl.DataFrame) -> pl.DataFrame:

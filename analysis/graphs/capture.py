@@ -116,6 +116,11 @@ class CaptureDirection:
         return int((self.sent.high - self.sent.low).sum())
 
 
+def resolution(capture: Capture) -> int:
+    """The capture's clock in ns: 1000 if all times are whole microseconds, otherwise 1."""
+    return 1000 if bool((capture.packets["time"] % 1000 == 0).all()) else 1
+
+
 def directions(
     capture: Capture, start: int | None = None, most: int | None = None
 ) -> list[CaptureDirection]:

@@ -10,7 +10,8 @@ from analysis.graphs.layers import Axis, Graph, Layer, graph
 RATE = Axis("rate", "bit/s", 8e9, zero=True)
 """Steepness in bytes per ns, shown in bit/s."""
 CAPTION = (
-    "Rates are averages over short equal times, which become shorter as you zoom in. Throughput"
+    "Rates are averages over short equal times, which become shorter as you zoom in, down to some"
+    " ten segments. Throughput"
     " counts payload each time that it is sent; goodput counts each byte once, when it is"
     " acknowledged."
 )

@@ -11,7 +11,7 @@ import numpy as np
 
 from analysis import rendering
 from analysis.graphs.all_graphs import DirectionView, Samples, views
-from analysis.graphs.capture import Capture
+from analysis.graphs.capture import Capture, resolution
 from analysis.graphs.layers import Axis, Graph, Layer
 from analysis.graphs.looks import LOOKS, SERIES
 from analysis.graphs.mark_rows import merged
@@ -22,9 +22,11 @@ MOST_CONNECTIONS = 64
 MOST_SEGMENTS = 1_000_000
 """Segments up to which each has its own mark.
 
-Beyond, runs of neighbours are stored as one, with the same size in mind: about a third as many
-marks, since graphs then have no times in common. The page stays below 5 MB.
+Beyond, runs of neighbouring strokes, dots and arrows are stored as one. Lines and rates are of
+all segments at every zoom.
 """
+_WHOLE = ("line", "stairs", "rate")
+"""Shapes that are stored whole."""
 FINE_SEGMENTS = 100_000
 """Segments up to which times are kept to the nanosecond; with more, to the microsecond."""
 
@@ -72,6 +74,7 @@ def document(captures: Sequence[Capture], samples: Samples | None = None) -> dic
         "views": shown,
         "graphs": writer.graphs,
         "columns": writer.columns.stored,
+        "resolution": max([_step(segments), *map(resolution, captures)]),
         "notes": _notes(captures, segments),
     }
 
@@ -100,7 +103,8 @@ def _notes(captures: Sequence[Capture], segments: int) -> list[str]:
     if segments > MOST_SEGMENTS:
         notes.append(
             f"There are {segments:,} segments. Beyond some zoom, one mark stands for up to"
-            f" {4 * _run(segments)} neighbours. Every retransmission has its own."
+            f" {4 * _run(segments)} neighbours. Lines and rates are of all segments, and every"
+            " retransmission has its own mark."
         )
     return notes
 
@@ -158,7 +162,8 @@ class _PageWriter:
         return self._places[id(graph)]
 
     def _layer(self, layer: Layer, graph: Graph) -> dict[str, Any]:
-        short = merged(layer, self._run) if graph.over_time else layer
+        is_thinned = graph.over_time and layer.shape not in _WHOLE
+        short = merged(layer, self._run) if is_thinned else layer
         put, across, up = self.columns.put, self._rounding(graph.x), self._rounding(graph.y)
         columns = {"x": put(short.x, across), "y": put(short.y, up)}
         if short.top is not None:

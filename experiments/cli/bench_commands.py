@@ -49,20 +49,29 @@ def bench_scale(quick: bool) -> None:
 
 @bench.command("analysis", context_settings={"ignore_unknown_options": True}, add_help_option=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def bench_analysis(arguments: tuple[str, ...]) -> None:
+@click.pass_context
+def bench_analysis(context: click.Context, arguments: tuple[str, ...]) -> None:
     """What reading a capture costs, ours beside tcptrace and others."""
-    os.execv(sys.executable, command("analysis", "bench", *arguments))
+    _become(context, "bench", *arguments)
 
 
 @click.command(context_settings={"ignore_unknown_options": True}, add_help_option=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def analyze(arguments: tuple[str, ...]) -> None:
+@click.pass_context
+def analyze(context: click.Context, arguments: tuple[str, ...]) -> None:
     """What TCP did in any capture: analyze trace.pcap; --out FOLDER adds graphs and tables."""
-    os.execv(sys.executable, command("analysis", "analyze", *arguments))
+    _become(context, "analyze", *arguments)
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, shell_complete=folders_of_runs)
-def report(arguments: tuple[str, ...]) -> None:
+@click.pass_context
+def report(context: click.Context, arguments: tuple[str, ...]) -> None:
     """Make the report of a finished run again: report runs/sack/latest."""
-    os.execv(sys.executable, command("analysis", "report", *arguments))
+    _become(context, "report", *arguments)
+
+
+def _become(context: click.Context, *words: str) -> None:
+    """Become a command of analysis, whose help calls it as it was typed here."""
+    typed = os.environ | {"TCPLAB_COMMAND": context.command_path}
+    os.execve(sys.executable, command("analysis", *words), typed)

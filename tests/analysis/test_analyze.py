@@ -125,6 +125,58 @@ def test_a_call_that_makes_no_sense_ends_with_2_before_anything_is_read(
     assert (result.exit_code, sentence in result.output) == (2, True), result.output
 
 
+def _several(folder: Path) -> Path:
+    """Three connections: the second repeats a segment, the third has addresses of version six."""
+    capture = MadeCapture()
+    for number, hosts in enumerate(
+        [("10.1.0.1", "10.0.0.9")] * 2 + [("2001:db8::1", "2001:db8::2")]
+    ):
+        flow = capture.flow(hosts=hosts, ports=(40_000 + number, 443 if number else 80)).open()
+        flow.a.send(0.1)
+        if number == 1:
+            flow.a.send(0.4, seq=1)
+        flow.b.ack(0.5)
+    return capture.write(folder)
+
+
+@pytest.mark.parametrize(
+    ("words", "numbers"),
+    [
+        (("--host", "10.1.0.0/16"), [1, 2]),
+        (("--host", "2001:DB8:0::1"), [3]),
+        (("--port", "443"), [2, 3]),
+        (("--port", "443", "--port", "40000"), [1, 2, 3]),
+        (("--host", "10.0.0.9", "--port", "443"), [2]),
+        (("--where", "retransmissions_a2b > 0 and port_b = 443"), [2]),
+        (("--connection", "1", "--connection", "3", "--where", "port_b < 443"), [1]),
+    ],
+)
+def test_connections_are_chosen_by_ends_and_columns(
+    tmp_path: Path, words: tuple[str, ...], numbers: list[int]
+) -> None:
+    result = analyze(_several(tmp_path), "--json", *words)
+    assert result.exit_code == 0, result.output
+    (capture,) = json.loads(result.stdout)["captures"]
+    assert [row["connection"] for row in capture["connections"]] == numbers
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "sentence"),
+    [
+        (("--host", "example"), 2, "--host example is no address."),
+        (("--where", "nothing > 3"), 2, "is no condition on the columns"),
+        (("--where", "port_a >"), 2, "is no condition on the columns"),
+        (("--where", "port_a"), 2, "is no condition on the columns"),
+        (("--port", "81"), 1, "It has 3 connections"),
+    ],
+)
+def test_a_choice_that_fits_nothing_is_one_sentence(
+    tmp_path: Path, words: tuple[str, ...], status: int, sentence: str
+) -> None:
+    result = analyze(_several(tmp_path), *words)
+    assert (result.exit_code, sentence in result.output) == (status, True), result.output
+
+
 def test_an_empty_capture_of_other_traffic_says_so(tmp_path: Path) -> None:
     capture = MadeCapture()
     capture.add(0.1, b"\x45" + bytes(7) + b"\x40\x11" + bytes(18))  # UDP
@@ -285,6 +337,47 @@ def test_sizes_have_three_digits(value: int, text: str) -> None:
 )
 def test_a_share_that_is_not_zero_is_not_written_as_zero(part: float, text: str) -> None:
     assert short_numbers.share(part, 1000) == text
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "text"),
+    [
+        (299_000_000_000, "299,000 ms"),
+        (999_960_000, "1,000 ms"),
+        (99_960_000, "100 ms"),
+        (1_234_000, "1.23 ms"),
+        (12, "0.000012 ms"),
+    ],
+)
+def test_times_have_no_power_of_ten(nanoseconds: int, text: str) -> None:
+    assert short_numbers.milliseconds(nanoseconds) == text
+
+
+def test_long_round_trips_of_many_connections_are_written_out(tmp_path: Path) -> None:
+    capture = MadeCapture()
+    for port in range(5):
+        flow = capture.flow(ports=(40000 + port, 80)).open()
+        flow.a.send(1.0)
+        flow.b.ack(300.0)
+    assert "e+0" not in analyze(capture.write(tmp_path)).output
+
+
+def test_repeated_syns_and_the_time_that_they_took_are_shown(tmp_path: Path) -> None:
+    capture = MadeCapture()
+    flow = capture.flow()
+    for at in (0.0, 1.0, 3.0):
+        flow.a.syn(at)
+    flow.b.syn(3.04)
+    flow.a.ack(3.041)
+    flow.a.send(3.05)
+    opened = row_of(analyze(capture.write(tmp_path)).output, "Opened by")
+    assert opened == "Opened by 10.0.0.1:40000 in 3.04 s; its SYN was sent 3 times."
+
+
+def test_help_calls_the_program_as_it_was_typed() -> None:
+    words = ["-m", "experiments.cli.main", "analyze", "--help"]
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("Usage: ./tcplab analyze ")
 
 
 def test_an_address_of_six_is_told_from_its_port() -> None:

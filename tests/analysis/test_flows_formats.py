@@ -112,13 +112,60 @@ def test_headers_between_ipv6_and_tcp_are_stepped_over(
     assert facts(look(conversation(extensions=extensions, **IPV6))) == PLAIN
 
 
-@pytest.mark.parametrize(("link", "head"), [(9, b"\0\x21"), (108, b"\0\0\0\2")])
-def test_links_of_points_and_of_openbsd_s_loopback(look: Look, link: int, head: bytes) -> None:
+MACS, SNAP = bytes(12), b"\xaa\xaa\3\0\0\0\x08\0"
+LABELS = b"\0\1\0\x40\0\2\1\x40"
+"""Two MPLS labels, of which the second is the last."""
+AIR = b"\x08\1\0\0" + bytes(20)
+"""802.11 with data, without quality of service."""
+HEADS = [
+    (9, b"\0\x21"),
+    (108, b"\0\0\0\2"),
+    (1, MACS + b"\x88\x64\x11\0\0\1\0\x30\0\x21"),
+    (1, MACS + b"\x88\x47" + LABELS),
+    (1, MACS + b"\x81\0\0\5\x88\x48" + LABELS),
+    (1, MACS + b"\0\x40" + SNAP),
+    (1, MACS + b"\0\x40" + SNAP[:6] + b"\x88\x47" + LABELS),
+    (104, b"\x0f\0\x08\0"),
+    (107, b"\x18\x41\3\xcc"),
+    (107, b"\x18\x41\3\0\x80\0\0\0\x08\0"),
+    (107, b"\x18\x41\x08\0"),
+    (105, AIR + SNAP),
+    (105, b"\x88\3\0\0" + bytes(26) + b"\0\0" + SNAP),
+    (105, b"\x88\x81\0\0" + bytes(20) + b"\0\0" + bytes(4) + SNAP),
+    (127, b"\0\0\x0a\0\0\0\0\0\0\0" + AIR + SNAP),
+    (192, b"\0\0\x08\0\x69\0\0\0" + AIR + SNAP),
+    (239, b"\2\0\0\0" + b"\x05\0\x0a\0x\0\0\0" + b"\xff\0\x09\0"),
+]
+
+
+@pytest.mark.parametrize(("link", "head"), HEADS)
+def test_headers_of_other_links_are_stepped_over(look: Look, link: int, head: bytes) -> None:
     records = [
         Record(only_connection.time, head + only_connection.data, only_connection.wire + len(head))
         for only_connection in conversation(MadeCapture(RAW)).sorted()
     ]
     assert facts(look(frames.pcap(records, link))) == PLAIN
+
+
+ODD = [
+    (1, MACS + b"\x88\x47" + b"\0\1\0\x40" * 20),
+    (1, MACS + b"\0\x40" + SNAP[:6] + b"\x81\x37"),
+    (104, b"\x0f\0\x80\x35"),
+    (107, b"\x18\x40\2\0\2"),
+    (105, b"\x48\1\0\0" + bytes(20) + SNAP),
+    (105, b"\x08\x41\0\0" + bytes(20) + SNAP),
+    (105, b"\x88\1\0\0" + bytes(20) + b"\x80\0" + SNAP),
+    (192, b"\0\0\x08\0\x01\0\0\0" + AIR + SNAP),
+    (239, b"\2\0\0\0" + b"\0\0\x0a\0" * 80),
+]
+
+
+def test_what_other_links_carry_beside_ip_and_cut_headers_are_left_out(look: Look) -> None:
+    for link, head in (*HEADS, *ODD):
+        sizes = range(len(head) + ((link, head) in ODD))
+        records = [Record(at, head[:at], len(head) + 40) for at in sizes]
+        read = look(frames.pcap(records, link))
+        assert (read.file.fault, read.file.tcp_segments) == (None, 0)
 
 
 def test_the_length_of_a_jumbo_payload_is_in_its_option(look: Look) -> None:

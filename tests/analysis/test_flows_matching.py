@@ -206,3 +206,18 @@ def test_reordering_is_what_its_definition_says(count: int) -> None:
             arrived[place] - arrived[first],
         )
         assert (displacement.octets[place], displacement.n[place]) == (octets[later].sum(), row)
+
+
+@pytest.mark.parametrize("flags", [0x02, 0x10])
+def test_a_capture_of_shorter_packets_invents_no_loss(flags: int) -> None:
+    """A snap length that cuts a SYN's timestamps, or those of all packets."""
+    path = Path()
+    for number in range(5):
+        path.put(10 * number, 1 + 1000 * number, 10 * number + 5, ip_id=number, stamp=number)
+    path.put(60, 5001, ip_id=9, stamp=9)
+    sent, arrived = (frame.with_columns(flags=pl.lit(flags, pl.UInt16)) for frame in path.frames())
+    cut = arrived.with_columns(
+        pl.lit(None, pl.UInt32).alias(name) for name in ("timestamp", "echo")
+    )
+    figures = summary(match(sent, cut, Always()))
+    assert (figures.lost, figures.unsent, figures.delay_median) == (1, 0, 5 * MS)

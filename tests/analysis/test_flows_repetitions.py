@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.analysis.captures import RTT, MadeCapture, MadeFlow, opened
 from tests.analysis.frames import ACK
 from tests.analysis.looking import Look, column, kinds, only_connection, repetitions, sent
@@ -19,6 +21,27 @@ def test_a_keepalive_is_no_retransmission(look: Look) -> None:
     read = look(flow)
     assert repetitions(read) == ["keepalive"]
     assert only_connection(read)["rexmt_data_pkts_a2b"] == 0
+
+
+def test_keepalives_are_known_before_any_data(look: Look) -> None:
+    flow = opened()
+    flow.a.segment(75.0, 0, 0, ACK)
+    flow.b.ack(75.04, to=1)
+    assert repetitions(look(flow)) == ["keepalive"]
+
+
+@pytest.mark.parametrize("first", ["a keep-alive", "an ACK of the other end"])
+def test_keepalives_are_known_in_a_capture_without_syn(look: Look, first: str) -> None:
+    """Nothing but keep-alives: that bytes were sent tells only the answer, of the next number."""
+    flow = MadeCapture().flow()
+    if first != "a keep-alive":
+        flow.b.segment(0.5, 50, 0, ACK, to=1000)
+    for turn in range(1, 6):
+        flow.a.segment(75.0 * turn, 999, 0, ACK, to=50)
+        flow.b.segment(75.0 * turn + 0.04, 50, 0, ACK, to=1000)
+    read = look(flow)
+    forward = first == "a keep-alive"
+    assert repetitions(read, forward) == ["keepalive"] * (4 if forward else 5)
 
 
 def test_a_keepalive_with_a_byte_is_no_retransmission(look: Look) -> None:

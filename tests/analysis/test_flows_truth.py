@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.analysis.captures import RTT, MadeCapture, opened
-from tests.analysis.frames import ACK, CWR, ECE, SYN
+from tests.analysis.frames import ACK, CWR, ECE, RST, SYN
 from tests.analysis.looking import Look, column, only_connection, repetitions, sent
 
 # Sequence numbers, sizes, windows
@@ -88,6 +88,20 @@ def test_a_scale_that_only_one_end_offers_is_not_used(look: Look) -> None:
     flow = opened(scales=(7, None))
     flow.a.ack(0.1, window=100)
     assert column(look(flow), "window")[-1] == 100
+
+
+@pytest.mark.parametrize("scale", [0, 9])
+def test_a_syn_ack_alone_tells_that_windows_are_scaled(look: Look, scale: int) -> None:
+    """RFC 7323, section 2.2: it asks for scaling only if the SYN did. That one's is not known."""
+    flow = MadeCapture().flow(scales=(3, scale))
+    flow.a.next = 1
+    flow.b.syn(0.0)
+    flow.a.ack(0.04, window=100)
+    flow.b.ack(0.1, window=100)
+    read = look(flow)
+    assert column(read, "window") == [512, 100 << scale]
+    assert column(read, "window", forward=False) == [100]
+    assert only_connection(look(flow, compatible=True))["max_win_adv_a2b"] == 512
 
 
 # Beginnings and ends
@@ -204,6 +218,39 @@ def test_four_minutes_of_silence_do_not_split_a_connection(look: Look) -> None:
         == 900_040_000_000
     )
     assert len(look(flow, compatible=True).connections) == 3  # tcptrace splits it
+
+
+def test_a_fin_that_overtakes_data_leaves_a_gap(look: Look) -> None:
+    flow = opened()
+    flow.a.send(0.1)
+    flow.a.fin(0.101, seq=2001)
+    flow.a.send(0.102, seq=1001, stamp=101)
+    read = look(flow)
+    row = only_connection(read)
+    assert repetitions(read) == ["late"]
+    assert (row["reordered_a2b"], row["reordering_packets_a2b"]) == (1, 1)
+    assert (row["ttl_stream_length_a2b"], row["missed_data_a2b"]) == (2000, 0)
+
+
+def test_no_more_is_missed_than_was_sent(look: Look) -> None:
+    """A reset with an old number, behind all data and a FIN."""
+    flow = opened()
+    flow.a.burst(0.1, 3)
+    flow.a.fin(0.2)
+    flow.a.segment(0.3, 1, 0, RST | ACK)
+    row = only_connection(look(flow))
+    assert (row["ttl_stream_length_a2b"], row["missed_data_a2b"]) == (3000, 0)
+
+
+def test_connecting_takes_as_long_as_all_its_syns(look: Look) -> None:
+    flow = MadeCapture().flow()
+    flow.a.syn(0.0)
+    flow.a.syn(1.0)
+    flow.a.syn(3.0)
+    flow.b.syn(3.04)
+    flow.a.ack(3.041)
+    row = only_connection(look(flow))
+    assert (row["connect_time"], row["handshake_outer"]) == (3041 * 10**6, 40 * 10**6)
 
 
 def test_three_hundred_resets_are_three_hundred(look: Look) -> None:

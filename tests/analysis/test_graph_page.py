@@ -9,13 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
-from analysis import graphs
+from analysis import flows, graphs
 from analysis.graphs import fairness, webpage
 from analysis.graphs.looks import KINDS, LOOKS
 from analysis.graphs.page_numbers import PageColumns
 from tests.analysis.browser import CHROMIUM, Page, browser
+from tests.analysis.captures import MadeCapture
 from tests.analysis.made_packets import MSS, Made, both_ends, large
 
 pytestmark = [
@@ -215,7 +217,59 @@ def test_what_is_drawn_as_one_is_said(
     page.run("tcplabGraphs.zoom(5e7, 5.1e7)")
     page.settle()
     note = page.run("document.querySelector('#time_sequence .finest').textContent")
-    assert note == "Beyond this zoom, one mark stands for up to 120 segments."
+    assert note == "Beyond this zoom, one mark stands for up to 30 segments."
+
+
+def test_lines_and_rates_are_of_all_packets_at_every_zoom(
+    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 20 connections whose strokes are thinned: no pulses, and no steps of many ACKs."""
+    monkeypatch.setattr(webpage, "MOST_SEGMENTS", 10_000)
+    capture = MadeCapture()
+    for port in range(20):
+        flow = capture.flow(ports=(40_000 + port, 80)).open(at=port * 1e-5, rtt=0.01)
+        for number in range(1500):  # 1000 bytes each 250 us are 32 Mbit/s
+            flow.a.send(0.1 + number * 250e-6 + port * 1e-5)
+            if number % 2:
+                flow.b.ack(0.11 + number * 250e-6 + port * 1e-5)
+    read = flows.read(capture.write(tmp_path), packets=True)
+    assert read.packets is not None
+    _open(page, tmp_path, [graphs.Capture("made", read.packets, read.connections)])
+    page.run("tcplabGraphs.zoom(1.6e8, 2.4e8)")
+    steps = "layer.y.slice(1).map((y, at) => y - layer.y[at])"
+    layer = (
+        "state.plots.find(plot => plot.graph.key === '{}').layers.find(each => each.name === '{}')"
+    )
+    acks = layer.format("time_sequence", "ack")
+    assert page.run(f"(layer => Math.max(...{steps}))({acks})") == 2000
+    goodput = layer.format("throughput", "goodput")
+    values = page.run(f"rates({goodput}, 1.6e8, 2.4e8).values.map(value => value * 8e9)")
+    assert min(values) > 28e6 and max(values) < 36e6
+
+
+def test_zooming_ends_at_the_clocks_resolution(page: Page, tmp_path: Path) -> None:
+    """Twenty ticks: 20 ns, or 20 us if all times are whole microseconds."""
+    for odd, narrowest in ((0, 20_000), (1, 20)):
+        made = both_ends(Made())[0]
+        times = pl.col("time") // 1000 * 1000 + odd
+        _open(page, tmp_path, [replace(made, packets=made.packets.with_columns(times))])
+        page.run("tcplabGraphs.zoom(1e7, 1e7)")
+        left, right = page.run("tcplabGraphs.range()")
+        assert right - left == pytest.approx(narrowest, rel=1e-3)
+
+
+def test_a_ladder_names_both_ends_in_full(page: Page, tmp_path: Path) -> None:
+    _open(page, tmp_path, [both_ends(Made())[0]])
+    labels = page.run(
+        "(() => { const seen = []; const write = CanvasRenderingContext2D.prototype.fillText;"
+        " CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {"
+        " seen.push(text); return write.call(this, text, ...place); };"
+        " state.plots.find(plot => plot.graph.key === 'ladder').draw();"
+        " CanvasRenderingContext2D.prototype.fillText = write; return seen; })()"
+    )
+    facts = both_ends(Made())[0].connections.row(0, named=True)
+    for end in "ab":
+        assert f"{facts[f'host_{end}']}:{facts[f'port_{end}']}" in labels
 
 
 def test_names_from_outside_stay_text(page: Page, tmp_path: Path) -> None:

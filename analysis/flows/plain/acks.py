@@ -5,14 +5,20 @@ Samples of the round trip, SACK, needless retransmissions, and bytes in flight.
 
 from __future__ import annotations
 
-from analysis.flows.plain.direction import SenderState
+from analysis.flows.plain.direction import (
+    APPLICATION,
+    IDLE,
+    NETWORK,
+    NOTHING,
+    RECEIVER,
+    SenderState,
+)
 from analysis.flows.plain.losses import SPURIOUS, Retransmission
 from analysis.flows.plain.segment import FIN, RST, SYN
 from analysis.flows.plain.step import SegmentStep
 
 _FARTHEST = 1 << 30
 """An ACK is not believed that is further above all that was sent."""
-_ENDLESS = 2**63 - 1
 _TURN = 1 << 32
 
 
@@ -93,7 +99,7 @@ def _spurious(step: SegmentStep, other: SenderState, resent: Retransmission) -> 
         step.kinds[resent.row] = SPURIOUS
 
 
-def used(this: SenderState, other: SenderState) -> None:
+def used(this: SenderState, other: SenderState, sends: bool) -> None:
     """Sets what is in flight and what limits the sender from now on."""
     if this.first_data is None:
         return
@@ -103,12 +109,21 @@ def used(this: SenderState, other: SenderState) -> None:
         usage.most = flight
     if usage.began is None:
         usage.began = this.first_data
-    room = _ENDLESS if this.edge is None else this.edge - this.data_end
+    usage.state = _limit(this, other, flight, sends)
+
+
+def _limit(this: SenderState, other: SenderState, flight: int, sends: bool) -> int:
     if this.fins or this.resets or other.resets:
-        usage.state = 0
-    elif room < this.largest and (flight > 0 or other.advertises_zero):
-        usage.state = 1
-    elif flight == 0 or this.short:
-        usage.state = 3
-    else:
-        usage.state = 2
+        return NOTHING
+    is_closed = this.offer.room(this.acknowledged) <= 0
+    if flight > 0 and not is_closed and this.repairs():
+        return NETWORK
+    least, was_held = this.segment_size(other), this.usage.state == RECEIVER
+    if was_held and not sends:
+        least = max(least, this.offer.third())
+    waits = flight > 0 or was_held or is_closed
+    if waits and this.offer.room(this.data_end) < least:
+        return RECEIVER
+    if flight == 0:
+        return IDLE
+    return APPLICATION if this.short else NETWORK

@@ -29,7 +29,9 @@ class Connection:
     __slots__ = (
         "a",
         "b",
+        "connect_time",
         "ends",
+        "first_syn",
         "first_time",
         "inner",
         "last_time",
@@ -45,11 +47,14 @@ class Connection:
         self.first_time = self.last_time = time
         self.a, self.b = (SenderState(compatible, WindowUsage(time)) for _ in range(2))
         self.vantage: Vantage = "unknown"
+        self.first_syn: int | None = None
         self.syn_time: int | None = None
         """When the last SYN and the last SYN-ACK passed, and the handshake's halves."""
         self.syn_ack_time: int | None = None
         self.outer: int | None = None
         self.inner: int | None = None
+        self.connect_time: int | None = None
+        """From the first SYN to the ACK of the SYN-ACK."""
 
     def segment(self, step: SegmentStep, forward: bool) -> None:
         """Takes the next segment; `forward` says that a sent it."""
@@ -65,7 +70,7 @@ class Connection:
         payload(step, this)
         transmit(step, this, other)
         step.kind = classify(step, this, other, self, forward)
-        advance(step, this)
+        advance(step, this, other)
         if step.ack is not None:
             acknowledge(step, this, other)
         if not step.flags & RST:
@@ -73,8 +78,8 @@ class Connection:
             outstanding(step, this, other)
         elif step.ack is not None:
             this.acks += 1
-        used(this, other)
-        used(other, this)
+        used(this, other, step.payload > 0)
+        used(other, this, False)
 
     def at_receiver(self, forward: bool) -> bool:
         """Whether the capture was taken at the segment's receiver."""
@@ -98,11 +103,14 @@ class Connection:
         flags = step.flags & (SYN | ACK)
         if forward and flags == SYN:
             self.syn_time = step.now
+            if self.first_syn is None:
+                self.first_syn = step.now
         elif not forward and flags == SYN | ACK and self.syn_time is not None:
             self.syn_ack_time, self.outer = step.now, max(step.now - self.syn_time, 0)
         elif forward and flags == ACK and self.syn_ack_time is not None:
             self.inner = max(step.now - self.syn_ack_time, 0)
-            if self.outer is not None:
+            if self.outer is not None and self.first_syn is not None:
+                self.connect_time = max(step.now - self.first_syn, 0)
                 self.vantage = _vantage(self.outer, self.inner)
                 self.a.smooth(self.outer + self.inner)
                 self.b.smooth(self.outer + self.inner)
@@ -128,7 +136,7 @@ def _numbers(step: SegmentStep, this: SenderState, other: SenderState) -> None:
         step.ack = None
     step.first = this.relative(step.sequence)
     step.end = step.first + step.payload
-    scaled = this.scaled and other.scaled and not flags & SYN
+    scaled = this.scales and not flags & SYN
     step.window = (
         (step.window_field << this.scale if scaled else step.window_field)
         if flags & (ACK | SYN)

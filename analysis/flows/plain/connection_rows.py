@@ -5,10 +5,20 @@ from __future__ import annotations
 from analysis.flows.columns import KIND, PERCENTILES, RETRANSMISSIONS
 from analysis.flows.plain.column_frame import ColumnFrame, Value
 from analysis.flows.plain.connection import Connection
-from analysis.flows.plain.direction import RareCounters, RoundTrips, SenderState
+from analysis.flows.plain.direction import (
+    APPLICATION,
+    IDLE,
+    NETWORK,
+    RECEIVER,
+    RareCounters,
+    RoundTrips,
+    SenderState,
+)
 from analysis.flows.plain.rtt_samples import Histogram, RttSamples
 from analysis.flows.plain.whole_packets import whole
 
+_SIGN = 0xFFFF_0000
+"""tcptrace takes an MSS for a signed number of 16 bit, and prints one of 32 bit."""
 _MILLISECOND = 1_000_000.0
 _SECOND = 1_000_000_000.0
 _COUNTED = {
@@ -94,7 +104,7 @@ class _DirectionRow:
             "sacks_sent": rare.sacks_sent,
             "urgent_data_pkts": rare.urgent_packets,
             "urgent_data_bytes": rare.urgent_bytes,
-            "mss_requested": this.mss,
+            "mss_requested": this.mss | (_SIGN if self.compatible and this.mss >> 15 else 0),
             "max_segm_size": this.largest,
             "min_segm_size": this.smallest,
             "avg_segm_size": self._mean_size(),
@@ -143,7 +153,7 @@ class _DirectionRow:
         took = 0 if this.first_data is None else max(this.last_data - this.first_data, 0)
         return {
             "ttl_stream_length": length,
-            "missed_data": None if length is None else length - this.unique_bytes,
+            "missed_data": None if length is None else self._missed(length),
             "truncated_data": this.truncated_bytes,
             "truncated_packets": this.truncated_packets,
             "data_xmit_time": took / _SECOND,
@@ -155,7 +165,14 @@ class _DirectionRow:
     def _length(self) -> int | None:
         this = self.this
         last = this.latest_end if this.resets else this.fin_end
-        return max(last - 1, 0) if this.syns and this.fins and last is not None else None
+        if not this.syns or not this.fins or last is None:
+            return None
+        # A reset may tell less than was sent, and so may a second FIN.
+        return max(last - 1, 0) if self.compatible else max(last, this.data_end) - 1
+
+    def _missed(self, length: int) -> int:
+        missed = length - self.this.unique_bytes
+        return missed if self.compatible else max(missed, 0)
 
     def _rtts(self) -> Row:
         this, rare, rtts = self.this, self.rare, self.rtts
@@ -221,9 +238,10 @@ class _DirectionRow:
             "ce_packets": rare.ce,
             "ece_packets": rare.ece,
             "cwr_packets": rare.cwr,
-            "limited_receiver": usage.limited[1],
-            "limited_network": usage.limited[2],
-            "limited_application": usage.limited[3],
+            "limited_receiver": usage.limited[RECEIVER],
+            "limited_network": usage.limited[NETWORK],
+            "limited_application": usage.limited[IDLE] + usage.limited[APPLICATION],
+            "busy": sum(usage.limited[state] for state in (RECEIVER, NETWORK, APPLICATION)),
         }
 
     def _kinds(self) -> Row:

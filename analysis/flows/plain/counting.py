@@ -8,6 +8,8 @@ from analysis.flows.plain.step import SegmentStep
 
 _TIMESTAMPS = 512
 _MARKS = 8
+_UNBOUNDED = 1 << 32
+"""More than any window: 2^16 scaled by 14 bits (RFC 7323, section 2.2)."""
 _TURN = 1 << 32
 _HALF = 1 << 31
 
@@ -50,9 +52,9 @@ def _congestion(step: SegmentStep, this: SenderState) -> None:
 
 def options(step: SegmentStep, this: SenderState, other: SenderState) -> None:
     if step.flags & SYN:
-        _asked(step, this)
-    elif not (this.scaled and other.scaled):
-        this.scale = other.scale = 0
+        _asked(step, this, other)
+    else:
+        this.scale, other.scale = this.scale * this.scales, other.scale * other.scales
     if step.value >= 0:
         this.timestamped = True
         _timestamps(step, this, other)
@@ -64,12 +66,15 @@ def options(step: SegmentStep, this: SenderState, other: SenderState) -> None:
         step.dsack = _reports_a_duplicate(step)
 
 
-def _asked(step: SegmentStep, this: SenderState) -> None:
+def _asked(step: SegmentStep, this: SenderState, other: SenderState) -> None:
     if step.mss >= 0:
         this.mss = step.mss
     this.sack_permitted |= step.sack_permitted
     if step.scale >= 0:
         this.scale, this.scaled = step.scale, True
+    is_answer = step.flags & ACK != 0 and other.syns == 0 and not this.compatible
+    this.scales = this.scaled and (other.scaled or is_answer)
+    other.scales = this.scales and other.scaled
 
 
 def _reports_a_duplicate(step: SegmentStep) -> bool:
@@ -113,6 +118,8 @@ def payload(step: SegmentStep, this: SenderState) -> None:
     this.last_data = step.now
     if step.flags & (PSH | URG):
         _pushed(step, this)
+    if length > this.cut and not step.flags & PSH:
+        this.cut = length
     if length > this.largest:
         this.largest = length
     if length < this.smallest or this.smallest == 0:
@@ -148,13 +155,7 @@ def windows(step: SegmentStep, this: SenderState, other: SenderState) -> None:
     flags, window = step.flags, step.window
     this.last_window = window
     if flags & (ACK | SYN):
-        if (
-            window
-            and not this.window_restarted
-            and this.scaled
-            and other.scaled
-            and not flags & SYN
-        ):
+        if window and not this.window_restarted and this.scales and not flags & SYN:
             this.window_restarted = True
             this.window_min = this.window_max = window
             this.window_sum = this.window_count = 0
@@ -173,9 +174,9 @@ def _advertised(step: SegmentStep, ack: int, this: SenderState, other: SenderSta
     if not (step.payload or step.flags & (SYN | FIN)):
         this.pure_acks += 1
     this.last_ack = ack
-    edge = ack + step.window
-    if other.edge is None or edge > other.edge:
-        other.edge = edge if edge > 0 else 0
+    # One that is not believed, or older, says nothing.
+    if ack <= other.acknowledged:
+        other.offer.update(step.first, ack, _offered(this, other, step.window))
     if this.advertises_zero or not step.window:
         _zero_window(this, step.now, step.window == 0)
     if step.blocks:
@@ -183,6 +184,13 @@ def _advertised(step: SegmentStep, ack: int, this: SenderState, other: SenderSta
         rare.sack_packets += 1
         rare.dsacks += step.dsack
         rare.most_blocks = max(rare.most_blocks, len(step.blocks))
+
+
+def _offered(this: SenderState, other: SenderState, window: int) -> int:
+    """Of a window whose scale no SYN told only that it is closed is known."""
+    is_told = this.scales or (this.syns and (not this.scaled or other.syns))
+    is_none = other.syns and not other.scaled
+    return window if not window or is_told or is_none else _UNBOUNDED
 
 
 def _zero_window(this: SenderState, now: int, zero: bool) -> None:

@@ -12,7 +12,14 @@ from analysis.flows.plain.losses import LossRecovery
 from analysis.flows.plain.rtt_samples import Histogram, RttSamples
 from analysis.flows.plain.scoreboard import Scoreboard, Worth
 from analysis.flows.plain.sequence_ranges import SequenceRanges
+from analysis.flows.plain.window_offer import WindowOffer
 
+_SMALLEST_MSS = 536
+"""What every host takes (RFC 9293, section 3.7.1)."""
+_OPTIONS = 40
+"""The most bytes that options take of a segment."""
+_STAMPS = 12
+"""What timestamps take with their padding (RFC 7323, appendix A)."""
 _TURN = 1 << 32
 _HALF = 1 << 31
 
@@ -45,6 +52,11 @@ class RoundTrips:
         self.ours, self.histogram, self.timestamps = RttSamples(), Histogram(), Histogram()
 
 
+NOTHING, RECEIVER, NETWORK, IDLE, APPLICATION = range(5)
+"""What limits a sender (docs/analysis.md): nothing more to come, the receiver's window, the
+network, or the application, that left nothing or something in flight."""
+
+
 @dataclass(slots=True)
 class WindowUsage:
     """Bytes in flight over time, and what limited the sender meanwhile."""
@@ -55,8 +67,8 @@ class WindowUsage:
     most: int = 0
     weighted: int = 0
     state: int = 0
-    """0 nothing to send, 1 receiver, 2 network, 3 application."""
-    limited: list[int] = field(default_factory=lambda: [0, 0, 0, 0])
+    """One of these constants; `limited` has the time in each."""
+    limited: list[int] = field(default_factory=lambda: [0, 0, 0, 0, 0])
 
     def advance(self, now: int) -> None:
         passed = now - self.since
@@ -99,7 +111,8 @@ class SenderState:
     window_end: int = 0
     last_ack: int | None = None
     """The last ACK this direction carried, relative to the peer's numbers."""
-    edge: int | None = None
+    offer: WindowOffer = field(default_factory=WindowOffer)
+    """What the peer allows this direction to send."""
     last_window: int = 0
     advertises_zero: bool = False
 
@@ -112,6 +125,12 @@ class SenderState:
     mss: int = 0
     scale: int = 0
     scaled: bool = False
+    scales: bool = False
+    """Whether `scale` is for the windows after the SYNs.
+
+    A SYN-ACK asks for it only if the SYN did (RFC 7323, section 2.2), though the capture may lack
+    that.
+    """
     timestamped: bool = False
     sack_permitted: bool = False
     data_acked: bool = False
@@ -124,6 +143,8 @@ class SenderState:
     pushed: int = 0
     largest: int = 0
     smallest: int = 0
+    cut: int = 0
+    """The largest payload without PSH: there the sender itself cut its stream."""
     window_max: int = 0
     window_min: int = 0
     window_sum: int = 0
@@ -182,6 +203,24 @@ class SenderState:
         acknowledged = self.acknowledged
         flight = self.data_end - (acknowledged if acknowledged > 1 else 1) - self.sacked.total
         return flight if flight > 0 else 0
+
+    def repairs(self) -> bool:
+        """Whether losses are being repaired."""
+        return self.some_rare is not None and self.acknowledged < self.some_rare.losses.recover
+
+    def is_short(self, payload: int, is_pushed: bool, peer: SenderState) -> bool:
+        """Whether the sender had no more than this payload: it is not full.
+
+        A full one has what both SYNs allow, less options, or as much as this sender sends without
+        PSH. Of a larger one, that the sender's card is to cut, the rest counts.
+        """
+        agreed = min(self.mss or peer.mss, peer.mss or self.mss) or _SMALLEST_MSS
+        if payload > agreed:
+            stamps = _STAMPS if self.timestamped else 0
+            is_known = self.mss > 0 or peer.mss > 0
+            return is_known and is_pushed and payload % max(agreed - stamps, 1) != 0
+        least = max(agreed - _OPTIONS, 0)
+        return payload < (min(least, self.cut) if self.cut else least)
 
     def segment_size(self, peer: SenderState) -> int:
         """The largest payload, at most what the peer's SYN allows."""

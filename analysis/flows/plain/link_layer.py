@@ -5,10 +5,13 @@ Link types: https://www.tcpdump.org/linktypes.html (the numbers only).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
 from analysis.flows.plain.packet_records import RecordBatch, Whole
+from analysis.flows.plain.rare_links import RARE, labels, snap
 
 IGNORED = (
     "link type not known",
@@ -27,6 +30,9 @@ _TAGS = 8
 _IP_TYPES = (0x0800, 0x86DD)
 _VLAN_TYPES = (0x8100, 0x88A8, 0x9100, 0x9200, 0x9300)
 _PPPOE = 0x8864
+_MPLS_TYPES = (0x8847, 0x8848)
+_LONGEST = 1500
+"""Up to this the field is no EtherType but a length (IEEE 802.3)."""
 _TYPED = {1: 12, 113: 14}
 """Link types with an EtherType, and its offset."""
 Truths = npt.NDArray[np.bool_]
@@ -53,6 +59,11 @@ class PacketBatch:
     def pair(self, rows: Whole, at: Whole | int) -> Whole:
         return self.octet(rows, at) << 8 | self.octet(rows, at + 1)
 
+    def packet(self, row: int) -> bytes:
+        """All captured octets of a row."""
+        start = int(self.batch.start[row])
+        return self.batch.octets[start : start + int(self.batch.captured[row])].tobytes()
+
     def shorter(self, rows: Whole, length: Whole | int) -> Truths:
         """Which of `rows` hold less than `length` octets."""
         return self.batch.captured[rows] < length
@@ -71,14 +82,37 @@ def find_ip(packets: PacketBatch) -> None:
             _loopback(packets, rows)
         elif link in (9, 50):
             _point_to_point(packets, rows, np.zeros(len(rows), np.int64))
+        elif link in RARE:
+            _one_by_one(packets, rows, RARE[link])
         elif link not in (12, 14, 101, 228, 229):
             packets.why[rows] = LINK_TYPE
+
+
+def _one_by_one(packets: PacketBatch, rows: Whole, place: Callable[[bytes], int | None]) -> None:
+    for row in rows.tolist():
+        _put(packets, row, place(packets.packet(row)))
+
+
+def _behind(
+    packets: PacketBatch, rows: Whole, at: Whole, place: Callable[[bytes, int], int | None]
+) -> None:
+    """The same for headers at `at`."""
+    for row, begin in zip(rows.tolist(), at.tolist(), strict=True):
+        _put(packets, row, place(packets.packet(row), begin))
+
+
+def _put(packets: PacketBatch, row: int, place: int | None) -> None:
+    if place is None:
+        packets.why[row] = NOT_IP
+    else:
+        packets.ip[row] = place
 
 
 def _typed(packets: PacketBatch, rows: Whole, at: Whole) -> None:
     """Reads an EtherType at `at`.
 
-    Any number of VLAN tags (802.1Q, 802.1ad and their forerunners) and PPPoE may precede it.
+    Any number of VLAN tags (802.1Q, 802.1ad and their forerunners) may precede it; PPPoE, MPLS and
+    LLC with SNAP may follow.
     """
     for _ in range(_TAGS):
         short = packets.shorter(rows, at + 2)
@@ -91,7 +125,10 @@ def _typed(packets: PacketBatch, rows: Whole, at: Whole) -> None:
         )
         packets.ip[rows[is_ip]] = at[is_ip] + 2
         _point_to_point(packets, rows[session], at[session] + 8)
-        packets.why[rows[~(is_ip | tagged | session)]] = NOT_IP
+        labelled, is_length = np.isin(kind, _MPLS_TYPES), kind <= _LONGEST
+        _behind(packets, rows[labelled], at[labelled] + 2, labels)
+        _behind(packets, rows[is_length], at[is_length] + 2, snap)
+        packets.why[rows[~(is_ip | tagged | session | labelled | is_length)]] = NOT_IP
         rows, at = rows[tagged], at[tagged] + 4
         if not len(rows):
             return

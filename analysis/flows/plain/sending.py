@@ -23,7 +23,7 @@ from analysis.flows.plain.losses import (
     SenderSituation,
     SequenceGap,
 )
-from analysis.flows.plain.segment import FIN, RST, SYN
+from analysis.flows.plain.segment import FIN, PSH, RST, SYN
 from analysis.flows.plain.step import SegmentStep
 
 _RETRANSMITTED = (FAST, SACK, RTO, TLP, OTHER)
@@ -80,15 +80,20 @@ def classify(
     if flags & SYN:
         return _again_or(step, this, this.syns > 1, SYN_AGAIN, NEW if step.payload else NONE)
     if not step.payload:
+        _gap(step, this)
         return _again_or(step, this, this.fins > 1, FIN_AGAIN, NONE)
     if step.first >= this.next and not (other.advertises_zero and step.end > this.acknowledged):
-        if step.first > this.next > 0:
-            gap = SequenceGap(
-                this.next, step.first, step.now, step.timestamp(), this.data_packets - 1
-            )
-            this.rare.losses.open(gap)
+        _gap(step, this)
         return NEW
     return _repetition(step, this, other, vantage, forward)
+
+
+def _gap(step: SegmentStep, this: SenderState) -> None:
+    """Remembers the gap that a segment leaves, if it leaves one."""
+    if step.first > this.next > 0:
+        packets = max(this.data_packets - 1, 0)
+        gap = SequenceGap(this.next, step.first, step.now, step.timestamp(), packets)
+        this.rare.losses.open(gap)
 
 
 def _again_or(step: SegmentStep, this: SenderState, again: bool, repeated: int, first: int) -> int:
@@ -102,11 +107,13 @@ def _again_or(step: SegmentStep, this: SenderState, again: bool, repeated: int, 
 
 def _empty(step: SegmentStep, this: SenderState, other: SenderState) -> int:
     """A segment without payload: does it ask for an answer?"""
-    if step.first >= this.next or step.first < 1:
+    # What is acknowledged was sent, though the capture may lack it.
+    end = max(this.next, this.acknowledged)
+    if not 0 <= step.first < end:
         return NONE
     if other.advertises_zero and step.first == this.acknowledged - 1:
         chosen = PROBE
-    elif step.first == this.next - 1 and this.acknowledged >= this.next and this.fins == 0:
+    elif step.first == end - 1 and this.acknowledged >= end and this.fins == 0:
         chosen = KEEPALIVE
     else:
         return NONE
@@ -161,7 +168,7 @@ def _situation(step: SegmentStep, this: SenderState, other: SenderState) -> Send
     )
 
 
-def advance(step: SegmentStep, this: SenderState) -> None:
+def advance(step: SegmentStep, this: SenderState, other: SenderState) -> None:
     """The end of what was sent moves on; a probe into a closed window does not move it."""
     marks = step.flags & (SYN | FIN)
     if not step.payload and not marks:
@@ -179,4 +186,4 @@ def advance(step: SegmentStep, this: SenderState) -> None:
         this.reference = this.next
     if step.payload and data_end > this.data_end:
         this.data_end = data_end
-        this.short = this.largest > step.payload
+        this.short = this.is_short(step.payload, step.flags & PSH != 0, other)

@@ -21,6 +21,7 @@ def whole(connection: Connection) -> dict[str, Value]:
         "vantage_source": "handshake" if has_vantage else "none",
         "handshake_outer": connection.outer,
         "handshake_inner": connection.inner,
+        "connect_time": connection.connect_time,
         "duration": max(connection.last_time - connection.first_time, 0),
         "conn_#": connection.number,
         "host_a": _address(ends[:16]),

@@ -2,6 +2,8 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const columns = new ColumnStore(data.columns);
+// As many ticks of the capture's clock are seen at the closest zoom.
+const NARROWEST = 20;
 const state = { plots: [], span: null, drawnAfter: null, turn: 0 };
 const choices = ["capture", "connection", "direction"].map((name) => document.getElementById(name));
 
@@ -85,7 +87,7 @@ async function show() {
     );
     return;
   }
-  state.span = new SharedRange(...view.span);
+  state.span = new SharedRange(...view.span, NARROWEST * data.resolution);
   state.plots = view.graphs.map((place) => new Plot(data.graphs[place], data.looks, data.series));
   for (const plot of state.plots) {
     main.append(plot.section);

@@ -4,9 +4,11 @@ const MARGIN = { left: 62, right: 14, top: 22, bottom: 34 };
 const TALL = { time_sequence: 440, stevens: 340, ladder: 220, jain: 180 };
 const FONT = "12px system-ui, sans-serif";
 
-// A range of x that several graphs share; a double click brings back `whole`.
+// A range of x that several graphs share; a double click brings back `whole`. Zooming ends at
+// `narrowest`.
 class SharedRange {
-  constructor(left, right) {
+  constructor(left, right, narrowest = 1e-6) {
+    this.narrowest = narrowest;
     this.whole = [left, right > left ? right : left + 1];
     [this.left, this.right] = this.whole;
     this.plots = [];
@@ -15,7 +17,7 @@ class SharedRange {
   set(left, right) {
     const [least, most] = this.whole;
     const width = Math.min(
-      Math.max(right - left, (most - least) * 1e-9, 1e-6),
+      Math.max(right - left, (most - least) * 1e-9, this.narrowest),
       (most - least) * 1.1,
     );
     this.left = Math.max(
@@ -212,7 +214,8 @@ function drawAxes(pen, graph, frame) {
   const up = ticks(graph.y, frame.low, frame.high, frame.height / 45);
   for (const { value, label } of up) {
     line(pen, frame.x, frame.Y(value), frame.x + frame.width, frame.Y(value));
-    pen.fillText(shortened(label), frame.x - 6, frame.Y(value));
+    if (graph.y.ticks.length) drawName(pen, label, value, frame);
+    else pen.fillText(label, frame.x - 6, frame.Y(value));
   }
   pen.textAlign = "center";
   const bottom = frame.y + frame.height;
@@ -239,9 +242,11 @@ function axisTitle(axis, unit) {
   return [axis.label, unit && `(${unit})`].filter(Boolean).join(" ");
 }
 
-// Hosts with ports are longer than the margin.
-function shortened(label) {
-  return label.length > 9 ? `${label.slice(0, label.lastIndexOf(":")).slice(-9)}` : label;
+// Hosts with ports are longer than the margin: they stand at their line, away from the middle.
+function drawName(pen, label, value, frame) {
+  const away = 2 * value > frame.low + frame.high ? -9 : 9;
+  pen.textAlign = "left";
+  pen.fillText(label, frame.x + 6, frame.Y(value) + away);
 }
 
 function line(pen, x1, y1, x2, y2) {

@@ -1,7 +1,7 @@
 //! The steps for what a segment acknowledges: samples of the round trip, SACK, needless
 //! retransmissions, bytes in flight.
 
-use crate::direction::Direction;
+use crate::direction::{limit, Direction};
 use crate::kind;
 use crate::losses::Retransmission;
 use crate::packet_rows::Rows;
@@ -156,20 +156,30 @@ fn spurious(other: &mut Direction, resent: Retransmission, rows: &mut Option<&mu
 
 /// Sets what is in flight and what limits the sender from now on.
 #[inline(always)]
-pub fn used(this: &mut Direction, other: &Direction, clock: i64) {
+pub fn used(this: &mut Direction, other: &Direction, clock: i64, sends: bool) {
     if this.first_data.is_none() {
         return;
     }
     let flight = this.in_flight();
-    let open = this.edge.map_or(i64::MAX, |edge| edge - this.data_end);
+    let is_closed = this.offer.room(this.acknowledged) <= 0;
+    let was_held = this.usage.state == limit::RECEIVER;
+    let mut least = i64::from(this.segment_size(other));
+    if was_held && !sends {
+        least = least.max(this.offer.third());
+    }
+    let waits = flight > 0 || was_held || is_closed;
     let state = if this.fins > 0 || this.resets > 0 || other.resets > 0 {
-        0
-    } else if open < i64::from(this.largest) && (flight > 0 || other.advertises_zero) {
-        1
-    } else if flight == 0 || this.short {
-        3
+        limit::NONE
+    } else if flight > 0 && !is_closed && this.repairs() {
+        limit::NETWORK
+    } else if waits && this.offer.room(this.data_end) < least {
+        limit::RECEIVER
+    } else if flight == 0 {
+        limit::IDLE
+    } else if this.short {
+        limit::APPLICATION
     } else {
-        2
+        limit::NETWORK
     };
     if flight != this.usage.flight || state != this.usage.state {
         this.usage.change(flight, state, clock);

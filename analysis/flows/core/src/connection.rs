@@ -73,11 +73,11 @@ impl Connection {
             if forward { (&mut self.a, &mut self.b) } else { (&mut self.b, &mut self.a) };
         let mut step = numbers(segment, flags, this, other);
         count(segment, this, other, &step);
-        let sacks = options(segment, this, other, &mut step);
+        let sacks = options(segment, this, other, &mut step, place.compatible);
         payload(segment, this, &mut step);
         transmit(this, other, &mut step, place.compatible);
         step.kind = classify(segment, this, other, &step, (&self.handshake, forward), &place);
-        advance(this, &step);
+        advance(this, other, &step, segment.flags & PSH != 0);
         if step.ack.is_some() {
             acknowledge(segment, this, other, &mut step, &sacks, &mut place);
         }
@@ -87,8 +87,8 @@ impl Connection {
         } else if step.ack.is_some() {
             this.acks += 1;
         }
-        used(this, other, self.clock);
-        used(other, this, self.clock);
+        used(this, other, self.clock, step.payload > 0);
+        used(other, this, self.clock, false);
         if let Some(rows) = place.rows {
             let place = (place.number, place.connection, forward);
             rows.push(segment, &row(segment, &step, &sacks, place, this.in_flight()));
@@ -113,7 +113,10 @@ impl Connection {
             return;
         }
         match (flags & (SYN | ACK), forward) {
-            (SYN, true) => handshake.syn_time = Some(segment.time),
+            (SYN, true) => {
+                handshake.first_syn.get_or_insert(segment.time);
+                handshake.syn_time = Some(segment.time);
+            }
             (flags, false) if flags == SYN | ACK && handshake.syn_time.is_some() => {
                 handshake.syn_ack_time = Some(segment.time);
                 handshake.outer = handshake.syn_time.map(|time| (segment.time - time).max(0));
@@ -121,6 +124,7 @@ impl Connection {
             (ACK, true) => {
                 handshake.inner = handshake.syn_ack_time.map(|time| (segment.time - time).max(0));
                 if let (Some(outer), Some(inner)) = (handshake.outer, handshake.inner) {
+                    handshake.whole = handshake.first_syn.map(|time| (segment.time - time).max(0));
                     handshake.vantage = vantage(outer, inner);
                     self.a.smoothed.add(outer + inner);
                     self.b.smoothed.add(outer + inner);
@@ -164,7 +168,7 @@ fn numbers(segment: &Segment, flags: u16, this: &mut Direction, other: &mut Dire
     };
     let first = this.relative(segment.sequence);
     let payload = i64::from(segment.payload);
-    let scaled = this.scaled && other.scaled && flags & SYN == 0;
+    let scaled = this.scales && flags & SYN == 0;
     let window = u64::from(segment.window) << if scaled { this.scale } else { 0 };
     Step {
         now: segment.time,

@@ -2,7 +2,7 @@
 
 use crate::column_frame::Frame;
 use crate::connection::Connection;
-use crate::direction::{Direction, RareCounters, RoundTrips};
+use crate::direction::{limit, Direction, RareCounters, RoundTrips};
 use crate::kind;
 use crate::rtt_samples::{Histogram, Samples};
 use crate::segment::Ends;
@@ -128,7 +128,9 @@ impl Part<'_> {
         self.unsigned("sacks_sent", rare.sacks_sent);
         self.unsigned("urgent_data_pkts", rare.urgent_packets);
         self.unsigned("urgent_data_bytes", rare.urgent_bytes);
-        self.unsigned("mss_requested", u64::from(this.mss));
+        // tcptrace takes it for a signed number of 16 bit.
+        let signed = if self.compatible && this.mss >= 1 << 15 { 0xffff_0000 } else { 0 };
+        self.unsigned("mss_requested", u64::from(this.mss) | signed);
         self.unsigned("max_segm_size", u64::from(this.largest));
         self.unsigned("min_segm_size", u64::from(this.smallest));
         let mean = match (this.data_packets, self.compatible) {
@@ -169,7 +171,9 @@ impl Part<'_> {
         let this = self.this;
         let last = if this.resets > 0 { Some(this.latest_end) } else { this.fin_end };
         let length = match (this.syns > 0 && this.fins > 0, last) {
-            (true, Some(last)) => Some((last - 1).max(0)),
+            (true, Some(last)) if self.compatible => Some((last - 1).max(0)),
+            // A reset may tell less than was sent, and so may a second FIN.
+            (true, Some(last)) => Some(last.max(this.data_end) - 1),
             _ => None,
         };
         self.frame.unsigned_or_none(
@@ -178,6 +182,7 @@ impl Part<'_> {
             length.map(|length| length as u64),
         );
         let missed = length.map(|length| length - this.unique_bytes as i64);
+        let missed = missed.map(|missed| if self.compatible { missed } else { missed.max(0) });
         self.frame.integer_or_none("missed_data", self.ending, missed);
         self.unsigned("truncated_data", this.truncated_bytes);
         self.unsigned("truncated_packets", this.truncated_packets);
@@ -255,11 +260,13 @@ impl Part<'_> {
         marks.iter().for_each(|(name, count)| self.unsigned(name, *count));
         self.unsigned("ece_packets", rare.ece);
         self.unsigned("cwr_packets", rare.cwr);
-        for (state, name) in
-            [(1, "limited_receiver"), (2, "limited_network"), (3, "limited_application")]
-        {
-            self.integer(name, this.usage.limited[state]);
-        }
+        let limited = |state: u8| this.usage.limited[usize::from(state)];
+        let (receiver, network) = (limited(limit::RECEIVER), limited(limit::NETWORK));
+        let (idle, waiting) = (limited(limit::IDLE), limited(limit::APPLICATION));
+        self.integer("limited_receiver", receiver);
+        self.integer("limited_network", network);
+        self.integer("limited_application", idle + waiting);
+        self.integer("busy", receiver + network + waiting);
     }
 
     fn percentiles(&mut self, prefix: &str, histogram: &Histogram) {

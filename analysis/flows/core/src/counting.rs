@@ -5,6 +5,8 @@ use crate::segment::{Segment, ACK, CWR, ECE, FIN, PSH, RST, SYN, URG};
 use crate::step::{Sacks, Step};
 
 const TIMESTAMPS: usize = 512;
+/// More than any window: 2^16 scaled by 14 bits (RFC 7323, section 2.2).
+const UNBOUNDED: u64 = 1 << 32;
 
 #[inline(always)]
 pub fn count(segment: &Segment, this: &mut Direction, other: &mut Direction, step: &Step) {
@@ -47,6 +49,7 @@ pub fn options(
     this: &mut Direction,
     other: &mut Direction,
     step: &mut Step,
+    compatible: bool,
 ) -> Sacks {
     let options = &segment.options;
     if step.flags & SYN != 0 {
@@ -55,8 +58,13 @@ pub fn options(
         if let Some(scale) = options.scale {
             (this.scale, this.scaled) = (scale, true);
         }
-    } else if !this.scaled || !other.scaled {
-        (this.scale, other.scale) = (0, 0);
+        let is_answer = step.flags & ACK != 0 && other.syns == 0 && !compatible;
+        let both = this.scaled && (other.scaled || is_answer);
+        (this.scales, other.scales) = (both, both && other.scaled);
+    } else {
+        for direction in [&mut *this, &mut *other] {
+            direction.scale = if direction.scales { direction.scale } else { 0 };
+        }
     }
     if let Some((value, echo)) = options.timestamps {
         this.timestamped = true;
@@ -112,7 +120,11 @@ pub fn payload(segment: &Segment, this: &mut Direction, step: &mut Step) {
         return;
     }
     this.data_packets += 1;
-    this.pushed += u64::from(segment.flags & PSH != 0);
+    if segment.flags & PSH != 0 {
+        this.pushed += 1;
+    } else {
+        this.cut = this.cut.max(segment.payload);
+    }
     this.data_bytes += u64::from(segment.payload);
     if step.flags & URG != 0 {
         let rare = this.rare();
@@ -167,7 +179,7 @@ pub fn windows(segment: &Segment, this: &mut Direction, other: &mut Direction, s
     let window = step.window;
     this.last_window = window;
     if flags & (ACK | SYN) != 0 {
-        let scaled = this.scaled && other.scaled && flags & SYN == 0;
+        let scaled = this.scales && flags & SYN == 0;
         if window > 0 && scaled && !this.window_restarted {
             this.window_restarted = true;
             (this.window_min, this.window_max) = (window, window);
@@ -183,7 +195,10 @@ pub fn windows(segment: &Segment, this: &mut Direction, other: &mut Direction, s
         this.acks += 1;
         this.pure_acks += u64::from(step.payload == 0 && flags & (SYN | FIN) == 0);
         this.last_ack = Some(ack);
-        other.edge = Some(other.edge.unwrap_or(0).max(ack + window as i64));
+        // One that is not believed, or older, says nothing.
+        if ack <= other.acknowledged {
+            other.offer.update(step.first, ack, offered(this, other, window));
+        }
         zero_window(this, step.now, window == 0);
         if segment.options.block_count > 0 {
             let rare = this.rare();
@@ -191,6 +206,18 @@ pub fn windows(segment: &Segment, this: &mut Direction, other: &mut Direction, s
             rare.dsacks += u64::from(step.dsack);
             rare.most_blocks = rare.most_blocks.max(segment.options.block_count);
         }
+    }
+}
+
+/// Of a window whose scale no SYN told only that it is closed is known.
+#[inline(always)]
+fn offered(this: &Direction, other: &Direction, window: u64) -> u64 {
+    let is_told = this.scales || (this.syns > 0 && (!this.scaled || other.syns > 0));
+    let is_none = other.syns > 0 && !other.scaled;
+    if window == 0 || is_told || is_none {
+        window
+    } else {
+        UNBOUNDED
     }
 }
 

@@ -7,6 +7,13 @@ use crate::queue::Queue;
 use crate::rtt_samples::{Histogram, Samples};
 use crate::scoreboard::Scoreboard;
 use crate::sequence_ranges::Ranges;
+use crate::window_offer::WindowOffer;
+
+/// What every host takes (RFC 9293, section 3.7.1), the most that options take of it, and
+/// timestamps with their padding (RFC 7323, appendix A).
+const SMALLEST_MSS: u32 = 536;
+const OPTIONS: u32 = 40;
+const STAMPS: u32 = 12;
 
 /// What a plain connection without faults does not need.
 #[derive(Default)]
@@ -70,6 +77,16 @@ impl Smoothed {
     }
 }
 
+/// What limits a sender (docs/analysis.md): nothing more to come, the receiver's window, the
+/// network, or the application, that left nothing or something in flight.
+pub mod limit {
+    pub const NONE: u8 = 0;
+    pub const RECEIVER: u8 = 1;
+    pub const NETWORK: u8 = 2;
+    pub const IDLE: u8 = 3;
+    pub const APPLICATION: u8 = 4;
+}
+
 /// Bytes in flight over time, and what limited the sender meanwhile. Summed up only when one of
 /// both changes.
 #[derive(Default)]
@@ -78,9 +95,9 @@ pub struct Usage {
     pub flight: i64,
     pub most: i64,
     pub weighted: u128,
-    /// 0 nothing to send, 1 receiver, 2 network, 3 application.
     pub state: u8,
-    pub limited: [i64; 4],
+    /// By state, of which there are five.
+    pub limited: [i64; 8],
 }
 
 impl Usage {
@@ -89,7 +106,7 @@ impl Usage {
     pub fn advance(&mut self, clock: i64) {
         let passed = clock - self.since;
         self.weighted = self.weighted.saturating_add((self.flight as u128) * (passed as u128));
-        self.limited[usize::from(self.state & 3)] += passed;
+        self.limited[usize::from(self.state & 7)] += passed;
         self.since = clock;
     }
 
@@ -132,7 +149,8 @@ pub struct Direction {
     /// The last ACK this direction carried, relative to the peer's numbers, and whether there was
     /// one.
     pub last_ack: Option<i64>,
-    pub edge: Option<i64>,
+    /// What the peer allows this direction to send.
+    pub offer: WindowOffer,
     pub last_window: u64,
     pub advertises_zero: bool,
 
@@ -145,6 +163,9 @@ pub struct Direction {
     pub mss: u16,
     pub scale: u8,
     pub scaled: bool,
+    /// Whether `scale` is for the windows after the SYNs. A SYN-ACK asks for it only if the SYN did
+    /// (RFC 7323, section 2.2), though the capture may lack that.
+    pub scales: bool,
     pub timestamped: bool,
     pub sack_permitted: bool,
     pub data_acked: bool,
@@ -158,6 +179,8 @@ pub struct Direction {
     pub pushed: u64,
     pub largest: u32,
     pub smallest: u32,
+    /// The largest payload without PSH: there the sender itself cut its stream.
+    pub cut: u32,
     pub window_max: u64,
     pub window_min: u64,
     pub window_sum: u64,
@@ -215,6 +238,31 @@ impl Direction {
     #[inline(always)]
     pub fn in_flight(&self) -> i64 {
         (self.data_end - self.acknowledged.max(1) - self.sacked.total).max(0)
+    }
+
+    /// Whether losses are being repaired.
+    #[inline(always)]
+    pub fn repairs(&self) -> bool {
+        self.rare.as_deref().is_some_and(|rare| self.acknowledged < rare.losses.recover)
+    }
+
+    /// Whether the sender had no more than this payload: it is not full. A full one has what both
+    /// SYNs allow, less options, of which there are 40 bytes at most, or as much as this sender
+    /// sends without PSH. Of a larger one, that the sender's card is to cut, the rest counts.
+    #[inline(always)]
+    pub fn is_short(&self, payload: u32, is_pushed: bool, peer: &Direction) -> bool {
+        let agreed = match (self.mss, peer.mss) {
+            (0, 0) => SMALLEST_MSS,
+            (0, mss) | (mss, 0) => u32::from(mss),
+            (ours, theirs) => u32::from(ours.min(theirs)),
+        };
+        if payload > agreed {
+            let stamps = if self.timestamped { STAMPS } else { 0 };
+            let is_known = self.mss > 0 || peer.mss > 0;
+            return is_known && is_pushed && payload % agreed.saturating_sub(stamps).max(1) != 0;
+        }
+        let least = agreed.saturating_sub(OPTIONS);
+        payload < if self.cut > 0 { least.min(self.cut) } else { least }
     }
 
     /// The largest payload, at most what the peer's SYN allows.

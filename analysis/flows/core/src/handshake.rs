@@ -13,14 +13,17 @@ pub enum Vantage {
 /// One half of the handshake must take this many times the other for the capture to be at an end.
 const NEARER: i64 = 5;
 
-/// When the last SYN and the last SYN-ACK passed, the handshake's halves, and what follows from
-/// them.
+/// When the first SYN, the last SYN and the last SYN-ACK passed, the handshake's halves, and what
+/// follows from them.
 #[derive(Default)]
 pub struct Handshake {
+    pub first_syn: Option<i64>,
     pub syn_time: Option<i64>,
     pub syn_ack_time: Option<i64>,
     pub outer: Option<i64>,
     pub inner: Option<i64>,
+    /// From the first SYN to the ACK of the SYN-ACK.
+    pub whole: Option<i64>,
     pub vantage: Vantage,
 }
 

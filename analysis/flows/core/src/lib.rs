@@ -20,6 +20,7 @@ pub mod pairs;
 pub mod pcapng_blocks;
 pub mod pipeline;
 pub mod queue;
+pub mod rare_links;
 pub mod restarts;
 pub mod rtt_samples;
 pub mod scoreboard;
@@ -30,6 +31,7 @@ pub mod step;
 pub mod stream;
 pub mod tcp_options;
 pub mod whole_packets;
+pub mod window_offer;
 
 #[cfg(feature = "python")]
 mod python;

@@ -1,6 +1,10 @@
 //! From a captured packet to its IP header. Link types: https://www.tcpdump.org/linktypes.html (the
 //! numbers only).
 
+use crate::rare_links::{
+    before_wireless, cisco_hdlc, frame_relay, labels, netfilter_log, snap, wireless,
+};
+
 /// Why a packet is no TCP segment for us. The position is its place in the counts; `NAMES` are
 /// their names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,12 +65,18 @@ fn other_offset(link: u16, bytes: &[u8]) -> Result<usize, Ignored> {
         12 | 14 | 101 | 228 | 229 => Ok(0),
         0 | 108 => loopback(bytes),
         9 | 50 => point_to_point(bytes, 0),
+        104 => cisco_hdlc(bytes).ok_or(Ignored::NotIp),
+        105 => wireless(bytes, 0).ok_or(Ignored::NotIp),
+        107 => frame_relay(bytes).ok_or(Ignored::NotIp),
+        127 => before_wireless(bytes, false).ok_or(Ignored::NotIp),
+        192 => before_wireless(bytes, true).ok_or(Ignored::NotIp),
+        239 => netfilter_log(bytes).ok_or(Ignored::NotIp),
         _ => Err(Ignored::LinkType),
     }
 }
 
-/// An EtherType at `at`, behind any number of VLAN tags (802.1Q, 802.1ad and their forerunners) and
-/// PPPoE.
+/// An EtherType at `at`, behind any number of VLAN tags (802.1Q, 802.1ad and their forerunners),
+/// PPPoE, MPLS or LLC with SNAP.
 fn typed(bytes: &[u8], mut at: usize) -> Result<usize, Ignored> {
     for _ in 0..TAGS {
         if bytes.len() < at + 2 {
@@ -76,6 +86,9 @@ fn typed(bytes: &[u8], mut at: usize) -> Result<usize, Ignored> {
             0x0800 | 0x86dd => return Ok(at + 2),
             0x8100 | 0x88a8 | 0x9100 | 0x9200 | 0x9300 => at += 4,
             0x8864 => return point_to_point(bytes, at + 8),
+            0x8847 | 0x8848 => return labels(bytes, at + 2).ok_or(Ignored::NotIp),
+            // A length: IEEE 802.3.
+            0..=1500 => return snap(bytes, at + 2).ok_or(Ignored::NotIp),
             _ => return Err(Ignored::NotIp),
         }
     }

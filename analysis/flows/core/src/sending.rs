@@ -65,25 +65,26 @@ pub fn classify(
         return again_or(this, step, this.syns > 1, kind::SYN, first);
     }
     if step.payload == 0 {
+        gap(segment, this, step);
         return again_or(this, step, this.fins > 1, kind::FIN, kind::NONE);
     }
     if step.first >= this.next && !(other.advertises_zero && step.end > this.acknowledged) {
-        if step.first > this.next && this.next > 0 {
-            let (left, right) = (this.next, step.first);
-            let timestamp = segment.options.timestamps.map(|pair| pair.0);
-            let packets = this.data_packets - 1;
-            this.rare().losses.open(SequenceGap {
-                left,
-                right,
-                time: step.now,
-                timestamp,
-                packets,
-            });
-        }
+        gap(segment, this, step);
         return kind::NEW;
     }
     let row = place.rows.as_deref().map_or(0, |rows| rows.count);
     repetition(segment, this, other, *step, handshake, row)
+}
+
+/// Remembers the gap that a segment leaves, if it leaves one.
+#[inline(always)]
+fn gap(segment: &Segment, this: &mut Direction, step: &Step) {
+    if step.first > this.next && this.next > 0 {
+        let (left, right, time) = (this.next, step.first, step.now);
+        let timestamp = segment.options.timestamps.map(|pair| pair.0);
+        let packets = this.data_packets.saturating_sub(1);
+        this.rare().losses.open(SequenceGap { left, right, time, timestamp, packets });
+    }
 }
 
 /// Of a SYN or FIN.
@@ -99,12 +100,14 @@ fn again_or(this: &mut Direction, step: &Step, again: bool, repeated: u8, first:
 /// A segment without payload: does it ask for an answer?
 #[inline(always)]
 fn empty(this: &mut Direction, other: &Direction, step: &Step) -> u8 {
-    if step.first >= this.next || step.first < 1 {
+    // What is acknowledged was sent, though the capture may lack it.
+    let next = this.next.max(this.acknowledged);
+    if step.first >= next || step.first < 0 {
         return kind::NONE;
     }
     let chosen = if other.advertises_zero && step.first == this.acknowledged - 1 {
         kind::PROBE
-    } else if step.first == this.next - 1 && this.acknowledged >= this.next && this.fins == 0 {
+    } else if step.first == next - 1 && this.acknowledged >= next && this.fins == 0 {
         kind::KEEPALIVE
     } else {
         return kind::NONE;
@@ -186,7 +189,7 @@ fn situation(this: &Direction, other: &Direction, step: &Step) -> SenderSituatio
 
 /// The end of what was sent moves on; a probe into a closed window does not move it.
 #[inline(always)]
-pub fn advance(this: &mut Direction, step: &Step) {
+pub fn advance(this: &mut Direction, other: &Direction, step: &Step, is_pushed: bool) {
     if step.payload == 0 && step.flags & (SYN | FIN) == 0 {
         if this.next == 0 {
             this.next = step.first;
@@ -205,7 +208,7 @@ pub fn advance(this: &mut Direction, step: &Step) {
         let end = step.end + i64::from(step.flags & SYN != 0);
         if end > this.data_end {
             this.data_end = end;
-            this.short = i64::from(this.largest) > step.payload;
+            this.short = this.is_short(step.payload as u32, is_pushed, other);
         }
     }
 }

@@ -27,6 +27,7 @@ pub fn whole(frame: &mut Frame, number: usize, ends: &Ends, connection: &Connect
     frame.text("vantage_source", "", source.to_string());
     frame.integer_or_none("handshake_outer", "", connection.handshake.outer);
     frame.integer_or_none("handshake_inner", "", connection.handshake.inner);
+    frame.integer_or_none("connect_time", "", connection.handshake.whole);
     frame.integer("duration", "", (connection.last_time - connection.first_time).max(0));
     frame.unsigned("conn_#", "", number as u64);
     frame.text("host_a", "", address(&ends.source));

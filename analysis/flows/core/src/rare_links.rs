@@ -1,0 +1,100 @@
+//! Headers that few captures have between the link and IP: each function gives the place of the IP
+//! header in `bytes`, or None. Link types: https://www.tcpdump.org/linktypes.html.
+
+use crate::link_layer::pair;
+
+const LABELS: usize = 16;
+/// Most attributes before the packet in a message of NFLOG.
+const ATTRIBUTES: usize = 64;
+
+/// IP by its version alone.
+fn version(bytes: &[u8], at: usize) -> Option<usize> {
+    matches!(bytes.get(at)? >> 4, 4 | 6).then_some(at)
+}
+
+/// A stack of MPLS labels (RFC 3032): what follows the last says its version.
+pub fn labels(bytes: &[u8], at: usize) -> Option<usize> {
+    for at in (at..).step_by(4).take(LABELS) {
+        if bytes.get(at + 2)? & 1 == 1 {
+            return version(bytes, at + 4);
+        }
+    }
+    None
+}
+
+/// LLC with SNAP (RFC 1042).
+pub fn snap(bytes: &[u8], at: usize) -> Option<usize> {
+    let head = bytes.get(at..at + 8)?;
+    if head[..6] != [0xaa, 0xaa, 3, 0, 0, 0] {
+        return None;
+    }
+    match pair(head, 6) {
+        0x0800 | 0x86dd => Some(at + 8),
+        0x8847 | 0x8848 => labels(bytes, at + 8),
+        _ => None,
+    }
+}
+
+/// Cisco's HDLC: address, control, EtherType.
+pub fn cisco_hdlc(bytes: &[u8]) -> Option<usize> {
+    matches!(pair(bytes.get(..4)?, 2), 0x0800 | 0x86dd).then_some(4)
+}
+
+/// Frame Relay: an address of two to four bytes, of which the last is odd, then an identifier of
+/// the protocol (RFC 2427), or Cisco's EtherType.
+pub fn frame_relay(bytes: &[u8]) -> Option<usize> {
+    let at = bytes.iter().take(4).position(|byte| byte & 1 == 1)? + 1;
+    let padded = if bytes.get(at..at + 2)? == [3, 0] { at + 1 } else { at };
+    match bytes.get(padded..padded + 2)? {
+        [0x08, 0x00] | [0x86, 0xdd] => Some(at + 2),
+        [0 | 3, 0xcc] | [0 | 3, 0x8e] => version(bytes, padded + 2),
+        [0 | 3, 0x80] => {
+            let head = bytes.get(padded + 2..padded + 7)?;
+            matches!(head, [0, 0, 0, 0x08, 0x00] | [0, 0, 0, 0x86, 0xdd]).then_some(padded + 7)
+        }
+        _ => None,
+    }
+}
+
+/// Netfilter's log: a header of four bytes, then attributes, of which number 9 is the packet.
+pub fn netfilter_log(bytes: &[u8]) -> Option<usize> {
+    let mut at = 4;
+    for _ in 0..ATTRIBUTES {
+        let head = bytes.get(at..at + 4)?;
+        let length = usize::from(u16::from_le_bytes([head[0], head[1]]));
+        if u16::from_le_bytes([head[2], head[3]]) & 0x7fff == 9 {
+            return version(bytes, at + 4);
+        }
+        at += (length.max(4) + 3) / 4 * 4;
+    }
+    None
+}
+
+/// A header in front of 802.11 that begins with two bytes and its length: radiotap, and PPI, which
+/// also names what follows.
+pub fn before_wireless(bytes: &[u8], is_ppi: bool) -> Option<usize> {
+    let head = bytes.get(..8)?;
+    if is_ppi && head[4..8] != [105, 0, 0, 0] {
+        return None;
+    }
+    wireless(bytes, usize::from(u16::from_le_bytes([head[2], head[3]])))
+}
+
+/// A frame of 802.11 with data that is neither encrypted nor several packets.
+pub fn wireless(bytes: &[u8], at: usize) -> Option<usize> {
+    let (kind, marks) = (*bytes.get(at)?, *bytes.get(at + 1)?);
+    let has_data = kind & 0x0c == 0x08 && kind & 0x40 == 0;
+    if !has_data || marks & 0x40 != 0 {
+        return None;
+    }
+    let end = at + 24 + if marks & 3 == 3 { 6 } else { 0 };
+    if kind & 0x80 == 0 {
+        return snap(bytes, end);
+    }
+    // Quality of service; with the order bit HT control follows it.
+    let is_aggregate = bytes.get(end)? & 0x80 != 0;
+    if is_aggregate {
+        return None;
+    }
+    snap(bytes, end + if marks & 0x80 != 0 { 6 } else { 2 })
+}
