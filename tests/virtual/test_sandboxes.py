@@ -54,9 +54,8 @@ def test_without_bubblewrap_on_the_path(
     choice.allowed_sandbox.cache_clear()
     try:
         chosen = choice.allowed_sandbox(ready_lab.confine)
-        assert chosen.kind is Supervised and chosen.as_data()["refused"] == {
-            "bubblewrap": "not installed"
-        }
+        assert chosen.kind is Supervised
+        assert "not installed" in chosen.as_data()["refused"]["bubblewrap"]
         assert digests(in_guest(short_sack)[0]) == usual
     finally:
         choice.allowed_sandbox.cache_clear()
