@@ -77,14 +77,14 @@ def test_in_a_container_that_refuses_namespaces(
 
 
 def test_where_the_number_of_user_namespaces_is_zero(
-    elsewhere: Callable[..., RunElsewhere], usual
+    elsewhere: Callable[..., RunElsewhere], usual, tmp_path: Path
 ) -> None:
     """The sysctl belongs to a user namespace (namespaces(7)), so one is made to set it in."""
     closing = 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"'
     before = ["unshare", "--user", "--map-root-user", "sh", "-c", closing, "sh"]
     if subprocess.run([*before, "true"], capture_output=True, check=False).returncode:
         pytest.skip("no user namespace can be made here, so none can be closed")
-    run = elsewhere({}, os.geteuid(), before=before)
+    run = elsewhere({"TMPDIR": str(tmp_path)}, os.geteuid(), before=before)
     assert run.sandbox.get("name") == "supervisor", run.sandbox
     assert run.digests == usual
 
