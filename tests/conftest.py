@@ -36,6 +36,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Run the release that ./tcplab release made there, on other Linuxes.",
     )
     parser.addoption(
+        "--sandboxes",
+        action="store_true",
+        help="Make every attack of hostile modules against the supervisor as well.",
+    )
+    parser.addoption(
         "--kills",
         type=int,
         default=8,

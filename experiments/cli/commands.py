@@ -128,7 +128,12 @@ PLACES = {
     "worker": CommandPlace(
         f"{PREFIX}experiments.cli.sweep_command",
         "worker",
-        "Work for the Dask scheduler at tcp://HOST:8786 until that ends.",
+        "Work for the Dask scheduler at tls://HOST:8786 until that ends.",
+    ),
+    "cluster": CommandPlace(
+        f"{PREFIX}experiments.cli.sweep_command",
+        "cluster",
+        "What the machines of a cluster share: its certificate.",
     ),
 }
 """In the order of the help: what is used most comes first."""

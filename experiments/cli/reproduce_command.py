@@ -74,7 +74,7 @@ class _Way:
     help="Guests at once on this machine.",
 )
 @click.option(
-    "--scheduler", metavar="tcp://HOST:8786", help="Use the workers of this Dask scheduler instead."
+    "--scheduler", metavar="tls://HOST:8786", help="Use the workers of this Dask scheduler instead."
 )
 @with_kernel_option
 @click.option("--strict", is_flag=True, help=STRICT)

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     help="Guests at once on this machine.  [default: one for each processor]",
 )
 @click.option(
-    "--scheduler", metavar="tcp://HOST:8786", help="Use the workers of this Dask scheduler instead."
+    "--scheduler", metavar="tls://HOST:8786", help="Use the workers of this Dask scheduler instead."
 )
 @click.option(
     "--limit",
@@ -215,12 +215,12 @@ def _patience(planned: Plan) -> float:
 
 def _host(shown: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """The option --host; `shown` is its default, in words."""
-    text = "Listen on this address of this machine: whoever reaches it runs code as you."
+    text = "Listen on this address of this machine; beyond loopback with the cluster's certificate."
     return click.option("--host", metavar="ADDRESS", help=f"{text}  [default: {shown}]")
 
 
 @click.command()
-@click.argument("scheduler", metavar="tcp://HOST:8786")
+@click.argument("scheduler", metavar="tls://HOST:8786")
 @click.option(
     "--slots",
     type=click.IntRange(1, 10_000),
@@ -235,15 +235,16 @@ def _host(shown: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     help="Where the scheduler calls back; name one for an ssh tunnel.  [default: any that is free]",
 )
 def worker(scheduler: str, slots: int | None, host: str | None, port: int) -> None:
-    """Work for the Dask scheduler at tcp://HOST:8786 until that ends.
+    """Work for the Dask scheduler at tls://HOST:8786 until that ends.
 
-    Builds the lab if need be, then takes points.
+    tcp://127.0.0.1:8786 is one on this machine, or behind an ssh tunnel. Builds the lab if need be,
+    then takes points.
     """
     with one_clear_message():
         from testbed.engine import members
 
         place = host or members.towards(scheduler)
-        _warn(members.warning(place, "worker"))
+        members.require_protection(scheduler, place)
         ready_lab()
         number = guests_at_once(GUEST_MIB // 4, slots)
         members.run_worker(scheduler, number, place, port)
@@ -255,17 +256,29 @@ def worker(scheduler: str, slots: int | None, host: str | None, port: int) -> No
 def scheduler(host: str | None, port: int) -> None:
     """Run a Dask scheduler until Ctrl-C: workers and sweeps meet at tcp://127.0.0.1:8786.
 
-    Other machines reach it through ssh tunnels, or by --host in a network that you trust: see
-    docs/sweeps.md.
+    Other machines reach it through ssh tunnels, or by --host as tls://HOST:8786, if they have the
+    certificate that `tcplab cluster certificates` makes: see docs/sweeps.md.
     """
     with one_clear_message():
         from testbed.engine import members
 
-        place = host or members.LOOPBACK
-        _warn(members.warning(place, "scheduler"))
-        members.run_scheduler(place, port)
+        members.run_scheduler(host or members.LOOPBACK, port)
 
 
-def _warn(text: str) -> None:
-    if text:
-        click.echo(text, err=True)
+@click.group()
+def cluster() -> None:
+    """What the machines of a cluster share."""
+
+
+@cluster.command("certificates")
+@click.option("--out", type=click.Path(path_type=Path), help="Another folder than the usual one.")
+def certificates_command(out: Path | None) -> None:
+    """Make the certificate and the key that let machines into a cluster.
+
+    Copy their folder to each of its machines; on a shared home it is there already.
+    """
+    with one_clear_message():
+        from testbed.engine.certificates import make_certificates, usual_folder
+
+        made = make_certificates(out or usual_folder())
+        click.echo(f"{made.certificate}\n{made.key}")

@@ -20,6 +20,7 @@ from typing import Any
 
 import experiments
 from experiments.spec import ExperimentSpec, claim_of
+from testbed.host.syntax import parsed
 from topologies.errors import UsageError
 
 
@@ -91,7 +92,7 @@ def catalogue() -> tuple[Experiment, ...]:
 
 def _tree(file: Path) -> ast.Module:
     try:
-        return ast.parse(file.read_text(encoding="utf-8"))
+        return parsed(file.read_text(encoding="utf-8"))
     except (SyntaxError, ValueError) as error:
         raise UsageError(f"{file} is not Python: {error}", "Mend it, or move it away.") from None
 

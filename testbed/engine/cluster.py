@@ -22,9 +22,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dask
-from distributed import Client, Future, as_completed
+from distributed import Client, Future, Security, as_completed
 from distributed.utils import LoopRunner, sync
 
+from testbed.engine.certificates import certificates
 from testbed.engine.tasks import Done, Listener, Task
 from testbed.engine.workers import PROGRESS, WORKERS, entrance, identity, perform, resource
 from testbed.lab.ready import Lab
@@ -162,9 +163,9 @@ def configured(folder: Path) -> AbstractContextManager[Any]:
 
 @contextmanager
 def cluster_engine(address: str, lab: Lab, listener: Listener) -> Iterator[ClusterEngine]:
-    """An engine on the workers of the Dask scheduler at `address`, such as tcp://10.0.0.1:8786.
+    """An engine on the workers of the Dask scheduler at `address`, such as tls://10.0.0.1:8786.
 
-    Raises TcplabError if none answers.
+    Raises TcplabError if none answers, or if there is no certificate for tls://.
     """
     with (
         _quiet(),
@@ -176,11 +177,25 @@ def cluster_engine(address: str, lab: Lab, listener: Listener) -> Iterator[Clust
 
 
 def _client(address: str, loop: IOLoop) -> Client:
+    name, security = f"tcplab-{os.getpid()}", security_for(address)
     try:
-        return Client(address, timeout=_PATIENCE, name=f"tcplab-{os.getpid()}", loop=loop)
+        return Client(address, timeout=_PATIENCE, name=name, loop=loop, security=security)
     except (OSError, ValueError) as error:
         remedy = "Start one with ./tcplab scheduler; its first lines say its address."
         raise TcplabError(f"No Dask scheduler answers at {address}: {error}.", remedy) from error
+
+
+def security_for(address: str) -> Security | None:
+    """What a client needs for that scheduler. Raises TcplabError without a certificate for tls://."""
+    if not address.startswith("tls://"):
+        return None
+    own = certificates()
+    return Security(
+        tls_ca_file=str(own.certificate),
+        tls_client_cert=str(own.certificate),
+        tls_client_key=str(own.key),
+        require_encryption=True,
+    )
 
 
 @contextmanager

@@ -5,8 +5,8 @@ ends Dask and frees its port; Dask itself ends in order at SIGINT and SIGTERM
 (distributed/_signals.py).
 
 Dask authenticates nobody unless TLS is set up (https://distributed.dask.org/en/stable/tls.html):
-whoever reaches a member runs code as its user. So members listen on the loopback interface
-unless told otherwise.
+whoever reaches a member runs code as its user. So members listen on the loopback interface unless
+told otherwise, and elsewhere only for who has the cluster's key (testbed/engine/certificates.py).
 """
 
 from __future__ import annotations
@@ -20,31 +20,33 @@ from distributed.cli.dask_scheduler import main as dask_scheduler
 from distributed.cli.dask_worker import main as dask_worker
 from distributed.comm.addressing import get_address_host_port
 
+from testbed.engine.certificates import MAKE, certificates
 from testbed.engine.cluster import PAGES, configured
 from testbed.host.scratch import scratch
 from topologies.errors import TcplabError, UsageError
 
-LOOPBACK = "127.0.0.1"
+LOOPBACK, TLS = "127.0.0.1", "tls://"
 
 
 def run_scheduler(host: str, port: int) -> None:
     """Run a scheduler at an address of this machine until a signal ends it.
 
-    Raises TcplabError if it cannot listen there.
+    Raises TcplabError if it cannot listen there, or if others could without a certificate.
     """
-    words = ["--host", _in_brackets(host), "--port", str(port)]
+    words = ["--host", _in_brackets(host), "--port", str(port), *_protection(host)]
     with scratch() as folder, configured(folder):
         _run(dask_scheduler, words, f"{host}, port {port}")
 
 
 def run_worker(scheduler: str, slots: int, host: str, port: int) -> None:
-    """Work for the scheduler at tcp://HOST:PORT, `slots` guests at once, until it or a signal ends.
+    """Work for the scheduler, `slots` guests at once, until it or a signal ends.
 
-    The worker listens on `host`, at any free port if `port` is 0, since the scheduler calls
-    back. Raises TcplabError if it cannot listen there.
+    It is at tcp://127.0.0.1:PORT or tls://HOST:PORT. The worker listens on `host`, at any free port
+    if `port` is 0, since the scheduler calls back. Raises TcplabError if it cannot listen there.
     """
     numbers = f"--worker-port {port} --nworkers 1 --nthreads {slots} --memory-limit 0"
     words = [scheduler, "--host", _in_brackets(host), *numbers.split(), "--no-nanny"]
+    words += certificates().options() if scheduler.startswith(TLS) else []
     # Dask removes its part of the folder at exit, when the folder is gone, and would call that an
     # error.
     logging.getLogger("distributed.diskutils").setLevel(logging.CRITICAL)
@@ -64,16 +66,25 @@ def _run(command: Command, words: list[str], place: str) -> None:
         raise TcplabError(problem, "Choose another --host or --port.") from error
 
 
-def warning(host: str, kind: str) -> str:
-    """A warning if others than this machine's users reach a member on `host`; else empty."""
-    if _is_loopback(host):
-        return ""
-    listening = f"Warning: the {kind} listens on {host} without authentication"
-    return f"{listening}: whoever reaches it runs code as you."
+def _protection(host: str) -> list[str]:
+    """The options for TLS where others than this machine's users reach a scheduler."""
+    return [] if _is_loopback(host) else certificates().options()
+
+
+def require_protection(scheduler: str, host: str) -> None:
+    """Raises UsageError if a worker on `host` for that scheduler should have TLS and has none."""
+    if scheduler.startswith(TLS) or _is_loopback(host):
+        return
+    raise UsageError(
+        f"A worker for {scheduler} would listen on {host} without authentication: whoever reaches"
+        " it would run code as you.",
+        f"Start the scheduler with a certificate ({MAKE}) and name it tls://HOST:8786, or use an"
+        " ssh tunnel.",
+    )
 
 
 def towards(scheduler: str) -> str:
-    """This machine's address as the scheduler at tcp://HOST:PORT sees it; loopback for loopback.
+    """This machine's address as the scheduler at that address sees it; loopback for loopback.
 
     Raises UsageError if the address is none, TcplabError if there is no way to it.
     """
@@ -81,7 +92,7 @@ def towards(scheduler: str) -> str:
         host, port = get_address_host_port(scheduler, strict=True)
     except ValueError:
         problem = f"'{scheduler[:80]}' is no scheduler's address."
-        raise UsageError(problem, "Write it like tcp://10.0.0.1:8786.") from None
+        raise UsageError(problem, "Write it like tls://10.0.0.1:8786.") from None
     try:
         family, *_, place = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
         with socket.socket(family, socket.SOCK_DGRAM) as unsent:

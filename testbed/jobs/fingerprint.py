@@ -16,6 +16,7 @@ from pathlib import Path
 
 from testbed.host.code import CODE
 from testbed.host.naming import PACKAGES, as_in_checkout
+from testbed.host.syntax import parsed
 
 _OURS = re.compile(rf"({'|'.join(PACKAGES)})(\.\w+)*")
 _DATA = (".csv", ".txt")
@@ -105,7 +106,7 @@ def _is_beside(file: Path, name: str) -> bool:
 
 def _names_in(file: Path) -> set[str]:
     """The modules that a file imports, and the texts that may name a module or a file."""
-    tree = ast.parse(as_in_checkout(file.read_bytes()))
+    tree = parsed(as_in_checkout(file.read_bytes()))
     names = {name for node in ast.walk(tree) for name in _names(node)}
     package = ".".join(file.relative_to(CODE).parent.parts)  # f"{__package__}._core"
     return names | {package + name for name in names if name.startswith(".")}

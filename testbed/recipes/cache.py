@@ -97,13 +97,19 @@ class Entry:
 
 
 def folder() -> Path:
-    """$TCPLAB_CACHE, else tcplab in $XDG_CACHE_HOME or ~/.cache; beside the code without a home."""
+    """$TCPLAB_CACHE, else tcplab in $XDG_CACHE_HOME or ~/.cache; beside the code without a home.
+
+    A home that cannot be written to serves if there is a cache in it.
+    """
     if chosen := os.environ.get("TCPLAB_CACHE"):
         return Path(chosen).absolute()
     if chosen := os.environ.get("XDG_CACHE_HOME"):
         return Path(chosen).absolute() / "tcplab"
-    home = Path.home()
-    return (home if os.access(home, os.W_OK) else _CHECKOUT).absolute() / ".cache" / "tcplab"
+    home = Path(os.path.expanduser("~"))  # stays ~ for a user whom the system does not know
+    own = home / ".cache" / "tcplab"
+    if own.is_absolute() and (own.is_dir() or os.access(home, os.W_OK)):
+        return own
+    return _CHECKOUT.absolute() / ".cache" / "tcplab"
 
 
 def _source_digest(source: Path) -> str:

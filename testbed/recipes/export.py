@@ -7,6 +7,7 @@ all of it is right.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tarfile
@@ -23,6 +24,7 @@ from topologies.errors import TcplabError
 LARGEST = 512 << 20
 """Bytes of the largest file that is accepted; an image has about 80 MB."""
 LARGEST_MANIFEST = 1 << 20
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def export(recipes: Sequence[cache.Recipe], file: Path) -> None:
@@ -119,9 +121,18 @@ def _extract(file: Path, expected: dict[str, Path], optional: dict[str, Path]) -
                     raise _refused(file, f"{member.name!r} does not belong there")
                 _copy(member, remaining.pop(member.name))
     except BROKEN as error:
+        if isinstance(error, OSError) and error.errno in _FULL:
+            raise _full(file) from error
         raise _refused(file, str(error)) from error
     if missing := [name for name in remaining if name in expected]:
         raise _refused(file, f"{', '.join(missing)} missing")
+
+
+def _full(file: Path) -> TcplabError:
+    return TcplabError(
+        f"{file} does not fit on the disk of {cache.folder()}, of which nothing is changed.",
+        "Free some space, or set TCPLAB_CACHE to a folder on another disk.",
+    )
 
 
 def _limit(name: str) -> int:

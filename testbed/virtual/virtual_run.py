@@ -10,18 +10,20 @@ from __future__ import annotations
 import resource
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from testbed.host.capacity import claimed_processor
 from testbed.host.scratch import scratch
 from testbed.jobs.archive import job_archive, job_file
 from testbed.jobs.following import CONSOLE, Limits, Progress, Usage, follow, started, usage_of
-from testbed.lab.ready import Lab
 from testbed.virtual.adoption import adopted
 from testbed.virtual.choice import allowed_sandbox, ordinary_user
 from testbed.virtual.guest_processes import GuestBounds, GuestProcesses
 from testbed.virtual.sandbox import Sandbox
 from topologies.errors import TcplabError
+
+if TYPE_CHECKING:
+    from testbed.lab.ready import Lab
 
 ADDRESSES_BESIDE, PRIVATE_MEMORY, DESCRIPTORS = 64 << 20, 32 << 20, 8193
 _EPOCH = 1_700_000_000_000_000_000  # nanoseconds since 1970 at which every guest starts

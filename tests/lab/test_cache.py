@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import pwd
 import shutil
 import time
 from dataclasses import replace
@@ -194,6 +195,25 @@ def test_a_user_without_a_home_has_the_cache_beside_the_code(
     assert cache.folder() == CODE / ".cache" / "tcplab"
     monkeypatch.setenv("HOME", str(tmp_path))
     assert cache.folder() == tmp_path / ".cache" / "tcplab"
+
+
+def test_a_user_whom_the_system_does_not_know_has_no_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("TCPLAB_CACHE", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", {}.__getitem__)
+    assert cache.folder() == CODE / ".cache" / "tcplab"
+
+
+def test_a_cache_in_a_home_that_is_read_only_serves(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("TCPLAB_CACHE", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    assert cache.folder() == CODE / ".cache" / "tcplab"
+    (tmp_path / ".cache/tcplab").mkdir(parents=True)
+    assert cache.folder() == tmp_path / ".cache/tcplab"
 
 
 def test_the_compiler_is_in_the_place_but_not_in_the_key(oven: Any, report: Any) -> None:

@@ -55,6 +55,23 @@ def test_the_same_lab_gives_the_same_file(
     assert (tmp_path / "again.tar").read_bytes() == exported.read_bytes()
 
 
+def test_a_full_disk_is_named_and_changes_nothing(
+    recipes: list[cache.Recipe], exported: Path, report: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """/dev/full is a disk without room (full(4))."""
+    before = [cache.verify(recipe, recipe.place).files for recipe in recipes]
+
+    def without_room(content: Any, _stream: Any) -> None:
+        with open("/dev/full", "wb") as disk:
+            disk.write(content.read())
+
+    monkeypatch.setattr(shutil, "copyfileobj", without_room)
+    with pytest.raises(TcplabError, match="does not fit on the disk of") as caught:
+        export.import_(recipes, exported, report)
+    assert "TCPLAB_CACHE" in caught.value.remedy and "whole file" not in str(caught.value)
+    assert [cache.verify(recipe, recipe.place).files for recipe in recipes] == before
+
+
 def test_export_into_a_missing_folder_is_one_clear_error(
     recipes: list[cache.Recipe], exported: Path
 ) -> None:

@@ -24,12 +24,13 @@ from experiments.sweep.carrying_out import carry_out
 from experiments.sweep.plan import plan
 from experiments.sweep.running_points import PointRunner
 from experiments.sweep.sweep_definition import SweepDefinition
-from testbed.engine.cluster import cluster_engine
+from testbed.engine.certificates import FOLDER, certificates, make_certificates
+from testbed.engine.cluster import cluster_engine, security_for
 from testbed.lab.ready import lab
 from topologies.errors import TcplabError
 
 SCHEDULER, PORT = "10.9.0.2", 8786
-ADDRESS = f"tcp://{SCHEDULER}:{PORT}"
+ADDRESS = f"tls://{SCHEDULER}:{PORT}"
 TCPLAB = [sys.executable, "-m", "experiments.cli.main"]
 TUNNEL = Path(__file__).with_name("tunnel.py").resolve()
 _NUMBERS = count()
@@ -116,6 +117,8 @@ def main(out: Path, workers: list[str]) -> None:
     """
     ready, logs = lab(), out / "logs"
     logs.mkdir(parents=True)
+    os.environ[FOLDER] = str(out / "certificates")
+    make_certificates(out / "certificates")
     _make_bridge()
     with ExitStack() as stack:
         inside = stack.enter_context(namespace(2))
@@ -167,7 +170,7 @@ class Tunnels:
 
 def _wait_for_all(address: str, workers: int) -> None:
     """Which of them comes first depends on the machine's load, and is not what is tested."""
-    with Client(address, timeout=60) as client:
+    with Client(address, timeout=60, security=security_for(address)) as client:
         client.wait_for_workers(workers, timeout=60)
 
 
@@ -183,6 +186,7 @@ def _worker(
     elif kind == "foreign":  # Dask's own: ours would build the lab
         command = [sys.executable, "-m", "distributed.cli.dask_worker", ADDRESS]
         command += ["--nthreads", "1", "--no-nanny", "--local-directory", str(logs)]
+        command += certificates().options()
         elsewhere = {"TCPLAB_CACHE": str(logs / "nothing")}
     return stack.enter_context(running([*inside, *command], logs / f"worker-{number}", **elsewhere))
 

@@ -12,6 +12,8 @@ from testbed.guest.kernel_modules import KernelModule
 from testbed.jobs.following import CONSOLE, Limits
 from testbed.lab.ready import Lab
 from testbed.modules.module_build import BuiltModule, attached, built
+from testbed.virtual.sandbox import Sandbox
+from testbed.virtual.supervised import Supervised
 from testbed.virtual.virtual_run import run_in_guest
 from tests.virtual.hostile_modules import ATTACKS, source
 from topologies.errors import TcplabError
@@ -21,6 +23,15 @@ pytestmark = pytest.mark.virtual
 CANARY = "the canary that nobody may see"
 LIMITS = Limits(wall_seconds=300, output_bytes=500 << 20)
 SPINNING = replace(LIMITS, wall_seconds=10)
+REACHING = {
+    "a program with its user's rights",
+    "memory in a file of /dev/shm",
+    "the folder of who called",
+    "what lies above",
+    "a signal to everybody",
+    "a signal to its group",
+}
+"""What namespaces keep in, and a supervisor must."""
 
 
 @pytest.fixture
@@ -38,7 +49,9 @@ def hostile(ready_lab: Lab) -> BuiltModule:
     return built(KernelModule("attack", source(ATTACKS)), ready_lab)
 
 
-def run(number: int, module: BuiltModule, lab: Lab, out: Path) -> str:
+def run(
+    number: int, module: BuiltModule, lab: Lab, out: Path, sandbox: type[Sandbox] | None
+) -> str:
     """Load the module in a guest; the error that ended the run, empty if it ended well."""
     data = {"job": "attack", "which": number}
     limits = SPINNING if "limit" in ATTACKS[number].message else LIMITS
@@ -52,6 +65,7 @@ def run(number: int, module: BuiltModule, lab: Lab, out: Path) -> str:
             lambda phase, elapsed: None,
             limits,
             attached([module]),
+            sandbox=sandbox,
         )
     except TcplabError as error:
         return str(error)
@@ -62,8 +76,28 @@ def run(number: int, module: BuiltModule, lab: Lab, out: Path) -> str:
 def test_an_attack_ends_with_its_guest(
     number: int, hostile: BuiltModule, ready_lab: Lab, out: Path
 ) -> None:
+    require_end(number, hostile, ready_lab, out)
+
+
+@pytest.mark.parametrize("number", range(len(ATTACKS)), ids=lambda number: ATTACKS[number].name)
+def test_an_attack_ends_without_namespaces_too(
+    number: int, hostile: BuiltModule, ready_lab: Lab, out: Path, request: pytest.FixtureRequest
+) -> None:
+    if ATTACKS[number].name not in REACHING and not request.config.getoption("--sandboxes"):
+        pytest.skip("--sandboxes tries every attack against the supervisor")
+    require_end(number, hostile, ready_lab, out, Supervised)
+
+
+def require_end(
+    number: int,
+    hostile: BuiltModule,
+    ready_lab: Lab,
+    out: Path,
+    sandbox: type[Sandbox] | None = None,
+) -> None:
+    """The guest ends as the attack says, and nothing came out of it."""
     attack = ATTACKS[number]
-    error = run(number, hostile, ready_lab, out)
+    error = run(number, hostile, ready_lab, out, sandbox)
     assert (attack.message in error) if attack.message else not error, error
     if attack.refused:
         results = re.findall(r"attack (-?\d+)", tail(out, CONSOLE, 1 << 20))

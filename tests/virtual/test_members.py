@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,9 +14,12 @@ from pathlib import Path
 import psutil
 import pytest
 from click.testing import CliRunner
+from distributed import Client
 
 from experiments.cli.commands import tcplab
 from testbed.engine import members
+from testbed.engine.certificates import FOLDER, Certificates, certificates, make_certificates
+from testbed.engine.cluster import security_for
 from testbed.lab.ready import Lab
 from topologies.errors import TcplabError, UsageError
 
@@ -71,14 +75,47 @@ def test_a_scheduler_listens_on_loopback_only() -> None:
         assert "Warning" not in printed
 
 
-def test_a_scheduler_for_others_warns_and_its_pages_stay_here() -> None:
+def test_a_scheduler_for_others_needs_a_certificate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(FOLDER, str(tmp_path / "absent"))
+    done = CliRunner().invoke(tcplab, ["scheduler", "--host", "0.0.0.0"])
+    assert done.exit_code == 1 and "./tcplab cluster certificates" in done.output
+
+
+@pytest.fixture
+def certified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Certificates:
+    """A certificate, and the environment that names it."""
+    monkeypatch.setenv(FOLDER, str(tmp_path / "cluster"))
+    return make_certificates(tmp_path / "cluster")
+
+
+def test_with_a_certificate_it_serves_its_holders_only(certified: Certificates) -> None:
     port = free_port()
     words = ["scheduler", "--host", "0.0.0.0", "--port", str(port)]
-    with member(*words, up=SCHEDULER_IS_UP) as (process, printed):
+    with member(*words, up=SCHEDULER_IS_UP) as (process, _):
         beyond = {place for place in listening(process) if place[0] != "127.0.0.1"}
-        assert beyond == {("0.0.0.0", port)}
-        warnings = [line for line in printed.splitlines() if line.startswith("Warning: ")]
-        assert len(warnings) == 1 and "whoever reaches it runs code as you." in warnings[0]
+        assert beyond == {("0.0.0.0", port)}, "its pages stay here"
+        address = f"tls://127.0.0.1:{port}"
+        with Client(address, security=security_for(address), timeout=PATIENCE) as client:
+            assert client.scheduler_info()["workers"] == {}
+        plain = ssl.create_default_context(cafile=str(certified.certificate))
+        plain.check_hostname = False
+        with (
+            pytest.raises(ssl.SSLError),
+            socket.create_connection(("127.0.0.1", port)) as stream,
+            plain.wrap_socket(stream) as secured,
+        ):
+            secured.recv(1)  # TLS 1.3 refuses a client without a certificate after its handshake
+
+
+def test_a_certificate_is_made_once_and_its_key_is_secret(certified: Certificates) -> None:
+    assert certified.key.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(UsageError, match="has a certificate already"):
+        make_certificates(certified.folder)
+    certified.key.chmod(0o644)
+    with pytest.raises(TcplabError, match="Others may read"):
+        certificates()
 
 
 @pytest.mark.parametrize("ending", ["SIGTERM", "SIGINT", "SIGHUP", "SIGKILL"])
@@ -109,18 +146,20 @@ def test_a_worker_stays_on_loopback_like_its_scheduler(ready_lab: Lab, ending: s
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "::1", "localhost"])
-def test_loopback_needs_no_warning(host: str) -> None:
-    assert members.warning(host, "scheduler") == ""
+def test_a_worker_on_loopback_needs_no_certificate(host: str) -> None:
+    members.require_protection("tcp://127.0.0.1:8786", host)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "fe80::1"])
-def test_every_other_address_is_warned_of(host: str) -> None:
-    assert members.warning(host, "scheduler").startswith("Warning: ")
+def test_a_worker_elsewhere_is_refused_without_one(host: str) -> None:
+    with pytest.raises(UsageError, match="whoever reaches it would run code as you"):
+        members.require_protection("tcp://192.0.2.1:8786", host)
+    members.require_protection("tls://192.0.2.1:8786", host)
 
 
 def test_an_address_that_cannot_be_is_one_sentence(capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(UsageError, match="is no address"):
-        members.warning("no such host", "scheduler")
+        members.require_protection("tcp://127.0.0.1:8786", "no such host")
     with pytest.raises(UsageError, match="is no scheduler's address"):
         members.towards("lab1")
     with socket.create_server(("127.0.0.1", 0)) as taken:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import resource
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from experiments.spec import ExperimentSpec
 from testbed.jobs.following import Limits
+from testbed.lab.bubblewrap import bubblewrap_recipe
 from testbed.virtual import choice
 from testbed.virtual.supervised import Supervised
 from tests.virtual.conftest import ROOT, RunElsewhere, digests
@@ -44,19 +47,20 @@ def usual(ready_lab, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]
     return digests(out)
 
 
-def test_without_bubblewrap_on_the_path(
+def test_without_bubblewrap_on_the_path_or_from_a_release(
     in_guest, short_sack: ExperimentSpec, usual, monkeypatch, ready_lab, tmp_path: Path
 ) -> None:
     (tmp_path / "bin").mkdir()
     for tool in ("chmod", "rm"):
         (tmp_path / "bin" / tool).symlink_to(shutil.which(tool))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    absent = SimpleNamespace(place=tmp_path / "absent")
+    monkeypatch.setattr(bubblewrap_recipe, "bubblewrap_recipe", lambda: absent)
     choice.allowed_sandbox.cache_clear()
     try:
         chosen = choice.allowed_sandbox(ready_lab.confine)
-        assert chosen.kind is Supervised and chosen.as_data()["refused"] == {
-            "bubblewrap": "not installed"
-        }
+        assert chosen.kind is Supervised
+        assert "not installed" in chosen.as_data()["refused"]["bubblewrap"]
         assert digests(in_guest(short_sack)[0]) == usual
     finally:
         choice.allowed_sandbox.cache_clear()
@@ -69,6 +73,19 @@ def test_in_a_container_that_refuses_namespaces(
     run = elsewhere({}, user, before=refusing("container"))
     assert run.sandbox.get("name") == "supervisor", run.sandbox
     assert "bubblewrap" in run.sandbox["refused"]
+    assert run.digests == usual
+
+
+def test_where_the_number_of_user_namespaces_is_zero(
+    elsewhere: Callable[..., RunElsewhere], usual, tmp_path: Path
+) -> None:
+    """The sysctl belongs to a user namespace (namespaces(7)), so one is made to set it in."""
+    closing = 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"'
+    before = ["unshare", "--user", "--map-root-user", "sh", "-c", closing, "sh"]
+    if subprocess.run([*before, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no user namespace can be made here, so none can be closed")
+    run = elsewhere({"TMPDIR": str(tmp_path)}, os.geteuid(), before=before)
+    assert run.sandbox.get("name") == "supervisor", run.sandbox
     assert run.digests == usual
 
 

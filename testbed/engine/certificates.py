@@ -1,0 +1,101 @@
+"""The certificate of a cluster: who has its key may join, and nobody else (Dask's TLS).
+
+All members and the sweep hold the same certificate and key, so a certificate is its own authority.
+It is in one folder, which is copied to each machine or lies on a shared home.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from testbed.host.packages import PATH
+from topologies.errors import CommandError, TcplabError, UsageError
+
+FOLDER = "TCPLAB_CERTIFICATES"
+"""The variable of the environment that names another folder than the usual one."""
+MAKE = "./tcplab cluster certificates"
+_DAYS = 365
+_OTHERS = 0o027  # bits of a mode; Kubernetes gives a secret to the group of a pod
+
+
+@dataclass(frozen=True)
+class Certificates:
+    """The files of a cluster's certificate and of its key (PEM)."""
+
+    folder: Path
+
+    @property
+    def certificate(self) -> Path:
+        return self.folder / "certificate.pem"
+
+    @property
+    def key(self) -> Path:
+        return self.folder / "key.pem"
+
+    def options(self) -> list[str]:
+        """For the command lines of Dask's scheduler and workers."""
+        files = ["--tls-ca-file", self.certificate, "--tls-cert", self.certificate]
+        return ["--protocol", "tls", *map(str, files), "--tls-key", str(self.key)]
+
+
+def usual_folder(environment: Mapping[str, str] = os.environ) -> Path:
+    """$TCPLAB_CERTIFICATES, else tcplab/cluster in $XDG_CONFIG_HOME or ~/.config."""
+    if chosen := environment.get(FOLDER):
+        return Path(chosen).absolute()
+    settings = environment.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    return Path(settings).absolute() / "tcplab" / "cluster"
+
+
+def certificates(folder: Path | None = None) -> Certificates:
+    """The cluster's certificate on this machine.
+
+    Raises TcplabError if there is none, or if others may read its key.
+    """
+    found = Certificates(folder or usual_folder())
+    for file in (found.certificate, found.key):
+        if not file.is_file():
+            raise TcplabError(
+                f"There is no certificate of a cluster here: {file} is missing.",
+                f"Make it once with {MAKE} and copy its folder to each machine.",
+            )
+    if found.key.stat().st_mode & _OTHERS:
+        raise TcplabError(f"Others may read {found.key}.", f"chmod 600 {found.key}")
+    return found
+
+
+def make_certificates(folder: Path) -> Certificates:
+    """Make a key and its certificate by openssl(1) in a folder that has none.
+
+    Raises UsageError if it has, CommandError if openssl fails, TcplabError without it.
+    """
+    made = Certificates(folder)
+    if made.key.exists() or made.certificate.exists():
+        raise UsageError(
+            f"{folder} has a certificate already.", "Remove it first, and its copies elsewhere."
+        )
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    openssl = shutil.which("openssl", path=PATH)
+    if openssl is None:
+        raise TcplabError("openssl is not installed.", "sudo apt-get install openssl")
+    _run([openssl, *_REQUEST, "-keyout", str(made.key), "-out", str(made.certificate)])
+    return certificates(folder)
+
+
+_REQUEST = (
+    *("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"),
+    *("-subj", "/CN=tcplab cluster", "-days", str(_DAYS)),
+)
+"""openssl-req(1): a key that no password protects; openssl makes its file readable for us only."""
+
+
+def _run(command: list[str]) -> None:
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, umask=0o077
+    )
+    if done.returncode:
+        raise CommandError(" ".join(command), done.returncode, done.stdout + done.stderr)
