@@ -58,9 +58,9 @@ def install_libraries(python: Path, work: Path) -> None:
     """
     packages = python / portable_python.PACKAGES
     options = ["--only-binary", ":all:", "--require-hashes", "--no-compile", "--no-deps"]
-    pip = Path(pip_of_this_python.__file__).parent
-    command = [python / "bin/python3", "-B", pip, "install", *options, "--target", packages]
-    called([*command, "--requirement", LOCK], work)
+    pip = str(Path(pip_of_this_python.__file__).parent)
+    program = [str(python / "bin/python3"), "-B", pip, "install"]
+    called([*program, *options, "--target", str(packages), "--requirement", str(LOCK)], work)
     for pattern in _UNUSED:
         for unused in list(packages.glob(pattern)):
             shutil.rmtree(unused) if unused.is_dir() else unused.unlink()
