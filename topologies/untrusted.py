@@ -153,7 +153,13 @@ def remove(place: Path) -> None:
     """
     if place.is_dir() and not place.is_symlink():
         _run("chmod", "-R", "u+rwX", "--", str(place))
-    _run("rm", "-rf", "--one-file-system", "--", str(place))
+    _run("rm", "-rf", *_staying(), "--", str(place))
+
+
+def _staying() -> list[str]:
+    """The option of rm(1) that keeps it on one file system; busybox's rm has no long options."""
+    asked = subprocess.run(["rm", "--version"], capture_output=True, check=False)
+    return [] if asked.returncode else ["--one-file-system"]
 
 
 def _scanned(place: Path) -> Iterator[os.DirEntry[str]]:

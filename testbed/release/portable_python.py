@@ -40,7 +40,6 @@ _LIBRARIES = (
     "libz.so.1",
 )
 """What Python's own modules and the wheels of PyPI ask for."""
-VERSION = "3.11"
 PACKAGES = "lib/python3/dist-packages"
 """Where it looks for libraries."""
 _START = """\

@@ -94,6 +94,6 @@ def busybox(folder: Path, work: Path) -> ForeignRoot:
     workshop.run("Unpacking busybox", ["dpkg-deb", "--extract", deb, "unpacked"])
     (folder / "bin").mkdir(parents=True)
     shutil.copy(work / "unpacked/bin/busybox", folder / "bin")
-    for name in ("sh", "readlink", "tar", "gzip", "cat"):
+    for name in ("sh", "readlink", "tar", "gzip", "chmod", "rm"):
         (folder / "bin" / name).symlink_to("busybox")
     return ForeignRoot(folder).prepare()

@@ -56,7 +56,7 @@ def test_an_archive_packed_twice_in_two_folders_is_the_same(tmp_path: Path) -> N
 
 
 def test_a_wheel_packed_twice_in_two_folders_is_the_same(tmp_path: Path) -> None:
-    pytest.importorskip("wheel")
+    pytest.importorskip("wheel", minversion="0.45")
     packed = [wheel(tmp_path / name) for name in ("one", "another")]
     assert packed[0].name == "thing-1-cp311-abi3-manylinux_2_17_x86_64.whl"
     assert packed[0].read_bytes() == packed[1].read_bytes()
