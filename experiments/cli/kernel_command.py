@@ -12,12 +12,13 @@ from rich.table import Table
 from experiments.cli.kernel_studies import (
     bisect_command,
     compare_command,
+    table_command,
     test_command,
 )
 from experiments.cli.messages import one_clear_message
 from testbed.lab.kernel.built_kernels import BuiltKernel, build, built_kernels, remove
 from testbed.lab.kernel.kernel_choice import chosen
-from testbed.lab.kernel.kernel_version import DEFAULT, KernelVersion, all_series, kernel_version
+from testbed.lab.kernel.kernel_version import DEFAULT, all_series, kernel_version
 from testbed.recipes.building import shown
 
 
@@ -28,6 +29,7 @@ def kernel() -> None:
 
 kernel.add_command(compare_command)
 kernel.add_command(bisect_command)
+kernel.add_command(table_command)
 kernel.add_command(test_command)
 
 
@@ -53,12 +55,8 @@ def _versions(built: list[BuiltKernel]) -> Table:
         version = kernel_version(series)
         made = current.get(series)
         size = f"yes, {made.size / 1e6:.0f} MB" if made else "no"
-        table.add_row(series, version.version, _place(version), size, ", ".join(version.lacks))
+        table.add_row(series, version.version, version.origin, size, ", ".join(version.lacks))
     return table
-
-
-def _place(version: KernelVersion) -> str:
-    return f"Debian ({version.suite})" if version.package else "kernel.org"
 
 
 def _own(built: list[BuiltKernel]) -> Table:

@@ -112,6 +112,41 @@ def _status(folder: Path) -> int:
     return DIFFERENT if verdicts & {"larger", "smaller"} or any(changed) else 0
 
 
+@click.command("table")
+@click.option(
+    "--seeds",
+    type=click.IntRange(1, 1000),
+    default=6,
+    show_default=True,
+    metavar="NUMBER",
+    help="Seeds; below the default there is no interval, and nothing is printed.",
+)
+@click.option("--workers", type=click.IntRange(1, 10_000), metavar="NUMBER", help="Guests at once.")
+@out_option
+def table_command(seeds: int, workers: int | None, out: Path) -> None:
+    """Print what the lab's kernels lack, cost and measure, of those that are built, in Markdown.
+
+    What is not known is run. docs/kernels.md holds such a table.
+    """
+    with one_clear_message():
+        from experiments.kernels.carrying_table import carry_out_table, kernels_to_show
+        from experiments.sweep.progress import watching
+        from experiments.sweep.running_points import way_to_workers
+
+        table = kernels_to_show(range(1, seeds + 1))
+        lab = ready_lab([kernel.name for kernel in table.kernels])
+        specs = [case.spec for case in table.cases]
+        way = way_to_workers(lab, specs, workers, None, _LONGEST)
+        with watching("table") as watch:
+            carry_out_table(table, out, way, watch)
+        click.echo(table.markdown())
+        if failures := table.failures():
+            raise TcplabError(
+                f"{len(failures)} runs failed or are not proved: {failures[0]}",
+                "What failed is run again by the same command.",
+            )
+
+
 @click.command("bisect")
 @click.argument("clone", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.argument("good")

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import resource
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -172,16 +173,26 @@ def build(recipe: Recipe, report: BuildReport) -> Entry:
     log = folder() / f"{recipe.name}.log"
     log.write_bytes(b"")
     with temporary(recipe.name) as work, temporary(recipe.name) as finished:
+        begun = _cpu_of_programs()
         facts = recipe.build(Workshop(work, log, report))
+        cost = {"build_cpu_seconds": round(_cpu_of_programs() - begun, 1)}
         for name in recipe.outputs:
             os.replace(work / name, finished / name)
-        write_manifest(recipe, finished, facts)
+        write_manifest(recipe, finished, facts, cost)
         install(finished, recipe.place_if_built)
     shutil.rmtree(recipe.place_if_given, ignore_errors=not recipe.place_if_given.exists())
     return verify(recipe, recipe.place_if_built)
 
 
-def write_manifest(recipe: Recipe, place: Path, facts: Facts) -> None:
+def _cpu_of_programs() -> float:
+    """Processor seconds of the programs that this process has started and waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def write_manifest(
+    recipe: Recipe, place: Path, facts: Facts, cost: Mapping[str, float] | None = None
+) -> None:
     """Write manifest.json for the files in `place`, and flush all of it to the disk."""
     files = {
         name: {"size": (place / name).stat().st_size, "sha256": digest_of(place / name)}
@@ -193,6 +204,7 @@ def write_manifest(recipe: Recipe, place: Path, facts: Facts) -> None:
         "key": recipe.key,
         "files": files,
         "facts": facts,
+        **(cost or {}),
     }
     (place / MANIFEST).write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n")
     for name in (*recipe.outputs, MANIFEST):

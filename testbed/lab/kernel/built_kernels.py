@@ -16,13 +16,17 @@ from topologies.errors import TcplabError, UsageError
 
 @dataclass(frozen=True)
 class BuiltKernel:
-    """A kernel's entry in the cache. `name` is empty if an older tcplab built it."""
+    """A kernel's entry in the cache. `name` is empty if an older tcplab built it.
+
+    `build_seconds` of a processor its build took; 0 if that was not noted.
+    """
 
     folder: Path
     name: str
     release: str
     digest: str
     compiler: str
+    build_seconds: float = 0.0
 
     @property
     def size(self) -> int:
@@ -49,7 +53,8 @@ def _read(manifest: Path) -> BuiltKernel:
     facts = content["facts"]
     digest = content["files"]["linux"]["sha256"]
     name, compiler = facts.get("name", ""), facts.get("compiler", "")
-    return BuiltKernel(manifest.parent, name, facts["release"], digest, compiler)
+    cost = content.get("build_cpu_seconds", 0.0)
+    return BuiltKernel(manifest.parent, name, facts["release"], digest, compiler, cost)
 
 
 def build(

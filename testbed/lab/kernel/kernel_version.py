@@ -80,6 +80,11 @@ class KernelVersion:
         return f"{self.since} to {self.until}" if self.until else f"{self.since} and later"
 
     @property
+    def origin(self) -> str:
+        """Where its source comes from if nobody brings it, in words."""
+        return f"Debian ({self.suite})" if self.package else "kernel.org"
+
+    @property
     def is_default(self) -> bool:
         return self.series == DEFAULT
 
