@@ -249,6 +249,22 @@ def test_nothing_to_compare_still_gives_the_medians(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_pictures")
+def test_where_kernels_are_swept_no_single_one_made_it(tmp_path: Path) -> None:
+    folder = write_sweep(tmp_path, digests={"code": "ab12", "kernel": "cd34"})
+    assert _sweep(folder).exit_code == 0
+    assert all(text in (folder / "sweep.html").read_text() for text in ("Kernel 7.2.12", "cd34"))
+    _change_rows(folder, pl.col("cc").alias("kernel"))
+    swept = {"meaning": "", "kind": "word", "values": list(EFFECTS), "column": "kernel", "unit": ""}
+    _change(folder, factors=[{"name": "kernel", **swept}], compare="kernel")
+    _change_rows(folder, keep=pl.col("delay") == "10ms")
+    assert _sweep(folder).exit_code == 0
+    page = (folder / "sweep.html").read_text()
+    assert "ab12" in page
+    assert "Kernel 7.2.12" not in page
+    assert "cd34" not in page
+
+
+@pytest.mark.usefixtures("no_pictures")
 def test_large_rates_are_shown_in_mbit_everywhere(tmp_path: Path) -> None:
     folder = write_sweep(tmp_path, scale=100.0)
     output = _sweep(folder).output

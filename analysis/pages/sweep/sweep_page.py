@@ -175,6 +175,9 @@ def _cells(report: SweepReport) -> dict[str, Any]:
 
 def _making(sweep: SweepRecord, samples: SweepSamples) -> dict[str, Any]:
     facts, until = sweep.facts, sweep.facts.until
+    # The lab's own kernel is that of no row, or of some rows only, if kernels were swept.
+    of_all = not any(factor.name == "kernel" for factor in sweep.factors)
+    digests = [item for item in facts.digests.items() if of_all or item[0] != "kernel"]
     return {
         "command": facts.command,
         "seeds": _seeds(samples.seeds),
@@ -182,9 +185,9 @@ def _making(sweep: SweepRecord, samples: SweepSamples) -> dict[str, Any]:
         "until": None if until is None else signed(100 * until),
         "durations": facts.durations,
         "points": [(name, sweep.points(name)) for name in _COUNTS],
-        "kernel": facts.kernel.release,
+        "kernel": facts.kernel.release if of_all else "",
         "version": facts.tcplab,
-        "digests": [(printable(name), digest) for name, digest in facts.digests.items()],
+        "digests": [(printable(name), digest) for name, digest in digests],
     }
 
 
