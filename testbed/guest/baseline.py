@@ -45,6 +45,11 @@ CONNECTION_TABLE = ("net.ipv4.tcp_child_ehash_entries", "512")
 # would count it (experiments/wan_reordering/README.md).
 CABLES = ("net.core.netdev_max_backlog", "1000000")
 
+# Of the whole kernel as well: neighbours of all hosts together. Before Linux 5.0 those that are
+# permanent, as all of ours, count for the limit, which is usually 1024: forty hosts that know each
+# other are more.
+NEIGHBOURS = ("net.ipv4.neigh.default.gc_thresh3", "1000000")
+
 ROUTER: dict[str, str] = {
     "net.ipv4.ip_forward": "1",
     # A packet may come back another way than it went.

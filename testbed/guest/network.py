@@ -286,7 +286,7 @@ def _prepare() -> None:
     """
     for name, value in baseline.SWITCHES.items():
         _set("the switches", name, value)
-    for name, value in (baseline.CONNECTION_TABLE, baseline.CABLES):
+    for name, value in (baseline.CONNECTION_TABLE, baseline.CABLES, baseline.NEIGHBOURS):
         if has_sysctl(name):
             _set("the hosts", name, value)
     _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

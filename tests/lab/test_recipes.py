@@ -57,6 +57,8 @@ def test_a_named_tarball_is_used_and_said_not_to_be_pinned(
     assert not source.pinned
     assert (workshop.folder / kernel_source.TARBALL).read_bytes() == b"kernel"
     assert "not the pinned file" in report.notes[0]
+    kernel_source.obtain(workshop, kernel_version("2.6.32"), tarball)
+    assert "of which no SHA-256 is pinned" in report.notes[1]
 
 
 def test_a_named_tarball_that_is_not_there_is_an_error(workshop: Workshop, tmp_path: Path) -> None:

@@ -68,10 +68,12 @@ def obtain(
 
 def _obtained(workshop: Workshop, kernel: KernelVersion, origin: str) -> ObtainedSource:
     """Note in the report where the source came from, and whether it is the pinned file."""
-    is_pinned = _is_pinned(workshop, kernel)
-    note = "" if is_pinned else ", which is not the pinned file: this gives another lab"
-    workshop.report.note(f"Source of the lab kernel: {origin}{note}")
-    return ObtainedSource(origin, digest_of(workshop.folder / TARBALL), is_pinned)
+    digest, is_pinned = digest_of(workshop.folder / TARBALL), _is_pinned(workshop, kernel)
+    has_pin = kernel.sha256 or kernel.url_sha256
+    another = "which is not the pinned file: this gives another lab"
+    unlike = another if has_pin else f"of which no SHA-256 is pinned: {digest}"
+    workshop.report.note(f"Source of the lab kernel: {origin}{'' if is_pinned else f', {unlike}'}")
+    return ObtainedSource(origin, digest, is_pinned)
 
 
 def _is_pinned(workshop: Workshop, kernel: KernelVersion) -> bool:
