@@ -152,7 +152,7 @@ def carry_seed(
             lab, PROCEDURE, carried, seed, Path(out), progress, limits, attached(modules)
         )
     except TcplabError as error:
-        raise explained(error, Path(out), modules) from None
+        raise explained(error, Path(out), modules, lab.choice) from None
 
 
 def carry_natively(

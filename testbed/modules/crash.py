@@ -1,12 +1,14 @@
-"""What a module did to its guest: the kernel's last message with the lines of the module's source.
+"""What a module, or a kernel of one's own, did to its guest: the kernel's last message with lines.
 
 The kernel prints `function+0xoffset/0xsize [module]`. The function's place is in the module's
 symbol table, and addr2line(1) finds the line in its debugging information. Both are the work of the
-module's author, who is not trusted, so both are read in the sandbox of the build.
+module's author, who is not trusted, so both are read in the sandbox of the build. Functions of the
+kernel itself have lines if the kernel is the user's own (testbed.lab.kernel.kernel_lines).
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -18,7 +20,10 @@ from pathlib import Path
 from testbed.guest.job_entry import EVENTS
 from testbed.host.scratch import scratch
 from testbed.jobs.following import CONSOLE, LIMIT, NO_RESULT
+from testbed.lab.kernel.kernel_choice import LAB_KERNEL, KernelChoice
+from testbed.lab.kernel.kernel_lines import LINES, KernelPlace, lines_recipe
 from testbed.modules.module_build import LIMITS, BuiltModule
+from testbed.recipes import cache
 from testbed.recipes.building import BuildReport, Workshop
 from topologies import untrusted
 from topologies.errors import CommandError, TcplabError
@@ -75,16 +80,25 @@ class StackFrame:
     exact: bool
 
 
-def explained(error: TcplabError, out: Path, modules: Sequence[BuiltModule]) -> TcplabError:
-    """The error of a run in a guest, with what console and clock tell of the loaded modules."""
-    if not modules:
+def explained(
+    error: TcplabError,
+    out: Path,
+    modules: Sequence[BuiltModule],
+    kernel: KernelChoice = LAB_KERNEL,
+) -> TcplabError:
+    """The error of a run in a guest, with what console and clock tell of who may be to blame.
+
+    That are the loaded modules, and the kernel if its source or a patch is the user's own.
+    """
+    if not modules and not kernel.digest:
         return error
     console = _console(out)
-    names = " or ".join(f"{module.module.name}.c" for module in modules)
+    blamed = [f"{module.module.name}.c" for module in modules]
+    names = " or ".join(blamed + ([kernel.name] if kernel.digest else []))
     if panic := _PANIC.search(console):
         problem = (
             "The guest's kernel crashed:"
-            f" {_meant(panic[1].strip())}.\n{_backtrace(console, modules)}"
+            f" {_meant(panic[1].strip())}.\n{_backtrace(console, modules, kernel)}"
         )
         return TcplabError(
             problem,
@@ -125,15 +139,21 @@ def _stood_still(out: Path) -> bool:
         return False
 
 
-def _backtrace(console: str, modules: Sequence[BuiltModule]) -> str:
-    """A line for each function, the innermost first; with file and source line if of a module."""
+def _backtrace(console: str, modules: Sequence[BuiltModule], kernel: KernelChoice) -> str:
+    """A line for each function, the innermost first.
+
+    With file and source line if it is of a module, or of a kernel of one's own.
+    """
+    frames = _frames(console)[:_FRAMES]
+    lines_of = _kernel_lines(kernel, [frame for frame in frames if not frame.module])
     built_modules = {built.module.name: built for built in modules}
     lines = [
         f"  {function} at {file}:{number}\n" for file, number, function in _BUG.findall(console)
     ]
-    for frame in _frames(console)[:_FRAMES]:
+    for frame in frames:
         own = built_modules.get(frame.module)
-        lines.append(f"  {frame.function}{_place(own, frame) if own else ''}\n")
+        place = _place(own, frame) if own else lines_of.get(frame, "")
+        lines.append(f"  {frame.function}{place}\n")
     return "".join(lines)
 
 
@@ -153,6 +173,22 @@ def _frames(console: str) -> list[StackFrame]:
     first = next((index for index, frame in enumerate(frames) if frame.module or frame.exact), 0)
     names = [frame.function for frame in frames]
     return frames[first : names.index(_TCP_ENTRY) if _TCP_ENTRY in names[first:] else None]
+
+
+def _kernel_lines(kernel: KernelChoice, frames: list[StackFrame]) -> dict[StackFrame, str]:
+    """` at FILE:NUMBER: the line` for functions of a kernel of the user's own.
+
+    Empty if its source is gone, or cannot be compiled any more.
+    """
+    if not kernel.digest or not frames:
+        return {}
+    places = [KernelPlace(frame.function, frame.offset, frame.exact) for frame in frames]
+    try:
+        entry = cache.ready(lines_recipe(kernel, places), BuildReport())
+    except TcplabError:
+        return {}
+    lines = json.loads((entry.folder / LINES).read_text())
+    return {frame: f" at {line}" for frame, line in zip(frames, lines, strict=True) if line}
 
 
 def _end(sign: re.Pattern[str], text: str) -> int:

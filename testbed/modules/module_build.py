@@ -17,6 +17,7 @@ from pathlib import Path
 
 from testbed.guest.kernel_modules import KernelModule
 from testbed.lab.kernel.kernel_recipe import FIXED, compiler
+from testbed.lab.kernel.kernel_version import kernel_version
 from testbed.lab.ready import Lab
 from testbed.recipes import cache
 from testbed.recipes.building import FOLDER, BuildReport, Workshop, need_tools
@@ -67,7 +68,9 @@ def built(module: KernelModule, lab: Lab, report: BuildReport | None = None) -> 
     Raises TcplabError with the compiler's errors.
     """
     recipe = _recipe(
-        module, lab.digests["modules"], lambda workshop: _unpack(workshop, lab.modules)
+        module,
+        lab.digests["modules"],
+        lambda workshop: [*_unpack(workshop, lab.modules), *kernel_version(lab.choice.series).make],
     )
     return _made(module, recipe, report)
 

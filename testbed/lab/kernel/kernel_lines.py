@@ -1,0 +1,129 @@
+"""The source lines at which functions of a kernel of one's own were when it crashed.
+
+A kernel is kept without debugging information, which is many times as large. So the files of these
+functions are compiled once more, with it: the same compiler makes the same code of them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from testbed.lab.kernel.kernel_choice import KernelChoice, require_unchanged
+from testbed.lab.kernel.kernel_recipe import (
+    FIXED,
+    KernelBuild,
+    apply,
+    configure,
+    kernel_recipe,
+    unpack,
+)
+from testbed.lab.kernel.kernel_source import obtain
+from testbed.lab.kernel.kernel_version import kernel_version
+from testbed.recipes.building import Workshop
+from testbed.recipes.cache import Facts, Recipe
+from topologies.errors import CommandError
+
+LINES = "lines.json"
+_FOLDERS = ("net", "kernel", "lib", "mm", "fs", "arch/um", "arch/x86/um")
+_MOST = 3  # files that are tried for a function
+
+
+@dataclass(frozen=True)
+class KernelPlace:
+    """A place in a function, `offset` bytes behind its begin.
+
+    Unless it is `exact` it is behind a call, which is meant.
+    """
+
+    function: str
+    offset: int
+    exact: bool
+
+
+def lines_recipe(choice: KernelChoice, places: Sequence[KernelPlace]) -> Recipe:
+    """The recipe for LINES, a list of "FILE:NUMBER: TEXT" for each place, empty if unknown."""
+    kernel = kernel_recipe(choice)
+    return Recipe(
+        "lines",
+        (*kernel.sources, Path(__file__)),
+        (LINES,),
+        lambda workshop: find_lines(workshop, choice, places),
+        f"{kernel.variant} {places}",
+    )
+
+
+def find_lines(workshop: Workshop, choice: KernelChoice, places: Sequence[KernelPlace]) -> Facts:
+    """Leave LINES in the workshop. Raises TcplabError, CommandError."""
+    build = _configured(workshop, choice)
+    make = [*_with_debugging(build.make), "-C", "tree"]
+    command = [*make, "prepare"]
+    workshop.run("Preparing to look for source lines", command, environment=FIXED)
+    found = [_line(workshop, make, place) for place in places]
+    (workshop.folder / LINES).write_text(json.dumps(found))
+    return {"name": choice.name}
+
+
+def _configured(workshop: Workshop, choice: KernelChoice) -> KernelBuild:
+    """The kernel's source, patched and configured as when it was built."""
+    own, kernel = require_unchanged(choice), kernel_version(choice.series)
+    build = KernelBuild(kernel, choice, own.source, workshop)
+    source = obtain(workshop, kernel, own.source)
+    unpack(build)
+    for patch in [*kernel.patch_files, *own.patches]:
+        apply(workshop, patch, source, kernel)
+    configure(build)
+    return build
+
+
+def _with_debugging(make: list[str]) -> list[str]:
+    """The command with -g among the flags of the compiler, less what follows -C."""
+    flags = "KCFLAGS="
+    own = next((word for word in make if word.startswith(flags)), flags)
+    kept = [word for word in make if word not in (own, "-C", "tree")]
+    return [*kept, f"{own} -g"]
+
+
+def _line(workshop: Workshop, make: list[str], place: KernelPlace) -> str:
+    for source in _sources(workshop.folder / "tree", place.function):
+        made = source.with_suffix(".o").as_posix()
+        try:
+            workshop.run(f"Compiling {source}", [*make, made], environment=FIXED)
+            return _read(workshop, f"tree/{made}", place)
+        except (CommandError, ValueError):
+            continue  # it is not part of this kernel, or has another function of that name
+    return ""
+
+
+def _sources(tree: Path, function: str) -> Iterator[Path]:
+    """Files that seem to define the function, a compiler's suffix such as .isra.0 apart."""
+    name = re.escape(function.partition(".")[0])
+    begins = re.compile(rf"(?m)^(?!\s)[^\n;={{]*\b{name}\([^;]*?\)\s*\{{")
+    files = (file for folder in _FOLDERS for file in sorted((tree / folder).rglob("*.c")))
+    found = 0
+    for file in files:
+        text = file.read_text(errors="replace")
+        if name in text and begins.search(text) and found < _MOST:
+            found += 1
+            yield file.relative_to(tree)
+
+
+def _read(workshop: Workshop, made: str, place: KernelPlace) -> str:
+    """ "FILE:NUMBER: TEXT". Raises CommandError, ValueError if the file has no such function."""
+    symbols = workshop.run("Reading symbols", ["nm", "--format=sysv", made])
+    rows = ([part.strip() for part in line.split("|")] for line in symbols.splitlines())
+    own = (row for row in rows if len(row) == 7 and row[0] == place.function and row[3] == "FUNC")
+    if (row := next(own, None)) is None:
+        raise ValueError(place.function)
+    address = int(row[1], 16) + place.offset - (not place.exact)
+    command = ["addr2line", "-e", made, "-j", row[6], f"{address:#x}"]
+    name, _, number = workshop.run("Finding the line", command).split()[0].rpartition(":")
+    file = name.rpartition("/tree/")[2].removeprefix("./")
+    source = workshop.folder / "tree" / file
+    if not source.is_file():  # ??: there is no line for this place
+        raise ValueError(place.function)
+    line = source.read_text(errors="replace").splitlines()[int(number) - 1]
+    return f"{file}:{number}: {line.strip()}"
