@@ -267,7 +267,7 @@ def scheduler(host: str | None, port: int) -> None:
 
 @click.group()
 def cluster() -> None:
-    """What the machines of a cluster share."""
+    """What the machines of a cluster share: its certificate."""
 
 
 @cluster.command("certificates")
