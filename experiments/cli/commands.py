@@ -120,6 +120,9 @@ PLACES = {
         "completion",
         'Print what makes your shell complete commands: eval "$(./tcplab completion bash)".',
     ),
+    "man": CommandPlace(
+        f"{PREFIX}experiments.cli.manual", "man", "Print the manual page: ./tcplab man | man -l -"
+    ),
     "scheduler": CommandPlace(
         f"{PREFIX}experiments.cli.sweep_command",
         "scheduler",
