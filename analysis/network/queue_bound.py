@@ -91,12 +91,17 @@ def _most(traffic: PortTraffic, channel: Channel, slack: int, sizes: Whole) -> i
 
 
 def _met_full(traffic: PortTraffic, channel: Channel, slack: int) -> int:
-    """How many of the packets that did not come may have met a full queue."""
+    """How many of the packets that did not come may have met a full queue.
+
+    A packet is on the link beside those that wait, unless the link was idle: netem hands on all
+    packets of an instant before the first of them leaves the queue (netem_dequeue in sch_netem.c).
+    """
     due, there = traffic.sent + delay_of(channel), traffic.came >= 0
-    missed = due[~there]
-    entered = np.searchsorted(np.sort(due[there]), missed + slack, "right")
+    missed, entered = due[~there], np.sort(due[there])
     gone = np.searchsorted(np.sort(traffic.came[there]), missed - slack, "left")
-    return int((entered - gone > channel.queue.base).sum())
+    here = np.searchsorted(entered, missed + slack, "right") - gone
+    was_idle = np.searchsorted(entered, missed - slack, "left") <= gone
+    return int((here + was_idle > channel.queue.base).sum())
 
 
 def _full(place: str, channel: Channel, dropped: int, full: int) -> list[CheckFinding]:

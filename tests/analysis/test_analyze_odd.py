@@ -92,8 +92,8 @@ ODD = {
     ),
     "twice": (_twice(), "Connection 1: many segments are in the capture twice"),
     "of no known link": (
-        frames.pcap(talk().capture.sorted(), link=127),
-        "Of link type 127 not all is read",
+        frames.pcap(talk().capture.sorted(), link=250),
+        "Of link type 250 not all is read",
     ),
 }
 

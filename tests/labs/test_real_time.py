@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from labs.definition import lab_catalogue
-from labs.definition.assignment import Assignment
+from labs.definition.assignment import ANSWERS, Assignment
 from labs.definition.course import variant
 from labs.definition.lab_spec import LabSpec
 from labs.grading.case import Case
@@ -133,6 +133,8 @@ def virtual_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Pat
 
     def run(seed: int) -> Path:
         other = Assignment(place / str(seed), lab, replace(begun.variant, seed=seed))
+        other.folder.mkdir()
+        shutil.copy(begun.folder / ANSWERS, other.folder)
         return carry_out_run(other, lab.runs[0], "virtual", lambda _kernels: ready)
 
     return run

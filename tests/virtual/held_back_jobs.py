@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import socket
 import struct
-import threading
 import time
 from typing import Any
 
-from testbed.guest.background import in_background
+from testbed.guest.background import Stop, in_background
 from testbed.guest.job_entry import JobContext
 from testbed.guest.namespaces import network_namespace
 from testbed.guest.network import LiveNetwork, network
@@ -97,7 +96,7 @@ def _send(client: socket.socket, told: dict[str, Any]) -> None:
         time.sleep(min(told["pause"], max(0.0, end - time.monotonic())))
 
 
-def _receive(server: socket.socket, told: dict[str, Any], stop: threading.Event) -> None:
+def _receive(server: socket.socket, told: dict[str, Any], stop: Stop) -> None:
     """Reads in pieces with pauses, until the other end is gone."""
     server.settimeout(_READY)
     connection, _ = server.accept()
@@ -105,7 +104,7 @@ def _receive(server: socket.socket, told: dict[str, Any], stop: threading.Event)
         stop.wait(told["late"])
         connection.settimeout(_LOOK)
         taken = 0
-        while not stop.is_set():
+        while not stop.wait(0):
             try:
                 piece = connection.recv(told["piece"])
             except TimeoutError:

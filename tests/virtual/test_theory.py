@@ -58,7 +58,7 @@ def report_of_run(study: str, lab: Lab, out: Path, settings: dict[str, str]) -> 
         ("reno_sawtooth", {"duration": "65s"}, ("bw", "15mbit")),
         ("cubic_curve", {"duration": "30s"}, None),
         ("loss_formula", {}, None),
-        ("fair_shares", {"duration": "60s"}, ("bw", "30mbit")),
+        ("fair_shares", {"duration": "80s"}, ("bw", "30mbit")),
         ("window_limit", {"duration": "5s"}, ("delay", "75ms")),
     ],
 )
