@@ -16,7 +16,7 @@ from testbed.lab.ready import lab as the_lab
 from tests.labs.native_run import dressed
 from tests.labs.student import LAB, LATER, Student, packed, sheet, written
 
-_OTHER_SEED = 24680  # its figures are among those of other seeds, as most are
+_OTHER_SEED = 3  # its figures are among those of other seeds, as most are
 
 
 def honest(student: Student, lab: LabSpec, target: Path) -> None:
