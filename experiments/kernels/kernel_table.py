@@ -23,7 +23,7 @@ from testbed.lab.kernel.kernel_version import OPEN_VSWITCH, kernel_version
 CASES = ("losses", "out_of_order", "short_flows")
 """Random loss with and without SACK, packets out of order, and flows that are soon over."""
 _NOTHING = "-"
-_FACTS = ("Linux", "source", "switches", "build (CPU s)", "run (CPU, to 7.2's)", "what it lacks")
+_FACTS = ("Linux", "source", "switches", "build (s)", "run (CPU, to 7.2's)", "what it lacks")
 
 
 @dataclass
@@ -66,7 +66,7 @@ class KernelTable:
         return (*names, self._build(kernel), self._run(kernel), lacks or _NOTHING)
 
     def _build(self, kernel: BuiltKernel) -> str:
-        """Processor seconds of its build; those of before they were noted are not known."""
+        """Seconds of its build; those of before they were noted are not known."""
         return written(round(kernel.build_seconds)) if kernel.build_seconds else _NOTHING
 
     def _run(self, kernel: BuiltKernel) -> str:

@@ -12,9 +12,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import resource
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -179,21 +179,15 @@ def build(recipe: Recipe, report: BuildReport) -> Entry:
     log = folder() / f"{recipe.name}.log"
     log.write_bytes(b"")
     with temporary(recipe.name) as work, temporary(recipe.name) as finished:
-        begun = _cpu_of_programs()
+        begun = time.monotonic()
         facts = recipe.build(Workshop(work, log, report))
-        cost = {"build_cpu_seconds": round(_cpu_of_programs() - begun, 1)}
+        cost = {"build_seconds": round(time.monotonic() - begun, 1)}
         for name in recipe.outputs:
             os.replace(work / name, finished / name)
         write_manifest(recipe, finished, facts, cost)
         install(finished, recipe.place_if_built)
     shutil.rmtree(recipe.place_if_given, ignore_errors=not recipe.place_if_given.exists())
     return verify(recipe, recipe.place_if_built)
-
-
-def _cpu_of_programs() -> float:
-    """Processor seconds of the programs that this process has started and waited for."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def write_manifest(

@@ -18,7 +18,7 @@ from topologies.errors import TcplabError, UsageError
 class BuiltKernel:
     """A kernel's entry in the cache. `name` is empty if an older tcplab built it.
 
-    `build_seconds` of a processor its build took; 0 if that was not noted.
+    `build_seconds` its build took by the clock; 0 if that was not noted.
     """
 
     folder: Path
@@ -53,7 +53,7 @@ def _read(manifest: Path) -> BuiltKernel:
     facts = content["facts"]
     digest = content["files"]["linux"]["sha256"]
     name, compiler = facts.get("name", ""), facts.get("compiler", "")
-    cost = content.get("build_cpu_seconds", 0.0)
+    cost = content.get("build_seconds", 0.0)
     return BuiltKernel(manifest.parent, name, facts["release"], digest, compiler, cost)
 
 
