@@ -31,8 +31,10 @@ def use_defaults(context: click.Context) -> None:
     if name is None or context.resilient_parsing:
         return
     outer = context.default_map if context.parent else _content(context)
+    if not outer:
+        return  # nothing to give: the command would be made twice
     command = context.command.get_command(context, name)  # type: ignore[attr-defined]
-    context.default_map = {name: _of(command, name, outer or {}, context)}
+    context.default_map = {name: _of(command, name, outer, context)}
 
 
 def _of(

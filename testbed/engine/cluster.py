@@ -13,7 +13,6 @@ import asyncio
 import logging
 import os
 import time
-import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -152,8 +151,7 @@ def _done(future: Future[Any]) -> Done:
     key = str(future.key)
     if future.status == "finished":
         return Done(key, future.result())
-    error = future.exception()
-    return Done(key, error=error, trace="".join(traceback.format_exception(error)).strip())
+    return Done.failed(key, future.exception())
 
 
 def configured(folder: Path) -> AbstractContextManager[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -30,6 +31,11 @@ class Done:
     value: Any = None
     error: BaseException | None = None
     trace: str = ""
+
+    @classmethod
+    def failed(cls, key: str, error: BaseException) -> Done:
+        """The task was ended by this error."""
+        return cls(key, error=error, trace="".join(traceback.format_exception(error)).strip())
 
     def result(self) -> Any:
         """The value, or the TcplabError that ended the task. Raises what is a bug."""

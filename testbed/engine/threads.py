@@ -5,7 +5,6 @@ Guests are processes of their own, so a thread has little to do but wait for one
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -61,9 +60,7 @@ class _ThreadEngine:
 
 def _outcome(task: Task, future: Future[Any]) -> Done:
     error = future.exception()
-    if error is None:
-        return Done(task.key, future.result())
-    return Done(task.key, error=error, trace="".join(traceback.format_exception(error)).strip())
+    return Done.failed(task.key, error) if error else Done(task.key, future.result())
 
 
 @contextmanager
