@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from experiments.cli.messages import one_clear_message
+from labs.cli.course_option import course_option
 from labs.definition import lab_catalogue, lab_texts
 from labs.definition.course import read_course
 
@@ -20,13 +21,7 @@ from labs.definition.course import read_course
     show_default=True,
     help="Variants to run; fifty show how even they are.",
 )
-@click.option(
-    "--course",
-    "course_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="The file with the course's secret.  [default: self-study]",
-)
+@course_option
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),

@@ -7,19 +7,13 @@ from pathlib import Path
 import click
 
 from experiments.cli.messages import one_clear_message, ready_lab
+from labs.cli.course_option import course_option
 from labs.cli.instructor_commands import lint_command, new_command, preview_command
 from labs.definition import lab_catalogue, lab_texts
 from labs.definition.course import class_file, new_course, read_course, variant, variant_from
 from topologies.errors import UsageError
 
 _folder = click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=Path())
-_course = click.option(
-    "--course",
-    "course_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="The file with the course's secret.  [default: self-study]",
-)
 
 
 @click.group()
@@ -50,7 +44,7 @@ def list_command() -> None:
     metavar="FILE",
     help="The file of variants that your instructor gave out; without it you study by yourself.",
 )
-@_course
+@course_option
 @click.option(
     "--language",
     default=lab_texts.FIRST_LANGUAGE,
@@ -173,7 +167,7 @@ def course_command(file: Path, name: str) -> None:
     metavar="roster.csv",
     help="A table with a column id, or one id in a line.",
 )
-@_course
+@course_option
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -196,7 +190,7 @@ def variants_command(name: str, roster: Path, course_file: Path | None, out: Pat
 @lab.command("key")
 @click.argument("name", metavar="LAB")
 @click.option("--student", required=True, metavar="ID", help="The student whose run gives the key.")
-@_course
+@course_option
 @click.option(
     "--module",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -270,7 +264,7 @@ def ranges_command(name: str, seeds: int, out: Path, workers: int | None) -> Non
     metavar="DIR",
     help="Folder of the grades; the same command goes on after a stop.",
 )
-@_course
+@course_option
 @click.option(
     "--students",
     "roster",
