@@ -1,4 +1,4 @@
 """Many guests at once: on the processors of this machine, or on the workers of a Dask cluster.
 
-Nothing else starts guests in parallel.
+Only packetdrill scripts (testbed/packetdrill) run in guests with threads of their own.
 """
