@@ -330,10 +330,11 @@ def _start_client(
 
 
 def _extent(flow: Flow) -> list[str]:
-    """How much is sent, how fast if it is UDP, and how often iperf prints a line."""
+    """How much is sent, how fast if it is UDP, by which algorithm, and how often iperf reports."""
     much = ["-n", str(flow.amount.base)] if flow.amount else ["-t", f"{flow.duration.seconds:g}"]
     fast = ["-u", "-b", str(flow.rate.base)] if flow.rate else []
-    return [*much, *fast, *(["-i", f"{flow.interval.seconds:g}"] if flow.interval else [])]
+    how = ["-Z", flow.congestion_control] if flow.congestion_control else []
+    return [*much, *fast, *how, *(["-i", f"{flow.interval.seconds:g}"] if flow.interval else [])]
 
 
 def _window(flow: Flow) -> list[str]:

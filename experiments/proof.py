@@ -32,6 +32,7 @@ def evidence(condition: Condition, spec: ExperimentSpec, folder: Path) -> dict[s
     A condition that names proofs of which none can be looked at did not hold.
     """
     named = [row for proof in condition.proofs for row in _PROOFS[proof.kind](proof, spec, folder)]
+    named += _own_congestion_controls(spec, folder)
     proofs = named + _losses(spec, folder) + reorderings(spec, folder)
     return {
         "held": bool(named or not condition.proofs) and all(row["held"] for row in proofs),
@@ -115,10 +116,21 @@ def _offers(proof: Proof, flow: Flow, lines: list[str], capture: str) -> ProofRo
 
 
 def _congestion_control(proof: Proof, spec: ExperimentSpec, folder: Path) -> list[ProofRow]:
-    """The algorithm of each sender's own sockets, in every sample."""
-    flows = [flow for flow in spec.flows if flow.protocol == "tcp"]
+    """The algorithm of the sockets of each flow that has none of its own, in every sample."""
+    flows = [
+        flow for flow in spec.flows if flow.protocol == "tcp" and not flow.congestion_control
+    ]
     algorithms = _of_senders("congestion_control", flows, spec, folder)
-    return [_sends_with(proof, flow, values) for flow, values in algorithms]
+    return [_sends_with(proof.expected, flow, values) for flow, values in algorithms]
+
+
+def _own_congestion_controls(spec: ExperimentSpec, folder: Path) -> list[ProofRow]:
+    """The same for each flow that has an algorithm of its own."""
+    flows = [flow for flow in spec.flows if flow.congestion_control]
+    if not flows:
+        return []
+    algorithms = _of_senders("congestion_control", flows, spec, folder)
+    return [_sends_with(flow.congestion_control, flow, values) for flow, values in algorithms]
 
 
 def _of_senders(
@@ -152,12 +164,12 @@ def _seen(samples: Path, field: str) -> dict[str, set[Any]]:
     return values
 
 
-def _sends_with(proof: Proof, flow: Flow, algorithms: set[str]) -> ProofRow:
+def _sends_with(expected: str, flow: Flow, algorithms: set[str]) -> ProofRow:
     return {
-        "claim": f"{flow.name}: {flow.sender} sends with {proof.expected}",
-        "expected": proof.expected,
+        "claim": f"{flow.name}: {flow.sender} sends with {expected}",
+        "expected": expected,
         "observed": sorted(algorithms) or ["no connection was sampled"],
-        "held": algorithms == {proof.expected},
+        "held": algorithms == {expected},
         "source": f"{flow.sender}.sockets.jsonl (sock_diag, as ss -ti)",
     }
 

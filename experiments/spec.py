@@ -77,11 +77,16 @@ def congestion_control(algorithm: str) -> Condition:
     Raises UsageError for one that the lab lacks.
     """
     if algorithm not in CONGESTION_CONTROLS:
-        raise UsageError(
-            f"There is no congestion control '{algorithm[:40]}'.",
-            f"Choose from {', '.join(CONGESTION_CONTROLS)}.",
-        )
+        raise unknown_congestion_control(algorithm)
     return sending_with(algorithm)
+
+
+def unknown_congestion_control(algorithm: str) -> UsageError:
+    """The error for an algorithm that the lab kernel lacks."""
+    return UsageError(
+        f"There is no congestion control '{algorithm[:40]}'.",
+        f"Choose from {', '.join(CONGESTION_CONTROLS)}.",
+    )
 
 
 def sending_with(algorithm: str) -> Condition:
@@ -126,7 +131,8 @@ class Flow:
 
     `window` is iperf's -w at both ends (bytes asked for; Linux doubles it). A `rate` makes it UDP.
     With an `interval` the client prints a line that often. It begins `start` after all servers are
-    ready, and `duration` counts from its own start.
+    ready, and `duration` counts from its own start. A `congestion_control` of its own goes before
+    that of its host (iperf's -Z, TCP_CONGESTION of tcp(7)).
     """
 
     name: str
@@ -139,6 +145,7 @@ class Flow:
     amount: Size | None = None
     interval: Duration | None = None
     start: Duration = Duration(0)
+    congestion_control: str = ""
 
     @property
     def end(self) -> Duration:
@@ -168,6 +175,11 @@ class Flow:
             raise UsageError(
                 f"iperf prints no lines every {self.interval}.",
                 "Choose an interval of 500ms or more.",
+            )
+        if self.congestion_control and self.protocol == "udp":
+            raise UsageError(
+                f"Flow {self.name} is of UDP, which has no congestion control.",
+                "Leave its rate out, or its congestion control.",
             )
 
 
@@ -313,6 +325,9 @@ class ExperimentSpec:
                     f"There are {', '.join(sorted(ports))}.",
                 )
         algorithms = [*CONGESTION_CONTROLS, *(module.algorithm for module in self.modules)]
+        for flow in self.flows:
+            if flow.congestion_control and flow.congestion_control not in algorithms:
+                raise unknown_congestion_control(flow.congestion_control)
         if twice := next(
             (module for module in self.modules if algorithms.count(module.algorithm) > 1), None
         ):

@@ -69,6 +69,7 @@ def _needs(spec: ExperimentSpec) -> Iterator[str]:
         for name, value in condition.sysctls:
             if always.get(name) != value:
                 yield value if name == algorithms.SYSCTL else name
+    yield from (flow.congestion_control for flow in spec.flows if flow.congestion_control)
     for port in spec.topology.ports:
         if port.channel:
             yield port.channel.discipline

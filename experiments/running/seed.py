@@ -174,8 +174,9 @@ def carry_natively(
 
 
 def _algorithms(spec: ExperimentSpec) -> list[str]:
-    """The congestion controls that conditions choose."""
-    chosen = (dict(condition.sysctls).get(algorithms.SYSCTL) for condition in spec.conditions)
+    """The congestion controls that conditions and flows choose."""
+    chosen = {dict(condition.sysctls).get(algorithms.SYSCTL) for condition in spec.conditions}
+    chosen |= {flow.congestion_control for flow in spec.flows}
     return sorted({baseline.HOST[algorithms.SYSCTL], *filter(None, chosen)})
 
 
