@@ -20,10 +20,10 @@ from experiments.proof import evidence
 from experiments.spec import SNAPLEN, Condition, ExperimentSpec, Flow
 from testbed.guest import baseline
 from testbed.guest.algorithms import permit_those_of
-from testbed.guest.job_entry import JobContext
+from testbed.guest.job_entry import BEGUN, JobContext
 from testbed.guest.kernel_modules import loaded
 from testbed.guest.namespaces import network_namespace
-from testbed.guest.network import LiveNetwork, network
+from testbed.guest.network import LiveNetwork, cabled_network
 from testbed.guest.programs import (
     all_ended_afterwards,
     tail,
@@ -57,16 +57,23 @@ def perform(data: Any, job: JobContext) -> None:
     """Carry out the experiment that `data` describes. Each condition's results come as it ends."""
     spec: ExperimentSpec = from_data(ExperimentSpec, data)
     job.enter("building the network")
-    with (
-        network(
-            spec.topology,
-            disposable=True,
-            has_lines=job.virtual,
-            bridges=not job.open_vswitch,
-            ways=_ways(spec),
-        ) as live,
-        loaded(spec.modules, job) as modules,
-    ):
+    with cabled_network(
+        spec.topology,
+        disposable=True,
+        has_lines=job.virtual,
+        bridges=not job.open_vswitch,
+        ways=_ways(spec),
+    ) as live:
+        spec = from_data(ExperimentSpec, job.awaited(data))
+        live.topology = spec.topology
+        live.shape()
+        live.reorder()
+        _carry_out(spec, live, job)
+
+
+def _carry_out(spec: ExperimentSpec, live: LiveNetwork, job: JobContext) -> None:
+    """All conditions, one after the other."""
+    with loaded(spec.modules, job) as modules:
         _write(job.work / "environment.json", _environment(spec, live, job) | {"modules": modules})
         job.deliver("environment.json")
         for condition in spec.conditions:
@@ -88,7 +95,7 @@ def _environment(spec: ExperimentSpec, live: LiveNetwork, job: JobContext) -> di
         "clock": "virtual" if job.virtual else "real",
         "receiver_preload": job.preload is not None,
         "receiver_kib": _receive_kib(len(spec.flows)) if job.preload else None,
-        "socket_sample_seconds": sampling_interval(len(spec.flows)),
+        "socket_sample_seconds": _sampling_interval(spec),
         "baseline": baseline.HOST,
         "shared_sysctls": sorted(live.shared_sysctls),
         "absent_sysctls": sorted(live.absent_sysctls),
@@ -112,7 +119,7 @@ def _measure(
     reordered = live.reorderings()
     warnings: list[str] = []
     try:
-        with _capturing(spec, live, folder, warnings), _sampling(spec, live, folder):
+        with _capturing(spec, live, folder, warnings), _sampling(spec, live, folder, job):
             warnings += _transfer(spec, live, folder, job)
     finally:
         after = _readout(live, hosts)
@@ -199,10 +206,16 @@ def _wait_capture(port: Port, process: Popen[bytes], folder: Path) -> None:
 
 
 def _sampling(
-    spec: ExperimentSpec, live: LiveNetwork, folder: Path
+    spec: ExperimentSpec, live: LiveNetwork, folder: Path, job: JobContext
 ) -> AbstractContextManager[None]:
-    files = {live.pid(host): folder / f"{host}.sockets.jsonl" for host in _hosts(spec)}
-    return sampled(files, sampling_interval(len(spec.flows)))
+    senders = sorted({flow.sender for flow in spec.flows})
+    hosts = senders if spec.told_later else _hosts(spec)
+    files = {live.pid(host): folder / f"{host}.sockets.jsonl" for host in hosts}
+    return sampled(files, _sampling_interval(spec), job.ahead)
+
+
+def _sampling_interval(spec: ExperimentSpec) -> float:
+    return spec.sampling.seconds if spec.sampling else sampling_interval(len(spec.flows))
 
 
 def _transfer(spec: ExperimentSpec, live: LiveNetwork, folder: Path, job: JobContext) -> list[str]:
@@ -218,6 +231,8 @@ def _transfer(spec: ExperimentSpec, live: LiveNetwork, folder: Path, job: JobCon
         servers = list(zip(spec.flows, processes, strict=True))
         wait_for("iperf's servers", lambda: _all_listen(servers, live, folder), _READY)
         flows, begin = sorted(spec.flows, key=lambda flow: flow.start), time.monotonic()
+        if job.ahead:
+            print(f"{BEGUN}{time.time()}")
         for flow in flows:
             _sleep_until(begin + flow.start.seconds)
             processes.append(_start_client(flow, spec, live, folder))

@@ -117,9 +117,7 @@ def _offers(proof: Proof, flow: Flow, lines: list[str], capture: str) -> ProofRo
 
 def _congestion_control(proof: Proof, spec: ExperimentSpec, folder: Path) -> list[ProofRow]:
     """The algorithm of the sockets of each flow that has none of its own, in every sample."""
-    flows = [
-        flow for flow in spec.flows if flow.protocol == "tcp" and not flow.congestion_control
-    ]
+    flows = [flow for flow in spec.flows if flow.protocol == "tcp" and not flow.congestion_control]
     algorithms = _of_senders("congestion_control", flows, spec, folder)
     return [_sends_with(proof.expected, flow, values) for flow, values in algorithms]
 

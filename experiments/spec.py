@@ -276,7 +276,10 @@ class ExperimentSpec:
 
     `modules` are congestion controls that are built and loaded first; the spec holds their source.
     `headline` is the claim that a report judges, None if none is declared. `kernel` is what the
-    hosts run in virtual time (testbed.lab.kernel.kernel_choice).
+    hosts run in virtual time (testbed.lab.kernel.kernel_choice). `sampling` is the time between two
+    readings of all sockets; None leaves it to their number. With `told_later` a guest learns all
+    but the nodes and cables when these stand, so that it may be started ahead; only senders are
+    read then.
     """
 
     name: str
@@ -289,6 +292,8 @@ class ExperimentSpec:
     format: int = FORMAT
     headline: Headline | None = None
     kernel: str = DEFAULT_KERNEL
+    sampling: Duration | None = None
+    told_later: bool = False
 
     def for_guest(self) -> ExperimentSpec:
         """What is carried out: which claim is judged afterwards must not change a packet.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from experiments.definition.kernel_needs import without_what_always_holds
-from experiments.spec import ExperimentSpec
+from experiments.spec import Condition, ExperimentSpec, Flow
 from testbed.guest import algorithms, baseline
 from testbed.jobs.following import Limits, Progress, Usage
 from testbed.lab.ready import Lab, with_kernel
@@ -18,10 +18,13 @@ from testbed.native import realtime
 from testbed.native.changes import KernelNeeds
 from testbed.native.native_run import run_natively
 from testbed.native.realtime import REALTIME
+from testbed.virtual.guests_ahead import run_told_later
 from testbed.virtual.virtual_run import run_in_guest
 from topologies import untrusted
 from topologies.data import from_data, to_data
 from topologies.errors import TcplabError, UsageError
+from topologies.topology_spec import Channel
+from topologies.units import Duration, Rate
 
 PROCEDURE = "experiments.procedure"
 GUEST_MIB = 1024
@@ -145,14 +148,35 @@ def carry_seed(
     """
     spec: ExperimentSpec = from_data(ExperimentSpec, data)
     lab = with_kernel(lab, spec.kernel)
-    modules = build_all(spec.modules, lab)
     carried = to_data(without_what_always_holds(spec).for_guest())
+    if spec.told_later:
+        known = to_data(known_before(spec))
+        return run_told_later(lab, PROCEDURE, known, carried, seed, Path(out), progress, limits)
+    modules = build_all(spec.modules, lab)
     try:
         return run_in_guest(
             lab, PROCEDURE, carried, seed, Path(out), progress, limits, attached(modules)
         )
     except TcplabError as error:
         raise explained(error, Path(out), modules, lab.choice) from None
+
+
+def known_before(spec: ExperimentSpec) -> ExperimentSpec:
+    """What is known of a spec whose guests are told later: the same for all of its settings."""
+    usual = Channel(Rate.parse("1mbit"))
+    links = tuple(
+        replace(link, rightward=link.rightward and usual, leftward=link.leftward and usual)
+        for link in spec.topology.links
+    )
+    pairs = dict.fromkeys((flow.sender, flow.receiver) for flow in spec.flows)
+    return ExperimentSpec(
+        spec.name,
+        "",
+        replace(spec.topology, links=links),
+        tuple(Flow("flow", *pair, Duration.parse("1s")) for pair in pairs),
+        (Condition("usual", "usual"),),
+        told_later=True,
+    )
 
 
 def carry_natively(

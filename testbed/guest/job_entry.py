@@ -25,6 +25,11 @@ from topologies.errors import TcplabError
 RESULT, EVENTS, LOG = "result.json", "events.jsonl", "job.log"
 ATTACHED = "attached/"
 """Folder of the archive with the files that a job brings along."""
+ORDER, NONE_YET = "order", "none yet"
+"""The symbolic link whose target tells a guest that was started ahead what to do."""
+AHEAD, BEGUN, SAMPLE = "started ahead", "begun ", "sample "
+"""What such a guest prints: that it waits; before the time when its flows begin (seconds since
+1970); before each sample of a sender's sockets."""
 _TICK = 1.0  # seconds between two events that tell the time of the job's clock
 
 
@@ -34,6 +39,8 @@ class JobContext:
 
     `virtual` says that time is virtual; `preload` is a library that makes receivers cheap there
     (waitall.c). Without `open_vswitch` the kernel has none, and switches are its own bridges.
+    A job that was started `ahead` learns later what it is to do, and prints samples while it takes
+    them.
     """
 
     work: Path
@@ -41,6 +48,7 @@ class JobContext:
     virtual: bool
     preload: Path | None = None
     open_vswitch: bool = True
+    ahead: bool = False
     phase: str = "starting"
     _started: float = field(default_factory=time.monotonic)
 
@@ -56,6 +64,20 @@ class JobContext:
             events.write(json.dumps(event) + "\n")
             events.flush()
             os.fsync(events.fileno())
+
+    def awaited(self, data: Any) -> Any:
+        """What to do: `data`, or if the guest was started ahead, what has been ordered since.
+
+        It waits without a pause: neither to read a link nor to print takes virtual time, to open a
+        file would. So the packets are those of a guest that has known it all along. The host
+        stops the guest's kernel meanwhile (testbed.virtual.guests_ahead).
+        """
+        if not self.ahead:
+            return data
+        print(AHEAD)
+        while (order := os.readlink(self.delivery / ORDER)) == NONE_YET:
+            pass
+        return unpacked(order)
 
     def attached(self, name: str) -> bytes:
         """A file that came with the job. Raises KeyError if there is none of that name."""
@@ -86,6 +108,22 @@ def main(arguments: list[str]) -> int:
     return 0 if result["ok"] else 1
 
 
+def packed(data: Any) -> str:
+    """Data as the target of a symbolic link, which has 4095 characters at most (symlink(7))."""
+    from binascii import b2a_base64
+    from zlib import compress
+
+    return b2a_base64(compress(json.dumps(data).encode(), 9), newline=False).decode()
+
+
+def unpacked(text: str) -> Any:
+    """What `packed` made a text of."""
+    from binascii import a2b_base64  # both are there already, for the archive
+    from zlib import decompress
+
+    return json.loads(decompress(a2b_base64(text)))
+
+
 def _preload(clock: str) -> Path | None:
     library = Path("/usr/lib/tcplab/waitall.so")
     return library if clock == "virtual" and library.exists() else None
@@ -95,6 +133,7 @@ def _attempt(job: JobContext) -> dict[str, Any]:
     try:
         order = json.loads(_from_archive("job.json"))
         job.open_vswitch = order.get("open_vswitch", True)
+        job.ahead = order.get("ahead", False)
         with _ticking(job):
             if job.open_vswitch:
                 start_open_vswitch()

@@ -238,7 +238,19 @@ class LiveNetwork:
 
 
 @contextmanager
-def network(
+def network(topology: TopologySpec, **options: Any) -> Iterator[LiveNetwork]:
+    """The topology, running and equal to its spec. Raises TcplabError if it is not.
+
+    The options are those of `cabled_network`.
+    """
+    with cabled_network(topology, **options) as live:
+        live.shape()
+        live.reorder()
+        yield live
+
+
+@contextmanager
+def cabled_network(
     topology: TopologySpec,
     *,
     disposable: bool = False,
@@ -247,7 +259,7 @@ def network(
     bridges: bool = False,
     ways: Iterable[tuple[str, str]] = (),
 ) -> Iterator[LiveNetwork]:
-    """The topology, running and equal to its spec. Raises TcplabError if it is not.
+    """The topology, running, but without its channels: what they are need not be known yet.
 
     Needs root, Open vSwitch (testbed.guest.openvswitch) and a network namespace in which no
     interface has one of its names. A `disposable` network is left standing: it vanishes with the
@@ -271,8 +283,6 @@ def network(
         live.configure()
         for source, target in ways:
             first_packets.send(topology, live.pid, source, target)
-        live.shape()
-        live.reorder()
         yield live
     finally:
         if not disposable:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from testbed.guest.background import Stop, in_background
+from testbed.guest.job_entry import SAMPLE
 from testbed.guest.namespaces import network_namespace
 from testbed.guest.rtnetlink import attributes, dump
 
@@ -86,6 +87,7 @@ _INFO_64 = {
     "bytes_retrans": 208,
 }
 _OPTIONS, _TCPI_OPT_SACK = 5, 2  # the byte tcpi_options, and its bit for SACK on both SYNs
+_CA_STATE = 1  # the byte tcpi_ca_state: enum tcp_ca_state, 0 (Open) to 4 (Loss)
 _SHORTEST_INTERVAL = 0.1  # seconds
 _READINGS_A_SECOND = 2000
 _SOCKETS_OF_A_FLOW = 2
@@ -108,8 +110,10 @@ def sampling_interval(flows: int) -> float:
 
 
 @contextmanager
-def sampled(files: dict[int, Path], interval: float) -> Iterator[None]:
+def sampled(files: dict[int, Path], interval: float, printed: bool = False) -> Iterator[None]:
     """During the block, write the connections of each namespace (by a process of it) to its file.
+
+    If they are `printed` too, each comes out of the guest at once.
 
     A line is {"time": seconds since 1970, "sockets": [...]}, one every `interval` seconds; lines
     without a connection are left out.
@@ -124,7 +128,10 @@ def sampled(files: dict[int, Path], interval: float) -> Iterator[None]:
             while not stop.wait(interval):
                 for diag, lines in watched:
                     if sockets := _dump(diag, CONNECTED):
-                        lines.write(json.dumps({"time": time.time(), "sockets": sockets}) + "\n")
+                        line = json.dumps({"time": time.time(), "sockets": sockets}) + "\n"
+                        lines.write(line)
+                        if printed:
+                            print(f"{SAMPLE}{line}", end="")
 
     with in_background("ss", work):
         yield
@@ -184,6 +191,7 @@ def _tcp_info(data: bytes) -> dict[str, Any]:
     if fields["ssthresh"] >= _INFINITE_SSTHRESH:
         fields["ssthresh"] = None  # slow start has not ended yet
     fields["sack"] = bool(data[_OPTIONS] & _TCPI_OPT_SACK)
+    fields["ca_state"] = data[_CA_STATE]
     return fields
 
 

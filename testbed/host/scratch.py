@@ -19,12 +19,16 @@ from topologies.errors import TcplabError
 from topologies.untrusted import remove
 
 _LOCK, _GATE = "lock", ".gate"
+_MEMORY = Path("/dev/shm")
 
 
 @contextmanager
-def scratch() -> Iterator[Path]:
-    """An empty folder that is gone afterwards, on the disk of $TMPDIR."""
-    place, lock = _made(_base())
+def scratch(in_memory: bool = False) -> Iterator[Path]:
+    """An empty folder that is gone afterwards, on the disk of $TMPDIR.
+
+    `in_memory` puts it into /dev/shm, if there is one: to write through to it takes no disk.
+    """
+    place, lock = _made(_base(_MEMORY if in_memory and os.access(_MEMORY, os.W_OK) else _disk()))
     with lock:
         try:
             yield place / "work"
@@ -34,10 +38,12 @@ def scratch() -> Iterator[Path]:
 
 def remove_orphans() -> list[Path]:
     """Remove what killed processes of this user left; the folders that are gone."""
-    if not _place().exists():
-        return []
-    with locks.gate(_base() / _GATE):
-        return _remove_orphans(_place())
+    removed = []
+    for root in (_disk(), _MEMORY):
+        if _place(root).exists():
+            with locks.gate(_base(root) / _GATE):
+                removed += _remove_orphans(_place(root))
+    return removed
 
 
 def _made(base: Path) -> tuple[Path, IO[str]]:
@@ -49,13 +55,17 @@ def _made(base: Path) -> tuple[Path, IO[str]]:
         return place, locks.made(place / _LOCK)
 
 
-def _place() -> Path:
-    return Path(tempfile.gettempdir()) / f"tcplab-{os.geteuid()}"
+def _disk() -> Path:
+    return Path(tempfile.gettempdir())
 
 
-def _base() -> Path:
+def _place(root: Path) -> Path:
+    return root / f"tcplab-{os.geteuid()}"
+
+
+def _base(root: Path) -> Path:
     """One folder for each user, which nobody else could have made."""
-    base = _place()
+    base = _place(root)
     base.mkdir(mode=0o700, exist_ok=True)
     status = base.lstat()
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
@@ -77,5 +87,6 @@ def _remove_orphans(base: Path) -> list[Path]:
 
 def orphans() -> list[Path]:
     """What killed processes of this user left; removes nothing."""
-    places = list(_place().iterdir()) if _place().exists() else []
+    bases = [_place(root) for root in (_disk(), _MEMORY)]
+    places = [place for base in bases if base.exists() for place in base.iterdir()]
     return [place for place in places if not locks.is_held(place / _LOCK)]

@@ -8,14 +8,26 @@ adoption.py; which sandbox it gets, in choice.py.
 from __future__ import annotations
 
 import resource
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from subprocess import Popen
 from typing import TYPE_CHECKING, Any
 
 from testbed.host.capacity import claimed_processor
 from testbed.host.scratch import scratch
 from testbed.jobs.archive import job_archive, job_file
-from testbed.jobs.following import CONSOLE, Limits, Progress, Usage, follow, started, usage_of
+from testbed.jobs.following import (
+    CONSOLE,
+    JobEnd,
+    Limits,
+    Progress,
+    Usage,
+    follow,
+    started,
+    usage_of,
+)
 from testbed.virtual.adoption import adopted
 from testbed.virtual.choice import allowed_sandbox, ordinary_user
 from testbed.virtual.guest_processes import GuestBounds, GuestProcesses
@@ -50,14 +62,51 @@ def run_in_guest(
     delivered by then stays in `out`.
     """
     limits = limits or Limits()
+    archive = job_archive(module, data, files, **lacking(lab))
+    with (
+        claimed_processor() as processor,
+        guest(lab, archive, seed, out, limits, processor, real_time, sandbox) as running,
+    ):
+        ended = running.follow(progress)
+    return usage_of(ended, out)
+
+
+@dataclass(frozen=True)
+class RunningGuest:
+    """A guest that has been started: its first process, and what all of them may take."""
+
+    process: Popen[bytes]
+    processes: GuestProcesses
+    bounds: GuestBounds
+
+    def follow(self, progress: Progress) -> JobEnd:
+        """Follow it to its end. Raises TcplabError beyond its limits."""
+        out, limits = self.bounds.out, self.bounds.limits
+        return follow(self.process, out, progress, limits, self.bounds.check)
+
+
+@contextmanager
+def guest(
+    lab: Lab,
+    archive: bytes,
+    seed: int,
+    out: Path,
+    limits: Limits,
+    processor: int | None,
+    real_time: bool = False,
+    sandbox: type[Sandbox] | None = None,
+) -> Iterator[RunningGuest]:
+    """A guest that runs the job `archive`; none of its processes is left afterwards.
+
+    The parameters are those of `run_in_guest`. Raises TcplabError.
+    """
     user = ordinary_user()
     _require_limits(limits)
     kind = sandbox or allowed_sandbox(lab.confine).kind
     with (
-        claimed_processor() as processor,
         adopted(out, user),
         scratch() as folder,
-        job_file(job_archive(module, data, files, **_lacking(lab))) as job,
+        job_file(archive) as job,
         (out / CONSOLE).open("wb") as console,
         GuestProcesses(kind.end) as processes,
     ):
@@ -66,12 +115,12 @@ def run_in_guest(
         descriptors = [job.fileno(), processes.report]
         with started(command, console, descriptors, processor) as process, processes.ended():
             processes.started()
-            bounds = GuestBounds(out, limits, processes, place.beside)
-            ended = follow(process, out, progress, limits, bounds.check)
-    return usage_of(ended, out)
+            yield RunningGuest(
+                process, processes, GuestBounds(out, limits, processes, place.beside)
+            )
 
 
-def _lacking(lab: Lab) -> dict[str, bool]:
+def lacking(lab: Lab) -> dict[str, bool]:
     """What the guest must do without; nothing is said, and no packet moves, if it has all."""
     return {} if lab.open_vswitch else {"open_vswitch": False}
 

@@ -22,7 +22,7 @@ def spec_of(study: str, *settings: str) -> ExperimentSpec:
     return single(find(study), settings).spec
 
 
-@pytest.mark.parametrize("study", STUDIES)
+@pytest.mark.parametrize("study", [study for study in STUDIES if study != "playground"])
 def test_every_study_asks_a_question_and_names_a_measure_that_is_declared(study: str) -> None:
     headline = spec_of(study).headline
     if headline is None:  # then its report judges the run, as those of laws do

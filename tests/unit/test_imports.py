@@ -29,7 +29,7 @@ TRAVELLING = [
     "experiments/reordering_proof.py",
 ]
 
-MEASURING = ("published", "sweep", "reproduce", "kernels")
+MEASURING = ("published", "sweep", "reproduce", "kernels", "play")
 """Folders of experiments that compare what was measured."""
 
 
@@ -66,12 +66,7 @@ def test_a_single_run_does_not_know_the_analysis() -> None:
     for file in files("experiments"):
         if any(name.split(".")[0] == "analysis" for name in imported(file)):
             part_of_study = file.parent.name in studies and file.name != "__init__.py"
-            assert part_of_study or file.parent.name in (
-                "published",
-                "sweep",
-                "reproduce",
-                "kernels",
-            ), file
+            assert part_of_study or file.parent.name in MEASURING, file
 
 
 def test_the_analysis_names_no_study_and_finds_them_in_one_place() -> None:

@@ -1,0 +1,1 @@
+"""The live page: values of a link are moved, and real TCP answers."""

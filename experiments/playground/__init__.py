@@ -1,0 +1,113 @@
+"""One link and one to four TCP flows over it, with all that can be set: the live page's experiment.
+
+Two hosts and a switch. `./tcplab play` shows it while its values are moved. It claims nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast, get_args
+
+from experiments.spec import (
+    Condition,
+    ExperimentSpec,
+    Flow,
+    LinkParameters,
+    Proof,
+    claim_of,
+    parameter,
+    sack,
+    word,
+)
+from topologies.errors import UsageError
+from topologies.topology_spec import Channel, Discipline
+from topologies.two_hosts import two_hosts
+from topologies.units import Duration, Packets, Rate, Share
+
+_SWITCH = ("on", "off")
+MOST_FLOWS = 4
+SAMPLING = Duration.parse("20ms")
+FIRST_PORT = 5001
+
+
+@dataclass(frozen=True)
+class PlaygroundParameters(LinkParameters):
+    bw: Rate = parameter("10mbit", Rate, "Rate of the link, each way.")
+    delay: Duration = parameter("20ms", Duration, "Delay of the link, each way.")
+    loss: Share = parameter("0%", Share, "Packets that the link loses at random, each way.")
+    queue: Packets = parameter("33", Packets, "Packets that can wait for the link, each way.")
+    duration: Duration = parameter("10s", Duration, "How long the first sender sends.")
+    discipline: str = word("fifo", "What decides which waiting packet is next, or dropped.")
+    flows: str = word(
+        "cubic", "Congestion controls of one to four flows, with their starts: cubic+bbr@2s."
+    )
+    sack: str = word("on", "Whether hosts offer selective acknowledgement: on or off.")
+    ecn: str = word("off", "Whether hosts negotiate explicit congestion notification: on, off.")
+
+    def __post_init__(self) -> None:
+        _require("discipline", self.discipline, get_args(Discipline))
+        _require("sack", self.sack, _SWITCH)
+        _require("ecn", self.ecn, _SWITCH)
+
+    def channel(self) -> Channel:
+        """One direction of the link."""
+        discipline = cast(Discipline, self.discipline)
+        return Channel(self.bw, self.delay, self.loss, self.jitter, self.queue, discipline)
+
+
+def experiment(parameters: PlaygroundParameters) -> ExperimentSpec:
+    """All flows go from h1 to h2, and all of them end together."""
+    return ExperimentSpec(
+        name="playground",
+        claim=claim_of(__doc__),
+        topology=two_hosts(parameters.channel()),
+        flows=flows_from(parameters.flows, parameters.duration),
+        conditions=(_condition(parameters),),
+        captures=("h1-eth0", "h2-eth0"),
+        sampling=SAMPLING,
+        told_later=True,
+    )
+
+
+def flows_from(text: str, duration: Duration) -> tuple[Flow, ...]:
+    """Flows as `text` names them: in cubic+bbr@2s the second starts at 2 s. Raises UsageError."""
+    words = text.split("+")
+    if len(words) > MOST_FLOWS:
+        raise UsageError(
+            f"{len(words)} flows are more than the {MOST_FLOWS} that are told apart.",
+            "Name fewer, joined by +.",
+        )
+    return tuple(_flow(number, part, duration) for number, part in enumerate(words, 1))
+
+
+def _flow(number: int, text: str, duration: Duration) -> Flow:
+    algorithm, _, late = text.strip().partition("@")
+    start = Duration.parse(late) if late else Duration(0)
+    if not algorithm:
+        raise UsageError(f"Flow {number} has no congestion control.", "Write cubic+bbr@2s.")
+    if start.seconds > duration.seconds - 1:
+        raise UsageError(
+            f"Flow {number} starts after {start}, and all end after {duration}.",
+            "Let it start a second before the end or earlier.",
+        )
+    return Flow(
+        f"flow{number}",
+        "h1",
+        "h2",
+        duration - start,
+        port=FIRST_PORT + number - 1,
+        start=start,
+        congestion_control=algorithm,
+    )
+
+
+def _condition(parameters: PlaygroundParameters) -> Condition:
+    settings = sack(on=parameters.sack == "on")
+    ecn = ("net.ipv4.tcp_ecn", "1" if parameters.ecn == "on" else "0")
+    proof = Proof("sack_permitted", parameters.sack)
+    return Condition("as_set", "As set", (*settings.sysctls, ecn), (proof,))
+
+
+def _require(name: str, value: str, possible: tuple[str, ...]) -> None:
+    if value not in possible:
+        raise UsageError(f"{name} cannot be '{value[:40]}'.", f"Choose from {', '.join(possible)}.")

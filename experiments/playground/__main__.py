@@ -1,0 +1,5 @@
+"""`python -m experiments.playground`."""
+
+from experiments.cli.main import start
+
+start("playground")

@@ -1,0 +1,158 @@
+"""Guests that are started before it is known what they will measure.
+
+Such a guest builds the nodes and cables of a network and then waits for its order, which comes as
+the target of a symbolic link (testbed.guest.job_entry): to read one takes no virtual time. So a
+guest that waited for an hour sends the same packets as one whose order was there from the start.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from testbed.guest.job_entry import AHEAD, LOG, NONE_YET, ORDER, packed
+from testbed.guest.programs import wait_until_ended
+from testbed.host.capacity import claimed_processor
+from testbed.host.process_usage import ProcessUsage
+from testbed.jobs.archive import job_archive
+from testbed.jobs.following import JobEnd, Limits, Progress, Usage, usage_of
+from testbed.virtual.virtual_run import RunningGuest, guest, lacking
+from topologies import untrusted
+from topologies.errors import TcplabError
+
+if TYPE_CHECKING:
+    from testbed.lab.ready import Lab
+
+_LOOK = 0.01  # seconds between two looks whether a guest waits
+_PATIENCE = 300.0  # seconds that a guest may take until it waits, on a busy machine
+_LONGEST_ORDER = 4095  # characters, symlink(7)
+
+
+def run_told_later(
+    lab: Lab,
+    module: str,
+    known: Any,
+    order: Any,
+    seed: int,
+    out: Path,
+    progress: Progress,
+    limits: Limits,
+) -> Usage:
+    """Run a guest as those that are started ahead, but with its order there from the start.
+
+    Raises TcplabError.
+    """
+    with (
+        claimed_processor() as processor,
+        _linked(lab, module, known, _packed(order), seed, out, limits, processor) as running,
+    ):
+        ended = running.follow(progress)
+    return usage_of(ended, out)
+
+
+@dataclass(frozen=True)
+class GuestAhead:
+    """A guest that waits for its order, and takes no processor time meanwhile."""
+
+    running: RunningGuest
+    kernel: int
+    """A descriptor of its kernel's process."""
+
+    def order(self, order: Any) -> None:
+        """Tell it what to do."""
+        _tell(self.running.bounds.out, _packed(order))
+        signal.pidfd_send_signal(self.kernel, signal.SIGCONT)
+
+    def follow(self, progress: Progress) -> JobEnd:
+        """Follow it to its end. Raises TcplabError beyond its limits."""
+        return self.running.follow(progress)
+
+
+@contextmanager
+def guest_ahead(
+    lab: Lab, module: str, known: Any, seed: int, out: Path, limits: Limits, processor: int | None
+) -> Iterator[GuestAhead]:
+    """A guest that waits; `known` is what it may build before. `out` is an empty folder.
+
+    Raises TcplabError if it ends before it waits.
+    """
+    with _linked(lab, module, known, NONE_YET, seed, out, limits, processor) as running:
+        _wait_until_it_waits(running)
+        kernel = os.pidfd_open(_kernel_of(running))
+        try:
+            signal.pidfd_send_signal(kernel, signal.SIGSTOP)
+            yield GuestAhead(running, kernel)
+        finally:
+            os.close(kernel)
+
+
+@contextmanager
+def _linked(
+    lab: Lab,
+    module: str,
+    known: Any,
+    text: str,
+    seed: int,
+    out: Path,
+    limits: Limits,
+    processor: int | None,
+) -> Iterator[RunningGuest]:
+    archive = job_archive(module, known, None, ahead=True, **lacking(lab))
+    _tell(out, text)
+    with guest(lab, archive, seed, out, limits, processor) as running:
+        try:
+            yield running
+        finally:
+            untrusted.remove(out / ORDER)
+
+
+def _packed(order: Any) -> str:
+    """The order as text. Raises TcplabError for one that is too long for a link."""
+    text = packed(order)
+    if len(text) > _LONGEST_ORDER:
+        raise TcplabError(
+            f"What the guest is to do takes {len(text)} characters, and {_LONGEST_ORDER} are the"
+            " most.",
+            "Use fewer flows, or an experiment whose guests know everything at their start.",
+        )
+    return text
+
+
+def _tell(out: Path, text: str) -> None:
+    """Replace the link in one step: the guest reads the old target or the new one."""
+    fresh = out / f"{ORDER}.new"
+    fresh.symlink_to(text)
+    fresh.rename(out / ORDER)
+
+
+def _wait_until_it_waits(running: RunningGuest) -> None:
+    begun = time.monotonic()
+    while AHEAD not in _log(running.bounds.out):
+        if wait_until_ended(running.process, _LOOK):
+            ended = JobEnd(running.process.returncode, 0.0, ProcessUsage())
+            usage_of(ended, running.bounds.out)  # raises with its last words
+        if time.monotonic() - begun > _PATIENCE:
+            raise TcplabError(
+                f"A guest was not ready within {_PATIENCE:g} s.", "The machine is too busy."
+            )
+
+
+def _log(out: Path) -> str:
+    try:
+        return untrusted.tail(out, LOG, 4096)
+    except (FileNotFoundError, untrusted.StrangeFile):
+        return ""
+
+
+def _kernel_of(running: RunningGuest) -> int:
+    """The process number of the guest's kernel: the only child of its first process."""
+    running.processes.listen()
+    first = running.processes.pid
+    children = Path(f"/proc/{first}/task/{first}/children").read_text().split()
+    return int(children[0])

@@ -1,0 +1,113 @@
+"""A guest that waited for its order sends the packets of one that had it from the start."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from experiments.play.played_columns import Frame
+from experiments.play.player import Player, PlayEvent
+from experiments.play.settings import PlaySettings
+from experiments.play.waiting import MovedOn
+from experiments.running.seed import PROCEDURE, carry_seed, known_before, limits_for
+from testbed.host.process_usage import taken_by
+from testbed.virtual import virtual_run
+from testbed.virtual.guests_ahead import guest_ahead
+from testbed.virtual.supervised import Supervised
+from tests.virtual.conftest import digests
+from topologies.data import to_data
+
+pytestmark = pytest.mark.virtual
+SETTINGS = PlaySettings.from_data(
+    {"bw": "3mbit", "loss": "1%", "flows": "cubic+bbr@1s", "duration": "3s", "seed": "5"}
+)
+
+
+def captures(folder: Path) -> dict[str, str]:
+    return {name: value for name, value in digests(folder).items() if name.endswith(".pcap")}
+
+
+@pytest.fixture(scope="session")
+def told_at_once(ready_lab, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The captures of `./tcplab run` with these settings."""
+    out = tmp_path_factory.mktemp("told")
+    spec = SETTINGS.spec()
+    limits = limits_for(spec, 300.0)
+    carry_seed(to_data(spec), 5, str(out), limits, ready_lab, lambda *_: None)
+    return captures(out)
+
+
+def waited(ready_lab, out: Path, seconds: float) -> dict[str, str]:
+    """The captures of a guest that knows nothing of the settings for so many seconds."""
+    spec = SETTINGS.spec()
+    known, limits = to_data(known_before(PlaySettings().spec())), limits_for(spec, 300.0)
+    with guest_ahead(ready_lab, PROCEDURE, known, 5, out, limits, None) as guest:
+        time.sleep(seconds)
+        guest.order(to_data(spec.for_guest()))
+        guest.follow(lambda *_: None)
+    return captures(out)
+
+
+@pytest.mark.parametrize("seconds", [0.0, 3.0])
+def test_the_packets_are_the_same_however_long_it_waited(
+    ready_lab, told_at_once: dict[str, str], tmp_path: Path, seconds: float
+) -> None:
+    assert len(told_at_once) == 2
+    assert waited(ready_lab, tmp_path, seconds) == told_at_once
+
+
+def test_and_in_the_sandbox_without_namespaces(
+    ready_lab, told_at_once: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = SimpleNamespace(kind=Supervised)
+    monkeypatch.setattr(virtual_run, "allowed_sandbox", lambda _confine: chosen)
+    assert waited(ready_lab, tmp_path, 0.5) == told_at_once
+
+
+def test_while_it_waits_it_takes_no_processor_time(ready_lab, tmp_path: Path) -> None:
+    spec = SETTINGS.spec()
+    known, limits = to_data(known_before(spec)), limits_for(spec, 300.0)
+    with guest_ahead(ready_lab, PROCEDURE, known, 5, tmp_path, limits, None) as guest:
+        first = guest.running.process.pid
+        before = taken_by(first).cpu
+        time.sleep(2)
+        assert taken_by(first).cpu - before < 0.1
+
+
+@pytest.fixture(scope="module")
+def player(ready_lab):
+    with Player(ready_lab, waiting=1) as player:
+        yield player
+
+
+def test_a_player_hears_samples_before_packets_and_events_last(player: Player) -> None:
+    heard: list[Frame | PlayEvent] = []
+    outcome = player.play(SETTINGS, heard.append, threading.Event())
+    kinds = [piece.kind for piece in heard if isinstance(piece, Frame)]
+    assert kinds[0] == "samples" and kinds.index("packets") > kinds.count("samples") - 1
+    assert outcome.verdict == "good" and len(outcome.flows) == 2
+    packets = next(piece for piece in heard if piece.kind == "packets").columns
+    assert set(packets["flow"]) == {0, 1}
+    lost = sum(flow["lost"] for flow in outcome.flows)
+    assert lost == len(next(piece for piece in heard if piece.kind == "drops").columns["time"]) > 0
+    assert 1.5 < sum(flow["goodput_mbit_s"] for flow in outcome.flows) < 4.5
+
+
+def test_a_run_that_nobody_wants_any_more_ends(player: Player) -> None:
+    ended = threading.Event()
+    long = PlaySettings.from_data({"bw": "100mbit", "queue": "500", "duration": "1h"})
+    with pytest.raises(MovedOn):
+        player.play(long, lambda _piece: ended.set(), ended)
+
+
+def test_several_seeds_give_a_band(player: Player) -> None:
+    bands: list[Frame] = []
+    player.seeds(SETTINGS, 3, bands.append, threading.Event())  # type: ignore[arg-type]
+    columns = bands[-1].columns
+    assert len(bands) == 3
+    assert (columns["low"] <= columns["middle"]).all()
+    assert (columns["low"] < columns["high"]).any()
