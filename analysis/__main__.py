@@ -171,7 +171,6 @@ def _judged(descriptor: int) -> NetworkVerdict:
 def _load() -> None:
     """Load all that takes time: the run goes on meanwhile."""
     import jinja2  # noqa: F401
-    import scipy.special  # noqa: F401
 
     from analysis import flows, graphs
     from analysis.rendering import figure_style

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import click
 from rich.console import Console
+from rich.status import Status
 from rich.text import Text
 
 from analysis.analyze import written_files
 from analysis.analyze.chosen_connections import ConnectionChoice, only
-from analysis.flows.reader import Engine, Reading, read
+from analysis.analyze.listed_capture import ListedCapture, of_engine, of_reading
+from analysis.flows.reader import Engine, FileFacts, Reading, columns, read
 from topologies.errors import TcplabError, UsageError
 
 _PAGE = "graphs.html"
@@ -41,6 +43,11 @@ class AnalyzeOptions:
     @property
     def choice(self) -> ConnectionChoice:
         return ConnectionChoice(self.connection, self.host, self.port, self.where)
+
+    @property
+    def in_frames(self) -> bool:
+        """Whether connections are chosen or written, which is done with Polars."""
+        return bool(self.choice or self.out)
 
     @property
     def packets(self) -> bool:
@@ -151,16 +158,25 @@ def _analyze(paths: Sequence[Path], options: AnalyzeOptions) -> int:
         return _both(paths, options, console)
     labels, faults, data = written_files.labels(paths), [], []
     for path, label in zip(paths, labels, strict=True):
-        capture = _read(path, options)
-        reading = options.choice.of(capture) if options.choice else capture
-        faults += _faults(reading)
-        data += [written_files.as_data(reading)] if options.as_json else []
-        _show(reading, options, console, capture.connections.height)
-        if options.out:
+        reading, in_all = _chosen(path, options) if options.in_frames else (None, None)
+        capture = of_reading(reading) if reading else _listed(path, options)
+        faults += _faults(capture.file)
+        if options.as_json:
+            data.append(written_files.as_data(capture))
+        else:
+            _show(capture, console, in_all)
+        if reading and options.out:
             folder = options.out if len(paths) == 1 else options.out / label
             _print_written(_write(label, reading, folder, options), console)
             _print_rest([reading], options, console)
     return _end(data, faults, options)
+
+
+def _chosen(path: Path, options: AnalyzeOptions) -> tuple[Reading, int]:
+    """The connections that are asked for, and the number of all."""
+    reading = _read(path, options)
+    chosen = options.choice.of(reading) if options.choice else reading
+    return chosen, reading.connections.height
 
 
 def _check(paths: Sequence[Path], options: AnalyzeOptions) -> None:
@@ -192,19 +208,28 @@ def _check(paths: Sequence[Path], options: AnalyzeOptions) -> None:
 
 
 def _read(path: Path, options: AnalyzeOptions) -> Reading:
-    """The capture; on a terminal with a line that says what takes so long."""
-    console = Console(stderr=True)
-    with console.status(Text(f"reading {path.name}, {path.stat().st_size / 1e6:,.0f} MB")):
+    with _telling(path):
         return read(
             path, packets=options.packets, engine=options.engine, compatible=options.compatible
         )
 
 
-def _show(reading: Reading, options: AnalyzeOptions, console: Console, connections: int) -> None:
-    if not options.as_json:
-        from analysis.analyze.capture_terminal import show
+def _listed(path: Path, options: AnalyzeOptions) -> ListedCapture:
+    """As `_read`, without frames: a small capture is read in less time than Polars loads."""
+    with _telling(path):
+        return of_engine(*columns(path, engine=options.engine, compatible=options.compatible))
 
-        show(reading, console, connections)
+
+def _telling(path: Path) -> Status:
+    """On a terminal a line that says what takes so long."""
+    size = path.stat().st_size / 1e6
+    return Console(stderr=True).status(Text(f"reading {path.name}, {size:,.0f} MB"))
+
+
+def _show(capture: ListedCapture, console: Console, in_all: int | None) -> None:
+    from analysis.analyze.capture_terminal import show
+
+    show(capture, console, in_all)
 
 
 def _write(label: str, reading: Reading, folder: Path, options: AnalyzeOptions) -> list[Path]:
@@ -227,10 +252,10 @@ def _print_rest(readings: Sequence[Reading], options: AnalyzeOptions, console: C
         console.print(Text(sentence), soft_wrap=True)
 
 
-def _faults(reading: Reading) -> list[str]:
+def _faults(file: FileFacts) -> list[str]:
     from analysis.analyze.capture_terminal import fault_sentence
 
-    return [fault_sentence(reading.file)] if reading.file.fault else []
+    return [fault_sentence(file)] if file.fault else []
 
 
 def _end(data: Sequence[object], faults: Sequence[str], options: AnalyzeOptions) -> int:
@@ -260,7 +285,7 @@ def _both(paths: Sequence[Path], options: AnalyzeOptions, console: Console) -> i
         )
     if options.choice:  # numbered as in the first capture
         readings[1] = only(readings[1], [connection.far["connection"] for connection in matched])
-    faults = [sentence for reading in readings for sentence in _faults(reading)]
+    faults = [sentence for reading in readings for sentence in _faults(reading.file)]
     if not options.as_json:
         both_captures.show(matched, console)
         for reading in readings:
@@ -272,7 +297,7 @@ def _both(paths: Sequence[Path], options: AnalyzeOptions, console: Console) -> i
         _print_rest(readings, options, console)
     return _end(
         [
-            *map(written_files.as_data, readings),
+            *(written_files.as_data(of_reading(reading)) for reading in readings),
             {"matched": both_captures.rows(matched).to_dicts()},
         ],
         faults,
@@ -284,7 +309,7 @@ def _file_only(reading: Reading, console: Console) -> None:
     from analysis.analyze.capture_terminal import file_sentences
 
     console.print(Text(f"\n{reading.file.path}", style="bold"), soft_wrap=True)
-    for sentence in file_sentences(reading, reading.connections.height):
+    for sentence in file_sentences(of_reading(reading)):
         console.print(Text(sentence.strip()))
 
 

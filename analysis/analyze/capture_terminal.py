@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, datetime
 
-import polars as pl
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -13,7 +13,8 @@ from rich.text import Text
 from analysis.analyze import short_numbers
 from analysis.analyze.doubts import doubts
 from analysis.analyze.facts import CALLED, LIMITS, ConnectionFacts, DirectionFacts, connection
-from analysis.flows import FileFacts, Reading
+from analysis.analyze.listed_capture import ListedCapture
+from analysis.flows import FileFacts
 
 FEW = 3
 """Connections up to which each has a block of its own."""
@@ -43,21 +44,17 @@ _LEFT_OUT = {
 """The words for packets that are not read; the other reasons are their own words."""
 
 
-def show(reading: Reading, console: Console, connections: int) -> None:
-    """Prints the connections of a capture, then the facts of its file.
-
-    `connections` is the number of connections that the file has in all.
-    """
-    total = reading.connections.height
-    console.print(Text(reading.file.path, style="bold"), soft_wrap=True)
-    if 0 < total <= FEW:
-        for row in reading.connections.iter_rows(named=True):
+def show(capture: ListedCapture, console: Console, in_all: int | None = None) -> None:
+    """Prints connections of a capture, then the facts of its file, which may have more `in_all`."""
+    console.print(Text(capture.file.path, style="bold"), soft_wrap=True)
+    if 0 < capture.height <= FEW:
+        for row in capture.rows():
             _block(connection(row), console)
-    elif total:
-        _many(reading.connections, console)
+    elif capture.height:
+        _many(capture, console)
     else:
         console.print("No TCP connection is in it.")
-    for sentence in file_sentences(reading, connections):
+    for sentence in file_sentences(capture, in_all):
         console.print(Text(sentence))
 
 
@@ -165,10 +162,11 @@ def _limited(direction: DirectionFacts) -> str:
     )
 
 
-def _many(rows: pl.DataFrame, console: Console) -> None:
-    total = pl.col("unique_bytes_sent_a2b") + pl.col("unique_bytes_sent_b2a")
-    largest = rows.sort(total, descending=True, maintain_order=True).head(MOST)
-    shown = [connection(row) for row in largest.iter_rows(named=True)]
+def _many(capture: ListedCapture, console: Console) -> None:
+    ways = [capture.column(f"unique_bytes_sent_{way}") for way in ("a2b", "b2a")]
+    octets = [sum(both) for both in zip(*ways, strict=True)]
+    largest = sorted(range(capture.height), key=lambda at: -octets[at])[:MOST]
+    shown = [connection(row) for row in capture.rows(largest)]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     table.add_column("No.", justify="right")
     table.add_column("From,\nto", overflow="fold", ratio=1)
@@ -178,14 +176,13 @@ def _many(rows: pl.DataFrame, console: Console) -> None:
     for facts in shown:
         table.add_row(*map(Text, _line(facts)))
     console.print(table)
-    left = rows.height - len(shown)
+    left = capture.height - len(shown)
     if left:
-        octets = int(rows.select(total.sum()).item()) - sum(facts.carried for facts in shown)
-        rest = short_numbers.size(octets)
+        rest = short_numbers.size(sum(octets) - sum(octets[at] for at in largest))
         console.print(f"And {left:,} more, with {rest} together; --out FOLDER writes them all.")
         console.print("--connection N shows one of them alone.")
-    _endings(rows, console)
-    _vantages(rows, console)
+    _endings(Counter(capture.column("complete")), console)
+    _vantages(Counter(capture.column("vantage")), console)
 
 
 def _line(facts: ConnectionFacts) -> tuple[str, ...]:
@@ -218,8 +215,7 @@ def _line(facts: ConnectionFacts) -> tuple[str, ...]:
 _SHORT = {"receiver": "window", "network": "network", "application": "appl."}
 
 
-def _endings(rows: pl.DataFrame, console: Console) -> None:
-    counts = dict(rows.group_by("complete").len().iter_rows())
+def _endings(counts: Counter[str], console: Console) -> None:
     words = {
         "yes": "opened and closed in the capture",
         "reset": "by a reset",
@@ -229,9 +225,8 @@ def _endings(rows: pl.DataFrame, console: Console) -> None:
     console.print(f"How they ended: {endings}.")
 
 
-def _vantages(rows: pl.DataFrame, console: Console) -> None:
+def _vantages(counts: Counter[str], console: Console) -> None:
     """The places at which the capture was taken, and of how many connections."""
-    counts = dict(rows.group_by("vantage").len().iter_rows())
     words = {
         "a": "at the one that opened it",
         "b": "at the one that was called",
@@ -246,19 +241,20 @@ def _vantages(rows: pl.DataFrame, console: Console) -> None:
         )
 
 
-def file_sentences(reading: Reading, connections: int) -> list[str]:
-    """The facts of the file, and what is doubtful in it.
+def file_sentences(capture: ListedCapture, in_all: int | None = None) -> list[str]:
+    """The facts of the file, and what is doubtful in these connections, of perhaps more `in_all`.
 
     Format, counts, what was left out, and the place where a damaged file stopped being readable.
     """
-    file = reading.file
+    file = capture.file
+    number = capture.height if in_all is None else in_all
     packed = f", {file.compression}" if file.compression else ""
     begin = f", from {_clock(file.first)}" if file.first is not None else ""
     sentences = [
         f"\nFile: {file.format}{packed}, {short_numbers.size(file.bytes)},"
         f" {short_numbers.counted(file.packets, 'packet')},"
         f" {short_numbers.counted(file.tcp_segments, 'TCP segment')} in"
-        f" {short_numbers.counted(connections, 'connection')}{begin}."
+        f" {short_numbers.counted(number, 'connection')}{begin}."
     ]
     if file.ignored:
         why = ", ".join(
@@ -266,7 +262,7 @@ def file_sentences(reading: Reading, connections: int) -> list[str]:
         )
         sentences.append(f"Left out: {why}.")
     sentences += [fault_sentence(file)] if file.fault else []
-    return sentences + [f"Note: {sentence}" for sentence in doubts(reading)]
+    return sentences + [f"Note: {sentence}" for sentence in doubts(capture)]
 
 
 def fault_sentence(file: FileFacts) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-
-import polars as pl
-from polars.exceptions import PolarsError
+from typing import TYPE_CHECKING
 
 from analysis.analyze import short_numbers
 from analysis.flows.reader import Reading
 from topologies.errors import TcplabError, UsageError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,8 @@ class ConnectionChoice:
 
 def only(reading: Reading, numbers: Sequence[int]) -> Reading:
     """The reading with these connections alone. Raises UsageError for one that it has not."""
+    import polars as pl
+
     missing = sorted(set(numbers) - set(reading.connections["connection"]))
     if missing:
         height = reading.connections.height
@@ -68,6 +71,8 @@ def only(reading: Reading, numbers: Sequence[int]) -> Reading:
 
 def _either(name: str, values: Sequence[object]) -> pl.Expr:
     """One of the two ends has one of the values."""
+    import polars as pl
+
     return pl.any_horizontal(pl.col(f"{name}_{end}").is_in(list(values)) for end in "ab")
 
 
@@ -92,6 +97,9 @@ def _network(host: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
 
 
 def _fulfilling(connections: pl.DataFrame, where: str) -> pl.DataFrame:
+    import polars as pl
+    from polars.exceptions import PolarsError
+
     try:
         return connections.filter(pl.sql_expr(where))
     except PolarsError as error:

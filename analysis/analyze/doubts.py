@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import polars as pl
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from analysis.analyze import short_numbers
-from analysis.flows import FileFacts, Reading
+from analysis.analyze.listed_capture import ListedCapture
+from analysis.flows import FileFacts
 
 _SHORT = 94
 """Bytes of a packet that hold all of TCP's options behind Ethernet and IPv4 (14 + 20 + 60)."""
@@ -16,13 +16,9 @@ _STEP = 1_000_000
 _NAMED = 5
 
 
-def doubts(reading: Reading) -> list[str]:
+def doubts(capture: ListedCapture) -> list[str]:
     """The sentences, those on the whole file first; none for a capture as it should be."""
-    return [
-        *_of_file(reading.file),
-        *_of_times(reading.file),
-        *_of_connections(reading.connections),
-    ]
+    return [*_of_file(capture.file), *_of_times(capture.file), *_of_connections(capture)]
 
 
 def _of_file(file: FileFacts) -> Iterator[str]:
@@ -57,44 +53,57 @@ def _of_times(file: FileFacts) -> Iterator[str]:
         )
 
 
-def _both(name: str) -> tuple[pl.Expr, pl.Expr]:
-    return pl.col(f"{name}_a2b"), pl.col(f"{name}_b2a")
+Values = Mapping[str, Any]
+"""What `_COLUMNS` names, of one connection."""
+_OF_BOTH_WAYS = (
+    "total_packets",
+    "syns",
+    "actual_data_pkts",
+    "bytes_acknowledged",
+    "unique_bytes_sent",
+    "zwnd_probe_bytes",
+    "missed_data",
+    "copies",
+)
+_COLUMNS = (
+    "connection",
+    "vantage",
+    *(f"{name}_{way}" for name in _OF_BOTH_WAYS for way in ("a2b", "b2a")),
+)
 
 
-def _one_way() -> pl.Expr:
+def _both(row: Values, name: str) -> tuple[int, int]:
+    return row[f"{name}_a2b"], row[f"{name}_b2a"]
+
+
+def _one_way(row: Values) -> bool:
     """Only one direction has packets; a SYN that nobody answered is no sign of that."""
-    (a, b), (syns_a, syns_b) = _both("total_packets"), _both("syns")
-    return ((a == 0) | (b == 0)) & (a + b > syns_a + syns_b)
+    packets, syns = _both(row, "total_packets"), _both(row, "syns")
+    return 0 in packets and sum(packets) > sum(syns)
 
 
-def _unscaled() -> pl.Expr:
-    (syns_a, syns_b), (data_a, data_b) = _both("syns"), _both("actual_data_pkts")
-    return ~_one_way() & ((syns_a == 0) | (syns_b == 0)) & (data_a + data_b > 0)
+def _unscaled(row: Values) -> bool:
+    carries_data = sum(_both(row, "actual_data_pkts")) > 0
+    return not _one_way(row) and 0 in _both(row, "syns") and carries_data
 
 
-def _unseen() -> pl.Expr:
+def _unseen(row: Values) -> bool:
     """Bytes that probe a closed window are not among the unique ones."""
-    acked, seen, probing = (
-        _both("bytes_acknowledged"),
-        _both("unique_bytes_sent"),
-        _both("zwnd_probe_bytes"),
-    )
-    missed = _both("missed_data")
-    return pl.any_horizontal(
-        *(
-            (acked[way] > seen[way] + probing[way]) | (missed[way] > probing[way]).fill_null(False)
-            for way in (0, 1)
-        )
+    names = ("bytes_acknowledged", "unique_bytes_sent", "zwnd_probe_bytes", "missed_data")
+    return any(
+        acked > seen + probing or (missed or 0) > probing
+        for acked, seen, probing, missed in zip(*(_both(row, name) for name in names), strict=True)
     )
 
 
-def _mirrored() -> pl.Expr:
+def _mirrored(row: Values) -> bool:
     """Many copies of segments; they are usual only if data is captured at its receiver."""
-    (copies_a, copies_b), (data_a, data_b) = _both("copies"), _both("actual_data_pkts")
-    many = ((copies_a * 5 > data_a) & (pl.col("vantage") != "b")) | (
-        (copies_b * 5 > data_b) & (pl.col("vantage") != "a")
-    )
-    return many & (copies_a + copies_b >= 3)
+    copies, data = _both(row, "copies"), _both(row, "actual_data_pkts")
+    many = [
+        copies[way] * 5 > data[way] and row["vantage"] != receiver
+        for way, receiver in enumerate("ba")
+    ]
+    return any(many) and sum(copies) >= 3
 
 
 _OF_CONNECTIONS = (
@@ -130,11 +139,13 @@ _OF_CONNECTIONS = (
 )
 
 
-def _of_connections(rows: pl.DataFrame) -> Iterator[str]:
+def _of_connections(capture: ListedCapture) -> Iterator[str]:
+    columns = [capture.column(name) for name in _COLUMNS]
+    rows = [dict(zip(_COLUMNS, values, strict=True)) for values in zip(*columns, strict=True)]
     for is_so, sentence in _OF_CONNECTIONS:
-        numbers = rows.filter(is_so())["connection"].to_list()
+        numbers = [row["connection"] for row in rows if is_so(row)]
         if numbers:
-            yield f"{_which(numbers, rows.height)}: {sentence}"
+            yield f"{_which(numbers, len(rows))}: {sentence}"
 
 
 def _which(numbers: list[int], all_of_them: int) -> str:

@@ -6,14 +6,16 @@ import io
 import json
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Any
-
-import polars as pl
+from typing import TYPE_CHECKING, Any
 
 from analysis.analyze.doubts import doubts
+from analysis.analyze.listed_capture import ListedCapture, of_reading
 from analysis.flows import Reading
 from analysis.rendering import page_files
 from topologies.errors import UsageError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 FORMATS = ("html", "csv", "json", "parquet", "packets", "png", "svg", "xpl")
 """What --write takes, in the order of its description.
@@ -39,11 +41,11 @@ def formats(written: str) -> tuple[str, ...]:
     return words
 
 
-def as_data(reading: Reading) -> dict[str, Any]:
+def as_data(capture: ListedCapture) -> dict[str, Any]:
     """The file's facts and its connections as JSON's types; what is not known is null."""
-    facts: dict[str, Any] = {**vars(reading.file), "link_types": list(reading.file.link_types)}
-    rows = [_finite(row) for row in reading.connections.iter_rows(named=True)]
-    return {"file": facts, "doubts": doubts(reading), "connections": rows}
+    facts: dict[str, Any] = {**vars(capture.file), "link_types": list(capture.file.link_types)}
+    rows = [_finite(row) for row in capture.rows()]
+    return {"file": facts, "doubts": doubts(capture), "connections": rows}
 
 
 def not_drawn(connections: int, wanted: Collection[str]) -> list[str]:
@@ -76,7 +78,8 @@ def tables(reading: Reading, wanted: Collection[str]) -> Iterator[tuple[str, byt
     if "csv" in wanted:
         yield "connections.csv", rows.write_csv().encode()
     if "json" in wanted:
-        yield "connections.json", json.dumps(as_data(reading), indent=1, allow_nan=False).encode()
+        data = as_data(of_reading(reading))
+        yield "connections.json", json.dumps(data, indent=1, allow_nan=False).encode()
     if "parquet" in wanted:
         yield "connections.parquet", _parquet(rows)
     if "packets" in wanted and reading.packets is not None:
@@ -121,7 +124,9 @@ def write_graphs(
     written = []
     if "html" in wanted:
         notes = [
-            f"{label}: {sentence}" for label, reading in readings for sentence in doubts(reading)
+            f"{label}: {sentence}"
+            for label, reading in readings
+            for sentence in doubts(of_reading(reading))
         ]
         count = max(reading.connections.height for _, reading in readings)
         notes += not_drawn(

@@ -12,6 +12,7 @@ from math import log
 
 from analysis.network.asked_network import TrialNetwork
 from analysis.network.findings import CheckFinding, CheckOutcome, percent, unmeasured
+from analysis.statistics.chances import at_least, at_most
 from topologies.topology_spec import MOST_PACKETS, Port
 from topologies.units import Share
 
@@ -33,13 +34,10 @@ class DrawnLoss:
     @property
     def chance(self) -> float:
         """How likely chance is to lose so few, or so many, twice the rarer of the two."""
-        from scipy.special import bdtr, bdtrc  # a tenth of a second that other checks do without
-
         if not self.share.base:
             return 0.0 if self.lost else 1.0
-        few = float(bdtr(self.lost, self.offered, self.share.fraction))
-        many = float(bdtrc(self.lost - 1, self.offered, self.share.fraction)) if self.lost else 1.0
-        return min(1.0, 2 * min(few, many))
+        few = at_most(self.lost, self.offered, self.share.fraction)
+        return min(1.0, 2 * min(few, at_least(self.lost, self.offered, self.share.fraction)))
 
 
 def drawn_loss(networks: Sequence[TrialNetwork]) -> list[CheckFinding]:

@@ -5,6 +5,7 @@ docs/statistics.md explains each method in plain words and says what was measure
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,6 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.statistics.chances import at_least, normal_below, student_quantile
 from analysis.statistics.signed_ranks import CONFIDENCE, hodges_lehmann, signed_rank
 
 Numbers = NDArray[np.float64]
@@ -124,8 +126,8 @@ def _even(ordered: Numbers) -> tuple[float, float]:
 @lru_cache(maxsize=4096)
 def _low_rank(count: int) -> int:
     """The place (from 0) of the interval's lower end among `count` values, an odd number."""
-    below = _at_most(count, (count + 1) // 2, np.arange(1, count + 1))
-    return int(np.argmax(below > _tail(count)))
+    half = (count + 1) // 2
+    return bisect_right(range(count), _tail(count), key=lambda k: _among(count, half, k + 1))
 
 
 @lru_cache(maxsize=64)
@@ -146,7 +148,7 @@ def _middle_pairs(count: int) -> tuple[Indices, Indices, Numbers]:
     second = np.minimum(first[:, None] + np.arange(1, farthest), count)
     below = _log_choices(count) + _log_extreme(count, first)
     apart = np.exp(below[:, None] + _log_extreme(count, count - 1 - second))
-    ends = np.diff(_at_most(count, half, np.arange(first[0], first[-1] + 2)))
+    ends = np.diff([_among(count, half, place) for place in range(first[0], first[-1] + 2)])
     together = ends - np.exp(below + _log_power(count, count - 1 - first))
     weights = np.column_stack((together, apart))
     kept, places = weights > _NEGLIGIBLE, np.column_stack((first, second))
@@ -174,17 +176,9 @@ def _log_power(count: int, places: Indices) -> Numbers:
     return logarithms
 
 
-def _at_most(count: int, rank: int, places: Indices) -> Numbers:
-    """The probability that the `rank`-th of `count` draws is among the first `places` values.
-
-    It is a binomial tail.
-
-    P(Bin(n, k/n) >= r) = I_{k/n}(r, n - r + 1), the incomplete beta function
-    (https://dlmf.nist.gov/8.17#E5).
-    """
-    from scipy.special import betainc
-
-    return np.asarray(betainc(rank, count - rank + 1, places / count), dtype=np.float64)
+def _among(count: int, rank: int, places: int) -> float:
+    """The probability that the `rank`-th of `count` draws is among the first `places` values."""
+    return at_least(rank, count, places / count)
 
 
 @lru_cache(maxsize=4096)
@@ -197,10 +191,8 @@ def _tail(count: int) -> float:
     Statistician 69(4), 2015, https://doi.org/10.1080/00031305.2015.1089789). The plain 2.5 %
     gave 87 % coverage for 7 values.
     """
-    from scipy.special import ndtr, stdtrit
-
-    quantile = stdtrit(count - 1, (1 + CONFIDENCE) / 2)
-    return float(ndtr(-sqrt(count / (count - 1)) * quantile))
+    quantile = student_quantile(count - 1, (1 + CONFIDENCE) / 2)
+    return normal_below(-sqrt(count / (count - 1)) * quantile)
 
 
 def paired(first: Sequence[float] | Numbers, second: Sequence[float] | Numbers) -> Paired | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from math import exp, floor, log, sqrt
 from statistics import fmean, stdev
 
+from analysis.statistics.chances import student_quantile
 from analysis.statistics.signed_ranks import CONFIDENCE
 
 RANKED_FROM = 39
@@ -77,8 +78,6 @@ def _on_logarithms(values: Sequence[float]) -> ValueSpan:
 
 def _students(values: Sequence[float], share: float) -> ValueSpan:
     """The interval for a number whose variance is `share` of a run's."""
-    from scipy.special import stdtrit  # 60 ms that a page without published numbers can do without
-
-    quantile = float(stdtrit(len(values) - 1, (1 + CONFIDENCE) / 2))
+    quantile = student_quantile(len(values) - 1, (1 + CONFIDENCE) / 2)
     half = quantile * stdev(values) * sqrt(share + 1 / len(values))
     return ValueSpan(fmean(values) - half, fmean(values) + half)

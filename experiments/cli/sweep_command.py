@@ -22,6 +22,7 @@ from experiments.definition.single_run import settings_from
 from experiments.running.report_process import make_page
 from experiments.running.seed import GUEST_MIB
 from experiments.running.strictness import STRICT, require_good_points
+from testbed.engine.cluster_extra import require_cluster_extra
 from testbed.host.capacity import guests_at_once
 from topologies.units import Duration
 
@@ -241,6 +242,7 @@ def worker(scheduler: str, slots: int | None, host: str | None, port: int) -> No
     then takes points.
     """
     with one_clear_message():
+        require_cluster_extra()
         from testbed.engine import members
 
         place = host or members.towards(scheduler)
@@ -260,6 +262,7 @@ def scheduler(host: str | None, port: int) -> None:
     certificate that `tcplab cluster certificates` makes: see docs/sweeps.md.
     """
     with one_clear_message():
+        require_cluster_extra()
         from testbed.engine import members
 
         members.run_scheduler(host or members.LOOPBACK, port)

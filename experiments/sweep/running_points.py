@@ -13,6 +13,7 @@ from experiments.spec import ExperimentSpec
 from experiments.sweep.carrying_point import carry_captured, carry_rows
 from experiments.sweep.point import CAPTURES, ROWS, Point, Record
 from experiments.sweep.point_store import PointStore
+from testbed.engine.cluster_extra import require_cluster_extra
 from testbed.engine.tasks import Done, Engine, Listener, Task
 from testbed.engine.threads import local_engine
 from testbed.host.capacity import guests_at_once
@@ -59,6 +60,7 @@ def way_to_workers(
     `workers` guests run at once on this machine, by default as many as it has room for.
     """
     if scheduler:
+        require_cluster_extra()
         from testbed.engine.cluster import cluster_engine  # late: only a cluster needs Dask
 
         return PointRunner(

@@ -10,8 +10,8 @@ from pathlib import Path
 from testbed.host.code import CODE
 
 _LIBRARIES = (
+    *(("backports",) if sys.version_info < (3, 14) else ()),  # backports.zstd
     "click",
-    "distributed",
     "jinja2",
     "markdown_it",
     "matplotlib",
@@ -19,8 +19,6 @@ _LIBRARIES = (
     "numpy",
     "polars",
     "rich",
-    "scipy",
-    "zstandard",
 )
 _ENVIRONMENT = CODE / ".venv"
 

@@ -43,7 +43,8 @@ def requirements() -> dict[str, list[str]]:
     used, extras = content["project"]["dependencies"], content["project"]["optional-dependencies"]
     building = [*content["build-system"]["requires"], *extras["release"]]
     every = [*used, *building, *(wanted for extra in extras.values() for wanted in extra)]
-    return {"test": every, "python": used, "build": building}
+    cluster = [*used, *extras["cluster"]]
+    return {"test": every, "python": used, "cluster": cluster, "build": building}
 
 
 def update(report: BuildReport) -> dict[str, list[str]]:

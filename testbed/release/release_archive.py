@@ -21,7 +21,8 @@ from testbed.release import portable_python
 from testbed.release.called import called
 
 NAME = f"tcplab-{VERSION}-linux-x86_64"
-LOCK = CODE / "locks/python.lock"
+LOCK = CODE / "locks/cluster.lock"
+"""What the archive brings: there is no pip in it to add a cluster's libraries with."""
 _START = """\
 #!/bin/sh
 # tcplab, wherever this folder lies; it needs nothing else of this machine.

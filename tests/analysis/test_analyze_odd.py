@@ -16,6 +16,7 @@ from analysis import flows
 from analysis.__main__ import main
 from analysis.agreement.comparing import compare
 from analysis.analyze.doubts import doubts
+from analysis.analyze.listed_capture import of_reading
 from analysis.flows.reader import Engine
 from tests.analysis import frames
 from tests.analysis.captures import MSS, MadeCapture, MadeFlow
@@ -105,9 +106,9 @@ def test_what_is_doubtful_is_said_in_one_sentence(
     content, sentence = ODD[name]
     path = tmp_path / "odd.pcap"
     path.write_bytes(content)
-    doubts_found = doubts(flows.read(path, engine=engine))
+    doubts_found = doubts(of_reading(flows.read(path, engine=engine)))
     assert [doubt.startswith(sentence) for doubt in doubts_found] == [True], doubts_found
-    assert doubts(flows.read(path, packets=True, engine=engine)) == doubts_found
+    assert doubts(of_reading(flows.read(path, packets=True, engine=engine))) == doubts_found
     assert f"Note: {sentence}" in analyze(path)
     assert (
         json.loads(CliRunner().invoke(main, ["analyze", "--json", str(path)]).stdout)["captures"][
@@ -128,7 +129,11 @@ def test_of_captures_as_they_should_be_nothing_is_doubted(tmp_path: Path) -> Non
         talk().capture.write(tmp_path, name="one"),
         odd.write(tmp_path, name="two"),
     ]
-    assert [sentence for path in paths for sentence in doubts(flows.read(path, packets=True))] == []
+    assert [
+        sentence
+        for path in paths
+        for sentence in doubts(of_reading(flows.read(path, packets=True)))
+    ] == []
 
 
 def test_a_tunnel_and_fragments_are_named(tmp_path: Path) -> None:

@@ -121,9 +121,15 @@ def test_with_ties_the_p_is_that_of_trying_all_signs() -> None:
     assert signed_rank(differences) == pytest.approx(2 * (sums >= observed).mean())
 
 
-def test_many_pairs_go_to_scipy_and_no_difference_has_p_1() -> None:
+def test_of_many_pairs_the_p_is_that_of_scipys_approximation() -> None:
     differences = np.random.default_rng(5).normal(0.1, 1, 150)
     assert signed_rank(differences) == pytest.approx(wilcoxon(differences).pvalue)
+    assert signed_rank(np.round(differences, 1)) == pytest.approx(
+        wilcoxon(np.round(differences, 1), method="asymptotic").pvalue
+    )
+
+
+def test_no_difference_has_p_1() -> None:
     assert signed_rank([0.0] * 30) == 1
     assert signed_rank([]) == 1
 

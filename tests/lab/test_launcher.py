@@ -124,6 +124,21 @@ def test_the_first_start_shows_what_pip_fetches_and_checks_all_of_it(
     assert "--no-deps" in own and "--no-build-isolation" in own
 
 
+@pytest.mark.parametrize(
+    "words",
+    [("scheduler",), ("worker", "tcp://h:1"), ("sweep", "sack", "--scheduler", "tcp://h:1")],
+)
+def test_what_only_a_cluster_needs_comes_with_the_first_command_of_one(
+    machine: LauncherMachine, words: tuple[str, ...]
+) -> None:
+    machine.start("sweep", "sack")
+    assert not machine.called("locks/cluster.lock")
+    machine.start(*words)
+    assert machine.called("locks/cluster.lock")
+    machine.start("sweep", "sack", "--seeds", "9")
+    assert not machine.called("-m pip install")
+
+
 def test_a_later_start_only_hands_over(machine: LauncherMachine) -> None:
     machine.start("run", "sack")
     status, errors = machine.start("run", "sack")
@@ -235,7 +250,7 @@ def test_pip_is_heard_only_when_it_fails_and_is_tried_again(machine: LauncherMac
     assert machine.called("-m pip")
 
 
-@pytest.mark.parametrize("damage", ["rm -r .venv/bin", "rm .venv/made-for .venv/ready-run"])
+@pytest.mark.parametrize("damage", ["rm -r .venv/bin", "rm .venv/made-for .venv/ready-run-python"])
 def test_a_broken_or_foreign_venv_is_made_anew(machine: LauncherMachine, damage: str) -> None:
     machine.start("run")
     subprocess.run(damage, shell=True, check=True, cwd=machine.tree)

@@ -146,11 +146,14 @@ def test_the_doctor_names_the_release_or_says_that_it_is_another_lab() -> None:
     assert "To be built" in system.lab(["kernel"], "").said
 
 
-@pytest.mark.parametrize("name", ["test", "python", "build"])
+@pytest.mark.parametrize("name", ["test", "python", "cluster", "build"])
 def test_every_python_package_is_locked_with_hashes(name: str) -> None:
     text = (lock_files.LOCKS / f"{name}.lock").read_text()
     pinned = {found.lower().replace("_", "-") for found, _ in lock_files._PINNED.findall(text)}
-    wanted = {re.split(r"[<>=\[ ;]", line)[0].lower() for line in lock_files.requirements()[name]}
+    wanted = {
+        re.split(r"[<>=\[ ;]", line)[0].lower().replace(".", "-")
+        for line in lock_files.requirements()[name]
+    }
     assert wanted <= pinned, "run ./tcplab lock --update"
     entries = re.split(r"(?m)^(?=[a-z0-9])", text)[1:]
     assert all("--hash=sha256:" in entry for entry in entries)
@@ -158,11 +161,11 @@ def test_every_python_package_is_locked_with_hashes(name: str) -> None:
 
 def test_the_locks_agree() -> None:
     """They are installed together."""
-    test, python, build = (
+    test, python, cluster, build = (
         {*lock_files._PINNED.findall((lock_files.LOCKS / f"{name}.lock").read_text())}
-        for name in ("test", "python", "build")
+        for name in ("test", "python", "cluster", "build")
     )
-    assert python | build <= test
+    assert python | build <= test and python < cluster <= test
 
 
 @pytest.mark.virtual

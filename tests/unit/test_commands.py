@@ -15,6 +15,7 @@ from experiments.cli.options_of_run import options_from
 from experiments.cli.run_command import command_of
 from experiments.definition.catalogue import catalogue, find
 from experiments.running.run_options import RunOptions
+from testbed.engine import cluster_extra
 from testbed.host.interpreter import in_virtual_environment
 from topologies.units import Duration, Share
 
@@ -179,3 +180,19 @@ def test_a_python_without_the_libraries_goes_on_in_ours(
     in_virtual_environment()
     python = str(tmp_path / "bin" / "python")
     assert started == [[python, python, "-m", "experiments.sack", "--seed", "3"]]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("scheduler",),
+        ("worker", "tcp://127.0.0.1:8786"),
+    ],
+)
+def test_a_cluster_without_its_libraries_ends_in_what_to_install(
+    words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster_extra, "find_spec", lambda name: None)
+    done = invoke(*words)
+    assert done.exit_code == 1
+    assert "pip install 'distributed>=2024.5'" in done.stderr

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 import zlib
 from collections.abc import Callable, Iterator
 from typing import BinaryIO, Protocol
 
-import zstandard
+if sys.version_info >= (3, 14):
+    from compression import zstd as zstandard
+else:
+    from backports import zstd as zstandard
 
 _PACKED = 1 << 14
 """Bytes that are unpacked at once: a hostile file makes a lot of few."""
@@ -18,7 +22,7 @@ class DamagedStream(Exception):
 
 
 class Unpacker(Protocol):
-    """What zlib and zstandard have in common."""
+    """What zlib and the library of zstd have in common."""
 
     def decompress(self, data: bytes, /) -> bytes: ...
     @property
@@ -32,7 +36,7 @@ def gzip() -> Unpacker:
 
 
 def zstd() -> Unpacker:
-    return zstandard.ZstdDecompressor().decompressobj()
+    return zstandard.ZstdDecompressor()
 
 
 def pieces(file: BinaryIO, size: int) -> Iterator[bytes]:
