@@ -16,10 +16,11 @@ from pathlib import Path
 from subprocess import Popen
 from typing import Any
 
-from experiments.proof import evidence
+from experiments.proof import CHANGES, evidence
 from experiments.spec import SNAPLEN, Condition, ExperimentSpec, Flow
 from testbed.guest import baseline
 from testbed.guest.algorithms import permit_those_of
+from testbed.guest.background import Stop, in_background
 from testbed.guest.job_entry import BEGUN, JobContext
 from testbed.guest.kernel_modules import loaded
 from testbed.guest.namespaces import network_namespace
@@ -214,6 +215,29 @@ def _sampling(
     return sampled(files, _sampling_interval(spec), job.ahead)
 
 
+@contextmanager
+def _changing(
+    spec: ExperimentSpec, live: LiveNetwork, folder: Path, begin: float
+) -> Iterator[None]:
+    """Meanwhile, change the link when it is time; changes.json has its counters at that time."""
+    if not spec.changes:
+        yield
+        return
+    rows: list[dict[str, Any]] = []
+
+    def work(stop: Stop) -> None:
+        for change in sorted(spec.changes, key=lambda change: change.at):
+            if stop.wait(max(0.0, begin + change.at.seconds - time.monotonic())):
+                return
+            before = live.change(change.port, change.channel)
+            elapsed = time.monotonic() - begin
+            rows.append({"port": change.port, "elapsed": elapsed, "before": before})
+
+    with in_background("changes", work):
+        yield
+    _write(folder / CHANGES, rows)
+
+
 def _sampling_interval(spec: ExperimentSpec) -> float:
     return spec.sampling.seconds if spec.sampling else sampling_interval(len(spec.flows))
 
@@ -233,15 +257,16 @@ def _transfer(spec: ExperimentSpec, live: LiveNetwork, folder: Path, job: JobCon
         flows, begin = sorted(spec.flows, key=lambda flow: flow.start), time.monotonic()
         if job.ahead:
             print(f"{BEGUN}{time.time()}")
-        for flow in flows:
-            _sleep_until(begin + flow.start.seconds)
-            processes.append(_start_client(flow, spec, live, folder))
-        clients = zip(flows, processes[len(servers) :], strict=True)
-        cut += [
-            sentence
-            for flow, client in clients
-            if (sentence := _wait_client(flow, client, folder, patience))
-        ]
+        with _changing(spec, live, folder, begin):
+            for flow in flows:
+                _sleep_until(begin + flow.start.seconds)
+                processes.append(_start_client(flow, spec, live, folder))
+            clients = zip(flows, processes[len(servers) :], strict=True)
+            cut += [
+                sentence
+                for flow, client in clients
+                if (sentence := _wait_client(flow, client, folder, patience))
+            ]
         if not cut and not _settled(spec, live, patience):
             cut.append(
                 f"Data was still on its way {patience:g} s after the senders had written all, and"

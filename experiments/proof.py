@@ -13,8 +13,10 @@ from experiments.reordering_proof import reorderings
 from experiments.spec import Condition, ExperimentSpec, Flow, Proof
 from testbed.guest.programs import run
 from topologies.addresses import address_of
-from topologies.topology_spec import MOST_PACKETS, Port
+from topologies.topology_spec import MOST_PACKETS, Channel, Port
 
+CHANGES = "changes.json"
+"""A row for each change of the link: its port, when it was (s), and the port's qdiscs before."""
 _SYNS = "tcp[tcpflags] & tcp-syn != 0"
 _PORTS = re.compile(r"\.(\d+) > \S+\.(\d+): Flags")
 _NEGOTIATED, _WITHOUT_CONNECTION = "sack", ("SYN-SENT", "SYN-RECV")
@@ -198,18 +200,30 @@ _PROOFS: dict[str, Callable[[Proof, ExperimentSpec, Path], list[ProofRow]]] = {
 
 def _losses(spec: ExperimentSpec, folder: Path) -> list[ProofRow]:
     """Whether every delay line lost the share that it should, within what chance allows."""
-    readings = json.loads((folder / "qdiscs.json").read_text())
     rows = (
-        _loss(
-            port,
-            readings["before"][port.name],
-            readings["after"][port.name],
-            _handed_down(port, spec, folder),
-        )
+        _loss(port, channel, before, after, _handed_down(port, spec, folder))
         for port in spec.topology.ports
-        if port.channel
+        for channel, before, after in _readings(port, spec, folder)
     )
     return [row for row in rows if row]
+
+
+def _readings(
+    port: Port, spec: ExperimentSpec, folder: Path
+) -> Iterator[tuple[Channel, list[ProofRow], list[ProofRow]]]:
+    """Each channel that the port had, with its qdiscs at the beginning and the end of its time."""
+    readings = json.loads((folder / "qdiscs.json").read_text())
+    channel, before = port.channel, readings["before"].get(port.name)
+    if channel is None:
+        return
+    if spec.changes:
+        done = json.loads((folder / CHANGES).read_text())
+        changes = sorted(spec.changes, key=lambda change: change.at)
+        for change, row in zip(changes, done, strict=False):  # fewer, if the flows ended before
+            if row["port"] == port.name:
+                yield channel, before, row["before"]
+                channel, before = change.channel, row["before"]
+    yield channel, before, readings["after"][port.name]
 
 
 def _handed_down(port: Port, spec: ExperimentSpec, folder: Path) -> int | None:
@@ -235,7 +249,11 @@ def _handed_down(port: Port, spec: ExperimentSpec, folder: Path) -> int | None:
 
 
 def _loss(
-    port: Port, before: list[ProofRow], after: list[ProofRow], handed_down: int | None
+    port: Port,
+    channel: Channel,
+    before: list[ProofRow],
+    after: list[ProofRow],
+    handed_down: int | None,
 ) -> ProofRow | None:
     """The proof of a port's loss; None if nothing entered its delay line.
 
@@ -243,7 +261,6 @@ def _loss(
     counts segments: if segmentation is on, any number of its own drops, from none to all, may be
     among netem's.
     """
-    assert port.channel is not None
     line, queue = (_growth(before, after, handle) for handle in ("1:", "3:"))
     least, most = max(0, line["drops"] - queue["drops"]), line["drops"]
     entered = handed_down if handed_down is not None else line["packets"] + line["drops"]
@@ -251,7 +268,7 @@ def _loss(
         return None
     if handed_down is None:
         most = least
-    share = port.channel.loss.fraction
+    share = channel.loss.fraction
     middle, width = entered * share, _CHANCE * math.sqrt(entered * share * (1 - share))
     lowest, highest = max(0, math.floor(middle - width)), math.ceil(middle + width)
     lost = (
@@ -259,11 +276,11 @@ def _loss(
         if least == most
         else f"{least} to {most} of {entered}"
     )
-    full = port.channel.line < MOST_PACKETS  # netem counts a full line's drops as losses
-    more = f" and those above {port.channel.line} on their way" if full else ""
+    full = channel.line < MOST_PACKETS  # netem counts a full line's drops as losses
+    more = f" and those above {channel.line} on their way" if full else ""
     return {
-        "claim": f"{port.name} loses {port.channel.loss} of the packets that enter it{more}",
-        "expected": str(port.channel.loss),
+        "claim": f"{port.name} loses {channel.loss} of the packets that enter it{more}",
+        "expected": str(channel.loss),
         "observed": [f"{lost} (chance allows {lowest} to {highest})"],
         "held": lowest <= most and (full or least <= highest),
         "source": (

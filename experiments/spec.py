@@ -209,6 +209,18 @@ class Condition:
     proofs: tuple[Proof, ...] = ()
 
 
+@dataclass(frozen=True)
+class LinkChange:
+    """From `at` after all servers are ready, the port named `port` has this channel.
+
+    Its discipline, its queue and its delay line stay as they are, with the packets in them.
+    """
+
+    at: Duration
+    port: str
+    channel: Channel
+
+
 Direction = Literal["larger", "smaller", "equal", "within"]
 DEFAULT_REPETITIONS = 10
 
@@ -279,7 +291,7 @@ class ExperimentSpec:
     hosts run in virtual time (testbed.lab.kernel.kernel_choice). `sampling` is the time between two
     readings of all sockets; None leaves it to their number. With `told_later` a guest learns all
     but the nodes and cables when these stand, so that it may be started ahead; only senders are
-    read then.
+    read then. `changes` are those of the link while its only condition is measured.
     """
 
     name: str
@@ -294,6 +306,7 @@ class ExperimentSpec:
     kernel: str = DEFAULT_KERNEL
     sampling: Duration | None = None
     told_later: bool = False
+    changes: tuple[LinkChange, ...] = ()
 
     def for_guest(self) -> ExperimentSpec:
         """What is carried out: which claim is judged afterwards must not change a packet.
@@ -344,7 +357,35 @@ class ExperimentSpec:
             raise UsageError(
                 f"Experiment {self.name} measures nothing.", "Give it a flow and a condition."
             )
+        self._check_changes()
         self._check_headline()
+
+    def _check_changes(self) -> None:
+        channels = {port.name: port.channel for port in self.topology.ports if port.channel}
+        if self.changes and len(self.conditions) > 1:
+            raise UsageError(
+                "A link that changes stays so, and there is more than one condition.",
+                "Make it two experiments.",
+            )
+        for change in self.changes:
+            before = channels.get(change.port)
+            if before is None:
+                raise UsageError(
+                    f"A change names {change.port}, which has no channel.",
+                    f"There are {', '.join(channels)}.",
+                )
+            kept = replace(
+                before,
+                bandwidth=change.channel.bandwidth,
+                delay=change.channel.delay,
+                loss=change.channel.loss,
+                jitter=change.channel.jitter,
+            )
+            if kept != change.channel:
+                raise UsageError(
+                    f"{change.port} cannot change its queue while packets are in it.",
+                    "Change its rate, delay, loss or jitter.",
+                )
 
     def _check_headline(self) -> None:
         conditions = [condition.name for condition in self.conditions]

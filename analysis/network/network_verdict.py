@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from analysis.network import recorded_proofs, round_trip_floor
@@ -19,6 +19,10 @@ from analysis.network.sender_limits import sender_limits
 from analysis.records.run_directory import RunRecord
 
 GOOD, CARE, UNUSABLE = "good", "usable with care", "not to be used"
+_CHANGING = (
+    "The link changes while it is measured (spec.json, changes): tc's settings and counters were"
+    " read at each change, and the captures were compared with nothing."
+)
 ESSENTIAL = (recorded_proofs.PROOFS, round_trip_floor.KIND, UNASKED)
 """Without these no network is called good: that its conditions held, that it was as long as asked
 for, and that it lost nothing by itself."""
@@ -65,8 +69,17 @@ def judge_network(run: RunRecord) -> NetworkVerdict:
     if topology is None or not topology.nodes or not run.trials:
         return NetworkVerdict(CARE, (_NOTHING,), ())
     networks = [TrialNetwork(run, trial, topology) for trial in run.trials]
+    if run.spec.changes:
+        return _of_changing(networks)
     findings = [finding for network in networks for finding in _of_trial(network)]
     return _verdict([*findings, *drawn_loss(networks)])
+
+
+def _of_changing(networks: Sequence[TrialNetwork]) -> NetworkVerdict:
+    """A link that changes is compared by what the run itself recorded, before and after."""
+    findings = [finding for network in networks for finding in recorded_proofs.recorded(network)]
+    verdict = _verdict(findings)
+    return replace(verdict, reasons=(*verdict.reasons, _CHANGING))
 
 
 def _of_trial(network: TrialNetwork) -> Iterator[CheckFinding]:

@@ -100,6 +100,13 @@ class HeadlineEntry(Struct, frozen=True):
     repetitions: int = 1
 
 
+class ChangeEntry(Struct, frozen=True):
+    """A change of the link during the run."""
+
+    at: str = ""
+    port: str = ""
+
+
 class SpecFile(Struct, frozen=True):
     """spec.json. `settings` are what `--set` was given for anything but a parameter."""
 
@@ -113,3 +120,4 @@ class SpecFile(Struct, frozen=True):
     captures: tuple[str, ...] = ()
     published: tuple[MeasuredEntry, ...] = ()
     headline: HeadlineEntry | None = None
+    changes: tuple[ChangeEntry, ...] = ()

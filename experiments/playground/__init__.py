@@ -5,13 +5,15 @@ Two hosts and a switch. `./tcplab play` shows it while its values are moved. It 
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
-from typing import cast, get_args
+from typing import Any, cast, get_args
 
 from experiments.spec import (
     Condition,
     ExperimentSpec,
     Flow,
+    LinkChange,
     LinkParameters,
     Proof,
     claim_of,
@@ -22,12 +24,18 @@ from experiments.spec import (
 from topologies.errors import UsageError
 from topologies.topology_spec import Channel, Discipline
 from topologies.two_hosts import two_hosts
-from topologies.units import Duration, Packets, Rate, Share
+from topologies.units import Duration, Packets, Quantity, Rate, Share
 
 _SWITCH = ("on", "off")
 MOST_FLOWS = 4
 SAMPLING = Duration.parse("20ms")
 FIRST_PORT = 5001
+_CHANGEABLE: dict[str, tuple[str, type[Quantity]]] = {
+    "bw": ("bandwidth", Rate),
+    "delay": ("delay", Duration),
+    "loss": ("loss", Share),
+    "jitter": ("jitter", Duration),
+}
 
 
 @dataclass(frozen=True)
@@ -43,6 +51,8 @@ class PlaygroundParameters(LinkParameters):
     )
     sack: str = word("on", "Whether hosts offer selective acknowledgement: on or off.")
     ecn: str = word("off", "Whether hosts negotiate explicit congestion notification: on, off.")
+
+    change: str = word("", "How the link changes, and when: '5s bw=2mbit delay=100ms loss=1%'.")
 
     def __post_init__(self) -> None:
         _require("discipline", self.discipline, get_args(Discipline))
@@ -66,7 +76,35 @@ def experiment(parameters: PlaygroundParameters) -> ExperimentSpec:
         captures=("h1-eth0", "h2-eth0"),
         sampling=SAMPLING,
         told_later=True,
+        changes=changes_from(parameters.change, parameters.channel(), parameters.duration),
     )
+
+
+def changes_from(text: str, channel: Channel, duration: Duration) -> tuple[LinkChange, ...]:
+    """Both ways of the link from then on: 5s bw=2mbit changes the rate after 5 s.
+
+    Raises UsageError.
+    """
+    when, *settings = text.split() or [""]
+    if not when:
+        return ()
+    at = Duration.parse(when)
+    if at >= duration or not settings:
+        raise UsageError(
+            f"'{text[:60]}' changes nothing within {duration}.", "Write '5s bw=2mbit loss=1%'."
+        )
+    new = dataclasses.replace(channel, **dict[str, Any](map(_changed, settings)))
+    return tuple(LinkChange(at, port, new) for port in ("s1-eth1", "s1-eth2"))
+
+
+def _changed(text: str) -> tuple[str, Any]:
+    name, _, value = text.partition("=")
+    if name not in _CHANGEABLE:
+        raise UsageError(
+            f"'{text[:40]}' is no change of a link.", f"There are {', '.join(_CHANGEABLE)}."
+        )
+    field, kind = _CHANGEABLE[name]
+    return field, kind.parse(value)
 
 
 def flows_from(text: str, duration: Duration) -> tuple[Flow, ...]:

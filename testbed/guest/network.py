@@ -32,7 +32,7 @@ from testbed.guest.programs import run
 from testbed.guest.shaping import InterfaceSetting
 from topologies.addresses import PREFIX, address_of, interfaces, neighbours, routes
 from topologies.errors import TcplabError
-from topologies.topology_spec import ETHERNET, Port, TopologySpec
+from topologies.topology_spec import ETHERNET, Channel, Port, TopologySpec
 
 try:
     from testbed.guest import nodes
@@ -177,6 +177,18 @@ class LiveNetwork:
                 self.settings += shaping.compare(name, channel, rows, frame, of_host)
             with network_namespace(self.pid(node)):
                 self.rewindings[node] = netem_draws.rewindings([name for name, _ in shaped])
+
+    def change(self, name: str, channel: Channel) -> list[dict[str, Any]]:
+        """Give port `name` another channel, and check it. Its qdiscs as they were just before."""
+        switches = self.topology.named("switch")
+        port = next(port for port in self.topology.ports if port.name == name)
+        node = switches[0] if port.node in switches else port.node
+        before = [row for row in self._qdisc_rows(node) if row["dev"] == name]
+        is_line = self.has_lines and self.topology.segmentation == "off"
+        lines = shaping.commands(name, channel, self._frame(), is_line)
+        self.output(node, ["tc", "-batch", "-"], "\n".join(shaping.changed(lines)))
+        self.settings += shaping.compare(name, channel, self._qdisc_rows(node), self._frame())
+        return before
 
     def _frame(self) -> int:
         """Bytes that tc counts for a full frame on a cable."""

@@ -76,6 +76,15 @@ def commands(
     ]
 
 
+def changed(lines: list[str]) -> list[str]:
+    """The same commands for an interface that has the channel's qdiscs already, with their packets.
+
+    The queue comes last: tbf sets the limit of a FIFO behind it to its own (tbf_change in
+    net/sched/sch_tbf.c).
+    """
+    return [line.replace("qdisc add", "qdisc change", 1) for line in lines]
+
+
 def _delay(channel: Channel, of_host: bool) -> Duration:
     return channel.delay if of_host else max(channel.delay, SHORTEST_DELAY)
 

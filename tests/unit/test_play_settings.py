@@ -23,6 +23,10 @@ from experiments.play.settings import PlaySettings, WrongSetting
         ({"seed": "0"}, "seed"),
         ({"seed": "9" * 40}, "seed"),
         ({"speed": "1"}, "speed"),
+        ({"change": "5s"}, "change"),
+        ({"change": "5s queue=3"}, "change"),
+        ({"change": "20s bw=1mbit"}, "change"),
+        ({"change": "5s delay=5ms jitter=10ms"}, "change"),
         ({"duration": "2s", "flows": "cubic@3s"}, "duration"),
     ],
 )
