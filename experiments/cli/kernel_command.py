@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from experiments.cli.kernel_studies import (
     bisect_command,
@@ -60,7 +60,8 @@ def _versions(built: list[BuiltKernel]) -> Table:
 
 
 def _own(built: list[BuiltKernel]) -> Table:
-    table = Table("Name", "Linux", "Size", "SHA-256", "State", title="Others that are built")
+    name = Column("Name", overflow="fold")  # whole, for it is what `kernel remove` takes
+    table = Table(name, "Linux", "Size", "SHA-256", "State", title="Others that are built")
     for made in built:
         state = "usable" if made.is_current else "of another tcplab, or its source has changed"
         size = f"{made.size / 1e6:.0f} MB"
