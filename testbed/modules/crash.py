@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from testbed.guest.job_entry import EVENTS
@@ -48,6 +49,25 @@ _FRAME = re.compile(
     r"(RIP: \d+:|\[<[0-9a-f]+>\] (?:\? )?)([A-Za-z_][\w.]*)\+0x([0-9a-f]+)/0x[0-9a-f]+(?:"
     r" \[(\w+)\])?"
 )
+_MEMORY_GONE = re.compile(
+    r"page allocation failure|invoked oom-killer|Out of memory|Unable to allocate memory"
+)
+_TRACE, _MEMORY_TOLD = "Call Trace:", "Mem-Info:"
+"""How a backtrace begins, and what the kernel prints behind that of a refused allocation."""
+_ALLOCATING = (
+    "warn_alloc",
+    "dump_header",
+    "oom_kill",
+    "out_of_memory",
+    "__alloc_",
+    "new_slab",
+    "___slab_",
+    "__slab_",
+    "__kmalloc",
+    "kmem_cache_",
+    "kmalloc_",
+)
+"""How functions begin that ask for memory for another."""
 _TCP_ENTRY = "tcp_v4_rcv"  # where a packet enters TCP; the calls before it are always the same
 # Wall seconds without a tick of the guest's clock, which usually ticks several times a second.
 _STANDSTILL = 3.0
@@ -90,14 +110,16 @@ class StackFrame:
 
 
 def says_too_little(error: TcplabError, out: Path, kernel: KernelChoice) -> bool:
-    """Whether a kernel of the user's own crashed, and did not print at which instruction.
+    """Whether a kernel of the user's own crashed, or had no memory left, and did not print where.
 
     It prints that only if it is loud, and a guest with a module is.
     """
-    if not kernel.digest or LIMIT in error.problem:
+    if not kernel.digest:
         return False
     console = _console(out)
-    return bool(_PANIC.search(console)) and "RIP: " not in console
+    if _MEMORY_GONE.search(console):
+        return _TRACE not in console
+    return LIMIT not in error.problem and bool(_PANIC.search(console)) and "RIP: " not in console
 
 
 def hear_again(out: Path, run: Callable[[Path], object]) -> None:
@@ -106,7 +128,7 @@ def hear_again(out: Path, run: Callable[[Path], object]) -> None:
         with suppress(TcplabError):
             run(place)
         words = _console(place)
-    if _PANIC.search(words):
+    if _PANIC.search(words) or _MEMORY_GONE.search(words):
         (out / CONSOLE).write_text(words)
 
 
@@ -125,6 +147,9 @@ def explained(
     console = _console(out)
     blamed = [f"{module.module.name}.c" for module in modules]
     names = " or ".join(blamed + ([kernel.name] if kernel.digest else []))
+    if gone := _MEMORY_GONE.search(console):
+        excerpt = console[gone.start() :].partition(_MEMORY_TOLD)[0]
+        return _used_up(names, _backtrace(excerpt, modules, kernel, _ALLOCATING))
     if LIMIT in error.problem:
         if not _stood_still(out, panicked=bool(_PANIC.search(console))):
             return error
@@ -167,6 +192,13 @@ def _console(out: Path) -> str:
     return "\n".join(line[:_LONGEST_LINE] for line in text.splitlines())
 
 
+def _used_up(names: str, backtrace: str) -> TcplabError:
+    """The error of a run that had no memory left, with who first was refused some."""
+    problem = f"The guest's memory is used up: {names} may keep what it allocates."
+    remedy = "Free what is allocated for each packet or call. Only its guest has ended."
+    return TcplabError("\n".join(filter(None, (problem, backtrace))), remedy)
+
+
 def _stood_still(out: Path, panicked: bool) -> bool:
     """Whether virtual time stood still in the end: the job writes an event in each second of it.
 
@@ -185,12 +217,18 @@ def _changed(out: Path, name: str) -> float:
         return os.fstat(file.fileno()).st_mtime
 
 
-def _backtrace(console: str, modules: Sequence[BuiltModule], kernel: KernelChoice) -> str:
-    """A line for each function, the innermost first.
+def _backtrace(
+    console: str,
+    modules: Sequence[BuiltModule],
+    kernel: KernelChoice,
+    without: tuple[str, ...] = (),
+) -> str:
+    """A line for each function, the innermost first, but of those that begin with `without`.
 
     With file and source line if it is of a module, or of a kernel of one's own.
     """
-    frames = _frames(console)[:_FRAMES]
+    told = (frame for frame in _frames(console) if not frame.function.startswith(without))
+    frames = list(islice(told, _FRAMES))
     lines_of = _kernel_lines(kernel, [frame for frame in frames if not frame.module])
     built_modules = {built.module.name: built for built in modules}
     lines = [
