@@ -88,15 +88,23 @@ class GuestProcesses:
         (arch/um/kernel/trap.c). At the first its words are complete, but it may take that for an
         access which it can mend; the second always ends it.
         """
+        with suppress(ProcessLookupError):
+            kernel = self.kernel()
+            for sent in (signal.SIGSEGV, signal.SIGILL):
+                os.kill(kernel, sent)
+                if self._first is None or select.select([self._first], [], [], _PANICKING)[0]:
+                    return
+
+    def kernel(self) -> int:
+        """The process number of the guest's kernel. Raises ProcessLookupError if it does not run.
+
+        Its own processes have the same command line, and are below it.
+        """
         self.listen()
-        if self.pid is None or self._first is None:
-            return
-        if kernel := next(filter(_is_kernel, with_descendants(self.pid)), None):
-            with suppress(ProcessLookupError):
-                for sent in (signal.SIGSEGV, signal.SIGILL):
-                    os.kill(kernel, sent)
-                    if select.select([self._first], [], [], _PANICKING)[0]:
-                        return
+        processes = with_descendants(self.pid) if self.pid is not None else iter(())
+        if (found := next(filter(_is_kernel, processes), None)) is None:
+            raise ProcessLookupError
+        return found
 
     def _hold(self, pid: int) -> None:
         try:
