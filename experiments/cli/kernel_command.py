@@ -91,5 +91,7 @@ def build_command(names: tuple[str, ...], source: Path | None, rebuild: bool) ->
 def remove_command(name: str) -> None:
     """Remove a kernel that is built from the cache."""
     with one_clear_message():
-        for made in remove(name):
+        with shown(sys.stderr) as report:
+            removed = remove(name, report)
+        for made in removed:
             click.echo(f"Removed Linux {made.release} ({made.digest[:12]}).")
