@@ -117,7 +117,7 @@ def _of_run(files: TrialFiles, senders: Sequence[str], flows: Sequence[_Values])
     rates = [flow[row_columns.GOODPUT] for flow in flows if row_columns.GOODPUT in flow]
     all_known = len(rates) == len(flows)
     return {
-        row_columns.TIMEOUTS: _sum(grown, "TcpExtTCPTimeouts"),
+        **_timeouts(grown),
         **_retransmitted(grown),
         **_of_ports(files, problems),
         **_reordering(files, nstat),
@@ -128,6 +128,12 @@ def _of_run(files: TrialFiles, senders: Sequence[str], flows: Sequence[_Values])
 
 def _sum(grown: Sequence[Mapping[str, float]], counter: str) -> float:
     return sum(host.get(counter, 0.0) for host in grown)
+
+
+def _timeouts(grown: Sequence[Mapping[str, float]]) -> _Values:
+    """Nothing if a kernel counts but a part of them (CountersFile.on_kernel)."""
+    name = "TcpExtTCPTimeouts"
+    return {row_columns.TIMEOUTS: _sum(grown, name)} if all(name in host for host in grown) else {}
 
 
 def _retransmitted(grown: Sequence[Mapping[str, float]]) -> _Values:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from analysis.records import socket_samples
 from analysis.records.counters import CountersFile
-from analysis.records.evidence_file import EvidenceFile
+from analysis.records.evidence_file import EnvironmentFile, EvidenceFile
 from analysis.records.json_reader import ParsedFile, parse
 from analysis.records.problems import Problems
 from analysis.records.qdiscs import QdiscsFile
@@ -23,7 +23,8 @@ class TrialFiles:
         self.prefix = prefix
 
     def counters(self, problems: Problems) -> CountersFile:
-        return self._counters.noted(problems, f"{self.prefix}counters.json")
+        """Less those that are no measure on the kernel that counted."""
+        return self._counters.noted(problems, f"{self.prefix}counters.json").on_kernel(self._kernel)
 
     def qdiscs(self, problems: Problems) -> QdiscsFile:
         return self._qdiscs.noted(problems, f"{self.prefix}qdiscs.json")
@@ -51,6 +52,10 @@ class TrialFiles:
     @cached_property
     def _counters(self) -> ParsedFile[CountersFile]:
         return parse(CountersFile, self.folder / "counters.json")
+
+    @cached_property
+    def _kernel(self) -> str:
+        return parse(EnvironmentFile, self.folder.parent / "environment.json").record.kernel
 
     @cached_property
     def _qdiscs(self) -> ParsedFile[QdiscsFile]:

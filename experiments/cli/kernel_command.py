@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from experiments.cli.kernel_studies import (
     bisect_command,
@@ -60,7 +60,8 @@ def _versions(built: list[BuiltKernel]) -> Table:
 
 
 def _own(built: list[BuiltKernel]) -> Table:
-    table = Table("Name", "Linux", "Size", "SHA-256", "State", title="Others that are built")
+    name = Column("Name", overflow="fold")  # whole, for it is what `kernel remove` takes
+    table = Table(name, "Linux", "Size", "SHA-256", "State", title="Others that are built")
     for made in built:
         state = "usable" if made.is_current else "of another tcplab, or its source has changed"
         size = f"{made.size / 1e6:.0f} MB"
@@ -90,5 +91,7 @@ def build_command(names: tuple[str, ...], source: Path | None, rebuild: bool) ->
 def remove_command(name: str) -> None:
     """Remove a kernel that is built from the cache."""
     with one_clear_message():
-        for made in remove(name):
+        with shown(sys.stderr) as report:
+            removed = remove(name, report)
+        for made in removed:
             click.echo(f"Removed Linux {made.release} ({made.digest[:12]}).")

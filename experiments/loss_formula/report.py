@@ -78,7 +78,10 @@ def compare(results: RunResults) -> LawComparison:
 
 
 def _flows(results: RunResults, measured: Measured) -> list[LossyFlow]:
-    """Flows that lost at least once; of a flow without a result nothing."""
+    """Flows that lost at least once; nothing of a flow without a result, or without time-outs.
+
+    An old kernel does not count them (CountersFile.on_kernel).
+    """
     counters = measured.trial.files.counters(Problems())
     losses = results.run.parameters.get("losses", "").split("+")
     flows = []
@@ -86,7 +89,7 @@ def _flows(results: RunResults, measured: Measured) -> list[LossyFlow]:
         grown = counters.growth(of_flow.flow.sender)
         events = sum(grown.get(name, 0.0) for name in _EVENTS)
         samples, seconds = samples_of(measured, at), of_flow.number(row_columns.SECONDS)
-        if not (events and samples and seconds):
+        if not (events and samples and seconds and _EVENTS[-1] in grown):
             continue
         flows.append(
             LossyFlow(

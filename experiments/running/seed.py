@@ -12,7 +12,7 @@ from experiments.spec import Condition, ExperimentSpec, Flow
 from testbed.guest import algorithms, baseline
 from testbed.jobs.following import Limits, Progress, Usage
 from testbed.lab.ready import Lab, with_kernel
-from testbed.modules.crash import explained
+from testbed.modules.crash import explained, hear_again, says_too_little
 from testbed.modules.module_build import attached, build_all, built_for_this_kernel
 from testbed.native import realtime
 from testbed.native.changes import KernelNeeds
@@ -153,11 +153,18 @@ def carry_seed(
         known = to_data(known_before(spec))
         return run_told_later(lab, PROCEDURE, known, carried, seed, Path(out), progress, limits)
     modules = build_all(spec.modules, lab)
-    try:
+
+    def run(place: Path, loud: bool = False) -> Usage:
+        files = attached(modules)
         return run_in_guest(
-            lab, PROCEDURE, carried, seed, Path(out), progress, limits, attached(modules)
+            lab, PROCEDURE, carried, seed, place, progress, limits, files, loud=loud
         )
+
+    try:
+        return run(Path(out))
     except TcplabError as error:
+        if says_too_little(error, Path(out), lab.choice):
+            hear_again(Path(out), lambda place: run(place, loud=True))
         raise explained(error, Path(out), modules, lab.choice) from None
 
 

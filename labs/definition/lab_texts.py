@@ -16,7 +16,7 @@ from topologies.errors import UsageError
 TEXTS, BACKGROUND, DRAWINGS = "questions.toml", "background.md.j2", "drawings.toml"
 FIRST_LANGUAGE = "en"
 _OF_LAB = ("title", "asks", "claim", "goals")
-_LISTED = {"options": "text", "mistakes": "note", "bounds": "text"}
+_LISTED = {"options": "text", "mistakes": "note", "bounds": "text", "others": "text"}
 """Lists of a question whose entries have a text each, and the field that it becomes."""
 
 

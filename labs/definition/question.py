@@ -24,7 +24,10 @@ Kind = Literal[
     "text",
     "graph",
     "module",
+    "script",
 ]
+HANDED_IN_FILES: tuple[Kind, ...] = ("graph", "module", "script")
+"""Kinds whose answer is the name of a file in the student's folder."""
 READ_BY_HAND: tuple[Kind, ...] = ("text", "graph")
 """Kinds that a person reads; the others are marked by the grader."""
 NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
@@ -62,6 +65,18 @@ class Bound:
 
 
 @dataclass(frozen=True)
+class OtherKernel:
+    """A kernel in which what a script claims is not so: `text` says how, by `settings` (sysctls).
+
+    Such a setting is NAME=VALUE.
+    """
+
+    id: str
+    text: str
+    settings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Question:
     """One question.
 
@@ -71,7 +86,8 @@ class Question:
     is for the person who reads an answer that no program marks, and `model` is such an answer in
     which {QUESTION} stands for what the student's run gives. A prediction is recorded before the
     run `before`; the settings of a design are those of the run `run`; the frame of an evidence is
-    of the capture `capture` (CONDITION/INTERFACE) of the run `run`.
+    of the capture `capture` (CONDITION/INTERFACE) of the run `run`. A packetdrill script has to
+    pass on the lab's kernel and to fail on each of `others`.
     """
 
     id: str
@@ -92,6 +108,7 @@ class Question:
     run: str = ""
     capture: str = ""
     bounds: tuple[Bound, ...] = ()
+    others: tuple[OtherKernel, ...] = ()
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.id):
@@ -129,6 +146,10 @@ class Question:
                 "evidence names its capture, and nothing else does.",
             ),
             (bool(self.bounds) and self.kind != "design", "bounds belong to designs."),
+            (
+                (self.kind == "script") != bool(self.others),
+                "a script names other kernels, on which it has to fail, and nothing else does.",
+            ),
         )
 
     @property

@@ -17,7 +17,9 @@ from labs.grading.answer_mark import AnswerMark
 from labs.grading.inspection import InspectedHandIn
 from labs.grading.intake import HandIn
 from labs.grading.roster import Person
+from labs.grading.script_trials import ScriptTrial
 from labs.measuring.lab_measures import Values
+from testbed.packetdrill.script_files import Script
 
 State = Literal["graded", "look", "marked by hand", "could not grade"]
 
@@ -53,6 +55,10 @@ class Case:
     person: Person | None = None
     variant: Variant | None = None
     own: OwnParts = NO_PARTS
+    scripts: dict[str, Script] = field(default_factory=dict)
+    """By question."""
+    trials: dict[str, ScriptTrial] = field(default_factory=dict)
+    """What became of scripts, by question."""
     refused: str = ""
     compared: dict[str, list[Difference]] = field(default_factory=dict)
     authentic: dict[str, bool] = field(default_factory=dict)

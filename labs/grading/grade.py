@@ -32,9 +32,11 @@ from labs.grading.opened_hand_ins import opened_cases, require_course
 from labs.grading.overrides import Overrides, apply_overrides, read_overrides
 from labs.grading.roster import Person
 from labs.grading.run_comparison import compare, settle
+from labs.grading.script_trials import tried
 from labs.measuring.references import References, place_of
 from testbed.host.scratch import scratch
 from testbed.jobs.archive import code_digest
+from testbed.lab.packetdrill.packetdrill_recipe import packetdrill
 from testbed.lab.ready import Lab
 from topologies.errors import TcplabError
 
@@ -186,6 +188,7 @@ def _mark(cases: Sequence[Case], grading: ClassGrading, tolerance: Mapping[str, 
     """Mark the answers of everybody, then compare what they handed in."""
     open_cases = [case for case in cases if not case.refused and case.variant]
     markers: dict[int, Marker] = {}
+    _try_scripts(open_cases, grading)
     for case in open_cases:
         key = _key(case, grading)
         case.bands = bands_of(case, grading)
@@ -200,6 +203,27 @@ def _mark(cases: Sequence[Case], grading: ClassGrading, tolerance: Mapping[str, 
         grading.lab,
         lambda case, other: markers[id(other)].right(case.inspected.answers),
     )
+
+
+def _try_scripts(cases: Sequence[Case], grading: ClassGrading) -> None:
+    """Run what was handed in as scripts, as many guests at once as this machine has room for."""
+    handed_in = [
+        (case, grading.lab.question(name), script)
+        for case in cases
+        for name, script in case.scripts.items()
+    ]
+    if not handed_in:
+        return
+    try:
+        program = packetdrill()
+    except TcplabError as error:
+        for case, _, _ in handed_in:
+            case.notes.append(f"Its scripts were not run: {error}")
+        return
+    asked = [(question, script) for _, question, script in handed_in]
+    trials = tried(asked, grading.references.way.lab, program)
+    for (case, question, _), trial in zip(handed_in, trials, strict=True):
+        case.trials[question.id] = trial
 
 
 def _key(case: Case, grading: ClassGrading) -> Key | None:
@@ -226,5 +250,13 @@ def _marker(
     bands = case.bands if unreadable else {}
     recorded = case.inspected.predictions
     return Marker(
-        grading.lab, key or Key(), tolerance, derived, variables, pictures, bands, recorded
+        grading.lab,
+        key or Key(),
+        tolerance,
+        derived,
+        variables,
+        pictures,
+        bands,
+        recorded,
+        case.trials,
     )

@@ -204,7 +204,10 @@ def _alike(
 
 
 def _source(question: Question, case: Case) -> str:
-    """The source of a module that was handed in."""
+    """The source of a module, or of a script, that was handed in."""
+    if question.kind == "script":
+        script = case.scripts.get(question.id)
+        return script.text[:_LONGEST_SOURCE] if script else ""
     if question.kind != "module":
         return ""
     return untrusted.text_if_any(case.folder, MODULE)[:_LONGEST_SOURCE]

@@ -18,8 +18,9 @@ from labs.definition.answer_sheet import Answers
 from labs.definition.lab_spec import LabSpec
 from labs.definition.question import Question
 from labs.definition.written_numbers import Number
-from labs.grading import thinking
+from labs.grading import script_trials, thinking
 from labs.grading.answer_mark import AnswerMark
+from labs.grading.script_trials import ScriptTrial
 
 LEAST_TOLERANCE, MOST_TOLERANCE = 0.01, 0.05
 """iperf prints three digits; nothing wider than a twentieth is a reading of one's own run."""
@@ -82,6 +83,8 @@ class Marker:
     """
     recorded: Answers = field(default_factory=dict)
     """What was predicted before the runs."""
+    trials: Mapping[str, ScriptTrial] = field(default_factory=dict)
+    """What became of the scripts, by question."""
 
     def marks(self, answers: Answers) -> list[AnswerMark]:
         """A mark for each question."""
@@ -113,6 +116,8 @@ class Marker:
                 verdict="read" if given else "empty",
                 note="",
             )
+        if question.kind == "script":
+            return script_trials.marked(question, given, self.trials.get(question.id), empty)
         if question.kind == "prediction":
             return thinking.prediction(question, given, self.recorded.get(question.id, []), empty)
         if question.kind in ("text", "graph"):
@@ -137,6 +142,8 @@ class Marker:
                 "; ".join(option.text for option in question.options if option.id in right)
                 or "none of them"
             )
+        if question.kind == "script":
+            return script_trials.expectation(question)
         if question.kind in ("evidence", "design"):
             return thinking.expected(question, self.key)
         if question.id not in self.key.numbers:

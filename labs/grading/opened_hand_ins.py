@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from labs.definition.course import Course, student_id, variant
+from labs.definition.handed_in_scripts import handed_in_script
 from labs.definition.lab_runs import MODULE
 from labs.definition.own_parts import parts_of
 from labs.grading.case import Case
@@ -15,6 +16,7 @@ from labs.grading.hand_in_digest import fingerprint
 from labs.grading.inspection import from_json, inspect
 from labs.grading.intake import HandIn
 from labs.grading.owners import owner, ownership_doubt
+from labs.grading.script_trials import ScriptTrial
 from labs.measuring.contained import contained
 from testbed.host.capacity import allowed_processors
 from topologies.errors import TcplabError, UsageError
@@ -58,6 +60,19 @@ def _identify(case: Case, grading: ClassGrading) -> None:
     case.variant = variant(grading.course, grading.lab, case.person.id if case.person else claimed)
     module = case.folder / MODULE
     case.own = parts_of(grading.lab, case.inspected.answers, module if module.is_file() else None)
+    _read_scripts(case, grading)
+
+
+def _read_scripts(case: Case, grading: ClassGrading) -> None:
+    """Each script that was handed in, or why it is none that can be run."""
+    for question in grading.lab.questions:
+        given = case.inspected.answers.get(question.id, [])
+        if question.kind != "script" or not given:
+            continue
+        try:
+            case.scripts[question.id] = handed_in_script(case.folder, given[0])
+        except UsageError as error:
+            case.trials[question.id] = ScriptTrial(refusal=str(error))
 
 
 def _believe(case: Case, grading: ClassGrading) -> None:

@@ -56,7 +56,7 @@ KINDS_OF_STUDENTS = (
 
 
 def earned(kind: KindOfStudent, marker: Marker, seed: int) -> float:
-    """The points of such a student by this key; texts, graphs and modules by what it explains."""
+    """The points of such a student by this key; what is not read off a run by what it explains."""
     chance = random.Random(f"{kind.name}{seed}")
     answers = {
         question.id: given
@@ -76,7 +76,7 @@ def earned(kind: KindOfStudent, marker: Marker, seed: int) -> float:
 def _answer(
     kind: KindOfStudent, question: Question, marker: Marker, chance: random.Random, errs: bool
 ) -> list[str]:
-    if question.kind in READ_BY_HAND or question.kind == "module":
+    if question.kind in (*READ_BY_HAND, "module", "script"):
         return ["graph.png"] if question.kind == "graph" else ["An explanation of some length."]
     if question.kind == "prediction":
         return _prediction(question, chance)

@@ -11,11 +11,12 @@ from labs.definition import written_frames, written_numbers
 from labs.definition.answer_sheet import Answers, misspelt, read_sheet
 from labs.definition.assignment import ANSWERS, Assignment
 from labs.definition.handed_in_pictures import picture_kind
+from labs.definition.handed_in_scripts import handed_in_script
 from labs.definition.lab_runs import combination_of, is_possible, run_folder, seeds_of
 from labs.definition.lab_spec import LabRun
 from labs.definition.own_parts import chosen_in
 from labs.definition.predictions import read_predictions
-from labs.definition.question import Question
+from labs.definition.question import HANDED_IN_FILES, Question
 from labs.student.student_runs import is_of, own_parts
 from topologies.errors import TcplabError, UsageError
 
@@ -104,7 +105,7 @@ def _question(
                     question.id,
                     f"'{text[:40]}' is no option; there are {', '.join(sorted(options))}",
                 )
-    elif question.kind in ("graph", "module"):
+    elif question.kind in HANDED_IN_FILES:
         yield from _file(assignment, question, given[0])
 
 
@@ -160,3 +161,12 @@ def _file(assignment: Assignment, question: Question, name: str) -> Iterator[Ans
         yield AnswerFinding(question.id, f"there is no file '{name[:60]}' in this folder")
     elif question.kind == "graph" and not picture_kind(file):
         yield AnswerFinding(question.id, f"'{name[:60]}' is no PNG or JPEG picture of up to 5 MB")
+    elif question.kind == "script":
+        yield from _script(assignment, question, name)
+
+
+def _script(assignment: Assignment, question: Question, name: str) -> Iterator[AnswerFinding]:
+    try:
+        handed_in_script(assignment.folder, name)
+    except UsageError as error:
+        yield AnswerFinding(question.id, str(error))

@@ -1,6 +1,6 @@
 """`tcplab lab pack`: one zip with everything that is handed in.
 
-It holds the answers, the runs' manifests and raw files, and pictures and modules.
+It holds the answers, the runs' manifests and raw files, and pictures, modules and scripts.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from labs.definition.answer_sheet import read_sheet
 from labs.definition.assignment import ANSWERS, FILE, Assignment
 from labs.definition.lab_runs import FOLDER, run_folder
 from labs.definition.predictions import FILE as PREDICTIONS
+from labs.definition.question import HANDED_IN_FILES
 from topologies.errors import TcplabError, UsageError
 
 _TIME = (2000, 1, 1, 0, 0, 0)  # the same content gives the same zip
@@ -67,7 +68,7 @@ def _members(assignment: Assignment) -> Iterator[tuple[str, Path]]:
                 yield f"{FOLDER}/{run.name}/{file.relative_to(folder).as_posix()}", file
     answers = read_sheet(assignment.folder / ANSWERS, assignment.lab)
     for question in assignment.lab.questions:
-        for name in answers[question.id] if question.kind in ("graph", "module") else ():
+        for name in answers[question.id] if question.kind in HANDED_IN_FILES else ():
             file = assignment.folder / name
             if "/" not in name and file.is_file() and not file.is_symlink():
                 yield name, file

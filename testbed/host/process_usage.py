@@ -7,6 +7,8 @@ nothing.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,17 +34,22 @@ class ProcessUsage:
 
 def taken_by(pid: int) -> ProcessUsage:
     """What a process and its descendants have taken so far; nothing of those that end meanwhile."""
-    waiting, total = [pid], ProcessUsage()
+    total = ProcessUsage()
+    for process in with_descendants(pid):
+        with suppress(FileNotFoundError, ProcessLookupError):  # it ended between two looks
+            total += _of_process(process)
+    return total
+
+
+def with_descendants(pid: int) -> Iterator[int]:
+    """A process and those below it, as far as they are still there."""
+    waiting = [pid]
     while waiting:
         process = waiting.pop()
-        try:
-            total += _of_process(process)
-            waiting += map(
-                int, Path(f"/proc/{process}/task/{process}/children").read_text().split()
-            )
-        except (FileNotFoundError, ProcessLookupError):  # it ended between two looks
-            continue
-    return total
+        with suppress(FileNotFoundError, ProcessLookupError):
+            children = Path(f"/proc/{process}/task/{process}/children").read_text()
+            waiting += map(int, children.split())
+            yield process
 
 
 def _of_process(pid: int) -> ProcessUsage:

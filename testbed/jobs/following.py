@@ -148,14 +148,21 @@ def _allowed(_taken: ProcessUsage) -> None:
     """Nothing but the clock limits a job that is not a guest."""
 
 
+def _at_once() -> None:
+    """A job that is not a guest is stopped without further ado."""
+
+
 def follow(
     process: subprocess.Popen[bytes],
     out: Path,
     progress: Progress,
     limits: Limits,
     check: Callable[[ProcessUsage], None] = _allowed,
+    before_stop: Callable[[], None] = _at_once,
 ) -> JobEnd:
     """Follow a job to its end; `check` hears again and again what it has taken.
+
+    `before_stop` is called when the wall-clock limit is reached, while the job still is there.
 
     Raises TcplabError at the wall-clock limit, and what `check` raises.
     """
@@ -163,6 +170,7 @@ def follow(
     news, taken = _JobNews(out, progress), ProcessUsage()
     while not wait_until_ended(process, _POLL):
         if time.monotonic() - begun > limits.wall_seconds:
+            before_stop()
             raise TcplabError(
                 f"The run was stopped {LIMIT} {limits.wall_seconds:g} s of wall time: perhaps a"
                 " program spins.",

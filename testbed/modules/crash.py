@@ -13,15 +13,23 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from testbed.guest.job_entry import EVENTS
 from testbed.host.scratch import scratch
 from testbed.jobs.following import CONSOLE, LIMIT, NO_RESULT
 from testbed.lab.kernel.kernel_choice import LAB_KERNEL, KernelChoice
-from testbed.lab.kernel.kernel_lines import LINES, KernelPlace, lines_recipe
+from testbed.lab.kernel.kernel_lines import (
+    ADDRESS_TO_LINE,
+    LINES,
+    KernelPlace,
+    lines_recipe,
+    written_in,
+)
 from testbed.modules.module_build import LIMITS, BuiltModule
 from testbed.recipes import cache
 from testbed.recipes.building import BuildReport, Workshop
@@ -41,6 +49,25 @@ _FRAME = re.compile(
     r"(RIP: \d+:|\[<[0-9a-f]+>\] (?:\? )?)([A-Za-z_][\w.]*)\+0x([0-9a-f]+)/0x[0-9a-f]+(?:"
     r" \[(\w+)\])?"
 )
+_MEMORY_GONE = re.compile(
+    r"page allocation failure|invoked oom-killer|Out of memory|Unable to allocate memory"
+)
+_TRACE, _MEMORY_TOLD = "Call Trace:", "Mem-Info:"
+"""How a backtrace begins, and what the kernel prints behind that of a refused allocation."""
+_ALLOCATING = (
+    "warn_alloc",
+    "dump_header",
+    "oom_kill",
+    "out_of_memory",
+    "__alloc_",
+    "new_slab",
+    "___slab_",
+    "__slab_",
+    "__kmalloc",
+    "kmem_cache_",
+    "kmalloc_",
+)
+"""How functions begin that ask for memory for another."""
 _TCP_ENTRY = "tcp_v4_rcv"  # where a packet enters TCP; the calls before it are always the same
 # Wall seconds without a tick of the guest's clock, which usually ticks several times a second.
 _STANDSTILL = 3.0
@@ -61,6 +88,8 @@ _MESSENGERS = {  # functions that tell of a crash, or of the signal that the hos
     "sig_handler_common",
     "hard_handler",
 }
+_USER_MODE = ("um_", "time_travel_", "__time_travel_")
+"""How functions begin that are the work of being a program: clock and interrupts."""
 # include/asm-generic/bug.h; such a crash leaves no frame
 _BUG = re.compile(r"BUG: failure at (\S+):(\d+)/(\w+)\(\)")
 _LOG_BYTES = 2**20
@@ -80,6 +109,29 @@ class StackFrame:
     exact: bool
 
 
+def says_too_little(error: TcplabError, out: Path, kernel: KernelChoice) -> bool:
+    """Whether a kernel of the user's own crashed, or had no memory left, and did not print where.
+
+    It prints that only if it is loud, and a guest with a module is.
+    """
+    if not kernel.digest:
+        return False
+    console = _console(out)
+    if _MEMORY_GONE.search(console):
+        return _TRACE not in console
+    return LIMIT not in error.problem and bool(_PANIC.search(console)) and "RIP: " not in console
+
+
+def hear_again(out: Path, run: Callable[[Path], object]) -> None:
+    """Let `run` crash once more, loudly, in a folder of its own, and keep what is printed."""
+    with scratch() as place:
+        with suppress(TcplabError):
+            run(place)
+        words = _console(place)
+    if _PANIC.search(words) or _MEMORY_GONE.search(words):
+        (out / CONSOLE).write_text(words)
+
+
 def explained(
     error: TcplabError,
     out: Path,
@@ -95,6 +147,13 @@ def explained(
     console = _console(out)
     blamed = [f"{module.module.name}.c" for module in modules]
     names = " or ".join(blamed + ([kernel.name] if kernel.digest else []))
+    if gone := _MEMORY_GONE.search(console):
+        excerpt = console[gone.start() :].partition(_MEMORY_TOLD)[0]
+        return _used_up(names, _backtrace(excerpt, modules, kernel, _ALLOCATING))
+    if LIMIT in error.problem:
+        if not _stood_still(out, panicked=bool(_PANIC.search(console))):
+            return error
+        return _spinning(error, names, _backtrace(console, modules, kernel))
     if panic := _PANIC.search(console):
         problem = (
             "The guest's kernel crashed:"
@@ -109,14 +168,17 @@ def explained(
             f"It may have written where it should not: correct {names}. Only its guest has ended."
         )
         return TcplabError(f"The guest died with {names} loaded. {error.problem}", remedy)
-    if LIMIT in error.problem and _stood_still(out):
-        problem = f"{error.problem.split(':')[0]}, and its clock had stood still: {names} spins."
-        remedy = (
-            "Look for a loop that does not end, or a pointer that leads nowhere. Only its guest was"
-            " stopped."
-        )
-        return TcplabError(problem, remedy)
     return error
+
+
+def _spinning(error: TcplabError, names: str, backtrace: str) -> TcplabError:
+    """The error of a run that was stopped while time stood still, with where its kernel was."""
+    problem = f"{error.problem.split(':')[0]}, and its clock had stood still: {names} spins."
+    remedy = (
+        "Look for a loop that does not end, or a pointer that leads nowhere. Only its guest was"
+        " stopped."
+    )
+    return TcplabError("\n".join(filter(None, (problem, backtrace))), remedy)
 
 
 def _meant(words: str) -> str:
@@ -130,21 +192,43 @@ def _console(out: Path) -> str:
     return "\n".join(line[:_LONGEST_LINE] for line in text.splitlines())
 
 
-def _stood_still(out: Path) -> bool:
-    """Whether virtual time stood still in the end: the job writes an event in each second of it."""
+def _used_up(names: str, backtrace: str) -> TcplabError:
+    """The error of a run that had no memory left, with who first was refused some."""
+    problem = f"The guest's memory is used up: {names} may keep what it allocates."
+    remedy = "Free what is allocated for each packet or call. Only its guest has ended."
+    return TcplabError("\n".join(filter(None, (problem, backtrace))), remedy)
+
+
+def _stood_still(out: Path, panicked: bool) -> bool:
+    """Whether virtual time stood still in the end: the job writes an event in each second of it.
+
+    The end is when the kernel panicked because it was told to (GuestProcesses.stop_kernel), or now.
+    """
     try:
-        with untrusted.opened(out, EVENTS) as file:
-            return time.time() - os.fstat(file.fileno()).st_mtime > _STANDSTILL
+        end = _changed(out, CONSOLE) if panicked else time.time()
+        return end - _changed(out, EVENTS) > _STANDSTILL
     except (FileNotFoundError, untrusted.StrangeFile):
         return False
 
 
-def _backtrace(console: str, modules: Sequence[BuiltModule], kernel: KernelChoice) -> str:
-    """A line for each function, the innermost first.
+def _changed(out: Path, name: str) -> float:
+    """When the file was written to last, in seconds since 1970."""
+    with untrusted.opened(out, name) as file:
+        return os.fstat(file.fileno()).st_mtime
+
+
+def _backtrace(
+    console: str,
+    modules: Sequence[BuiltModule],
+    kernel: KernelChoice,
+    without: tuple[str, ...] = (),
+) -> str:
+    """A line for each function, the innermost first, but of those that begin with `without`.
 
     With file and source line if it is of a module, or of a kernel of one's own.
     """
-    frames = _frames(console)[:_FRAMES]
+    told = (frame for frame in _frames(console) if not frame.function.startswith(without))
+    frames = list(islice(told, _FRAMES))
     lines_of = _kernel_lines(kernel, [frame for frame in frames if not frame.module])
     built_modules = {built.module.name: built for built in modules}
     lines = [
@@ -166,13 +250,18 @@ def _frames(console: str) -> list[StackFrame]:
     distinct: dict[tuple[str, str], StackFrame] = {}
     for how, function, offset, module in _FRAME.findall(crash):
         frame = StackFrame(function, int(offset, 16), module, how.startswith("RIP"))
-        if (frame.offset or frame.exact) and function not in _MESSENGERS:
+        if (frame.offset or frame.exact) and _tells(function):
             distinct.setdefault((function, module), frame)
     frames = sorted(distinct.values(), key=lambda frame: not frame.exact)
     # What stands before the first function of a module are the handlers of the crash itself.
     first = next((index for index, frame in enumerate(frames) if frame.module or frame.exact), 0)
     names = [frame.function for frame in frames]
     return frames[first : names.index(_TCP_ENTRY) if _TCP_ENTRY in names[first:] else None]
+
+
+def _tells(function: str) -> bool:
+    """Whether a function says something of who is to blame."""
+    return function not in _MESSENGERS and not function.startswith(_USER_MODE)
 
 
 def _kernel_lines(kernel: KernelChoice, frames: list[StackFrame]) -> dict[StackFrame, str]:
@@ -202,19 +291,18 @@ def _place(built: BuiltModule, frame: StackFrame) -> str:
         shutil.copyfile(built.with_lines, folder / "lines.ko")
         workshop = Workshop(folder, folder / "log", BuildReport())
         try:
-            place = _line(workshop, frame)
+            file, number = _line(workshop, frame)
         except (CommandError, ValueError):
             return ""
-    file, _, number = place.rpartition(":")
     source = built.module.source.splitlines()
     if file.rpartition("/")[2] != f"{built.module.name}.c" or not number.isdecimal():
-        return f" at {place}" if number.isdecimal() else ""
+        return f" at {file.rpartition('/tree/')[2]}:{number}" if number.isdecimal() else ""
     text = source[int(number) - 1].strip() if int(number) <= len(source) else ""
     return f" at {built.module.name}.c:{number}: {text}"
 
 
-def _line(workshop: Workshop, frame: StackFrame) -> str:
-    """`file:line` of a place in the module.
+def _line(workshop: Workshop, frame: StackFrame) -> tuple[str, str]:
+    """File and line of a place in the module.
 
     The address after a call may be the next line's: one byte back.
     """
@@ -230,5 +318,5 @@ def _line(workshop: Workshop, frame: StackFrame) -> str:
         (row[1], row[6]) for row in rows if row[0] == frame.function and row[3] == "FUNC"
     )
     address = int(value, 16) + frame.offset - (not frame.exact)
-    command = [*LIMITS, "addr2line", "-e", "lines.ko", "-j", section, f"{address:#x}"]
-    return workshop.run("Finding the line", command, bare=True).split()[0]
+    command = [*LIMITS, *ADDRESS_TO_LINE, "lines.ko", "-j", section, f"{address:#x}"]
+    return written_in(workshop.run("Finding the line", command, bare=True))

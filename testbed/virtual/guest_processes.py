@@ -12,17 +12,19 @@ import select
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from testbed.host.process_usage import ProcessUsage
+from testbed.host.process_usage import ProcessUsage, with_descendants
 from testbed.jobs.following import Limits
 from testbed.virtual.sandbox import KERNEL_FILES, own_folders
 from topologies.errors import TcplabError
 from topologies.untrusted import entries
 
 _DYING = 60.0  # seconds that killed processes may take to be gone, on a busy machine too
+_PANICKING = 5.0  # seconds that a kernel may take for its last words
+_KERNEL = b"/lab/linux\0"  # how its command line begins
 # Bytes of memory that no file holds, of all processes together; 2000 of them take 1 MiB.
 _PRIVATE = 64 << 20
 _MEMORY_FILES = 1000  # files beside the guest's memory, which is one
@@ -79,6 +81,31 @@ class GuestProcesses:
             self.pid = int(json.loads(self._text)["child-pid"])
             self._hold(self.pid)
 
+    def stop_kernel(self) -> None:
+        """Make the guest's kernel panic, so that its last words say where it was.
+
+        It does at signals that it takes for faults of its own, whatever it is doing
+        (arch/um/kernel/trap.c). At the first its words are complete, but it may take that for an
+        access which it can mend; the second always ends it.
+        """
+        with suppress(ProcessLookupError):
+            kernel = self.kernel()
+            for sent in (signal.SIGSEGV, signal.SIGILL):
+                os.kill(kernel, sent)
+                if self._first is None or select.select([self._first], [], [], _PANICKING)[0]:
+                    return
+
+    def kernel(self) -> int:
+        """The process number of the guest's kernel. Raises ProcessLookupError if it does not run.
+
+        Its own processes have the same command line, and are below it.
+        """
+        self.listen()
+        processes = with_descendants(self.pid) if self.pid is not None else iter(())
+        if (found := next(filter(_is_kernel, processes), None)) is None:
+            raise ProcessLookupError
+        return found
+
     def _hold(self, pid: int) -> None:
         try:
             self._first = os.pidfd_open(pid)
@@ -104,6 +131,13 @@ class GuestProcesses:
                 f"Process {self.pid} of a guest cannot be ended within {_DYING:g} s.",
                 "It waits for the disk or the kernel; look at it with ps.",
             )
+
+
+def _is_kernel(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().startswith(_KERNEL)
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 @dataclass

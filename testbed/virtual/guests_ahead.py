@@ -84,7 +84,7 @@ def guest_ahead(
     """
     with _linked(lab, module, known, NONE_YET, seed, out, limits, processor) as running:
         _wait_until_it_waits(running)
-        kernel = os.pidfd_open(_kernel_of(running))
+        kernel = os.pidfd_open(running.processes.kernel())
         try:
             signal.pidfd_send_signal(kernel, signal.SIGSTOP)
             yield GuestAhead(running, kernel)
@@ -148,11 +148,3 @@ def _log(out: Path) -> str:
         return untrusted.tail(out, LOG, 4096)
     except (FileNotFoundError, untrusted.StrangeFile):
         return ""
-
-
-def _kernel_of(running: RunningGuest) -> int:
-    """The process number of the guest's kernel: the only child of its first process."""
-    running.processes.listen()
-    first = running.processes.pid
-    children = Path(f"/proc/{first}/task/{first}/children").read_text().split()
-    return int(children[0])

@@ -52,11 +52,13 @@ def run_in_guest(
     files: Mapping[str, bytes] | None = None,
     real_time: bool = False,
     sandbox: type[Sandbox] | None = None,
+    loud: bool = False,
 ) -> Usage:
     """Run `perform(data, job)` of `module` in a fresh guest, with its results in `out`.
 
     `out` is an empty folder. `files` go along, by name. In `real_time` nothing is repeatable: for a
-    guest that somebody types into. `sandbox` is the best that this machine allows, unless named.
+    guest that somebody types into. `sandbox` is the best that this machine allows, unless named. A
+    `loud` kernel prints all that it has to say; its packets are other ones.
 
     Raises TcplabError with the guest's own message if it fails, is stopped or dies; what it had
     delivered by then stays in `out`.
@@ -65,7 +67,7 @@ def run_in_guest(
     archive = job_archive(module, data, files, **lacking(lab))
     with (
         claimed_processor() as processor,
-        guest(lab, archive, seed, out, limits, processor, real_time, sandbox) as running,
+        guest(lab, archive, seed, out, limits, processor, real_time, sandbox, loud) as running,
     ):
         ended = running.follow(progress)
     return usage_of(ended, out)
@@ -82,7 +84,8 @@ class RunningGuest:
     def follow(self, progress: Progress) -> JobEnd:
         """Follow it to its end. Raises TcplabError beyond its limits."""
         out, limits = self.bounds.out, self.bounds.limits
-        return follow(self.process, out, progress, limits, self.bounds.check)
+        check, stop = self.bounds.check, self.processes.stop_kernel
+        return follow(self.process, out, progress, limits, check, stop)
 
 
 @contextmanager
@@ -95,6 +98,7 @@ def guest(
     processor: int | None,
     real_time: bool = False,
     sandbox: type[Sandbox] | None = None,
+    loud: bool = False,
 ) -> Iterator[RunningGuest]:
     """A guest that runs the job `archive`; none of its processes is left afterwards.
 
@@ -111,7 +115,7 @@ def guest(
         GuestProcesses(kind.end) as processes,
     ):
         place = kind(lab, out, job.fileno(), processes.report, user, limits, folder)
-        command = place.command() + _kernel(lab, seed, limits, real_time)
+        command = place.command() + _kernel(lab, seed, limits, real_time, loud)
         descriptors = [job.fileno(), processes.report]
         with started(command, console, descriptors, processor) as process, processes.ended():
             processes.started()
@@ -151,7 +155,7 @@ def _needed(limits: Limits) -> dict[str, tuple[int, int, str]]:
     }
 
 
-def _kernel(lab: Lab, seed: int, limits: Limits, real_time: bool) -> list[str]:
+def _kernel(lab: Lab, seed: int, limits: Limits, real_time: bool, loud: bool) -> list[str]:
     """The lab kernel's command line.
 
     It is mixed into the kernel's random pool, so nothing in it varies but the seed.
@@ -177,5 +181,5 @@ def _kernel(lab: Lab, seed: int, limits: Limits, real_time: bool) -> list[str]:
         "con0=null",
         "console=stderr0",
         "stderr=1",
-        "quiet",
+        "loglevel=7" if loud else "quiet",
     ]

@@ -160,6 +160,17 @@ def test_socket_samples_cut_short_are_an_error() -> None:
         socket_samples.read_samples([json.dumps(SAMPLE)[:50]], 5001)
 
 
+@pytest.mark.parametrize(
+    ("kernel", "counted"),
+    [("Linux 4.4.121", False), ("Linux 5.0.21", False), ("Linux 5.1.0", True), ("", True)],
+)
+def test_time_outs_are_left_out_if_a_kernel_counts_but_a_part(kernel: str, counted: bool) -> None:
+    hosts = {"h1": {"TcpExtTCPTimeouts": 3.0, "TcpRetransSegs": 5.0}}
+    grown = CountersFile({}, hosts).on_kernel(kernel).growth("h1")
+    assert grown["TcpRetransSegs"] == 5.0
+    assert ("TcpExtTCPTimeouts" in grown) == counted
+
+
 def test_counters_grow_from_what_they_were() -> None:
     counted = {
         "before": {"h1": {"TcpRetransSegs": 96}},

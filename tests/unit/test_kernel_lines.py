@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from testbed.guest.job_entry import EVENTS
 from testbed.jobs.following import CONSOLE
 from testbed.lab.kernel import kernel_lines
 from testbed.lab.kernel.kernel_choice import LAB_KERNEL, KernelChoice
@@ -118,6 +120,75 @@ def test_if_its_source_is_gone_the_functions_are_named(
 
     monkeypatch.setattr(crash, "lines_recipe", gone)
     assert "  tcp_ack\n  tcp_rcv_established\n" in crashed(tmp_path, PATCHED).problem
+
+
+LIMIT = "The run was stopped at its limit of 5 s of wall time: perhaps a program spins."
+REFUSED = """\
+[    1.000000] swapper/0: page allocation failure: order:0, mode:0x40820(GFP_ATOMIC)
+[    1.000000] Call Trace:
+[    1.000000]  [<60138691>] ? __alloc_pages_slowpath.constprop.0+0x621/0xa50
+[    1.000000]  [<60143509>] ? __kmalloc_cache_noprof+0x149/0x270
+[    1.000000]  [<603d9ed8>] ? tcp_ack+0xe18/0x1b80
+[    1.000000] Mem-Info:
+[    1.000000] Out of memory: Killed process 50 (iperf)
+[    1.000000]  [<603d9ed8>] ? tcp_sendmsg+0xe18/0x1b80
+"""
+
+
+@pytest.fixture
+def without_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crash, "_kernel_lines", lambda *_: {})
+
+
+def told(out: Path, words: str, problem: str, since: float = 100.0) -> TcplabError:
+    """What is said of a guest whose clock stood still for so many seconds before its last words."""
+    (out / CONSOLE).write_text(words)
+    (out / EVENTS).write_text("")
+    then = (out / CONSOLE).stat().st_mtime - since
+    os.utime(out / EVENTS, (then, then))
+    return crash.explained(TcplabError(problem, ""), out, [], PATCHED)
+
+
+@pytest.mark.usefixtures("without_lines")
+def test_one_that_spins_says_where_without_the_work_of_its_clock(tmp_path: Path) -> None:
+    clock = "[    1.0] RIP: 0033:um_set_signals+0x41/0x60\n"
+    clock += "[    1.0]  [<600428b0>] ? time_travel_ndelay+0x40/0x50\n"
+    error = told(tmp_path, clock + WORDS, LIMIT)
+    assert "its clock had stood still: 7.2+mine.patch spins." in error.problem
+    assert error.problem.endswith("  tcp_ack\n  tcp_rcv_established\n")
+
+
+@pytest.mark.usefixtures("without_lines")
+def test_one_whose_clock_went_on_does_not_spin(tmp_path: Path) -> None:
+    assert told(tmp_path, WORDS, LIMIT, since=1.0).problem == LIMIT
+
+
+@pytest.mark.usefixtures("without_lines")
+def test_who_is_refused_memory_first_is_shown(tmp_path: Path) -> None:
+    problem = told(tmp_path, REFUSED, LIMIT).problem
+    assert problem.startswith("The guest's memory is used up: 7.2+mine.patch")
+    assert problem.endswith(":\n  tcp_ack\n".lstrip(":")) and "sendmsg" not in problem
+
+
+@pytest.mark.parametrize(
+    ("words", "little"),
+    [
+        ("Kernel panic - not syncing: Segfault with no mm\n", True),
+        (WORDS, False),
+        ("Out of memory: Killed process 50 (iperf)\n", True),
+        (REFUSED, False),
+        ("", False),
+    ],
+)
+def test_a_quiet_kernel_is_heard_again_if_it_says_too_little(
+    words: str, little: bool, tmp_path: Path
+) -> None:
+    (tmp_path / CONSOLE).write_text(words)
+    error = TcplabError("The guest died.", "")
+    assert crash.says_too_little(error, tmp_path, PATCHED) == little
+    assert not crash.says_too_little(error, tmp_path, LAB_KERNEL)
+    crash.hear_again(tmp_path, lambda place: (place / CONSOLE).write_text(WORDS))
+    assert (tmp_path / CONSOLE).read_text() == WORDS.rstrip("\n")
 
 
 def test_nobody_is_blamed_for_the_labs_own_kernel(tmp_path: Path) -> None:

@@ -25,6 +25,8 @@ from topologies.units import Duration
 pytestmark = pytest.mark.virtual
 ROOT = Path(__file__).resolve().parents[2]
 EXP = ROOT / "experiments/custom_cc/exp.c"
+_ENOUGH = 30.0
+"""Wall seconds after which a guest that spins is stopped, and which one takes until it does."""
 SSTHRESH = "	return max(tcp_snd_cwnd(tcp_sk(sk)) * 3 / 4, 2U);"
 
 
@@ -126,8 +128,29 @@ def test_a_module_that_spins_is_stopped_and_named(
         SSTHRESH,
         "	while (!READ_ONCE(sk->sk_user_data))\n		cpu_relax();\n	return 2;",
     )
-    with pytest.raises(TcplabError, match=r"limit of 7 s .*stood still: spin\.c spins"):
-        run(spin, ready_lab, tmp_path / "out", limit=7)
+    line = spin.read_text().split("cpu_relax();")[0].count("\n") + 1
+    where = rf"stood still: spin\.c spins(.|\n)*exp_ssthresh at spin\.c:{line}: cpu_relax"
+    with pytest.raises(TcplabError, match=where):
+        run(spin, ready_lab, tmp_path / "out", limit=_ENOUGH)
+
+
+def test_a_module_that_leaks_is_shown_where_it_is_refused_memory(
+    ready_lab: Lab, tmp_path: Path, changed: Callable[..., Path]
+) -> None:
+    leaking = (
+        "\tfor (int page = 0; page < 20000 && (kept = kmalloc(4096, GFP_ATOMIC)); page++)\n"
+        "\t\tmemset(kept, 1, 4096);"
+    )
+    leak = changed("leak", SSTHRESH, f"{leaking}\n	return 2;")
+    included = "#include <net/tcp.h>"
+    source = leak.read_text().replace(
+        included, f"{included}\n#include <linux/slab.h>\n\nstatic void *kept;"
+    )
+    leak.write_text(source)
+    line = source.split("kmalloc")[0].count("\n") + 1
+    where = rf"memory is used up: leak\.c(.|\n)*exp_ssthresh at leak\.c:{line}: .*kmalloc"
+    with pytest.raises(TcplabError, match=where):
+        run(leak, ready_lab, tmp_path / "out", limit=_ENOUGH)
 
 
 def test_a_module_that_stays_is_said(

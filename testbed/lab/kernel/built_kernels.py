@@ -72,9 +72,12 @@ def build(
     return _read(cache.ready(recipe, report, rebuild=rebuild).folder / cache.MANIFEST)
 
 
-def remove(name: str) -> list[BuiltKernel]:
-    """Remove the kernels of that name, of whatever age. Raises TcplabError if there is none."""
-    with cache.locked("kernel", BuildReport()):
+def remove(name: str, report: BuildReport) -> list[BuiltKernel]:
+    """Remove the kernels of that name, of whatever age, once no other build runs.
+
+    Raises TcplabError if there is none.
+    """
+    with cache.locked("kernel", report):
         named = [kernel for kernel in built_kernels() if kernel.name == name]
         if not named:
             raise TcplabError(f"No kernel {name[:100]} is built.", "See `./tcplab kernel list`.")

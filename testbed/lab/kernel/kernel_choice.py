@@ -17,7 +17,7 @@ from pathlib import Path
 
 from testbed.lab.kernel.kernel_version import DEFAULT, all_series, kernel_version, series_of
 from testbed.lab.kernel.own_source import OwnSource, own_source, version_in
-from topologies.errors import TcplabError
+from topologies.errors import TcplabError, UsageError
 from topologies.untrusted import digest_of
 
 _WRITTEN = re.compile(r"(?P<name>.+) \[(?P<series>[\d.]+) (?P<digest>[0-9a-f]{16})\]")
@@ -85,6 +85,9 @@ def ingredients(name: str) -> OwnIngredients:
 def _source(base: str) -> OwnSource:
     if re.fullmatch(r"[\d.]+", base) and not Path(base).exists():
         kernel_version(base)  # raises, and names the versions
+    before, plus, patch = base.rpartition("+")
+    if plus and (before in all_series() or Path(before).expanduser().exists()):
+        raise UsageError(f"There is no patch {patch[:200]}.", "Name a file that patch(1) takes.")
     return own_source(base)
 
 

@@ -32,6 +32,10 @@ _FOLDERS = ("net", "kernel", "lib", "mm", "fs", "arch/um", "arch/x86/um")
 _MOST = 3  # files that are tried for a function
 
 
+ADDRESS_TO_LINE = ("addr2line", "--inlines", "-e")
+"""addr2line(1), which prints FILE:LINE, and below it where that is inlined, if it is."""
+
+
 @dataclass(frozen=True)
 class KernelPlace:
     """A place in a function, `offset` bytes behind its begin.
@@ -87,6 +91,15 @@ def _with_debugging(make: list[str]) -> list[str]:
     return [*kept, f"{own} -g"]
 
 
+def written_in(printed: str) -> tuple[str, str]:
+    """File and line of what ADDRESS_TO_LINE printed.
+
+    Of code that is inlined from a header the place in the source that uses it is meant.
+    """
+    places = [line.split(" (")[0].rpartition(":")[::2] for line in printed.splitlines()]
+    return next((place for place in places if place[0].endswith(".c")), places[0])
+
+
 def _line(workshop: Workshop, make: list[str], place: KernelPlace) -> str:
     for source in _sources(workshop.folder / "tree", place.function):
         made = source.with_suffix(".o").as_posix()
@@ -119,8 +132,8 @@ def _read(workshop: Workshop, made: str, place: KernelPlace) -> str:
     if (row := next(own, None)) is None:
         raise ValueError(place.function)
     address = int(row[1], 16) + place.offset - (not place.exact)
-    command = ["addr2line", "-e", made, "-j", row[6], f"{address:#x}"]
-    name, _, number = workshop.run("Finding the line", command).split()[0].rpartition(":")
+    command = [*ADDRESS_TO_LINE, made, "-j", row[6], f"{address:#x}"]
+    name, number = written_in(workshop.run("Finding the line", command))
     file = name.rpartition("/tree/")[2].removeprefix("./")
     source = workshop.folder / "tree" / file
     if not source.is_file():  # ??: there is no line for this place

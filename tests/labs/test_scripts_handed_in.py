@@ -1,0 +1,164 @@
+"""A lab's exercise that is a packetdrill script: what it earns, and what strangers may hand in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from labs.definition import lab_catalogue
+from labs.definition.assignment import ANSWERS, Assignment
+from labs.definition.course import variant
+from labs.definition.handed_in_scripts import handed_in_script
+from labs.grading import class_grading, grade
+from labs.grading.answer_mark import AnswerMark
+from labs.grading.script_trials import ScriptTrial, marked, tried
+from labs.student.checking import check
+from labs.student.packing import pack
+from labs.student.starting import start
+from labs.student.student_runs import carry_out_run
+from testbed.lab.packetdrill.packetdrill_recipe import packetdrill
+from testbed.lab.ready import Lab, lab
+from tests.labs.conftest import COURSE
+from topologies.errors import TcplabError, UsageError
+
+LAB = lab_catalogue.find("retransmission")
+QUESTION = LAB.question("third_ack")
+SPACED = """\
+   0   socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
+  +0   setsockopt(3, SOL_SOCKET, SO_REUSEADDR, [1], 4) = 0
+  +0   bind(3, ..., ...) = 0
+  +0   listen(3, 1) = 0
+  +0   < S 0:0(0) win 65535 <mss 1000>
+  +0   > S. 0:0(0) ack 1 <...>
+  +.1  < . 1:1(0) ack 1 win 65535
+  +0   accept(3, ..., ...) = 4
+  +0   write(4, ..., 1000) = 1000
+  +0   > P. 1:1001(1000) ack 1
+  +0   write(4, ..., 1000) = 1000
+  +0   > P. 1001:2001(1000) ack 1
+  +0   write(4, ..., 1000) = 1000
+  +0   > P. 2001:3001(1000) ack 1
+  +0   write(4, ..., 1000) = 1000
+  +0   > P. 3001:4001(1000) ack 1
+  +.1  < . 1:1(0) ack 1 win 65535
+  +.02 < . 1:1(0) ack 1 win 65535
+  +.02 < . 1:1(0) ack 1 win 65535
+  +0   > P. 1:1001(1000) ack 1
+"""
+AT_ONCE = SPACED.replace("  +.02 <", "  +0   <")
+"""Its duplicate ACKs come together, so a kernel that wants two of them is not noticed."""
+NOTHING = SPACED.partition("  +0   write")[0]
+WRONG = SPACED.replace("  +.02 < . 1:1(0) ack 1 win 65535\n", "", 1)
+HOSTILE = (
+    "0 `cat /etc/shadow`\n",
+    "0 %{ import os }%\n",
+    "--init_scripts=/bin/sh\n" + SPACED,
+    "\0",
+)
+
+
+@pytest.fixture(scope="module")
+def ready() -> Lab:
+    return lab()
+
+
+@pytest.fixture(scope="module")
+def program() -> Iterator[Path]:
+    try:
+        yield packetdrill()
+    except TcplabError as error:
+        pytest.skip(f"packetdrill cannot be built here: {error.problem}")
+
+
+@pytest.fixture
+def assignment(tmp_path: Path) -> Callable[..., Assignment]:
+    """`assignment("ann", script)` is a student's folder with that answer."""
+
+    def begun(student: str, script: str) -> Assignment:
+        folder = tmp_path / student
+        made = start(LAB, variant(COURSE, LAB, student), folder)
+        (folder / "my.pkt").write_text(script)
+        (folder / ANSWERS).write_text('[answers]\nthird_ack = "my.pkt"\n')
+        return made
+
+    return begun
+
+
+def empty() -> AnswerMark:
+    return AnswerMark("third_ack", "my.pkt", "", 0.0, "empty")
+
+
+@pytest.mark.virtual
+def test_a_script_earns_points_for_the_kernels_that_it_tells_apart(
+    ready: Lab, program: Path, tmp_path: Path
+) -> None:
+    texts = {"spaced": SPACED, "at_once": AT_ONCE, "nothing": NOTHING, "wrong": WRONG}
+    asked = []
+    for name, text in texts.items():
+        (tmp_path / f"{name}.pkt").write_text(text)
+        asked.append((QUESTION, handed_in_script(tmp_path, f"{name}.pkt")))
+    trials = dict(zip(texts, tried(asked, ready, program), strict=True))
+    marks = {name: marked(QUESTION, ["my.pkt"], trials[name], empty()) for name in texts}
+    points = {name: (mark.points, mark.verdict) for name, mark in marks.items()}
+    assert points == {
+        "spaced": (5.0, "right"),
+        "at_once": (2.5, "part"),
+        "nothing": (0.0, "wrong"),
+        "wrong": (0.0, "wrong"),
+    }
+    assert "a kernel that sends again at the second duplicate ACK" in marks["at_once"].note
+    assert "line 19: outbound packet came" in marks["wrong"].note
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_what_could_look_at_the_kernel_is_refused_before_it_runs(
+    text: str, assignment: Callable[..., Assignment]
+) -> None:
+    made = assignment("eve", text)
+    with pytest.raises(UsageError):
+        handed_in_script(made.folder, "my.pkt")
+    (finding,) = (each for each in check(made) if each.where == "third_ack")
+    assert finding.wrong and "my.pkt" in finding.text
+
+
+@pytest.mark.parametrize("name", ["../my.pkt", "/etc/passwd", "my.txt", "absent.pkt", "link.pkt"])
+def test_no_other_file_is_read(name: str, tmp_path: Path) -> None:
+    (tmp_path / "my.txt").write_text(SPACED)
+    (tmp_path / "link.pkt").symlink_to("/etc/passwd")
+    with pytest.raises(UsageError):
+        handed_in_script(tmp_path, name)
+
+
+def test_one_that_was_not_run_is_read_by_a_person() -> None:
+    assert marked(QUESTION, ["my.pkt"], None, empty()).points is None
+    refused = marked(QUESTION, ["my.pkt"], ScriptTrial(refusal="It has Python in it."), empty())
+    assert refused.points == 0.0 and refused.note == "It has Python in it."
+
+
+@pytest.mark.virtual
+def test_a_class_is_graded_with_its_scripts(
+    ready: Lab,
+    program: Path,
+    assignment: Callable[..., Assignment],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(class_grading, "_SEEDS", 3)
+    (tmp_path / "class").mkdir()
+    for student, text in (("ann", SPACED), ("eve", HOSTILE[0])):
+        made = assignment(student, text)
+        for run in [run for run in LAB.runs if not run.chosen]:
+            carry_out_run(made, run, "virtual", lambda _kernels: ready)
+        pack(made, tmp_path / "class" / f"{student}.zip")
+    grade.grade_all(tmp_path / "class", LAB, COURSE, [], tmp_path / "grades", 2)
+    rows: list[dict[str, Any]] = json.loads((tmp_path / "grades/report.json").read_text())
+    marks = {
+        row["student"]: next(mark for mark in row["marks"] if mark["question"] == "third_ack")
+        for row in rows
+    }
+    assert marks["ann"]["points"] == 5.0
+    assert marks["eve"]["points"] == 0.0 and "shell commands" in marks["eve"]["note"]

@@ -1,0 +1,69 @@
+"""A kernel of one's own that crashes, spins or leaks ends its guest, and is shown with its lines.
+
+One patch does all of it, as a setting says. Its kernel takes minutes to build, so these are left
+out unless it is built, or pytest has `--kernels`, as CI has.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from experiments.running.seed import carry_seed
+from experiments.spec import Condition, ExperimentSpec
+from testbed.jobs.following import Limits
+from testbed.lab.kernel.kernel_choice import chosen
+from testbed.lab.ready import Lab, lab, lab_if_ready
+from topologies.data import to_data
+from topologies.errors import TcplabError
+from topologies.units import Duration
+
+pytestmark = pytest.mark.virtual
+PATCH = Path(__file__).with_name("faulty.patch")
+SETTING = "net.ipv4.tcp_challenge_ack_limit"
+FAULTS = {
+    "1": ("kernel crashed", "tcp_test_fault", "tcp_input.c", "*nothing = 1;"),
+    "2": ("spins", "tcp_test_fault", "tcp_input.c", "cpu_relax();"),
+    "3": ("spins", "tcp_sendmsg_locked", "tcp.c", "cpu_relax();"),
+    "4": ("memory is used up", "tcp_test_fault", "tcp_input.c", "kmalloc(4096, GFP_ATOMIC)"),
+}
+"""By the setting: what is said, the function, its file, and the line. 2 spins while it handles a
+packet, 3 in a system call.
+"""
+
+
+@pytest.fixture(scope="module")
+def faulty_lab(request: pytest.FixtureRequest) -> Lab:
+    kernel = chosen(f"7.2+{PATCH}")
+    if request.config.getoption("--kernels"):
+        return lab(kernel=kernel)
+    if ready := lab_if_ready(kernel):
+        return ready
+    pytest.skip(f"It is not built: ./tcplab kernel build 7.2+{PATCH.name}")
+
+
+def carry(faulty: Lab, spec: ExperimentSpec, value: str, out: Path) -> None:
+    condition = Condition("fault", "fault", ((SETTING, value),))
+    spec = replace(spec, kernel=str(faulty.choice), conditions=(condition,), headline=None)
+    flows = tuple(replace(flow, duration=Duration.parse("30s")) for flow in spec.flows)
+    data = to_data(replace(spec, flows=flows))
+    carry_seed(data, 3, str(out), Limits(60.0), faulty, lambda _phase, _elapsed: None)
+
+
+@pytest.mark.parametrize("value", FAULTS)
+def test_a_fault_is_shown_with_its_line(
+    value: str, faulty_lab: Lab, short_sack: ExperimentSpec, tmp_path: Path
+) -> None:
+    said, function, file, line = FAULTS[value]
+    where = rf"{said}(.|\n)*{function} at net/ipv4/{re.escape(file)}:\d+: .*{re.escape(line)}"
+    with pytest.raises(TcplabError, match=where):
+        carry(faulty_lab, short_sack, value, tmp_path)
+
+
+def test_without_a_fault_it_measures(
+    faulty_lab: Lab, short_sack: ExperimentSpec, tmp_path: Path
+) -> None:
+    carry(faulty_lab, short_sack, "0", tmp_path)
