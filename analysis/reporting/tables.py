@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from statistics import median
 from analysis.measures.metric_keys import MetricKey
 from analysis.measures.run_results import MINUS, NOTHING, RunResults, spread
 from analysis.records.run_directory import RunCondition
+from analysis.reporting.published_file import published_rows
 
 
 @dataclass(frozen=True)
@@ -91,11 +91,6 @@ class Listing:
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = ()
-
-
-def published_rows(file: Path) -> list[dict[str, str]]:
-    """The rows of a study's published.csv, by column."""
-    return list(csv.DictReader(file.read_text(encoding="utf-8").splitlines()))
 
 
 def read_published(file: Path) -> dict[str, Published]:

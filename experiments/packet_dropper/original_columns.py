@@ -8,8 +8,9 @@ from statistics import fmean
 
 from analysis.measures.run_results import NOTHING
 from analysis.records.sweep_folder import SweepRecord
+from analysis.reporting.published_file import published_rows
 from analysis.reporting.swept_runs import SweptCell, varied
-from analysis.reporting.tables import Listing, published_rows
+from analysis.reporting.tables import Listing
 
 REPETITIONS = 10
 """Columns of elapsed times: as many as were published."""

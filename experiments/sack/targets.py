@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from analysis.measures.metric_keys import RECEIVER
+from analysis.reporting.published_file import published_rows
 from analysis.reporting.quantities import TRANSFER
-from analysis.reporting.tables import published_rows
 from experiments.published.target import PublishedKernel, PublishedStudy, Target, as_number
 
 STUDY = PublishedStudy(

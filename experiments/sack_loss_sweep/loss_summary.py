@@ -11,8 +11,8 @@ from pathlib import Path
 from analysis.measures.run_results import NOTHING, written
 from analysis.records.sweep_folder import CONDITION, SweepRecord, SweptFactor
 from analysis.reporting.answers import Answer
+from analysis.reporting.published_file import published_rows
 from analysis.reporting.sweep_summary import Cells, PublishedOrder
-from analysis.reporting.tables import published_rows
 from analysis.statistics.sweep_samples import SweepSamples
 
 SHARE = 0.95

@@ -47,6 +47,10 @@ _REMEDIES = {  # what may be in the words of a sandbox that failed, and what to 
         "sudo sysctl -w kernel.yama.ptrace_scope=1; in a container, start that with"
         " --cap-add SYS_PTRACE."
     ),
+    "keep a descriptor": (
+        "A guest needs 8193 open files, and ulimit -Hn says how many you may have: ask for more in"
+        " /etc/security/limits.conf, or of a container with --ulimit nofile=16384."
+    ),
     "seccomp filter": (
         "This system, perhaps a container, does not let programs install seccomp filters: run"
         " outside of it, or start it with --security-opt seccomp=unconfined."

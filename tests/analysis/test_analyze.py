@@ -47,6 +47,20 @@ def test_the_sender_s_capture_names_what_was_sent_again_and_why() -> None:
     assert all(len(line) <= 80 for line in result.output.splitlines()[1:])  # the first is the path
 
 
+@pytest.mark.parametrize("words", [[], ["--json"]])
+def test_what_is_printed_loads_neither_polars_nor_numpy(words: list[str]) -> None:
+    pytest.importorskip("analysis.flows._core", reason="the plain engine needs NumPy")
+    code = (
+        "import atexit, sys; from analysis.__main__ import main;"
+        " atexit.register(lambda: print(*sys.modules)); main(sys.argv[1:])"
+    )
+    command = [sys.executable, "-c", code, "analyze", str(BOTH[0]), *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.splitlines()[-1].split())
+    assert "analysis.flows._core" in loaded
+    assert not {"polars", "numpy", "jinja2", "matplotlib"} & loaded
+
+
 def test_at_the_receiver_nothing_is_called_a_retransmission() -> None:
     result = analyze(BOTH[1])
     assert "the receiver (by the handshake)" in result.output

@@ -17,9 +17,10 @@ from analysis.records import iperf
 from analysis.records.problems import Problems
 from analysis.records.row_columns import METRICS
 from analysis.records.sweep_folder import read_sweep
+from analysis.reporting.published_file import published_rows
 from analysis.reporting.study_reports import StudyReport, report_of
 from analysis.reporting.swept_runs import sweep_listings
-from analysis.reporting.tables import Listing, published_rows
+from analysis.reporting.tables import Listing
 from experiments.packet_dropper import original_columns
 from tests.analysis.made_runs import UDP_CLIENT, UDP_SERVER, client, flow, line, made_run
 

@@ -173,6 +173,19 @@ def test_tcplab_loads_nothing_before_it_is_asked() -> None:
     assert done.stdout == "set()\n"
 
 
+def test_a_run_loads_no_frames_and_no_pictures() -> None:
+    """The analysis is a process of its own, which a processor may be too old for."""
+    code = (
+        "import sys, experiments.cli.run_command;"
+        " from experiments.definition.catalogue import catalogue; list(catalogue());"
+        " print({'polars', 'numpy', 'matplotlib', 'distributed'} & {*sys.modules})"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "set()\n"
+
+
 @pytest.mark.parametrize("name", dir(tcplab))
 def test_everything_that_tcplab_promises_is_there(name: str) -> None:
     assert getattr(tcplab, name) is not None

@@ -9,7 +9,7 @@ import pytest
 
 from analysis.measures import metric_keys
 from analysis.records.row_columns import METRICS, Row
-from analysis.reporting.tables import published_rows
+from analysis.reporting.published_file import published_rows
 from experiments.definition.catalogue import Experiment, catalogue, find
 from experiments.definition.grid import combination
 from experiments.definition.profiles import (

@@ -112,6 +112,12 @@ def test_where_no_sandbox_works_a_sentence_says_why(
     assert "\n" not in error
 
 
+def test_the_doctor_says_that_too_few_files_may_be_open(ready_lab) -> None:
+    code = "ulimit -n 4096; exec " + f"{sys.executable} -m testbed.doctor"
+    done = subprocess.run(["sh", "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert "ulimit -Hn says how many you may have" in " ".join(done.stdout.split())
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make such a root without help")
 @pytest.mark.parametrize("filtered", [(), ("container",)], ids=["namespaces", "supervisor"])
 def test_a_bare_root_without_shared_memory_and_home(

@@ -3,8 +3,14 @@
 #define CONFINE_H
 
 #include <stddef.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/types.h>
+
+/* Of memfd_create(2), since Linux 6.3. */
+#ifndef MFD_EXEC
+#define MFD_EXEC 0x0010U
+#endif
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -102,7 +102,7 @@ static const struct call forbidden[] = {
 static const struct call answered[] = {
 	ANY(openat), ANY(access), ANY(faccessat2), ANY(statx), ANY(newfstatat), ANY(statfs), ANY(readlink), ANY(readlinkat),
 	ANY(utimensat), ANY(mkdir), ANY(rmdir), ANY(unlink), ANY(rename), ANY(renameat2), ANY(chmod), ANY(fchmod),
-	ANY(kill), ANY(tgkill), WITH(fcntl, 1, F_SETOWN),
+	ANY(kill), ANY(tgkill), WITH(fcntl, 1, F_SETOWN), MASKED(memfd_create, 1, MFD_EXEC, MFD_EXEC),
 };
 
 static struct sock_filter filter[8 + 7 * (LENGTH(forbidden) + LENGTH(answered) + LENGTH(calls) + LENGTH(of_seccomp)

@@ -216,21 +216,35 @@ static int memory_file(void)
 }
 
 /* The new descriptor is the call's result, given with it at once. */
-static int answer_open(const Call *call, struct spot *spot, int listener)
+static int hand_over(const Call *call, int file, __u64 flags, int listener)
 {
-	const __u64 *given = call->data.args;
 	struct seccomp_notif_addfd gift = { .id = call->id, .flags = SECCOMP_ADDFD_FLAG_SEND };
-	int nameless = (given[2] & O_TMPFILE) == O_TMPFILE;
-	int file = spot->is_memory && nameless ? memory_file() : open_spot(spot, given[2], given[3]);
 	int result;
 
-	if (file < 0)
-		return file;
 	gift.srcfd = file;
-	gift.newfd_flags = given[2] & O_CLOEXEC;
+	gift.newfd_flags = flags & O_CLOEXEC;
 	result = outcome(ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &gift));
 	close(file);
 	return result;
+}
+
+static int answer_open(const Call *call, struct spot *spot, int listener)
+{
+	const __u64 *given = call->data.args;
+	int nameless = (given[2] & O_TMPFILE) == O_TMPFILE;
+	int file = spot->is_memory && nameless ? memory_file() : open_spot(spot, given[2], given[3]);
+
+	return file < 0 ? file : hand_over(call, file, given[2], listener);
+}
+
+/* A program's file in memory. Before Linux 6.3 each can be executed, and asking for that is an error. */
+static int answer_memfd(const Call *call, int listener)
+{
+	int file = memfd_create("stub", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_EXEC);
+
+	if (file < 0 && errno == EINVAL)
+		file = memfd_create("stub", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	return file < 0 ? -errno : hand_over(call, file, O_CLOEXEC, listener);
 }
 
 static pid_t parent_of(pid_t process)
@@ -333,6 +347,8 @@ static void answer(int listener)
 		result = call.data.args[0] == call.data.args[1] ? answer_kill(call.data.args[0], call.data.args[2]) : -EPERM;
 	else if (call.data.nr == SYS_fcntl) /* F_SETOWN: of its signals only the kernel's */
 		reply.flags = (pid_t)call.data.args[2] == kernel ? SECCOMP_USER_NOTIF_FLAG_CONTINUE : 0;
+	else if ((pid_t)call.pid == kernel && call.data.nr == SYS_memfd_create)
+		result = answer_memfd(&call, listener);
 	else if ((pid_t)call.pid == kernel && memory_is_known())
 		result = answer_path(&call, listener);
 	else
