@@ -42,6 +42,7 @@ def draw(several: Sequence[CaptureDirection]) -> tuple[Graph, Graph]:
         INDEX.format(bins=BINS),
         Axis("index", "", zero=True),
         layer,
+        height=180,
     )
 
 

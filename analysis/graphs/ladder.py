@@ -55,7 +55,7 @@ def _graph(direction: CaptureDirection, caption: str, layers: list[Layer]) -> Gr
         if direction.forward
         else (direction.target, direction.source)
     )
-    ends = Axis("", "", ticks=((A, a), (B, b)))
+    ends = Axis("", "", ticks=((A, a), (B, b)), range=(-0.3, 2.3))
     return Graph(
         "ladder",
         "Ladder diagram",
@@ -63,6 +63,7 @@ def _graph(direction: CaptureDirection, caption: str, layers: list[Layer]) -> Gr
         TIME,
         ends,
         tuple(layer for layer in layers if len(layer)),
+        height=220,
     )
 
 

@@ -21,7 +21,7 @@ class SeriesLook:
     """The look of a series of marks; `width` is in px.
 
     With `every`, each mark is drawn at every zoom; a look that does not `fit` may leave the graph's
-    height.
+    height. `faint` is for areas behind others; `tints` is the scale of cells: "amount" or "ratio".
     """
 
     words: str
@@ -33,6 +33,8 @@ class SeriesLook:
     width: float = 1.5
     dash: bool = False
     xplot: str = "white"
+    faint: bool = False
+    tints: str = ""
 
 
 def _retransmission(words: str, mark: Mark, colour: str = VERMILLION) -> SeriesLook:
@@ -110,6 +112,13 @@ LOOKS: dict[str, SeriesLook] = {
     "connection": SeriesLook("goodput of a connection", BLUE),
     "jain": SeriesLook("Jain's index: 1 if all are equal, 1/n if one has all", GREEN, width=2),
 }
+
+
+def look_of(look: str | SeriesLook) -> SeriesLook:
+    """The look itself, or the one of that name."""
+    return LOOKS[look] if isinstance(look, str) else look
+
+
 _KINDS = {"none": "data", "new": "data", "sack": "again_sack"}
 """The looks of kinds that are called otherwise."""
 KINDS: tuple[str, ...] = tuple(_KINDS.get(name, name) for name in columns.KIND)

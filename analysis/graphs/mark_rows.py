@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from analysis.graphs.capture import Acknowledgements, Numbers, SackBlocks, SentSegments, Whole
 from analysis.graphs.layers import Layer
-from analysis.graphs.looks import KINDS, LOOKS
+from analysis.graphs.looks import KINDS, LOOKS, look_of
 
 Table = TypeVar("Table", SentSegments, Acknowledgements, SackBlocks)
 
@@ -55,7 +55,7 @@ def merged(layer: Layer, run: int) -> Layer:
     Strokes become one. Of points, four in a row of four times `run` stay, the lowest and the
     highest among them.
     """
-    if run <= 1 or LOOKS[layer.look].every or not len(layer):
+    if run <= 1 or look_of(layer.look).every or not len(layer):
         return layer
     size = run if layer.shape in ("bars", "rate", "arrows") else 4 * run
     return in_groups(layer, np.arange(len(layer)) // size)

@@ -24,6 +24,7 @@ def draw(direction: CaptureDirection) -> Graph:
         Layer("ack", "stairs", answers.time, answers.highest, fields=numbers),
         *(_reported(direction.blocks, duplicate) for duplicate in (False, True)),
         *by_kind(direction.sent),
+        height=440,
     )
 
 

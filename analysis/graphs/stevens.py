@@ -22,4 +22,4 @@ def draw(direction: CaptureDirection) -> Graph:
         direction.sent.low,
         fields={"record": direction.sent.number},
     )
-    return graph("stevens", "Stevens graph", CAPTION, SEQUENCE, order, *again)
+    return graph("stevens", "Stevens graph", CAPTION, SEQUENCE, order, *again, height=340)

@@ -16,7 +16,7 @@ from matplotlib.ticker import EngFormatter, FuncFormatter
 from analysis.graphs.all_graphs import DirectionView, Samples, views
 from analysis.graphs.capture import Capture, Numbers
 from analysis.graphs.layers import Axis, Graph, Layer
-from analysis.graphs.looks import LOOKS, SERIES
+from analysis.graphs.looks import SERIES, look_of
 from analysis.graphs.mark_rows import in_cells, in_groups, safe_name
 from analysis.rendering import page_files
 from analysis.rendering.figure_style import grid, settings
@@ -122,7 +122,7 @@ def _frame(axes: Axes, graph: Graph, left: float, right: float) -> None:
 
 def _scale(axes: Axes, graph: Graph) -> None:
     """As high as what fits; a receive window far above is cut."""
-    fitting = [layer for layer in graph.layers if LOOKS[layer.look].fit and layer.shape != "rate"]
+    fitting = [layer for layer in graph.layers if look_of(layer.look).fit and layer.shape != "rate"]
     if fitting:
         low = min(float(layer.y.min()) for layer in fitting) * graph.y.scale
         high = (
@@ -150,7 +150,7 @@ def _numbers(axis: Axis) -> FuncFormatter | EngFormatter:
 
 
 def _layer(axes: Axes, layer: Layer, graph: Graph, at: int, span: float) -> None:
-    look = LOOKS[layer.look]
+    look = look_of(layer.look)
     colour = SERIES[at % len(SERIES)] if layer.look == "connection" else look.colour
     words = (
         None
@@ -173,7 +173,7 @@ def _layer(axes: Axes, layer: Layer, graph: Graph, at: int, span: float) -> None
 
 
 def _thinned(layer: Layer, span: float) -> Layer:
-    if LOOKS[layer.look].every or layer.shape == "rate" or len(layer) <= 4 * COLUMNS:
+    if look_of(layer.look).every or layer.shape == "rate" or len(layer) <= 4 * COLUMNS:
         return layer
     columns = (layer.x * (COLUMNS / span)).astype(np.int64)
     return (
@@ -195,7 +195,7 @@ def _strokes(axes: Axes, layer: Layer, graph: Graph, style: dict[str, Any]) -> N
 
 
 def _marks(axes: Axes, layer: Layer, x: Numbers, y: Numbers, style: dict[str, Any]) -> None:
-    look, colour = LOOKS[layer.look], style["color"]
+    look, colour = look_of(layer.look), style["color"]
     if look.every or layer.shape == "dots":
         face = "none" if look.mark == "ring" else colour
         axes.plot(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -12,10 +10,7 @@ import numpy as np
 from analysis import rendering
 from analysis.graphs.all_graphs import DirectionView, Samples, views
 from analysis.graphs.capture import Capture, resolution
-from analysis.graphs.layers import Axis, Graph, Layer
-from analysis.graphs.looks import LOOKS, SERIES
-from analysis.graphs.mark_rows import merged
-from analysis.graphs.page_numbers import PageColumns
+from analysis.graphs.stored_graphs import StoredGraphs, as_script
 
 MOST_CONNECTIONS = 64
 """Connections of a capture that the page shows, those with most payload."""
@@ -25,8 +20,6 @@ MOST_SEGMENTS = 1_000_000
 Beyond, runs of neighbouring strokes, dots and arrows are stored as one. Lines and rates are of
 all segments at every zoom.
 """
-_WHOLE = ("line", "stairs", "rate")
-"""Shapes that are stored whole."""
 FINE_SEGMENTS = 100_000
 """Segments up to which times are kept to the nanosecond; with more, to the microsecond."""
 
@@ -54,9 +47,8 @@ def page(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     return environment.get_template("page.html").render(
-        title=title, notes=[*notes, *data["notes"]], data=text
+        title=title, notes=[*notes, *data["notes"]], data=as_script(data)
     )
 
 
@@ -66,14 +58,11 @@ def document(captures: Sequence[Capture], samples: Samples | None = None) -> dic
     Looks, columns, graphs, and the graphs of each direction.
     """
     segments = sum(len(capture.packets) for capture in captures)
-    writer = _PageWriter(_step(segments), _run(segments))
-    shown = [writer.view(view) for view in views(captures, samples, MOST_CONNECTIONS)]
+    graphs = StoredGraphs(_step(segments), _run(segments))
+    shown = [_view(view, graphs) for view in views(captures, samples, MOST_CONNECTIONS)]
     return {
-        "looks": {name: asdict(look) for name, look in LOOKS.items()},
-        "series": SERIES,
+        **graphs.data,
         "views": shown,
-        "graphs": writer.graphs,
-        "columns": writer.columns.stored,
         "resolution": max([_step(segments), *map(resolution, captures)]),
         "notes": _notes(captures, segments),
     }
@@ -118,69 +107,17 @@ def _end(view: DirectionView) -> float:
     )
 
 
-class _PageWriter:
-    """Turns graphs into JSON, each graph and each column once."""
-
-    def __init__(self, step: int, run: int) -> None:
-        self.columns, self.graphs = PageColumns(), list[dict[str, Any]]()
-        self._step, self._run = step, run
-        self._places: dict[int, int] = {}
-        self._kept: list[Graph] = []  # alive, so that no other graph gets the same id
-
-    def view(self, view: DirectionView) -> dict[str, Any]:
-        direction = view.direction
-        ends = (
-            (direction.source, direction.target)
-            if direction.forward
-            else (direction.target, direction.source)
-        )
-        graphs = [self._graph(graph) for graph in view.graphs if graph.layers]
-        return {
-            "capture": direction.capture,
-            "connection": f"{direction.connection}: {ends[0]} \N{EN DASH} {ends[1]}",
-            "direction": direction.name,
-            "span": [0, _end(view)],
-            "graphs": graphs,
-        }
-
-    def _graph(self, graph: Graph) -> int:
-        if id(graph) not in self._places:
-            self._places[id(graph)] = len(self.graphs)
-            self._kept.append(graph)
-            layers = [self._layer(layer, graph) for layer in graph.layers]
-            self.graphs.append(
-                {
-                    "key": graph.key,
-                    "title": graph.title,
-                    "caption": graph.caption,
-                    "x": asdict(graph.x),
-                    "y": asdict(graph.y),
-                    "overTime": graph.over_time,
-                    "layers": layers,
-                }
-            )
-        return self._places[id(graph)]
-
-    def _layer(self, layer: Layer, graph: Graph) -> dict[str, Any]:
-        is_thinned = graph.over_time and layer.shape not in _WHOLE
-        short = merged(layer, self._run) if is_thinned else layer
-        put, across, up = self.columns.put, self._rounding(graph.x), self._rounding(graph.y)
-        columns = {"x": put(short.x, across), "y": put(short.y, up)}
-        if short.top is not None:
-            columns["top"] = put(short.top, up)
-        if short.end is not None:
-            columns["end"] = put(short.end, across)
-        fields = [[name, put(column)] for name, column in short.fields.items()]
-        return {
-            "look": layer.look,
-            "shape": layer.shape,
-            "words": layer.words,
-            "run": short.run,
-            "marks": len(short),
-            "columns": columns,
-            "fields": fields,
-        }
-
-    def _rounding(self, axis: Axis) -> int:
-        """Times are rounded to the page's step; bytes are not."""
-        return self._step if axis.unit in ("s", "ms") else 1
+def _view(view: DirectionView, graphs: StoredGraphs) -> dict[str, Any]:
+    direction = view.direction
+    ends = (
+        (direction.source, direction.target)
+        if direction.forward
+        else (direction.target, direction.source)
+    )
+    return {
+        "capture": direction.capture,
+        "connection": f"{direction.connection}: {ends[0]} \N{EN DASH} {ends[1]}",
+        "direction": direction.name,
+        "span": [0, _end(view)],
+        "graphs": [graphs.put(graph) for graph in view.graphs if graph.layers],
+    }

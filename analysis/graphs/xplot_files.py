@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from analysis.graphs import in_flight, rtt, segment_sizes, segments_over_time
 from analysis.graphs.capture import Capture, CaptureDirection, Whole, all_directions
 from analysis.graphs.layers import Graph, Layer, graph
-from analysis.graphs.looks import LOOKS
+from analysis.graphs.looks import look_of
 from analysis.graphs.mark_rows import safe_name, taken
 from analysis.graphs.throughput import RATE
 from analysis.rendering import page_files
@@ -118,8 +118,8 @@ def _commands(layer: Layer, direction: CaptureDirection, drawn: Graph) -> list[s
         "high": _shown(top, scale),
     }
     points = pl.DataFrame(columns).with_columns(at=_seconds(pl.col("at")))
-    commands = _FORMS[layer.shape](points, LOOKS[layer.look].letter)
-    return [LOOKS[layer.look].xplot, *commands]
+    commands = _FORMS[layer.shape](points, look_of(layer.look).letter)
+    return [look_of(layer.look).xplot, *commands]
 
 
 def _shown(values: np.ndarray, scale: float) -> np.ndarray:

@@ -1,16 +1,19 @@
-// Wheel, drag, pinch, double click and keys.
+// Wheel, drag, pinch, double click and keys. Keys do all that a pointer does: Shift and an arrow
+// go from mark to mark and read each, Enter is a click on it.
 
 function listen(plot, tooltip) {
   const { canvas } = plot;
   canvas.addEventListener("wheel", (event) => onWheel(plot, event), { passive: false });
   canvas.addEventListener("dblclick", () => showAll(plot));
-  canvas.addEventListener("keydown", (event) => onKey(plot, event));
+  canvas.addEventListener("keydown", (event) => onKey(plot, event, tooltip));
+  canvas.addEventListener("blur", () => tooltip.hide(plot));
   canvas.addEventListener("pointerleave", () => tooltip.hide(plot));
   const fingers = new Map();
   canvas.addEventListener("pointerdown", (event) => {
     if (event.isTrusted) canvas.setPointerCapture(event.pointerId);
     fingers.set(event.pointerId, [event.offsetX, event.offsetY]);
   });
+  canvas.addEventListener("click", () => tooltip.pick(plot));
   for (const name of ["pointerup", "pointercancel"]) {
     canvas.addEventListener(name, (event) => fingers.delete(event.pointerId));
   }
@@ -28,19 +31,26 @@ function onWheel(plot, event) {
   event.preventDefault();
   const factor = 1.0015 ** (event.deltaY || event.deltaX);
   if (!event.shiftKey) {
-    plot.span.zoom(factor, frame.time(event.offsetX));
+    plot.span.zoom(factor, frame.place(event.offsetX));
     return;
   }
-  const around = frame.value(event.offsetY);
-  plot.height = [around - (around - frame.low) * factor, around + (frame.high - around) * factor];
+  const axis = plot.graph.y;
+  const [around, low, high] = [frame.value(event.offsetY), frame.low, frame.high].map((value) =>
+    toScale(axis, value),
+  );
+  plot.height = [around - (around - low) * factor, around + (high - around) * factor].map((at) =>
+    fromScale(axis, at),
+  );
   plot.drawSoon();
 }
 
-function onKey(plot, event) {
+function onKey(plot, event, tooltip) {
   const middle = (plot.span.left + plot.span.right) / 2;
+  const arrow = (way) => (event.shiftKey ? tooltip.step(plot, way) : plot.span.move(0.2 * way));
   const actions = {
-    ArrowLeft: () => plot.span.move(-0.2),
-    ArrowRight: () => plot.span.move(0.2),
+    ArrowLeft: () => arrow(-1),
+    ArrowRight: () => arrow(1),
+    Enter: () => tooltip.pick(plot),
     "+": () => plot.span.zoom(0.6, middle),
     "=": () => plot.span.zoom(0.6, middle),
     "-": () => plot.span.zoom(1 / 0.6, middle),
@@ -68,8 +78,10 @@ function onMove(plot, fingers, event, tooltip) {
 function drag(plot, right, down) {
   const { width, height } = plot.current;
   if (plot.height) {
-    const by = (down / height) * (plot.height[1] - plot.height[0]);
-    plot.height = plot.height.map((value) => value + by);
+    const axis = plot.graph.y;
+    const [low, high] = plot.height.map((value) => toScale(axis, value));
+    const by = (down / height) * (high - low);
+    plot.height = [low + by, high + by].map((at) => fromScale(axis, at));
   }
   plot.span.move(-right / width);
 }
@@ -79,6 +91,6 @@ function pinch(plot, before, now, still) {
   if (Math.abs(now - still) < 10) return;
   plot.span.zoom(
     Math.min(2, Math.max(0.5, (before - still) / (now - still) || 1)),
-    plot.current.time(still),
+    plot.current.place(still),
   );
 }

@@ -15,9 +15,13 @@ function lowerBound(values, bound) {
   return low;
 }
 
+// Whether a layer's marks hang together, or lie at their places whatever is zoomed to.
+const JOINED = ["line", "stairs", "rate", "band"];
+
 // The marks that may be seen between `left` and `right`, as places [from, to).
 function visible(layer, left, right) {
-  const joined = ["line", "stairs", "rate"].includes(layer.shape) ? 1 : 0;
+  if (layer.shape === "level") return [0, layer.x.length];
+  const joined = JOINED.includes(layer.shape) ? 1 : 0;
   const from = lowerBound(layer.x, left - layer.reach) - joined;
   const to = lowerBound(layer.x, right + 1e-9) + joined;
   return [Math.max(0, from), Math.min(layer.x.length, to)];
@@ -26,6 +30,7 @@ function visible(layer, left, right) {
 // The lowest and highest y of what is seen, or null.
 function extent(layer, left, right) {
   if (layer.shape === "rate") return extentOf(rates(layer, left, right).values);
+  if (layer.shape === "moments") return null;
   let [from, to] = visible(layer, left, right);
   // The next step lies beyond the right edge.
   if (layer.shape === "stairs" && to < layer.x.length) to -= 1;
@@ -239,6 +244,76 @@ function drawArrow(pen, x, y, toX, toY, withHead) {
   }
 }
 
+// The space between y and top, from each x to the next.
+function drawBand(pen, layer, frame) {
+  const [from, to] = visible(layer, frame.left, frame.right);
+  pen.globalAlpha = 0.22;
+  pen.beginPath();
+  for (let at = from; at < to; at += 1) pen.lineTo(frame.X(layer.x[at]), frame.Y(layer.y[at]));
+  for (let at = to - 1; at >= from; at -= 1) {
+    pen.lineTo(frame.X(layer.x[at]), frame.Y(layer.top[at]));
+  }
+  pen.closePath();
+  pen.fill();
+  pen.globalAlpha = 1;
+  return Math.max(0, to - from);
+}
+
+// A line over the whole width, as a link's rate is.
+function drawLevel(pen, layer, frame) {
+  for (const y of layer.y) line(pen, frame.x, frame.Y(y), frame.x + frame.width, frame.Y(y));
+  return layer.y.length;
+}
+
+// Single times: a drop, an event. A tick each at the top, or with a dash a line down.
+function drawMoments(pen, layer, frame) {
+  const [from, to] = visible(layer, frame.left, frame.right);
+  pen.beginPath();
+  for (let at = from; at < to; at += 1) {
+    const x = frame.X(layer.x[at]);
+    pen.moveTo(x, frame.y);
+    pen.lineTo(x, frame.y + (layer.dash ? frame.height : 9));
+    if (layer.look.mark) drawMark(pen, layer.look.mark, x, frame.y + 9, 4.5);
+  }
+  pen.stroke();
+  return to - from;
+}
+
+// Filled from (x, y) to (end, top).
+function drawBoxes(pen, layer, frame) {
+  const [from, to] = visible(layer, frame.left, frame.right);
+  pen.globalAlpha = layer.look.faint ? 0.2 : 1;
+  for (let at = from; at < to; at += 1) {
+    const [left, top] = [frame.X(layer.x[at]), frame.Y(layer.top[at])];
+    const width = Math.max(1, frame.X(layer.end[at]) - left);
+    pen.fillRect(left, top, width, Math.max(1, frame.Y(layer.y[at]) - top));
+  }
+  pen.globalAlpha = 1;
+  return to - from;
+}
+
+// Cells of a map around (x, y): coloured by `tint`, 0 to 1, on `look.tints`, their value written
+// if it fits. Cells without a tint (below 0) are struck through: nothing is shown there.
+function drawCells(pen, layer, frame) {
+  const [wide, high] = [frame.X(1) - frame.X(0), frame.Y(0) - frame.Y(1)];
+  Object.assign(pen, { font: FONT, textAlign: "center", textBaseline: "middle", lineWidth: 1 });
+  const values = layer.fields[0][1];
+  for (let at = 0; at < layer.x.length; at += 1) {
+    const [x, y] = [frame.X(layer.x[at]), frame.Y(layer.y[at])];
+    const { colour, isPale } =
+      layer.tint[at] < 0
+        ? { colour: theme().grid, isPale: !isDark() }
+        : shade(layer.look.tints, layer.tint[at]);
+    pen.fillStyle = colour;
+    pen.fillRect(x - wide / 2 + 0.5, y - high / 2 + 0.5, wide - 1, high - 1);
+    const text = number(Number(values[at].toPrecision(3)), null);
+    pen.fillStyle = pen.strokeStyle = isPale ? "#1a1a1a" : "#ffffff";
+    if (layer.tint[at] < 0) line(pen, x - wide / 4, y + 8, x + wide / 4, y + 8);
+    if (pen.measureText(text).width < wide - 4 && high > 12) pen.fillText(text, x, y);
+  }
+  return layer.x.length;
+}
+
 const SHAPES = {
   bars: drawBars,
   stairs: drawPath,
@@ -246,4 +321,9 @@ const SHAPES = {
   dots: drawDots,
   rate: drawRate,
   arrows: drawArrows,
+  band: drawBand,
+  level: drawLevel,
+  moments: drawMoments,
+  boxes: drawBoxes,
+  cells: drawCells,
 };

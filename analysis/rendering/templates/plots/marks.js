@@ -51,19 +51,31 @@ function drawMark(pen, mark, x, y, size) {
   else pen.fill();
 }
 
-// A sample of the layer for the legend.
+// A sample of the layer for a legend: 26 pixels wide, 14 high.
 function drawSample(pen, layer) {
-  const { look } = layer;
-  pen.strokeStyle = pen.fillStyle = layer.colour;
+  const { look, shape } = layer;
+  pen.strokeStyle = pen.fillStyle = coloured(layer.colour);
   pen.lineWidth = Math.max(1.5, look.width);
-  pen.setLineDash(layer.dash ? [4, 3] : []);
-  if (layer.shape !== "dots") {
-    const upright = layer.shape === "bars";
+  pen.setLineDash(layer.dash || []);
+  if (shape === "cells") drawScale(pen, look.tints);
+  else if (shape === "boxes" || shape === "band") {
+    pen.globalAlpha = look.faint || shape === "band" ? 0.25 : 1;
+    pen.fillRect(4, 2, 18, 10);
+    pen.globalAlpha = 1;
+  } else if (shape !== "dots") {
+    const isUpright = (shape === "bars" && !layer.end) || shape === "moments";
     pen.beginPath();
-    pen.moveTo(upright ? 13 : 2, upright ? 13 : 7);
-    pen.lineTo(upright ? 13 : 24, upright ? 1 : 7);
+    pen.moveTo(isUpright ? 13 : 2, isUpright ? 13 : 7);
+    pen.lineTo(isUpright ? 13 : 24, isUpright ? 1 : 7);
     pen.stroke();
   }
   pen.setLineDash([]);
-  if (look.every || layer.shape === "dots") drawMark(pen, look.mark, 13, 7, 4.5);
+  if (look.mark && (look.every || shape === "dots")) drawMark(pen, look.mark, 13, 7, 4.5);
+}
+
+function drawScale(pen, scale) {
+  for (let at = 0; at < 24; at += 1) {
+    pen.fillStyle = shade(scale, at / 23).colour;
+    pen.fillRect(1 + at, 2, 1.5, 10);
+  }
 }

@@ -62,6 +62,34 @@ function nearestRate(layer, frame, x, y) {
   return { at, x, y: top, distance: Math.abs(top - y), rate: values[at], bin };
 }
 
+// A box or a cell is under the pointer, or it is not.
+function nearestArea(layer, frame, x, y) {
+  for (let at = 0; at < layer.x.length; at += 1) {
+    const [left, right, low, high] = layer.end
+      ? [layer.x[at], layer.end[at], layer.y[at], layer.top[at]]
+      : [layer.x[at] - 0.5, layer.x[at] + 0.5, layer.y[at] - 0.5, layer.y[at] + 0.5];
+    const isIn = x >= frame.X(left) && x <= frame.X(right);
+    if (isIn && y >= frame.Y(high) && y <= frame.Y(low)) return { at, x, y, distance: 1 };
+  }
+  return null;
+}
+
+function nearestMoment(layer, frame, x, y) {
+  if (!layer.dash && y > frame.y + 24) return null;
+  const [from, to] = visible(layer, frame.time(x - NEAR), frame.time(x + NEAR));
+  let best = null;
+  for (let at = from; at < to; at += 1) {
+    const distance = Math.abs(frame.X(layer.x[at]) - x);
+    if (!best || distance <= best.distance) best = { at, distance };
+  }
+  return best && { ...best, x: frame.X(layer.x[best.at]), y: frame.y + 5 };
+}
+
+function nearestLevel(layer, frame, x, y) {
+  const top = frame.Y(layer.y[0]);
+  return { at: 0, x, y: top, distance: Math.abs(top - y) };
+}
+
 const SEARCH = {
   bars: nearestMark,
   dots: nearestMark,
@@ -69,6 +97,11 @@ const SEARCH = {
   arrows: nearestMark,
   stairs: nearestStep,
   rate: nearestRate,
+  band: () => null,
+  level: nearestLevel,
+  moments: nearestMoment,
+  boxes: nearestArea,
+  cells: nearestArea,
 };
 
 // The lines of text on a mark, which `nearest` gives.
@@ -84,9 +117,14 @@ function description(mark, graph, frame) {
     return [layer.words, rate, `at ${time}, over ${duration}`];
   }
   const preposition = graph.overTime ? "at" : graph.x.label;
-  const lines = [layer.words, `${preposition} ${valueText(graph.x, layer.x[at], span / 1000)}`];
-  if (layer.shape === "bars") lines.push(bytesText(layer, at));
-  else if (layer.shape === "arrows") lines.push(...travelText(layer, graph, at, span));
+  const place = `${preposition} ${valueText(graph.x, layer.x[at], span / 1000)}`;
+  const lines = layer.shape === "level" || layer.end ? [layer.words] : [layer.words, place];
+  if (layer.notes) lines.push(layer.notes[at]);
+  if (layer.shape === "bars") lines.push(...barText(layer, graph, at, place));
+  else if (layer.shape === "arrows") lines.push(place, ...travelText(layer, graph, at, span));
+  else if (layer.shape === "cells") lines.push(valueText(graph.y, layer.y[at], 1));
+  else if (layer.shape === "boxes") lines.push(valueText(graph.y, layer.top[at], frame.high / 100));
+  else if (layer.shape === "moments") return lines;
   else
     lines.push(
       `${graph.y.label} ${valueText(graph.y, layer.y[at], (frame.high - frame.low) / 100)}`,
@@ -95,6 +133,13 @@ function description(mark, graph, frame) {
     lines.push(`${name} ${values[at].toLocaleString("en")}`);
   if (layer.run > 1) lines.push(`stands for up to ${layer.run} neighbours`);
   return lines;
+}
+
+function barText(layer, graph, at, place) {
+  const where = layer.end ? [place] : [];
+  if (graph.y.unit === "B") return [...where, bytesText(layer, at)];
+  const ends = [layer.y[at], layer.top[at]].map((end) => valueText(graph.y, end, end / 100));
+  return [...where, ends[0] === ends[1] ? ends[0] : ends.join(" to ")];
 }
 
 function bytesText(layer, at) {

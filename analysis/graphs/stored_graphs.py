@@ -1,0 +1,89 @@
+"""Graphs as the JSON that templates/plots/ draws: each graph and each column once."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from analysis.graphs.layers import Axis, Graph, Layer
+from analysis.graphs.looks import LOOKS, SERIES
+from analysis.graphs.mark_rows import merged
+from analysis.graphs.page_numbers import PageColumns
+
+_WHOLE = ("line", "stairs", "rate", "band", "level", "moments", "boxes", "cells")
+"""Shapes that are stored whole."""
+
+
+def as_script(data: dict[str, Any]) -> str:
+    """JSON that can stand inside a script element."""
+    return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+
+
+class StoredGraphs:
+    """The graphs of a page; the times of captures, in ns, are rounded to `step`.
+
+    `run` is how many neighbouring marks of a graph over time become one.
+    """
+
+    def __init__(self, step: int = 1, run: int = 1) -> None:
+        self._columns, self._graphs = PageColumns(), list[dict[str, Any]]()
+        self._step, self._run = step, run
+        self._places: dict[int, int] = {}
+        self._kept: list[Graph] = []  # alive, so that no other graph gets the same id
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """What a page's scripts need to draw: looks, columns and graphs."""
+        return {
+            "looks": {name: asdict(look) for name, look in LOOKS.items()},
+            "series": SERIES,
+            "graphs": self._graphs,
+            "columns": self._columns.stored,
+        }
+
+    def put(self, graph: Graph) -> int:
+        """The graph's place in `graphs`."""
+        if id(graph) not in self._places:
+            self._places[id(graph)] = len(self._graphs)
+            self._kept.append(graph)
+            self._graphs.append(
+                {
+                    "key": graph.key,
+                    "title": graph.title,
+                    "caption": graph.caption,
+                    "x": asdict(graph.x),
+                    "y": asdict(graph.y),
+                    "overTime": graph.over_time,
+                    "height": graph.height,
+                    "layers": [self._layer(layer, graph) for layer in graph.layers],
+                }
+            )
+        return self._places[id(graph)]
+
+    def _layer(self, layer: Layer, graph: Graph) -> dict[str, Any]:
+        is_thinned = graph.over_time and layer.shape not in _WHOLE
+        short = merged(layer, self._run) if is_thinned else layer
+        put, across, up = self._columns.put, self._rounding(graph.x), self._rounding(graph.y)
+        columns = {"x": put(short.x, across), "y": put(short.y, up)}
+        if short.top is not None:
+            columns["top"] = put(short.top, up)
+        if short.end is not None:
+            columns["end"] = put(short.end, across)
+        if short.tint is not None:
+            columns["tint"] = put(short.tint)
+        fields = [[name, put(column)] for name, column in short.fields.items()]
+        return {
+            "look": short.look if isinstance(short.look, str) else asdict(short.look),
+            "shape": layer.shape,
+            "words": layer.words,
+            "series": layer.series,
+            "run": short.run,
+            "marks": len(short),
+            "columns": columns,
+            "fields": fields,
+        }
+
+    def _rounding(self, axis: Axis) -> int:
+        """Times in whole ns are rounded to the page's step; bytes are not."""
+        return self._step if axis.unit in ("s", "ms") else 1

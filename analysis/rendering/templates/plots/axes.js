@@ -1,0 +1,169 @@
+// Ticks, numbers as people write them, and the axes of a plot.
+
+const PREFIXES = [
+  ["G", 1e9],
+  ["M", 1e6],
+  ["k", 1e3],
+  ["", 1],
+];
+const FONT = "12px system-ui, sans-serif";
+
+// 1, 2 or 5 times a power of ten: the first that is at least `rough`.
+function roundStep(rough) {
+  const power = 10 ** Math.floor(Math.log10(rough));
+  return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= rough * 0.9999);
+}
+
+function decimals(step) {
+  return Math.min(12, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
+}
+
+// A logarithmic axis is drawn by the logarithm of its values, which zoom and move by steps.
+function toScale(axis, value) {
+  return axis.log ? Math.log10(value) : value;
+}
+
+function fromScale(axis, place) {
+  return axis.log ? 10 ** place : place;
+}
+
+// Values and labels of ticks; `axis.scale` turns data into the unit.
+function ticks(axis, low, high, count) {
+  const named = axis.ticks || [];
+  if (named.length) {
+    return named
+      .filter(([value]) => value >= low && value <= high)
+      .map(([value, label]) => ({ value, label }));
+  }
+  const [prefix, size] = prefixFor(axis.unit, Math.max(Math.abs(low), Math.abs(high)) * axis.scale);
+  const values = axis.log
+    ? powers(low * axis.scale, high * axis.scale, count)
+    : steps(low * axis.scale, high * axis.scale, count);
+  const step = axis.log ? null : values[1] - values[0] || high - low;
+  const marks = values.map((value) => ({
+    value: value / axis.scale,
+    label: number(value / size, step ? decimals(step / size) : null),
+  }));
+  marks.unit = prefix + axis.unit;
+  return marks;
+}
+
+function steps(low, high, count) {
+  const step = roundStep((high - low) / count);
+  const values = [];
+  for (let at = Math.ceil(low / step - 1e-9); at * step <= high + step * 1e-9; at += 1) {
+    values.push(at * step || 0); // no -0
+  }
+  return values;
+}
+
+// Powers of ten, with 2 and 5 times these if they are few.
+function powers(low, high, count) {
+  const decades = Math.log10(high / low);
+  if (decades < 0.7) return steps(low, high, count);
+  const factors = 3 * decades <= count * 1.5 ? [1, 2, 5] : [1];
+  const every = Math.max(1, Math.ceil(decades / count));
+  const values = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power += 1) {
+    if (power % every) continue;
+    for (const factor of factors) {
+      const value = factor * 10 ** power;
+      if (value >= low * 0.999 && value <= high * 1.001) values.push(value);
+    }
+  }
+  return values;
+}
+
+// Plain decimals, thousands apart; without `places` as many as the value has.
+function number(value, places) {
+  const options =
+    places === null
+      ? { maximumSignificantDigits: 6 }
+      : { minimumFractionDigits: places, maximumFractionDigits: places };
+  return value.toLocaleString("en", options);
+}
+
+function prefixFor(unit, value) {
+  if (unit !== "B" && unit !== "bit/s") return PREFIXES[3];
+  return PREFIXES.find(([, size]) => value >= size) || PREFIXES[3];
+}
+
+// One value as text, with the digits that the zoom can tell apart.
+function valueText(axis, value, span) {
+  const named = (axis.ticks || []).find(([tick]) => tick === value);
+  if (named) return named[1];
+  const shown = value * axis.scale;
+  if (axis.unit === "B") return `${Math.round(shown).toLocaleString("en")} bytes`;
+  const [prefix, size] = prefixFor(axis.unit, Math.abs(shown));
+  if (axis.log) return `${number(shown / size, null)} ${prefix}${axis.unit}`.trim();
+  const digits = axis.unit === "bit/s" ? 2 : Math.min(9, decimals((span * axis.scale) / 1e5));
+  return `${Number((shown / size).toFixed(digits))} ${prefix}${axis.unit}`.trim();
+}
+
+function drawAxes(pen, graph, frame) {
+  Object.assign(pen, { font: FONT, fillStyle: theme().ink, lineWidth: 1 });
+  const up = drawHeights(pen, graph.y, frame);
+  const across = drawTimes(pen, graph.x, frame);
+  const bottom = frame.y + frame.height;
+  pen.strokeStyle = theme().axis;
+  line(pen, frame.x, frame.y, frame.x, bottom);
+  line(pen, frame.x, bottom, frame.x + frame.width, bottom);
+  pen.textAlign = "right";
+  const whole = frame.x + frame.width;
+  pen.fillText(axisTitle(graph.x, across.unit), whole, bottom + 27, whole - 4);
+  pen.textAlign = "left";
+  pen.fillText(axisTitle(graph.y, up.unit), 4, 10, whole - 4);
+}
+
+// The ticks at the left; names that are longer than the margin stand inside, at their line.
+function drawHeights(pen, axis, frame) {
+  const marks = ticks(axis, frame.low, frame.high, frame.height / 45);
+  const inside = marks.some(({ label }) => pen.measureText(label).width > frame.x - 8);
+  pen.textBaseline = "middle";
+  pen.strokeStyle = theme().grid;
+  let free = Infinity;
+  for (const { value, label } of marks) {
+    const y = frame.Y(value);
+    line(pen, frame.x, y, frame.x + frame.width, y);
+    if (inside) {
+      const away = 2 * value > frame.low + frame.high ? -9 : 9;
+      pen.textAlign = "left";
+      pen.fillText(label, frame.x + 6, y + away);
+    } else if (free - y > 11) {
+      pen.textAlign = "right";
+      pen.fillText(label, frame.x - 6, y);
+      free = y;
+    }
+  }
+  return marks;
+}
+
+// The ticks below; labels that would touch are left out.
+function drawTimes(pen, axis, frame) {
+  const marks = ticks(axis, frame.left, frame.right, frame.width / 95);
+  const bottom = frame.y + frame.height;
+  pen.textAlign = "center";
+  pen.strokeStyle = theme().grid;
+  let free = -Infinity;
+  for (const { value, label } of marks) {
+    const x = frame.X(value);
+    line(pen, x, frame.y, x, bottom);
+    const half = pen.measureText(label).width / 2;
+    const middle = Math.min(x, frame.x + frame.width + MARGIN.right - half);
+    if (middle - half < free) continue;
+    pen.fillText(label, middle, bottom + 11);
+    free = middle + half + 8;
+  }
+  return marks;
+}
+
+function axisTitle(axis, unit) {
+  return [axis.label, unit && `(${unit})`].filter(Boolean).join(" ");
+}
+
+function line(pen, x1, y1, x2, y2) {
+  pen.beginPath();
+  pen.moveTo(Math.round(x1) + 0.5, Math.round(y1) + 0.5);
+  pen.lineTo(Math.round(x2) + 0.5, Math.round(y2) + 0.5);
+  pen.stroke();
+}

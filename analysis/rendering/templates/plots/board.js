@@ -1,0 +1,167 @@
+// A board: graphs above each other, those over time on one time axis.
+//
+// THE CONTRACT, for every page that draws (report, sweep, captures, live page). A template includes
+// "theme.css", "plots/plots.css" and, in a script, "plots/plots.js"; then:
+//
+//   const board = new PlotBoard(container, { name, looks, series, columns, narrowest, onPick });
+//   await board.show(graphs, [left, right]);   // replaces what is there; the span of the time axis
+//   await board.update(key, layers);           // other layers in one graph; the zoom stays
+//   board.setSpan([left, right]);              // another time axis; zoomed-out plots follow
+//   board.zoom(left, right); board.range(); board.counts(); board.redraw();
+//
+// All options may be left out: `name` keeps the zoom in the address (#name=left..right), `looks`
+// are looks by name, `series` the colours of numbered series, `columns` a ColumnStore, `narrowest`
+// the closest zoom, `onPick(mark, plot)` a click or Enter on a mark; mark is {layer, at, x, y}.
+//
+//   graph  {key, title, caption, x, y, layers, overTime, height, heading}; key is the section's id
+//   axis   {label, unit, scale, ticks: [[value, name], ...], zero, log, range: [low, high]};
+//          a value times scale is in unit ("B" and "bit/s" get k, M, G); only unit and label needed
+//   layer  {shape, x, y, top, end, tint, look, series, words, fields: [[name, values], ...], notes}
+//          x ascending; columns are Float64Array or arrays; `fields` and `notes` (texts) are told
+//          for a mark; `words` name it in the legend, equal words are one entry; `series` is a
+//          number that gives colour and dash
+//   look   a name in `looks`, or {colour, width, dash, mark, every, letter, fit, faint, tints}:
+//          mark triangle, circle, square, diamond, cross, plus, ring; every: all are drawn at any
+//          zoom; fit: false may leave the height
+//   shape  line, stairs (y holds until the next x), dots, bars (stroke from (x, y) to (end or x,
+//          top)), arrows, rate (the steepness of the sum y), band (from y to top), level (a line
+//          across at y), moments (ticks at the top; dashed: lines down), boxes (filled from (x, y)
+//          to (end, top)), cells (of a map, coloured by tint)
+//
+// A column may be a place in `columns` instead: layer.columns = {x: 3, ...}, fields [[name, 4]].
+
+class PlotBoard {
+  constructor(container, options = {}) {
+    const { name = "", looks = {}, series = SERIES, columns = null, narrowest, onPick } = options;
+    Object.assign(this, { container, name, looks, series, columns, narrowest });
+    this.plots = [];
+    this.turn = 0;
+    this.tooltip = new Tooltip(onPick || null);
+    this.watcher = new IntersectionObserver((entries) => this.seen(entries), {
+      rootMargin: "200px",
+    });
+    this.listen();
+  }
+
+  listen() {
+    const redraw = () => this.redraw();
+    window.addEventListener("resize", redraw);
+    darkness.addEventListener("change", redraw);
+    window.addEventListener("beforeprint", () => {
+      paper.forced = true;
+      this.drawAll();
+    });
+    window.addEventListener("afterprint", () => {
+      paper.forced = false;
+      this.drawAll();
+    });
+    window.addEventListener("hashchange", () => this.fromAddress());
+  }
+
+  seen(entries) {
+    for (const entry of entries) {
+      const plot = this.plots.find((candidate) => candidate.box === entry.target);
+      if (!plot) continue;
+      plot.shown = entry.isIntersecting;
+      if (plot.shown) plot.drawSoon();
+    }
+  }
+
+  // Resolves when all is drawn, to false if something else was shown meanwhile.
+  async show(graphs, span) {
+    const turn = (this.turn += 1);
+    this.watcher.disconnect();
+    this.container.replaceChildren();
+    this.plots = graphs.map((graph) => new Plot(graph, this.looks, this.series));
+    this.container.append(...this.plots.map((plot) => plot.section));
+    this.span = new SharedRange(...(span || [0, 1]), this.narrowest);
+    this.span.onChange = () => this.toAddress();
+    for (const plot of this.plots) {
+      await plot.load(this.columns);
+      if (turn !== this.turn) return false;
+      this.place(plot);
+    }
+    this.fromAddress();
+    return true;
+  }
+
+  place(plot) {
+    plot.span = plot.graph.overTime ? this.span : ownSpan(plot);
+    plot.span.plots.push(plot);
+    plot.draw();
+    listen(plot, this.tooltip);
+    this.watcher.observe(plot.box);
+  }
+
+  update(key, layers) {
+    return this.plots.find((plot) => plot.graph.key === key).update(layers, this.columns);
+  }
+
+  setSpan([left, right]) {
+    const follows = this.span.isWhole;
+    this.span.whole = [left, right];
+    if (follows) [this.span.left, this.span.right] = [left, right];
+    for (const plot of this.span.plots) plot.drawSoon();
+  }
+
+  zoom(left, right) {
+    this.span.set(left, right);
+  }
+
+  range() {
+    return [this.span.left, this.span.right];
+  }
+
+  // How many marks are drawn, by graph and look.
+  counts() {
+    return Object.fromEntries(this.plots.map((plot) => [plot.graph.key, { ...plot.drawn }]));
+  }
+
+  redraw() {
+    for (const plot of this.plots) {
+      plot.drawSoon();
+      plot.legend.querySelectorAll("button").forEach((button) => button.redraw());
+    }
+  }
+
+  drawAll() {
+    for (const plot of this.plots) {
+      plot.draw();
+      plot.legend.querySelectorAll("button").forEach((button) => button.redraw());
+    }
+  }
+
+  // The zoom is part of the address, so that a link shows what was looked at.
+  toAddress() {
+    if (!this.name || !this.plots.some((plot) => plot.graph.overTime)) return;
+    const kept = addressParts().filter(([name]) => name !== this.name);
+    if (!this.span.isWhole) kept.push([this.name, this.range().join("..")]);
+    const text = kept.map(([name, range]) => `${name}=${range}`).join("&");
+    window.history.replaceState(null, "", `#${text}`);
+  }
+
+  fromAddress() {
+    const [, text] = addressParts().find(([name]) => name === this.name) || [];
+    const [left, right] = (text || "").split("..").map(Number);
+    if (right > left) this.span.set(left, right);
+  }
+}
+
+function addressParts() {
+  const parts = window.location.hash.slice(1).split("&");
+  return parts.map((part) => part.split("=")).filter((part) => part.length === 2);
+}
+
+function ownSpan(plot) {
+  const axis = plot.graph.x;
+  if (axis.range) return new SharedRange(...axis.range.map((at) => toScale(axis, at)));
+  const extents = plot.layers.flatMap((layer) => [extentOf(layer.x), layer.end && extentOf(layer.end)]);
+  const known = extents.filter(Boolean);
+  const low = toScale(axis, Math.min(...known.map((extremes) => extremes[0])));
+  const high = toScale(axis, Math.max(...known.map((extremes) => extremes[1])));
+  const room = axis.ticks && axis.ticks.length ? (high - low) * 0.06 || 1 : 0;
+  return new SharedRange(low - room, high + room);
+}
+
+// Okabe and Ito's, in an order that grey paper tells apart; marks and dashes differ too.
+const SERIES = ["#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#56B4E9", "#000000"];

@@ -1,0 +1,293 @@
+// One graph: a canvas with axes, a legend, and the marks in between.
+
+const MARGIN = { left: 62, right: 14, top: 22, bottom: 36 };
+const HEIGHT = 260;
+// Pixels of a plot on paper: what an A4 page holds at the size of its text.
+const PAPER_WIDTH = 700;
+
+// A range of x that several graphs share; a double click brings back `whole`. Zooming ends at
+// `narrowest`. Of a logarithmic axis it is of logarithms.
+class SharedRange {
+  constructor(left, right, narrowest = 1e-6) {
+    this.narrowest = narrowest;
+    this.whole = [left, right > left ? right : left + 1];
+    [this.left, this.right] = this.whole;
+    this.plots = [];
+    this.onChange = null;
+  }
+
+  get isWhole() {
+    return this.left === this.whole[0] && this.right === this.whole[1];
+  }
+
+  set(left, right) {
+    const [least, most] = this.whole;
+    const width = Math.min(
+      Math.max(right - left, (most - least) * 1e-9, this.narrowest),
+      (most - least) * 1.1,
+    );
+    this.left = Math.max(
+      least - 0.05 * (most - least),
+      Math.min(left, most + 0.05 * (most - least) - width),
+    );
+    this.right = this.left + width;
+    for (const plot of this.plots) plot.drawSoon();
+    if (this.onChange) this.onChange();
+  }
+
+  // Zooms by `factor` so that `around` stays where it is.
+  zoom(factor, around) {
+    this.set(around - (around - this.left) * factor, around + (this.right - around) * factor);
+  }
+
+  move(share) {
+    const by = share * (this.right - this.left);
+    this.set(this.left + by, this.right + by);
+  }
+
+  reset() {
+    this.set(...this.whole);
+  }
+}
+
+class Plot {
+  constructor(graph, looks, series) {
+    const [x, y] = [graph.x, graph.y].map((axis) => ({ label: "", unit: "", scale: 1, ...axis }));
+    Object.assign(this, {
+      graph: { ...graph, x, y },
+      looks,
+      series,
+      span: null,
+      height: null,
+      drawn: {},
+      shown: true,
+      waiting: false,
+      reading: null,
+    });
+    this.take(graph.layers);
+    this.build();
+  }
+
+  take(layers) {
+    const hidden = new Set((this.layers || []).filter((old) => old.hidden).map((old) => old.words));
+    this.layers = layers.map((layer, at) => withLook(layer, this.looks, this.series, at));
+    for (const layer of this.layers) layer.hidden = hidden.has(layer.words);
+  }
+
+  build() {
+    const { key, title, caption } = this.graph;
+    this.section = element("section", { id: key, className: "graph" });
+    this.heading = element(this.graph.heading || "h2", { textContent: title });
+    this.box = element("div", { className: "plot" });
+    this.canvas = element("canvas", { tabIndex: 0 });
+    this.canvas.setAttribute("aria-label", `${title}. ${caption}`);
+    this.canvas.setAttribute("role", "img");
+    this.cursor = element("div", { className: "cursor", hidden: true });
+    this.ring = element("div", { className: "ring", hidden: true });
+    this.box.append(this.canvas, this.cursor, this.ring);
+    this.finest = element("p", { className: "small finest", hidden: true });
+    const words = element("p", { className: "small", textContent: caption });
+    this.legend = legend(this);
+    this.section.append(this.heading, this.box, this.legend, words, this.finest, downloads(this));
+  }
+
+  // Other layers in the same graph, as a live page has them; a zoom stays as it is.
+  async update(layers, columns) {
+    this.take(layers);
+    const fresh = legend(this);
+    this.legend.replaceWith(fresh);
+    this.legend = fresh;
+    await this.load(columns);
+    this.drawSoon();
+  }
+
+  // Columns that are places in `columns` are decoded; typed columns are taken as they are.
+  async load(columns) {
+    for (const layer of this.layers) {
+      for (const [name, place] of Object.entries(layer.columns || {}))
+        layer[name] = await columns.get(place);
+      layer.fields = await Promise.all(
+        (layer.fields || []).map(async ([name, values]) => [
+          name,
+          typeof values === "number" ? await columns.get(values) : values,
+        ]),
+      );
+      layer.reach = 0;
+      if (layer.end)
+        layer.end.forEach((end, at) => {
+          layer.reach = Math.max(layer.reach, end - layer.x[at]);
+        });
+    }
+    this.loaded = true;
+  }
+
+  // Draws before the next frame of the screen, once for any number of calls.
+  drawSoon() {
+    if (this.waiting) return;
+    this.waiting = true;
+    requestAnimationFrame(() => {
+      this.waiting = false;
+      if (this.shown) this.draw();
+    });
+  }
+
+  get width() {
+    return paper.forced ? PAPER_WIDTH : this.box.clientWidth;
+  }
+
+  // What is seen, and where: places of a canvas that is `whole` pixels wide.
+  frame(whole = this.width) {
+    const width = Math.max(60, whole - MARGIN.left - MARGIN.right);
+    const height = (this.graph.height || HEIGHT) - MARGIN.top - MARGIN.bottom;
+    const { x: axisX, y: axisY } = this.graph;
+    const [left, right] = [this.span.left, this.span.right].map((at) => fromScale(axisX, at));
+    const [low, high] = this.height || this.fitted(left, right);
+    const [bottom, top] = [toScale(axisY, low), toScale(axisY, high)];
+    const [x, y] = [MARGIN.left, MARGIN.top];
+    const across = width / (this.span.right - this.span.left);
+    const up = height / (top - bottom);
+    // Far outside values are held near the frame: canvases lose precision with huge coordinates.
+    const held = (pixels) => Math.max(-1e5, Math.min(1e5, pixels));
+    const X = (value) => x + held((toScale(axisX, value) - this.span.left) * across);
+    const Y = (value) => y + height - held((toScale(axisY, value) - bottom) * up);
+    // Fast: called for every mark.
+    const column = (value) =>
+      Math.max(x - 2, Math.floor(x + (toScale(axisX, value) - this.span.left) * across));
+    const place = (px) => this.span.left + (px - x) / across;
+    const time = (px) => fromScale(axisX, place(px));
+    const value = (py) => fromScale(axisY, bottom + (y + height - py) / up);
+    const size = { x, y, width, height, left, right, low, high };
+    return { ...size, X, Y, column, place, time, value, letters: [] };
+  }
+
+  fitted(left, right) {
+    const axis = this.graph.y;
+    if (axis.range) return axis.range;
+    const extents = (layers) =>
+      layers
+        .filter((layer) => !layer.hidden)
+        .map((layer) => extent(layer, left, right))
+        .filter(Boolean);
+    let visibleExtents = extents(this.layers.filter((layer) => layer.look.fit !== false));
+    if (!visibleExtents.length) visibleExtents = extents(this.layers);
+    if (axis.zero) visibleExtents.push([0, 0]);
+    const low = Math.min(...visibleExtents.map((edges) => edges[0]));
+    const high = Math.max(...visibleExtents.map((edges) => edges[1]));
+    if (!(low <= high)) return axis.log ? [1, 10] : [0, 1];
+    if (axis.log) return [Math.max(low, high * 1e-12) / 1.3, high * 1.3];
+    const room = (high - low) * 0.06 || Math.abs(high) * 0.1 || 1;
+    return [axis.zero && low >= 0 ? 0 : low - room, high + room];
+  }
+
+  draw() {
+    if (!this.loaded || !this.span) return;
+    const frame = (this.current = this.frame());
+    this.paint(this.pen(frame), frame);
+    this.showFinest(frame);
+  }
+
+  paint(pen, frame) {
+    drawAxes(pen, this.graph, frame);
+    pen.save();
+    pen.beginPath();
+    pen.rect(frame.x, frame.y, frame.width, frame.height);
+    pen.clip();
+    this.drawn = {};
+    const shown = this.layers.filter((layer) => !layer.hidden && layer.x.length);
+    for (const layer of shown) {
+      const colour = coloured(layer.colour);
+      Object.assign(pen, { strokeStyle: colour, fillStyle: colour, lineWidth: layer.look.width });
+      pen.lineJoin = "round";
+      pen.setLineDash(layer.dash || []);
+      this.drawn[layer.name] =
+        (this.drawn[layer.name] || 0) + SHAPES[layer.shape](pen, layer, frame);
+    }
+    Object.assign(pen, { font: `bold ${FONT}`, textAlign: "center" });
+    for (const layer of shown.reverse()) {
+      // the last layers, the retransmissions, have the first choice of places
+      pen.fillStyle = coloured(layer.colour);
+      drawLetters(pen, layer, frame);
+    }
+    pen.restore();
+  }
+
+  pen(frame) {
+    const ratio = paper.forced ? 2 : Math.max(1, window.devicePixelRatio || 1);
+    const [width, height] = [this.width, frame.height + MARGIN.top + MARGIN.bottom];
+    Object.assign(this.canvas, { width: width * ratio, height: height * ratio });
+    this.canvas.style.height = `${height}px`;
+    this.cursor.style.height = `${height - MARGIN.bottom}px`;
+    const pen = this.canvas.getContext("2d");
+    pen.scale(ratio, ratio);
+    return pen;
+  }
+
+  // Tells the reader if the zoom could tell segments apart that were stored as one run.
+  showFinest(frame) {
+    const coarse = this.layers.filter((layer) => {
+      if (layer.hidden || !(layer.run > 1)) return false;
+      const [from, to] = visible(layer, frame.left, frame.right);
+      return to - from < frame.width;
+    });
+    const most = Math.max(...coarse.map((layer) => layer.run));
+    this.finest.hidden = !coarse.length;
+    this.finest.textContent = coarse.length
+      ? `Beyond this zoom, one mark stands for up to ${most} segments.`
+      : "";
+  }
+}
+
+const PLAIN_LOOK = { words: "", colour: "#0072B2", mark: "", letter: "", fit: true, width: 1.5 };
+// Beyond as many series as there are colours, the same again with another dash.
+const DASHES = [null, [7, 4], [2, 3], [9, 3, 2, 3]];
+
+function withLook(layer, looks, series, at) {
+  const look = { ...PLAIN_LOOK, ...(typeof layer.look === "object" ? layer.look : looks[layer.look]) };
+  const number = layer.series ?? (layer.look === "connection" ? at : null);
+  const turn = number === null ? 0 : Math.floor(number / series.length);
+  return {
+    ...layer,
+    look,
+    name: layer.name || layer.look,
+    words: layer.words || look.words,
+    hidden: false,
+    colour: number === null ? look.colour : series[number % series.length],
+    dash: look.dash ? [5, 4] : DASHES[turn % DASHES.length],
+  };
+}
+
+// One entry for all layers of the same words; a click hides or shows them.
+function legend(plot) {
+  const list = element("div", { className: "legend" });
+  const words = [...new Set(plot.layers.map((layer) => layer.words))].filter(Boolean);
+  for (const entry of words.slice(0, 12)) {
+    const layers = plot.layers.filter((layer) => layer.words === entry);
+    const button = element("button", { type: "button" });
+    const sample = element("canvas", { width: 52, height: 28 });
+    drawSamples(sample, layers);
+    button.redraw = () => drawSamples(sample, layers);
+    button.setAttribute("aria-pressed", String(!layers[0].hidden));
+    button.append(sample, element("span", { textContent: entry }));
+    button.addEventListener("click", () => {
+      for (const layer of layers) layer.hidden = !layer.hidden;
+      button.setAttribute("aria-pressed", String(!layers[0].hidden));
+      plot.drawSoon();
+    });
+    list.append(button);
+  }
+  const rest = words.length - 12;
+  if (rest > 0)
+    list.append(element("span", { className: "small", textContent: `and ${rest} more` }));
+  return list;
+}
+
+function drawSamples(canvas, layers) {
+  const pen = canvas.getContext("2d");
+  pen.reset();
+  pen.scale(2, 2);
+  for (const layer of layers) drawSample(pen, layer);
+}
+
+function element(name, properties) {
+  return Object.assign(document.createElement(name), properties);
+}
