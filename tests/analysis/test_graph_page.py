@@ -86,7 +86,7 @@ def test_wheel_drag_keys_and_double_click_move_all_graphs_together(
     whole = page.run("tcplabGraphs.range()")
     x, y = _place(page, "rtt")
     edge = page.run("document.querySelector('canvas').getBoundingClientRect().left")
-    before = page.run(f"tcplabGraphs.board.plots[0].current.time({x - edge})")
+    before = page.run(f"board.plots[0].current.time({x - edge})")
     page.mouse("mouseWheel", x, y, deltaY=-800)
     left, right = zoomed = page.run("tcplabGraphs.range()")
     assert right - left == pytest.approx((whole[1] - whole[0]) * 1.0015**-800, rel=0.01)
@@ -102,7 +102,7 @@ def test_wheel_drag_keys_and_double_click_move_all_graphs_together(
     assert inner[1] - inner[0] == pytest.approx(0.6 * (zoomed[1] - zoomed[0]))
     page.run("tcplabGraphs.drawAll()")
     linked = (
-        "tcplabGraphs.board.plots.filter(plot => plot.graph.overTime).map(plot => plot.current)"
+        "board.plots.filter(plot => plot.graph.overTime).map(plot => plot.current)"
     )
     spans = page.run(f"{linked}.map(frame => [frame.left, frame.right])")
     assert spans == [inner] * len(spans)
@@ -118,7 +118,7 @@ def test_the_pointer_is_told_which_segment_it_is_on(page: Page, tmp_path: Path) 
     again = capture.packets.filter(capture.packets["kind"] == 3).row(5, named=True)
     _place(page, "time_sequence")
     x, y = page.run(
-        "(() => { const [plot] = tcplabGraphs.board.plots; const box ="
+        "(() => { const [plot] = board.plots; const box ="
         " plot.canvas.getBoundingClientRect();const layer = plot.layers.find(one => one.name ==="
         f" 'again_sack');const at = layer.fields[0][1].indexOf({again['number']});return [box.left"
         " + plot.current.X(layer.x[at]), box.top + plot.current.Y(layer.top[at])] })()"
@@ -144,7 +144,7 @@ def test_connection_and_direction_are_chosen(page: Page, tmp_path: Path) -> None
     drawn = page.run("tcplabGraphs.counts()")
     assert drawn["time_sequence"]["data"] == -(-280_000 // MSS) + 1
     assert (
-        len(page.run("tcplabGraphs.board.plots.find(plot => plot.graph.key === 'fairness').layers"))
+        len(page.run("board.plots.find(plot => plot.graph.key === 'fairness').layers"))
         == 30
     )
     assert 0 < drawn["jain"]["jain"] <= fairness.BINS
@@ -157,7 +157,7 @@ def test_two_captures_give_slanted_arrows_losses_and_queues(page: Page, tmp_path
     assert drawn["ladder"]["lost"] == len(near.packets) - len(far.packets) > 10
     assert drawn["queue_time"]["waited"] == len(far.packets.filter(far.packets["forward"]))
     took = page.run(
-        "(() => { const arrow = tcplabGraphs.board.plots.find(one => one.graph.key === 'ladder').layers[0];"
+        "(() => { const arrow = board.plots.find(one => one.graph.key === 'ladder').layers[0];"
         "return arrow.end[0] - arrow.x[0] })()"
     )
     assert took == pytest.approx(40e6, abs=1)
@@ -166,7 +166,7 @@ def test_two_captures_give_slanted_arrows_losses_and_queues(page: Page, tmp_path
 def test_one_capture_gives_half_arrows(page: Page, tmp_path: Path) -> None:
     _open(page, tmp_path, both_ends(Made())[:1])
     ends = page.run(
-        "tcplabGraphs.board.plots.find(one => one.graph.key === 'ladder').layers.map(one => [one.y[0],"
+        "board.plots.find(one => one.graph.key === 'ladder').layers.map(one => [one.y[0],"
         " one.top[0]])"
     )
     assert sorted(map(tuple, ends)) == [
@@ -242,7 +242,7 @@ def test_lines_and_rates_are_of_all_packets_at_every_zoom(
     _open(page, tmp_path, [graphs.Capture("made", read.packets, read.connections)])
     page.run("tcplabGraphs.zoom(1.6e8, 2.4e8)")
     steps = "layer.y.slice(1).map((y, at) => y - layer.y[at])"
-    layer = "tcplabGraphs.board.plots.find(plot => plot.graph.key === '{}').layers.find(each => each.name === '{}')"
+    layer = "board.plots.find(plot => plot.graph.key === '{}').layers.find(each => each.name === '{}')"
     acks = layer.format("time_sequence", "ack")
     assert page.run(f"(layer => Math.max(...{steps}))({acks})") == 2000
     goodput = layer.format("throughput", "goodput")
@@ -267,7 +267,7 @@ def test_a_ladder_names_both_ends_in_full(page: Page, tmp_path: Path) -> None:
         "(() => { const seen = []; const write = CanvasRenderingContext2D.prototype.fillText;"
         " CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {"
         " seen.push(text); return write.call(this, text, ...place); };"
-        " tcplabGraphs.board.plots.find(plot => plot.graph.key === 'ladder').draw();"
+        " board.plots.find(plot => plot.graph.key === 'ladder').draw();"
         " CanvasRenderingContext2D.prototype.fillText = write; return seen; })()"
     )
     facts = both_ends(Made())[0].connections.row(0, named=True)
