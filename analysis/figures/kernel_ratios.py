@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from analysis.rendering import figure_style
-from analysis.rendering.figure_style import BLUE, GREY, VERMILLION
+from analysis.rendering.colours import BLUE, GREY, VERMILLION
 
 _COLOURS = {"larger": VERMILLION, "smaller": BLUE}
 _STEPS = (1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10, 30, 100)

@@ -5,77 +5,18 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, isfinite
-from typing import Literal
+from math import ceil
 
-import matplotlib
-import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from analysis.measures.run_results import written
-from analysis.rendering.figure_style import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION
-
-MOST_PANELS = 12
 WIDTH = 12.0
 """Inches of every figure, which the page shows in about its own size."""
-DECADES = 100.0
-"""An axis is logarithmic if the greatest value is so many times the least."""
-
-_FEW = (BLUE, VERMILLION, GREEN, ORANGE, PURPLE, GREY)
-_MARKS = "os^DvPX*<>"
 LETTER = 0.092
 """Inches of a letter, generously, to keep labels apart."""
 _LINE = 0.26
-
-
-@dataclass(frozen=True)
-class LevelLook:
-    """How one level is drawn in every graph.
-
-    Later ones are thinner (points), so that all are seen if lines coincide.
-    """
-
-    label: str
-    color: str
-    mark: str
-    width: float
-
-
-def looks(labels: Sequence[str]) -> list[LevelLook]:
-    """Distinct colours and marks.
-
-    Okabe and Ito's colours up to six levels, then the steps of a sequential map.
-    """
-    if len(labels) <= len(_FEW):
-        colors = list(_FEW[: len(labels)])
-    else:
-        steps = matplotlib.colormaps["viridis"](np.linspace(0, 0.92, len(labels)))
-        colors = [matplotlib.colors.to_hex(step) for step in steps]
-    return [
-        LevelLook(label, color, _MARKS[at % len(_MARKS)], max(1.5, 4.0 - at))
-        for at, (label, color) in enumerate(zip(labels, colors, strict=True))
-    ]
-
-
-def handles(shown: Sequence[LevelLook]) -> list[Artist]:
-    """The legend's entries."""
-    return [
-        Line2D(
-            [],
-            [],
-            color=look.color,
-            marker=look.mark,
-            linewidth=look.width,
-            markersize=7,
-            label=look.label,
-        )
-        for look in shown
-    ]
 
 
 @dataclass(frozen=True)
@@ -195,39 +136,6 @@ def _legend_lines(legend: Sequence[Artist], title: str) -> int:
     return ceil(len(legend) / _legend_columns(legend)) + bool(title) if legend else 0
 
 
-def spans_decades(values: Sequence[float]) -> bool:
-    """Whether a logarithmic axis shows the values better."""
-    finite = [value for value in values if isfinite(value)]
-    return bool(finite) and min(finite) > 0 and max(finite) >= DECADES * min(finite)
-
-
-def scale(axes: Axes, which: Literal["x", "y"], logarithmic: bool, ticks: int = 6) -> None:
-    """A value axis with plain numbers."""
-    axis = axes.xaxis if which == "x" else axes.yaxis
-    if logarithmic:
-        (axes.set_xscale if which == "x" else axes.set_yscale)("log")
-        low, high = axis.get_view_interval()
-        axis.set_major_locator(
-            LogLocator(subs=(1, 2, 5) if high / low < 1000 and which == "y" else (1,))
-        )
-        axis.set_minor_locator(NullLocator())
-    else:
-        axis.set_major_locator(MaxNLocator(ticks))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
-
-
 def plain(value: float) -> str:
     """A tick's label: no powers of ten, no trailing zeros."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.6g}"
-
-
-def figure_text(value: float) -> str:
-    """A figure inside a graph."""
-    return written(value) if isfinite(value) else ""
-
-
-def chosen(count: int, most: int = MOST_PANELS) -> list[int]:
-    """Up to `most` of `count` places, evenly spread with both ends."""
-    return (
-        sorted({round(at) for at in np.linspace(0, count - 1, min(count, most))}) if count else []
-    )

@@ -15,7 +15,8 @@ from analysis.figures.published_marks import (
     legend,
     value_axis,
 )
-from analysis.figures.swept_axis import SweptAxis, draw_axis
+from analysis.figures.swept_axis import draw_axis
+from analysis.graphs.swept_places import SweptAxis
 from analysis.rendering.figure_style import png, settings
 
 _CROWDED = 12

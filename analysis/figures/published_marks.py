@@ -20,7 +20,7 @@ from matplotlib.ticker import (
 )
 
 from analysis.figures.panels import plain
-from analysis.rendering.figure_style import BLUE, GREEN, VERMILLION
+from analysis.rendering.colours import BLUE, GREEN, VERMILLION
 
 Direction = Literal["x", "y"]
 _FAR = 20.0

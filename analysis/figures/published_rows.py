@@ -18,7 +18,8 @@ from analysis.figures.published_marks import (
     legend,
     value_axis,
 )
-from analysis.rendering.figure_style import GREY, png, settings
+from analysis.rendering.colours import GREY
+from analysis.rendering.figure_style import png, settings
 
 _ROW = 0.46
 """Inches of a row."""

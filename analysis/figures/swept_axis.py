@@ -5,55 +5,17 @@ Its ticks are the swept values, labelled as the user wrote them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import Literal
-
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
-from analysis.figures.panels import spans_decades
+from analysis.graphs.swept_places import SweptAxis
 
-_CROWDED = 0.06
-"""Share of the axis below which two values stand too close."""
 _MARGIN = 0.1
 """Share of the axis' values that stays free at either end.
 
 Labels of panels beside each other must not touch.
 """
 _LETTER = 0.115
-
-
-@dataclass(frozen=True)
-class SweptAxis:
-    """The place of each value.
-
-    `spacing` says how; "even" is for values that neither scale separates.
-    """
-
-    positions: tuple[float, ...]
-    labels: tuple[str, ...]
-    spacing: Literal["linear", "log", "even"]
-
-
-def swept(labels: Sequence[str], amounts: Sequence[float | None]) -> SweptAxis:
-    """Linear if that keeps values apart, else logarithmic if all are above zero, else even."""
-    numbers = [amount for amount in amounts if amount is not None]
-    names = tuple(labels)
-    if len(numbers) < len(names) or len(set(numbers)) < len(numbers):
-        return SweptAxis(tuple(map(float, range(len(names)))), names, "even")
-    if len(numbers) == 1 or not (_crowded(numbers) or spans_decades(numbers)):
-        return SweptAxis(tuple(numbers), names, "linear")
-    if min(numbers) > 0:
-        return SweptAxis(tuple(numbers), names, "log")
-    return SweptAxis(tuple(map(float, range(len(names)))), names, "even")
-
-
-def _crowded(amounts: Sequence[float]) -> bool:
-    ordered = sorted(amounts)
-    nearest = min(second - first for first, second in pairwise(ordered))
-    return nearest < _CROWDED * (ordered[-1] - ordered[0])
 
 
 def draw_axis(axes: Axes, axis: SweptAxis, width: float) -> None:

@@ -63,6 +63,8 @@ class Layer:
     run: int = 1
     series: int | None = None
     tint: Numbers | None = None
+    notes: tuple[str, ...] = ()
+    """What each mark is called, if it has a name."""
 
     def __len__(self) -> int:
         return len(self.x)
@@ -83,6 +85,16 @@ class Graph:
     """Pixels on a screen."""
 
 
+@dataclass(frozen=True)
+class GraphGroup:
+    """Graphs that are looked at together: beside each other where there is room."""
+
+    key: str
+    title: str
+    caption: str
+    graphs: tuple[Graph, ...]
+
+
 TIME = Axis("time since the first packet", "s", 1e-9)
 BYTES = Axis("bytes", "B", zero=True)
 SEQUENCE = Axis("sequence number, from the SYN", "B")
@@ -92,3 +104,8 @@ def graph(key: str, title: str, caption: str, y: Axis, *layers: Layer, height: i
     """A graph over time, without the layers that have no marks."""
     kept = tuple(layer for layer in layers if len(layer))
     return Graph(key, title, caption, TIME, y, kept, height=height)
+
+
+def alone(only: Graph) -> GraphGroup:
+    """A graph that stands for itself."""
+    return GraphGroup(only.key, only.title, only.caption, (only,))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from analysis.flows import columns
-from analysis.rendering.figure_style import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION
+from analysis.rendering.colours import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION
 
 BLACK, SKY = "#000000", "#56B4E9"
 Mark = Literal["", "triangle", "circle", "square", "diamond", "cross", "plus", "ring"]

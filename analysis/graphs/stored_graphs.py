@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from analysis.graphs.layers import Axis, Graph, Layer
+import numpy as np
+
+from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer
 from analysis.graphs.looks import LOOKS, SERIES
 from analysis.graphs.mark_rows import merged
 from analysis.graphs.page_numbers import PageColumns
@@ -18,6 +21,29 @@ _WHOLE = ("line", "stairs", "rate", "band", "level", "moments", "boxes", "cells"
 def as_script(data: dict[str, Any]) -> str:
     """JSON that can stand inside a script element."""
     return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+
+
+def latest(graphs: Iterable[Graph]) -> float:
+    """The latest time of graphs over time, in ns."""
+    layers = (layer for graph in graphs if graph.over_time for layer in graph.layers)
+    return max(
+        (float(np.max(layer.x if layer.end is None else layer.end)) for layer in layers),
+        default=0.0,
+    )
+
+
+MOST_MARKS = 60_000
+"""Marks of a report or a sweep, beyond which neighbours are stored as one."""
+
+
+def board_data(groups: Sequence[GraphGroup]) -> str:
+    """The groups' graphs with one time axis, as the script that templates/board.html has."""
+    graphs = [graph for group in groups for graph in group.graphs]
+    marks = sum(len(layer) for graph in graphs for layer in graph.layers)
+    stored = StoredGraphs(run=max(1, -(-marks // MOST_MARKS)))
+    for graph in graphs:
+        stored.put(graph)
+    return as_script({**stored.data, "span": [0, latest(graphs)]})
 
 
 class StoredGraphs:
@@ -78,6 +104,7 @@ class StoredGraphs:
             "shape": layer.shape,
             "words": layer.words,
             "series": layer.series,
+            "notes": layer.notes or None,
             "run": short.run,
             "marks": len(short),
             "columns": columns,

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from analysis import rendering
 from analysis.graphs.all_graphs import DirectionView, Samples, views
 from analysis.graphs.capture import Capture, resolution
-from analysis.graphs.stored_graphs import StoredGraphs, as_script
+from analysis.graphs.stored_graphs import StoredGraphs, as_script, latest
 
 MOST_CONNECTIONS = 64
 """Connections of a capture that the page shows, those with most payload."""
@@ -98,15 +96,6 @@ def _notes(captures: Sequence[Capture], segments: int) -> list[str]:
     return notes
 
 
-def _end(view: DirectionView) -> float:
-    """The latest time of the view's graphs, in ns."""
-    layers = (layer for graph in view.graphs if graph.over_time for layer in graph.layers)
-    return max(
-        (float(np.max(layer.x if layer.end is None else layer.end)) for layer in layers),
-        default=0.0,
-    )
-
-
 def _view(view: DirectionView, graphs: StoredGraphs) -> dict[str, Any]:
     direction = view.direction
     ends = (
@@ -118,6 +107,6 @@ def _view(view: DirectionView, graphs: StoredGraphs) -> dict[str, Any]:
         "capture": direction.capture,
         "connection": f"{direction.connection}: {ends[0]} \N{EN DASH} {ends[1]}",
         "direction": direction.name,
-        "span": [0, _end(view)],
+        "span": [0, latest(view.graphs)],
         "graphs": [graphs.put(graph) for graph in view.graphs if graph.layers],
     }

@@ -1,7 +1,4 @@
-"""What all graphs share: size, letters, and the colour-blind-safe colours of Okabe and Ito (2008).
-
-Colours: https://jfly.uni-koeln.de/color/
-"""
+"""What all pictures share: size and letters."""
 
 from __future__ import annotations
 
@@ -15,14 +12,6 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-BLUE, VERMILLION, GREEN, ORANGE, PURPLE, GREY = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#E69F00",
-    "#CC79A7",
-    "#666666",
-)
 MOST_COLUMNS = 4
 """Conditions that fit beside each other; further ones are in the tables only."""
 SETTINGS: dict[Any, Any] = {

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
+from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer, alone
+from analysis.graphs.looks import SeriesLook
 from analysis.measures.run_results import RunResults, written
+from analysis.rendering.colours import BLUE, GREY, VERMILLION
 from analysis.reporting.answers import Answer
-from analysis.reporting.run_pictures import Picture
 from analysis.reporting.study_reports import StudyReport
 from analysis.reporting.tables import Listing
 from analysis.theory.law import Law, LawPoint, ratios, verdict_of
-from analysis.theory.law_graph import LawGraph
+from analysis.theory.law_graph import LawGraph, LawLine
 from topologies.errors import UsageError
 
 
@@ -81,15 +85,51 @@ def law_report(law: Law, compare: Callable[[RunResults], LawComparison]) -> Stud
     return StudyReport(
         verdict=lambda results: verdict_of(law, compared(results).points),
         listings=listings,
-        pictures=lambda results: _pictures(compared(results)),
+        graphs=lambda results: _graphs(compared(results)),
         answers=lambda results: compared(results).answers,
     )
 
 
-def _pictures(compared: LawComparison) -> list[Picture]:
-    from analysis.figures import law_figure  # matplotlib, which takes a third of a second
-
+def _graphs(compared: LawComparison) -> list[GraphGroup]:
     if compared.graph is None:
         return []
-    png = law_figure.draw(compared.graph)
-    return [Picture("law.png", "The law, and the run", compared.caption, png)]
+    return [alone(_drawn(compared.graph, compared.caption))]
+
+
+def _drawn(law: LawGraph, caption: str) -> Graph:
+    """The formula's lines, the first with its tolerance, and the run's dots."""
+    lines = [_line(each, number) for number, each in enumerate(law.lines)]
+    band = [_tolerance(law)] if law.tolerance and law.lines else []
+    across, up = (np.array(values, dtype=float) for values in law.dots)
+    order = np.argsort(across, kind="stable")
+    dots = Layer(_DOTS, "dots", across[order], up[order])
+    is_log = "y" in law.logarithmic
+    return Graph(
+        "law",
+        "The law, and the run",
+        caption,
+        Axis(law.labels[0], "", log="x" in law.logarithmic),
+        Axis(law.labels[1], "", log=is_log, zero=not is_log),
+        (*band, *lines, dots),
+        over_time=False,
+        height=400,
+    )
+
+
+_DOTS = SeriesLook("measured", VERMILLION, "circle", every=True)
+_LAW = SeriesLook("", BLUE, width=2)
+_OTHER = SeriesLook("", GREY, dash=True)
+
+
+def _line(law: LawLine, number: int) -> Layer:
+    look = _OTHER if law.other else _LAW
+    across, up = np.array(law.across, dtype=float), np.array(law.up, dtype=float)
+    return Layer(look, "line", across, up, words=law.label)
+
+
+def _tolerance(law: LawGraph) -> Layer:
+    """The space around the first line."""
+    across, up = (np.array(values, float) for values in (law.lines[0].across, law.lines[0].up))
+    low, high = up * (1 - law.tolerance), up * (1 + law.tolerance)
+    words = f"\N{PLUS-MINUS SIGN} {100 * law.tolerance:g} %"
+    return Layer(_LAW, "band", across, low, high, words=words)

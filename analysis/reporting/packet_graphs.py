@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analysis import graphs
-from analysis.graphs import tcptrace_lines
 from analysis.graphs.all_graphs import Samples
 from analysis.graphs.capture import CaptureDirection, directions
 from analysis.graphs.xplot_files import text
@@ -31,11 +30,10 @@ def xplot(trial: Measured) -> Iterator[tuple[str, bytes]]:
             )
 
 
-def drawn(trial: Measured) -> tuple[tcptrace_lines.TimeSequence | None, list[tuple[float, float]]]:
-    """The data's time-sequence lines at the sender, and round trips as (seconds since 1970, ms)."""
+def sent(trial: Measured) -> CaptureDirection | None:
+    """The first flow's data as the sender's capture has it; None without one."""
     at_sender = next((end for end in trial.ends if end.role == "sender"), None)
-    way = _data(at_sender) if at_sender else None
-    return (tcptrace_lines.time_sequence(way), tcptrace_lines.rtts(way)) if way else (None, [])
+    return _data(at_sender) if at_sender else None
 
 
 def _data(end: End) -> CaptureDirection | None:

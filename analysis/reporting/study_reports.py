@@ -1,4 +1,4 @@
-"""What is particular to one experiment: its published figures, its pictures and written answers.
+"""What is particular to one experiment: its published figures, its graphs and written answers.
 
 A study has it as `REPORT` of its module `report`. An experiment without one still gets its tables
 and graphs.
@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from analysis.graphs.layers import GraphGroup
 from analysis.measures.run_results import RunResults
-from analysis.reporting import plain_answers, plain_table, run_pictures
+from analysis.reporting import plain_answers, plain_table, run_graphs
 from analysis.reporting.answers import Answer
 from analysis.reporting.claim_of_run import claim_of_run
-from analysis.reporting.run_pictures import Picture
 from analysis.reporting.tables import Listing, ReportQuantity, ReportTable
 from analysis.statistics.claims import ClaimVerdict
 from topologies.errors import TcplabError
@@ -33,11 +33,11 @@ _EXPERIMENTS = f"{__name__.partition('analysis')[0]}experiments"
 
 @dataclass(frozen=True)
 class StudyReport:
-    """How an experiment's results become its tables, its pictures and its answers.
+    """How an experiment's results become its tables, its graphs and its answers.
 
     `verdict` is that of the claim, which by default is the headline of the spec; None if there is
     no claim (analysis.statistics.claims has the ways to judge one).
-    `listings` are tables that only this experiment has; of these and of `pictures` the clearest
+    `listings` are tables that only this experiment has; of these and of `graphs` the clearest
     comes first. `short` are the quantities that the terminal shows; the usual ones if it is empty.
     `extra_files` are names and contents that lie beside the report.
 
@@ -49,7 +49,7 @@ class StudyReport:
     table: Callable[[RunResults], ReportTable] = plain_table.table
     answers: Callable[[RunResults], tuple[Answer, ...]] = plain_answers.answers
     listings: Callable[[RunResults], tuple[Listing, ...]] = lambda _: ()
-    pictures: Callable[[RunResults], list[Picture]] = run_pictures.pictures
+    graphs: Callable[[RunResults], list[GraphGroup]] = run_graphs.graphs
     short: tuple[ReportQuantity, ...] = ()
     extra_files: Callable[[RunRecord], Iterable[tuple[str, bytes]]] = lambda _: ()
     sweep_listings: MakeListings | None = None

@@ -6,8 +6,8 @@ import csv
 import io
 from dataclasses import dataclass
 
+from analysis.graphs.layers import GraphGroup
 from analysis.reporting.answers import Answer
-from analysis.reporting.run_pictures import Picture
 
 Cells = tuple[str, ...]
 
@@ -40,5 +40,5 @@ class SweepStudy:
     """The study's table, its graph and its answers, of a sweep that varies what the study did."""
 
     summary: PublishedOrder
-    picture: Picture
+    graphs: GraphGroup
     answers: tuple[Answer, ...]

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from itertools import repeat
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
+import numpy as np
+
+from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer, alone
+from analysis.graphs.looks import SeriesLook
+from analysis.graphs.plain_layers import DOT, MARKS, REFERENCE
 from analysis.measures.run_results import NOTHING, RunResults, spread, written
 from analysis.measures.trial_measures import Measured
+from analysis.reporting.all_flows import all_flows
 from analysis.reporting.answer_wording import side_by_side
 from analysis.reporting.flow_tables import rates_of_flows, sharing
-from analysis.reporting.run_pictures import Picture
 from analysis.reporting.study_reports import StudyReport
 from analysis.reporting.tables import Listing
 from experiments.cubic_vs_reno.cubic_answers import (
@@ -90,64 +95,54 @@ def _cells(name: str, cells: Iterable[str]) -> tuple[str, ...]:
     return (name, *filled, *[NOTHING] * (FIRST_SECONDS - len(filled)))
 
 
-def pictures(results: RunResults) -> list[Picture]:
+def graphs(results: RunResults) -> list[GraphGroup]:
     """Rates and windows over time, the first seconds beside those published, and the shares."""
     groups = side_by_side(results)
-    drawn = [_early(results), *map(_over_time, groups, repeat(results)), *map(sharing, groups)]
-    over_time = [picture for picture in drawn[1:] if picture]
-    return over_time[:1] + [picture for picture in drawn[:1] if picture] + over_time[1:]
-
-
-def _over_time(trials: list[Measured], results: RunResults) -> Picture | None:
-    from analysis.figures import all_flows
-
-    shown = [measured for measured in trials if any(flow.intervals for flow in measured.flows)]
-    if not shown:
-        return None
-    panels = [
-        all_flows.ConditionPanel(measured.trial.condition.label, measured.flows)
-        for measured in shown
+    over_time = [
+        group for trials in groups for group in all_flows(trials, results.link_rate) if group
     ]
-    several = (
-        "Each flow is a band, and their upper edge is the sum. "
-        if len(results.run.flows) > 1
-        else ""
-    )
-    dotted = "" if several else " Dotted: the slow-start threshold, once there is one."
-    sampled = any(flow.samples for measured in shown for flow in measured.flows)
-    windows = (
-        f"Below: the congestion window of each flow, sampled like ss -ti.{dotted}"
-        if sampled
-        else "No socket was sampled, so no window is drawn."
-    )
-    caption = (
-        f"Seed {shown[0].trial.seed}. Above: what iperf's clients wrote in each second; at first it"
-        f" waits in their own buffers. {several}{windows}"
-    )
-    name = f"all_flows_{shown[0].trial.condition.name}.png"
-    return Picture(
-        name,
-        "Rate and congestion window over time",
-        caption,
-        all_flows.draw(panels, results.link_rate),
-    )
+    others = (_early(results), *map(sharing, groups))
+    return [*over_time, *(group for group in others if group)]
 
 
-def _early(results: RunResults) -> Picture | None:
-    from analysis.figures import first_seconds as drawing
-
+def _early(results: RunResults) -> GraphGroup | None:
     published = published_seconds(results)
     if not published or not results.first:
         return None
     ours = [
-        drawing.RateLine(measured.trial.condition.label, first_seconds(measured))
+        (f"ours, {measured.trial.condition.label}", first_seconds(measured), DOT)
         for measured in results.first
     ]
     theirs = [
-        drawing.RateLine(name.removesuffix("_period"), rates) for name, rates in published.items()
+        (f"published, {name.removesuffix('_period')}", rates, REFERENCE)
+        for name, rates in published.items()
     ]
-    caption = "Dashed: published. Solid: ours. Every mark is one second of iperf's client."
-    return Picture("first_seconds.png", "The first seconds", caption, drawing.draw(theirs, ours))
+    layers = [
+        layer
+        for number, (words, rates, look) in enumerate((*ours, *theirs))
+        for layer in _second_by_second(words, rates, replace(look, mark=MARKS[number]), number)
+    ]
+    drawn = Graph(
+        "first_seconds",
+        "The first seconds",
+        "Dashed: published. Solid: ours. Every mark is one second of iperf's client.",
+        Axis("second", ""),
+        Axis("rate", "bit/s", 1e6, zero=True),
+        tuple(layers),
+        over_time=False,
+    )
+    return alone(drawn)
 
 
-REPORT = StudyReport(answers=all_answers, listings=listings, pictures=pictures, short=SHORT)
+def _second_by_second(
+    words: str, rates: Sequence[float], look: SeriesLook, number: int
+) -> tuple[Layer, Layer]:
+    seconds, values = np.arange(1.0, len(rates) + 1), np.array(rates, dtype=float)
+    marks = replace(look, every=True, width=2, fit=True)
+    return (
+        Layer(marks, "line", seconds, values, words=words, series=number),
+        Layer(replace(marks, dash=False), "dots", seconds, values, words=words, series=number),
+    )
+
+
+REPORT = StudyReport(answers=all_answers, listings=listings, graphs=graphs, short=SHORT)

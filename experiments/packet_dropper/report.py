@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from statistics import fmean
 
+import numpy as np
+
+from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer, alone
+from analysis.graphs.plain_layers import DOT, bars, named, spread
 from analysis.measures import metric_keys
 from analysis.measures.run_results import RunResults, written
 from analysis.records import row_columns
 from analysis.records.run_directory import RunCondition
-from analysis.rendering.figure_style import MOST_COLUMNS
 from analysis.reporting.answer_wording import (
     called,
     each,
@@ -19,7 +23,6 @@ from analysis.reporting.answer_wording import (
 )
 from analysis.reporting.answers import Answer, facts
 from analysis.reporting.quantities import counter
-from analysis.reporting.run_pictures import Picture
 from analysis.reporting.study_reports import StudyReport
 from analysis.reporting.tables import Listing, ReportQuantity
 from experiments.packet_dropper import ON_THE_LINK
@@ -84,20 +87,39 @@ def _requests(results: RunResults) -> float:
     return float(requests) if requests.isdigit() else 0.0
 
 
-def pictures(results: RunResults) -> list[Picture]:
+def graphs(results: RunResults) -> list[GraphGroup]:
     """Elapsed times as dots, with the published ones beside them."""
-    from analysis.figures import elapsed_times
-
     published = _published(results)
     ours = [
         (called(results, condition), ELAPSED.of(results, condition))
         for condition in results.run.conditions
     ]
-    groups = [*([("published", published)] if published else []), *ours][:MOST_COLUMNS]
+    groups = [*([("published", published)] if published else []), *ours]
     if not any(values for _, values in ours):
         return []
-    caption = "Every dot is one repetition, the bar is the average."
-    return [Picture("elapsed.png", "Elapsed time", caption, elapsed_times.draw(groups))]
+    drawn = Graph(
+        "elapsed",
+        "Elapsed time",
+        "Every dot is one repetition, the bar is the average.",
+        named("", [name for name, _ in groups]),
+        Axis("elapsed time", "s", zero=True),
+        (_dots(groups), bars(*_averages(groups), 0.2, "average")),
+        over_time=False,
+    )
+    return [alone(drawn)]
+
+
+def _dots(groups: Sequence[tuple[str, Sequence[float]]]) -> Layer:
+    across = [at + 0.3 * spread(len(times)) for at, (_, times) in enumerate(groups)]
+    order = np.argsort(np.concatenate(across), kind="stable")
+    values = np.concatenate([times for _, times in groups])
+    return Layer(DOT, "dots", np.concatenate(across)[order], values[order], words="one repetition")
+
+
+def _averages(groups: Sequence[tuple[str, Sequence[float]]]) -> tuple[list[float], list[float]]:
+    """Places and averages of the groups that have values."""
+    known = [(float(at), fmean(times)) for at, (_, times) in enumerate(groups) if times]
+    return [at for at, _ in known], [average for _, average in known]
 
 
 def answers(results: RunResults) -> tuple[Answer, ...]:
@@ -186,5 +208,5 @@ def _cost(results: RunResults, condition: RunCondition) -> str:
 
 
 REPORT = StudyReport(
-    answers=answers, listings=listings, pictures=pictures, short=SHORT, sweep_listings=by_share
+    answers=answers, listings=listings, graphs=graphs, short=SHORT, sweep_listings=by_share
 )

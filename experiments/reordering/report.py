@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer
+from analysis.graphs.looks import SeriesLook
 from analysis.measures import metric_keys
 from analysis.measures.arrival_order import DUPLICATES
 from analysis.measures.run_results import RunResults, spread, written
+from analysis.measures.trial_measures import Measured
 from analysis.records import row_columns
 from analysis.records.run_directory import RunCondition
+from analysis.rendering.colours import GREY
 from analysis.reporting.answer_wording import (
     called,
     each,
@@ -18,8 +24,7 @@ from analysis.reporting.answer_wording import (
 )
 from analysis.reporting.answers import Answer, facts
 from analysis.reporting.quantities import counter
-from analysis.reporting.run_pictures import Picture
-from analysis.reporting.run_pictures import pictures as usual
+from analysis.reporting.run_graphs import graphs as usual
 from analysis.reporting.study_reports import StudyReport
 from analysis.reporting.tables import Listing, ReportQuantity
 
@@ -161,41 +166,63 @@ def _listing(
     return Listing(title, head, rows, notes)
 
 
-def pictures(results: RunResults) -> list[Picture]:
+def graphs(results: RunResults) -> list[GraphGroup]:
     """How late packets came, and then what every experiment with captures shows."""
     return [*filter(None, (_lateness(results),)), *usual(results)]
 
 
-def _lateness(results: RunResults) -> Picture | None:
-    from analysis.figures import lateness
-
-    curves = [
-        lateness.LatenessCurve(
-            measured.trial.condition.label,
-            measured.late,
-            measured.value(metric_keys.ORDER_ARRIVED) or 0.0,
-        )
-        for measured in results.first
-        if measured.late is not None and measured.late.height
-    ]
-    if not curves:
+def _lateness(results: RunResults) -> GraphGroup | None:
+    late = [one for one in results.first if one.late is not None and one.late.height]
+    if not late:
         return None
     trips = [
         trip for measured in results.first if (trip := measured.value(metric_keys.SOCKET_LEAST_RTT))
     ]
+    threshold = parameter(results, "threshold")
+    places = float(threshold) if threshold.isdigit() else None
+    wait = min(trips) / _WAIT if trips else None
     caption = (
         f"Seed {results.first[0].trial.seed}, from the captures at both ends. A curve says which"
-        " share of all packets was overtaken and came at least that late. Right of the left line a"
-        " packet can look lost to a TCP that counts duplicate ACKs; right of the right line to one"
-        " with RACK (RFC 8985), until it has learned to wait longer."
+        " share of all packets was overtaken and came at least that late. Right of the line in the"
+        " first graph a packet can look lost to a TCP that counts duplicate ACKs; right of the line"
+        " in the second to one with RACK (RFC 8985), until it has learned to wait longer."
     )
-    threshold = parameter(results, "threshold")
-    png = lateness.draw(
-        curves,
-        float(threshold) if threshold.isdigit() else None,
-        min(trips) / _WAIT if trips else None,
+    by_places = _late_by("packets", late, "extent", 1.0, places, "tcp_reordering")
+    quarter = "a quarter of the least round trip"
+    by_time = _late_by("ms", late, "extent_time", 1e-6, wait, quarter)
+    return GraphGroup("lateness", "How late packets came", caption, (by_places, by_time))
+
+
+def _late_by(
+    unit: str, late: list[Measured], column: str, scale: float, limit: float | None, words: str
+) -> Graph:
+    layers = [_late_curve(measured, column, scale, at) for at, measured in enumerate(late)]
+    most = max(float(layer.x[-1]) for layer in layers)
+    if limit is not None and limit <= most:
+        mark = SeriesLook(words, GREY, dash=True)
+        layers.append(Layer(mark, "moments", np.array([limit]), np.zeros(1)))
+    return Graph(
+        f"late_by_{unit}",
+        f"Late by at least so many {unit}",
+        "",
+        Axis(f"late by at least so many {unit}", "", log=unit == "packets" and most > _LINEAR),
+        Axis("share of packets", "%", zero=True),
+        tuple(layers),
+        over_time=False,
     )
-    return Picture("lateness.png", "How late packets came", caption, png)
+
+
+def _late_curve(measured: Measured, column: str, scale: float, number: int) -> Layer:
+    assert measured.late is not None
+    ordered = np.sort(measured.late[column].to_numpy()) * scale
+    arrived = max(measured.value(metric_keys.ORDER_ARRIVED) or 0.0, 1.0)
+    shares = 100 * np.arange(len(ordered), 0, -1) / arrived
+    label = measured.trial.condition.label
+    return Layer("share", "stairs", ordered, shares, words=label, series=number)
+
+
+_LINEAR = 300
+"""Packets up to which a linear axis shows all."""
 
 
 def answers(results: RunResults) -> tuple[Answer, ...]:
@@ -324,4 +351,4 @@ def _rack(results: RunResults, condition: RunCondition) -> str:
     )
 
 
-REPORT = StudyReport(answers=answers, listings=listings, pictures=pictures, short=SHORT)
+REPORT = StudyReport(answers=answers, listings=listings, graphs=graphs, short=SHORT)

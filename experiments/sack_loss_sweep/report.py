@@ -24,14 +24,14 @@ def statistics_files(run: RunRecord) -> Iterator[tuple[str, bytes]]:
 
 def sweep_study(sweep: SweepRecord, samples: SweepSamples) -> SweepStudy | None:
     """The study's table, graph and answers; None if the sweep varies more than the study did."""
-    from experiments.sack_loss_sweep.loss_figure import picture
+    from experiments.sack_loss_sweep.loss_figure import graphs
 
     ours, published = loss_summary.ours(sweep, samples), loss_summary.published()
     if not ours:
         return None
     return SweepStudy(
         loss_summary.summary(ours, published),
-        picture(ours, published),
+        graphs(ours, published),
         loss_summary.answers(ours, published),
     )
 

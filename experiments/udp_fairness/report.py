@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from analysis.graphs.layers import GraphGroup
 from analysis.measures import metric_keys
 from analysis.measures.run_results import RunResults, spread, written
 from analysis.records import row_columns
@@ -17,7 +18,6 @@ from analysis.reporting.answer_wording import (
 )
 from analysis.reporting.answers import Answer, facts
 from analysis.reporting.flow_tables import rates_of_flows, sharing
-from analysis.reporting.run_pictures import Picture
 from analysis.reporting.study_reports import StudyReport
 from analysis.reporting.tables import Listing, ReportQuantity
 from experiments.udp_fairness.fairness_by_queue import by_queue
@@ -91,9 +91,9 @@ def _both(results: RunResults) -> Listing:
     return Listing("UDP and TCP", ("Queue", *(column.title for column in columns)), rows, (note,))
 
 
-def pictures(results: RunResults) -> list[Picture]:
-    """What every flow got, a picture for each time."""
-    return [picture for picture in map(sharing, side_by_side(results)) if picture]
+def graphs(results: RunResults) -> list[GraphGroup]:
+    """What every flow got, a graph for each time."""
+    return [group for group in map(sharing, side_by_side(results)) if group]
 
 
 def answers(results: RunResults) -> tuple[Answer, ...]:
@@ -180,5 +180,5 @@ def _tcp(results: RunResults) -> Answer:
 
 
 REPORT = StudyReport(
-    answers=answers, listings=listings, pictures=pictures, short=SHORT, sweep_listings=by_queue
+    answers=answers, listings=listings, graphs=graphs, short=SHORT, sweep_listings=by_queue
 )

@@ -101,9 +101,7 @@ def test_wheel_drag_keys_and_double_click_move_all_graphs_together(
     inner = page.run("tcplabGraphs.range()")
     assert inner[1] - inner[0] == pytest.approx(0.6 * (zoomed[1] - zoomed[0]))
     page.run("tcplabGraphs.drawAll()")
-    linked = (
-        "board.plots.filter(plot => plot.graph.overTime).map(plot => plot.current)"
-    )
+    linked = "board.plots.filter(plot => plot.graph.overTime).map(plot => plot.current)"
     spans = page.run(f"{linked}.map(frame => [frame.left, frame.right])")
     assert spans == [inner] * len(spans)
     for _ in range(2):
@@ -143,10 +141,7 @@ def test_connection_and_direction_are_chosen(page: Page, tmp_path: Path) -> None
     )
     drawn = page.run("tcplabGraphs.counts()")
     assert drawn["time_sequence"]["data"] == -(-280_000 // MSS) + 1
-    assert (
-        len(page.run("board.plots.find(plot => plot.graph.key === 'fairness').layers"))
-        == 30
-    )
+    assert len(page.run("board.plots.find(plot => plot.graph.key === 'fairness').layers")) == 30
     assert 0 < drawn["jain"]["jain"] <= fairness.BINS
 
 
@@ -242,7 +237,9 @@ def test_lines_and_rates_are_of_all_packets_at_every_zoom(
     _open(page, tmp_path, [graphs.Capture("made", read.packets, read.connections)])
     page.run("tcplabGraphs.zoom(1.6e8, 2.4e8)")
     steps = "layer.y.slice(1).map((y, at) => y - layer.y[at])"
-    layer = "board.plots.find(plot => plot.graph.key === '{}').layers.find(each => each.name === '{}')"
+    layer = (
+        "board.plots.find(plot => plot.graph.key === '{}').layers.find(each => each.name === '{}')"
+    )
     acks = layer.format("time_sequence", "ack")
     assert page.run(f"(layer => Math.max(...{steps}))({acks})") == 2000
     goodput = layer.format("throughput", "goodput")

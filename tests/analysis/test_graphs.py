@@ -15,8 +15,6 @@ from hypothesis import strategies as st
 
 from analysis import graphs
 from analysis.agreement import tcptrace
-from analysis.figures import over_time
-from analysis.figures import time_sequence as report_figure
 from analysis.flows.both_ends import journeys
 from analysis.graphs import (
     all_graphs,
@@ -24,15 +22,14 @@ from analysis.graphs import (
     mark_rows,
     queue,
     segments_over_time,
-    tcptrace_lines,
     webpage,
     xplot_files,
 )
 from analysis.graphs.capture import CaptureDirection, all_directions
 from analysis.graphs.layers import Graph, Layer
-from analysis.graphs.looks import KINDS, LOOKS, RETRANSMITTED
+from analysis.graphs.looks import KINDS, LOOKS
 from analysis.records.socket_samples import SocketSample
-from tests.analysis import xplot
+from tests.analysis import tcptrace_lines, xplot
 from tests.analysis.made_packets import MSS, START, Made, both_ends, large, read_sample
 from topologies.errors import TcplabError
 
@@ -325,15 +322,6 @@ def test_xplot_keeps_microseconds_exactly(sender: CaptureDirection) -> None:
     first = int(sender.sent.time[5]) + START
     assert f"darrow {first // 10**9}.{first % 10**9 // 1000:06d} {sender.sent.low[5]}\n" in text
     assert text.endswith("\ngo\n")
-
-
-def test_the_reports_figures_are_drawn_without_tcptrace(sender: CaptureDirection) -> None:
-    sequence = tcptrace_lines.time_sequence(sender)
-    again = int(np.isin(sender.sent.kind, list(RETRANSMITTED)).sum())
-    assert len(sequence.resent) == again > 10
-    course = over_time.ConditionCourse("SACK", sequence, tcptrace_lines.rtts(sender), (), None)
-    assert sum(over_time.per_bin(course)) == pytest.approx(400_000 * 8 / 1000)
-    assert report_figure.draw([("SACK", sequence)], 0.5).startswith(b"\x89PNG")
 
 
 def test_pictures_are_written_in_each_format(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import polars as pl
 import pytest
 
-from analysis.figures import law_figure
-from analysis.measures.run_results import measure_all
+from analysis.measures.run_results import RunResults, measure_all
 from analysis.records.problems import Problems
 from analysis.records.run_directory import read_run
 from analysis.records.socket_samples import SocketSample
@@ -130,7 +130,7 @@ def test_a_run_without_samples_shows_nothing(
     results, report = measure_all(read_run(folder, problems), problems), report_of(study)
     verdict = report.verdict(results)
     assert verdict is not None and verdict.word == "not shown"
-    assert report.listings(results) == () and report.pictures(results) == []
+    assert report.listings(results) == () and report.graphs(results) == []
     assert report.answers(results)
 
 
@@ -151,7 +151,13 @@ def test_a_graph_is_drawn_of_few_and_of_many_dots(logarithmic: str, count: int) 
     across = [float(at) for at in range(1, count + 1)]
     lines = (LawLine("law", across, across), LawLine("other", across, across, other=True))
     graph = LawGraph(("x", "y"), lines, (across, across), logarithmic, tolerance=0.1)
-    assert law_figure.draw(graph).startswith(b"\x89PNG")
+    compared = LawComparison(LAW, (), ("", ""), graph, "what to look for")
+    (group,) = law_report(LAW, lambda _: compared).graphs(cast(RunResults, None))
+    assert group.caption == "what to look for"
+    (drawn,) = group.graphs
+    shapes = [layer.shape for layer in drawn.layers]
+    assert shapes == ["band", "line", "line", "dots"] and len(drawn.layers[-1]) == count
+    assert (drawn.x.log, drawn.y.log) == ("x" in logarithmic, "y" in logarithmic)
 
 
 def test_losses_are_percentages() -> None:

@@ -10,14 +10,12 @@ import re
 import shutil
 import subprocess
 import sys
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 from click.testing import CliRunner
-from matplotlib.image import imread
 
 from analysis.__main__ import main
 from analysis.pages.sweep.sweep_page import SweepReport, make_sweep_report
@@ -200,7 +198,5 @@ def test_terminal_and_page_show_table_graph_and_answers(tmp_path: Path) -> None:
         "From which loss on is the average rate more than 5 % below that at the least loss?" in page
     )
     assert "What retransmissions cost, without and with SACK" in page
-    drawn = imread(BytesIO((folder / "plots/rate_by_retransmission.png").read_bytes()))
-    assert drawn.shape[0] > 500
-    for color in ((0, 0x72, 0xB2), (0xD5, 0x5E, 0)):
-        assert (abs(drawn[..., :3] * 255 - color).max(axis=-1) < 2).sum() > 500
+    for graph in ("loss_linear", "loss_logarithmic"):
+        assert f'<section class="graph" id="{graph}">' in page

@@ -112,7 +112,7 @@ def test_a_udp_flow_has_its_own_sources_and_no_counters_of_tcp(tmp_path: Path) -
 def test_an_even_share_is_not_called_unfair(fair: RunReport) -> None:
     assert "The queue enforces it" in " ".join(fair.answers[1].paragraphs)
     assert "| UDP jitter (ms) | 0.217 |" in (fair.page.parent / "answers.md").read_text()
-    assert (fair.page.parent / "plots/shares_together.png").stat().st_size > 1000
+    assert 'id="shares_together"' in fair.page.read_text()
 
 
 def test_a_udp_flow_with_more_than_its_share_is_called_favoured(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_the_first_seconds_stand_beside_the_published_ones(long_path: RunReport)
         "30.7",
     )
     assert cells(early, "ours, cubic, as it was") == ("1", "10", "30", "30", "30", "30", "30", "30")
-    assert (long_path.page.parent / "plots/first_seconds.png").is_file()
+    assert 'id="first_seconds"' in long_path.page.read_text()
     assert "second 3" in " ".join(long_path.answers[2].paragraphs)
 
 

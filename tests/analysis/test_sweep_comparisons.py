@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.figures import panels, swept_axis
+from analysis.graphs import swept_places
+from analysis.pages.sweep import layout
 from analysis.records.row_columns import METRICS
 from analysis.records.sweep_folder import SweepRecord, SweptFactor
 from analysis.statistics import comparisons
@@ -40,26 +41,16 @@ def test_more_than_three_levels_are_compared_with_the_first() -> None:
 
 
 def test_axes_suit_the_swept_values() -> None:
-    assert swept_axis.swept(("10ms", "50ms", "300ms"), (0.01, 0.05, 0.3)).spacing == "linear"
-    assert swept_axis.swept(("1ms", "10ms", "1s"), (0.001, 0.01, 1.0)).spacing == "log"
-    assert swept_axis.swept(("0%", "0.1%", "10%"), (0.0, 0.001, 0.1)).spacing == "even"
-    assert swept_axis.swept(("0%", "never run"), (0.0, None)).spacing == "even"
+    assert swept_places.swept(("10ms", "50ms", "300ms"), (0.01, 0.05, 0.3)).spacing == "linear"
+    assert swept_places.swept(("1ms", "10ms", "1s"), (0.001, 0.01, 1.0)).spacing == "log"
+    assert swept_places.swept(("0%", "0.1%", "10%"), (0.0, 0.001, 0.1)).spacing == "even"
+    assert swept_places.swept(("0%", "never run"), (0.0, None)).spacing == "even"
 
 
 def test_panels_are_chosen_over_the_whole_grid() -> None:
-    assert panels.chosen(3) == [0, 1, 2]
-    assert len(panels.chosen(100)) == 12
-    assert (panels.chosen(100)[0], panels.chosen(100)[-1], panels.chosen(0)) == (0, 99, [])
-
-
-def test_every_level_looks_different() -> None:
-    for count in (2, 6, 10):
-        assert (
-            len(
-                {(look.color, look.mark) for look in panels.looks([str(at) for at in range(count)])}
-            )
-            == count
-        )
+    assert layout.chosen(3) == [0, 1, 2]
+    assert len(layout.chosen(100)) == 12
+    assert (layout.chosen(100)[0], layout.chosen(100)[-1], layout.chosen(0)) == (0, 99, [])
 
 
 def test_figures_have_the_digits_that_the_interval_supports() -> None:

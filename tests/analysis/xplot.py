@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analysis.graphs.tcptrace_lines import Lines, TimeSequence
+from tests.analysis.tcptrace_lines import Lines, TimeSequence
 
 _COLOURS = frozenset(
     {"white", "green", "red", "blue", "yellow", "purple", "orange", "magenta", "pink"}

@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Literal
 
+from analysis.figures.picture import Picture
 from analysis.measures.run_results import written
 from analysis.records.kernel_folder import (
     ComparedCase,
@@ -17,7 +18,6 @@ from analysis.records.kernel_folder import (
     read_comparison,
 )
 from analysis.rendering import page_files
-from analysis.reporting.run_pictures import Picture
 from analysis.statistics.metric_wording import probability
 from analysis.statistics.paired_tests import Paired
 from analysis.statistics.paired_wording import estimate, interval

@@ -9,13 +9,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from analysis.figures.picture import Picture
 from analysis.pages.published.imitation_table import imitation_line, profiles_csv
 from analysis.pages.published.reproduction_pictures import picture
 from analysis.pages.published.reproduction_rows import csv_text, groups, numbered, parts, reasons
 from analysis.records.problems import Problems, printable
 from analysis.records.reproduction_folder import Reproduction, read_reproduction
 from analysis.rendering import page_files
-from analysis.reporting.run_pictures import Picture
 from analysis.statistics.imitation import imitation_sentence, imitations
 from analysis.statistics.judgement import Counts, JudgedStudy, count, judge_study
 from analysis.statistics.paired_tests import FEWEST

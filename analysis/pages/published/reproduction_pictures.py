@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from analysis.figures.picture import Picture
 from analysis.pages.published.reproduction_rows import as_printed
-from analysis.reporting.run_pictures import Picture
 from analysis.statistics.judgement import Judged, JudgedStudy
 from analysis.statistics.verdict import LISTED, Ours
 
@@ -57,7 +57,7 @@ def _is_drawable(judged: Judged) -> bool:
 
 def _curves(study: JudgedStudy, with_x: Sequence[Judged], name: str) -> Picture:
     from analysis.figures import published_curves
-    from analysis.figures.swept_axis import swept
+    from analysis.graphs.swept_places import swept
 
     amounts = sorted({judged.row.x for judged in with_x if judged.row.x is not None})
     axis = swept([as_printed(repr(amount)) for amount in amounts], amounts)

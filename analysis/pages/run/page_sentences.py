@@ -8,7 +8,6 @@ from __future__ import annotations
 from analysis.measures.run_results import RunResults
 from analysis.records.evidence import Evidence
 from analysis.records.run_directory import RunRecord
-from analysis.reporting.run_pictures import Picture
 
 
 def asked(run: RunRecord) -> str:
@@ -61,7 +60,7 @@ def packets_to_see(results: RunResults) -> str:
     return f"{shown}, from the {source} of seed {seed}." if ends else ""
 
 
-def no_picture(results: RunResults) -> str:
+def no_graph(results: RunResults) -> str:
     """Why nothing is drawn."""
     if not results.measured:
         return "No graph could be drawn: nothing was measured."
@@ -97,11 +96,7 @@ def same_again(run: RunRecord) -> str:
     return f"The same seeds, kernel and image give the same {what}, byte for byte."
 
 
-def files_beside(results: RunResults, pictures: list[Picture]) -> str:
-    """Which folders with graphs and pictures the report has."""
-    graphs = any(trial.ends for trial in results.first)
-    folders = [
-        *(["Graphs for xplot are in graphs/."] if graphs else []),
-        *(["The pictures are in plots/."] if pictures else []),
-    ]
-    return " ".join(folders)
+def files_beside(results: RunResults) -> str:
+    """Which folder with graphs the report has."""
+    has_graphs = any(trial.ends for trial in results.first)
+    return "Graphs for xplot are in graphs/." if has_graphs else ""

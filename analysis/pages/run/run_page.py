@@ -1,4 +1,4 @@
-"""Writes report.html, answers.md, the plots and the graphs of a run."""
+"""Writes report.html, answers.md and the graphs of a run."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from analysis.graphs.layers import GraphGroup
+from analysis.graphs.stored_graphs import board_data
 from analysis.measures.run_results import RunResults, measure_all
 from analysis.measures.trial_measures import Measured
 from analysis.network.network_verdict import NetworkVerdict, judge_network
@@ -20,7 +22,6 @@ from analysis.records.run_directory import RunRecord, read_run
 from analysis.rendering import page_files
 from analysis.reporting.answers import Answer, in_comparison
 from analysis.reporting.repeat_command import repeat_command
-from analysis.reporting.run_pictures import Picture
 from analysis.reporting.study_reports import StudyReport, report_of
 from analysis.reporting.tables import Listing, ReportTable
 from analysis.statistics.claims import ClaimVerdict
@@ -103,13 +104,15 @@ def _files(report: RunReport) -> Iterator[tuple[str, bytes]]:
     """Names and contents one by one: the graphs of a fast flow are too big to hold twice."""
     yield from _packet_graphs(report)
     yield from report.study.extra_files(report.run)
-    pictures = report.study.pictures(report.results)
-    yield from ((f"plots/{picture.name}", picture.png) for picture in pictures)
     yield "claim.json", claim_file(report.run, report.claim)
-    context = _context(report, pictures)
+    context = _context(report, _groups(report))
     yield from (
         (name, page_files.render(name, context).encode()) for name in ("answers.md", "report.html")
     )
+
+
+def _groups(report: RunReport) -> list[GraphGroup]:
+    return report.study.graphs(report.results)
 
 
 def _packet_graphs(report: RunReport) -> Iterator[tuple[str, bytes]]:
@@ -130,7 +133,7 @@ def _page_name(trial: Measured) -> str:
     return f"graphs/seed-{trial.trial.seed}/{trial.trial.condition.name}/graphs.html"
 
 
-def _context(report: RunReport, pictures: list[Picture]) -> dict[str, Any]:
+def _context(report: RunReport, groups: list[GraphGroup]) -> dict[str, Any]:
     run = report.run
     manifest = run.manifest
     return {
@@ -144,7 +147,8 @@ def _context(report: RunReport, pictures: list[Picture]) -> dict[str, Any]:
         "first_lines": first_lines(run, report.claim),
         "verdict": report.claim.word.replace(" ", "-") if report.claim else "undeclared",
         "network": report.network,
-        "pictures": pictures,
+        "groups": groups,
+        "graphs": board_data(groups),
         "claim": manifest.claim or run.spec.claim,
         "identity": manifest.id or run.path.name,
         "diagram": run.spec.topology.diagram,
@@ -161,13 +165,13 @@ def _context(report: RunReport, pictures: list[Picture]) -> dict[str, Any]:
             for trial in report.results.first
             if trial.ends
         ],
-        "says": _sentences(report, pictures),
+        "says": _sentences(report),
         "comparison": _comparison(report.results),
         "labels": [condition.label for condition in run.conditions],
     }
 
 
-def _sentences(report: RunReport, pictures: list[Picture]) -> dict[str, Any]:
+def _sentences(report: RunReport) -> dict[str, Any]:
     """Those that hold for some runs only, by the names of the functions that make them."""
     run, results = report.run, report.results
     return {
@@ -176,10 +180,10 @@ def _sentences(report: RunReport, pictures: list[Picture]) -> dict[str, Any]:
         "kind_of_link": page_sentences.kind_of_link(report.evidence),
         "of_an_old_kernel": page_sentences.of_an_old_kernel(report.evidence),
         "packets_to_see": page_sentences.packets_to_see(results),
-        "no_picture": page_sentences.no_picture(results),
+        "no_graph": page_sentences.no_graph(results),
         "how_figures_are_written": page_sentences.how_figures_are_written(run),
         "same_again": page_sentences.same_again(run),
-        "files_beside": page_sentences.files_beside(results, pictures),
+        "files_beside": page_sentences.files_beside(results),
     }
 
 

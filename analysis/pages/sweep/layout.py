@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from analysis.figures.panels import LevelLook, chosen, looks
+import numpy as np
+
 from analysis.records.sweep_folder import SweepRecord, SweptFactor
 from analysis.statistics.sweep_samples import Place
 
@@ -39,12 +40,12 @@ class Layout:
         """The cell at `levels`; factors that are not named have one value only."""
         return tuple(levels.get(axis, 0) for axis in range(len(self.sweep.factors)))
 
-    def lines(self, levels: Levels) -> list[tuple[LevelLook, Levels]]:
-        """What one panel tells apart by colour: how each is drawn, and where it is."""
+    def lines(self, levels: Levels) -> list[tuple[str, Levels]]:
+        """What one panel tells apart by colour: what each is called, and where it is."""
         if self.series is None:
-            return [(looks([""])[0], levels)]
-        drawn = looks(self.sweep.factors[self.series].values)
-        return [(look, levels | {self.series: level}) for level, look in enumerate(drawn)]
+            return [("", levels)]
+        names = self.sweep.factors[self.series].values
+        return [(name, levels | {self.series: level}) for level, name in enumerate(names)]
 
     @property
     def compared(self) -> str:
@@ -127,6 +128,16 @@ def _finest_quantity(sweep: SweepRecord, axes: Sequence[int]) -> int | None:
 def _quantity_or_first(sweep: SweepRecord, axes: Sequence[int]) -> int:
     quantity = _finest_quantity(sweep, axes)
     return axes[0] if quantity is None else quantity
+
+
+MOST_PANELS = 12
+
+
+def chosen(count: int, most: int = MOST_PANELS) -> list[int]:
+    """Up to `most` of `count` places, evenly spread with both ends."""
+    if not count:
+        return []
+    return sorted({round(at) for at in np.linspace(0, count - 1, min(count, most))})
 
 
 def axis_name(factor: SweptFactor) -> str:

@@ -6,36 +6,53 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analysis.figures import heat_map
+from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer
+from analysis.graphs.looks import SeriesLook
+from analysis.graphs.plain_layers import spans_decades
 from analysis.pages.sweep import layout
 from analysis.pages.sweep.layout import Layout, Levels
-from analysis.records.sweep_folder import SweepRecord
-from analysis.reporting.run_pictures import Picture
+from analysis.records.sweep_folder import SweepRecord, SweptFactor
 from analysis.statistics.comparisons import LevelComparison
 from analysis.statistics.metric_wording import labelled
 from analysis.statistics.paired_tests import Numbers
 from analysis.statistics.paired_wording import UNSHOWN
 from analysis.statistics.sweep_samples import SweepSamples
 
+_ROW = 34
+"""Pixels of a row of cells."""
+_RATIO = 3.0
+"""The ratio from which on, up or down, a cell has the scale's last colour; or the greatest."""
 
-def map_of_medians(sweep: SweepRecord, samples: SweepSamples) -> Picture | None:
+
+def map_of_medians(sweep: SweepRecord, samples: SweepSamples) -> GraphGroup | None:
     """None where there are no two factors beside the compared one."""
     shape = layout.for_maps(sweep)
     if shape is None:
         return None
-    drawn = [
-        heat_map.MapPanel(shape.title(levels), _plane(shape, samples.median, levels))
-        for levels in shape.panels
-    ]
-    png = heat_map.draw_medians(drawn, _sides(shape), labelled(sweep.metric, samples.unit))
-    caption = (
-        "The median over the seeds. White: no run. All panels have one colour"
-        f" scale.{shape.left_out}"
+    known = samples.median[np.isfinite(samples.median)]
+    tints = _amounts(samples.median, known)
+    value = labelled(sweep.metric, samples.unit)
+    look = SeriesLook(value, "#000000", tints="amount")
+    drawn = tuple(
+        _map(f"medians_{number}", shape.title(levels), shape, levels, (look, samples.median, tints))
+        for number, levels in enumerate(shape.panels)
     )
-    return Picture("medians.png", f"{sweep.metric.title}: the medians", caption, png)
+    caption = (
+        f"The median over the seeds of {value}: dark is {known.min():,.4g}, bright is"
+        f" {known.max():,.4g}. Empty: no run. All panels have one colour scale.{shape.left_out}"
+    )
+    return GraphGroup("medians", f"{sweep.metric.title}: the medians", caption, drawn)
 
 
-def map_of_ratios(sweep: SweepRecord, comparisons: Sequence[LevelComparison]) -> Picture | None:
+def _amounts(values: Numbers, known: Numbers) -> Numbers:
+    """From 0 for the least to 1 for the greatest, by logarithms over decades."""
+    scaled = np.log10 if spans_decades(known.tolist()) else np.asarray
+    low, high = float(scaled(known.min())), float(scaled(known.max()))
+    tints: Numbers = (scaled(values) - low) / ((high - low) or 1.0)
+    return tints
+
+
+def map_of_ratios(sweep: SweepRecord, comparisons: Sequence[LevelComparison]) -> GraphGroup | None:
     """None where no difference to the baseline is shown, or where there are no ratios."""
     shape, axis = layout.for_maps(sweep), sweep.compare
     against = [
@@ -45,22 +62,30 @@ def map_of_ratios(sweep: SweepRecord, comparisons: Sequence[LevelComparison]) ->
         return None
     ratios, unshown = _by_level(sweep, axis, against)
     baseline = sweep.factors[axis].values[0]
+    furthest = min(_RATIO, max(1.01, _furthest(ratios)))
+    tints = np.where(unshown > 0, -1.0, 0.5 + np.log(ratios) / np.log(furthest) / 2)
+    look = SeriesLook(f"ratio to {baseline}", "#000000", tints="ratio")
     panels = [levels for levels in shape.panels if levels[axis] > 0]
-    drawn = [
-        heat_map.MapPanel(
+    drawn = tuple(
+        _map(
+            f"ratios_{number}",
             _against(shape, axis, levels),
-            _plane(shape, ratios, levels),
-            _plane(shape, unshown, levels) > 0,
+            shape,
+            levels,
+            (look, ratios, tints),
         )
-        for levels in panels
-    ]
-    png = heat_map.draw_ratios(drawn, _sides(shape), f"ratio to {baseline}")
-    caption = (
-        f"The median over the seeds of the ratio to {baseline}: red is more, blue is less. Grey"
-        " hatching: not shown to differ after Holm's correction. White: no ratio, because a value"
-        f" is zero or missing.{shape.left_out}"
+        for number, levels in enumerate(panels)
     )
-    return Picture("ratios.png", f"{sweep.metric.title} against {baseline}", caption, png)
+    caption = (
+        f"The median over the seeds of the ratio to {baseline}: red is more, blue is less, up to"
+        f" {furthest:.3g} times and beyond. Grey and struck through: not shown to differ after"
+        f" Holm's correction. Empty: no ratio, because a value is zero or missing.{shape.left_out}"
+    )
+    return GraphGroup("ratios", f"{sweep.metric.title} against {baseline}", caption, drawn)
+
+
+def _furthest(ratios: Numbers) -> float:
+    return float(np.exp(np.nanmax(np.abs(np.log(ratios)))))
 
 
 def _against(shape: Layout, axis: int, levels: Levels) -> str:
@@ -95,19 +120,45 @@ def _by_level(
     return ratios, unshown
 
 
+def _map(
+    key: str,
+    title: str,
+    shape: Layout,
+    levels: Levels,
+    cells: tuple[SeriesLook, Numbers, Numbers],
+) -> Graph:
+    """One panel: the factor `across` has the columns, `series` the rows."""
+    assert shape.across is not None and shape.series is not None
+    look, values, tints = cells
+    plane, shades = _plane(shape, values, levels), _plane(shape, tints, levels)
+    rows, columns = np.nonzero(np.isfinite(plane) & np.isfinite(shades))
+    order = np.argsort(columns, kind="stable")
+    rows, columns = rows[order], columns[order]
+    layer = Layer(
+        look,
+        "cells",
+        columns.astype(float),
+        rows.astype(float),
+        fields={look.words: plane[rows, columns]},
+        tint=shades[rows, columns],
+    )
+    across, beside = shape.sweep.factors[shape.across], shape.sweep.factors[shape.series]
+    height = 58 + max(3, len(beside.values)) * _ROW
+    return Graph(
+        key, title, "", _names(across), _names(beside), (layer,), over_time=False, height=height
+    )
+
+
+def _names(factor: SweptFactor) -> Axis:
+    ticks = tuple((float(at), name) for at, name in enumerate(factor.values))
+    return Axis(layout.axis_name(factor), "", ticks=ticks, range=(-0.5, len(ticks) - 0.5))
+
+
 def _plane(shape: Layout, cells: Numbers, levels: Levels) -> Numbers:
-    """The rows and columns of one panel, rows from the top: a quantity grows upwards."""
+    """The rows and columns of one panel."""
     assert shape.across is not None and shape.series is not None
     free = (shape.across, shape.series)
     plane: Numbers = cells[
         tuple(slice(None) if axis in free else levels.get(axis, 0) for axis in range(cells.ndim))
     ]
-    by_row = plane.T if shape.series > shape.across else plane
-    return by_row[::-1] if shape.sweep.factors[shape.series].is_quantity else by_row
-
-
-def _sides(shape: Layout) -> heat_map.MapAxes:
-    assert shape.across is not None and shape.series is not None
-    across, rows = shape.sweep.factors[shape.across], shape.sweep.factors[shape.series]
-    names = rows.values[::-1] if rows.is_quantity else rows.values
-    return heat_map.MapAxes(across.values, names, layout.axis_name(across), layout.axis_name(rows))
+    return plane.T if shape.series > shape.across else plane

@@ -1,4 +1,4 @@
-"""Writes sweep.html, comparisons.csv and the plots of a sweep."""
+"""Writes sweep.html and comparisons.csv of a sweep."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from analysis.graphs.layers import GraphGroup
+from analysis.graphs.stored_graphs import board_data
 from analysis.pages.published.published_table import PublishedNumbers
 from analysis.pages.sweep import cells
-from analysis.pages.sweep.sweep_pictures import pictures
+from analysis.pages.sweep.sweep_graphs import graphs
 from analysis.records.problems import Problems, printable
 from analysis.records.published_row import checked_row
 from analysis.records.sweep_folder import SweepRecord, read_sweep
 from analysis.rendering import page_files
-from analysis.reporting.run_pictures import Picture
 from analysis.reporting.study_reports import report_of
 from analysis.reporting.sweep_summary import SweepStudy
 from analysis.reporting.swept_runs import sweep_listings
@@ -123,16 +124,15 @@ def _published(sweep: SweepRecord, problems: Problems) -> PublishedNumbers:
 
 
 def _files(report: SweepReport) -> Iterator[tuple[str, bytes]]:
-    drawn = pictures(report.sweep, report.samples, report.comparisons)
+    drawn = graphs(report.sweep, report.samples, report.comparisons)
     if report.study:
-        drawn.insert(0, report.study.picture)
+        drawn.insert(0, report.study.graphs)
         yield "summary.csv", report.study.summary.csv.encode()
-    yield from ((f"plots/{picture.name}", picture.png) for picture in drawn)
     yield "comparisons.csv", csv_text(report.comparisons, report.sweep, report.samples).encode()
     yield "sweep.html", page_files.render("sweep.html", _context(report, drawn)).encode()
 
 
-def _context(report: SweepReport, drawn: list[Picture]) -> dict[str, Any]:
+def _context(report: SweepReport, drawn: list[GraphGroup]) -> dict[str, Any]:
     sweep, facts = report.sweep, report.sweep.facts
     kept = report.comparisons[:MOST_ROWS]
     return {
@@ -142,7 +142,8 @@ def _context(report: SweepReport, drawn: list[Picture]) -> dict[str, Any]:
         "metric": sweep.metric,
         "published": report.published,
         "headline": report.headline,
-        "pictures": drawn,
+        "groups": drawn,
+        "graphs": board_data(drawn),
         "title": report.title,
         "identity": facts.id or sweep.path.name,
         "claim": facts.claim,

@@ -13,7 +13,8 @@
 // are looks by name, `series` the colours of numbered series, `columns` a ColumnStore, `narrowest`
 // the closest zoom, `onPick(mark, plot)` a click or Enter on a mark; mark is {layer, at, x, y}.
 //
-//   graph  {key, title, caption, x, y, layers, overTime, height, heading}; key is the section's id
+//   graph  {key, title, caption, x, y, layers, overTime, height, heading}; key is the section's id.
+//          If the page has <section id=key> with a <div class="plot">, the graph is drawn there
 //   axis   {label, unit, scale, ticks: [[value, name], ...], zero, log, range: [low, high]};
 //          a value times scale is in unit ("B" and "bit/s" get k, M, G); only unit and label needed
 //   layer  {shape, x, y, top, end, tint, look, series, words, fields: [[name, values], ...], notes}
@@ -71,9 +72,10 @@ class PlotBoard {
   async show(graphs, span) {
     const turn = (this.turn += 1);
     this.watcher.disconnect();
-    this.container.replaceChildren();
+    for (const plot of this.plots) plot.section.remove();
     this.plots = graphs.map((graph) => new Plot(graph, this.looks, this.series));
-    this.container.append(...this.plots.map((plot) => plot.section));
+    const fresh = this.plots.map((plot) => plot.section).filter((section) => !section.isConnected);
+    this.container.append(...fresh);
     this.span = new SharedRange(...(span || [0, 1]), this.narrowest);
     this.span.onChange = () => this.toAddress();
     for (const plot of this.plots) {

@@ -74,21 +74,26 @@ class Plot {
     for (const layer of this.layers) layer.hidden = hidden.has(layer.words);
   }
 
+  // The canvas stands in the page's own section of that id if there is one, else in a new one.
   build() {
     const { key, title, caption } = this.graph;
-    this.section = element("section", { id: key, className: "graph" });
-    this.heading = element(this.graph.heading || "h2", { textContent: title });
-    this.box = element("div", { className: "plot" });
+    const made = document.getElementById(key);
+    this.section = made || element("section", { id: key, className: "graph" });
+    this.box = made ? made.querySelector(".plot") : element("div", { className: "plot" });
     this.canvas = element("canvas", { tabIndex: 0 });
-    this.canvas.setAttribute("aria-label", `${title}. ${caption}`);
+    this.canvas.setAttribute("aria-label", [title, caption].filter(Boolean).join(". "));
     this.canvas.setAttribute("role", "img");
     this.cursor = element("div", { className: "cursor", hidden: true });
     this.ring = element("div", { className: "ring", hidden: true });
     this.box.append(this.canvas, this.cursor, this.ring);
     this.finest = element("p", { className: "small finest", hidden: true });
-    const words = element("p", { className: "small", textContent: caption });
     this.legend = legend(this);
-    this.section.append(this.heading, this.box, this.legend, words, this.finest, downloads(this));
+    if (!made) {
+      this.section.append(element(this.graph.heading || "h2", { textContent: title }), this.box);
+    }
+    this.section.append(this.legend);
+    if (!made) this.section.append(element("p", { className: "small", textContent: caption }));
+    this.section.append(this.finest, downloads(this));
   }
 
   // Other layers in the same graph, as a live page has them; a zoom stays as it is.
@@ -162,7 +167,8 @@ class Plot {
 
   fitted(left, right) {
     const axis = this.graph.y;
-    if (axis.range) return axis.range;
+    const isFixed = !this.graph.overTime || (axis.ticks || []).length || this.span.isWhole;
+    if (axis.range && isFixed) return axis.range;
     const extents = (layers) =>
       layers
         .filter((layer) => !layer.hidden)
@@ -238,13 +244,14 @@ class Plot {
 }
 
 const PLAIN_LOOK = { words: "", colour: "#0072B2", mark: "", letter: "", fit: true, width: 1.5 };
-// Beyond as many series as there are colours, the same again with another dash.
-const DASHES = [null, [7, 4], [2, 3], [9, 3, 2, 3]];
+// Series differ in dash too, for eyes and paper without colours; a look that is dashed is dotted.
+const DASHES = [null, [9, 4], [4, 3], [9, 3, 2, 3]];
+const DOTTED = [2, 3];
 
 function withLook(layer, looks, series, at) {
   const look = { ...PLAIN_LOOK, ...(typeof layer.look === "object" ? layer.look : looks[layer.look]) };
   const number = layer.series ?? (layer.look === "connection" ? at : null);
-  const turn = number === null ? 0 : Math.floor(number / series.length);
+  const isAlone = number === null || layer.shape === "bars";
   return {
     ...layer,
     look,
@@ -252,7 +259,7 @@ function withLook(layer, looks, series, at) {
     words: layer.words || look.words,
     hidden: false,
     colour: number === null ? look.colour : series[number % series.length],
-    dash: look.dash ? [5, 4] : DASHES[turn % DASHES.length],
+    dash: look.dash ? DOTTED : isAlone ? null : DASHES[number % DASHES.length],
   };
 }
 

@@ -1,4 +1,4 @@
-"""A direction as the lines that tcptrace draws, so that analysis.figures does without tcptrace."""
+"""A direction as the lines that tcptrace draws, to hold them against tcptrace's own."""
 
 from __future__ import annotations
 

@@ -1,0 +1,268 @@
+"""Which graphs a report has, from what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+
+import numpy as np
+
+from analysis.graphs import rtt, segments_over_time, throughput
+from analysis.graphs.capture import CaptureDirection, Numbers
+from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer, alone, graph
+from analysis.graphs.looks import RETRANSMITTED, SeriesLook
+from analysis.graphs.plain_layers import DOT, RATE, bars, level, named
+from analysis.measures import metric_keys
+from analysis.measures.run_results import RunResults
+from analysis.measures.trial_measures import PAUSE, Measured
+from analysis.records.socket_samples import SocketSample
+from analysis.rendering.colours import BLUE, ORANGE
+from analysis.reporting import packet_graphs
+
+PAUSED = SeriesLook(f"no data was sent for {PAUSE:g} s or more", ORANGE, fit=False, faint=True)
+TRIP = SeriesLook("", BLUE, "circle")
+THRESHOLD = SeriesLook("", BLUE, dash=True, fit=False)
+SEGMENTS = Axis("segments", "", zero=True)
+_BYTE_RATE = 1 / 8e6
+"""Bytes in a ns of one kbit/s."""
+_IN_SIGHT = 5
+"""The link's rate is drawn up to so many times the fastest second.
+
+Beyond, it would leave nothing else to see.
+"""
+
+
+def graphs(results: RunResults) -> list[GraphGroup]:
+    """The graphs of the first seed and, if there are several seeds, one of all."""
+    courses = [DrawnCourse(trial, packet_graphs.sent(trial)) for trial in results.first]
+    link = results.link_rate
+    drawn = (
+        _time_sequences(courses),
+        _throughput(courses, link),
+        _round_trips(courses),
+        _windows(courses),
+        repetitions(results),
+    )
+    return [group for group in drawn if group]
+
+
+@dataclass(frozen=True)
+class DrawnCourse:
+    """The first flow of a trial over time: what its sender's capture has, if there is one."""
+
+    trial: Measured
+    sent: CaptureDirection | None
+
+    @property
+    def label(self) -> str:
+        return self.trial.trial.condition.label
+
+    @property
+    def seed(self) -> int:
+        return self.trial.trial.seed
+
+    @property
+    def samples(self) -> Sequence[SocketSample]:
+        return self.trial.samples
+
+    @property
+    def times(self) -> Numbers:
+        """The samples' times in ns since the first packet, or sample."""
+        start = self.sent.start if self.sent else round(1e9 * self.samples[0].time)
+        return np.array([round(1e9 * sample.time) - start for sample in self.samples])
+
+    def sampled(self, look: str | SeriesLook, values: Numbers, series: int, words: str) -> Layer:
+        return Layer(look, "stairs", self.times, values, words=words, series=series)
+
+
+def _time_sequences(courses: Sequence[DrawnCourse]) -> GraphGroup | None:
+    shown = [_time_sequence(course) for course in courses]
+    drawn = [one for one in shown if one]
+    if not drawn:
+        return None
+    caption = (
+        f"Seed {courses[0].seed}, at the sender. Steeper is faster; flat is waiting. Each mark is"
+        " one segment at the bytes that it carries. The ACK line steps up: what lies below it has"
+        " arrived. Letters are those of tcptrace -S."
+    )
+    return GraphGroup("time_sequence", "What was sent, and when", caption, _alike(drawn))
+
+
+def _alike(drawn: Sequence[Graph]) -> tuple[Graph, ...]:
+    """The graphs with one height, so that steepness can be compared."""
+    most = max(float(layer.y.max()) for one in drawn for layer in one.layers if layer.look == "ack")
+    return tuple(replace(one, y=replace(one.y, range=(0.0, 1.1 * most))) for one in drawn)
+
+
+def _time_sequence(course: DrawnCourse) -> Graph | None:
+    way = course.sent
+    if way is None or not len(way.sent.time):
+        return None
+    plain = segments_over_time.draw(way)
+    ended = float(way.answers.time.max(initial=0)) / 1e9
+    arrived = float(way.answers.highest.max(initial=0)) / 1000
+    again = int(np.isin(way.sent.kind, list(RETRANSMITTED)).sum())
+    title = f"{course.label}: {arrived:,.0f} kB in {ended:.1f} s; {again} retransmissions"
+    return replace(
+        plain,
+        key=f"time_sequence_{course.trial.trial.condition.name}",
+        title=title,
+        caption="",
+        layers=(*_pauses(way), *plain.layers),
+        height=360,
+    )
+
+
+def _pauses(way: CaptureDirection) -> list[Layer]:
+    """From when to when the sender sent no data, as boxes as high as the graph."""
+    times = np.sort(way.sent.time)
+    (before,) = np.nonzero(np.diff(times) >= PAUSE * 1e9)
+    if not len(before):
+        return []
+    low, top = np.zeros(len(before)), np.full(len(before), float(way.sent.high.max()))
+    return [Layer(PAUSED, "boxes", times[before], low, top, times[before + 1])]
+
+
+def _throughput(courses: Sequence[DrawnCourse], link: float | None) -> GraphGroup | None:
+    layers = [layer for at, course in enumerate(courses) for layer in _goodput(course, at)]
+    if not layers:
+        return None
+    fastest = max(map(_fastest_second, layers))
+    captured = any(course.sent for course in courses)
+    words = [
+        f"Seed {courses[0].seed}, at the sender. Counted are newly acknowledged bytes, from"
+        f" {'the capture' if captured else 'samples of the socket, ten a second or fewer'}, over"
+        " equal times that become shorter as you zoom in."
+    ]
+    if link and fastest < link < _IN_SIGHT * fastest:
+        layers.append(level(link * _BYTE_RATE, "the link's rate"))
+    elif link and fastest >= link:
+        layers.append(level(link * _BYTE_RATE, "the link's rate"))
+        words.append(
+            "A rate can stand above the link's for a moment, though the link never carried more:"
+            " an ACK that fills a gap acknowledges at once all that had arrived behind the gap."
+        )
+    drawn = graph("throughput", "Throughput", " ".join(words), throughput.RATE, *layers)
+    return alone(drawn)
+
+
+def _goodput(course: DrawnCourse, series: int) -> list[Layer]:
+    if course.sent and len(course.sent.answers.time) > 1:
+        layer = throughput.goodput(course.sent, "goodput", course.label)
+        return [replace(layer, series=series)]
+    if len(course.samples) < 2:
+        return []
+    acked = np.array([sample.bytes_acked for sample in course.samples])
+    return [Layer("goodput", "rate", course.times, acked, words=course.label, series=series)]
+
+
+def _fastest_second(layer: Layer) -> float:
+    """The most that a second had, in kbit/s."""
+    seconds = np.arange(0, float(layer.x[-1]) + 1e9, 1e9)
+    at = np.searchsorted(layer.x, seconds, side="right") - 1
+    sums = np.where(at < 0, 0, layer.y[np.maximum(at, 0)]).astype(float)
+    return float(np.diff(sums).max(initial=0.0)) * 8 / 1000
+
+
+def _round_trips(courses: Sequence[DrawnCourse]) -> GraphGroup | None:
+    layers, sources = list[Layer](), set[str]()
+    for at, course in enumerate(courses):
+        layer, source = _trips(course, at)
+        if layer is not None and len(layer):
+            layers.append(layer)
+            sources.add(source)
+    if not layers:
+        return None
+    caption = f"Seed {courses[0].seed}, at the sender. " + " ".join(sorted(sources))
+    return alone(graph("round_trips", "Round-trip time", caption, rtt.RTT, *layers))
+
+
+def _trips(course: DrawnCourse, series: int) -> tuple[Layer | None, str]:
+    """Single round trips from the capture, or else the socket's smoothed one."""
+    if course.sent and (course.sent.answers.rtt >= 0).any():
+        some = course.sent.answers.rtt >= 0
+        times, trips = course.sent.answers.time[some], course.sent.answers.rtt[some]
+        layer = Layer(TRIP, "dots", times, trips, words=course.label, series=series)
+        return layer, (
+            "Each dot is the round trip of one segment that was sent once, from the capture"
+            " (RFC 6298, section 3)."
+        )
+    if not course.samples:
+        return None, ""
+    smoothed = np.array([round(1e9 * sample.rtt) for sample in course.samples])
+    known = smoothed > 0
+    words = f"{course.label}, smoothed"
+    layer = Layer(TRIP, "stairs", course.times[known], smoothed[known], words=words, series=series)
+    return layer, "The line is the round trip that the socket had smoothed, as ss -ti shows it."
+
+
+def _windows(courses: Sequence[DrawnCourse]) -> GraphGroup | None:
+    layers = [layer for at, course in enumerate(courses) for layer in _window(course, at)]
+    if not layers:
+        return None
+    caption = (
+        f"Seed {courses[0].seed}, at the sender. The congestion window and, as dots, the slow-start"
+        " threshold of its socket, sampled like ss -ti; before the first loss there is none."
+    )
+    return alone(graph("windows", "Congestion window", caption, SEGMENTS, *layers))
+
+
+def _window(course: DrawnCourse, series: int) -> list[Layer]:
+    if not course.samples:
+        return []
+    window = np.array([sample.cwnd for sample in course.samples])
+    layer = course.sampled("cwnd", window, series, f"{course.label}: window")
+    limits = [(at, s.ssthresh) for at, s in enumerate(course.samples) if s.ssthresh is not None]
+    if not limits:
+        return [layer]
+    times = course.times[[at for at, _ in limits]]
+    values = np.array([value for _, value in limits], dtype=float)
+    words = f"{course.label}: slow-start threshold"
+    return [layer, Layer(THRESHOLD, "stairs", times, values, words=words, series=series)]
+
+
+def repetitions(results: RunResults) -> GraphGroup | None:
+    """What every seed gave under every condition; None for one seed."""
+    compared = (
+        ("Throughput", RATE, metric_keys.SERVER_RATE),
+        (
+            "Time-outs",
+            Axis("TcpExtTCPTimeouts", "", zero=True),
+            metric_keys.counter("TcpExtTCPTimeouts"),
+        ),
+    )
+    drawn = [
+        _repeated(results, title, axis, results.pairs(key, results.run.conditions))
+        for title, axis, key in compared
+    ]
+    kept = tuple(one for one in drawn if one)
+    caption = "A line joins what the conditions gave under one seed. The thick mark is the median."
+    return GraphGroup("repetitions", "All repetitions", caption, kept) if kept else None
+
+
+def _repeated(
+    results: RunResults, title: str, axis: Axis, pairs: Sequence[Sequence[float]]
+) -> Graph | None:
+    if len(pairs) < 2:
+        return None
+    values, labels = np.array(pairs), [condition.label for condition in results.run.conditions]
+    count, places = values.shape
+    at = np.repeat(np.arange(places), count).astype(float)
+    across = values.T.ravel()
+    joined = Layer(
+        replace(DOT, width=1),
+        "bars",
+        at[: (places - 1) * count],
+        across[: (places - 1) * count],
+        across[count:],
+        at[count:],
+        words="one seed",
+    )
+    middles = bars(range(places), [median(column) for column in values.T], 0.14, "median")
+    layers = [joined, Layer(DOT, "dots", at, across, words="one seed"), middles]
+    if places == 1:
+        layers = layers[1:]
+    key = f"repetitions_{title.lower()}"
+    heading = f"{title}, {count} repetitions"
+    return Graph(key, heading, "", named("", labels), axis, tuple(layers), over_time=False)
