@@ -52,11 +52,17 @@ class LabPreview:
         ]
 
 
-def preview(lab: LabSpec, variants: int, out: Path, course: Course = SELF_STUDY) -> Path:
+def preview(
+    lab: LabSpec,
+    variants: int,
+    out: Path,
+    course: Course = SELF_STUDY,
+    workers: int | None = None,
+) -> Path:
     """Run that many variants and write the page; returns it. Raises TcplabError if a run fails."""
     drawn = [variant(course, lab, f"student{number}") for number in range(1, variants + 1)]
     begun = time.monotonic()
-    carried = carry_out(lab, drawn, out)
+    carried = carry_out(lab, drawn, out, workers)
     keys = [runs.key(lab) for runs in carried]
     found = LabPreview(lab, carried, keys, time.monotonic() - begun)
     text = "\n".join(_page(found))
