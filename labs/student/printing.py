@@ -1,4 +1,4 @@
-"""`tcplab lab print`: the handout as PDF, by WeasyPrint, which is installed only where it is wanted.
+"""`tcplab lab print`: the handout as PDF by WeasyPrint, which is installed only where it is wanted.
 
 It takes the page that `lab start` writes, so that paper and screen have one source.
 """
