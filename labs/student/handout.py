@@ -111,7 +111,8 @@ def _flows(flows: tuple[Flow, ...], words: Mapping[str, Any]) -> Iterator[str]:
     for flow in shown:
         kind = "udp" if flow.rate else "data" if flow.amount else "tcp"
         what = flow.rate or flow.amount or flow.duration
-        yield words[kind].format(flow.sender, flow.receiver, what, flow.name, flow.port)
+        own = words["own"].format(flow.congestion_control) if flow.congestion_control else ""
+        yield words[kind].format(flow.sender, flow.receiver, what, flow.name, flow.port) + own
     if len(shown) < len(flows):
         yield words["more"].format(len(flows) - len(shown))
 
