@@ -14,6 +14,8 @@ from labs.instructor.evenness import TRIES, unevenness
 from labs.instructor.kinds_of_students import KINDS_OF_STUDENTS
 from labs.instructor.lint import lint
 from labs.instructor.preview import LabPreview
+from labs.instructor.working_time import WORDS_A_MINUTE, working_time
+from labs.student.handout import handout_text
 from labs.student.starting import handout_files
 from labs.templates.rendering import markdown_page
 
@@ -91,12 +93,21 @@ def _facts(found: LabPreview) -> Iterator[str]:
         by_kind["reading" if question.is_reading else question.kind] += question.points
     listed = ", ".join(f"{kind} {points}" for kind, points in by_kind.most_common())
     yield f"* The claim holds in {sum(found.shown)} of {len(found.carried)} variants."
-    yield f"* Level {lab.level}, about {lab.minutes} minutes for a student."
+    yield f"* Level {lab.level}; {lab.minutes} minutes are stated. {_computed(found)}"
     yield f"* Where the {lab.points} points go: {listed}."
     yield f"* All runs together took {found.seconds:.0f} s here; what was known is not run again."
     students = [runs.variant.student for runs in found.carried[:_HANDOUTS]]
     links = ", ".join(f"[{name}]({name}/handout.html)" for name in students)
     yield f"* Handouts: {links}."
+
+
+def _computed(found: LabPreview) -> str:
+    """How long a student works, as it is computed."""
+    time = working_time(found.lab, handout_text(found.lab, found.carried[0].variant))
+    return (
+        f"Computed are {time.total:.0f}: {time.reading:.0f} of reading, at {WORDS_A_MINUTE} words a"
+        f" minute, and {time.questions:.0f} for the questions, by their kinds and points."
+    )
 
 
 def _spread(question: Question, keys: Sequence[Key]) -> str:

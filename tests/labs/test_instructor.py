@@ -14,6 +14,7 @@ from labs.definition.lab_spec import LabSpec
 from labs.instructor import scaffold
 from labs.instructor.lint import lint
 from labs.instructor.readability import HARDEST, lix
+from labs.instructor.working_time import working_time
 from topologies.errors import UsageError
 
 LANGUAGES = [
@@ -65,6 +66,14 @@ def test_hard_prose_has_a_higher_number() -> None:
         " interdepartmental reorganisation necessitates unprecedented coordination."
     )
     assert lix(plain) < 20 < HARDEST < lix(hard)
+
+
+def test_minutes_are_those_of_words_and_points(sack: LabSpec) -> None:
+    time = working_time(sack, "word " * 400)
+    assert time.reading == 2 and time.questions == 66.5
+    assert not time.is_far_from(sack.minutes) and time.is_far_from(120)
+    findings = [each.text for each in lint(replace(sack, minutes=200))]
+    assert any(text.startswith("200 are stated") for text in findings)
 
 
 def test_a_new_lab_is_a_whole_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
