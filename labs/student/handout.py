@@ -86,8 +86,13 @@ def _settings(run: LabRun, variant: Variant, words: Mapping[str, Any]) -> Iterat
         if name == "module":
             continue
         own = meanings.get(name, "")
-        meaning = words.get("meanings", {}).get(name) or own[:1].lower() + own[1:]
+        meaning = words.get("meanings", {}).get(name) or _inside_a_sentence(own)
         yield {"name": name, "value": value, "meaning": meaning}
+
+
+def _inside_a_sentence(words: str) -> str:
+    """Without a capital at its beginning, unless it is an abbreviation such as TCP."""
+    return words if words[1:2].isupper() else words[:1].lower() + words[1:]
 
 
 def _network(lab: LabSpec, run: LabRun, variant: Variant) -> dict[str, Any]:
@@ -95,12 +100,12 @@ def _network(lab: LabSpec, run: LabRun, variant: Variant) -> dict[str, Any]:
     with TemporaryDirectory() as folder:
         own = examples_of(lab, example_module(Path(folder)))
         spec = combination_of(run, variant, own).spec
-    first = spec.flows[0]
+    first, network, words = spec.flows[0], spec.topology, _words(lab.language)
     return {
         "conditions": spec.conditions,
-        "flows": list(_flows(spec.flows, _words(lab.language))),
-        "diagram": spec.topology.diagram,
-        "round_trip": str(spec.topology.round_trip(first.sender, first.receiver)),
+        "flows": list(_flows(spec.flows, words)),
+        "diagram": words.get("diagrams", {}).get(network.name, network.diagram).strip("\n"),
+        "round_trip": str(network.round_trip(first.sender, first.receiver)),
         "captures": spec.captures,
     }
 
