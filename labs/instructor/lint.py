@@ -24,6 +24,7 @@ from labs.student.handout import handout_text
 
 _SOURCES: dict[ValueSource, str] = {
     "iperf": r"\.(?:server|client)\.txt",
+    "datagrams": r"\bdatagrams?\b.*\.server\.txt|\.server\.txt.*\bdatagrams?\b",
     "counters": r"counters\.json",
     "sockets": r"sockets\.jsonl",
     "queues": r"qdiscs\.json",

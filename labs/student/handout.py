@@ -13,7 +13,14 @@ from experiments.definition.catalogue import find
 from experiments.spec import Flow
 from labs.definition import lab_catalogue, lab_texts
 from labs.definition.course import Variant
-from labs.definition.lab_runs import combination_of, example_module, seeds_of, settings, told
+from labs.definition.lab_runs import (
+    FOLDER,
+    combination_of,
+    example_module,
+    seeds_of,
+    settings,
+    told,
+)
 from labs.definition.lab_spec import LabRun, LabSpec
 from labs.definition.own_parts import examples_of
 from labs.definition.predictions import LEAST_WORDS
@@ -21,7 +28,10 @@ from labs.definition.question import Question
 from labs.definition.written_numbers import COUNT, unit_named
 from labs.drawings.lab_drawings import LabDrawings, read_drawings
 from labs.templates.rendering import TEMPLATES, render
+from topologies.topology_spec import TopologySpec
 
+_ANY_ROW = "r1 ====== r2 ====== rn"
+"""What topologies.chain draws for any number of routers."""
 _MOST_FLOWS = 3
 """Flows that a handout names one by one."""
 
@@ -73,7 +83,8 @@ def _part(lab: LabSpec, run: LabRun, variant: Variant) -> dict[str, Any]:
         "settings": list(_settings(run, variant, _words(lab.language))),
         "chosen": run.chosen,
         "one": run.one,
-        "place": f"runs/{run.name}/{run.experiment}/latest/raw/seed-{seeds_of(run, variant)[0]}/",
+        "folder": (folder := f"{FOLDER}/{run.name}/{run.experiment}/latest"),
+        "place": f"{folder}/raw/seed-{seeds_of(run, variant)[0]}/",
     }
     return part | _network(lab, run, variant)
 
@@ -101,13 +112,21 @@ def _network(lab: LabSpec, run: LabRun, variant: Variant) -> dict[str, Any]:
         own = examples_of(lab, example_module(Path(folder)))
         spec = combination_of(run, variant, own).spec
     first, network, words = spec.flows[0], spec.topology, _words(lab.language)
+    round_trip = network.round_trip(first.sender, first.receiver)
     return {
         "conditions": spec.conditions,
         "flows": list(_flows(spec.flows, words)),
-        "diagram": words.get("diagrams", {}).get(network.name, network.diagram).strip("\n"),
-        "round_trip": str(network.round_trip(first.sender, first.receiver)),
+        "diagram": _drawn(network, words),
+        "round_trip": str(round_trip) if round_trip.base else "",
         "captures": spec.captures,
     }
+
+
+def _drawn(network: TopologySpec, words: Mapping[str, Any]) -> str:
+    """The network in the language's drawing, a row of routers with as many as it has."""
+    drawing: str = words.get("diagrams", {}).get(network.name, network.diagram)
+    routers = [node.name for node in network.nodes if node.kind == "router"]
+    return drawing.strip("\n").replace(_ANY_ROW, " ====== ".join(routers))
 
 
 def _flows(flows: tuple[Flow, ...], words: Mapping[str, Any]) -> Iterator[str]:
