@@ -29,6 +29,7 @@ _SOURCES: dict[ValueSource, str] = {
     "sockets": r"sockets\.jsonl",
     "queues": r"qdiscs\.json",
     "frames": r"\.pcap",
+    "connections": r"rexmt|tcptrace",
 }
 _HOST_FILE = re.compile(r"\b(\w+)(?:\.sockets\.jsonl|-eth\d\.pcap)")
 _RUN_NAME = re.compile(r"[Rr]uns? ((?:`\w+`(?:, | and )?)+)")
