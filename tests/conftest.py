@@ -46,3 +46,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=8,
         help="Moments at which native runs are killed; 50 take minutes.",
     )
+    parser.addoption(
+        "--variants",
+        type=int,
+        default=1,
+        help="Variants of each lab that are run; 50 take hours.",
+    )

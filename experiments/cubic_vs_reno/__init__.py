@@ -50,6 +50,7 @@ class CubicVsRenoParameters(LinkParameters):
     sack: str = word("on", "Selective acknowledgement: on, off, or off+on.")
     streams: Count = parameter("1", Count, "Connections at once.")
     late: str = word(NONE, MEANING)
+    beside: str = word(NONE, "Congestion control of a flow from top at the same time; none.")
     period: str = word(
         "today", "The kernel's settings: today, period (for Linux 2.6), or today+period."
     )
@@ -72,6 +73,7 @@ class CubicVsRenoParameters(LinkParameters):
 def experiment(parameters: CubicVsRenoParameters) -> ExperimentSpec:
     """From right to left through the router; all connections end together."""
     others = Channel(parameters.bw, queue=parameters.queue)
+    beside = _beside(parameters) if parameters.beside != NONE else ()
     starts = late_starts(parameters.late, parameters.streams.base, parameters.duration)
     flows = (
         Flow(
@@ -93,10 +95,25 @@ def experiment(parameters: CubicVsRenoParameters) -> ExperimentSpec:
         name="cubic_vs_reno",
         claim=claim_of(__doc__),
         topology=star(parameters.channel(), others),
-        flows=tuple(flows),
+        flows=(*flows, *beside),
         conditions=measured,
         headline=_headline(parameters, {condition.name for condition in measured}),
     )
+
+
+def _beside(parameters: CubicVsRenoParameters) -> tuple[Flow, ...]:
+    """A flow that meets the others at the router's port towards left, with its own algorithm."""
+    port = _PORT + parameters.streams.base
+    flow = Flow(
+        "beside",
+        "top",
+        "left",
+        parameters.duration,
+        port=port,
+        interval=Duration.parse("1s"),
+        congestion_control=parameters.beside,
+    )
+    return (flow,)
 
 
 def _headline(parameters: CubicVsRenoParameters, conditions: set[str]) -> Headline | None:

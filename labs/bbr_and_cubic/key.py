@@ -1,74 +1,101 @@
-"""The key of the lab about BBR and CUBIC: rates with a shallow queue, waits with a deep one."""
+"""The key of the lab about BBR beside CUBIC: who gets how much of three queues."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from labs.definition.answer_key import Key, Variables, compared, ratio
-from labs.measuring.lab_measures import Runs
+from labs.definition.answer_key import Key, Variables, compared, full_packets, ratio
+from labs.measuring.lab_measures import MeasuredRun, Runs
 
-CUBIC, BBR, RATE, TRIP = "cubic", "bbr", "flow1.goodput_kbit_s", "flow1.rtt_median_ms"
-_FRAME = 1514
-"""Bytes of a full packet on the link."""
+CONDITION = "cubic"
+CUBIC, BBR = "flow1.goodput_kbit_s", "beside.goodput_kbit_s"
+TRIP = "flow1.rtt_median_ms"
 
 
 def factor(answers: Mapping[str, float], _: Variables) -> float:
-    """The larger rate over the smaller."""
+    """The larger rate over the smaller in the shallow queue."""
     return ratio(answers["shallow_cubic"], answers["shallow_bbr"])
 
 
-def wait_factor(answers: Mapping[str, float], _: Variables) -> float:
-    """The larger round trip over the smaller."""
+def deep_factor(answers: Mapping[str, float], _: Variables) -> float:
+    """The larger rate over the smaller in the deep queue."""
     return ratio(answers["deep_cubic"], answers["deep_bbr"])
 
 
 def waiting(answers: Mapping[str, float], variables: Variables) -> float:
     """Full packets that the link sends in the time that a packet waits; the delay is one way."""
-    seconds = answers["deep_cubic"] / 1000 - variables["delay"].base / 1e9
-    return seconds * variables["bw"].base / (8 * _FRAME)
+    wait = answers["trip"] - variables["delay"].base / 1e6
+    return full_packets(wait, variables["bw"])
 
 
-DERIVED = {"factor": factor, "wait_factor": wait_factor, "waiting": waiting}
+def product(answers: Mapping[str, float], variables: Variables) -> float:
+    """The deep queue in bandwidth-delay products."""
+    return variables["deep.queue"].base / answers["fits"]
+
+
+DERIVED = {
+    "factor": factor,
+    "deep_factor": deep_factor,
+    "waiting": waiting,
+    "product": product,
+}
 
 
 def key(runs: Runs, variables: Variables) -> Key:
     """The values, and what known mistakes lead to."""
-    shallow, deep = runs["shallow"], runs["deep"]
+    shallow, middle, deep = runs["shallow"], runs["middle"], runs["deep"]
     numbers = {
-        "shallow_cubic": shallow(CUBIC, RATE),
-        "shallow_bbr": shallow(BBR, RATE),
-        "deep_cubic": deep(CUBIC, TRIP),
-        "deep_bbr": deep(BBR, TRIP),
+        "fits": full_packets(variables["delay"].base / 1e6, variables["bw"]),
+        "shallow_cubic": shallow(CONDITION, CUBIC),
+        "shallow_bbr": shallow(CONDITION, BBR),
+        "middle_share": bbr_share(middle),
+        "deep_cubic": deep(CONDITION, CUBIC),
+        "deep_bbr": deep(CONDITION, BBR),
+        "trip": deep(CONDITION, TRIP),
     }
     numbers |= {name: derived(numbers, variables) for name, derived in DERIVED.items()}
     return Key(
         numbers=numbers,
-        choices={"sign": {"rate"}, **_change(runs)},
+        choices={"crossing": {_crossing(runs)}, "sign": {"rate"}, **_change(runs)},
         mistakes={
-            "shallow_cubic": {"other_condition": numbers["shallow_bbr"]},
-            "shallow_bbr": {"other_condition": numbers["shallow_cubic"]},
+            "fits": {"there_and_back": 2 * numbers["fits"]},
+            "shallow_cubic": {"other_flow": numbers["shallow_bbr"]},
+            "shallow_bbr": {"other_flow": numbers["shallow_cubic"]},
             "factor": {"upside_down": 1 / numbers["factor"]},
-            "deep_cubic": {"other_condition": numbers["deep_bbr"]},
-            "deep_bbr": {"other_condition": numbers["deep_cubic"]},
-            "wait_factor": {"upside_down": 1 / numbers["wait_factor"]},
+            "middle_share": {"of_cubic": 100 - numbers["middle_share"]},
+            "deep_cubic": {"other_flow": numbers["deep_bbr"]},
+            "deep_bbr": {"other_flow": numbers["deep_cubic"]},
+            "deep_factor": {"upside_down": 1 / numbers["deep_factor"]},
+            "waiting": {"whole": full_packets(numbers["trip"], variables["bw"])},
         },
-        frames={"cut_line": shallow.frames(f"{CUBIC}/right.sockets", "cut")},
+        frames={"cut_line": middle.frames(f"{CONDITION}/right.sockets", "cut")},
         measured={"change": {}} if "changed" in runs else {},
     )
 
 
+def bbr_share(run: MeasuredRun) -> float:
+    """Percent that BBR has of what arrived of both."""
+    cubic, bbr = run(CONDITION, CUBIC), run(CONDITION, BBR)
+    return 100 * bbr / (cubic + bbr)
+
+
+def _crossing(runs: Runs) -> str:
+    """Between which of the three queues CUBIC begins to have more than BBR."""
+    if bbr_share(runs["shallow"]) < 50:
+        return "before"
+    if bbr_share(runs["middle"]) < 50:
+        return "first"
+    return "second" if bbr_share(runs["deep"]) < 50 else "never"
+
+
 def _change(runs: Runs) -> dict[str, set[str]]:
-    """What the student's own change did to the factor; nothing if it was not run."""
+    """What the student's own change did to BBR's share; nothing if it was not run."""
     if "changed" not in runs:
         return {}
-    after, before = (
-        ratio(runs[name](BBR, RATE), runs[name](CUBIC, RATE)) for name in ("changed", "shallow")
-    )
+    after, before = bbr_share(runs["changed"]), bbr_share(runs["deep"])
     return {"change_effect": {compared(after, before, "larger", "same", "smaller")}}
 
 
 def lesson(runs: Runs) -> bool:
-    """Twice the wait or more with a deep queue; no less rate for BBR with a shallow one."""
-    shallow, deep = runs["shallow"], runs["deep"]
-    waits = deep(CUBIC, TRIP) > 2 * deep(BBR, TRIP)
-    return waits and shallow(BBR, RATE) > 0.95 * shallow(CUBIC, RATE)
+    """BBR has two thirds or more at the shallow queue, and less than half at the deep one."""
+    return bbr_share(runs["shallow"]) > 200 / 3 and bbr_share(runs["deep"]) < 50

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from labs.definition.answer_key import Key, Variables, ratio
+from labs.definition.answer_key import Key, Variables, full_packets, ratio
 from labs.measuring.lab_measures import MeasuredRun, Runs
 
 TOGETHER, TRIP, TOTAL = "together", "tcp1.rtt_median_ms", "run.total_goodput_kbit_s"
-_FRAME = 1514
-"""Bytes of a full packet on the link."""
-
-
-def _full_packets(milliseconds: float, variables: Variables) -> float:
-    """Packets that the link sends in that time."""
-    return milliseconds / 1000 * variables["long.bw"].base / (8 * _FRAME)
 
 
 def packets_waiting(answers: Mapping[str, float], variables: Variables) -> float:
     """Full packets that the link sends in the time that a packet waits."""
     path = 2 * variables["long.delay"].base / 1e6
-    return _full_packets(answers["trip_long"] - path, variables)
+    return full_packets(answers["trip_long"] - path, variables["long.bw"])
 
 
 def factor(answers: Mapping[str, float], _: Variables) -> float:
@@ -47,7 +40,7 @@ def key(runs: Runs, variables: Variables) -> Key:
         mistakes={
             "trip_managed": {"other_run": numbers["trip_long"]},
             "factor": {"upside_down": 1 / numbers["factor"]},
-            "packets_waiting": {"whole": _full_packets(numbers["trip_long"], variables)},
+            "packets_waiting": {"whole": full_packets(numbers["trip_long"], variables["long.bw"])},
         },
         frames={"peak_line": long.frames(f"{TOGETHER}/right.sockets", "peak")},
         measured={"queue": _bounds(runs["yours"], variables)} if "yours" in runs else {},

@@ -28,14 +28,21 @@ from labs.definition.course import read_course
     metavar="DIR",
     help="[default: LAB-preview]",
 )
-def preview_command(name: str, variants: int, course_file: Path | None, out: Path | None) -> None:
+@click.option("--workers", type=click.IntRange(1, 10_000), metavar="NUMBER", help="Guests at once.")
+def preview_command(
+    name: str, variants: int, course_file: Path | None, out: Path | None, workers: int | None
+) -> None:
     """Show handouts, keys, the spread of answers, and where the points go."""
-    from labs.instructor.preview import preview
+    from labs.instructor.preview import run_variants
+    from labs.instructor.preview_page import write_preview
 
     with one_clear_message():
         folder = out or Path(f"{name}-preview")
         folder.mkdir(parents=True, exist_ok=True)
-        click.echo(preview(lab_catalogue.find(name), variants, folder, read_course(course_file)))
+        lab, course = lab_catalogue.find(name), read_course(course_file)
+        found = run_variants(lab, variants, folder, course, workers)
+        click.echo(write_preview(found, folder))
+        click.echo(found.summary)
 
 
 @click.command("lint")

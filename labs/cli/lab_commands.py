@@ -129,6 +129,18 @@ def check_command(folder: Path) -> None:
         raise SystemExit(1 if wrong else 0)
 
 
+@lab.command("print")
+@_folder
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.pdf")
+def print_command(folder: Path, out: Path | None) -> None:
+    """Write the handout as PDF, on sheets of A4; needs WeasyPrint."""
+    from labs.definition.assignment import read_assignment
+    from labs.student.printing import print_handout
+
+    with one_clear_message():
+        click.echo(print_handout(read_assignment(folder), out))
+
+
 @lab.command("pack")
 @_folder
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.zip")

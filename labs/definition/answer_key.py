@@ -11,11 +11,18 @@ Variables = Mapping[str, Quantity]
 """The student's parameters by name."""
 Frames = Mapping[int, float]
 """Numbers of frames in a capture, with their times in seconds."""
+FULL_PACKET = 1514
+"""Bytes of a full packet on a link of Ethernet, without its checksum."""
 
 
 def percent(share: Quantity) -> float:
     """A share in percent."""
     return share.base / 10**8
+
+
+def full_packets(milliseconds: float, rate: Quantity) -> float:
+    """How many full packets a link of that rate sends in that time."""
+    return milliseconds / 1000 * rate.base / (8 * FULL_PACKET)
 
 
 def ratio(value: float, other: float) -> float:

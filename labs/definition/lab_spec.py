@@ -19,7 +19,9 @@ MOST_READING = Fraction(1, 3)
 """Of a lab's points: what may be earned by reading values off files and reports."""
 
 
-ValueSource = Literal["iperf", "counters", "sockets", "queues", "frames"]
+ValueSource = Literal[
+    "iperf", "datagrams", "counters", "sockets", "queues", "frames", "connections"
+]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ without that there is no run.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from labs.definition.answer_key import Key
@@ -119,18 +118,3 @@ def _guessed(question: Question, chance: random.Random) -> list[str]:
     if question.kind == "choices":
         return [option.id for option in question.options if chance.random() < 0.5]
     return [chance.choice(question.options).id] if question.options else []
-
-
-Points = Mapping[str, list[float]]
-"""What each kind of student earns in each variant."""
-
-
-def spread_of_points(markers: list[Marker]) -> Points:
-    """The points of each kind in each variant, in percent of the lab's."""
-    return {
-        kind.name: [
-            100 * earned(kind, marker, seed) / marker.lab.points
-            for seed, marker in enumerate(markers)
-        ]
-        for kind in KINDS_OF_STUDENTS
-    }

@@ -19,13 +19,17 @@ from labs.definition.lab_spec import MOST_READING, LabSpec, ValueSource
 from labs.definition.own_parts import examples_of
 from labs.definition.question import Question
 from labs.instructor.readability import HARDEST, lix
+from labs.instructor.working_time import working_time
+from labs.student.handout import handout_text
 
 _SOURCES: dict[ValueSource, str] = {
     "iperf": r"\.(?:server|client)\.txt",
+    "datagrams": r"\bdatagrams?\b.*\.server\.txt|\.server\.txt.*\bdatagrams?\b",
     "counters": r"counters\.json",
     "sockets": r"sockets\.jsonl",
     "queues": r"qdiscs\.json",
     "frames": r"\.pcap",
+    "connections": r"rexmt|tcptrace",
 }
 _HOST_FILE = re.compile(r"\b(\w+)(?:\.sockets\.jsonl|-eth\d\.pcap)")
 _RUN_NAME = re.compile(r"[Rr]uns? ((?:`\w+`(?:, | and )?)+)")
@@ -47,7 +51,7 @@ class LintFinding:
 def lint(lab: LabSpec) -> list[LintFinding]:
     """Everything that can be said without a run."""
     background = _background(lab)
-    findings = [*_points(lab), *_readable(lab, background)]
+    findings = [*_points(lab), *_minutes(lab), *_readable(lab, background)]
     hosts = _hosts(lab)
     for question in lab.questions:
         findings += _hints(question)
@@ -69,6 +73,13 @@ def _points(lab: LabSpec) -> Iterator[LintFinding]:
         yield LintFinding("questions", "nothing is predicted before the run")
     if not any(question.kind == "text" for question in lab.questions):
         yield LintFinding("questions", "nothing is explained in words")
+
+
+def _minutes(lab: LabSpec) -> Iterator[LintFinding]:
+    time = working_time(lab, handout_text(lab, variant(SELF_STUDY, lab, "lint")))
+    if time.is_far_from(lab.minutes):
+        text = f"{lab.minutes} are stated, and {time.total:.0f} are computed"
+        yield LintFinding("minutes", f"{text} from its words and points")
 
 
 def _readable(lab: LabSpec, background: str) -> Iterator[LintFinding]:

@@ -13,7 +13,14 @@ from experiments.definition.catalogue import find
 from experiments.spec import Flow
 from labs.definition import lab_catalogue, lab_texts
 from labs.definition.course import Variant
-from labs.definition.lab_runs import combination_of, example_module, seeds_of, settings, told
+from labs.definition.lab_runs import (
+    FOLDER,
+    combination_of,
+    example_module,
+    seeds_of,
+    settings,
+    told,
+)
 from labs.definition.lab_spec import LabRun, LabSpec
 from labs.definition.own_parts import examples_of
 from labs.definition.predictions import LEAST_WORDS
@@ -21,7 +28,10 @@ from labs.definition.question import Question
 from labs.definition.written_numbers import COUNT, unit_named
 from labs.drawings.lab_drawings import LabDrawings, read_drawings
 from labs.templates.rendering import TEMPLATES, render
+from topologies.topology_spec import TopologySpec
 
+_ANY_ROW = "r1 ====== r2 ====== rn"
+"""What topologies.chain draws for any number of routers."""
 _MOST_FLOWS = 3
 """Flows that a handout names one by one."""
 
@@ -73,7 +83,8 @@ def _part(lab: LabSpec, run: LabRun, variant: Variant) -> dict[str, Any]:
         "settings": list(_settings(run, variant, _words(lab.language))),
         "chosen": run.chosen,
         "one": run.one,
-        "place": f"runs/{run.name}/{run.experiment}/latest/raw/seed-{seeds_of(run, variant)[0]}/",
+        "folder": (folder := f"{FOLDER}/{run.name}/{run.experiment}/latest"),
+        "place": f"{folder}/raw/seed-{seeds_of(run, variant)[0]}/",
     }
     return part | _network(lab, run, variant)
 
@@ -86,8 +97,13 @@ def _settings(run: LabRun, variant: Variant, words: Mapping[str, Any]) -> Iterat
         if name == "module":
             continue
         own = meanings.get(name, "")
-        meaning = words.get("meanings", {}).get(name) or own[:1].lower() + own[1:]
+        meaning = words.get("meanings", {}).get(name) or _inside_a_sentence(own)
         yield {"name": name, "value": value, "meaning": meaning}
+
+
+def _inside_a_sentence(words: str) -> str:
+    """Without a capital at its beginning, unless it is an abbreviation such as TCP."""
+    return words if words[1:2].isupper() else words[:1].lower() + words[1:]
 
 
 def _network(lab: LabSpec, run: LabRun, variant: Variant) -> dict[str, Any]:
@@ -95,14 +111,22 @@ def _network(lab: LabSpec, run: LabRun, variant: Variant) -> dict[str, Any]:
     with TemporaryDirectory() as folder:
         own = examples_of(lab, example_module(Path(folder)))
         spec = combination_of(run, variant, own).spec
-    first = spec.flows[0]
+    first, network, words = spec.flows[0], spec.topology, _words(lab.language)
+    round_trip = network.round_trip(first.sender, first.receiver)
     return {
         "conditions": spec.conditions,
-        "flows": list(_flows(spec.flows, _words(lab.language))),
-        "diagram": spec.topology.diagram,
-        "round_trip": str(spec.topology.round_trip(first.sender, first.receiver)),
+        "flows": list(_flows(spec.flows, words)),
+        "diagram": _drawn(network, words),
+        "round_trip": str(round_trip) if round_trip.base else "",
         "captures": spec.captures,
     }
+
+
+def _drawn(network: TopologySpec, words: Mapping[str, Any]) -> str:
+    """The network in the language's drawing, a row of routers with as many as it has."""
+    drawing: str = words.get("diagrams", {}).get(network.name, network.diagram)
+    routers = [node.name for node in network.nodes if node.kind == "router"]
+    return drawing.strip("\n").replace(_ANY_ROW, " ====== ".join(routers))
 
 
 def _flows(flows: tuple[Flow, ...], words: Mapping[str, Any]) -> Iterator[str]:
@@ -111,7 +135,8 @@ def _flows(flows: tuple[Flow, ...], words: Mapping[str, Any]) -> Iterator[str]:
     for flow in shown:
         kind = "udp" if flow.rate else "data" if flow.amount else "tcp"
         what = flow.rate or flow.amount or flow.duration
-        yield words[kind].format(flow.sender, flow.receiver, what, flow.name, flow.port)
+        own = words["own"].format(flow.congestion_control) if flow.congestion_control else ""
+        yield words[kind].format(flow.sender, flow.receiver, what, flow.name, flow.port) + own
     if len(shown) < len(flows):
         yield words["more"].format(len(flows) - len(shown))
 

@@ -43,7 +43,7 @@ class Page:
             self.call(f"{domain}.enable")
 
     def open(self, file: Path, width: int = 1200, height: int = 900) -> None:
-        """Opens the file, and waits until its graphs are drawn."""
+        """Opens the file, and waits until its graphs are drawn, if it has any."""
         self.call(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -56,7 +56,7 @@ class Page:
             "new Promise(done => document.readyState === 'complete' ? done() :"
             " addEventListener('load', done))"
         )
-        self.run("window.tcplabGraphs.ready")
+        self.run("window.tcplabGraphs?.ready")
 
     def run(self, script: str) -> Any:
         """The value of an expression, awaited if it is a promise."""

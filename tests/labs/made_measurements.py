@@ -40,7 +40,7 @@ def measured(run: str, condition: str, **values: float) -> dict[Place, float]:
 
 RATE, WINDOW = "flow1.goodput_kbit_s", "flow1.cwnd_median_segments"
 TIMEOUTS, RESENT = "nstat.TcpExtTCPTimeouts", "nstat.TcpRetransSegs"
-_TRIP = "flow1.rtt_median_ms"
+_BESIDE = "beside.goodput_kbit_s"
 _UDP, _SECONDS = "udp.goodput_kbit_s", "flow1.client_seconds"
 
 
@@ -80,6 +80,16 @@ def _one_flow(run: str, condition: str, rate: float) -> dict[Place, float]:
         flow1__goodput_kbit_s=rate,
         flow1__rtt_median_ms=200.0,
         flow1__cwnd_median_segments=100.0,
+    )
+
+
+def _both(run: str, cubic: float, bbr: float) -> dict[Place, float]:
+    return measured(
+        run,
+        "cubic",
+        flow1__goodput_kbit_s=cubic,
+        beside__goodput_kbit_s=bbr,
+        flow1__rtt_median_ms=470.0,
     )
 
 
@@ -184,13 +194,13 @@ LABS = {
         right={"which_record": {"least"}, "who_suffers": {"call"}},
     ),
     "bbr_and_cubic": MadeLab(
-        _one_flow("shallow", "cubic", 7e3)
-        | _one_flow("shallow", "bbr", 9e3)
-        | _one_flow("deep", "cubic", 9.5e3)
-        | _one_flow("deep", "bbr", 9.4e3)
-        | {("deep", "cubic", _TRIP): 480.0, ("deep", "bbr", _TRIP): 60.0},
-        ({("deep", "bbr", _TRIP): 400.0}, {("shallow", "bbr", RATE): 5e3}),
+        _both("shallow", 400.0, 9e3) | _both("middle", 2e3, 7.5e3) | _both("deep", 7e3, 2.5e3),
+        (
+            {("deep", "cubic", _BESIDE): 8e3},
+            {("shallow", "cubic", _BESIDE): 500.0},
+        ),
         right={"sign": {"rate"}},
+        wrong={"crossing": {"never", "before"}},
     ),
     "unknown_capture": MadeLab(
         {

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from experiments.definition.catalogue import find
 from labs.cli.lab_commands import lab as lab_commands
 from labs.definition import lab_catalogue, lab_texts
+from labs.definition.course import variant
+from labs.definition.lab_runs import combination_of
 from labs.definition.lab_spec import LabSpec
+from labs.definition.own_parts import examples_of
 from labs.instructor import scaffold
 from labs.instructor.lint import lint
 from labs.instructor.readability import HARDEST, lix
+from labs.instructor.working_time import working_time
+from labs.student.handout import handout_text
+from tests.labs.conftest import COURSE
 from topologies.errors import UsageError
 
 LANGUAGES = [
@@ -26,6 +33,18 @@ LANGUAGES = [
 @pytest.mark.parametrize(("name", "language"), LANGUAGES)
 def test_lint_has_nothing_to_say_of_our_labs(name: str, language: str) -> None:
     assert [f"{each.where}: {each.text}" for each in lint(lab_catalogue.find(name, language))] == []
+
+
+@pytest.mark.parametrize(("name", "language"), LANGUAGES)
+def test_a_translated_handout_has_no_english_network(name: str, language: str) -> None:
+    lab = lab_catalogue.find(name, language)
+    own_variant = variant(COURSE, lab, "ann")
+    handout = handout_text(lab, own_variant)
+    own = examples_of(lab, Path("mine.c"))
+    for run in lab.runs if language != lab_texts.FIRST_LANGUAGE else ():
+        assert combination_of(run, own_variant, own).spec.topology.diagram not in handout
+        parameters = fields(find(run.experiment).parameters())
+        assert not [each.name for each in parameters if each.metadata["meaning"][1:] in handout]
 
 
 def changed(lab: LabSpec, name: str, **fields: object) -> LabSpec:
@@ -65,6 +84,14 @@ def test_hard_prose_has_a_higher_number() -> None:
         " interdepartmental reorganisation necessitates unprecedented coordination."
     )
     assert lix(plain) < 20 < HARDEST < lix(hard)
+
+
+def test_minutes_are_those_of_words_and_points(sack: LabSpec) -> None:
+    time = working_time(sack, "word " * 400)
+    assert time.reading == 2 and time.questions == 66.5
+    assert not time.is_far_from(sack.minutes) and time.is_far_from(120)
+    findings = [each.text for each in lint(replace(sack, minutes=200))]
+    assert any(text.startswith("200 are stated") for text in findings)
 
 
 def test_a_new_lab_is_a_whole_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from labs.definition import lab_catalogue, lab_texts
 from labs.definition.answer_key import Key
 from labs.definition.assignment import Assignment
 from labs.definition.course import variant
@@ -26,6 +27,8 @@ from labs.grading.marking import Marker
 from labs.grading.overrides import Override, Overrides
 from labs.grading.roster import Person
 from labs.sack.key import DERIVED
+from labs.student.starting import handout_files
+from tests.analysis.browser import browser
 from tests.labs.conftest import COURSE
 
 CHROMIUM = (
@@ -34,9 +37,11 @@ CHROMIUM = (
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium to render the page")
 _PHONE = 390
 DIGEST = "0123456789abcdef" * 2
-_PROBE = """<script>document.title = "wide " + Math.max(...[...document.querySelectorAll("body *")]
+_WIDEST = """Math.max(...[...document.querySelectorAll("body *")]
   .filter((element) => !element.closest(".wide, pre, table"))
-  .map((element) => element.getBoundingClientRect().right));</script>"""
+  .map((element) => element.getBoundingClientRect().right))"""
+_HIDDEN = """Math.max(0, ...[...document.querySelectorAll("pre")]
+  .map((element) => element.scrollWidth - element.clientWidth))"""
 _TYPED = """<script>document.querySelector("input[type=number]").value = "2.5";
 document.querySelector("section[data-question] textarea").value = 'Say "why" \\\\ more';
 document.title = "typed " + btoa(unescape(encodeURIComponent(overrides())));</script>"""
@@ -44,16 +49,22 @@ _TICKED = """<script>document.querySelector("input[type=checkbox]").checked = tr
 document.title = "typed " + btoa(unescape(encodeURIComponent(accepted())));</script>"""
 
 
+def written(text: str, folder: Path) -> Path:
+    """The page as a file."""
+    file = folder / "page.html"
+    file.write_text(text)
+    return file
+
+
 def shown(page: str, tmp_path: Path, script: str = "") -> tuple[str, str]:
     """The document after its scripts, and what the browser complained of.
 
     Policies are lifted for the probe only.
     """
-    file = tmp_path / "page.html"
     lifted = (
         re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page) if script else page
     )
-    file.write_text(lifted.replace("</body>", f"{script}</body>"))
+    file = written(lifted.replace("</body>", f"{script}</body>"), tmp_path)
     command = [
         str(CHROMIUM),
         "--headless",
@@ -112,12 +123,22 @@ def test_pages_fit_a_phone_and_raise_no_complaint(
         "reading": reading_page(sack, [case], names, Overrides(), Acceptances()),
         "handout": (assignment.folder / "handout.html").read_text(),
     }
-    for name, page in pages.items():
-        document, complaints = shown(page, tmp_path)
-        assert "</html>" in document and "CONSOLE" not in complaints, f"{name}: {complaints}"
-        document, _ = shown(page, tmp_path, _PROBE)
-        match = re.search(r"<title>wide ([\d.]+)</title>", document)
-        assert match and float(match[1]) <= _PHONE * 1.3, f"{name}: {match and match[1]}"
+    with browser(tmp_path) as page:
+        for name, text in pages.items():
+            page.open(written(text, tmp_path), _PHONE)
+            assert page.run(_WIDEST) <= _PHONE, name
+        assert page.complaints == []
+
+
+def test_every_handout_fits_a_phone_and_its_network_is_whole(tmp_path: Path) -> None:
+    with browser(tmp_path) as page:
+        for name in lab_catalogue.names():
+            for language in lab_texts.languages(lab_catalogue.FOLDER / name):
+                lab = lab_catalogue.find(name, language)
+                text = handout_files(lab, variant(COURSE, lab, "ann"))["handout.html"]
+                page.open(written(text, tmp_path), _PHONE)
+                assert page.run(_WIDEST) <= _PHONE and page.run(_HIDDEN) == 0, (name, language)
+        assert page.complaints == []
 
 
 def test_what_is_typed_while_reading_becomes_lines_of_the_file(

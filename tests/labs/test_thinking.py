@@ -23,8 +23,8 @@ from labs.grading.grade_pages import CLASSES, VERDICTS
 from labs.grading.marking import Marker
 from labs.grading.similar_texts import similar_sentences
 from labs.grading.unpacking import wanted
-from labs.instructor.kinds_of_students import KINDS_OF_STUDENTS, spread_of_points
-from labs.instructor.preview import order_of
+from labs.instructor.evenness import falling, tried, unevenness
+from labs.instructor.kinds_of_students import KINDS_OF_STUDENTS
 from labs.student.checking import check
 from labs.student.student_runs import runs_to_make
 from tests.labs.conftest import COURSE
@@ -32,6 +32,8 @@ from tests.labs.made_measurements import LABS, runs_of
 from topologies.errors import UsageError
 
 _VARIANTS = 50
+_TRIES = 4
+"""The hasty student errs in another quarter of the questions in each of as many."""
 
 
 @pytest.mark.parametrize(
@@ -191,13 +193,27 @@ def test_reading_values_off_earns_a_third_at_most(name: str) -> None:
 
 @pytest.mark.parametrize("name", LABS)
 def test_points_follow_thinking_in_every_variant(name: str) -> None:
-    """Over made-up runs; `tcplab lab preview --variants 50` does it over true ones."""
+    """Over made-up runs; tests/labs/test_variants.py does it over true ones."""
     lab = lab_catalogue.find(name)
     chance = random.Random(name)
-    markers = [_marker(lab, chance) for _ in range(_VARIANTS)]
-    points = spread_of_points(markers)
-    assert order_of(points), {kind: (min(row), max(row)) for kind, row in points.items()}
-    assert [kind.name for kind in KINDS_OF_STUDENTS] == list(points)
+    variants = [tried(_marker(lab, chance), _TRIES) for _ in range(_VARIANTS)]
+    assert all(each.in_order for each in variants), [each.points for each in variants]
+    assert [kind.name for kind in KINDS_OF_STUDENTS] == list(variants[0].points)
+    assert unevenness(variants)["careful"] == 0
+
+
+def test_equal_points_are_no_order() -> None:
+    assert falling([3, 2, 1]) and not falling([3, 3, 1]) and not falling([1, 2])
+
+
+def test_a_mistake_that_cannot_be_told_from_the_right_answer_is_named(
+    sack: LabSpec, key: Key
+) -> None:
+    alike = replace(key, mistakes={"goodput_off": {"other_condition": 235.0, "link": 1000.0}})
+    variant_tried = tried(Marker(sack, alike, {}, {}, {}, {}), 1)
+    assert variant_tried.mix_ups == ("goodput_off.other_condition",)
+    odd = replace(key, numbers={**key.numbers, "timeouts_on": -1.0})
+    assert "timeouts_on" in tried(Marker(sack, odd, {}, {}, {}, {}), 1).unanswered
 
 
 def _marker(lab: LabSpec, chance: random.Random) -> Marker:

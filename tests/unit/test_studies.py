@@ -297,3 +297,12 @@ def test_repetitions_of_the_same_show_their_range() -> None:
 def test_an_unknown_study_is_refused() -> None:
     with pytest.raises(UsageError, match="No published study is named 'tahoe'"):
         chosen(True, ["tahoe"])
+
+
+def test_a_flow_beside_the_others_has_a_congestion_control_of_its_own() -> None:
+    study = find("cubic_vs_reno")
+    flows = single(study, ["beside=bbr", "streams=2"]).spec.flows
+    assert [flow.congestion_control for flow in flows] == ["", "", "bbr"]
+    assert [(flow.sender, flow.port) for flow in flows[1:]] == [("right", 5002), ("top", 5003)]
+    with pytest.raises(UsageError, match="no congestion control 'bbx'"):
+        single(study, ["beside=bbx"])
