@@ -75,10 +75,11 @@ def _is_true(part: ast.Compare, measures: Mapping[str, float]) -> bool:
 
 
 def _value(node: ast.expr, measures: Mapping[str, float]) -> float:
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+    if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
         return float(node.value)
     if isinstance(node, ast.BinOp):
-        return _of(_SUMS, node.op)(_value(node.left, measures), _value(node.right, measures))
+        left, right = _value(node.left, measures), _value(node.right, measures)
+        return float(_of(_SUMS, node.op)(left, right))
     if not isinstance(node, ast.Name):
         raise _misspelt(ast.unparse(node))
     if node.id not in measures and not node.id.removeprefix("kept_").startswith(_COUNT):

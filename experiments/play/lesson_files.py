@@ -7,7 +7,7 @@ text, and what is wrong is said with its line.
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +125,7 @@ class _Reader:
         if not heads:
             raise self._wrong(body + 1, "the lesson has no step", "Begin each with `## Its title`.")
         settings = self._settings(PlaySettings().as_data(), words.get("start"))
-        steps = []
+        steps = list[LessonStep]()
         for head, end in zip(heads, [*heads[1:], len(self._lines)], strict=True):
             steps.append(self._step(head, end, settings, bool(steps)))
             settings = steps[-1].settings
@@ -239,4 +239,6 @@ class _Reader:
         return rendered
 
     def _wrong(self, line: int, problem: str, remedy: str) -> UsageError:
-        return UsageError(f"Lesson {self._name}, line {line}: {problem}.".replace("..", "."), remedy)
+        return UsageError(
+            f"Lesson {self._name}, line {line}: {problem}.".replace("..", "."), remedy
+        )

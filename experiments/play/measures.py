@@ -3,20 +3,23 @@
 Of flow N, counted from 1: `goodput_N` (Mbit/s), `rtt_N` (mean round trip, ms), `retransmitted_N`
 (segments), and whatever else its outcome has under its own name. Of all flows: `goodput` and
 `retransmitted` (sums), `rtt` (mean), `fairness` (Jain's index of the goodputs; Jain, Chiu and Hawe,
-DEC-TR-301, 1984), and `count_KIND`, the events of each kind.
+DEC-TR-301, 1984), and `count_KIND`, the
+events of each kind, such as `count_time_out`.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 
-from experiments.play.player import Outcome, PlayEvent
+from experiments.play.events import PlayEvent
+from experiments.play.player import PlayOutcome
 
 _SHORT = {"goodput_mbit_s": "goodput", "mean_rtt_ms": "rtt"}
 
 
-def measures_of(outcome: Outcome, events: Iterable[PlayEvent] = ()) -> dict[str, float]:
+def measures_of(outcome: PlayOutcome, events: Iterable[PlayEvent] = ()) -> dict[str, float]:
     """Every measure by its name; what a flow does not have is left out, and so is what is no
     number.
     """
@@ -24,8 +27,10 @@ def measures_of(outcome: Outcome, events: Iterable[PlayEvent] = ()) -> dict[str,
         {_SHORT.get(name, name): float(value) for name, value in flow.items()}
         for flow in outcome.flows
     ]
-    counted = Counter(f"count_{event.kind}" for event in events)
-    every = {f"{name}_{at}": value for at, flow in enumerate(flows, 1) for name, value in flow.items()}
+    counted = Counter(f"count_{re.sub('[^a-z]', '_', event.kind)}" for event in events)
+    every = {
+        f"{name}_{at}": value for at, flow in enumerate(flows, 1) for name, value in flow.items()
+    }
     every |= _together(flows) | counted
     return {name: value for name, value in every.items() if value == value}
 

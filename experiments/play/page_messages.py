@@ -14,7 +14,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from experiments.play.player import Frame, Outcome, PlayEvent
+from experiments.play.events import PlayEvent
+from experiments.play.played_columns import Frame
+from experiments.play.player import PlayOutcome
 from experiments.play.settings import PlaySettings, WrongSetting
 from topologies.errors import TcplabError, UsageError
 
@@ -87,7 +89,7 @@ def event_message(move: Move, event: PlayEvent) -> str:
     )
 
 
-def outcome_message(move: Move, outcome: Outcome, measures: dict[str, float]) -> str:
+def outcome_message(move: Move, outcome: PlayOutcome, measures: dict[str, float]) -> str:
     return _text(
         move,
         "outcome",

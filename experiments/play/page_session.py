@@ -7,6 +7,7 @@ import threading
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
+from experiments.play.events import PlayEvent
 from experiments.play.measures import measures_of
 from experiments.play.page_messages import (
     Move,
@@ -18,9 +19,11 @@ from experiments.play.page_messages import (
     plain_message,
     problem_message,
 )
-from experiments.play.player import Frame, Player, PlayEvent, Stopped
+from experiments.play.played_columns import Frame
+from experiments.play.player import Player
 from experiments.play.settings import PlaySettings
 from experiments.play.turns import Turns
+from experiments.play.waiting import MovedOn
 from topologies.errors import TcplabError
 
 PATIENCE = 0.3
@@ -51,9 +54,7 @@ class PageSession:
         workers.append(asyncio.create_task(self._deliver()))
         reading = asyncio.create_task(self._listen())
         try:
-            done, _ = await asyncio.wait(
-                [reading, *workers], return_when=asyncio.FIRST_COMPLETED
-            )
+            done, _ = await asyncio.wait([reading, *workers], return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 task.result()
         finally:
@@ -85,7 +86,7 @@ class PageSession:
                 settings = move.settings()
                 self._say(move, accepted_message(move, settings))
                 await _in_thread(lambda: self._perform(move, settings, side.ended), side.ended)
-            except Stopped:
+            except MovedOn:
                 self._say(move, plain_message(move, "stopped"))
             except TcplabError as error:
                 self._say(move, problem_message(move, error))
@@ -93,7 +94,7 @@ class PageSession:
     def _perform(self, move: Move, settings: PlaySettings, ended: threading.Event) -> None:
         """In a thread of its own."""
         if move.ask == "save":
-            path = self._player.save(settings, lambda *words: None)
+            path = self._player.save(settings)
             self._say(move, plain_message(move, "saved", path=str(path)))
             return
         events: list[PlayEvent] = []

@@ -45,6 +45,8 @@ class Turns:
             wish = self._waiting[page].pop()
             if not self._waiting[page]:
                 del self._waiting[page]
+            if wish.cancelled():
+                continue
             self._served.pop(page, None)
             self._served[page] = None
             self._free -= 1
@@ -52,13 +54,13 @@ class Turns:
 
     def _forget(self, page: Hashable, wish: asyncio.Future[None]) -> None:
         """A page that stopped waiting gives back what it was given meanwhile."""
-        if wish.done() and not wish.cancelled():
+        if not wish.cancelled():
             self._free += 1
             self._admit()
-            return
-        self._waiting[page].remove(wish)
-        if not self._waiting[page]:
-            del self._waiting[page]
+        elif wish in self._waiting.get(page, ()):
+            self._waiting[page].remove(wish)
+            if not self._waiting[page]:
+                del self._waiting[page]
 
     def leave(self, page: Hashable) -> None:
         """Forgets a page that is gone."""

@@ -11,11 +11,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
-from experiments.play.player import Frame, Outcome, Player, PlayEvent, Stopped
+from experiments.play.events import PlayEvent
+from experiments.play.played_columns import Frame
+from experiments.play.player import Player, PlayOutcome
 from experiments.play.settings import PlaySettings
+from experiments.play.waiting import MovedOn
 from topologies.units import Duration, Packets, Rate, Share
 
 _SEGMENT = 1448
@@ -39,7 +43,13 @@ class MadePlayer(Player):
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
 
-    def play(self, settings: PlaySettings, hear: Hear, ended: threading.Event) -> Outcome:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def play(self, settings: PlaySettings, hear: Hear, ended: threading.Event) -> PlayOutcome:
         with self._lock:
             self.played.append(settings)
             self.running += 1
@@ -51,14 +61,14 @@ class MadePlayer(Player):
                 self.running -= 1
                 self.ended += 1
 
-    def _play(self, settings: PlaySettings, hear: Hear, ended: threading.Event) -> Outcome:
+    def _play(self, settings: PlaySettings, hear: Hear, ended: threading.Event) -> PlayOutcome:
         data = settings.as_data()
         traces = [Trace(data, flow) for flow in range(len(data["flows"].split("+")))]
         for piece in range(_PIECES):
             for trace in traces:
                 hear(Frame("samples", trace.samples(piece)))
             if ended.wait(self.seconds / _PIECES):
-                raise Stopped("The run was ended.")
+                raise MovedOn
         for trace in traces:
             for event in trace.events:
                 hear(event)
@@ -66,23 +76,21 @@ class MadePlayer(Player):
             hear(Frame("drops", trace.drops()))
             hear(Frame("packets", trace.packets()))
         hear(Frame("queue", traces[0].queue()))
-        phases = {"waiting": 0.003, "traffic": self.seconds, "reading": 0.01}
-        return Outcome("good", tuple(trace.summary() for trace in traces), phases)
+        phases = {"guest": 0.003, "traffic": self.seconds, "reading": 0.01}
+        return PlayOutcome("good", tuple(trace.summary() for trace in traces), phases)
 
-    def save(self, settings: PlaySettings, progress: Callable[..., None]) -> Path:
+    def save(self, settings: PlaySettings) -> Path:
         time.sleep(self.seconds)
         return self.folder / settings.as_data()["seed"]
 
-    def seeds(
-        self, settings: PlaySettings, count: int, hear: Hear, ended: threading.Event
-    ) -> Outcome:
+    def seeds(self, settings: PlaySettings, count: int, hear: Hear, ended: threading.Event) -> None:
         outcome = self.play(settings, lambda _: None, ended)
-        for flow in range(len(outcome.flows)):
-            rates = Trace(settings.as_data(), flow).rates()
-            middle = rates["goodput"]
-            band = {"low": 0.9 * middle, "middle": middle, "high": 1.1 * middle}
-            hear(Frame("band", {"time": rates["time"], "flow": rates["flow"], **band}))
-        return outcome
+        for spread in (0.01, 0.1):
+            parts = [Trace(settings.as_data(), flow).rates() for flow in range(len(outcome.flows))]
+            rates = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+            middle = rates.pop("goodput")
+            band = {"low": (1 - spread) * middle, "middle": middle, "high": (1 + spread) * middle}
+            hear(Frame("band", rates | band))
 
 
 class Trace:
@@ -107,8 +115,8 @@ class Trace:
             is_lost = time_ - halved > self.trip and (is_full or draws.random() < loss * sent)
             if is_lost:
                 if threshold != threshold:
-                    self._event(time_, "slow_start_left", "The first loss ended slow start.")
-                self._event(time_, "fast_recovery", "Three duplicate ACKs: half the window.")
+                    self._event(time_, "slow start left", "The first loss ended slow start.")
+                self._event(time_, "fast recovery", "Three duplicate ACKs: half the window.")
                 window, halved = window / 2, time_
                 threshold = window
                 lost_at.append(time_)
@@ -148,8 +156,11 @@ class Trace:
         every = round(0.1 / _STEP)
         goodput = 8e-6 * self.goodput[: len(self.times) // every * every]
         means = goodput.reshape(-1, every).mean(axis=1)
-        return {"time": self.times[::every][: len(means)], "flow": self._flow(len(means)),
-                "goodput": means}
+        return {
+            "time": self.times[::every][: len(means)],
+            "flow": self._flow(len(means)),
+            "goodput": means,
+        }
 
     def drops(self) -> dict[str, np.ndarray]:
         sequence = np.interp(self.lost, self.times, self.delivered)

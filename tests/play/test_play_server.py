@@ -8,9 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,28 +24,11 @@ from experiments.play.lesson_files import lesson_of
 from experiments.play.offer import PageOffer
 from experiments.play.server import PlayServer
 from testbed.host.capacity import allowed_processors
+from tests.play.made_player import MadePlayer
+from tests.play.serving import HANGING, served, wait_until
 from topologies.errors import TcplabError
 
-sys.path.insert(0, str(Path(__file__).parent))
-from made_player import MadePlayer
-
 ROOT = Path(__file__).resolve().parents[2]
-HANGING = 60
-"""Seconds after which something is taken to never come."""
-
-
-@contextmanager
-def served(player: MadePlayer, offer: PageOffer = PageOffer()) -> Iterator[str]:
-    """The address of a server that runs meanwhile."""
-    server = PlayServer(player, offer)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
-        yield server.address
-    finally:
-        server.end()
-        thread.join(HANGING)
-        assert not thread.is_alive()
 
 
 def fetched(address: str, headers: dict[str, str] | None = None) -> http.client.HTTPResponse:
@@ -123,21 +104,18 @@ def page(player: MadePlayer) -> Iterator[MadePage]:
         yield MadePage(socket)
 
 
-def wait_until(true: Callable[[], bool]) -> None:
-    for _ in range(HANGING * 100):
-        if true():
-            return
-        time.sleep(0.01)
-    raise AssertionError("it never came true")
-
-
 def test_the_page_and_its_parts_are_there() -> None:
     with served(MadePlayer()) as address:
         for path in ("", "play.js", "plots.js", "play.css", "offer.json"):
             answer = fetched(f"{address}{path}")
             assert answer.status == 200, path
             assert "default-src 'none'" in str(answer.getheader("content-security-policy"))
-        for path in ("../server.py", "..%2fserver.py", "%2e%2e/server.py", "own.css/../../turns.py"):
+        for path in (
+            "../server.py",
+            "..%2fserver.py",
+            "%2e%2e/server.py",
+            "own.css/../../turns.py",
+        ):
             assert fetched(f"{address}{path}").status in (403, 404)
 
 
@@ -218,10 +196,10 @@ def test_twenty_moves_in_a_second_leave_nothing_behind() -> None:
     player = MadePlayer(0.05)
     with page(player) as opened:
         for number in range(20):
-            opened.say(move(number, changes={"seed": str(number)}, dragging=number < 19))
+            opened.say(move(number, changes={"seed": str(number + 1)}, dragging=number < 19))
         opened.until("outcome", 19)
         assert player.most == 1
-        assert player.played[-1].as_data()["seed"] == "19"
+        assert player.played[-1].as_data()["seed"] == "20"
         assert len(player.played) < 20
         assert player.running == 0
     assert player.ended == len(player.played)
@@ -257,7 +235,7 @@ def three_moves(address: str, turn: int) -> None:
     with live(address) as socket:
         mine = MadePage(socket)
         for number in range(3):
-            mine.say(move(number, changes={"seed": str(10 * turn + number)}))
+            mine.say(move(number, changes={"seed": str(10 * turn + number + 1)}))
             mine.until("outcome", number)
 
 
@@ -273,8 +251,16 @@ def test_many_seeds_come_as_a_band_and_saving_says_where() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["{", "[]", '{"ask": "play"}', move(1, side="C"), move(1, ask="delete"), "9" * 5000,
-     move(1, ask="seeds", seeds=10**6), "[" * 30000],
+    [
+        "{",
+        "[]",
+        '{"ask": "play"}',
+        move(1, side="C"),
+        move(1, ask="delete"),
+        "9" * 5000,
+        move(1, ask="seeds", seeds=10**6),
+        "[" * 30000,
+    ],
 )
 def test_what_no_page_sends_closes_the_socket_and_nothing_runs(text: str) -> None:
     player = MadePlayer()
@@ -296,11 +282,10 @@ def test_only_this_computer_is_listened_on() -> None:
 
 
 SERVING = """
-import sys
-sys.path[:0] = [{folder!r}]
-from made_player import MadePlayer
 from experiments.play.offer import PageOffer
 from experiments.play.server import PlayServer
+from tests.play.made_player import MadePlayer
+
 class Leaving(MadePlayer):
     def __exit__(self, *_):
         print("the player has ended", flush=True)
@@ -313,10 +298,10 @@ with Leaving() as player:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_it_ends_in_order(number: signal.Signals) -> None:
-    code = SERVING.format(folder=str(Path(__file__).parent))
-    command = [sys.executable, "-c", code]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT,
-                          stderr=subprocess.PIPE) as process:
+    command = [sys.executable, "-c", SERVING]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, cwd=ROOT, stderr=subprocess.PIPE
+    ) as process:
         assert process.stdout
         port = int(process.stdout.readline().split(":")[2].split("/")[0])
         wait_until(lambda: answers(port))
@@ -332,10 +317,12 @@ def answers(port: int) -> bool:
 
 
 def test_lessons_are_offered_as_html_without_any_of_their_own() -> None:
-    text = "---\ntitle: <b>T</b>\n---\n## Step\n<script>x</script> [y](javascript:z)\n```play\n```\n"
+    text = (
+        "---\ntitle: <b>T</b>\n---\n## Step\n<script>x</script> [y](javascript:z)\n```play\n```\n"
+    )
     lesson = lesson_of("own", text)
     (step,) = lesson.steps
-    assert "<script" not in step.before and "javascript:z\"" not in step.before
+    assert "<script" not in step.before and 'javascript:z"' not in step.before
     with served(MadePlayer(), PageOffer((lesson,), "own")) as address:
         offer = json.loads(fetched(f"{address}offer.json").data)  # type: ignore[attr-defined]
     assert offer["first"] == "own" and offer["lessons"][0]["title"] == "<b>T</b>"

@@ -1,6 +1,6 @@
 // The controls at the left: a slider with a text field for each quantity, the flows, and the rest.
 
-import { inProducts, packetsOf, parsed, placeOf, valueAt, written } from "./values.js";
+import { inProducts, nearestPlace, packetsOf, parsed, placesOf, written } from "./values.js";
 import { element } from "./plots.js";
 
 const FIELDS = [
@@ -36,7 +36,7 @@ const FIELDS = [
 ];
 const MORE = [
   { name: "duration", kind: "time", low: 1, high: 120, label: "Duration", hint: "of the traffic" },
-  { name: "seed", kind: "count", low: 1, high: 1000, label: "Seed", hint: "of all chance" },
+  { name: "seed", kind: "count", low: 1, high: 100, linear: true, label: "Seed", hint: "of all chance" },
 ];
 const DISCIPLINES = {
   fifo: "fifo: first in, first out",
@@ -98,13 +98,14 @@ export class Controls {
 
   quantity(field) {
     const id = `set-${field.name}`;
-    const slider = element("input", { type: "range", id, min: 0, max: 1000, step: 1 });
+    const places = placesOf(field);
+    const slider = element("input", { type: "range", id, min: 0, max: places.length - 1, step: 1 });
     const text = element("input", { type: "text", className: "exact", spellcheck: false });
     for (const input of [slider, text]) input.dataset.field = field.name;
     text.setAttribute("aria-label", `${field.label}, with its unit`);
     slider.setAttribute("aria-describedby", `${id}-hint`);
     const read = (isDragging) => {
-      text.value = written(field.kind, valueAt(field, slider.value));
+      text.value = written(field.kind, places[slider.value]);
       slider.setAttribute("aria-valuetext", text.value);
       this.set(field.name, text.value, isDragging);
     };
@@ -112,7 +113,7 @@ export class Controls {
     slider.addEventListener("change", () => read(false));
     const show = (value) => {
       text.value = value;
-      slider.value = placeOf(field, parsed(field.kind, value));
+      slider.value = nearestPlace(places, parsed(field.kind, value));
       slider.setAttribute("aria-valuetext", value);
     };
     text.addEventListener("change", () => {

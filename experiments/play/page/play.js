@@ -116,7 +116,10 @@ class Play {
     const sides = this.compared ? [this.other, this.moved] : [this.moved];
     for (const graph of GRAPHS) {
       const views = sides.flatMap((side) => this.viewOf(side, graph));
-      const mark = views.map(({ run }) => `${run.number}.${run.version}.${run.events.length}`);
+      const mark = views.map(({ run, side }) => {
+        const band = this.bands[side] ? this.bands[side].version : 0;
+        return `${run.number}.${run.version}.${run.events.length}.${band}`;
+      });
       const drawn = [...mark, this.moved, this.compared].join();
       if (graph.drawn === drawn || !views.length) continue;
       graph.drawn = drawn;
@@ -136,7 +139,7 @@ class Play {
     if (!run) return [];
     if (this.bands[side]) run.kinds.band = this.bands[side].kinds.band;
     const isKept = this.compared && side !== this.moved;
-    return [{ run, prefix: this.compared ? `${side} ` : "", isKept }];
+    return [{ run, side, prefix: this.compared ? `${side} ` : "", isKept }];
   }
 
   tell() {

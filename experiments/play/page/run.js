@@ -41,6 +41,7 @@ export class Run {
   }
 
   addFrame({ kind, columns }) {
+    if (kind === "band") delete this.kinds.band; // of one seed more than the last
     const kept = (this.kinds[kind] = this.kinds[kind] || {});
     for (const [name, values] of Object.entries(columns)) {
       kept[name] = kept[name] || new GrowingColumn();

@@ -1,6 +1,8 @@
-// Quantities with units, as sliders know them: places from 0 to 1000 on a scale that suits eyes.
+// Quantities with units, as sliders know them: each place of a slider is a round value.
 
-const STEPS = 1000;
+// Within a power of ten, each about a tenth above the one before.
+const ROUND = [1, 1.1, 1.2, 1.3, 1.5, 1.6, 1.8, 2, 2.2, 2.5, 2.8, 3, 3.3, 3.6, 4, 4.5, 5, 5.6, 6.3];
+const DECADE = [...ROUND, 7, 8, 9];
 
 const UNITS = {
   rate: [["gbit", 1e9], ["mbit", 1e6], ["kbit", 1e3], ["bit", 1]],
@@ -29,19 +31,32 @@ export function written(kind, value) {
   return `${Number((rounded / size).toPrecision(3))}${unit}`;
 }
 
-// Where a slider of `field` stands for a value, and the other way round. With `zero` the lowest
-// place is nothing at all.
-export function placeOf(field, value) {
-  if (!(value > 0) && field.zero) return 0;
-  const share = Math.log(value / field.low) / Math.log(field.high / field.low);
-  return Math.round(Math.max(field.zero ? 1 / STEPS : 0, Math.min(1, share)) * STEPS);
+// The values of a slider's places. With `zero` the lowest is nothing at all; a `linear` one counts.
+export function placesOf(field) {
+  if (field.linear) {
+    return Array.from({ length: field.high - field.low + 1 }, (_, at) => field.low + at);
+  }
+  const values = field.zero ? [0] : [];
+  for (let power = Math.floor(Math.log10(field.low)); 10 ** power <= field.high; power += 1) {
+    for (const factor of DECADE) {
+      const exact = Number((factor * 10 ** power).toPrecision(2));
+      const value = field.kind === "count" ? Math.round(exact) : exact;
+      const isNew = value > (values[values.length - 1] ?? -1);
+      if (isNew && value >= field.low * 0.999 && value <= field.high * 1.001) values.push(value);
+    }
+  }
+  return values;
 }
 
-export function valueAt(field, place) {
-  if (field.zero && Number(place) === 0) return 0;
-  const value = field.low * (field.high / field.low) ** (place / STEPS);
-  const nice = Number(value.toPrecision(2));
-  return field.kind === "count" ? Math.max(1, Math.round(nice)) : nice;
+// The place that is nearest to a value, as eyes see it: by its logarithm.
+export function nearestPlace(places, value) {
+  const distance = (one) =>
+    value > 0 && one > 0 ? Math.abs(Math.log(one / value)) : Math.abs(one - value) * 1e9;
+  let best = 0;
+  places.forEach((one, at) => {
+    if (distance(one) < distance(places[best])) best = at;
+  });
+  return best;
 }
 
 const FRAME = 1514 * 8; // bits of a full Ethernet frame without its check sum
