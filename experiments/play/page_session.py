@@ -39,11 +39,21 @@ class PageChannel(Protocol):
     async def send(self, message: str | bytes) -> None: ...
 
 
+Listener = Callable[[Move, Frame | PlayEvent], None]
+"""Who else hears what a page is sent, in the thread of the run."""
+
+
+def _nobody(_: Move, __: Frame | PlayEvent) -> None:
+    pass
+
+
 class PageSession:
     """The runs of one page, at most one at a time of each side, and none when it is gone."""
 
-    def __init__(self, player: Player, turns: Turns, channel: PageChannel) -> None:
-        self._player, self._turns, self._channel = player, turns, channel
+    def __init__(
+        self, player: Player, turns: Turns, channel: PageChannel, listen: Listener = _nobody
+    ) -> None:
+        self._player, self._turns, self._channel, self._told = player, turns, channel, listen
         self._outbox = asyncio.Queue[tuple[Move, str | bytes]]()
         self._sides = {name: PageSide(self._run) for name in ("A", "B", "save")}
         self._loop = asyncio.get_running_loop()
@@ -100,6 +110,7 @@ class PageSession:
         events: list[PlayEvent] = []
 
         def hear(heard: Frame | PlayEvent) -> None:
+            self._told(move, heard)
             if isinstance(heard, PlayEvent):
                 events.append(heard)
                 self._say(move, event_message(move, heard))

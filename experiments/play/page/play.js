@@ -18,7 +18,7 @@ const at = (id) => document.getElementById(id);
 
 class Play {
   constructor(offered) {
-    Object.assign(this, fromLink(window.location.hash, offered.defaults));
+    Object.assign(this, fromLink(offered.link || window.location.hash, offered.defaults));
     Object.assign(this, { offered, number: 0, waiting: null, sent: 0 });
     this.runs = { A: null, B: null };
     this.shown = { A: {}, B: {} };
