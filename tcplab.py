@@ -7,6 +7,7 @@
     tcplab.sweep("sack", {"loss": ["0%", "2%"]}, seeds=30).table
     tcplab.read("trace.pcap", packets=True).packets  # any capture, as Polars frames
     tcplab.lab.start("sack", "ann")                  # a lab's assignment
+    tcplab.play(loss="1%")                           # the live page in a notebook's cell
 
 What an experiment of one's own is written with is here too: two_hosts, ExperimentSpec, Flow, Rate.
 In a wheel this file is the package `tcplab`, and all else is below it.
@@ -27,6 +28,7 @@ if TYPE_CHECKING:  # the one list of what is here: `_places` reads it too
     from analysis.measures.run_results import RunResults as RunResults
     from analysis.pages.run.run_page import RunReport as RunReport
     from analysis.pages.run.run_page import make_report as report  # noqa: F401
+    from experiments.play.notebook import play as play
     from experiments.running.python_run import run as run
     from experiments.spec import Condition as Condition
     from experiments.spec import ExperimentSpec as ExperimentSpec

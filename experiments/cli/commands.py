@@ -26,6 +26,11 @@ PLACES = {
     "run": CommandPlace(
         f"{PREFIX}experiments.cli.run_command", "experiments", "Run an experiment by name."
     ),
+    "play": CommandPlace(
+        f"{PREFIX}experiments.cli.play_command",
+        "play",
+        "Move a slider and watch real TCP answer: a page on this computer, until Ctrl-C.",
+    ),
     "sweep": CommandPlace(
         f"{PREFIX}experiments.cli.sweep_command",
         "sweep",

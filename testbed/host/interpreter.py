@@ -19,6 +19,9 @@ _LIBRARIES = (
     "numpy",
     "polars",
     "rich",
+    "starlette",
+    "uvicorn",
+    "websockets",
 )
 _ENVIRONMENT = CODE / ".venv"
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from experiments.play.page_text import PAGE, whole_script
+
 ROOT = Path(__file__).resolve().parents[2]
 ESLINT = "eslint@9.39.5"
 CONFIGURATION = "eslint.config.mjs"
@@ -34,6 +36,7 @@ def scripts() -> dict[str, str]:
     return {
         "graphs.js": whole(page, graphs),
         "reading.js": whole((labs / "reading.js").read_text(), labs),
+        "play.js": whole_script(),
     }
 
 
@@ -43,6 +46,9 @@ def test_every_script_is_looked_at() -> None:
         for file in (ROOT / package).rglob("*.js"):
             text = whole(file.read_text(), file.parent)
             assert text.rstrip().rpartition("\n")[2] in together, file
+    assert [
+        file.stem for file in PAGE.glob("*.js") if f"modules.{file.stem} =" not in together
+    ] == []
 
 
 def test_no_script_has_a_fault(tmp_path: Path) -> None:

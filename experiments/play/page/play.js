@@ -1,0 +1,414 @@
+// The page: two sides of settings, of which the controls move one; their runs; and the graphs.
+
+import { Controls } from "./controls.js";
+import { Connection, offer } from "./connection.js";
+import { GRAPHS, layersOf } from "./graphs.js";
+import { Tour } from "./lessons.js";
+import { fromLink, toLink } from "./link.js";
+import { element, PlotBoard } from "./plots.js";
+import { Run } from "./run.js";
+import { parsed } from "./values.js";
+import { comparison, latency, moment, summary } from "./words.js";
+
+const SEEDS = 20;
+const WHILE_DRAGGING = 120; // ms between two moves of a slider that is being dragged
+const MOST_LISTED = 200;
+
+const at = (id) => document.getElementById(id);
+
+class Play {
+  constructor(offered) {
+    Object.assign(this, fromLink(offered.link || window.location.hash, offered.defaults));
+    Object.assign(this, { offered, number: 0, waiting: null, sent: 0 });
+    this.runs = { A: null, B: null };
+    this.shown = { A: {}, B: {} };
+    this.bands = { A: null, B: null };
+    this.board = new PlotBoard(at("graphs"), { onPick: (mark) => this.pick(mark) });
+    this.controls = new Controls(at("controls"), offered, (settings, isDragging) => {
+      this.sides[this.moved] = settings;
+      this.play(isDragging);
+    });
+    this.tour = new Tour(at("tour"), {
+      run: (step, before) => this.runStep(step, before),
+      left: () => this.leaveLesson(),
+      turned: () => this.showStep(),
+    });
+    this.actions();
+    this.offerLessons();
+  }
+
+  async start() {
+    await this.board.show(GRAPHS, [0, this.duration()]);
+    this.controls.show(this.sides[this.moved]);
+    this.connection = new Connection((message) => this.hear(message), () => this.lose());
+    const name = this.lesson || this.offered.first;
+    const lesson = this.offered.lessons.find((offered) => offered.name === name);
+    if (lesson) {
+      this.chooseLesson(lesson, this.step);
+      return;
+    }
+    if (this.compared) this.send(this.other);
+    this.play();
+  }
+
+  get other() {
+    return this.moved === "A" ? "B" : "A";
+  }
+
+  duration() {
+    const lengths = Object.values(this.sides).map(({ duration }) => parsed("time", duration) || 10);
+    return Math.max(...lengths);
+  }
+
+  // Moves while a slider is dragged go out at a bounded rate; the last one always does.
+  play(isDragging = false) {
+    window.clearTimeout(this.waiting);
+    const now = performance.now();
+    if (isDragging && now - this.sent < WHILE_DRAGGING) {
+      this.waiting = window.setTimeout(() => this.play(true), WHILE_DRAGGING - (now - this.sent));
+      return;
+    }
+    this.send(this.moved, isDragging);
+  }
+
+  send(side, isDragging = false) {
+    const settings = { ...this.sides[side] };
+    const before = this.runs[side];
+    const isSame = before && !before.isWhole && sameSettings(before.settings, settings);
+    if (!isSame) {
+      this.number += 1;
+      this.runs[side] = new Run(this.number, settings, performance.now());
+      this.bands[side] = null;
+    } else if (!isDragging) before.since = performance.now();
+    const { number } = this.runs[side];
+    this.sent = performance.now();
+    this.connection.send({ ask: "play", side, number, settings, dragging: isDragging });
+    this.showLink();
+    at("result").setAttribute("aria-busy", "true");
+    this.redrawSoon();
+  }
+
+  hear(message) {
+    const { kind, side, number } = message;
+    if (kind === "saved" || (message.side && this.saving === number)) {
+      this.heardOfSaving(message);
+      return;
+    }
+    const isBand = this.bands[side] && this.bands[side].number === number;
+    const run = isBand ? this.bands[side] : this.runs[side];
+    if (!run || run.number !== number) return; // of a run that was replaced meanwhile
+    if (message.columns) run.addFrame(message);
+    else if (TOLD[kind]) TOLD[kind](this, run, message);
+    this.redrawSoon();
+  }
+
+  redrawSoon() {
+    if (this.drawing) return;
+    this.drawing = true;
+    window.requestAnimationFrame(() => {
+      this.drawing = false;
+      this.redraw();
+    });
+  }
+
+  // A graph keeps the run before until its own columns come, so that nothing flickers.
+  redraw() {
+    const sides = this.compared ? [this.other, this.moved] : [this.moved];
+    for (const graph of GRAPHS) {
+      const views = sides.flatMap((side) => this.viewOf(side, graph));
+      const mark = views.map(({ run, side }) => {
+        const band = this.bands[side] ? this.bands[side].version : 0;
+        return `${run.number}.${run.version}.${run.events.length}.${band}`;
+      });
+      const drawn = [...mark, this.moved, this.compared].join();
+      if (graph.drawn === drawn || !views.length) continue;
+      graph.drawn = drawn;
+      this.board.update(graph.key, layersOf(graph.key, views));
+    }
+    this.board.setSpan([0, this.duration()]);
+    this.tell();
+  }
+
+  viewOf(side, graph) {
+    const newest = this.runs[side];
+    const has = newest && graph.kinds.some((kind) => newest.kinds[kind]);
+    const run = has ? newest : this.shown[side][graph.key];
+    if (has) this.shown[side][graph.key] = newest;
+    const section = at(graph.key);
+    if (side === this.moved) section.classList.toggle("before", Boolean(newest) && !has);
+    if (!run) return [];
+    if (this.bands[side]) run.kinds.band = this.bands[side].kinds.band;
+    const isKept = this.compared && side !== this.moved;
+    return [{ run, side, prefix: this.compared ? `${side} ` : "", isKept }];
+  }
+
+  tell() {
+    const run = this.runs[this.moved];
+    if (!run) return;
+    at("latency").textContent = latency(run);
+    this.listEvents(run);
+  }
+
+  ended(run, side) {
+    const other = this.runs[this.other];
+    const isBoth = this.compared && other && other.isWhole && side === this.moved;
+    const more = isBoth ? ` ${this.other} to ${this.moved}: ${comparison(other, run)}` : "";
+    if (side === this.moved) at("summary").textContent = summary(run) + more;
+    const busy = ["A", "B"].some((name) => this.runs[name] && !this.runs[name].isWhole);
+    at("result").setAttribute("aria-busy", String(busy));
+    if (side === this.moved) this.tour.finished(run.outcome.measures);
+  }
+
+  listEvents(run) {
+    const box = at("events");
+    box.hidden = !run.events.length;
+    if (box.dataset.shown === `${run.number}.${run.events.length}`) return;
+    box.dataset.shown = `${run.number}.${run.events.length}`;
+    at("explained").textContent = "";
+    const sorted = [...run.events].sort((one, other) => one.time - other.time);
+    const items = sorted.slice(0, MOST_LISTED).map((event) => {
+      const item = element("li", {});
+      const button = element("button", { type: "button" });
+      button.append(
+        element("span", { className: `swatch series-${event.flow}` }),
+        element("b", { textContent: moment(event.time) }),
+        ` ${event.event.replaceAll("_", " ")}`,
+      );
+      button.addEventListener("click", () => this.explain(event, true));
+      item.append(button);
+      return item;
+    });
+    const rest = sorted.length - items.length;
+    if (rest > 0) items.push(element("li", { textContent: `and ${rest} more: see the graph` }));
+    at("event-list").replaceChildren(...items);
+  }
+
+  pick({ layer, at: place }) {
+    if (layer.events) this.explain(layer.events[place], false);
+  }
+
+  // A sentence on an event; from the list, the graphs go there too.
+  explain(event, goes) {
+    at("explained").textContent = `${moment(event.time)}, flow ${event.flow + 1}: ${event.sentence}`;
+    if (!goes) return;
+    const wide = Math.max(0.2, this.duration() / 20);
+    this.board.zoom(event.time - wide / 2, event.time + wide / 2);
+  }
+
+  actions() {
+    const button = (id, words, action) => {
+      const made = element("button", { type: "button", id, textContent: words });
+      made.addEventListener("click", () => action(made));
+      return made;
+    };
+    this.sideChoice = element("span", { className: "sides", hidden: true });
+    for (const side of ["A", "B"]) {
+      const made = button(`side-${side}`, `Move ${side}`, () => this.moveSide(side));
+      this.sideChoice.append(made);
+    }
+    at("actions").append(
+      button("compare", "What if\u2026", () => this.compare()),
+      this.sideChoice,
+      button("seeds", `${SEEDS} seeds`, () => this.askSeeds()),
+      button("save", "Save as run", () => this.save()),
+      button("copy-command", "Copy command", (made) => this.copyCommand(made)),
+      button("copy-link", "Copy link", (made) => copy(made, window.location.href)),
+      element("span", { id: "said", role: "status" }),
+    );
+    at("lesson").addEventListener("change", ({ target }) => {
+      const chosen = this.offered.lessons.find(({ name }) => name === target.value);
+      if (chosen) this.chooseLesson(chosen, 0);
+      else this.tour.stop();
+    });
+    window.addEventListener("hashchange", () => this.followLink());
+    this.showSides();
+  }
+
+  // Keeps what is shown as the other side, and moves a copy of it.
+  compare() {
+    if (this.compared) {
+      this.compared = false;
+      this.board.redraw();
+    } else this.keep();
+    this.showSides();
+    this.showLink();
+    GRAPHS.forEach((graph) => (graph.drawn = ""));
+    this.redrawSoon();
+  }
+
+  keep() {
+    const [kept, moved] = ["A", "B"];
+    const from = this.moved;
+    for (const of of [this.sides, this.runs, this.shown]) {
+      const value = of[from];
+      of[kept] = value;
+      of[moved] = of === this.runs ? value : { ...value };
+    }
+    Object.assign(this, { compared: true, moved });
+  }
+
+  moveSide(side) {
+    this.moved = side;
+    this.controls.show(this.sides[side]);
+    this.showSides();
+    this.showLink();
+    const run = this.runs[side];
+    if (run && run.isWhole && run.outcome.flows.length) at("summary").textContent = summary(run);
+    this.redrawSoon();
+  }
+
+  showSides() {
+    this.sideChoice.hidden = !this.compared;
+    at("compare").textContent = this.compared ? "End comparison" : "What if\u2026";
+    for (const side of ["A", "B"]) {
+      at(`side-${side}`).setAttribute("aria-pressed", String(side === this.moved));
+    }
+  }
+
+  askSeeds() {
+    this.number += 1;
+    const settings = { ...this.sides[this.moved] };
+    this.bands[this.moved] = new Run(this.number, settings, performance.now());
+    const asked = { side: this.moved, number: this.number, settings, seeds: SEEDS };
+    this.connection.send({ ask: "seeds", ...asked });
+    this.say(`${SEEDS} seeds are on their way.`);
+  }
+
+  save() {
+    this.number += 1;
+    this.saving = this.number;
+    const settings = { ...this.sides[this.moved] };
+    this.connection.send({ ask: "save", side: this.moved, number: this.number, settings });
+    this.say("It is run once more, with captures and a report.");
+  }
+
+  heardOfSaving({ kind, path, sentence }) {
+    if (kind === "saved") this.say(`Saved: ${path}`);
+    if (kind === "problem") this.say(sentence);
+  }
+
+  copyCommand(button) {
+    const run = this.runs[this.moved];
+    if (run && run.command) copy(button, run.command);
+  }
+
+  say(text) {
+    at("said").textContent = text;
+  }
+
+  offerLessons() {
+    const choice = at("lesson");
+    for (const { name, title, minutes } of this.offered.lessons) {
+      choice.append(element("option", { value: name, textContent: `${title} (${minutes} min)` }));
+    }
+  }
+
+  chooseLesson(lesson, step) {
+    at("lesson").value = lesson.name;
+    this.lesson = lesson.name;
+    if (this.compared) this.compare();
+    this.tour.begin(lesson, step);
+  }
+
+  // The sliders show what will be run; they rest until there is a prediction.
+  showStep() {
+    this.controls.show(this.tour.step.settings);
+    at("controls").inert = this.tour.isAsking;
+    if (this.tour.isAsking) at("summary").textContent = "Predict first; then it runs.";
+    this.showLink();
+  }
+
+  runStep(step, before) {
+    at("controls").inert = false;
+    if (step.keep && !this.runs[this.moved]) {
+      this.sides[this.moved] = { ...before.settings };
+      this.send(this.moved);
+    }
+    if (step.keep) this.keep();
+    else Object.assign(this, { compared: false, moved: "A" });
+    this.sides[this.moved] = { ...step.settings };
+    this.controls.show(step.settings);
+    this.showSides();
+    this.lookAt(step.look);
+    this.send(this.moved);
+  }
+
+  // A lesson's step may name the graphs that show it; the others stand back.
+  lookAt(keys) {
+    for (const { key } of GRAPHS) {
+      at(key).classList.toggle("aside", keys.length > 0 && !keys.includes(key));
+    }
+  }
+
+  leaveLesson() {
+    at("controls").inert = false;
+    this.controls.show(this.sides[this.moved]);
+    this.lesson = "";
+    at("lesson").value = "";
+    this.lookAt([]);
+    this.showLink();
+    if (!this.runs[this.moved]) this.play();
+  }
+
+  showLink() {
+    const link = toLink({ ...this, step: this.tour.at }, this.offered.defaults);
+    if (window.location.protocol.startsWith("http")) window.history.replaceState(null, "", link);
+  }
+
+  // Somebody pasted a link into the address of this page.
+  followLink() {
+    Object.assign(this, fromLink(window.location.hash, this.offered.defaults));
+    this.controls.show(this.sides[this.moved]);
+    this.showSides();
+    if (this.compared) this.send(this.other);
+    this.play();
+  }
+
+  lose() {
+    at("lost").hidden = false;
+    at("lost").textContent = "The server has ended. Start ./tcplab play again, and open its address.";
+  }
+}
+
+// What is done about each kind of text from the server.
+const TOLD = {
+  accepted: (play, run, { settings, command }) => {
+    run.command = command;
+    run.settings = { ...settings };
+  },
+  event: (play, run, event) => run.events.push(event),
+  outcome: (play, run, outcome) => {
+    run.finish(outcome);
+    play.ended(run, outcome.side);
+  },
+  banded: (play) => play.say(`The band holds ${SEEDS} seeds.`),
+  stopped: () => {},
+  problem: (play, run, { side, field, sentence }) => {
+    run.finish({ flows: [], phases: {}, measures: {}, verdict: sentence });
+    if (side !== play.moved) return;
+    const isBeside = play.controls.problem(field, sentence);
+    at("summary").textContent = isBeside ? "These settings cannot be run: see the field." : sentence;
+    at("result").setAttribute("aria-busy", "false");
+  },
+};
+
+function sameSettings(one, other) {
+  return Object.keys(other).every((name) => one[name] === other[name]);
+}
+
+async function copy(button, text) {
+  const words = button.textContent;
+  await navigator.clipboard.writeText(text);
+  button.textContent = "Copied";
+  window.setTimeout(() => (button.textContent = words), 1500);
+}
+
+async function start() {
+  const play = new Play(await offer());
+  window.tcplabPlay.play = play;
+  await play.start();
+}
+
+// For tests and for the curious.
+window.tcplabPlay = { play: null };
+window.tcplabPlay.ready = start();

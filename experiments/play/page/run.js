@@ -1,0 +1,84 @@
+// One run as it arrives: columns that grow, by kind; events; the outcome; and when each came.
+
+const FIRST_ROOM = 1024;
+
+// A column that grows: a typed array with room, of which `values` is the part in use.
+class GrowingColumn {
+  constructor() {
+    this.room = new Float64Array(FIRST_ROOM);
+    this.length = 0;
+  }
+
+  add(values) {
+    while (this.length + values.length > this.room.length) {
+      const larger = new Float64Array(2 * this.room.length);
+      larger.set(this.room);
+      this.room = larger;
+    }
+    this.room.set(values, this.length);
+    this.length += values.length;
+  }
+
+  get values() {
+    return this.room.subarray(0, this.length);
+  }
+}
+
+export class Run {
+  constructor(number, settings, since) {
+    Object.assign(this, { number, settings, since, command: "", outcome: null, events: [] });
+    this.kinds = {};
+    this.times = {};
+    this.version = 0;
+  }
+
+  get isWhole() {
+    return this.outcome !== null;
+  }
+
+  get hasSamples() {
+    return Boolean(this.kinds.samples && this.kinds.samples.time.length);
+  }
+
+  addFrame({ kind, columns }) {
+    if (kind === "band") delete this.kinds.band; // of one seed more than the last
+    const kept = (this.kinds[kind] = this.kinds[kind] || {});
+    for (const [name, values] of Object.entries(columns)) {
+      kept[name] = kept[name] || new GrowingColumn();
+      kept[name].add(values);
+    }
+    if (!this.times[kind]) this.times[kind] = performance.now() - this.since;
+    this.version += 1;
+  }
+
+  finish(outcome) {
+    this.outcome = outcome;
+    this.times.whole = performance.now() - this.since;
+    this.version += 1;
+  }
+
+  // The rows of a kind that `keep(columns, row)` keeps, as columns sorted by time.
+  rows(kind, keep = () => true) {
+    const kept = this.kinds[kind];
+    if (!kept) return null;
+    const columns = Object.fromEntries(
+      Object.entries(kept).map(([name, column]) => [name, column.values]),
+    );
+    const places = [];
+    for (let at = 0; at < columns.time.length; at += 1) if (keep(columns, at)) places.push(at);
+    const { time } = columns;
+    if (places.some((place, at) => at > 0 && time[place] < time[places[at - 1]])) {
+      places.sort((one, other) => time[one] - time[other]);
+    }
+    return Object.fromEntries(
+      Object.entries(columns).map(([name, values]) => [
+        name,
+        Float64Array.from(places, (place) => values[place]),
+      ]),
+    );
+  }
+
+  flowCount() {
+    return this.settings.flows.split("+").length;
+  }
+}

@@ -1,0 +1,59 @@
+"""The files of the page, and the same page as one text for a notebook."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from testbed.host.code import CODE
+
+PAGE = Path(__file__).resolve().parent / "page"
+_SHARED = CODE / "analysis/rendering/templates"
+_MODULES = ("values", "link", "connection", "run", "graphs", "controls", "lessons", "words", "play")
+"""In the order in which they need each other."""
+_OFFERED = ("PlotBoard", "element", "SERIES")
+_INCLUDED = re.compile(r'\{% include "([\w/]+\.(?:js|css))" %\}')
+_IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+)\.js";$', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class) (\w+))", re.MULTILINE)
+_STYLE = '<link rel="stylesheet" href="play.css">'
+_SCRIPT = '<script type="module" src="play.js"></script>'
+
+
+def plots_module() -> str:
+    """The plots that all our pages have, as one JavaScript module."""
+    return f"{_plots()}\nexport {{ {', '.join(_OFFERED)} }};\n"
+
+
+def style() -> str:
+    """The page's style, with the colours of all our pages and the look of their plots."""
+    shared = [_SHARED / "theme.css", _SHARED / "plots/plots.css", PAGE / "own.css"]
+    return "\n".join(file.read_text(encoding="utf-8") for file in shared)
+
+
+def whole_page() -> str:
+    """The page with its style and its scripts in it, which needs no server."""
+    text = (PAGE / "index.html").read_text(encoding="utf-8")
+    scripts = f"<script>\n{whole_script()}</script>"
+    return text.replace(_STYLE, f"<style>{style()}</style>").replace(_SCRIPT, scripts)
+
+
+def whole_script() -> str:
+    """All modules as one script, each in a scope of its own."""
+    plots = f"modules.plots = (() => {{\n{_plots()}\nreturn {{ {', '.join(_OFFERED)} }};\n}})();"
+    parts = [_scoped(name, (PAGE / f"{name}.js").read_text("utf-8")) for name in _MODULES]
+    return "\n".join(['"use strict";\nconst modules = {};', plots, *parts, ""])
+
+
+def _plots() -> str:
+    return _expanded((_SHARED / "plots/plots.js").read_text(encoding="utf-8"))
+
+
+def _expanded(text: str) -> str:
+    """A template of scripts without Jinja, which a server of files does not need to load."""
+    return _INCLUDED.sub(lambda match: (_SHARED / match[1]).read_text(encoding="utf-8"), text)
+
+
+def _scoped(name: str, text: str) -> str:
+    offered = ", ".join(match[1] for match in _EXPORT.finditer(text))
+    inner = _EXPORT.sub("", _IMPORT.sub(r"const \1 = modules.\2;", text))
+    return f"modules.{name} = (() => {{\n{inner}\nreturn {{ {offered} }};\n}})();"

@@ -1,0 +1,190 @@
+"""Lessons: their format with its errors, and that what they state is true in the lab."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from experiments.play.events import PlayEvent
+from experiments.play.expectations import check_form, holds
+from experiments.play.lesson_files import Lesson, all_lessons, lesson_from, lesson_of
+from experiments.play.measures import measures_of
+from experiments.play.player import Player
+from experiments.play.settings import PlaySettings
+from labs.definition.lab_catalogue import names
+from topologies.errors import UsageError
+
+LESSONS = all_lessons()
+WRITTEN = """---
+title: A title
+start: bw=5mbit flows="cubic+bbr@2s"
+---
+What *this* is about.
+
+## First
+
+Before.
+
+```play
+set: loss=1%
+ask: How many
+  of them?
+choice: one
+choice*: two
+look: window, rate
+expect: goodput < 5
+```
+
+After.
+
+## Second
+```play
+set: loss=0%
+keep: yes
+```
+"""
+
+
+def test_a_lesson_is_read_whole() -> None:
+    lesson = lesson_of("mine", WRITTEN)
+    first, second = lesson.steps
+    assert (lesson.title, lesson.minutes, lesson.lab) == ("A title", 5, "")
+    assert "<em>this</em>" in lesson.intro
+    assert (first.title, first.ask) == ("First", "How many of them?")
+    assert "Before." in first.before and "After." in first.after
+    assert [(choice.text, choice.right) for choice in first.choices] == [
+        ("one", False),
+        ("two", True),
+    ]
+    assert first.look == ("window", "rate") and first.expect == "goodput < 5"
+    assert first.settings == PlaySettings().as_data() | {
+        "bw": "5mbit",
+        "flows": "cubic+bbr@2s",
+        "loss": "1%",
+    }
+    assert second.settings == first.settings | {"loss": "0%"} and second.keep and not second.ask
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "words"),
+    [
+        ("---\ntitle: A title", "title: A title", 1, "front matter"),
+        ("title: A title", "name: A title", 2, "'name' means nothing"),
+        ("title: A title\n", "", 1, "no title"),
+        ("title: A title", "title: A title\nminutes: few", 3, "minutes"),
+        ("bw=5mbit", "bw=5b", 3, "bits or bytes"),
+        ("bw=5mbit", "speed=5mbit", 3, "speed"),
+        ("bw=5mbit", "5mbit", 3, "'5mbit' sets nothing"),
+        ("## First", "# First", 26, "no run to keep"),
+        ("```play\nset: loss=1%", "```\nset: loss=1%", 7, "0 blocks"),
+        ("set: loss=1%", "set: loss=200%", 12, "loss"),
+        ("look: window, rate", "look: windows", 17, "no graph windows"),
+        ("choice*: two", "choice: two", 11, "not exactly one choice"),
+        ("ask: How many\n  of them?\n", "", 11, "no question"),
+        ("choice: one\nchoice*: two\n", "", 13, "nothing can be answered"),
+        ("goodput < 5", "__import__('os')", 18, "no expectation"),
+        ("goodput < 5", "goodput", 18, "no expectation"),
+        ("choice: one", "choice one", 15, "not understood"),
+        ("set: loss=1%", "keep: yes", 12, "no run to keep"),
+        ("set: loss=0%\nkeep: yes\n```\n", "set: loss=0%", 24, "not closed"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_line(
+    old: str, new: str, line: int | None, words: str
+) -> None:
+    assert old in WRITTEN
+    with pytest.raises(UsageError, match=words) as refused:
+        lesson_of("mine", WRITTEN.replace(old, new, 1))
+    assert "Lesson mine, line " in str(refused.value)
+    assert line is None or f"line {line}: " in str(refused.value)
+
+
+def test_files_that_are_no_lesson_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="No such file"):
+        lesson_from(tmp_path / "nothing.md")
+    (tmp_path / "binary.md").write_bytes(b"\xff\xfe")
+    with pytest.raises(UsageError, match="UTF-8"):
+        lesson_from(tmp_path / "binary.md")
+    (tmp_path / "long.md").write_text("x" * (1 << 19))
+    with pytest.raises(UsageError, match="longer"):
+        lesson_from(tmp_path / "long.md")
+
+
+def test_no_html_of_a_stranger_is_html_of_the_page() -> None:
+    nasty = (
+        "<script>alert(1)</script> <img src=x onerror=alert(1)>"
+        " [a](javascript:alert(1)) ![b](http://elsewhere.example/x.png)"
+    )
+    (step, _) = lesson_of("mine", WRITTEN.replace("Before.", nasty)).steps
+    assert "<script" not in step.before and "<img" not in step.before
+    assert 'href="javascript' not in step.before
+
+
+@pytest.mark.parametrize(
+    ("expectation", "is_true"),
+    [
+        ("goodput < 5", True),
+        ("goodput > 5", False),
+        ("1 < goodput < 0.5 * 10 and rtt_1 >= 2 * 20", True),
+        ("goodput < 5 and rtt_1 < 1", False),
+        ("goodput == kept_goodput - 1", True),
+        ("(goodput + 1) / 2 <= 2.5", True),
+        ("count_time_out == 0", True),
+    ],
+)
+def test_expectations_are_judged(expectation: str, is_true: bool) -> None:
+    check_form(expectation)
+    assert holds(expectation, {"goodput": 4.0, "rtt_1": 40.0, "kept_goodput": 5.0}) is is_true
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "1", "goodput", "goodput < 'x'", "f(1) < 2", "a.b < 2", "a < 1 or b < 1", "not a < 1",
+     "a ** 9 < 1", "a < True", "(" * 400, "x" * 400 + " < 1", "a[0] < 1", "a in b"],
+)  # fmt: skip
+def test_what_is_no_expectation_is_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        check_form(text)
+
+
+def test_an_unknown_measure_is_named() -> None:
+    with pytest.raises(UsageError, match="no measure 'speed'"):
+        holds("speed < 1", {"goodput": 1.0})
+
+
+def test_lessons_are_whole() -> None:
+    assert len(LESSONS) >= 11 and len({lesson.name for lesson in LESSONS}) == len(LESSONS)
+    for lesson in LESSONS:
+        assert lesson.lab in names(), lesson.name
+        for step in lesson.steps:
+            assert step.ask and step.after and step.expect and step.look, (lesson.name, step.title)
+
+
+@pytest.fixture(scope="module")
+def player() -> Iterator[Player]:
+    with Player(waiting=1) as made:
+        yield made
+
+
+@pytest.mark.virtual
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+def test_what_a_lesson_states_is_true_in_the_lab(lesson: Lesson, player: Player) -> None:
+    kept: dict[str, float] = {}
+    for step in lesson.steps:
+        events: list[PlayEvent] = []
+        outcome = player.play(
+            PlaySettings.from_data(step.settings),
+            lambda heard, events=events: (  # type: ignore[misc]
+                events.append(heard) if isinstance(heard, PlayEvent) else None
+            ),
+            threading.Event(),
+        )
+        measures = measures_of(outcome, events)
+        before = {f"kept_{name}": value for name, value in kept.items()}
+        assert outcome.verdict == "good", (lesson.name, step.title)
+        assert holds(step.expect, measures | before), (step.title, step.expect, measures, before)
+        assert not step.answer or step.answer in measures
+        kept = measures

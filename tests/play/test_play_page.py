@@ -1,0 +1,381 @@
+"""The live page in a real browser: real clicks, drags and keys, wide and narrow."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments.play.lesson_files import all_lessons
+from experiments.play.offer import PageOffer
+from experiments.play.page_text import whole_page
+from tests.analysis.browser import CHROMIUM, Page, browser
+from tests.play.made_player import MadePlayer
+from tests.play.serving import served, wait_until
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(not CHROMIUM, reason="no Chromium here: sudo apt-get install chromium"),
+]
+WIDE, NARROW = (1400, 1000), (390, 844)
+GRAPHS = ("window", "rate", "trip", "flight", "sequence")
+KEYS = {"Tab": 9, "Enter": 13, " ": 32, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39}
+SHIFT = 8  # of Input.dispatchKeyEvent
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    with browser(tmp_path_factory.mktemp("chromium")) as page:
+        yield page
+
+
+class LivePage:
+    """The page as a person uses it."""
+
+    def __init__(self, page: Page, player: MadePlayer) -> None:
+        self.page, self.player = page, player
+
+    def run(self, script: str) -> Any:
+        return self.page.run(script)
+
+    def text(self, selector: str) -> str:
+        return str(self.run(f"document.querySelector({json.dumps(selector)}).textContent"))
+
+    def until(self, script: str) -> None:
+        wait_until(lambda: bool(self.run(script)))
+
+    def until_shown(self) -> None:
+        """Until the newest runs are whole and drawn."""
+        self.until(
+            "[...new Set(Object.values(tcplabPlay.play.runs))]"
+            ".every(run => !run || run.isWhole) && tcplabPlay.play.runs.A !== null"
+        )
+        self.page.settle()
+
+    def middle(self, selector: str) -> tuple[float, float]:
+        place = self.run(
+            f"(() => {{ const box = document.querySelector({json.dumps(selector)});"
+            " box.scrollIntoView({ block: 'center' });"
+            " const { x, y, width, height } = box.getBoundingClientRect();"
+            " return [x + width / 2, y + height / 2]; })()"
+        )
+        return place[0], place[1]
+
+    def click(self, selector: str) -> None:
+        x, y = self.middle(selector)
+        self.click_at(x, y)
+
+    def click_at(self, x: float, y: float) -> None:
+        self.page.mouse("mouseMoved", x, y)
+        for kind in ("mousePressed", "mouseReleased"):
+            self.page.mouse(kind, x, y, button="left", clickCount=1)
+
+    def press(self, key: str, modifiers: int = 0) -> None:
+        code = KEYS.get(key, ord(key[0].upper()))
+        text = {"Enter": "\r"}.get(key, key if len(key) == 1 else "")
+        common = {"key": key, "windowsVirtualKeyCode": code, "modifiers": modifiers}
+        self.page.call("Input.dispatchKeyEvent", type="keyDown", text=text, **common)
+        self.page.call("Input.dispatchKeyEvent", type="keyUp", **common)
+        self.page.settle()
+
+    def write(self, selector: str, text: str) -> None:
+        self.run(f"document.querySelector({json.dumps(selector)}).select()")
+        self.page.call("Input.insertText", text=text)
+        self.press("Enter")
+
+    def focused(self) -> str:
+        return str(
+            self.run(
+                "(box => box.id || box.getAttribute('aria-label') || box.textContent.trim())"
+                "(document.activeElement)"
+            )
+        )
+
+    def settings(self, side: str = "A") -> dict[str, str]:
+        settings: dict[str, str] = self.run(f"tcplabPlay.play.runs.{side}.settings")
+        return settings
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        self.run("tcplabPlay.play.board.drawAll()")
+        counts: dict[str, dict[str, int]] = self.run("tcplabPlay.play.board.counts()")
+        return counts
+
+    def range(self) -> tuple[float, float]:
+        left, right = self.run("tcplabPlay.play.board.range()")
+        return left, right
+
+
+@contextmanager
+def opened(
+    page: Page,
+    link: str = "",
+    size: tuple[int, int] = WIDE,
+    offer: PageOffer | None = None,
+    seconds: float = 0.05,
+) -> Iterator[LivePage]:
+    """The page on a made player; it must not complain, nor ask any other server for anything."""
+    player = MadePlayer(seconds)
+    with served(player, offer or PageOffer()) as address:
+        width, height = size
+        page.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+        page.complaints.clear()
+        page.call("Page.navigate", url="about:blank")
+        page.call("Page.navigate", url=address + link)
+        page.run(
+            "new Promise(done => document.readyState === 'complete' ? done() :"
+            " addEventListener('load', done))"
+        )
+        page.run("tcplabPlay.ready")
+        yield LivePage(page, player)
+        complaints = [text for text in page.complaints if f'"url": "{address}' not in text]
+        page.call("Page.navigate", url="about:blank")
+        assert complaints == []
+    assert player.running == 0
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_the_first_run_fills_every_graph(chromium: Page, size: tuple[int, int]) -> None:
+    with opened(chromium, "#loss=0.5%25&flows=cubic%2Breno%402s", size) as live:
+        live.until_shown()
+        counts = live.counts()
+        assert {*counts} == {*GRAPHS}
+        assert counts["window"]["cwnd"] > 100 and counts["window"]["events"] >= 2
+        assert counts["rate"]["goodput"] > 100 and counts["trip"]["drops"] >= 2
+        assert counts["sequence"]["data"] > 100 and counts["sequence"]["again"] >= 2
+        assert live.settings()["flows"] == "cubic+reno@2s"
+        assert "Mbit/s" in live.text("#summary") and " ms" in live.text("#latency")
+        assert live.run("document.documentElement.scrollWidth") <= size[0]
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_a_slider_is_dragged(chromium: Page, size: tuple[int, int]) -> None:
+    with opened(chromium, size=size) as live:
+        live.until_shown()
+        _, y = live.middle("#set-delay")
+        start = live.run(
+            "(() => { const box = document.getElementById('set-delay');"
+            " const { x, width } = box.getBoundingClientRect();"
+            " return x + 8 + (width - 16) * box.value / box.max; })()"
+        )
+        live.page.mouse("mousePressed", start, y, button="left", clickCount=1)
+        for step in range(20):
+            live.page.mouse("mouseMoved", start + 3 * step, y, button="left", buttons=1)
+        live.page.mouse("mouseReleased", start + 57, y, button="left", clickCount=1)
+        live.until_shown()
+        shown = live.run("document.querySelector('.exact[data-field=delay]').value")
+        assert live.settings()["delay"] == shown != "20ms"
+        assert live.player.played[-1].as_data()["delay"] == shown
+        assert live.player.most == 1 and len(live.player.played) < 20
+        assert live.run("document.getElementById('set-delay').ariaValueText") == shown
+
+
+def test_a_problem_is_shown_beside_its_field_and_goes_again(chromium: Page) -> None:
+    with opened(chromium) as live:
+        live.until_shown()
+        live.write(".exact[data-field=delay]", "soon")
+        live.until("document.querySelectorAll('.problem:not(:empty)').length")
+        row = "document.querySelector('.exact[data-field=delay]').closest('.quantity')"
+        assert "soon" in live.run(f"{row}.querySelector('.problem').textContent")
+        assert live.run("document.querySelector('.exact[data-field=delay]').ariaInvalid") == "true"
+        live.write(".exact[data-field=delay]", "35ms")
+        live.until_shown()
+        assert live.settings()["delay"] == "35ms"
+        assert not live.run("document.querySelectorAll('.problem:not(:empty)').length")
+
+
+def test_the_queue_is_in_packets_and_in_products(chromium: Page) -> None:
+    with opened(chromium, "#bw=10mbit&delay=20ms&queue=33") as live:
+        live.until_shown()
+        assert live.run("document.getElementById('set-bdp').value") == "0.999"
+        live.write("#set-bdp", "2")
+        live.until_shown()
+        assert live.settings()["queue"] == "66"
+        assert live.run("document.querySelector('.exact[data-field=queue]').value") == "66"
+
+
+def test_flows_come_and_go(chromium: Page) -> None:
+    with opened(chromium) as live:
+        live.until_shown()
+        for count in (2, 3, 4):
+            live.until(
+                "![...document.querySelectorAll('button')]"
+                ".find(one => one.textContent === 'Add a flow').hidden"
+            )
+            live.run(
+                "[...document.querySelectorAll('button')]"
+                ".find(one => one.textContent === 'Add a flow').click()"
+            )
+            assert live.run("document.querySelectorAll('.flow').length") == count
+        live.click(".flow:nth-child(2) .away")
+        live.until_shown()
+        assert live.settings()["flows"] == "cubic+cubic@2s+cubic@2s"
+        live.click("#set-sack")
+        live.until_shown()
+        assert live.settings()["sack"] == "off"
+
+
+def test_everything_can_be_done_by_keys(chromium: Page) -> None:
+    with opened(chromium, "#loss=0.5%25") as live:
+        live.until_shown()
+        reached = []
+        for _ in range(60):
+            live.press("Tab")
+            reached.append(live.focused())
+            if reached[-1].startswith("Congestion window"):
+                break
+            if reached[-1] == "set-bw":
+                before = live.run("document.getElementById('set-bw').value")
+                for _ in range(3):
+                    live.press("ArrowRight")
+                assert live.run("document.getElementById('set-bw').value") == str(int(before) + 3)
+        assert {"To the graphs", "lesson", "set-bw", "set-queue", "set-bdp", "set-discipline"} <= {
+            *reached
+        }
+        assert {"set-sack", "compare", "seeds", "save", "copy-link"} <= {*reached}
+        live.until_shown()
+        assert live.settings()["bw"] != "10mbit"
+        for _ in range(12):
+            live.press("+")
+        left, right = live.range()
+        assert right - left < 0.1
+        live.press("Home")
+        live.press("ArrowRight", SHIFT)
+        assert "at " in live.text(".plot-tooltip")
+
+
+def test_events_are_explained_at_a_click(chromium: Page) -> None:
+    with opened(chromium, "#loss=0.5%25") as live:
+        live.until_shown()
+        live.click("#event-list li:nth-child(2) button")
+        assert "flow 1:" in live.text("#explained")
+        left, right = live.range()
+        assert right - left < 1
+        live.run("tcplabPlay.play.board.span.reset()")
+        live.run("document.getElementById('explained').textContent = ''")
+        live.page.settle()
+        live.middle("#window canvas")
+        x, y = live.run(
+            "(() => { const plot = tcplabPlay.play.board.plots[0]; plot.draw();"
+            " const mark = plot.layers.find(layer => layer.name === 'events');"
+            " const box = plot.canvas.getBoundingClientRect();"
+            " return [box.x + plot.current.X(mark.x[1]), box.y + plot.current.y + 6]; })()"
+        )
+        live.click_at(x, y)
+        assert "flow 1:" in live.text("#explained")
+
+
+def test_what_if_keeps_one_side_and_shades_the_difference(chromium: Page) -> None:
+    with opened(chromium) as live:
+        live.until_shown()
+        live.click("#compare")
+        live.write(".exact[data-field=loss]", "1%")
+        live.until_shown()
+        assert (live.settings("A")["loss"], live.settings("B")["loss"]) == ("0%", "1%")
+        counts = live.counts()
+        assert counts["window"]["difference"] > 10 and counts["rate"]["difference"] > 10
+        assert "A to B" in live.text("#summary")
+        link = live.run("location.hash")
+        assert "b.loss=1%25" in link
+        live.click("#side-A")
+        assert live.run("document.querySelector('.exact[data-field=loss]').value") == "0%"
+        live.write(".exact[data-field=delay]", "50ms")
+        live.until_shown()
+        assert live.settings("A")["delay"] == "50ms" and live.settings("B")["delay"] == "20ms"
+    with opened(chromium, link) as again:
+        again.until_shown()
+        assert (again.settings("A")["loss"], again.settings("B")["loss"]) == ("0%", "1%")
+
+
+def test_many_seeds_and_an_ordinary_run(chromium: Page) -> None:
+    with opened(chromium) as live:
+        live.until_shown()
+        live.click("#seeds")
+        live.until("document.getElementById('said').textContent.includes('band holds')")
+        assert live.counts()["rate"]["band"] > 10
+        live.click("#save")
+        live.until("document.getElementById('said').textContent.startsWith('Saved')")
+        assert str(live.player.folder) in live.text("#said")
+
+
+def test_a_lesson_asks_before_it_runs(chromium: Page) -> None:
+    lessons = tuple(lesson for lesson in all_lessons() if lesson.name == "loss")
+    with opened(chromium, size=NARROW, offer=PageOffer(lessons, "loss")) as live:
+        assert live.run("document.getElementById('controls').inert") and not live.player.played
+        live.click("#tour input")
+        live.page.call("Input.insertText", text="9")
+        live.press("Enter")
+        live.until("document.querySelector('.verdict')")
+        assert "You predicted 9 Mbit/s" in live.text(".verdict")
+        assert live.settings()["loss"] == "0%"
+        live.click("#tour .ways .main")
+        assert len(live.player.played) == 1
+        assert live.run("document.querySelector('.exact[data-field=loss]').value") == "1%"
+        live.click(".option:nth-of-type(3) input")
+        live.click("#tour .question .main")
+        live.until("document.querySelector('.verdict')")
+        assert live.text(".verdict") == "As you predicted."
+        assert (live.settings("A")["loss"], live.settings("B")["loss"]) == ("0%", "1%")
+        assert "lesson=loss&step=2" in live.run("location.hash")
+
+
+ROLES = ("slider", "textbox", "combobox", "checkbox", "button", "spinbutton", "radio", "img")
+
+
+def test_a_screen_reader_has_a_name_for_everything(chromium: Page) -> None:
+    with opened(chromium, "#flows=cubic%2Breno") as live:
+        live.until_shown()
+        live.run("document.querySelectorAll('details').forEach(fold => (fold.open = true))")
+        nodes = live.page.call("Accessibility.getFullAXTree")["nodes"]
+        told = [
+            (node["role"]["value"], node.get("name", {}).get("value", ""))
+            for node in nodes
+            if not node.get("ignored") and node["role"]["value"] in ROLES
+        ]
+        assert len(told) > 30
+        assert [role for role, name in told if not name.strip()] == []
+        assert live.run("document.getElementById('summary').ariaLive") == "polite"
+        levels = live.run("[...document.querySelectorAll('h1,h2,h3')].map(head => head.tagName)")
+        assert levels[0] == "H1" and {*levels[1:]} == {"H2"}
+
+
+HOLDER = """<!DOCTYPE html><title>notebook</title><script>
+const settings = {settings};
+window.sent = [];
+const frame = document.createElement("iframe");
+frame.tcplabChannel = {{ offer: {offer}, send: (text) => window.sent.push(JSON.parse(text)),
+  hear: (take) => {{ window.take = take; }} }};
+frame.srcdoc = {page};
+window.done = new Promise((resolve) => frame.addEventListener("load", resolve));
+document.addEventListener("DOMContentLoaded", () => document.body.append(frame));
+</script><body>"""
+
+
+def test_the_whole_page_needs_no_server(chromium: Page, tmp_path: Path) -> None:
+    offer = PageOffer().as_data()
+    texts = {
+        "settings": json.dumps(offer["defaults"]),
+        "offer": json.dumps(offer),
+        "page": json.dumps(whole_page()).replace("</", "<\\/"),
+    }
+    (tmp_path / "notebook.html").write_text(HOLDER.format(**texts))
+    chromium.complaints.clear()
+    chromium.call("Page.navigate", url=(tmp_path / "notebook.html").as_uri())
+    wait_until(lambda: bool(chromium.run("window.sent && window.sent.length")))
+    sent = chromium.run("window.sent")
+    assert sent[0]["ask"] == "play" and sent[0]["settings"] == offer["defaults"]
+    chromium.run(
+        "take(JSON.stringify({kind: 'problem', side: 'A', number: 1, field: 'bw', sentence: 'no'}))"
+    )
+    inner = "document.querySelector('iframe').contentDocument"
+    assert "no" in chromium.run(f"{inner}.querySelector('.problem:not(:empty)').textContent")
+    assert chromium.complaints == []
