@@ -31,6 +31,7 @@ OTHER_FILES = {
     "analysis/flows/plain": "a capture, of an adopted folder or named on the command line",
     "analysis/flows/reader.py": "a pipe that is named on the command line",
     "analysis/measures/metric_keys.py": "the package's own list of counters",
+    "analysis/reporting/published_file.py": "a study's own table",
     "analysis/reporting/tables.py": "the package's own tables",
     "labs/definition/assignment.py": "a student's own assignment",
     "labs/definition/lab_catalogue.py": "the package's own labs",
@@ -49,6 +50,7 @@ OTHER_FILES = {
     "labs/grading/overrides.py": "the instructor's decisions",
     "labs/grading/roster.py": "the instructor's class",
     "testbed/modules/crash.py": "a module that was built here",
+    "testbed/virtual/guest_processes.py": "what this computer says of a process",
     "testbed/virtual/virtual_run.py": "the console, which is made here",
 }
 
