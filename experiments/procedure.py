@@ -16,24 +16,16 @@ from pathlib import Path
 from subprocess import Popen
 from typing import Any
 
-from experiments.proof import CHANGES, evidence
-from experiments.spec import SNAPLEN, Condition, ExperimentSpec, Flow
+from experiments.proof import evidence
+from experiments.spec import SNAPLEN, Condition, ExperimentSpec
+from experiments.transfers import READY, check_alive, hosts_of, receive_kib, transfer
 from testbed.guest import baseline
 from testbed.guest.algorithms import permit_those_of
-from testbed.guest.background import Stop, in_background
-from testbed.guest.job_entry import BEGUN, JobContext
+from testbed.guest.job_entry import JobContext
 from testbed.guest.kernel_modules import loaded
-from testbed.guest.namespaces import network_namespace
 from testbed.guest.network import LiveNetwork, cabled_network
-from testbed.guest.programs import (
-    all_ended_afterwards,
-    tail,
-    wait_for,
-    wait_until_ended,
-    waited_for,
-)
-from testbed.guest.socket_sampling import CONNECTED, LISTEN, sampled, sampling_interval, tcp_sockets
-from topologies.addresses import address_of
+from testbed.guest.programs import all_ended_afterwards, wait_for
+from testbed.guest.socket_sampling import sampled, sampling_interval
 from topologies.data import from_data
 from topologies.errors import TcplabError
 from topologies.topology_spec import Port
@@ -41,17 +33,9 @@ from topologies.topology_spec import Port
 # What Linux 2.6.32 of the lab puts before its release, for C libraries (versions/2.6.32). Reading
 # /proc/sys/kernel/osrelease instead would move the packets of every kernel.
 _FOR_C_LIBRARIES = "3.2-lab-"
-_READY = 10.0  # seconds a server or capture may take to be ready
-# Seconds that buffered data may take to arrive after a client's last write. Virtual seconds cost
-# next to nothing.
-_PATIENCE_VIRTUAL, _PATIENCE_REAL = 300.0, 60.0
-_RESULT = "bits/sec"  # in the line that iperf prints at the end, whatever the prefix
 # Seconds after which the kernel has handed tcpdump every packet (libpcap's buffer timeout is 1 s).
 _BLOCK = 1.2
 _CAPTURE_BUFFER = 8192  # KiB
-# KiB for which receivers with waitall.c ask at once: all together; one at most; one at least, below
-# which waitall.c does not wait.
-_RECEIVE_ALL, _RECEIVE_MOST, _RECEIVE_LEAST = 8192, 1024, 64
 
 
 def perform(data: Any, job: JobContext) -> None:
@@ -86,7 +70,7 @@ def _carry_out(spec: ExperimentSpec, live: LiveNetwork, job: JobContext) -> None
             finally:  # what was measured is kept, also of a condition that failed
                 job.deliver(condition.name)
         if modules:  # no host may hold what is about to be unloaded
-            for host in _hosts(spec):
+            for host in hosts_of(spec):
                 live.set_sysctls(host, baseline.HOST)
 
 
@@ -95,7 +79,7 @@ def _environment(spec: ExperimentSpec, live: LiveNetwork, job: JobContext) -> di
         "kernel": f"{platform.system()} {platform.release().removeprefix(_FOR_C_LIBRARIES)}",
         "clock": "virtual" if job.virtual else "real",
         "receiver_preload": job.preload is not None,
-        "receiver_kib": _receive_kib(len(spec.flows)) if job.preload else None,
+        "receiver_kib": receive_kib(len(spec.flows)) if job.preload else None,
         "socket_sample_seconds": _sampling_interval(spec),
         "baseline": baseline.HOST,
         "shared_sysctls": sorted(live.shared_sysctls),
@@ -112,7 +96,7 @@ def _measure(
 ) -> None:
     folder = job.work / condition.name
     folder.mkdir(parents=True)
-    hosts = _hosts(spec)
+    hosts = hosts_of(spec)
     settings = baseline.HOST | dict(condition.sysctls)
     sysctls = {host: live.set_sysctls(host, settings) for host in hosts}
     live.rewind()
@@ -121,7 +105,7 @@ def _measure(
     warnings: list[str] = []
     try:
         with _capturing(spec, live, folder, warnings), _sampling(spec, live, folder, job):
-            warnings += _transfer(spec, live, folder, job)
+            warnings += transfer(spec, live, folder, job)
     finally:
         after = _readout(live, hosts)
         _write(folder / "counters.json", {"before": before[0], "after": after[0]})
@@ -132,11 +116,6 @@ def _measure(
         folder / "evidence.json",
         {"sysctls": sysctls, "warnings": warnings, **evidence(condition, spec, folder)},
     )
-
-
-def _hosts(spec: ExperimentSpec) -> list[str]:
-    """Every host that sends or receives."""
-    return sorted({end for flow in spec.flows for end in (flow.sender, flow.receiver)})
 
 
 def _ways(spec: ExperimentSpec) -> list[tuple[str, str]]:
@@ -200,211 +179,23 @@ def _wait_capture(port: Port, process: Popen[bytes], folder: Path) -> None:
     output = folder / f"{port.name}.tcpdump.txt"
 
     def ready() -> bool:
-        _check_alive(f"tcpdump on {port.name}", process, output)
+        check_alive(f"tcpdump on {port.name}", process, output)
         return "listening on" in output.read_text()
 
-    wait_for(f"tcpdump on {port.name}", ready, _READY)
+    wait_for(f"tcpdump on {port.name}", ready, READY)
 
 
 def _sampling(
     spec: ExperimentSpec, live: LiveNetwork, folder: Path, job: JobContext
 ) -> AbstractContextManager[None]:
     senders = sorted({flow.sender for flow in spec.flows})
-    hosts = senders if spec.told_later else _hosts(spec)
+    hosts = senders if spec.told_later else hosts_of(spec)
     files = {live.pid(host): folder / f"{host}.sockets.jsonl" for host in hosts}
     return sampled(files, _sampling_interval(spec), job.ahead)
 
 
-@contextmanager
-def _changing(
-    spec: ExperimentSpec, live: LiveNetwork, folder: Path, begin: float
-) -> Iterator[None]:
-    """Meanwhile, change the link when it is time; changes.json has its counters at that time."""
-    if not spec.changes:
-        yield
-        return
-    rows: list[dict[str, Any]] = []
-
-    def work(stop: Stop) -> None:
-        for change in sorted(spec.changes, key=lambda change: change.at):
-            if stop.wait(max(0.0, begin + change.at.seconds - time.monotonic())):
-                return
-            before = live.change(change.port, change.channel)
-            elapsed = time.monotonic() - begin
-            rows.append({"port": change.port, "elapsed": elapsed, "before": before})
-
-    with in_background("changes", work):
-        yield
-    _write(folder / CHANGES, rows)
-
-
 def _sampling_interval(spec: ExperimentSpec) -> float:
     return spec.sampling.seconds if spec.sampling else sampling_interval(len(spec.flows))
-
-
-def _transfer(spec: ExperimentSpec, live: LiveNetwork, folder: Path, job: JobContext) -> list[str]:
-    """Run all flows, each from its start: wait for servers, for clients to end, and for buffers.
-
-    What has not arrived when patience ends is cut off; the sentences that say so are returned.
-    """
-    patience = _PATIENCE_VIRTUAL if job.virtual else _PATIENCE_REAL
-    cut: list[str] = []
-    with all_ended_afterwards() as processes:
-        for flow in spec.flows:
-            processes.append(_start_server(flow, spec, live, folder, job))
-        servers = list(zip(spec.flows, processes, strict=True))
-        wait_for("iperf's servers", lambda: _all_listen(servers, live, folder), _READY)
-        flows, begin = sorted(spec.flows, key=lambda flow: flow.start), time.monotonic()
-        if job.ahead:
-            print(f"{BEGUN}{time.time()}")
-        with _changing(spec, live, folder, begin):
-            for flow in flows:
-                _sleep_until(begin + flow.start.seconds)
-                processes.append(_start_client(flow, spec, live, folder))
-            clients = zip(flows, processes[len(servers) :], strict=True)
-            cut += [
-                sentence
-                for flow, client in clients
-                if (sentence := _wait_client(flow, client, folder, patience))
-            ]
-        if not cut and not _settled(spec, live, patience):
-            cut.append(
-                f"Data was still on its way {patience:g} s after the senders had written all, and"
-                " was cut off."
-            )
-    return cut + [sentence for flow in spec.flows if (sentence := _without_result(flow, folder))]
-
-
-def _sleep_until(instant: float) -> None:
-    """Sleep until the guest's monotonic clock has reached `instant`, in seconds."""
-    while (left := instant - time.monotonic()) > 0:
-        time.sleep(left)
-
-
-def _without_result(flow: Flow, folder: Path) -> str:
-    """A sentence if the receiver measured nothing; else empty.
-
-    iperf's server gives up if the first data takes over 4 s.
-    """
-    output = folder / f"{flow.name}.server.txt"
-    if _RESULT in output.read_text(errors="replace"):
-        return ""
-    return f"{flow.name}: iperf's server has no result: {' / '.join(tail(output, 2).splitlines())}"
-
-
-def _settled(spec: ExperimentSpec, live: LiveNetwork, patience: float) -> bool:
-    """Whether all connections closed and the last packet arrived within `patience` seconds."""
-    busy = _hosts(spec)
-
-    def quiet() -> bool:
-        while busy and not _sockets(live, busy[-1], CONNECTED):
-            busy.pop()  # nobody starts a connection any more
-        return not busy and not live.waiting_packets()
-
-    return waited_for(quiet, patience, 0.1)
-
-
-def _sockets(live: LiveNetwork, host: str, states: int) -> list[dict[str, Any]]:
-    with network_namespace(live.pid(host)):
-        return tcp_sockets(states)
-
-
-def _start_server(
-    flow: Flow, spec: ExperimentSpec, live: LiveNetwork, folder: Path, job: JobContext
-) -> Popen[bytes]:
-    output = folder / f"{flow.name}.server.txt"
-    preload = {"LD_PRELOAD": str(job.preload)} if job.preload else {}
-    batched = ["-l", f"{_receive_kib(len(spec.flows))}K"] if job.preload else []
-    if flow.protocol == "udp":  # a datagram a receive: its time is its jitter
-        return live.start(
-            flow.receiver, ["iperf", "-s", "-u", "-p", str(flow.port), *_window(flow)], output, {}
-        )
-    return live.start(
-        flow.receiver,
-        ["iperf", "-s", "-p", str(flow.port), *_window(flow), *batched],
-        output,
-        preload,
-    )
-
-
-def _receive_kib(flows: int) -> int:
-    """KiB for which each of the receivers of `flows` asks at once.
-
-    A receiver fills what it asks for: a thousand of a megabyte each would take all memory of a
-    guest.
-    """
-    return max(_RECEIVE_LEAST, min(_RECEIVE_MOST, _RECEIVE_ALL // flows))
-
-
-def _all_listen(servers: list[tuple[Flow, Popen[bytes]]], live: LiveNetwork, folder: Path) -> bool:
-    """Whether every flow's server listens. Raises TcplabError if one has ended."""
-    expected: dict[str, set[tuple[str, int]]] = {}
-    for flow, server in servers:
-        _check_alive(f"iperf's server of {flow.name}", server, folder / f"{flow.name}.server.txt")
-        expected.setdefault(flow.receiver, set()).add((flow.protocol, flow.port))
-    return all(ports <= _listening(live, host) for host, ports in expected.items())
-
-
-def _listening(live: LiveNetwork, host: str) -> set[tuple[str, int]]:
-    """Protocols and ports on which a host listens.
-
-    The UDP ones are from proc_net(5), whose second column is the local address in hexadecimal.
-    """
-    tcp = {("tcp", int(row["local"].rpartition(":")[2])) for row in _sockets(live, host, LISTEN)}
-    lines = Path(f"/proc/{live.pid(host)}/net/udp").read_text().splitlines()[1:]
-    return tcp | {("udp", int(line.split()[1].partition(":")[2], 16)) for line in lines}
-
-
-def _start_client(
-    flow: Flow, spec: ExperimentSpec, live: LiveNetwork, folder: Path
-) -> Popen[bytes]:
-    arguments = [
-        "-c",
-        address_of(spec.topology, flow.receiver),
-        "-p",
-        str(flow.port),
-        *_window(flow),
-        *_extent(flow),
-    ]
-    return live.start(flow.sender, ["iperf", *arguments], folder / f"{flow.name}.client.txt", {})
-
-
-def _extent(flow: Flow) -> list[str]:
-    """How much is sent, how fast if it is UDP, by which algorithm, and how often iperf reports."""
-    much = ["-n", str(flow.amount.base)] if flow.amount else ["-t", f"{flow.duration.seconds:g}"]
-    fast = ["-u", "-b", str(flow.rate.base)] if flow.rate else []
-    how = ["-Z", flow.congestion_control] if flow.congestion_control else []
-    return [*much, *fast, *how, *(["-i", f"{flow.interval.seconds:g}"] if flow.interval else [])]
-
-
-def _window(flow: Flow) -> list[str]:
-    return ["-w", str(flow.window.base)] if flow.window else []
-
-
-def _wait_client(flow: Flow, client: Popen[bytes], folder: Path, patience: float) -> str:
-    """Wait for iperf's client; a sentence if it has to be cut off, else empty.
-
-    Raises TcplabError if it fails.
-    """
-    output = folder / f"{flow.name}.client.txt"
-    if not wait_until_ended(client, flow.duration.seconds + patience):
-        return (
-            f"{flow.name}: the client had not written all {patience:g} s after its {flow.duration},"
-            " and was cut off."
-        )
-    if client.returncode != 0:
-        raise TcplabError(
-            f"{flow.name}: iperf's client failed: {tail(output)}",
-            "The run's folder has all that it printed.",
-        )
-    return ""
-
-
-def _check_alive(program: str, process: Popen[bytes], output: Path) -> None:
-    if process.poll() is not None:
-        raise TcplabError(
-            f"{program} ended at once: {tail(output)}", "The message above is the program's own."
-        )
 
 
 def _write(file: Path, data: Any) -> None:

@@ -28,6 +28,7 @@ _CODE = (
     "experiments/__init__.py",
     "experiments/spec.py",
     "experiments/procedure.py",
+    "experiments/transfers.py",
     "experiments/proof.py",
     "experiments/reordering_proof.py",
 )

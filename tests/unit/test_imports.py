@@ -25,6 +25,7 @@ TRAVELLING = [
     "experiments/__init__.py",
     "experiments/spec.py",
     "experiments/procedure.py",
+    "experiments/transfers.py",
     "experiments/proof.py",
     "experiments/reordering_proof.py",
 ]

@@ -12,11 +12,11 @@ ORDER = """
 testbed testbed.guest testbed.guest.background topologies topologies.errors testbed.guest.programs
 testbed.guest.openvswitch testbed.guest.job_entry experiments testbed.guest.algorithms
 testbed.guest.kernel_modules topologies.units topologies.topology_spec experiments.spec
-experiments.reordering_proof topologies.addresses experiments.proof testbed.guest.baseline
-testbed.guest.namespaces testbed.guest.first_packets testbed.guest.rtnetlink
+experiments.reordering_proof topologies.addresses experiments.proof testbed.guest.namespaces
+testbed.guest.baseline testbed.guest.first_packets testbed.guest.rtnetlink
 testbed.guest.netem_draws testbed.guest.shaping testbed.guest.offloads
 testbed.guest.reordering_qdiscs testbed.guest.mtu testbed.guest.nodes testbed.guest.network
-testbed.guest.socket_sampling topologies.data experiments.procedure
+testbed.guest.socket_sampling experiments.transfers topologies.data experiments.procedure
 """
 """A new name takes the place of the old one. See docs/design.md, *The order of imports*."""
 
