@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
+from typing import Self
 
 import numpy as np
 
@@ -35,28 +36,23 @@ Beyond, it would leave nothing else to see.
 
 def graphs(results: RunResults) -> list[GraphGroup]:
     """The graphs of the first seed and, if there are several seeds, one of all."""
-    courses = [DrawnCourse(trial, packet_graphs.sent(trial)) for trial in results.first]
-    link = results.link_rate
-    drawn = (
-        _time_sequences(courses),
-        _throughput(courses, link),
-        _round_trips(courses),
-        _windows(courses),
-        repetitions(results),
-    )
-    return [group for group in drawn if group]
+    courses = [DrawnCourse.of(trial) for trial in results.first]
+    of_all = (_time_sequences(courses), *over_time(courses, results.link_rate))
+    return [group for group in (*of_all, repetitions(results)) if group]
 
 
 @dataclass(frozen=True)
 class DrawnCourse:
     """The first flow of a trial over time: what its sender's capture has, if there is one."""
 
+    label: str
     trial: Measured
     sent: CaptureDirection | None
 
-    @property
-    def label(self) -> str:
-        return self.trial.trial.condition.label
+    @classmethod
+    def of(cls, trial: Measured, prefix: str = "") -> Self:
+        """`prefix` precedes the name of the condition where there are several runs."""
+        return cls(prefix + trial.trial.condition.label, trial, packet_graphs.sent(trial))
 
     @property
     def seed(self) -> int:
@@ -74,6 +70,15 @@ class DrawnCourse:
 
     def sampled(self, look: str | SeriesLook, values: Numbers, series: int, words: str) -> Layer:
         return Layer(look, "stairs", self.times, values, words=words, series=series)
+
+
+def over_time(courses: Sequence[DrawnCourse], link: float | None) -> list[GraphGroup]:
+    """Throughput, round trips and windows, each of all courses on one axis.
+
+    `link` is the link's rate in kbit/s, if all have the same.
+    """
+    drawn = (_throughput(courses, link), _round_trips(courses), _windows(courses))
+    return [group for group in drawn if group]
 
 
 def _time_sequences(courses: Sequence[DrawnCourse]) -> GraphGroup | None:

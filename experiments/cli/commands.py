@@ -46,6 +46,16 @@ PLACES = {
         "runs",
         "What has been run: list, show, and forget what nothing can use any more.",
     ),
+    "open": CommandPlace(
+        f"{PREFIX}experiments.cli.compare_command",
+        "open_index",
+        "Show all runs in a browser: search them, and tick those to compare.",
+    ),
+    "compare": CommandPlace(
+        f"{PREFIX}experiments.cli.compare_command",
+        "compare",
+        "Put runs, or points of sweeps, beside each other: settings, results, curves.",
+    ),
     "verify": CommandPlace(
         f"{PREFIX}experiments.cli.verify_command",
         "verify",

@@ -49,6 +49,10 @@ class RunProgress:
         if self.console.is_terminal or time.monotonic() - self.printed_at < _BETWEEN:
             return
         self.printed_at = time.monotonic()
+        self.print_share()
+
+    def print_share(self) -> None:
+        """How much of all repetitions is done."""
         count, passed = len(self.request.seeds), sum(self.passed.values())
         share = 100 * passed / (self.request.expected_seconds() * count)
         repetitions = "1 repetition" if count == 1 else f"{count} repetitions"
@@ -71,4 +75,7 @@ def progress_of(request: RunRequest) -> Iterator[Seeded]:
     ) as bar:
         whole = request.expected_seconds() * len(request.seeds)
         task = bar.add_task(request.spec.name, total=whole, clock="")
-        yield RunProgress(request, console, bar, task).seeded
+        shown = RunProgress(request, console, bar, task)
+        if not console.is_terminal and len(request.seeds) > 1:
+            shown.print_share()  # what takes minutes says so at once
+        yield shown.seeded

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from experiments.cli.completion import folders_of_runs
@@ -33,10 +35,12 @@ def runs() -> None:
 @json_option
 @out_option
 def list_command(as_json: bool, out: Path) -> None:
-    """Every run and sweep, and how many points of sweeps are known."""
+    """Every run and sweep with what was found, and how many points of sweeps are known."""
     with one_clear_message():
+        from analysis.records.run_index import index
+
         if as_json:
-            print_results([folder for folder, _ in _manifests(out)])
+            print_results([out / line.name for line in index(out)])
             return
         console = Console()
         console.print(_runs_table(out))
@@ -44,33 +48,23 @@ def list_command(as_json: bool, out: Path) -> None:
             console.print(_points_table(out))
 
 
-def _manifests(out: Path) -> list[tuple[Path, dict[str, Any]]]:
-    files = [file for file in sorted(out.glob("*/*/manifest.json")) if not file.parent.is_symlink()]
-    return [(file.parent, json.loads(file.read_text())) for file in files]
-
-
 def _runs_table(out: Path) -> Table:
-    table = Table(
-        "",
-        "status",
-        "testbed",
-        "seeds",
-        "virtual s",
-        "wall s",
-        title=f"Runs in {out}",
-        title_justify="left",
-    )
-    table.columns[0].overflow = "fold"
-    for folder, manifest in _manifests(out):
-        sweep = manifest.get("kind") == "sweep"
-        table.add_row(
-            f"{folder.relative_to(out)}",
-            manifest.get("status", ""),
-            "virtual" if sweep else manifest.get("testbed", ""),
-            f"{len(manifest.get('seeds', ())):,}",
-            f"{manifest.get('virtual_seconds', 0):,.0f}",
-            f"{manifest.get('wall_seconds', 0):,.1f}",
-        )
+    """An identifier is never broken: what follows it gives way."""
+    from analysis.records.run_index import index
+
+    lines = index(out)
+    table = Table(title=f"Runs in {out}", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
+    longest = max((len(line.name) for line in lines), default=0)
+    table.add_column("run, and what was asked", min_width=longest)
+    table.add_column("figure", max_width=12)
+    for name in ("claim", "network"):
+        table.add_column(name, min_width=9, max_width=12)
+    for line in lines:
+        seeds = f"{line.seeds:,} seeds" if line.seeds > 1 else ""
+        asked = ", ".join(filter(None, (line.parameters, seeds)))
+        state = line.network if line.status == "complete" else line.status
+        told = (line.figure, line.verdict, state)
+        table.add_row(f"{escape(line.name)}\n[dim]{escape(asked)}[/dim]", *map(escape, told))
     return table
 
 

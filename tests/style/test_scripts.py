@@ -33,8 +33,12 @@ def scripts() -> dict[str, str]:
     """Every script of the project by a name."""
     graphs, labs = ROOT / "analysis/graphs/page", ROOT / "labs/templates"
     (page,) = _SCRIPT.findall((graphs / "page.html").read_text())
+    (report,) = _SCRIPT.findall((SHARED / "board.html").read_text())
+    (index,) = _SCRIPT.findall((SHARED / "index.html").read_text())
     return {
         "graphs.js": whole(page, graphs),
+        "report.js": whole(report, SHARED),
+        "index.js": whole(index, SHARED),
         "reading.js": whole((labs / "reading.js").read_text(), labs),
         "play.js": whole_script(),
     }
