@@ -123,7 +123,7 @@ def _corrected(
     places: Sequence[tuple[str, Metric]], pairs: Sequence[Sequence[Paired | None]]
 ) -> dict[tuple[int, int], float]:
     """By row and side the p-value after Holm's correction: for a quantity's rows and sides."""
-    found = {}
+    found = dict[tuple[int, int], float]()
     for metric in METRICS:
         tested = [
             (row, at, pair.p)
