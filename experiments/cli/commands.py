@@ -47,12 +47,12 @@ PLACES = {
         "What has been run: list, show, and forget what nothing can use any more.",
     ),
     "open": CommandPlace(
-        f"{PREFIX}experiments.cli.compare_command",
+        f"{PREFIX}experiments.cli.browsing_commands",
         "open_index",
         "Show all runs in a browser: search them, and tick those to compare.",
     ),
     "compare": CommandPlace(
-        f"{PREFIX}experiments.cli.compare_command",
+        f"{PREFIX}experiments.cli.browsing_commands",
         "compare",
         "Put runs, or points of sweeps, beside each other: settings, results, curves.",
     ),

@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from experiments.cli.completion import folders_of_runs
@@ -37,35 +35,15 @@ def runs() -> None:
 def list_command(as_json: bool, out: Path) -> None:
     """Every run and sweep with what was found, and how many points of sweeps are known."""
     with one_clear_message():
-        from analysis.records.run_index import index
+        from experiments.browsing.all_runs import folders, runs_table
 
         if as_json:
-            print_results([out / line.name for line in index(out)])
+            print_results(folders(out))
             return
         console = Console()
-        console.print(_runs_table(out))
+        console.print(runs_table(out))
         if (out / "points.sqlite").exists():
             console.print(_points_table(out))
-
-
-def _runs_table(out: Path) -> Table:
-    """An identifier is never broken: what follows it gives way."""
-    from analysis.records.run_index import index
-
-    lines = index(out)
-    table = Table(title=f"Runs in {out}", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
-    longest = max((len(line.name) for line in lines), default=0)
-    table.add_column("run, and what was asked", min_width=longest)
-    table.add_column("figure", max_width=12)
-    for name in ("claim", "network"):
-        table.add_column(name, min_width=9, max_width=12)
-    for line in lines:
-        seeds = f"{line.seeds:,} seeds" if line.seeds > 1 else ""
-        asked = ", ".join(filter(None, (line.parameters, seeds)))
-        state = line.network if line.status == "complete" else line.status
-        told = (line.figure, line.verdict, state)
-        table.add_row(f"{escape(line.name)}\n[dim]{escape(asked)}[/dim]", *map(escape, told))
-    return table
 
 
 def _points_table(out: Path) -> Table:

@@ -30,8 +30,8 @@ TRAVELLING = [
     "experiments/reordering_proof.py",
 ]
 
-MEASURING = ("published", "sweep", "reproduce", "kernels", "play")
-"""Folders of experiments that compare what was measured."""
+MEASURING = ("published", "sweep", "reproduce", "kernels", "play", "browsing")
+"""Folders of experiments that compare or show what was measured."""
 
 
 def imported(file: Path) -> set[str]:

@@ -1,55 +1,32 @@
-"""`tcplab compare` and `tcplab open`: runs beside each other, and the page of all runs."""
+"""What `tcplab compare` names: runs by their folders, points of sweeps by their keys."""
 
 from __future__ import annotations
 
-import json
 import string
-import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import click
 from rich.console import Console
 
-import testbed
-from experiments.cli.completion import folders_of_runs
-from experiments.cli.messages import one_clear_message
-from experiments.cli.options_of_run import out_option
-from experiments.cli.result_document import AS_JSON
+from analysis.pages.comparison.compared_sides import ComparedSide, side_of_points, side_of_run
+from analysis.pages.comparison.comparison import SideComparison, compared
+from analysis.pages.comparison.comparison_page import print_comparison, write_page
+from experiments.sweep.point_store import FILE, Kept, PointStore, results
 from topologies.errors import UsageError
 
-if TYPE_CHECKING:
-    from analysis.pages.comparison.compared_sides import ComparedSide
-    from experiments.sweep.point_store import Kept, PointStore
-
-_FORMAT = 1
 _MOST = len(string.ascii_uppercase)
 _FOLDER = "comparisons"
 
 
-@click.command()
-@click.argument("which", metavar="RUN|POINT...", nargs=-1, shell_complete=folders_of_runs)
-@click.option("--json", "as_json", is_flag=True, help=AS_JSON)
-@out_option
-def compare(which: tuple[str, ...], as_json: bool, out: Path) -> None:
-    """Put runs, or points of sweeps, beside each other: settings, results, curves.
-
-    RUN is a folder, such as runs/sack/latest; POINT the beginning of a point's key (column `point`
-    of a sweep's rows.csv), which stands for all seeds of its settings.
-    """
-    with one_clear_message():
-        from analysis.pages.comparison.comparison import compared
-        from analysis.pages.comparison.comparison_page import print_comparison, write_page
-
-        comparison = compared(_sides(which, out))
-        page = write_page(comparison, out / _FOLDER, _page_name(comparison.sides))
-        console = Console(stderr=as_json)
-        print_comparison(comparison, console)
-        console.print(f"Page: {page}", highlight=False, soft_wrap=True)
-        if as_json:
-            about = {"format": _FORMAT, "tcplab": testbed.VERSION, "page": str(page)}
-            click.echo(json.dumps(about | comparison.data, indent=1))
+def beside_each_other(
+    which: Sequence[str], out: Path, console: Console
+) -> tuple[SideComparison, Path]:
+    """The comparison, printed, and its page. Raises UsageError for what is not there."""
+    comparison = compared(_sides(which, out))
+    page = write_page(comparison, out / _FOLDER, _page_name(comparison.sides))
+    print_comparison(comparison, console)
+    console.print(f"Page: {page}", highlight=False, soft_wrap=True)
+    return comparison, page
 
 
 def _page_name(sides: Sequence[ComparedSide]) -> str:
@@ -68,8 +45,6 @@ def _sides(which: Sequence[str], out: Path) -> list[ComparedSide]:
 
 
 def _side(letter: str, named: str, out: Path) -> ComparedSide:
-    from analysis.pages.comparison.compared_sides import side_of_run
-
     for folder in (Path(named), out / named):
         if (folder / "sweep.json").exists():
             raise UsageError(
@@ -82,9 +57,6 @@ def _side(letter: str, named: str, out: Path) -> ComparedSide:
 
 
 def _side_of_points(letter: str, beginning: str, out: Path) -> ComparedSide:
-    from analysis.pages.comparison.compared_sides import side_of_points
-    from experiments.sweep.point_store import FILE, results
-
     if not (out / FILE).exists():
         raise _nothing(beginning)
     with results(out) as memory:
@@ -119,17 +91,3 @@ def _nothing(named: str, count: int = 0) -> UsageError:
         f"{problem} '{named[:60]}'.",
         "./tcplab runs list shows all runs; keys of points are in the column `point` of rows.csv.",
     )
-
-
-@click.command("open")
-@click.option("--no-browser", is_flag=True, help="Make the page and print where it is.")
-@out_option
-def open_index(no_browser: bool, out: Path) -> None:
-    """Show all runs in a browser: search them, and tick those to compare."""
-    with one_clear_message():
-        from analysis.pages.index.index_page import write_index
-
-        page = write_index(out).resolve()
-        click.echo(page)
-        if not no_browser and not webbrowser.open(page.as_uri()):
-            click.echo("No browser could be started: open that file in one.", err=True)
