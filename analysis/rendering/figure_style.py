@@ -12,8 +12,6 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-MOST_COLUMNS = 4
-"""Conditions that fit beside each other; further ones are in the tables only."""
 SETTINGS: dict[Any, Any] = {
     "font.size": 12,
     "axes.titlesize": 13,

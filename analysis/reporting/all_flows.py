@@ -62,7 +62,7 @@ def _rates(trial: Measured, link: float | None) -> Graph:
         low, high = (np.repeat(values, 2) for values in (below, above))
         layers.append(Layer("data", "band", edges, low, high, words="a flow", series=number % 2))
         below = above
-    total = Layer("goodput", "line", edges, np.repeat(below, 2), words="all flows", series=2)
+    total = Layer("goodput", "line", edges, np.repeat(below, 2), words="all flows")
     marks = [level(link, "the link's rate")] if link else []
     label, key = trial.trial.condition.label, f"rates_of_{trial.trial.condition.name}"
     return Graph(key, label, "", TIME, RATE, (*layers, total, *marks))

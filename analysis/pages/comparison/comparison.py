@@ -16,6 +16,7 @@ from analysis.statistics.paired_tests import (
     SIGNIFICANT,
     MedianInterval,
     Paired,
+    fewest_seeds,
     holm,
     median_interval,
     paired,
@@ -63,13 +64,16 @@ class SideComparison:
     @property
     def sentence(self) -> str:
         """What differs in results, in words."""
-        shown = sum(self._is_shown(result) for result in self.results)
-        tested = sum(any(pair and pair.low is not None for pair in r.against) for r in self.results)
-        if not tested:
+        known = [pair for result in self.results for pair in result.against if pair]
+        conditions = len({result.condition for result in self.results})
+        needed = max(FEWEST, fewest_seeds(conditions * (len(self.sides) - 1)))
+        most = max((pair.count for pair in known), default=0)
+        if most < needed:
             return (
-                f"No difference can be shown: fewer than {FEWEST} seeds are in both. The figures"
-                " say what happened in these runs."
+                f"No difference can be shown: {most} seeds are in both, and it takes {needed}. The"
+                " figures say what happened in these runs."
             )
+        shown, tested = sum(map(self._is_shown, self.results)), len(self.results)
         return (
             f"Shown to differ: {shown} of {tested} quantities. Each is tested for itself, so about"
             " one in twenty would by chance."
