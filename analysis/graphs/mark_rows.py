@@ -95,9 +95,10 @@ def _strokes(layer: Layer, starts: Whole) -> Layer:
 
 
 def _contiguous(layer: Layer, starts: Whole) -> Whole:
-    """Begins a stroke also at a step backwards, so that none covers bytes that came later."""
-    (back,) = np.nonzero(np.diff(layer.y) < 0)
-    return np.union1d(starts, back + 1)
+    """Begins a stroke also at a step backwards and at a gap, so that none covers other bytes."""
+    top = layer.y if layer.top is None else layer.top
+    (apart,) = np.nonzero((np.diff(layer.y) < 0) | (layer.y[1:] > top[:-1]))
+    return np.union1d(starts, apart + 1)
 
 
 def _extremes(values: Numbers, groups: Whole, starts: Whole) -> Whole:
