@@ -52,6 +52,14 @@ def with_descendants(pid: int) -> Iterator[int]:
             yield process
 
 
+def command_line(pid: int) -> list[str]:
+    """The words of a process's command line; none if it has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text(errors="replace").split("\0")
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
 def _of_process(pid: int) -> ProcessUsage:
     ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:15]
     lines = (line.split() for line in Path(f"/proc/{pid}/status").read_text().splitlines())

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from testbed.host.process_usage import ProcessUsage, with_descendants
+from testbed.host.process_usage import ProcessUsage, command_line, with_descendants
 from testbed.jobs.following import Limits
 from testbed.virtual.sandbox import KERNEL_FILES, own_folders
 from topologies.errors import TcplabError
@@ -24,7 +24,7 @@ from topologies.untrusted import entries
 
 _DYING = 60.0  # seconds that killed processes may take to be gone, on a busy machine too
 _PANICKING = 5.0  # seconds that a kernel may take for its last words
-_KERNEL = b"/lab/linux\0"  # how its command line begins
+_KERNEL = "/lab/linux"  # the first word of its command line
 # Bytes of memory that no file holds, of all processes together; 2000 of them take 1 MiB.
 _PRIVATE = 64 << 20
 _MEMORY_FILES = 1000  # files beside the guest's memory, which is one
@@ -102,9 +102,10 @@ class GuestProcesses:
         """
         self.listen()
         processes = with_descendants(self.pid) if self.pid is not None else iter(())
-        if (found := next(filter(_is_kernel, processes), None)) is None:
+        kernels = (pid for pid in processes if command_line(pid)[:1] == [_KERNEL])
+        if (kernel := next(kernels, None)) is None:
             raise ProcessLookupError
-        return found
+        return kernel
 
     def _hold(self, pid: int) -> None:
         try:
@@ -131,13 +132,6 @@ class GuestProcesses:
                 f"Process {self.pid} of a guest cannot be ended within {_DYING:g} s.",
                 "It waits for the disk or the kernel; look at it with ps.",
             )
-
-
-def _is_kernel(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().startswith(_KERNEL)
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 @dataclass

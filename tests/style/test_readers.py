@@ -49,7 +49,6 @@ OTHER_FILES = {
     "labs/grading/overrides.py": "the instructor's decisions",
     "labs/grading/roster.py": "the instructor's class",
     "testbed/modules/crash.py": "a module that was built here",
-    "testbed/virtual/guest_processes.py": "what this computer says of a process",
     "testbed/virtual/virtual_run.py": "the console, which is made here",
 }
 
