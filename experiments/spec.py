@@ -33,9 +33,12 @@ def parameter(default: str, kind: type[Q], meaning: str) -> Q:
     return value
 
 
-def word(default: str, meaning: str) -> str:
-    """A field that is a word and not a quantity; its class checks it in __post_init__."""
-    value: str = field(default=default, metadata={"meaning": meaning})
+def word(default: str, meaning: str, parts: tuple[str, ...] = ()) -> str:
+    """A field that is a word and not a quantity; its class checks it in __post_init__.
+
+    `parts` are what a shell offers for it, or for each of several joined by +.
+    """
+    value: str = field(default=default, metadata={"meaning": meaning, "parts": parts})
     return value
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import typing
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -43,4 +44,19 @@ def _option(field: dataclasses.Field[Any], kind: type) -> click.Option:
         return click.Option(
             [flag], type=QuantityType(kind), default=field.default, metavar=kind.example, help=text
         )
-    return click.Option([flag], type=str, default=field.default, metavar="WORD", help=text)
+    offered = _completed(field.metadata.get("parts", ()))
+    return click.Option(
+        [flag], default=field.default, metavar="WORD", help=text, shell_complete=offered
+    )
+
+
+def _completed(
+    parts: tuple[str, ...],
+) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """Offers the parts of a list such as cubic+reno, of which the last is being typed."""
+
+    def offered(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
+        before, plus, last = typed.rpartition("+")
+        return [f"{before}{plus}{part}" for part in parts if part.startswith(last)]
+
+    return offered

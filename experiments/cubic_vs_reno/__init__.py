@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from experiments.definition.late_starts import MEANING, NONE, late_starts
 from experiments.definition.profiles import LINUX_2_6, under
 from experiments.spec import (
+    CONGESTION_CONTROLS,
     Condition,
     ExperimentSpec,
     Flow,
@@ -46,7 +47,9 @@ class CubicVsRenoParameters(LinkParameters):
         "0%", Share, "Packets lost at random on the way to the receiver; no ACK is lost."
     )
     duration: Duration = parameter("60s", Duration, "How long the sender sends.")
-    cc: str = word("cubic+reno", "Congestion controls to compare, joined by +.")
+    cc: str = word(
+        "cubic+reno", "Congestion controls to compare, joined by +.", CONGESTION_CONTROLS
+    )
     sack: str = word("on", "Selective acknowledgement: on, off, or off+on.")
     streams: Count = parameter("1", Count, "Connections at once.")
     late: str = word(NONE, MEANING)

@@ -15,6 +15,7 @@ from pathlib import Path
 from experiments.definition.late_starts import MEANING, NONE, late_starts
 from experiments.definition.profiles import LINUX_2_6_FULL_LINE, under
 from experiments.spec import (
+    CONGESTION_CONTROLS,
     ExperimentSpec,
     Flow,
     Headline,
@@ -51,7 +52,11 @@ class CustomCcParameters(LinkParameters):
     )
     duration: Duration = parameter("60s", Duration, "How long the sender sends.")
     module: str = word("exp", "The module: exp, or the path of a .c file.")
-    cc: str = word("reno+own", "Congestion controls to compare, joined by +; own is the module's.")
+    cc: str = word(
+        "reno+own",
+        "Congestion controls to compare, joined by +; own is the module's.",
+        ("own", *CONGESTION_CONTROLS),
+    )
     streams: Count = parameter("1", Count, "Connections at once.")
     late: str = word(NONE, MEANING)
     period: str = word(

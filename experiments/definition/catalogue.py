@@ -13,6 +13,7 @@ import os
 import typing
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -113,12 +114,12 @@ def _modules(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def find(name: str) -> Experiment:
-    """The experiment of that name. Raises UsageError with the names there are."""
+    """The experiment of that name. Raises UsageError with the nearest names, or all there are."""
     every = {named.name: named for named in catalogue()}
     if name not in every:
-        raise UsageError(
-            f"There is no experiment '{name[:40]}'.", f"There are: {', '.join(every)}."
-        )
+        near = get_close_matches(name[:40], every)
+        meant = f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(every)}."
+        raise UsageError(f"There is no experiment '{name[:40]}'.", meant)
     return every[name]
 
 

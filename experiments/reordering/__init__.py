@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from experiments.definition.profiles import LINUX_2_6, under
 from experiments.spec import (
+    CONGESTION_CONTROLS,
     Condition,
     ExperimentSpec,
     Flow,
@@ -47,7 +48,9 @@ class ReorderingParameters(LinkParameters):
     loss: Share = parameter("0%", Share, "Packets lost at random on the way to the receiver.")
     jitter: Duration = parameter("75ms", Duration, "How far that delay varies up and down.")
     duration: Duration = parameter("60s", Duration, "How long the sender sends.")
-    cc: str = word("cubic+reno", "Congestion controls to compare, joined by +.")
+    cc: str = word(
+        "cubic+reno", "Congestion controls to compare, joined by +.", CONGESTION_CONTROLS
+    )
     threshold: Count = parameter(
         "3", Count, "tcp_reordering: by how many packets one may be late at first."
     )

@@ -46,6 +46,12 @@ def test_help_names_each_parameter_with_its_default() -> None:
         assert part in help_text
 
 
+def test_a_misspelt_experiment_is_answered_with_the_nearest() -> None:
+    done = invoke("run", "sacc")
+    assert done.exit_code != 0
+    assert "Did you mean sack?" in done.stderr
+
+
 def test_a_dry_run_prints_the_spec_and_runs_nothing(tmp_path: Path) -> None:
     done = CliRunner().invoke(
         command_of(find("sack")),

@@ -40,6 +40,13 @@ def test_commands_studies_and_options(tmp_path: Path) -> None:
     assert "--kernel" in completions("tcplab run sack --", tmp_path)
 
 
+def test_congestion_controls_alone_and_in_a_list(tmp_path: Path) -> None:
+    line = "tcplab run cubic_vs_reno --cc "
+    assert {"bbr", "cubic", "reno"} < {*completions(line, tmp_path)}
+    assert completions(f"{line}cu", tmp_path) == ["cubic"]
+    assert completions(f"{line}cubic+ve", tmp_path) == ["cubic+vegas", "cubic+veno"]
+
+
 def test_runs_that_are_there(tmp_path: Path) -> None:
     run = tmp_path / "runs" / "sack" / "20260101T000000Z-seed1"
     run.mkdir(parents=True)

@@ -44,6 +44,7 @@ CALLS = {
     "landlock": (Refusal(444, errno.ENOSYS),),
     "notifications": (Refusal(317, errno.EBUSY, 1, 1 << 3),),  # seccomp(NEW_LISTENER)
     "filters": (Refusal(317),),  # seccomp
+    "executable-memory": (Refusal(319, errno.EINVAL, 1, 0x10),),  # memfd_create(MFD_EXEC)
 }
 
 

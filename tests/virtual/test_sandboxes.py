@@ -97,6 +97,14 @@ def test_without_landlock_the_manifest_says_so(
     assert run.digests == usual
 
 
+def test_before_linux_6_3_the_stub_of_processes_is_a_file(
+    elsewhere: Callable[..., RunElsewhere], usual
+) -> None:
+    run = elsewhere({}, NOBODY, before=refusing("executable-memory"))
+    assert run.sandbox.get("name") == "bubblewrap", run.sandbox
+    assert run.digests == usual
+
+
 @pytest.mark.parametrize(
     ("refused", "words"),
     [

@@ -134,7 +134,7 @@ static void allow_below(int ruleset, int folder, uint64_t rights)
 }
 
 /*
- * Before Linux 6.3 the lab kernel makes its stub a file in /tmp. What else is executed there is the filter's matter,
+ * Before Linux 6.3 the lab kernel makes its stub a file in /dev/shm. What else is executed there is the filter's matter,
  * which allows the stub's descriptor alone.
  */
 static int knows_executable_memory(void)
@@ -166,7 +166,7 @@ static void enter_landlock(int supervised_kernel)
 	if (supervised_kernel >= 0)
 		allow_below(ruleset, supervised_kernel, READ_FILE | EXECUTE);
 	if (supervised_kernel < 0 && !knows_executable_memory())
-		allow_below(ruleset, opened("/tmp", O_PATH), EXECUTE);
+		allow_below(ruleset, opened("/dev/shm", O_PATH), MAKE_REG | REMOVE_FILE | EXECUTE);
 	for (size_t i = 0; supervised_kernel < 0 && i < LENGTH(rules); i++)
 		allow_below(ruleset, opened(rules[i].path, O_PATH), rules[i].rights & all.files);
 	check(syscall(SYS_landlock_restrict_self, ruleset, 0), "enter Landlock");
