@@ -22,16 +22,21 @@ TRIES = 20
 class TriedVariant:
     """What a variant gives to whom.
 
-    `points` are the mean in percent of the lab's, by kind of student; `in_order` says whether they
-    fell from kind to kind in every try. `mix_ups` are known mistakes, QUESTION.MISTAKE, that cannot
-    be told from the right answer here, `unanswered` the questions that this variant's runs do not
-    answer plausibly.
+    `points` are the mean in percent of the lab's, by kind of student; `ordered` is the share of
+    tries in which they fell from kind to kind: a guess may be lucky. `mix_ups` are known mistakes,
+    QUESTION.MISTAKE, that cannot be told from the right answer here, `unanswered` the questions
+    that this variant's runs do not answer plausibly.
     """
 
     points: Mapping[str, float]
-    in_order: bool
+    ordered: float
     mix_ups: tuple[str, ...]
     unanswered: tuple[str, ...]
+
+    @property
+    def in_order(self) -> bool:
+        """Whether the means fall from kind to kind."""
+        return falling(list(self.points.values()))
 
 
 def tried(marker: Marker, tries: int = TRIES) -> TriedVariant:
@@ -45,7 +50,7 @@ def tried(marker: Marker, tries: int = TRIES) -> TriedVariant:
     }
     return TriedVariant(
         {name: mean(row) for name, row in points.items()},
-        all(falling(row) for row in zip(*points.values(), strict=True)),
+        mean(falling(row) for row in zip(*points.values(), strict=True)),
         tuple(_mix_ups(lenient)),
         tuple(_unanswered(lenient)),
     )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from statistics import mean
 
 from labs.definition import lab_catalogue, lab_runs
 from labs.definition.answer_key import Key
@@ -38,14 +39,20 @@ class LabPreview:
         return [bool(module.lesson(runs.runs)) for runs in self.carried]
 
     @property
+    def ordered(self) -> float:
+        """In which share of all tries the kinds of students come in their order."""
+        return mean(each.ordered for each in self.tried)
+
+    @property
     def summary(self) -> str:
         """Claim, order and evenness in three sentences."""
         variants, ordered = len(self.carried), sum(each.in_order for each in self.tried)
         most = max(unevenness(self.tried).values())
         return (
             f"The claim holds in {sum(self.shown)} of {variants} variants. Five kinds of students"
-            f" come in their order in {ordered}. For each kind, the best variant gives at most"
-            f" {most:.1f} % of the points more than the worst."
+            f" come in their order in {ordered}, and in {100 * self.ordered:.1f} % of all tries."
+            f" For each kind, the best variant gives at most {most:.1f} % of the points more than"
+            " the worst."
         )
 
     @property

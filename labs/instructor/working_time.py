@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from labs.definition.lab_spec import LabSpec
-from labs.definition.question import Question
+from labs.definition.question import Kind, Question
 
 WORDS_A_MINUTE = 200
 """Of prose that is read with care; 238 is the mean of adults in English (Brysbaert 2019)."""
-MINUTES: Mapping[str, float] = {
+MINUTES: Mapping[Kind, float] = {
     "prediction": 0.5,
     "number": 1.0,
     "evidence": 1.0,
@@ -25,6 +25,7 @@ MINUTES: Mapping[str, float] = {
     "text": 1.5,
     "graph": 2.0,
     "module": 6.0,
+    "script": 2.0,
 }
 """For each point of a question by its kind: a guess, since points are given for thinking."""
 CALCULATED = 0.75

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from click.testing import CliRunner
@@ -15,10 +16,11 @@ from labs.definition.course import variant
 from labs.definition.lab_runs import combination_of
 from labs.definition.lab_spec import LabSpec
 from labs.definition.own_parts import examples_of
+from labs.definition.question import Kind
 from labs.instructor import scaffold
 from labs.instructor.lint import lint
 from labs.instructor.readability import HARDEST, lix
-from labs.instructor.working_time import working_time
+from labs.instructor.working_time import MINUTES, working_time
 from labs.student.handout import handout_text
 from tests.labs.conftest import COURSE
 from topologies.errors import UsageError
@@ -87,6 +89,7 @@ def test_hard_prose_has_a_higher_number() -> None:
 
 
 def test_minutes_are_those_of_words_and_points(sack: LabSpec) -> None:
+    assert {*MINUTES} == {*get_args(Kind)}
     time = working_time(sack, "word " * 400)
     assert time.reading == 2 and time.questions == 66.5
     assert not time.is_far_from(sack.minutes) and time.is_far_from(120)
