@@ -132,8 +132,8 @@ def analyze(
 ) -> None:
     """What TCP did in the captures FILE...: connections, round trips, losses and limits.
 
-    FILE is pcap or pcapng, plain or compressed by gzip or zstd, of any traffic; - is standard
-    input. Ends with 1 if a file is damaged.
+    FILE is pcap or pcapng, plain or compressed (gzip, zstd, bzip2, xz, lz4), of any traffic; - is
+    standard input. Ends with 1 if a file is damaged.
     """
     try:
         if columns:

@@ -119,7 +119,8 @@ def columns(
     except ValueError as error:
         why = "" if str(error) == "no capture" else f" ({error})"
         raise TcplabError(
-            f"{path} is no capture{why}.", "It must be pcap or pcapng; gzip and zstd are unpacked."
+            f"{path} is no capture{why}.",
+            "It must be pcap or pcapng; gzip, zstd, bzip2, xz and lz4 are unpacked.",
         ) from error
     facts = _facts(path, results)
     if facts.fault and not partial:

@@ -22,6 +22,8 @@ from analysis.bench import made_captures
 from analysis.flows.columns import RETRANSMISSIONS
 from tests.analysis.captures import MadeCapture
 from tests.analysis.conftest import SAMPLE
+from tests.analysis.test_flows_formats import conversation
+from tests.analysis.wrappings import vxlan, wrapped
 
 BOTH = [SAMPLE / "raw" / "seed-5" / "sack_on" / f"{host}-eth0.pcap" for host in ("h1", "h2")]
 """The sender's capture and the receiver's."""
@@ -397,3 +399,12 @@ def test_help_calls_the_program_as_it_was_typed() -> None:
 def test_an_address_of_six_is_told_from_its_port() -> None:
     row = dict(flows.read(BOTH[0]).connections.row(0, named=True)) | {"host_a": "fe80::1"}
     assert connection(row).directions[0].source == "[fe80::1]:37544"
+
+
+def test_the_network_of_a_connection_is_named(tmp_path: Path) -> None:
+    tagged = conversation(MadeCapture(tags=(7,)))
+    tunnel = wrapped(conversation(), vxlan(5))
+    assert "\nIn VLAN 7.\n" in analyze(tagged.write(tmp_path)).output
+    assert (
+        "\nIn VXLAN 5 between 192.0.2.1 and 192.0.2.2.\n" in analyze(tunnel.write(tmp_path)).output
+    )

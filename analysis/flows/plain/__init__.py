@@ -11,7 +11,6 @@ from typing import Any
 from analysis.flows.plain import connection_rows, packet_records, pcapng_blocks
 from analysis.flows.plain.column_frame import ColumnFrame
 from analysis.flows.plain.connection_table import ConnectionTable
-from analysis.flows.plain.link_layer import IGNORED
 from analysis.flows.plain.stream import ByteStream, open_source
 
 
@@ -58,7 +57,6 @@ def _read(
 
 
 def _facts(table: ConnectionTable, headers: packet_records.FileHeaders) -> dict[str, Any]:
-    counts = zip(IGNORED, table.ignored.tolist(), strict=True)
     return {
         "link_types": headers.link_types,
         "snaplen": headers.snaplen,
@@ -68,7 +66,7 @@ def _facts(table: ConnectionTable, headers: packet_records.FileHeaders) -> dict[
         "last": table.latest,
         "backwards": table.backwards,
         "longest_back": table.longest_back,
-        "ignored": {why: count for why, count in counts if count},
+        "ignored": table.ignored,
     }
 
 
@@ -83,6 +81,7 @@ def _connections(table: ConnectionTable) -> dict[str, Any]:
     for at, connection in enumerate(table.connections):
         if table.compatible and table.latest is not None:
             connection.idle_until(table.latest)
-        connection_rows.add(frame, connection, table.compatible)
+        network = table.network(connection)
+        connection_rows.add(frame, connection, network, table.compatible)
         table.connections[at] = None  # type: ignore[call-overload]
     return frame.handed()

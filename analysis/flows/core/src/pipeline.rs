@@ -3,9 +3,11 @@
 
 use crate::connection_table::Table;
 use crate::link_layer::{Ignored, NAMES};
+use crate::networks::Networks;
 use crate::packet_records::{Record, Sink};
 use crate::pairs::Pairs;
 use crate::segment::{parse, Ends, Segment};
+use crate::tunnels::Wrappings;
 use std::sync::mpsc::{channel, sync_channel, Receiver, Sender, SyncSender};
 
 /// Segments in a batch: few enough to stay in the processor's cache.
@@ -44,11 +46,20 @@ pub struct Facts {
 pub struct Parser<'a> {
     facts: Facts,
     pairs: Pairs,
+    wrappings: Wrappings,
+    compatible: bool,
     ends: Ends,
     batch: Batch,
     full: SyncSender<Batch>,
     empty: Receiver<Batch>,
     go_on: &'a mut dyn FnMut() -> bool,
+}
+
+/// What the parsing gives beside the segments.
+pub struct Parsed {
+    pub facts: Facts,
+    pub pairs: Pairs,
+    pub networks: Networks,
 }
 
 /// Lets `read` feed a parser while `connection_table` takes the segments; `go_on` is asked now and
@@ -57,7 +68,8 @@ pub fn run<T>(
     table: &mut Table,
     go_on: &mut dyn FnMut() -> bool,
     read: impl FnOnce(&mut Parser) -> T,
-) -> (T, Facts, Pairs) {
+) -> (T, Parsed) {
+    let compatible = table.compatible;
     let (full, filled) = sync_channel(BATCHES);
     let (used, empty) = channel();
     for _ in 1..BATCHES {
@@ -66,15 +78,17 @@ pub fn run<T>(
     }
     std::thread::scope(|scope| {
         let analysis = scope.spawn(move || analyse(table, &filled, &used));
-        let mut parser = Parser::new(full, empty, go_on);
+        let mut parser = Parser::new(compatible, full, empty, go_on);
         let result = read(&mut parser);
         parser.hand_over();
-        let Parser { facts, pairs, full, .. } = parser;
+        let Parser { mut facts, pairs, wrappings, full, .. } = parser;
         drop(full);
         if let Err(panic) = analysis.join() {
             std::panic::resume_unwind(panic);
         }
-        (result, facts, pairs)
+        facts.ignored[Ignored::Fragment as usize] -= wrappings.fragments.joined;
+        facts.ignored[Ignored::Joined as usize] = wrappings.fragments.joined;
+        (result, Parsed { facts, pairs, networks: wrappings.networks })
     })
 }
 
@@ -91,12 +105,14 @@ fn analyse(table: &mut Table, filled: &Receiver<Batch>, used: &Sender<Batch>) {
 
 impl<'a> Parser<'a> {
     fn new(
+        compatible: bool,
         full: SyncSender<Batch>,
         empty: Receiver<Batch>,
         go_on: &'a mut dyn FnMut() -> bool,
     ) -> Parser<'a> {
-        let (facts, pairs, ends) = Default::default();
-        Parser { facts, pairs, ends, batch: Batch::new(), full, empty, go_on }
+        let (facts, pairs, wrappings, ends) = Default::default();
+        let batch = Batch::new();
+        Parser { facts, pairs, wrappings, compatible, ends, batch, full, empty, go_on }
     }
 
     /// False if the analysis has ended, which it does early only by a panic.
@@ -125,7 +141,16 @@ impl Sink for Parser<'_> {
         }
         let (number, segment) = &mut self.batch.segments[self.batch.filled];
         *number = facts.packets;
-        if let Err(why) = parse(record, segment, &mut self.ends) {
+        let parsed = if self.compatible {
+            // tcptrace knows no networks.
+            let parsed = parse::<true>(record, segment, &mut self.ends);
+            self.ends.network = 0;
+            parsed
+        } else {
+            parse::<false>(record, segment, &mut self.ends)
+                .or_else(|why| self.wrappings.parse(record, why, segment, &mut self.ends))
+        };
+        if let Err(why) = parsed {
             ignore(facts, why);
             return true;
         }
